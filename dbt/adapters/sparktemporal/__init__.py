@@ -1,0 +1,22 @@
+from pathlib import Path
+
+from dbt.adapters.base import AdapterPlugin
+
+from dbt.adapters.sparktemporal.connections import SparkTemporalCredentials
+from dbt.adapters.sparktemporal.impl import SparkTemporalAdapter
+
+
+def _package_path() -> str:
+    """Where the macros are: beside this package in a wheel, at the root of the checkout in an editable install."""
+    here = Path(__file__).resolve()
+    installed = here.parents[2] / "include" / "sparktemporal"
+    return str(installed if (installed / "dbt_project.yml").exists() else here.parents[3])
+
+
+Plugin = AdapterPlugin(
+    adapter=SparkTemporalAdapter,  # type: ignore[arg-type]
+    credentials=SparkTemporalCredentials,
+    include_path=_package_path(),
+    project_name="dbt_sparktemporal",
+    dependencies=["spark"],
+)

@@ -1,0 +1,243 @@
+"""What macros and data tests ask of a committed model: reads at an instant, the oracle, consistency."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .errors import Refusal, TemporalError
+from .run import Target, Warehouse, read_state
+from .temporal import reading, roundtrip, updates
+from .temporal.clock import format_duration, format_instant, parse_duration, parse_instant
+from .temporal.dialect import quote, string_literal
+from .temporal.state import State
+from .temporal.updates import indent
+
+_FLOATS = ("float", "double")
+
+
+def _state(warehouse: Warehouse, target: Target) -> State:
+    state = read_state(warehouse, target)
+    if state is None:
+        raise TemporalError(
+            f"found: no {target.model}__live in {target.schema}\n"
+            f"why: {target.model} is not a temporal_view that has run\n"
+            f"instead: dbt run -s {target.model}"
+        )
+    return state
+
+
+def as_of(warehouse: Warehouse, target: Target, instant: Any) -> str:
+    """A parenthesised query: the model at an instant from since to expiration."""
+    state = _state(warehouse, target)
+    t = parse_instant(instant, "temporal_as_of")
+    _check_range(state, t)
+    return f"(\n{indent(reading.read_at(state, f'{t}L'), 2)}\n)"
+
+
+def _check_range(state: State, t: int) -> None:
+    late = state.expiration is not None and t > state.expiration
+    if state.since <= t and not late:
+        return
+    until = format_instant(state.expiration) if state.expiration is not None else "any later instant"
+    raise TemporalError(
+        f"found: {state.model} as of {format_instant(t)}\n"
+        f"why: it can be read from {format_instant(state.since)} (since) to {until}"
+        + (" (expiration)\n" if state.expiration is not None else "\n")
+        + (
+            f"instead: an instant in that range, or dbt run -s {state.model} after the expiration"
+            if late
+            else "instead: an instant in that range; `retain_history` keeps more of the past"
+        )
+    )
+
+
+def expiry(warehouse: Warehouse, target: Target, at_least: Any, clock: int) -> str:
+    """A query: one row when the model has expired at `clock`, or will within `at_least`."""
+    state = _state(warehouse, target)
+    margin = parse_duration(at_least, "at_least") or 0
+    if state.expiration is None:
+        condition, left, instant = "false", 0, "never"
+    else:
+        left, instant = state.expiration - clock, format_instant(state.expiration)
+        condition = "true" if left < margin else "false"
+    said = f"expired {format_duration(-left)} ago" if left < 0 else f"{format_duration(left)} left"
+    return (
+        f"SELECT {string_literal(state.model)} AS model, {string_literal(instant)} AS expiration, "
+        f"{string_literal(said)} AS remaining\nWHERE {condition}"
+    )
+
+
+def inconsistencies(warehouse: Warehouse, target: Target) -> str:
+    """A query: one row for each thing that is wrong with the stored diffs."""
+    state = _state(warehouse, target)
+    existing = {t.lower() for t in warehouse.tables(target.schema, target.model)}
+    checks: list[str] = []
+    for core in state.cores:
+        for chain in core.chains:
+            if chain.table.lower() not in existing:
+                checks.append(_said(chain.table, "the chain is gone", "NULL", "true", ""))
+                continue
+            table = target.table(chain.table)
+            late = f" OR mz_from > {state.expiration} OR mz_until > {state.expiration}" if state.expiration else ""
+            checks.append(
+                _said(
+                    chain.table,
+                    "an interval that is empty, unsigned, or past the expiration",
+                    "concat('[', mz_from, ', ', coalesce(CAST(mz_until AS STRING), 'open'), ') x ', mz_diff)",
+                    f"mz_from IS NULL OR mz_diff IS NULL OR abs(mz_diff) <> 1 OR mz_until <= mz_from{late}",
+                    f" FROM {table}",
+                )
+            )
+            checks.append(
+                _said(
+                    chain.table,
+                    f"not the {chain.rows} rows that were committed",
+                    "concat(mz_n, ' rows')",
+                    f"mz_n <> {chain.rows}",
+                    f" FROM (SELECT count(*) AS mz_n FROM {table}) AS mz_counts",
+                )
+            )
+        present = [target.table(c.table) for c in core.chains if c.table.lower() in existing]
+        if present:
+            names = "".join(f", {quote(n)}" for n, _ in core.columns)
+            running = (
+                f"SELECT mz_timestamp, sum(mz_diff) OVER (PARTITION BY {names[2:]} ORDER BY mz_timestamp) AS mz_n\n"
+                f"FROM (\n{indent(updates.as_updates(present, core.columns), 2)}\n) AS mz_updates"
+            )
+            checks.append(
+                _said(
+                    f"{state.model}__diffs",
+                    "a row is retracted more often than it was added",
+                    "concat('at ', mz_timestamp, ': ', mz_n)",
+                    "mz_n < 0",
+                    f" FROM (\n{indent(running, 2)}\n) AS mz_running",
+                )
+            )
+    return "\nUNION ALL\n".join(checks) or "SELECT 1 AS mz_nothing WHERE false"
+
+
+def _said(place: str, wrong: str, detail: str, condition: str, source: str) -> str:
+    return (
+        f"SELECT {string_literal(place)} AS mz_where, {string_literal(wrong)} AS mz_problem, "
+        f"CAST({detail} AS STRING) AS mz_detail{source}\nWHERE {condition}"
+    )
+
+
+# ---- the oracle ----------------------------------------------------------------------------------------------------
+
+
+def matches_source(
+    warehouse: Warehouse, target: Target, instants: Any, samples: int, clock: int, float_digits: int
+) -> str:
+    """A query: the rows whose multiplicity in the view differs from that in the query as written, per instant.
+
+    Columns: mz_instant, mz_verdict, mz_in_view, mz_in_source, and the model's. The verdict tells a mismatch from an
+    input that moved since the frontier, which no view can have followed.
+    """
+    state = _state(warehouse, target)
+    chosen = _instants(warehouse, state, instants, samples, clock)
+    moved = _moved(warehouse, state, chosen[0])
+    verdict = "mismatch"
+    if moved:
+        verdict = f"input changed since the last run, nothing is proved: {', '.join(moved)}; run the model first"
+    keys = [_key(n, t, float_digits) for n, t in state.columns]
+    names = ", ".join(quote(n) for n, _ in state.columns)
+    grouped = ", ".join(f"{key} AS {quote(n)}" for key, (n, _) in zip(keys, state.columns))
+    both = []
+    for t in chosen:
+        oracle = roundtrip.written_at(state.written, state.kinds, f"{t}L")
+        stamp = string_literal(format_instant(t))
+        both.append(
+            f"SELECT {stamp} AS mz_instant, {grouped}, 1 AS mz_v, 0 AS mz_s\n"
+            f"FROM (\n{indent(reading.read_at(state, f'{t}L'), 2)}\n) AS mz_view"
+        )
+        # the written text stays as it is, not even indented: it is the oracle
+        both.append(
+            f"SELECT {stamp} AS mz_instant, {grouped}, 0 AS mz_v, 1 AS mz_s\nFROM (\n{oracle}\n) AS mz_source({names})"
+        )
+    union = "\nUNION ALL\n".join(both)
+    return (
+        f"SELECT mz_instant, {string_literal(verdict)} AS mz_verdict, sum(mz_v) AS mz_in_view, "
+        f"sum(mz_s) AS mz_in_source, {names}\nFROM (\n{union}\n) AS mz_both\n"
+        f"GROUP BY mz_instant, {names}\nHAVING sum(mz_v) <> sum(mz_s)"
+    )
+
+
+def _key(name: str, spark_type: str, float_digits: int) -> str:
+    """Sums of doubles differ in the last digits with the order of their rows; that is no wrong row."""
+    if spark_type in _FLOATS:
+        return f"CAST(format_string('%.{float_digits - 1}e', {quote(name)}) AS {spark_type})"
+    return quote(name)
+
+
+def _instants(warehouse: Warehouse, state: State, given: Any, samples: int, clock: int) -> list[int]:
+    if given:
+        listed = given if isinstance(given, (list, tuple)) else [given]
+        chosen = [parse_instant(v, "instants") for v in listed]
+        for t in chosen:
+            _check_range(state, t)
+            if t < state.frontier:
+                raise Refusal(
+                    f"instants: {format_instant(t)}",
+                    f"it is before the frontier {format_instant(state.frontier)}: the inputs of then are not there "
+                    "to compare with",
+                    "instants from the frontier on",
+                )
+        return chosen
+    last = state.expiration
+    chosen = [state.frontier, max(clock, state.frontier)]
+    for t in _boundaries(warehouse, state, samples):
+        chosen += [t - 1, t, t + 1]
+    inside = [t for t in dict.fromkeys(chosen) if t >= state.frontier and (last is None or t <= last)]
+    if not inside:
+        _check_range(state, max(clock, state.frontier))
+    return sorted(inside)
+
+
+def _boundaries(warehouse: Warehouse, state: State, samples: int) -> Sequence[int]:
+    """A sample of the instants at which the model changes by itself, from the frontier on."""
+    tables = reading.tables_of(state)
+    if not tables or samples <= 0:
+        return []
+    times = " UNION ALL ".join(
+        f"SELECT mz_from AS t FROM {table} UNION ALL SELECT mz_until FROM {table}" for table in tables
+    )
+    sql = (
+        f"SELECT t FROM (SELECT DISTINCT t FROM ({times}) WHERE t > {state.frontier}) "
+        f"ORDER BY xxhash64(t, {state.frontier}L) LIMIT {int(samples)}"
+    )
+    return [int(row[0]) for row in warehouse.rows(sql)]
+
+
+def _moved(warehouse: Warehouse, state: State, t: int) -> list[str]:
+    plan = warehouse.explain(roundtrip.written_at(state.written, state.kinds, f"{t}L"))
+    now = warehouse.fingerprints(roundtrip.analyzed(plan))
+    return [name for name in sorted({*now, *state.inputs}) if now.get(name) != state.inputs.get(name)]
+
+
+# ---- inputs --------------------------------------------------------------------------------------------------------
+
+
+def refuse_temporal_inputs(model: Mapping[str, Any], graph: Mapping[str, Any]) -> None:
+    """A temporal_view as an input, directly or through views and ephemeral models, changes between runs."""
+    nodes = graph.get("nodes", {})
+    seen: set[str] = set()
+    queue = [(name, name) for name in model.get("depends_on", {}).get("nodes", [])]
+    while queue:
+        name, first = queue.pop()
+        if name in seen or name not in nodes:
+            continue
+        seen.add(name)
+        node = nodes[name]
+        materialized = node.get("config", {}).get("materialized")
+        if materialized == "temporal_view":
+            through = "" if name == first else f", through {nodes[first].get('name')}"
+            raise Refusal(
+                f"{node.get('name')}, a temporal_view, as an input{through}",
+                "its content changes with the clock between runs, and stacking temporal views is not covered yet",
+                f"the predicate of {node.get('name')} joined by AND in this model, over the inputs of "
+                f"{node.get('name')}",
+            )
+        if materialized in ("view", "ephemeral"):
+            queue += [(n, first) for n in node.get("depends_on", {}).get("nodes", [])]

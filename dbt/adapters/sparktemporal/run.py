@@ -1,0 +1,550 @@
+"""One run of one temporal_view: what is observed, and the statements that follow from it.
+
+The materialization sequences it: begin, then write, merge, commit, publish, clean up. Each returns the statements of
+that phase; nothing before the commit changes what a reader sees, and the commit is one statement.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .config import TemporalConfig
+from .errors import Refusal, TemporalError
+from .temporal import chains as chain_rules
+from .temporal import reading, roundtrip, updates
+from .temporal.clock import format_duration, format_instant
+from .temporal.clock_type import resolve_clock_casts
+from .temporal.cores import Split, split
+from .temporal.dialect import quote, render
+from .temporal.intervals import operand_kind
+from .temporal.plan import Decision, Step, decide, hash_cores
+from .temporal.state import MARK, Chain, CoreState, State, embed, extract
+
+Rows = Callable[[str], "list[tuple]"]
+
+_SETTINGS = (
+    "spark.sql.session.timeZone",
+    "spark.sql.ansi.enabled",
+    "spark.sql.caseSensitive",
+    "spark.sql.timestampType",
+)
+_MISSING = re.compile(r"TABLE_OR_VIEW_NOT_FOUND|Table or view not found|NoSuchTable", re.IGNORECASE)
+_EXISTS = re.compile(r"ALREADY_EXISTS|already exists", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where a model lives. `schema` is quoted, `model` is the plain name."""
+
+    schema: str
+    model: str
+
+    def name(self, suffix: str = "") -> str:
+        return f"{self.schema}.{quote(self.model + suffix)}"
+
+    def table(self, name: str) -> str:
+        return f"{self.schema}.{quote(name)}"
+
+
+class Warehouse:
+    """What a run may ask: statements by one function, answers as rows of plain values."""
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+
+    def describe(self, sql: str) -> list[tuple[str, str]]:
+        """The columns of a query as (name, type)."""
+        return [(r[0], r[1]) for r in self.rows(f"DESCRIBE QUERY {sql}")]
+
+    def explain(self, sql: str) -> str:
+        return str(self.rows(f"EXPLAIN EXTENDED {sql}")[0][0])
+
+    def clock(self) -> int:
+        """The engine's clock, ms."""
+        return int(self.rows("SELECT unix_millis(current_timestamp())")[0][0])
+
+    def settings(self) -> tuple[dict[str, str], str]:
+        """The session settings an answer depends on, and Spark's version."""
+        found = {key: str(self.rows(f"SET {key}")[0][1]) for key in _SETTINGS}
+        return found, str(self.rows("SELECT version()")[0][0])
+
+    def tables(self, schema: str, prefix: str) -> list[str]:
+        """The tables and views of a schema whose name starts with prefix, whatever the case."""
+        pattern = re.sub(r"[^0-9A-Za-z_]", "*", prefix)
+        found = [str(r[1]) for r in self.rows(f"SHOW TABLES IN {schema} LIKE '{pattern}*'")]
+        return [name for name in found if name.lower().startswith(prefix.lower())]
+
+    def view_text(self, target: Target, suffix: str = "") -> str | None:
+        """The text of a view; None when there is no such relation, or it is a table.
+
+        Looked up in a listing first: describing what is not there logs an error on the server.
+        """
+        wanted = (target.model + suffix).lower()
+        if wanted not in (name.lower() for name in self.tables(target.schema, target.model + suffix)):
+            return None
+        rows = self.rows(f"DESCRIBE TABLE EXTENDED {target.name(suffix)}")
+        return next((str(r[1]) for r in rows if r[0] == "View Text"), None)
+
+    def fingerprints(self, plan: str) -> dict[str, str]:
+        """relation -> what tells its content from another: the set of its files, or a checksum of its rows."""
+        found = {}
+        for table in roundtrip.file_tables(plan):
+            name = ".".join(quote(p) for p in table.split("."))
+            self.rows(f"REFRESH TABLE {name}")
+            files = "concat_ws('|', _metadata.file_path, _metadata.file_size, unix_millis(_metadata.file_modification_time))"
+            sql = f"SELECT sha2(concat_ws(',', array_sort(collect_set({files}))), 224) FROM {name}"
+            found[table] = "files " + str(self.rows(sql)[0][0])
+        for table in roundtrip.other_tables(plan):
+            name = ".".join(quote(p) for p in table.split("."))
+            sql = f"SELECT concat(count(*), ' ', coalesce(sum(CAST(xxhash64(*) AS DECIMAL(38, 0))), 0)) FROM {name}"
+            try:
+                found[table] = "rows " + str(self.rows(sql)[0][0])
+            except Exception:  # a type that has no hash: the test then cannot tell a changed input apart
+                found[table] = "unknown"
+        return found
+
+
+# ---- the lock ------------------------------------------------------------------------------------------------------
+
+_held: set[str] = set()
+_held_guard = threading.Lock()
+
+
+def take_lock(warehouse: Warehouse, target: Target, clock: int) -> str:
+    """CREATE TABLE is atomic everywhere: who created it runs. Returns the token to give back."""
+    token = chain_rules.new_run_id(clock)
+    with _held_guard:
+        _held.add(token)
+    try:
+        _create_lock(warehouse, target, clock, token)
+    except BaseException:
+        forget_lock(token)
+        raise
+    return token
+
+
+def _create_lock(warehouse: Warehouse, target: Target, clock: int, token: str) -> None:
+    owner = f"{socket.gethostname()} {os.getpid()} {_process_start(os.getpid())}"
+    create = (
+        f"CREATE TABLE {target.name('__lock')} (mz_owner STRING) USING parquet "
+        f"TBLPROPERTIES ('mz_owner' = '{owner}', 'mz_at' = '{clock}', 'mz_token' = '{token}')"
+    )
+    for attempt in range(3):
+        try:
+            warehouse.rows(create)
+            return
+        except Exception as error:
+            if not _EXISTS.search(str(error)):
+                raise
+        try:
+            rows = warehouse.rows(f"SHOW TBLPROPERTIES {target.name('__lock')}")
+        except Exception as error:
+            if _MISSING.search(str(error)):  # given back meanwhile
+                continue
+            raise
+        properties = {str(r[0]): str(r[1]) for r in rows}
+        at = properties.get("mz_at")
+        if at is None:
+            at = _created(warehouse, target.name("__lock"))
+        if attempt == 2 or not _stale(properties, clock, at):
+            _locked(target, properties, clock, at)
+        warehouse.rows(f"DROP TABLE IF EXISTS {target.name('__lock')}")
+    raise TemporalError(f"the lock of {target.model} changed hands three times; run it again")
+
+
+def _created(warehouse: Warehouse, table: str) -> str | None:
+    for row in warehouse.rows(f"DESCRIBE TABLE EXTENDED {table}"):
+        if row[0] == "Created Time":
+            try:
+                return str(int(time.mktime(time.strptime(str(row[1]), "%a %b %d %H:%M:%S %Z %Y")) * 1000))
+            except ValueError:
+                return None
+    return None
+
+
+def _locked(target: Target, properties: Mapping[str, str], clock: int, at: str | None) -> None:
+    owner = properties.get("mz_owner", "").split()
+    who = f"process {owner[1]} on {owner[0]}" if len(owner) == 3 else "an unknown owner"
+    since = f"for {format_duration(max(clock - int(at), 0))}, since {format_instant(int(at))}" if at else "since unknown"
+    raise TemporalError(
+        f"found: {target.model}__lock, held by {who} {since}\n"
+        f"why: runs of one model go one after the other\n"
+        f"instead: wait for that run. If it is dead: DROP TABLE {target.name('__lock')}; "
+        f"a lock older than {format_duration(chain_rules.STALE_LOCK_MS)} is taken over"
+    )
+
+
+def _stale(properties: Mapping[str, str], clock: int, at: str | None) -> bool:
+    owner = properties.get("mz_owner", "").split()
+    if len(owner) == 3 and owner[0] == socket.gethostname():
+        if owner[1] == str(os.getpid()):
+            with _held_guard:
+                return properties.get("mz_token") not in _held
+        if _process_start(int(owner[1])) != owner[2]:
+            return True
+    return at is not None and clock - int(at) > chain_rules.STALE_LOCK_MS
+
+
+def _process_start(pid: int) -> str:
+    """When a process began, so that a number used again is not taken for it; `gone` when there is none."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+            return file.read().rpartition(")")[2].split()[19]
+    except FileNotFoundError:
+        pass
+    except OSError:
+        return "unknown"
+    if os.path.isdir("/proc/self"):
+        return "gone"
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return "gone"
+    except OSError:
+        pass
+    return "unknown"
+
+
+def forget_lock(token: str) -> None:
+    with _held_guard:
+        _held.discard(token)
+
+
+def give_back_lock(warehouse: Warehouse, target: Target, token: str) -> None:
+    """Drop the lock if it is still this run's."""
+    forget_lock(token)
+    try:
+        rows = warehouse.rows(f"SHOW TBLPROPERTIES {target.name('__lock')}")
+    except Exception as error:
+        if _MISSING.search(str(error)):
+            return
+        raise
+    if any(r[0] == "mz_token" and r[1] == token for r in rows):
+        warehouse.rows(f"DROP TABLE IF EXISTS {target.name('__lock')}")
+
+
+# ---- reading the state ---------------------------------------------------------------------------------------------
+
+
+def read_state(warehouse: Warehouse, target: Target) -> State | None:
+    """The committed state; None when the model was never committed."""
+    text = warehouse.view_text(target, "__live")
+    return None if text is None else extract(text, target.model)
+
+
+# ---- the run -------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Run:
+    """A run in progress. Built by `begin`; its phases are called in order by the materialization."""
+
+    warehouse: Warehouse
+    target: Target
+    config: TemporalConfig
+    id: str
+    clock: int
+    old: State | None
+    existing: list[str]
+    decision: Decision
+    parts: Split
+    written: str
+    kinds: list[list[str]]
+    calls: list[str]
+    core_columns: list[list[tuple[str, str]]]
+    columns: list[tuple[str, str]]
+    core_hash: str
+    settings: dict[str, str]
+    inputs: dict[str, str]
+    sampled: bool
+    started: float = field(default_factory=time.monotonic)
+    new_chains: dict[str, Chain] = field(default_factory=dict)
+    state: State | None = None
+    script: list[str] = field(default_factory=list)
+
+    # -- phases --
+
+    def write(self) -> list[Step]:
+        """One CTAS a core: all wanted intervals when rebuilding, else the corrections."""
+        steps = []
+        for core, names, kinds in zip(self.parts.cores, self.core_columns, self.kinds):
+            rows = updates.wanted(core, names, kinds, self.decision.as_of, self.decision.expiration)
+            old = self._old_tables(core.name)
+            if old and not self.decision.rebuilds:
+                kept = updates.stored(old, names, self.decision.as_of, self.decision.expiration)
+                rows = updates.difference(rows, kept, names)
+            table = self._chain(core.name)
+            purpose = "all intervals" if not old or self.decision.rebuilds else "wanted intervals minus stored ones"
+            steps.append(Step(f"{core.name}: {purpose} -> a new chain", self._create(table, rows)))
+        return steps
+
+    def merge(self) -> list[Step]:
+        """Count what was written; above the cap, all chains of a core become one."""
+        steps = []
+        for core, names in zip(self.parts.cores, self.core_columns):
+            counted = self._count(self._chain(core.name))
+            if counted.rows:
+                self.new_chains[core.name] = counted
+            else:
+                steps.append(Step(f"{core.name}: nothing changed", f"DROP TABLE {self.target.table(counted.table)}"))
+            live = self._live_chains(core.name)
+            if len(live) > chain_rules.CHAIN_CAP:
+                tables = [self.target.table(c.table) for c in live]
+                rows = updates.consolidated(
+                    updates.stored(tables, names, self._since(), self.decision.expiration), names
+                )
+                merged = self._chain(core.name, merged=True)
+                steps.append(Step(f"{core.name}: {len(live)} chains -> one", self._create(merged, rows)))
+        return steps
+
+    def commit(self) -> list[Step]:
+        """The one statement that publishes: everything before it is invisible, everything after is tidying."""
+        cores, since = [], self.decision.since
+        for core, names in zip(self.parts.cores, self.core_columns):
+            live = self._live_chains(core.name)
+            if len(live) > chain_rules.CHAIN_CAP:
+                merged = self._count(self._chain(core.name, merged=True))
+                live = [merged] if merged.rows else []
+                since = self._since()
+            cores.append(CoreState(core.name, tuple(names), tuple(live)))
+        swept = chain_rules.sweep(
+            self.target.model,
+            self.existing,
+            self.old,
+            [c.table for core in cores for c in core.chains],
+            self.clock,
+            self.config.diffs_retention,
+        )
+        self._drops = [t for t in swept.drop]
+        self.state = State(
+            model=self.target.model,
+            schema=self.target.schema,
+            run=self.id,
+            since=since,
+            frontier=self.decision.as_of,
+            started_at=self.decision.started_at,
+            offset=self.config.expiration,
+            expiration=self.decision.expiration,
+            core_hash=self.core_hash,
+            residual=render(self.parts.residual),
+            columns=tuple(self.columns),
+            cores=tuple(cores),
+            written=self.written,
+            kinds=tuple(self.calls),
+            inputs=self.inputs,
+            settings=self.settings,
+            retired=self._retired(cores, swept.retired),
+            sampled=self.sampled,
+        )
+        text = embed(self.state, reading.live_view(self.state))
+        self._expect(self.old.run if self.old else None, "before")
+        verb = "ALTER" if f"{self.target.model}__live".lower() in map(str.lower, self.existing) else "CREATE"
+        return [Step("commit", f"{verb} VIEW {self.target.name('__live')} AS\n{text}")]
+
+    def publish(self) -> list[Step]:
+        """The thin view and the readable updates, when they are not as they should be."""
+        assert self.state is not None
+        self._expect(self.id, "after")
+        steps = []
+        names = list(map(str.lower, self.existing))
+        thin = reading.thin_view(self.columns, self.target.name("__live"))
+        current = self.warehouse.view_text(self.target)
+        if current is None:
+            steps.append(Step("the view", f"CREATE VIEW {self.target.name()} AS\n{thin}"))
+        elif " ".join(current.split()) != " ".join(thin.split()):
+            steps.append(Step("the view", f"ALTER VIEW {self.target.name()} AS\n{thin}"))
+        elif self.old and self.old.columns != self.state.columns:
+            # same names, other types: a view remembers the types it was made with
+            steps.append(Step("the view", f"ALTER VIEW {self.target.name()} AS\n{thin}"))
+        verb = "ALTER" if f"{self.target.model}__diffs".lower() in names else "CREATE"
+        readable = updates.as_updates(reading.tables_of(self.state), self.state.cores[0].columns)
+        steps.append(Step("the updates, readable", f"{verb} VIEW {self.target.name('__diffs')} AS\n{readable}"))
+        return steps
+
+    def clean_up(self) -> list[Step]:
+        """Drops of chains that nothing has named for diffs_retention."""
+        return [Step("no longer read", f"DROP TABLE IF EXISTS {self.target.table(t)}") for t in self._drops]
+
+    def outcome(self) -> str:
+        """hydrated | advanced | unchanged | restarted, with the rows written."""
+        d = self.decision
+        what = "unchanged" if not self.rows_written and not d.rebuilds else d.action
+        return f"{what}, {self.rows_written} rows"
+
+    def summary(self) -> str:
+        """One line for the log."""
+        d = self.decision
+        what = self.outcome().split(",")[0] + (f" ({d.reason})" if d.reason else "")
+        until = f", expires {format_instant(d.expiration)}" if d.expiration is not None else ""
+        return (
+            f"temporal_view {self.target.model}: {what} at {format_instant(d.as_of)}, "
+            f"{self.rows_written} rows of diffs written{until}, {time.monotonic() - self.started:.1f} s"
+        )
+
+    @property
+    def rows_written(self) -> int:
+        return sum(c.rows for c in self.new_chains.values())
+
+    # -- helpers --
+
+    _drops: list[str] = field(default_factory=list)
+
+    def _retired(self, cores: list[CoreState], retired: tuple[tuple[str, int], ...]) -> tuple[tuple[str, int], ...]:
+        """Also what this very run wrote and merged away at once."""
+        live = {c.table for core in cores for c in core.chains}
+        mine = [c.table for c in self.new_chains.values() if c.table not in live]
+        return (*retired, *((t, self.clock) for t in mine))
+
+    def _chain(self, core: str, merged: bool = False) -> str:
+        run = self.id[:-1] + ("f" if self.id[-1] != "f" else "0") if merged else self.id
+        return chain_rules.chain_name(self.target.model, run, core)
+
+    def _create(self, table: str, rows: str) -> str:
+        return updates.create_chain(self.target.table(table), rows, f" USING {self.config.file_format}")
+
+    def _old_chains(self, core: str) -> list[Chain]:
+        if self.old is None or self.decision.rebuilds:
+            return []
+        return [c for s in self.old.cores if s.name == core for c in s.chains]
+
+    def _old_tables(self, core: str) -> list[str]:
+        return [self.target.table(c.table) for c in self._old_chains(core)]
+
+    def _live_chains(self, core: str) -> list[Chain]:
+        new = self.new_chains.get(core)
+        return self._old_chains(core) + ([new] if new else [])
+
+    def _since(self) -> int:
+        return max(self.decision.since, self.decision.as_of - (self.config.retain_history or 0))
+
+    def _count(self, table: str) -> Chain:
+        row = self.warehouse.rows(
+            "SELECT count(*), count_if(mz_diff < 0), min(mz_from), max(mz_from), min(mz_until), max(mz_until) "
+            f"FROM {self.target.table(table)}"
+        )[0]
+        return Chain(table, *[None if v is None else int(v) for v in row])  # type: ignore[arg-type]
+
+    def _expect(self, run: str | None, when: str) -> None:
+        current = _run_of(self.warehouse, self.target)
+        if current != run:
+            raise TemporalError(
+                f"found: {self.target.model}__live is of run {current}, {run} was expected {when} the commit\n"
+                f"why: another run committed meanwhile; what this one wrote may be of an older state\n"
+                f"instead: dbt run -s {self.target.model}, one run at a time"
+            )
+
+
+def _run_of(warehouse: Warehouse, target: Target) -> str | None:
+    """Which run the live view is of, without insisting that its state is whole (a full refresh replaces it)."""
+    text = warehouse.view_text(target, "__live")
+    if text is None:
+        return None
+    found = re.search(r'"run":"([^"]*)"', text)
+    return found.group(1) if found else ""
+
+
+def begin(
+    warehouse: Warehouse,
+    target: Target,
+    sql: str,
+    config: Mapping[str, Any],
+    clock: int,
+    full_refresh: bool = False,
+    sampled: bool = False,
+) -> Run:
+    """Observe, refuse what cannot be right, and decide. Writes nothing."""
+    started = time.monotonic()
+    parsed = TemporalConfig.parse(target.model, config)
+    settings, version = warehouse.settings()
+    existing = warehouse.tables(target.schema, target.model)
+    old: State | None
+    try:
+        old = read_state(warehouse, target)
+    except TemporalError:
+        if not full_refresh:
+            raise
+        old = None
+    if old and not full_refresh:
+        _refuse_missing_chains(target, old, existing)
+
+    text = resolve_clock_casts(sql.strip().rstrip(";"), warehouse.describe)
+    parts = split(text, warehouse.describe)
+    kinds, core_columns = [], []
+    for core in parts.cores:
+        described = warehouse.describe(render(updates.probe(core)))
+        count = len(core.comparisons)
+        names = described[: len(described) - count] if count else described
+        operands = described[len(described) - count :] if count else []
+        kinds.append([operand_kind(c, t) for c, (_, t) in zip(core.comparisons, operands)])
+        updates.check_columns(names, version)
+        core_columns.append(names)
+    calls = roundtrip.call_kinds(text, parts.cores[0].comparisons, kinds[0])
+    core_hash = hash_cores(parts.cores, kinds, core_columns, settings)
+
+    decision = decide(
+        target.model, old, core_hash, settings, parsed.expiration, parsed.restart_every, clock, full_refresh
+    )
+    at = roundtrip.written_at(text, calls, f"{decision.as_of}L")
+    plan = warehouse.explain(at)
+    analyzed = roundtrip.analyzed(plan)
+    if old is None or old.written != text:
+        roundtrip.check(plan, warehouse.explain(roundtrip.printed_at(text, calls, f"{decision.as_of}L")))
+    _refuse_temporal_inputs(warehouse, analyzed)
+    columns = warehouse.describe(at)
+    updates.check_columns([(n, "string" if t == "void" else t) for n, t in columns if t != "void"], "4")
+    return Run(
+        warehouse=warehouse,
+        target=target,
+        config=parsed,
+        id=chain_rules.new_run_id(warehouse.clock()),
+        clock=warehouse.clock(),
+        old=old if old else None,
+        existing=existing,
+        decision=decision,
+        parts=parts,
+        written=text,
+        kinds=kinds,
+        calls=calls,
+        core_columns=core_columns,
+        columns=columns,
+        core_hash=core_hash,
+        settings=settings,
+        inputs=warehouse.fingerprints(analyzed),
+        sampled=sampled,
+        started=started,
+    )
+
+
+def _refuse_missing_chains(target: Target, state: State, existing: Iterable[str]) -> None:
+    have = {name.lower() for name in existing}
+    gone = [c.table for c in state.chains if c.table.lower() not in have]
+    if gone:
+        raise TemporalError(
+            f"found: {target.model} without its chain {', '.join(gone)}\n"
+            f"why: the rows in it are lost, and a run on what is left would be wrong\n"
+            f"instead: dbt run --full-refresh -s {target.model}"
+        )
+
+
+def _refuse_temporal_inputs(warehouse: Warehouse, analyzed: str) -> None:
+    for view in roundtrip.views(analyzed):
+        if not view.rstrip("`").lower().endswith("__live"):
+            continue
+        *schema, name = (part.replace("``", "`") for part in re.findall(r"`((?:[^`]|``)*)`", view))
+        name = name[: -len("__live")]
+        text = warehouse.view_text(Target(".".join(map(quote, schema)), name), "__live")
+        if text and MARK in text:
+            raise Refusal(
+                f"{name}, a temporal_view, as an input",
+                "its content changes with the clock between runs, and stacking temporal views is not covered yet",
+                f"the predicate of {name} joined by AND in this model, over the inputs of {name}",
+            )
+
+

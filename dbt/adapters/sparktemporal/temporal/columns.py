@@ -1,0 +1,194 @@
+"""Which columns of its inputs a SELECT that is not linear needs, so that only they are stored.
+
+    select t.k, count(*) from t join u using (id) where <static> group by t.k
+      ->  rows   select t.k from t join u using (id) where <static>
+          rest   select t.k, count(*) from mz_core_c0 as t group by t.k
+
+Names are resolved as Spark does: a source's alias first, then a column, then a field of it. A name that no source has
+is left alone (an alias of the SELECT list, a unit such as DAY): Spark decides, and complains when it cannot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from ..errors import Refusal
+from .dialect import fragment, render
+
+_ROWS = "mz_rows"
+
+
+@dataclass(frozen=True)
+class _Source:
+    name: str  # the alias, or the table's own name
+    path: tuple[str, ...]  # the table's full name when it has no alias
+    columns: tuple[str, ...]
+
+
+def needed_columns(
+    select: exp.Select,
+    placeholder: str,
+    describe: Callable[[str], list[tuple[str, str]]],
+    ctes: list[exp.CTE],
+) -> tuple[exp.Select, exp.Select]:
+    """A SELECT without clock -> (the rows it works on, itself over the table `placeholder`)."""
+    sources = _sources(select, describe, ctes)
+    rest = select.copy()
+    for key in ("where", "joins", "laterals", "hint"):
+        rest.set(key, None)
+    rest.set("from_", None)
+    _refuse_subqueries(rest)
+    joined = {name.lower() for j in select.args.get("joins") or [] for name in _using(j)}
+    _expand_stars(rest, sources, bool(joined))
+
+    wanted: dict[tuple[int, str], str] = {}
+    uses: list[tuple[exp.Column, int, str, int]] = []
+    for column in list(rest.find_all(exp.Column)):
+        found = _resolve(column, sources)
+        if found is not None:
+            source, name, parts = found
+            wanted.setdefault((source, name), "")
+            uses.append((column, source, name, parts))
+
+    taken: set[str] = set()
+    for source, name in wanted:
+        stored = name
+        if stored.lower() in taken:
+            stored = f"{sources[source].name}_{name}"
+            while stored.lower() in taken:
+                stored += "_"
+        taken.add(stored.lower())
+        wanted[(source, name)] = stored
+
+    single = len(sources) == 1
+    for column, source, name, parts in uses:
+        stored = wanted[(source, name)]
+        if (parts <= 2 if single else len(column.parts) == 1 and stored == name):
+            continue
+        tail = [p.copy() for p in column.parts[parts:]]
+        table = quote_name(sources[0].name) if single else None
+        new: exp.Expression = exp.column(quote_name(stored), table=table)
+        for part in tail:
+            new = exp.Dot(this=new, expression=part)
+        own_item = column.parent is rest and column.arg_key == "expressions"
+        column.replace(exp.alias_(new, name, quoted=True) if own_item and not tail and stored != name else new)
+
+    rows = select.copy()
+    for key in _ABOVE_ROWS:
+        rows.set(key, None)
+    items: list[exp.Expression] = []
+    for (source, name), stored in wanted.items():
+        qualifier = None if name.lower() in joined else exp.to_identifier(sources[source].name, quoted=True)
+        item: exp.Expression = exp.column(exp.to_identifier(name, quoted=True), table=qualifier)
+        items.append(exp.alias_(item, stored, quoted=True))
+    # a SELECT that needs no column still needs its rows
+    rows.set("expressions", items or [exp.alias_(exp.true(), "mz_row", quoted=True)])
+    alias = sources[0].name if single else _ROWS
+    rest.set("from_", exp.From(this=exp.to_table(placeholder).as_(exp.to_identifier(alias, quoted=True), table=True)))
+    return rows, rest
+
+
+_ABOVE_ROWS = (
+    "expressions", "group", "having", "distinct", "qualify", "windows", "order", "limit", "offset", "sort",
+    "cluster", "distribute",
+)  # fmt: skip
+
+
+def _sources(select: exp.Select, describe: Callable, ctes: list[exp.CTE]) -> list[_Source]:
+    found = [_source(select.args["from_"].this, describe, ctes)]
+    for join in select.args.get("joins") or []:
+        if (join.method or "").upper() == "NATURAL":
+            raise Refusal(fragment(join), "the columns of a NATURAL join are not tracked", "JOIN ... USING (...)")
+        if (join.kind or "").upper() not in ("SEMI", "ANTI"):
+            found.append(_source(join.this, describe, ctes))
+    for lateral in select.args.get("laterals") or []:
+        alias = lateral.args.get("alias")
+        if alias is None or not alias.this or not alias.columns:
+            raise Refusal(
+                fragment(lateral),
+                "its columns have no names here",
+                "LATERAL VIEW explode(xs) x AS item, with the names of table and columns",
+            )
+        found.append(_Source(alias.name, (alias.name,), tuple(c.name for c in alias.columns)))
+    return found
+
+
+def _source(node: exp.Expression, describe: Callable, ctes: list[exp.CTE]) -> _Source:
+    if not isinstance(node, (exp.Table, exp.Subquery, exp.Values)):
+        raise Refusal(fragment(node), "the columns of this input are not tracked", "an upstream view over it")
+    probe = exp.select("*").from_(node.copy())
+    if ctes:
+        probe.set("with_", exp.With(expressions=[cte.copy() for cte in ctes]))
+    columns = tuple(name for name, _ in describe(render(probe)))
+    path = tuple(p.name for p in node.parts) if isinstance(node, exp.Table) and not node.alias else ()
+    name = node.alias_or_name or _ROWS
+    return _Source(name, path or (name,), columns)
+
+
+def _resolve(column: exp.Column, sources: list[_Source]) -> tuple[int, str, int] | None:
+    """A column -> (source, name as the source has it, how many parts of the name that took)."""
+    parts = [p.name.lower() for p in column.parts]
+    if len(parts) == 1 and _is_lambda_variable(column, parts[0]):
+        return None
+    for index, source in enumerate(sources):
+        path = [p.lower() for p in source.path]
+        for used in range(min(len(path), len(parts) - 1), 0, -1):
+            if parts[:used] == path[-used:]:
+                name = _pick(source, parts[used])
+                if name is not None:
+                    return index, name, used + 1
+    for index, source in enumerate(sources):
+        name = _pick(source, parts[0])
+        if name is not None:
+            return index, name, 1
+    return None
+
+
+def _pick(source: _Source, name: str) -> str | None:
+    return next((c for c in source.columns if c.lower() == name), None)
+
+
+def _is_lambda_variable(column: exp.Expression, name: str) -> bool:
+    node = column.find_ancestor(exp.Lambda)
+    while node is not None:
+        if any(p.name.lower() == name for p in node.expressions):
+            return True
+        node = node.find_ancestor(exp.Lambda)
+    return False
+
+
+def _expand_stars(rest: exp.Select, sources: list[_Source], using: bool) -> None:
+    items: list[exp.Expression] = []
+    for item in rest.expressions:
+        of = item.table.lower() if isinstance(item, exp.Column) and isinstance(item.this, exp.Star) else None
+        if not isinstance(item, exp.Star) and of is None:
+            items.append(item)
+            continue
+        star = item if isinstance(item, exp.Star) else item.this
+        if using or any(star.args.values()):
+            raise Refusal(fragment(item), "a star with exceptions, or over JOIN ... USING, is not covered here", "the names of the columns")
+        for source in sources:
+            if of is None or source.name.lower() == of:
+                items += [exp.column(quote_name(c), table=quote_name(source.name)) for c in source.columns]
+    rest.set("expressions", items)
+
+
+def quote_name(name: str) -> exp.Identifier:
+    return exp.to_identifier(name, quoted=True)
+
+
+def _using(join: exp.Join) -> list[str]:
+    return [c.name for c in join.args.get("using") or []]
+
+
+def _refuse_subqueries(rest: exp.Select) -> None:
+    inner = next((n for n in rest.find_all(exp.Query) if n is not rest), None)
+    if inner is not None:
+        raise Refusal(
+            fragment(inner),
+            "a subquery above the windowed rows (in the SELECT list, HAVING or ORDER BY) is not covered yet",
+            "a join in an outer query over the temporal SELECT",
+        )

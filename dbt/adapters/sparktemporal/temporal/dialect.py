@@ -1,0 +1,112 @@
+"""Spark SQL as a tree that prints back as it was written.
+
+sqlglot's Spark dialect understands functions so that it can transpile them (`date_sub(d, 7)` becomes
+`DATE_ADD(d, 7 * -1)`, `CEIL`, `DATEDIFF` and others change too). Nothing is transpiled here, so functions
+stay what the user wrote: a name and arguments. Only what is not of that form (CAST, EXTRACT, ...) is read.
+That the tree means to Spark what the text means is not assumed either: see `roundtrip`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.dialects.spark import Spark
+from sqlglot.errors import SqlglotError
+from sqlglot.tokens import Token, TokenType
+
+from ..errors import Refusal
+
+MZ_NOW_NAMES = ("mz_now", "mz_logical_timestamp")
+
+_SPECIAL_FORMS = ("CAST", "TRY_CAST", "EXTRACT", "TRIM", "POSITION", "OVERLAY", "SUBSTRING")
+
+
+class VerbatimSpark(Spark):
+    SUPPORTS_USER_DEFINED_TYPES = True  # for mz_timestamp
+
+    class Parser(Spark.Parser):
+        FUNCTIONS: dict = {}
+        FUNCTION_PARSERS = {
+            name: parser
+            for name, parser in Spark.Parser.FUNCTION_PARSERS.items()
+            if name in _SPECIAL_FORMS
+        }
+
+
+def parse(sql: str) -> exp.Expression:
+    """The one query in `sql` as a tree, or a refusal that shows where reading stopped."""
+    try:
+        statements = [s for s in sqlglot.parse(sql, read=VerbatimSpark) if s is not None]
+    except SqlglotError as error:
+        # the message underlines with terminal codes; people read it in logs
+        detail = re.sub(r"\x1b\[\d+m", "", str(error)).strip()
+        raise Refusal(
+            detail,
+            "this part of the model cannot be read, and nothing is guessed",
+            "the same in plainer SQL, or move this part into an upstream model",
+        ) from None
+    if len(statements) != 1 or not isinstance(statements[0], (exp.Query, exp.Subquery)):
+        raise Refusal(
+            _shorten(sql),
+            f"a model is one query; this is {len(statements)} statement(s)",
+            "a single SELECT (or WITH ... SELECT)",
+        )
+    return statements[0]
+
+
+def render(node: exp.Expression, pretty: bool = False) -> str:
+    """A tree -> Spark SQL, functions and names in the user's spelling."""
+    return node.sql(dialect=VerbatimSpark, pretty=pretty, normalize_functions=False, comments=False)
+
+
+def fragment(node: exp.Expression) -> str:
+    """A tree -> one short line for a message."""
+    return _shorten(render(node))
+
+
+def quote(name: str) -> str:
+    """An identifier, quoted for Spark.
+
+    >>> quote("we`ird")
+    '`we``ird`'
+    """
+    return "`" + name.replace("`", "``") + "`"
+
+
+def string_literal(text: str) -> str:
+    """A Spark string literal; safe under variable substitution and either backslash setting."""
+    codes = {"\\": "\\\\", "'": "\\'", "$": "\\u0024", "\n": "\\n"}
+    return "'" + "".join(codes.get(c, c) for c in text) + "'"
+
+
+def is_mz_now(node: exp.Expression | None) -> bool:
+    """Whether the node is a call `mz_now()` (or its synonym), with or without arguments."""
+    return isinstance(node, exp.Anonymous) and node.name.lower() in MZ_NOW_NAMES
+
+
+def mz_now_calls(node: exp.Expression) -> Iterator[exp.Expression]:
+    return (n for n in node.find_all(exp.Anonymous) if is_mz_now(n))
+
+
+def mz_now_spans(sql: str) -> list[tuple[int, int]]:
+    """Where the calls stand in the text, as [start, end) offsets, in the order of the text.
+
+    >>> sql = "select 'mz_now()' where Mz_Now( ) < x -- mz_now()"
+    >>> [sql[a:b] for a, b in mz_now_spans(sql)]
+    ['Mz_Now( )']
+    """
+    tokens: list[Token] = sqlglot.tokenize(sql, read=VerbatimSpark)
+    spans = []
+    for name, left, right in zip(tokens, tokens[1:], tokens[2:]):
+        call = left.token_type == TokenType.L_PAREN and right.token_type == TokenType.R_PAREN
+        if call and name.text.lower() in MZ_NOW_NAMES and name.token_type != TokenType.STRING:
+            spans.append((name.start, right.end + 1))
+    return spans
+
+
+def _shorten(text: str, limit: int = 300) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= limit else line[: limit - 3] + "..."

@@ -1,0 +1,101 @@
+"""What a run is to do, decided from what was observed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ..errors import TemporalError
+from . import expiration as expirations
+from .clock import format_duration, format_instant
+from .cores import Core
+from .dialect import render
+from .state import State
+from .updates import Columns, probe
+
+#: a run's clock may lag the frontier by less than this (ms); it then uses the frontier
+CLOCK_SKEW_MS = 60_000
+
+HYDRATED, ADVANCED, RESTARTED = "hydrated", "advanced", "restarted"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One statement and what it is for."""
+
+    purpose: str
+    sql: str
+
+
+@dataclass(frozen=True)
+class Decision:
+    """action: hydrated | advanced | restarted, and why. All instants in ms."""
+
+    action: str
+    reason: str
+    as_of: int
+    started_at: int
+    since: int
+    expiration: int | None
+
+    @property
+    def rebuilds(self) -> bool:
+        return self.action != ADVANCED
+
+
+def decide(
+    model: str,
+    state: State | None,
+    core_hash: str,
+    settings: Mapping[str, str],
+    offset: int | None,
+    restart_every: int | None,
+    clock: int,
+    full_refresh: bool,
+) -> Decision:
+    """The decision of one run. `clock` is the as-of of the invocation."""
+
+    def rebuild(action: str, reason: str, as_of: int) -> Decision:
+        return Decision(action, reason, as_of, as_of, as_of, expirations.expiration(as_of, offset))
+
+    if full_refresh:
+        return rebuild(RESTARTED if state else HYDRATED, "--full-refresh", clock)
+    if state is None:
+        return rebuild(HYDRATED, "first run", clock)
+
+    as_of = max(clock, state.frontier)
+    if state.frontier - clock >= CLOCK_SKEW_MS:
+        raise TemporalError(
+            f"found: the clock at {format_instant(clock)}, {format_duration(state.frontier - clock)} before the "
+            f"frontier of {model}, {format_instant(state.frontier)}\n"
+            f"why: updates up to the frontier are final\n"
+            f"instead: a clock (or var temporal_now) from the frontier on, or dbt run --full-refresh -s {model}"
+        )
+    if state.sampled:
+        return rebuild(RESTARTED, "the last run read a sample", as_of)
+    if state.core_hash != core_hash:
+        changed = [k for k in settings if settings[k] != state.settings.get(k)]
+        why = ", ".join(f"{k} {state.settings.get(k)} -> {settings[k]}" for k in changed) or "the core changed"
+        return rebuild(RESTARTED, why, as_of)
+    if state.expiration is not None and as_of > state.expiration:
+        return rebuild(RESTARTED, f"expired at {format_instant(state.expiration)}", as_of)
+    if restart_every is not None and as_of - state.started_at >= restart_every:
+        return rebuild(RESTARTED, f"restart_every {format_duration(restart_every)}", as_of)
+    expires, why_not = expirations.after_change(state.started_at, state.offset, offset, as_of)
+    if why_not:
+        return rebuild(RESTARTED, why_not, as_of)
+    return Decision(ADVANCED, "", as_of, state.started_at, state.since, expires)
+
+
+def hash_cores(
+    cores: Sequence[Core], kinds: Sequence[Sequence[str]], columns: Sequence[Columns], settings: Mapping[str, str]
+) -> str:
+    """All that decides what the chains hold, in 16 hex digits."""
+    parts = [
+        [c.name, render(probe(c)), [x.operator for x in c.comparisons], list(k), [list(n) for n in names]]
+        for c, k, names in zip(cores, kinds, columns)
+    ]
+    text = json.dumps([parts, dict(settings)], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

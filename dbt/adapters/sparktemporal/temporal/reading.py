@@ -1,0 +1,103 @@
+"""SQL that reads a model at an instant: the chains accumulated at it, and the residual over them.
+
+A read is at `t = greatest(clock, frontier)`: a reader's clock may lag the writer's. `t` is an expression Spark folds to
+a literal, so the filter on `mz_from` and `mz_until` reaches partitions and row groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from .clock import format_instant
+from .cores import is_placeholder
+from .dialect import parse, quote, string_literal
+from .state import CoreState, State
+from .updates import Columns, indent, pretty
+
+
+def live_instant(frontier: int) -> str:
+    return f"greatest(unix_millis(current_timestamp()), {frontier}L)"
+
+
+def read_core(core: CoreState, schema: str, t: str) -> str:
+    """The rows of one core at t, as a query."""
+    names = ", ".join(quote(n) for n, _ in core.columns)
+    if not core.chains:
+        typed = ", ".join(f"CAST(NULL AS {k}) AS {quote(n)}" for n, k in core.columns)
+        return f"SELECT {typed} WHERE false"
+    tables = [f"{schema}.{quote(c.table)}" for c in core.chains]
+    corrected = any(c.negative for c in core.chains)
+    diff = ", mz_diff" if corrected else ""
+    rows = "\nUNION ALL\n".join(f"SELECT {names}, mz_from, mz_until{diff} FROM {table}" for table in tables)
+    at = f"FROM (\n{indent(rows, 2)}\n) AS mz_chains\nWHERE mz_from <= {t} AND (mz_until IS NULL OR mz_until > {t})"
+    if not corrected:
+        return f"SELECT {names}\n{at}"
+    # more retractions than rows would mean damaged chains: raise, never show fewer rows
+    damaged = "raise_error('the diffs retract a row more often than it was added')"
+    copies = f"CASE WHEN mz_n > 0 THEN CAST(mz_n AS INT) ELSE CAST({damaged} AS INT) END"
+    return (
+        f"SELECT {names}\n"
+        f"FROM (\n  SELECT {names}, sum(mz_diff) AS mz_n\n{indent(at, 2)}\n"
+        f"  GROUP BY {names}\n  HAVING sum(mz_diff) <> 0\n) AS mz_sums\n"
+        f"LATERAL VIEW explode(array_repeat(0, {copies})) mz_copies AS mz_copy"
+    )
+
+
+def read_at(state: State, t: str) -> str:
+    """The model's output at t: the residual with its cores put in, columns named as the model names them."""
+    residual = parse(state.residual)
+    cores = {core.placeholder: core for core in state.cores}
+    reads: dict[str, str] = {}
+    for table in list(residual.find_all(exp.Table)):
+        if is_placeholder(table):
+            core = cores[table.name]
+            alias = table.args.get("alias") or exp.TableAlias(this=exp.to_identifier(table.name))
+            mark = f"mz_read_{len(reads)}"
+            reads[mark] = read_core(core, state.schema, t)
+            table.replace(exp.Table(this=exp.to_identifier(mark), alias=alias.copy()))
+    lines = []
+    for line in pretty(residual).splitlines():
+        for mark, read in reads.items():
+            head, found, tail = line.partition(f"{mark} ")
+            if found:
+                margin = len(line) - len(line.lstrip())
+                line = f"{head}(\n{indent(read, margin + 2)}\n{' ' * margin}) {tail}"
+        lines.append(line)
+    names = ", ".join(quote(n) for n, _ in state.columns)
+    body = "\n".join(lines)
+    return f"SELECT *\nFROM (\n{indent(body, 2)}\n) AS mz_out({names})"
+
+
+def live_view(state: State) -> str:
+    """The text of `<model>__live`, the commit record: state, read, and the check that it has not expired.
+
+    The check is an arm at the output, so that it is evaluated whatever the rest of the query finds or skips.
+    """
+    t = live_instant(state.frontier)
+    body = read_at(state, t)
+    if state.expiration is not None:
+        message = string_literal(expired_message(state))
+        arm = ", ".join(f"CAST(raise_error({message}) AS {k}) AS {quote(n)}" for n, k in state.columns)
+        body += (
+            f"\nUNION ALL\nSELECT {arm}\n"
+            f"WHERE {t} > {state.expiration}L AND raise_error({message}) IS NULL"
+        )
+    return body
+
+
+def expired_message(state: State) -> str:
+    assert state.expiration is not None
+    return (
+        f"temporal_view {state.model} expired at {format_instant(state.expiration)}: updates after that instant are "
+        f"not stored. To answer again: dbt run -s {state.model}"
+    )
+
+
+def thin_view(columns: Columns, live: str) -> str:
+    return f"SELECT {', '.join(quote(n) for n, _ in columns)} FROM {live}"
+
+
+def tables_of(state: State, core: int = 0) -> Sequence[str]:
+    return [f"{state.schema}.{quote(c.table)}" for c in state.cores[core].chains]

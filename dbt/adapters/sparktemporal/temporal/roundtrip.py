@@ -1,0 +1,108 @@
+"""Whether the tree means to Spark what the text means: the plans of both are compared.
+
+sqlglot's grammar is close to Spark's, not the same. A model is accepted only when Spark itself makes the same plan of
+the written text and of the text printed from the tree, so a misreading is refused instead of answered.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from ..errors import Refusal
+from .dialect import is_mz_now, mz_now_spans, parse, render
+from .intervals import BIGINT, TIMESTAMP
+from .predicates import Comparison
+
+
+def clock_literal(kind: str, instant: str) -> str:
+    """mz_now() at an instant (SQL of a BIGINT, ms), as what it is compared with wants it."""
+    return f"timestamp_millis({instant})" if kind == TIMESTAMP else f"({instant})"
+
+
+def written_at(sql: str, kinds: Sequence[str], instant: str) -> str:
+    """The model's own text with each mz_now() replaced; nothing else of it is touched.
+
+    >>> written_at("select a from t where mz_now() < ts", ["timestamp"], "5L")
+    'select a from t where timestamp_millis(5L) < ts'
+    """
+    out, last = [], 0
+    for (start, end), kind in zip(mz_now_spans(sql), kinds, strict=True):
+        out += [sql[last:start], clock_literal(kind, instant)]
+        last = end
+    return "".join(out) + sql[last:]
+
+
+def printed_at(sql: str, kinds: Sequence[str], instant: str) -> str:
+    """The same from the tree: what `check` compares the text with."""
+    starts = {start: kind for (start, _), kind in zip(mz_now_spans(sql), kinds, strict=True)}
+
+    def replaced(call: exp.Expression) -> exp.Expression:
+        return parse(f"SELECT {clock_literal(starts[call.meta['start']], instant)}").expressions[0]
+
+    return render(parse(sql).transform(lambda n: replaced(n) if is_mz_now(n) else n))
+
+
+def call_kinds(sql: str, comparisons: Sequence[Comparison], kinds: Sequence[str]) -> list[str]:
+    """The kind of each mz_now() in the order of the text: TIMESTAMP, or BIGINT beside a number.
+
+    One call beside both (`mz_now() BETWEEN ms AND ts`) has no type, in Spark as here.
+    """
+    at: dict[int, str] = {}
+    for comparison, kind in zip(comparisons, kinds):
+        side = TIMESTAMP if kind == TIMESTAMP else BIGINT
+        if at.setdefault(comparison.at, side) != side:
+            raise Refusal(
+                comparison.written,
+                "one mz_now() is compared with a number and with a timestamp",
+                "two comparisons joined by AND",
+            )
+    return [at[start] for start, _ in mz_now_spans(sql)]
+
+
+def check(plan_of_text: str, plan_of_tree: str) -> None:
+    """Refuse when two EXPLAIN EXTENDED outputs tell different queries."""
+    text, tree = _sections(plan_of_text), _sections(plan_of_tree)
+    if any(text.get(k) == tree.get(k) is not None for k in ("Parsed", "Analyzed", "Optimized")):
+        return
+    ours = tree.get("Optimized", "").splitlines()
+    line = next((a for a, b in zip(text.get("Optimized", "").splitlines(), ours) if a != b), "its plan")
+    raise Refusal(
+        line.strip(),
+        "this part of the model is read differently here than by Spark, and nothing is guessed",
+        "the same in plainer SQL, or move this part into an upstream model",
+    )
+
+
+def _sections(plan: str) -> dict[str, str]:
+    """Section -> its text with expression ids numbered in the order they appear."""
+    found = {}
+    for name, body in re.findall(r"== (\w+) Logical Plan ==\n(.*?)(?=\n== |\Z)", plan, re.DOTALL):
+        ids: dict[str, str] = {}
+        found[name] = re.sub(r"#\d+L?", lambda m: ids.setdefault(m.group(), f"#{len(ids)}"), body).strip()
+    return found
+
+
+def analyzed(plan: str) -> str:
+    return _sections(plan).get("Analyzed", "")
+
+
+def file_tables(plan: str) -> list[str]:
+    """The file-based tables a plan reads, as catalog.schema.table."""
+    return list(dict.fromkeys(re.findall(r"\bRelation ([^\s\[]+)\[[^\n]*\] (?:parquet|orc|csv|json|text)\b", plan)))
+
+
+def other_tables(plan: str) -> list[str]:
+    """The tables a plan reads whose files are not Spark's own."""
+    v2 = re.findall(r"\bRelationV2\[[^\n\]]*\] (\S+)", plan)
+    hive = re.findall(r"\bHiveTableRelation \[`([^\]]+?)`,", plan)
+    files = file_tables(plan)
+    plain = [t for t in re.findall(r"\bRelation ([^\s\[]+)\[", plan) if t not in files]
+    return list(dict.fromkeys([*v2, *(h.replace("`", "") for h in hive), *plain]))
+
+
+def views(plan: str) -> list[str]:
+    """The views a plan goes through, quoted."""
+    return list(dict.fromkeys(re.findall(r"\bView \((`[^(]*?`), \[", plan)))

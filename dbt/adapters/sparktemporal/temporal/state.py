@@ -1,0 +1,140 @@
+"""The state of a model: everything the next run and a read need, as one line of JSON in the text of `<model>__live`.
+
+Small by design (chains, instants, the split model); the rows are in the chains.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, replace
+
+from ..errors import TemporalError
+from .cores import PLACEHOLDER
+
+FORMAT = 1
+MARK = "mz_state:"
+
+#: Derby keeps a view's text in a LONG VARCHAR of 32,700 characters
+VIEW_TEXT_LIMIT = 30_000
+
+
+@dataclass(frozen=True)
+class Chain:
+    """A table one run wrote. Times are ms, None when it holds none; `negative` counts rows with mz_diff < 0."""
+
+    table: str
+    rows: int
+    negative: int
+    min_from: int | None
+    max_from: int | None
+    min_until: int | None
+    max_until: int | None
+
+
+@dataclass(frozen=True)
+class CoreState:
+    name: str
+    columns: tuple[tuple[str, str], ...]
+    chains: tuple[Chain, ...]
+
+    @property
+    def placeholder(self) -> str:
+        return PLACEHOLDER + self.name
+
+
+@dataclass(frozen=True)
+class State:
+    """One commit of a model.
+
+    schema: quoted, as SQL names it. run: the id of the run that committed.
+    since, frontier, started_at, expiration: ms; reads are answered from since to expiration (None: for ever).
+    offset: ms from started_at to the expiration. core_hash: of all that decides what the chains hold.
+    residual: SQL over the placeholders. written: the model's SQL as compiled; kinds: of its mz_now() calls in order.
+    inputs: relation -> fingerprint of its content when the run read it. retired: chains no longer named, and when.
+    """
+
+    model: str
+    schema: str
+    run: str
+    since: int
+    frontier: int
+    started_at: int
+    offset: int | None
+    expiration: int | None
+    core_hash: str
+    residual: str
+    columns: tuple[tuple[str, str], ...]
+    cores: tuple[CoreState, ...]
+    written: str
+    kinds: tuple[str, ...]
+    inputs: dict[str, str]
+    settings: dict[str, str]
+    retired: tuple[tuple[str, int], ...] = ()
+    sampled: bool = False
+
+    @property
+    def chains(self) -> tuple[Chain, ...]:
+        return tuple(c for core in self.cores for c in core.chains)
+
+    def advanced(self, **changes: object) -> State:
+        return replace(self, **changes)  # type: ignore[arg-type]
+
+
+def embed(state: State, body: str) -> str:
+    """State and the query of the view -> the text to commit."""
+    payload = {"format": FORMAT, **asdict(state)}
+    payload["check"] = _check(payload, body)
+    line = json.dumps(payload, separators=(",", ":"), ensure_ascii=True)
+    # `*/` would end the comment, `${` would be substituted
+    line = line.replace("*/", "*\\/").replace("$", "\\u0024").replace("/*", "\\/*")
+    head, _, tail = body.partition("SELECT")
+    text = f"{head}SELECT /* {MARK} {line} */{tail}"
+    if len(text) > VIEW_TEXT_LIMIT:
+        raise TemporalError(
+            f"found: a view text of {len(text):,} characters for {state.model}__live\n"
+            f"why: a metastore keeps {VIEW_TEXT_LIMIT:,} at most, and a longer one would be lost\n"
+            f"instead: move static parts of the model (long CASEs, CTEs, column lists) into an upstream model"
+        )
+    return text
+
+
+def extract(text: str, model: str) -> State:
+    """The text of a live view -> the state in it, or an error when it is not as a run left it."""
+    _, found, rest = text.partition(f"/* {MARK} ")
+    line, closed, tail = rest.partition(" */")
+    head = text.partition(f" /* {MARK} ")[0]
+    try:
+        if not (found and closed):
+            raise ValueError("no state in it")
+        payload = json.loads(line)
+        check = payload.pop("check")
+        if payload["format"] != FORMAT:
+            raise ValueError(f"its format is {payload['format']}, this version reads {FORMAT}")
+        if check != _check(payload, head + tail):
+            raise ValueError("it was edited by hand: its checksum does not match")
+        return _state(payload)
+    except (ValueError, KeyError, TypeError) as error:
+        raise TemporalError(
+            f"found: {model}__live, whose state cannot be used ({error})\n"
+            f"why: what is stored for {model} is not known without it, so nothing is read, changed or dropped\n"
+            f"instead: dbt run --full-refresh -s {model}"
+        ) from None
+
+
+def _check(payload: dict, body: str) -> str:
+    plain = {k: v for k, v in payload.items() if k != "check"}
+    text = json.dumps(plain, sort_keys=True) + "".join(body.split())
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _state(payload: dict) -> State:
+    values = {k: v for k, v in payload.items() if k != "format"}
+    values["columns"] = tuple((n, t) for n, t in values["columns"])
+    values["cores"] = tuple(
+        CoreState(c["name"], tuple((n, t) for n, t in c["columns"]), tuple(Chain(**k) for k in c["chains"]))
+        for c in values["cores"]
+    )
+    values["kinds"] = tuple(values["kinds"])
+    values["retired"] = tuple((t, at) for t, at in values["retired"])
+    return State(**values)

@@ -1,0 +1,182 @@
+"""SQL that turns the rows of a core into signed intervals, and intervals into updates.
+
+A row that is in the view from `mz_from` until before `mz_until` stands for two updates:
+
+    (data, mz_from, +mz_diff)      ----[mz_from =========== mz_until)---->
+    (data, mz_until, -mz_diff)         ^ enters              ^ leaves
+
+`mz_until` is NULL when the row never leaves, or only after the expiration: such updates are not stored.
+All times are BIGINT milliseconds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from ..errors import Refusal
+from .cores import Core
+from .dialect import quote, render
+from .intervals import bounds
+
+Columns = Sequence["tuple[str, str]"]
+
+_OURS = re.compile(r"mz_(from|until|diff|timestamp|bucket|n|copy|state|b\d+)", re.IGNORECASE)
+
+
+def operand_column(index: int) -> str:
+    return f"mz_b{index}"
+
+
+def probe(core: Core) -> exp.Query:
+    """The core's rows beside the operands of its comparisons: what DESCRIBE and the bounds look at."""
+    query = core.query.copy()
+    for index, comparison in enumerate(core.comparisons):
+        item = exp.alias_(comparison.operand.copy(), operand_column(index), quoted=True)
+        query.set("expressions", [*query.expressions, item])
+    return query
+
+
+def check_columns(columns: Columns, spark_version: str) -> None:
+    """Refuse columns that could not be stored or consolidated without changing an answer."""
+    seen: set[str] = set()
+    for name, spark_type in columns:
+        kind = spark_type.lower()
+        if _OURS.fullmatch(name):
+            raise Refusal(f"column {name}", "the project keeps its own column of that name", "another alias")
+        if name.lower() in seen:
+            raise Refusal(f"column {name} twice", "a view has each column name once", "an alias for one of them")
+        seen.add(name.lower())
+        if re.search(r"\bvoid\b", kind):
+            raise Refusal(f"column {name} {spark_type}", "a bare NULL has no type to store", "CAST(NULL AS ...)")
+        if "variant" in kind or " collate " in kind or "calendar" in kind or kind == "interval":
+            raise Refusal(
+                f"column {name} {spark_type}",
+                "equal values of this type need not be the same, so corrections could meet the wrong row",
+                f"CAST({name} AS STRING), or the column without its collation",
+            )
+        if "map<" in kind and int(spark_version.split(".")[0]) < 4:
+            raise Refusal(
+                f"column {name} {spark_type}",
+                f"Spark {spark_version} cannot compare maps (Spark 4 can)",
+                f"map_entries({name}) or to_json({name})",
+            )
+
+
+def wanted(
+    core: Core,
+    columns: Columns,
+    kinds: Sequence[str],
+    as_of: int,
+    expiration: int | None,
+) -> str:
+    """The intervals of the core's rows at this run, none before `as_of`, none stored past `expiration`.
+
+    A row that arrives after its window leaves no trace; one whose window is open enters at `as_of`.
+    """
+    names = "".join(f"{quote(n)}, " for n, _ in columns)
+    compared = [(c.operator, operand_column(i), kind) for i, (c, kind) in enumerate(zip(core.comparisons, kinds))]
+    edges = bounds(compared)
+    lower = _widest("greatest", (f"{as_of}L", *edges.lowers))
+    upper = _widest("least", edges.uppers) if edges.uppers else "CAST(NULL AS BIGINT)"
+    where = "".join(f"\n    {'WHERE' if i == 0 else '  AND'} {p}" for i, p in enumerate(edges.present))
+    until, late = "mz_until", ""
+    if expiration is not None:
+        until = f"CASE WHEN mz_until <= {expiration}L THEN mz_until END AS mz_until"
+        late = f"\n  AND mz_from <= {expiration}L"
+    return (
+        f"SELECT {names}mz_from, {until}, 1L AS mz_diff\n"
+        f"FROM (\n"
+        f"  SELECT {names}\n"
+        f"    {lower} AS mz_from,\n"
+        f"    {upper} AS mz_until\n"
+        f"  FROM (\n{indent(pretty(probe(core)), 4)}\n  ) AS mz_rows{where}\n"
+        f") AS mz_intervals\n"
+        f"WHERE (mz_until IS NULL OR mz_until > mz_from){late}"
+    )
+
+
+def stored(tables: Sequence[str], columns: Columns, since: int, expiration: int | None) -> str:
+    """The intervals of chains, advanced to `since`: what ended before it is gone."""
+    names = "".join(f"{quote(n)}, " for n, _ in columns)
+    until = "mz_until"
+    late = ""
+    if expiration is not None:
+        until = f"CASE WHEN mz_until <= {expiration}L THEN mz_until END AS mz_until"
+        late = f" AND mz_from <= {expiration}L"
+    return "\nUNION ALL\n".join(
+        f"SELECT {names}greatest(mz_from, {since}L) AS mz_from, {until}, mz_diff\n"
+        f"FROM {table}\n"
+        f"WHERE (mz_until IS NULL OR mz_until > {since}L){late}"
+        for table in tables
+    )
+
+
+def consolidated(intervals: str, columns: Columns) -> str:
+    """Signed intervals summed: equal ones together, zeros gone, each copy a row of its own (mz_diff is 1 or -1).
+
+    One row a copy keeps the read of a chain without corrections a plain filter.
+    """
+    names = "".join(f"{quote(n)}, " for n, _ in columns)
+    return (
+        f"SELECT {names}mz_from, mz_until, CAST(sign(mz_n) AS BIGINT) AS mz_diff\n"
+        f"FROM (\n"
+        f"  SELECT {names}mz_from, mz_until, sum(mz_diff) AS mz_n\n"
+        f"  FROM (\n{indent(intervals, 4)}\n  ) AS mz_all\n"
+        f"  GROUP BY {names}mz_from, mz_until\n"
+        f"  HAVING sum(mz_diff) <> 0\n"
+        f") AS mz_sums\n"
+        f"LATERAL VIEW explode(array_repeat(0, CAST(abs(mz_n) AS INT))) mz_copies AS mz_copy"
+    )
+
+
+def difference(wanted_sql: str, stored_sql: str, columns: Columns) -> str:
+    """Wanted intervals minus stored ones, as corrections: what a run of change capture `full` writes."""
+    names = "".join(f"{quote(n)}, " for n, _ in columns)
+    both = (
+        f"SELECT {names}mz_from, mz_until, mz_diff FROM (\n{indent(wanted_sql, 2)}\n) AS mz_wanted\n"
+        f"UNION ALL\n"
+        f"SELECT {names}mz_from, mz_until, -mz_diff FROM (\n{indent(stored_sql, 2)}\n) AS mz_stored"
+    )
+    return consolidated(both, columns)
+
+
+def as_updates(tables: Sequence[str], columns: Columns) -> str:
+    """Chains as consolidated updates (mz_timestamp, mz_diff, columns...): one row per data and instant."""
+    names = "".join(f", {quote(n)}" for n, _ in columns)
+    if not tables:
+        typed = "".join(f", CAST(NULL AS {t}) AS {quote(n)}" for n, t in columns)
+        return f"SELECT CAST(NULL AS BIGINT) AS mz_timestamp, CAST(NULL AS BIGINT) AS mz_diff{typed}\nWHERE false"
+    pairs = "\nUNION ALL\n".join(
+        f"SELECT mz_from AS mz_timestamp, mz_diff{names} FROM {table}\n"
+        f"UNION ALL\n"
+        f"SELECT mz_until, -mz_diff{names} FROM {table} WHERE mz_until IS NOT NULL"
+        for table in tables
+    )
+    return (
+        f"SELECT mz_timestamp, sum(mz_diff) AS mz_diff{names}\n"
+        f"FROM (\n{indent(pairs, 2)}\n) AS mz_updates\n"
+        f"GROUP BY mz_timestamp{names}\n"
+        f"HAVING sum(mz_diff) <> 0"
+    )
+
+
+def create_chain(table: str, intervals: str, using: str) -> str:
+    """The one statement that writes a chain. Sorted by the time that decides a row, so that row groups can be skipped."""
+    return f"CREATE TABLE {table}{using} AS\nSELECT * FROM (\n{indent(intervals, 2)}\n) AS mz_chain\nSORT BY mz_until, mz_from"
+
+
+def indent(text: str, by: int) -> str:
+    return "\n".join(" " * by + line for line in text.splitlines())
+
+
+def pretty(node: exp.Expression) -> str:
+    return render(node, pretty=True)
+
+
+def _widest(function: str, values: Sequence[str]) -> str:
+    return values[0] if len(values) == 1 else f"{function}({', '.join(values)})"
+
+
