@@ -55,6 +55,7 @@ class SparkTemporalAdapter(SparkAdapter):
     def __init__(self, config: Any, mp_context: Any) -> None:
         super().__init__(config, mp_context)
         self._clocks: dict[str, int] = {}
+        self._session: tuple[dict[str, str], str] | None = None
         self._clock_guard = threading.Lock()
         self._locks = threading.local()
 
@@ -89,7 +90,8 @@ class SparkTemporalAdapter(SparkAdapter):
         """Take the model's lock; `post_model_hook` gives it back however the run ends."""
         warehouse, target = self._warehouse, self._target(relation)
         with _told():
-            self._locks.held = (target, run.take_lock(warehouse, target, warehouse.clock()))
+            self._locks.clock = warehouse.clock()
+            self._locks.held = (target, run.take_lock(warehouse, target, self._locks.clock))
 
     def post_model_hook(self, config: Mapping[str, Any], context: Any) -> None:
         held = getattr(self._locks, "held", None)
@@ -108,14 +110,26 @@ class SparkTemporalAdapter(SparkAdapter):
         sql: str,
         model: Mapping[str, Any],
         graph: Mapping[str, Any],
-        clock: int,
+        as_of: int,
         full_refresh: bool,
     ) -> run.Run:
-        """Observe, refuse, decide: see `run.begin`."""
+        """Observe, refuse, decide: see `run.begin`. The lock is taken before."""
+        warehouse = self._warehouse
+        if self._session is None:  # all connections of an invocation have the profile's settings
+            self._session = (warehouse.settings(), warehouse.version())
+        settings, version = self._session
         with _told():
             reads.refuse_temporal_inputs(model, graph)
             return run.begin(
-                self._warehouse, self._target(relation), sql, model["config"], clock, full_refresh=full_refresh
+                warehouse,
+                self._target(relation),
+                sql,
+                model["config"],
+                as_of,
+                self._locks.clock,
+                dict(settings),
+                version,
+                full_refresh=full_refresh,
             )
 
     @available

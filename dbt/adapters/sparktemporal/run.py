@@ -21,8 +21,8 @@ from .temporal import chains as chain_rules
 from .temporal import reading, roundtrip, updates
 from .temporal.clock import format_duration, format_instant
 from .temporal.clock_type import resolve_clock_casts
-from .temporal.cores import Split, split
-from .temporal.dialect import quote, render
+from .temporal.cores import Core, Split, split
+from .temporal.dialect import fragment, mz_now_spans, quote, render
 from .temporal.intervals import operand_kind
 from .temporal.plan import Decision, Step, decide, hash_cores
 from .temporal.state import MARK, Chain, CoreState, State, embed, extract
@@ -70,10 +70,12 @@ class Warehouse:
         """The engine's clock, ms."""
         return int(self.rows("SELECT unix_millis(current_timestamp())")[0][0])
 
-    def settings(self) -> tuple[dict[str, str], str]:
-        """The session settings an answer depends on, and Spark's version."""
-        found = {key: str(self.rows(f"SET {key}")[0][1]) for key in _SETTINGS}
-        return found, str(self.rows("SELECT version()")[0][0])
+    def settings(self) -> dict[str, str]:
+        """The session settings an answer depends on."""
+        return {key: str(self.rows(f"SET {key}")[0][1]) for key in _SETTINGS}
+
+    def version(self) -> str:
+        return str(self.rows("SELECT version()")[0][0])
 
     def tables(self, schema: str, prefix: str) -> list[str]:
         """The tables and views of a schema whose name starts with prefix, whatever the case."""
@@ -81,15 +83,9 @@ class Warehouse:
         found = [str(r[1]) for r in self.rows(f"SHOW TABLES IN {schema} LIKE '{pattern}*'")]
         return [name for name in found if name.lower().startswith(prefix.lower())]
 
-    def view_text(self, target: Target, suffix: str = "") -> str | None:
-        """The text of a view; None when there is no such relation, or it is a table.
-
-        Looked up in a listing first: describing what is not there logs an error on the server.
-        """
-        wanted = (target.model + suffix).lower()
-        if wanted not in (name.lower() for name in self.tables(target.schema, target.model + suffix)):
-            return None
-        rows = self.rows(f"DESCRIBE TABLE EXTENDED {target.name(suffix)}")
+    def view_text(self, relation: str) -> str | None:
+        """The text of a view that is there; None when it is a table."""
+        rows = self.rows(f"DESCRIBE TABLE EXTENDED {relation}")
         return next((str(r[1]) for r in rows if r[0] == "View Text"), None)
 
     def fingerprints(self, plan: str) -> dict[str, str]:
@@ -118,7 +114,10 @@ _held_guard = threading.Lock()
 
 
 def take_lock(warehouse: Warehouse, target: Target, clock: int) -> str:
-    """CREATE TABLE is atomic everywhere: who created it runs. Returns the token to give back."""
+    """CREATE TABLE is atomic everywhere: who created it runs. Returns the token to give back.
+
+    (No property is named token: Spark hides the values of those.)
+    """
     token = chain_rules.new_run_id(clock)
     with _held_guard:
         _held.add(token)
@@ -134,7 +133,7 @@ def _create_lock(warehouse: Warehouse, target: Target, clock: int, token: str) -
     owner = f"{socket.gethostname()} {os.getpid()} {_process_start(os.getpid())}"
     create = (
         f"CREATE TABLE {target.name('__lock')} (mz_owner STRING) USING parquet "
-        f"TBLPROPERTIES ('mz_owner' = '{owner}', 'mz_at' = '{clock}', 'mz_token' = '{token}')"
+        f"TBLPROPERTIES ('mz_owner' = '{owner}', 'mz_at' = '{clock}', 'mz_run' = '{token}')"
     )
     for attempt in range(3):
         try:
@@ -186,7 +185,7 @@ def _stale(properties: Mapping[str, str], clock: int, at: str | None) -> bool:
     if len(owner) == 3 and owner[0] == socket.gethostname():
         if owner[1] == str(os.getpid()):
             with _held_guard:
-                return properties.get("mz_token") not in _held
+                return properties.get("mz_run") not in _held
         if _process_start(int(owner[1])) != owner[2]:
             return True
     return at is not None and clock - int(at) > chain_rules.STALE_LOCK_MS
@@ -226,17 +225,28 @@ def give_back_lock(warehouse: Warehouse, target: Target, token: str) -> None:
         if _MISSING.search(str(error)):
             return
         raise
-    if any(r[0] == "mz_token" and r[1] == token for r in rows):
+    if any(r[0] == "mz_run" and r[1] == token for r in rows):
         warehouse.rows(f"DROP TABLE IF EXISTS {target.name('__lock')}")
 
 
 # ---- reading the state ---------------------------------------------------------------------------------------------
 
 
-def read_state(warehouse: Warehouse, target: Target) -> State | None:
-    """The committed state; None when the model was never committed."""
-    text = warehouse.view_text(target, "__live")
+def read_state(warehouse: Warehouse, target: Target, existing: Iterable[str] | None = None) -> State | None:
+    """The committed state; None when the model was never committed.
+
+    existing: what the schema is known to hold. Describing what is not there would log an error on the server.
+    """
+    text = _live_text(warehouse, target, existing)
     return None if text is None else extract(text, target.model)
+
+
+def _live_text(warehouse: Warehouse, target: Target, existing: Iterable[str] | None = None) -> str | None:
+    if existing is None:
+        existing = warehouse.tables(target.schema, target.model + "__live")
+    if f"{target.model}__live".lower() not in (name.lower() for name in existing):
+        return None
+    return warehouse.view_text(target.name("__live")) or ""
 
 
 # ---- the run -------------------------------------------------------------------------------------------------------
@@ -355,7 +365,8 @@ class Run:
         steps = []
         names = list(map(str.lower, self.existing))
         thin = reading.thin_view(self.columns, self.target.name("__live"))
-        current = self.warehouse.view_text(self.target)
+        there = self.target.model.lower() in names
+        current = (self.warehouse.view_text(self.target.name()) or "") if there else None
         if current is None:
             steps.append(Step("the view", f"CREATE VIEW {self.target.name()} AS\n{thin}"))
         elif " ".join(current.split()) != " ".join(thin.split()):
@@ -443,7 +454,7 @@ class Run:
 
 def _run_of(warehouse: Warehouse, target: Target) -> str | None:
     """Which run the live view is of, without insisting that its state is whole (a full refresh replaces it)."""
-    text = warehouse.view_text(target, "__live")
+    text = _live_text(warehouse, target)
     if text is None:
         return None
     found = re.search(r'"run":"([^"]*)"', text)
@@ -455,18 +466,23 @@ def begin(
     target: Target,
     sql: str,
     config: Mapping[str, Any],
+    as_of: int,
     clock: int,
+    settings: dict[str, str],
+    version: str,
     full_refresh: bool = False,
     sampled: bool = False,
 ) -> Run:
-    """Observe, refuse what cannot be right, and decide. Writes nothing."""
+    """Observe, refuse what cannot be right, and decide. Writes nothing.
+
+    as_of: the instant of the invocation. clock: the engine's now, for ages of tables (both ms).
+    """
     started = time.monotonic()
     parsed = TemporalConfig.parse(target.model, config)
-    settings, version = warehouse.settings()
     existing = warehouse.tables(target.schema, target.model)
     old: State | None
     try:
-        old = read_state(warehouse, target)
+        old = read_state(warehouse, target, existing)
     except TemporalError:
         if not full_refresh:
             raise
@@ -478,7 +494,7 @@ def begin(
     parts = split(text, warehouse.describe)
     kinds, core_columns = [], []
     for core in parts.cores:
-        described = warehouse.describe(render(updates.probe(core)))
+        described = _describe_core(warehouse, core, text)
         count = len(core.comparisons)
         names = described[: len(described) - count] if count else described
         operands = described[len(described) - count :] if count else []
@@ -489,7 +505,7 @@ def begin(
     core_hash = hash_cores(parts.cores, kinds, core_columns, settings)
 
     decision = decide(
-        target.model, old, core_hash, settings, parsed.expiration, parsed.restart_every, clock, full_refresh
+        target.model, old, core_hash, settings, parsed.expiration, parsed.restart_every, as_of, full_refresh
     )
     at = roundtrip.written_at(text, calls, f"{decision.as_of}L")
     plan = warehouse.explain(at)
@@ -503,9 +519,9 @@ def begin(
         warehouse=warehouse,
         target=target,
         config=parsed,
-        id=chain_rules.new_run_id(warehouse.clock()),
-        clock=warehouse.clock(),
-        old=old if old else None,
+        id=chain_rules.new_run_id(clock),
+        clock=clock,
+        old=old,
         existing=existing,
         decision=decision,
         parts=parts,
@@ -520,6 +536,24 @@ def begin(
         sampled=sampled,
         started=started,
     )
+
+
+def _describe_core(warehouse: Warehouse, core: Core, written: str) -> list[tuple[str, str]]:
+    try:
+        return warehouse.describe(render(updates.probe(core)))
+    except Exception as error:
+        if "UNRESOLVED_COLUMN" not in str(error):
+            raise
+        try:
+            warehouse.describe(roundtrip.written_at(written, ["timestamp"] * len(mz_now_spans(written)), "0L"))
+        except Exception as own:
+            if "UNRESOLVED_COLUMN" in str(own):  # the model itself is wrong: Spark's words about the model's own text
+                raise own from None
+        raise Refusal(
+            fragment(core.query),
+            "this part names columns from outside of it, so it cannot be evaluated by itself",
+            "a join instead of a correlated subquery",
+        ) from None
 
 
 def _refuse_missing_chains(target: Target, state: State, existing: Iterable[str]) -> None:
@@ -537,10 +571,8 @@ def _refuse_temporal_inputs(warehouse: Warehouse, analyzed: str) -> None:
     for view in roundtrip.views(analyzed):
         if not view.rstrip("`").lower().endswith("__live"):
             continue
-        *schema, name = (part.replace("``", "`") for part in re.findall(r"`((?:[^`]|``)*)`", view))
-        name = name[: -len("__live")]
-        text = warehouse.view_text(Target(".".join(map(quote, schema)), name), "__live")
-        if text and MARK in text:
+        if MARK in (warehouse.view_text(view) or ""):
+            name = re.findall(r"`((?:[^`]|``)*)`", view)[-1][: -len("__live")]
             raise Refusal(
                 f"{name}, a temporal_view, as an input",
                 "its content changes with the clock between runs, and stacking temporal views is not covered yet",

@@ -34,7 +34,10 @@ def needed_columns(
     describe: Callable[[str], list[tuple[str, str]]],
     ctes: list[exp.CTE],
 ) -> tuple[exp.Select, exp.Select]:
-    """A SELECT without clock -> (the rows it works on, itself over the table `placeholder`)."""
+    """A SELECT without clock -> (the rows it works on, itself over the table `placeholder`).
+
+    Derived tables without a name are given one in `select`, which is the caller's to give away.
+    """
     sources = _sources(select, describe, ctes)
     rest = select.copy()
     for key in ("where", "joins", "laterals", "hint"):
@@ -98,12 +101,12 @@ _ABOVE_ROWS = (
 
 
 def _sources(select: exp.Select, describe: Callable, ctes: list[exp.CTE]) -> list[_Source]:
-    found = [_source(select.args["from_"].this, describe, ctes)]
+    found = [_source(select.args["from_"].this, 0, describe, ctes)]
     for join in select.args.get("joins") or []:
         if (join.method or "").upper() == "NATURAL":
             raise Refusal(fragment(join), "the columns of a NATURAL join are not tracked", "JOIN ... USING (...)")
         if (join.kind or "").upper() not in ("SEMI", "ANTI"):
-            found.append(_source(join.this, describe, ctes))
+            found.append(_source(join.this, len(found), describe, ctes))
     for lateral in select.args.get("laterals") or []:
         alias = lateral.args.get("alias")
         if alias is None or not alias.this or not alias.columns:
@@ -116,15 +119,17 @@ def _sources(select: exp.Select, describe: Callable, ctes: list[exp.CTE]) -> lis
     return found
 
 
-def _source(node: exp.Expression, describe: Callable, ctes: list[exp.CTE]) -> _Source:
+def _source(node: exp.Expression, position: int, describe: Callable, ctes: list[exp.CTE]) -> _Source:
     if not isinstance(node, (exp.Table, exp.Subquery, exp.Values)):
         raise Refusal(fragment(node), "the columns of this input are not tracked", "an upstream view over it")
+    if not node.alias_or_name:
+        node.set("alias", exp.TableAlias(this=quote_name(f"mz_source_{position}")))
     probe = exp.select("*").from_(node.copy())
     if ctes:
         probe.set("with_", exp.With(expressions=[cte.copy() for cte in ctes]))
     columns = tuple(name for name, _ in describe(render(probe)))
     path = tuple(p.name for p in node.parts) if isinstance(node, exp.Table) and not node.alias else ()
-    name = node.alias_or_name or _ROWS
+    name = node.alias_or_name
     return _Source(name, path or (name,), columns)
 
 

@@ -86,8 +86,8 @@ def embed(state: State, body: str) -> str:
     payload = {"format": FORMAT, **asdict(state)}
     payload["check"] = _check(payload, body)
     line = json.dumps(payload, separators=(",", ":"), ensure_ascii=True)
-    # `*/` would end the comment, `${` would be substituted
-    line = line.replace("*/", "*\\/").replace("$", "\\u0024").replace("/*", "\\/*")
+    # `/*` and `*/` are Spark's to nest and to end comments, `${` would be substituted
+    line = line.replace("*", "\\u002a").replace("$", "\\u0024")
     head, _, tail = body.partition("SELECT")
     text = f"{head}SELECT /* {MARK} {line} */{tail}"
     if len(text) > VIEW_TEXT_LIMIT:

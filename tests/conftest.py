@@ -1,0 +1,149 @@
+"""One Spark session a pytest process, dbt called in-process, a project written for each test that needs one."""
+
+from __future__ import annotations
+
+import json
+import os
+import textwrap
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from dbt.cli.main import dbtRunner
+from dbt_common.events.base_types import EventMsg
+from pyspark.sql import SparkSession
+
+os.environ["DBT_SEND_ANONYMOUS_USAGE_STATS"] = "false"
+os.environ.setdefault("TZ", "UTC")
+
+SPARK_CONF = {
+    "spark.master": "local[2]",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.ansi.enabled": "false",
+    "spark.driver.memory": "3g",
+    "spark.sql.autoBroadcastJoinThreshold": "10m",
+}
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    home = tmp_path_factory.mktemp("spark")
+    log4j = home / "log4j2.properties"
+    log4j.write_text("rootLogger.level = off\n")
+    builder = SparkSession.builder.appName("tests")
+    conf = {
+        **SPARK_CONF,
+        "spark.sql.warehouse.dir": str(home / "warehouse"),
+        "spark.hadoop.javax.jdo.option.ConnectionURL": f"jdbc:derby:memory:{uuid.uuid4().hex};create=true",
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={log4j} -Dderby.system.home={home}",
+    }
+    for key, value in conf.items():
+        builder = builder.config(key, value)
+    session = builder.enableHiveSupport().getOrCreate()
+    yield session
+    session.stop()
+
+
+class Result:
+    """What a dbt invocation did."""
+
+    def __init__(self, success: bool, results: list[Any], log: list[str], exception: BaseException | None) -> None:
+        self.success, self.results, self.log, self.exception = success, results, log, exception
+
+    @property
+    def text(self) -> str:
+        """All that a person would have read."""
+        messages = [str(r.message) for r in self.results if r.message]
+        return "\n".join([*self.log, *messages, str(self.exception or "")])
+
+    def of(self, name: str) -> Any:
+        return next(r for r in self.results if r.node.name == name)
+
+
+class Project:
+    """A dbt project in a folder, against a schema of its own."""
+
+    def __init__(self, path: Path, spark: SparkSession) -> None:
+        self.path, self.spark = path, spark
+        self.schema = "t_" + uuid.uuid4().hex[:10]
+        self.target_name = "dev"
+        (path / "models").mkdir(parents=True)
+        self.write(
+            "dbt_project.yml",
+            """
+            name: proj
+            version: "1.0"
+            profile: proj
+            flags: {send_anonymous_usage_stats: false}
+            """,
+        )
+        outputs = {
+            "dev": {
+                "type": "sparktemporal",
+                "method": "session",
+                "host": "local",
+                "schema": self.schema,
+                "threads": 1,
+            }
+        }
+        self.write("profiles.yml", json.dumps({"proj": {"target": "dev", "outputs": outputs}}))
+        spark.sql(f"CREATE DATABASE IF NOT EXISTS {self.schema}")
+
+    def write(self, name: str, text: str) -> None:
+        file = self.path / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(textwrap.dedent(text))
+
+    def model(self, name: str, sql: str, **config: Any) -> None:
+        config.setdefault("materialized", "temporal_view")
+        arguments = ", ".join(f"{k}={v!r}" for k, v in config.items())
+        self.write(f"models/{name}.sql", f"{{{{ config({arguments}) }}}}\n{textwrap.dedent(sql)}")
+
+    def dbt(self, *args: str, now: Any = None, check: bool = True, **vars_: Any) -> Result:
+        """`dbt <args>`; `now` is var temporal_now. Fails the test when dbt fails, unless check is False."""
+        log: list[str] = []
+
+        def heard(event: EventMsg) -> None:
+            if event.info.level in ("info", "warn", "error"):
+                log.append(event.info.msg)
+
+        if now is not None:
+            vars_["temporal_now"] = now
+        command = [*args, "--project-dir", str(self.path), "--profiles-dir", str(self.path)]
+        if vars_:
+            command += ["--vars", json.dumps(vars_)]
+        runner = dbtRunner(callbacks=[heard])
+        outcome = runner.invoke(["--quiet", "--no-use-colors", *command])
+        results = list(getattr(outcome.result, "results", None) or [])
+        result = Result(outcome.success, results, log, outcome.exception)
+        if check:
+            assert outcome.success, result.text
+        return result
+
+    def run(self, *args: str, now: Any = None, check: bool = True, **vars_: Any) -> Result:
+        return self.dbt("run", *args, now=now, check=check, **vars_)
+
+    def render(self, text: str, **vars_: Any) -> str:
+        """Jinja -> SQL, as dbt compiles an inline query."""
+        result = self.dbt("compile", "--inline", text, **vars_)
+        return result.results[0].node.compiled_code
+
+    def rows(self, sql: str) -> list[tuple]:
+        return [tuple(r) for r in self.spark.sql(sql.replace("{s}", self.schema)).collect()]
+
+    def sql(self, sql: str) -> None:
+        for statement in sql.split(";"):
+            if statement.strip():
+                self.spark.sql(statement.replace("{s}", self.schema))
+
+
+@pytest.fixture
+def project(tmp_path: Path, spark: SparkSession) -> Iterator[Project]:
+    made = Project(tmp_path / "project", spark)
+    yield made
+    spark.sql(f"DROP DATABASE IF EXISTS {made.schema} CASCADE")
