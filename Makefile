@@ -1,0 +1,48 @@
+# Everything runs in .venv, which any target makes when it is missing or older than what it is made from.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+export DBT_SEND_ANONYMOUS_USAGE_STATS := false
+
+.PHONY: help setup java lint format test test-deep demo clean
+
+help: ## what can be made
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
+
+java:
+	@java -version 2>&1 | grep -qE '"(17|21)[."]' || { \
+	  echo "Spark needs a JDK 17 or 21, and 'java -version' shows none."; \
+	  echo "Install one (Debian: apt-get install openjdk-17-jdk-headless) or put it on PATH, then run make again."; \
+	  exit 1; }
+
+$(VENV)/.made: pyproject.toml constraints.txt
+	@echo "== setting up $(VENV): dbt, pyspark and the tools (a few minutes the first time)"
+	@$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 10), "Python 3.10 or newer is needed"'
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+setup: java $(VENV)/.made ## the virtual environment, nothing else
+
+lint: $(VENV)/.made ## style and imports
+	@echo "== lint"
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+format: $(VENV)/.made ## put the code in order
+	@$(BIN)/ruff check --fix-only .
+	@$(BIN)/ruff format .
+
+test: setup ## all tests, with a slice of the property tests
+	@echo "== tests: one Spark session, dbt in-process (about 15 minutes on 2 cores)"
+	@$(BIN)/python -m pytest -m "not deep"
+
+test-deep: setup ## the property tests in their full counts, and whatever else takes long
+	@echo "== deep tests"
+	@$(BIN)/python -m pytest -m deep
+
+demo: setup ## the main job on the 2013 New York flights: run, look, wait, look again
+	@$(BIN)/python integration_tests/demo.py
+
+clean: ## what tests, demo and builds leave behind (not $(VENV))
+	@rm -rf integration_tests/target integration_tests/logs dist build .pytest_cache .ruff_cache .hypothesis
