@@ -1,0 +1,90 @@
+"""An expired view raises whoever reads it, however little of it the query would need."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from conftest import Project
+from pyspark.sql import SparkSession
+
+
+@pytest.fixture(scope="module")
+def expired(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iterator[Project]:
+    """Models that ran long ago, so that the engine's clock is past their expiration."""
+    project = Project(tmp_path_factory.mktemp("expired") / "project", spark)
+    project.sql(
+        "CREATE TABLE {s}.events USING parquet AS SELECT id, timestamp_millis(id) AS ts, id % 3 AS k FROM range(100);"
+        "CREATE TABLE {s}.none (id BIGINT, ts TIMESTAMP, k BIGINT) USING parquet;"
+        "CREATE TABLE {s}.other USING parquet AS SELECT id FROM range(3)"
+    )
+    for name, table in (("m", "events"), ("empty", "none")):
+        project.model(
+            name,
+            f"select id, ts, k from {project.schema}.{table} where mz_now() < ts + interval 1 hour",
+            expiration="1 day",
+        )
+    project.model(
+        "counted",
+        f"select k, count(*) as n from {project.schema}.events where mz_now() < ts + interval 1 hour group by k",
+        expiration="1 day",
+    )
+    project.model(
+        "top",
+        f"select id from {project.schema}.events where mz_now() < ts + interval 1 hour order by ts limit 2",
+        expiration="1 day",
+    )
+    project.run(now=1000)
+    project.sql("CREATE VIEW {s}.second AS SELECT id + 1 AS i FROM {s}.m WHERE id > 5")
+    yield project
+    spark.sql(f"DROP DATABASE {project.schema} CASCADE")
+
+
+SHAPES = {
+    "rows": "SELECT * FROM {s}.m",
+    "count": "SELECT count(*) FROM {s}.m",
+    "one column": "SELECT k FROM {s}.m",
+    "empty chains": "SELECT * FROM {s}.empty",
+    "count over empty chains": "SELECT count(*) FROM {s}.empty",
+    "statistics leave nothing": "SELECT * FROM {s}.m WHERE id > 1000000",
+    "is null": "SELECT * FROM {s}.m WHERE id IS NULL",
+    "is not null": "SELECT * FROM {s}.m WHERE ts IS NOT NULL AND k = 1",
+    "anti join": "SELECT * FROM {s}.other o LEFT ANTI JOIN {s}.m ON o.id = m.id",
+    "not exists": "SELECT * FROM {s}.other o WHERE NOT EXISTS (SELECT 1 FROM {s}.m WHERE m.id = o.id)",
+    "not in": "SELECT * FROM {s}.other WHERE id NOT IN (SELECT id FROM {s}.m)",
+    "semi join": "SELECT * FROM {s}.other o LEFT SEMI JOIN {s}.m ON o.id = m.id",
+    "left join": "SELECT o.id FROM {s}.other o LEFT JOIN {s}.m ON o.id = m.id",
+    "inner join with nothing": "SELECT o.id FROM {s}.m JOIN {s}.other o ON o.id = m.id + 1000",
+    "second view": "SELECT * FROM {s}.second",
+    "aggregate": "SELECT * FROM {s}.counted",
+    "aggregate, a group that is not": "SELECT * FROM {s}.counted WHERE k = 77",
+    "top-k": "SELECT * FROM {s}.top",
+    "limit": "SELECT * FROM {s}.m LIMIT 1",
+    "exists": "SELECT EXISTS(SELECT 1 FROM {s}.m)",
+    "union": "SELECT id FROM {s}.other UNION ALL SELECT id FROM {s}.m",
+    "distinct": "SELECT DISTINCT k FROM {s}.m",
+    "window": "SELECT row_number() OVER (ORDER BY id) FROM {s}.m",
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_expired_view_raises(shape: str, expired: Project) -> None:
+    with pytest.raises(Exception, match=r"expired at 1970-01-02 00:00:01.000 UTC.*dbt run -s") as raised:
+        expired.rows(SHAPES[shape])
+    assert "temporal_view" in str(raised.value)
+
+
+def test_limit_0_is_the_documented_exception(expired: Project) -> None:
+    """It asks for no row, so Spark evaluates nothing."""
+    assert expired.rows("SELECT * FROM {s}.m LIMIT 0") == []
+
+
+def test_unexpired_check_costs_nothing(project: Project) -> None:
+    project.sql("CREATE TABLE {s}.events USING parquet AS SELECT id, current_timestamp() AS ts FROM range(10)")
+    project.model(
+        "m", f"select id from {project.schema}.events where mz_now() < ts + interval 1 hour", expiration="1 day"
+    )
+    project.run()
+    plan = project.rows("EXPLAIN FORMATTED SELECT * FROM {s}.m")[0][0]
+    assert "raise_error" not in plan and "Union" not in plan
+    assert "LessThanOrEqual(mz_from," in plan.split("PushedFilters")[1]
