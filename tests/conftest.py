@@ -33,8 +33,7 @@ SPARK_CONF = {
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     home = tmp_path_factory.mktemp("spark")
-    log4j = home / "log4j2.properties"
-    log4j.write_text("rootLogger.level = off\n")
+    log4j = Path(__file__).parents[1] / "integration_tests" / "log4j2.properties"
     builder = SparkSession.builder.appName("tests")
     conf = {
         **SPARK_CONF,

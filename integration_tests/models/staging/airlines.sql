@@ -1,0 +1,1 @@
+select carrier, name from {{ target.schema }}.raw_airlines

@@ -1,0 +1,1 @@
+select faa, name, tzone from {{ target.schema }}.raw_airports

@@ -1,0 +1,217 @@
+"""Bad input: each error is rendered, names the model and what to write, and nothing is lost or half-published."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from conftest import Project
+
+T0 = 1_709_294_400_000
+EVENTS = (
+    "CREATE TABLE {s}.events USING parquet AS SELECT id, timestamp_millis(1709294400000L + id) AS ts, "
+    "id AS ms, 1.5D AS d, CAST(1.5 AS FLOAT) AS f, 'x' AS txt, true AS flag, map('a', 1) AS m, "
+    "named_struct('a', 1) AS st, 7 AS mz_diff FROM range(10);"
+    "CREATE TABLE {s}.dim USING parquet AS SELECT 1 AS id, 'a' AS name, current_timestamp() AS until"
+)
+
+#: what is refused: a WHERE or a whole query -> words of the message
+REFUSED: dict[str, tuple[str, tuple[str, ...]]] = {
+    "no_clock": ("select id from {e}", ("has no mz_now()", "materialized='view'")),
+    "in_select": ("select id, mz_now() as t from {e} where mz_now() > ts", ("SELECT list",)),
+    "in_group": ("select count(*) from {e} where mz_now() > ts group by mz_now()", ("GROUP BY",)),
+    "in_order": ("select id from {e} where mz_now() > ts order by mz_now()", ("ORDER BY",)),
+    "in_having": ("select id from {e} group by id having mz_now() > max(ts)", ("HAVING",)),
+    "float": ("select id from {e} where mz_now() < f", ("FLOAT", "DIV", "floor")),
+    "double": ("select id from {e} where mz_now() < 1000 * (ms / 1000)", ("DOUBLE", "DIV", "floor")),
+    "string": ("select id from {e} where mz_now() < txt", ("STRING", "cast(x as timestamp)")),
+    "boolean": ("select id from {e} where mz_now() = flag", ("BOOLEAN", "predicate of its own")),
+    "struct": ("select id from {e} where mz_now() < st", ("STRUCT<A: INT>".replace(": ", ":"),)),
+    "arguments": ("select id from {e} where mz_now(5) < ts", ("takes no arguments",)),
+    "not_a_predicate": ("select id from {e} where mz_now()", ("not a comparison",)),
+    "like": ("select id from {e} where mz_now() like '17%'", ("not a comparison",)),
+    "or": ("select id from {e} where mz_now() < ts or id = 1", ("an OR", "joined by AND")),
+    "not_equal": ("select id from {e} where mz_now() <> ts", ("`<>`",)),
+    "arithmetic": ("select id from {e} where mz_now() - interval 1 day < ts", ("inside an expression", "ts + ")),
+    "both_sides": ("select id from {e} where mz_now() < mz_now()", ("both sides",)),
+    "case": ("select id from {e} where case when id = 1 then mz_now() < ts end", ("not a comparison",)),
+    "number_and_timestamp": ("select id from {e} where mz_now() between ms and ts", ("a number and with a timestamp",)),
+    "several": (
+        "select id from {e} where mz_now() < ts union all select id from {e} where mz_now() > ts",
+        ("several SELECTs", "one temporal_view for each"),
+    ),
+    "outer_join": ("select e.id from {e} e left join {d} d on mz_now() < d.until", ("ON of an outer",)),
+    "correlated": (
+        "select id from {d} d where exists (select 1 from {e} e where e.id = d.id and mz_now() < e.ts)",
+        ("names columns from outside", "a join"),
+    ),
+    "other_clock": ("select id from {e} where mz_now() < ts and now() > ts", ("now()", "mz_now()")),
+    "today": ("select id, current_date as today from {e} where mz_now() < ts", ("instant of the run or of the read",)),
+    "random": ("select id, rand() as r from {e} where mz_now() < ts", ("rand()", "another value at every run")),
+    "sample": ("select id from {e} tablesample (10 percent) where mz_now() < ts", ("TABLESAMPLE",)),
+    "our_name": ("select id, mz_diff from {e} where mz_now() < ts", ("column mz_diff", "another alias")),
+    "our_name_too": ("select id as MZ_UNTIL from {e} where mz_now() < ts", ("column MZ_UNTIL",)),
+    "twice": ("select id, id from {e} where mz_now() < ts", ("column id twice",)),
+    "untyped": ("select id, null as nothing from {e} where mz_now() < ts", ("CAST(NULL AS",)),
+    "subquery_above": (
+        "select id, (select max(name) from {d}) as n, count(*) as c from {e} where mz_now() < ts group by id",
+        ("a join in an outer query",),
+    ),
+    "two_statements": ("select id from {e} where mz_now() < ts; select 1", ("one query",)),
+    "not_read": ("select id from {e} where mz_now() < ts and and 1", ("cannot be read",)),
+    "collated": (
+        "select id, txt collate utf8_lcase as t from {e} where mz_now() < ts",
+        ("without its collation",),
+    ),
+    "clock_type_elsewhere": ("select cast(txt as mz_timestamp) as t from {e} where mz_now() < ts", ("STRING",)),
+}
+
+CONFIGS: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
+    "words": ({"expiration": "soon"}, ("expiration: 'soon'", "22 days")),
+    "negative": ({"expiration": "-3 days"}, ("cannot be negative",)),
+    "months": ({"expiration": "1 month"}, ("months and years have no fixed length",)),
+    "capture": ({"change_capture": "fast"}, ("change_capture: 'fast'", "full")),
+    "format": ({"file_format": "csv"}, ("file_format: 'csv'", "parquet")),
+    "typo": ({"expirations": "22 days"}, ("there is no such config", "instead: expiration")),
+    "not_yet": ({"refresh_every": "1 day"}, ("does not carry it out",)),
+    "all_at_once": (
+        {"expiration": "soon", "retain_history": "x", "change_capture": "no"},
+        ("expiration: 'soon'", "retain_history: 'x'", "change_capture: 'no'"),
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def refusals(tmp_path_factory: pytest.TempPathFactory, spark: Any) -> Any:
+    project = Project(tmp_path_factory.mktemp("refused") / "project", spark)
+    project.sql(EVENTS)
+    names = {"e": f"{project.schema}.events", "d": f"{project.schema}.dim"}
+    for name, (sql, _) in REFUSED.items():
+        project.model("r_" + name, sql.format(**names))
+    for name, (config, _) in CONFIGS.items():
+        project.model("c_" + name, f"select id from {names['e']} where mz_now() < ts", **config)
+    result = project.run(now=T0, check=False)
+    yield project, result
+    spark.sql(f"DROP DATABASE {project.schema} CASCADE")
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused_model(name: str, refusals: Any) -> None:
+    _, result = refusals
+    outcome = result.of("r_" + name)
+    assert outcome.status == "error"
+    assert "Compilation Error" in outcome.message and f"r_{name}" in outcome.message
+    for words in ("found: ", "why: ", "instead: ", *REFUSED[name][1]):
+        assert words in outcome.message
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_refused_config(name: str, refusals: Any) -> None:
+    _, result = refusals
+    outcome = result.of("c_" + name)
+    assert outcome.status == "error"
+    for words in (f"temporal_view c_{name}", *CONFIGS[name][1]):
+        assert words in outcome.message
+
+
+def test_nothing_is_left_of_what_was_refused(refusals: Any) -> None:
+    project, _ = refusals
+    assert {r[1] for r in project.rows("SHOW TABLES IN {s}")} == {"events", "dim"}
+
+
+def healthy(project: Project) -> None:
+    project.sql(EVENTS)
+    project.model("m", f"select id from {project.schema}.events where mz_now() >= ts")
+    project.run(now=T0 + 5)
+    assert project.rows("SELECT count(*) FROM {s}.m") == [(10,)]
+
+
+def test_missing_chain(project: Project) -> None:
+    healthy(project)
+    ((_, chain, _),) = project.rows("SHOW TABLES IN {s} LIKE 'm__diffs_*'")
+    project.sql(f"DROP TABLE {{s}}.{chain}")
+    with pytest.raises(Exception, match="TABLE_OR_VIEW_NOT_FOUND"):  # an error, not fewer rows
+        project.rows("SELECT count(*) FROM {s}.m")
+    result = project.run(now=T0 + 6, check=False)
+    assert f"m without its chain {chain}" in result.text and "dbt run --full-refresh -s m" in result.text
+    project.run("--full-refresh", now=T0 + 6)
+    assert project.rows("SELECT count(*) FROM {s}.m") == [(10,)]
+
+
+@pytest.mark.parametrize(
+    ("edit", "said"),
+    [
+        (lambda t: t.replace('"frontier":17', '"frontier":16'), "checksum does not match"),
+        (lambda t: t.replace("mz_from <=", "mz_from <"), "checksum does not match"),
+        (lambda t: t.replace("mz_state:", "state:"), "no state in it"),
+        (lambda t: t.replace('"format":1', '"format":99'), "its format is 99"),
+    ],
+)
+def test_hand_edited_state(project: Project, edit: Any, said: str) -> None:
+    healthy(project)
+    rows = project.rows("DESCRIBE TABLE EXTENDED {s}.m__live")
+    text = next(r[1] for r in rows if r[0] == "View Text")
+    assert edit(text) != text
+    project.spark.sql(f"ALTER VIEW {project.schema}.m__live AS {edit(text)}")
+    before = project.rows("SHOW TABLES IN {s}")
+    result = project.run(now=T0 + 6, check=False)
+    assert said in result.text and "m__live" in result.text and "--full-refresh -s m" in result.text
+    assert project.rows("SHOW TABLES IN {s}") == before
+    project.run("--full-refresh", now=T0 + 6)
+    assert project.rows("SELECT count(*) FROM {s}.m") == [(10,)]
+
+
+def test_view_text_over_its_limit(project: Project) -> None:
+    healthy(project)
+    long = ", ".join(f"{n} as column_number_{n}" for n in range(600))
+    project.model("m", f"with w as (select id from {project.schema}.events where mz_now() >= ts) select {long} from w")
+    result = project.run(now=T0 + 6, check=False)
+    assert "a view text of" in result.text and "30,000" in result.text and "upstream model" in result.text
+    assert project.rows("SELECT count(*) FROM {s}.m") == [(10,)]
+
+
+def test_temporal_view_as_input(project: Project) -> None:
+    project.sql(EVENTS)
+    project.model("m", f"select id, ts from {project.schema}.events where mz_now() >= ts")
+    project.model("between", "select * from {{ ref('m') }}", materialized="view")
+    project.model("direct", "select id from {{ ref('m') }} where mz_now() >= ts")
+    project.model("through", "select id from {{ ref('between') }} where mz_now() >= ts")
+    project.model("residual", "with w as (select id from {{ ref('m') }}) select e.id from "
+                  f"{project.schema}.events e join w on w.id = e.id where mz_now() >= e.ts")  # fmt: skip
+    project.model("unseen", f"select id from {project.schema}.between where mz_now() >= ts -- depends_on: {{{{ ref('between') }}}}")  # noqa: E501
+    project.model("by_name", f"select id from {project.schema}.m where mz_now() >= ts")
+    result = project.run("--exclude", "by_name", now=T0, check=False)
+    for name in ("direct", "through", "residual", "unseen"):
+        assert "m, a temporal_view, as an input" in result.of(name).message, name
+    assert "through between" in result.of("through").message
+    # dbt's graph does not know of an input that is written out; Spark's plan does
+    assert "m, a temporal_view, as an input" in project.run("-s", "by_name", now=T0, check=False).text
+
+
+def test_reads_of_what_is_no_temporal_view(project: Project) -> None:
+    project.sql(EVENTS)
+    project.model("plain", f"select id from {project.schema}.events", materialized="view")
+    project.run()
+    text = "select * from {{ temporal_as_of(ref('plain'), 5) }}"
+    assert "not a temporal_view that has run" in project.dbt("compile", "--inline", text, check=False).text
+
+
+@pytest.mark.parametrize("instant", ["'tomorrow'", "'2024-03-01 12:00:00.0001'", "true", "1.5"])
+def test_bad_instants(project: Project, instant: str) -> None:
+    healthy(project)
+    text = f"select * from {{{{ temporal_as_of(ref('m'), {instant}) }}}}"
+    found = project.dbt("compile", "--inline", text, check=False)
+    assert not found.success and "temporal_as_of" in found.text
+
+
+def test_bad_temporal_now(project: Project) -> None:
+    project.sql(EVENTS)
+    project.model("m", f"select id from {project.schema}.events where mz_now() >= ts")
+    assert "var temporal_now: 'noon'" in project.run(now="noon", check=False).text
+
+
+def test_spark_errors_are_about_the_model(project: Project) -> None:
+    project.sql(EVENTS)
+    project.model("m", f"select id, nothing_there from {project.schema}.events where mz_now() >= ts")
+    text = project.run(now=T0, check=False).text
+    assert "UNRESOLVED_COLUMN" in text and "nothing_there" in text
