@@ -34,8 +34,8 @@ format: $(VENV)/.made ## put the code in order
 	@$(BIN)/ruff format .
 
 test: setup ## all tests, with a slice of the property tests
-	@echo "== tests: one Spark session, dbt in-process (about 15 minutes on 2 cores)"
-	@$(BIN)/python -m pytest -m "not deep"
+	@echo "== tests: two processes with a Spark session each, dbt in-process (about 15 minutes on 2 cores)"
+	@$(BIN)/python -m pytest -m "not deep" -n 2 --dist loadfile
 
 test-deep: setup ## the property tests in their full counts, and whatever else takes long
 	@echo "== deep tests"

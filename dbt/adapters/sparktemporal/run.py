@@ -262,6 +262,7 @@ class Run:
     id: str
     clock: int
     old: State | None
+    before: str | None  # the run that was live when this one began
     existing: list[str]
     decision: Decision
     parts: Split
@@ -354,7 +355,7 @@ class Run:
             sampled=self.sampled,
         )
         text = embed(self.state, reading.live_view(self.state))
-        self._expect(self.old.run if self.old else None, "before")
+        self._expect(self.before, "before")
         verb = "ALTER" if f"{self.target.model}__live".lower() in map(str.lower, self.existing) else "CREATE"
         return [Step("commit", f"{verb} VIEW {self.target.name('__live')} AS\n{text}")]
 
@@ -443,7 +444,8 @@ class Run:
         return Chain(table, *[None if v is None else int(v) for v in row])  # type: ignore[arg-type]
 
     def _expect(self, run: str | None, when: str) -> None:
-        current = _run_of(self.warehouse, self.target)
+        text = _live_text(self.warehouse, self.target)
+        current = None if text is None else _run_of(text)
         if current != run:
             raise TemporalError(
                 f"found: {self.target.model}__live is of run {current}, {run} was expected {when} the commit\n"
@@ -452,11 +454,8 @@ class Run:
             )
 
 
-def _run_of(warehouse: Warehouse, target: Target) -> str | None:
-    """Which run the live view is of, without insisting that its state is whole (a full refresh replaces it)."""
-    text = _live_text(warehouse, target)
-    if text is None:
-        return None
+def _run_of(text: str) -> str:
+    """Which run a live view is of, without insisting that its state is whole (a full refresh replaces it)."""
     found = re.search(r'"run":"([^"]*)"', text)
     return found.group(1) if found else ""
 
@@ -480,13 +479,14 @@ def begin(
     started = time.monotonic()
     parsed = TemporalConfig.parse(target.model, config)
     existing = warehouse.tables(target.schema, target.model)
-    old: State | None
+    live = _live_text(warehouse, target, existing)
+    old: State | None = None
     try:
-        old = read_state(warehouse, target, existing)
+        old = None if live is None else extract(live, target.model)
     except TemporalError:
         if not full_refresh:
             raise
-        old = None
+    before = None if live is None else _run_of(live)
     if old and not full_refresh:
         _refuse_missing_chains(target, old, existing)
 
@@ -510,9 +510,14 @@ def begin(
     at = roundtrip.written_at(text, calls, f"{decision.as_of}L")
     plan = warehouse.explain(at)
     analyzed = roundtrip.analyzed(plan)
-    if old is None or old.written != text:
-        roundtrip.check(plan, warehouse.explain(roundtrip.printed_at(text, calls, f"{decision.as_of}L")))
     _refuse_temporal_inputs(warehouse, analyzed)
+    if old is None or old.written != text:
+        # an instant that prints the same from text and tree, so that only what the user wrote can differ
+        instant = f"CAST({decision.as_of} AS BIGINT)"
+        roundtrip.check(
+            warehouse.explain(roundtrip.written_at(text, calls, instant)),
+            warehouse.explain(roundtrip.printed_at(text, calls, instant)),
+        )
     columns = warehouse.describe(at)
     updates.check_columns([(n, "string" if t == "void" else t) for n, t in columns if t != "void"], "4")
     return Run(
@@ -522,6 +527,7 @@ def begin(
         id=chain_rules.new_run_id(clock),
         clock=clock,
         old=old,
+        before=before,
         existing=existing,
         decision=decision,
         parts=parts,
@@ -541,13 +547,11 @@ def begin(
 def _describe_core(warehouse: Warehouse, core: Core, written: str) -> list[tuple[str, str]]:
     try:
         return warehouse.describe(render(updates.probe(core)))
-    except Exception as error:
-        if "UNRESOLVED_COLUMN" not in str(error):
-            raise
+    except Exception:
         try:
             warehouse.describe(roundtrip.written_at(written, ["timestamp"] * len(mz_now_spans(written)), "0L"))
         except Exception as own:
-            if "UNRESOLVED_COLUMN" in str(own):  # the model itself is wrong: Spark's words about the model's own text
+            if "DATATYPE_MISMATCH" not in str(own):  # the model is wrong by itself: Spark's words about its own text
                 raise own from None
         raise Refusal(
             fragment(core.query),

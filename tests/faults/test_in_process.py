@@ -1,0 +1,135 @@
+"""What goes wrong inside one process: failing statements, rivals, locks, readers beside many runs."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from conftest import Project
+
+from dbt.adapters.sparktemporal import run as runs
+from dbt.adapters.sparktemporal.connections import SparkTemporalConnectionManager
+from dbt.adapters.sparktemporal.run import Target, Warehouse, read_state
+
+T0 = 1_709_294_400_000
+
+
+def state(project: Project) -> Any:
+    return read_state(Warehouse(project.rows), Target(f"`{project.schema}`", "m"))
+
+
+@pytest.fixture
+def model(project: Project) -> Iterator[Project]:
+    project.sql("CREATE TABLE {s}.events USING parquet AS SELECT id FROM range(10)")
+    project.model("m", f"select id from {project.schema}.events where mz_now() >= timestamp_millis(id)")
+    yield project
+
+
+def count(project: Project) -> int:
+    return project.rows("SELECT count(*) FROM {s}.m")[0][0]
+
+
+@pytest.mark.parametrize("word", ["CREATE TABLE", "ALTER VIEW", "SELECT count(*), count_if"])
+def test_failing_statement_leaves_the_old_answer(model: Project, word: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    model.run(now=T0)
+    before = state(model)
+    model.sql("INSERT INTO {s}.events VALUES (77)")
+    original = SparkTemporalConnectionManager.add_query
+
+    def failing(self: Any, sql: str, *args: Any, **kwargs: Any) -> Any:
+        if word in sql and "__lock" not in sql:
+            raise RuntimeError("the disk is full")
+        return original(self, sql, *args, **kwargs)
+
+    monkeypatch.setattr(SparkTemporalConnectionManager, "add_query", failing)
+    result = model.run(now=T0 + 1000, check=False)
+    assert not result.success and "the disk is full" in result.text
+    monkeypatch.undo()
+    assert state(model) == before and count(model) == 10
+    assert not model.rows("SHOW TABLES IN {s} LIKE 'm__lock'")
+    model.run(now=T0 + 2000)
+    assert count(model) == 11
+
+
+def lock(project: Project, owner: str, at: int) -> None:
+    project.sql(
+        f"CREATE TABLE {{s}}.m__lock (mz_owner STRING) USING parquet "
+        f"TBLPROPERTIES ('mz_owner' = '{owner}', 'mz_at' = '{at}', 'mz_run' = 'x')"
+    )
+
+
+def test_lock_of_a_living_rival(model: Project) -> None:
+    now = int(time.time() * 1000)
+    lock(model, "elsewhere 4711 99", now - 90_000)
+    text = model.run(now=T0, check=False).text
+    assert "held by process 4711 on elsewhere for 1 minute" in text and "DROP TABLE" in text and "since 20" in text
+    assert model.rows("SHOW TABLES IN {s} LIKE 'm__lock'")  # it is not ours to drop
+
+
+def test_lock_without_owner(model: Project) -> None:
+    model.sql("CREATE TABLE {s}.m__lock (x INT) USING parquet")
+    assert "held by an unknown owner" in model.run(now=T0, check=False).text
+
+
+def test_stale_lock_is_taken_over(model: Project) -> None:
+    lock(model, "elsewhere 4711 99", int(time.time() * 1000) - 3_600_001)
+    model.run(now=T0)
+    assert count(model) == 10 and not model.rows("SHOW TABLES IN {s} LIKE 'm__lock'")
+
+
+def test_lock_of_a_dead_process_here(model: Project) -> None:
+    import socket
+
+    lock(model, f"{socket.gethostname()} 4194305 1", int(time.time() * 1000))
+    model.run(now=T0)
+    assert count(model) == 10
+
+
+def test_rival_commit_is_noticed(model: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run whose lock was taken from it while it wrote must not publish over its rival."""
+    model.run(now=T0)
+    model.sql("INSERT INTO {s}.events VALUES (77)")
+    merge, rivals = runs.Run.merge, []
+
+    def slow(self: runs.Run) -> list[Any]:
+        if not rivals:
+            rivals.append(1)
+            model.sql("DROP TABLE {s}.m__lock")
+            worker = threading.Thread(target=lambda: rivals.append(model.run(now=T0 + 500).success))
+            worker.start()
+            worker.join()
+        return merge(self)
+
+    monkeypatch.setattr(runs.Run, "merge", slow)
+    result = model.run(now=T0 + 1000, check=False)
+    assert rivals == [1, True]
+    assert not result.success and "another run committed meanwhile" in result.text
+    assert state(model).frontier == T0 + 500 and count(model) == 11
+
+
+def test_reader_beside_sixty_runs(model: Project) -> None:
+    """A reader in a session of its own never sees an error, a missing view or half a run."""
+    model.run(now=T0)
+    session = model.spark.newSession()
+    stop, seen, errors = threading.Event(), [], []
+
+    def read() -> None:
+        while not stop.is_set():
+            try:
+                seen.append(session.sql(f"SELECT count(*), max(id) FROM {model.schema}.m").collect()[0])
+            except Exception as error:  # every error counts
+                errors.append(str(error)[:500])
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    for n in range(60):
+        model.sql(f"INSERT INTO {{s}}.events VALUES ({10 + n})")
+        model.run(now=T0 + 1000 * (n + 1))
+    stop.set()
+    reader.join()
+    assert errors == [] and len(seen) > 60
+    assert all(rows == top + 1 for rows, top in seen)
+    assert [r[0] for r in seen] == sorted(r[0] for r in seen) and count(model) == 70

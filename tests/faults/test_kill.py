@@ -1,0 +1,77 @@
+"""kill -9 of a run at each of its statements: the old answer stays readable, and the next run repairs.
+
+Real processes and an on-disk metastore, one after the other: each reads what the killed one left, repairs it with a
+run, takes one more input row, and is killed one statement later than the one before.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from conftest import SPARK_CONF
+
+WORKER = Path(__file__).parent / "worker.py"
+T0 = 1_709_294_400_000
+
+
+def write_project(folder: Path) -> None:
+    (folder / "models").mkdir(parents=True)
+    parameters = {
+        **SPARK_CONF,
+        "spark.driver.memory": "1g",
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.hadoop.javax.jdo.option.ConnectionURL": f"jdbc:derby:{folder / 'metastore'};create=true",
+    }
+    dev = {"type": "sparktemporal", "method": "session", "host": "local", "schema": "faults", "threads": 1}
+    outputs = {"dev": {**dev, "server_side_parameters": parameters}}
+    (folder / "profiles.yml").write_text(json.dumps({"proj": {"target": "dev", "outputs": outputs}}))
+    (folder / "dbt_project.yml").write_text(
+        'name: proj\nversion: "1.0"\nprofile: proj\nflags: {send_anonymous_usage_stats: false}\n'
+        "on-run-start:\n  - create database if not exists faults\n"
+        "  - create table if not exists faults.events using parquet as select id, 'a' as v from range(10)\n"
+    )
+    # the retention is off, so that the drops of clean-up are among the statements
+    (folder / "models" / "m.sql").write_text(
+        "{{ config(materialized='temporal_view', diffs_retention='0', expiration='20000 days') }}\n"
+        f"select id, v from faults.events where mz_now() >= timestamp_millis({T0}L + id)"
+    )
+
+
+def link(folder: Path, step: int, statement: int) -> tuple[dict, str | None]:
+    """Run one process; what it reported, and the statement it was killed at (None when the run ended)."""
+    report = folder / f"report_{step}.json"
+    now = T0 + 1_000_000 + step * 100_000
+    command = [sys.executable, str(WORKER), str(folder), str(now), str(now + 50_000), str(statement), str(report)]
+    done = subprocess.run(command, cwd=folder, start_new_session=True, capture_output=True, text=True, timeout=300)
+    assert report.exists(), done.stdout[-2000:] + done.stderr[-3000:]
+    killed = Path(f"{report}.killed")
+    assert killed.exists() == (done.returncode == -9), done.stderr[-3000:]
+    return json.loads(report.read_text()), killed.read_text() if killed.exists() else None
+
+
+def test_killed_at_each_statement(tmp_path: Path) -> None:
+    write_project(tmp_path)
+    killed_at: list[str] = []
+    expected = None
+    for step in range(40):
+        # on-run-start has two statements of its own; the model's begin with the lock
+        found, killed = link(tmp_path, step, step + 3)
+        assert found["repaired"], found
+        if expected is not None:
+            old, new = expected
+            committed = any(word in " ".join(killed_at[-1:]) for word in ("m__diffs` AS", "DROP"))
+            assert found["before"] == (new if committed else old), (killed_at[-1], found, expected)
+            assert found["after"] == new, (killed_at[-1], found)
+        expected = (found["after"], found["input"])
+        if killed is None:
+            break
+        killed_at.append(killed)
+    said = " | ".join(killed_at)
+    for statement in ("m__lock`", "m__diffs_", "ALTER VIEW `faults`.`m__live`", "ALTER VIEW `faults`.`m__diffs`"):
+        assert statement in said, said
+    assert killed is None, "the chain of statements has no end"
+    # nothing that a dead run left is named by the state, and the lock is free
+    assert "m__lock" not in found["tables"]
