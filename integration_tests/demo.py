@@ -6,7 +6,6 @@ import os
 import shutil
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 from dbt.cli.main import dbtRunner

@@ -15,8 +15,8 @@ import sqlglot
 import yaml
 from conftest import Project
 
-from dbt.adapters.sparktemporal.run import Target, Warehouse, read_state
 from dbt.adapters.sparktemporal.temporal.clock import parse_instant
+from dbt.adapters.sparktemporal.warehouse import Target, Warehouse, read_state
 
 CASES = yaml.safe_load((Path(__file__).parent / "cases.yaml").read_text())
 
@@ -78,8 +78,7 @@ def create(project: Project, name: str, columns: dict[str, str], rows: list[list
 def plain(value: Any) -> Any:
     """A value as cases.yaml writes it."""
     if isinstance(value, datetime):
-        text = value.strftime("%Y-%m-%d %H:%M:%S.%f").rstrip("0").rstrip(".")
-        return text
+        return value.strftime("%Y-%m-%d %H:%M:%S.%f").rstrip("0").rstrip(".")
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, timedelta):
@@ -176,4 +175,3 @@ def test_change_log_of_rows(case: dict[str, Any], all_cases: Any) -> None:
     for update in case["diffs"]:
         expected[(parse_instant(update["time"]), *wanted(update["row"]))] += update["diff"]
     assert {k: v for k, v in found.items() if v} == {k: v for k, v in expected.items() if v}
-

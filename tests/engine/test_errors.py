@@ -42,7 +42,7 @@ REFUSED: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "outer_join": ("select e.id from {e} e left join {d} d on mz_now() < d.until", ("ON of an outer",)),
     "correlated": (
-        "select id from {d} d where exists (select 1 from {e} e where e.id = d.id and mz_now() < e.ts)",
+        "select id from {d} o where exists (select 1 from {e} e where e.id = o.id and mz_now() < e.ts)",
         ("names columns from outside", "a join"),
     ),
     "other_clock": ("select id from {e} where mz_now() < ts and now() > ts", ("now()", "mz_now()")),
@@ -178,7 +178,10 @@ def test_temporal_view_as_input(project: Project) -> None:
     project.model("through", "select id from {{ ref('between') }} where mz_now() >= ts")
     project.model("residual", "with w as (select id from {{ ref('m') }}) select e.id from "
                   f"{project.schema}.events e join w on w.id = e.id where mz_now() >= e.ts")  # fmt: skip
-    project.model("unseen", f"select id from {project.schema}.between where mz_now() >= ts -- depends_on: {{{{ ref('between') }}}}")  # noqa: E501
+    project.model(
+        "unseen",
+        f"select id from {project.schema}.between where mz_now() >= ts -- depends_on: {{{{ ref('between') }}}}",
+    )
     project.model("by_name", f"select id from {project.schema}.m where mz_now() >= ts")
     result = project.run("--exclude", "by_name", now=T0, check=False)
     for name in ("direct", "through", "residual", "unseen"):

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from conftest import Project
 
-from dbt.adapters.sparktemporal.run import Target, Warehouse, read_state
 from dbt.adapters.sparktemporal.temporal.state import State
+from dbt.adapters.sparktemporal.warehouse import Target, Warehouse, read_state
 
 T0 = 1_709_294_400_000  # 2024-03-01 12:00:00 UTC
 DAY = 86_400_000
@@ -39,9 +39,7 @@ def chains(project: Project) -> set[str]:
 
 
 def at(project: Project, t: int, columns: str = "count(*)", model: str = "m") -> list[tuple]:
-    return project.rows(
-        project.render(f"select {columns} from {{{{ temporal_as_of(ref('{model}'), {t}) }}}}")
-    )
+    return project.rows(project.render(f"select {columns} from {{{{ temporal_as_of(ref('{model}'), {t}) }}}}"))
 
 
 @pytest.mark.parametrize(("expiration", "updates"), [("40 days", 2000), ("20 days", 1000), (None, 2000), ("0", 2000)])

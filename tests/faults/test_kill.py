@@ -9,8 +9,10 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
+import pytest
 from conftest import SPARK_CONF
 
 WORKER = Path(__file__).parent / "worker.py"
@@ -52,13 +54,27 @@ def link(folder: Path, step: int, statement: int) -> tuple[dict, str | None]:
     return json.loads(report.read_text()), killed.read_text() if killed.exists() else None
 
 
+def test_killed_while_writing_and_at_the_commit(tmp_path: Path) -> None:
+    """A slice of the test below: on-run-start has two statements, then come lock, chain and commit."""
+    killed_at = chain_of_kills(tmp_path, [4, 5, 0])
+    assert "m__diffs_" in killed_at[0] and killed_at[1].startswith("ALTER VIEW `faults`.`m__live`")
+
+
+@pytest.mark.deep
 def test_killed_at_each_statement(tmp_path: Path) -> None:
+    killed_at = chain_of_kills(tmp_path, range(3, 40))
+    said = " | ".join(killed_at)
+    for statement in ("m__lock`", "m__diffs_", "ALTER VIEW `faults`.`m__live`", "ALTER VIEW `faults`.`m__diffs`"):
+        assert statement in said, said
+
+
+def chain_of_kills(tmp_path: Path, statements: Iterable[int]) -> list[str]:
+    """One process a statement; ends with the first that is not killed."""
     write_project(tmp_path)
     killed_at: list[str] = []
     expected = None
-    for step in range(40):
-        # on-run-start has two statements of its own; the model's begin with the lock
-        found, killed = link(tmp_path, step, step + 3)
+    for step, statement in enumerate(statements):
+        found, killed = link(tmp_path, step, statement)
         assert found["repaired"], found
         if expected is not None:
             old, new = expected
@@ -69,9 +85,6 @@ def test_killed_at_each_statement(tmp_path: Path) -> None:
         if killed is None:
             break
         killed_at.append(killed)
-    said = " | ".join(killed_at)
-    for statement in ("m__lock`", "m__diffs_", "ALTER VIEW `faults`.`m__live`", "ALTER VIEW `faults`.`m__diffs`"):
-        assert statement in said, said
-    assert killed is None, "the chain of statements has no end"
-    # nothing that a dead run left is named by the state, and the lock is free
-    assert "m__lock" not in found["tables"]
+    assert killed is None, "the statements had no end"
+    assert "m__lock" not in found["tables"]  # given back, whoever held it
+    return killed_at

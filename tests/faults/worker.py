@@ -38,7 +38,8 @@ def answer() -> list[int] | str:
 
 def main() -> None:
     folder, repair_at, kill_at, statement, report = sys.argv[1:6]
-    profile = json.load(open(os.path.join(folder, "profiles.yml")))["proj"]["outputs"]["dev"]
+    with open(os.path.join(folder, "profiles.yml")) as file:
+        profile = json.load(file)["proj"]["outputs"]["dev"]
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder
@@ -61,7 +62,7 @@ def main() -> None:
 
 
 def kill_before(statement: int, report: str) -> None:
-    """Die, as by kill -9 of the whole process group (Spark with it), before the n-th statement that changes anything."""
+    """Die, as by kill -9 of the process group (Spark with it), before the n-th statement that changes anything."""
     seen = 0
     original = SparkTemporalConnectionManager.add_query
 

@@ -15,7 +15,7 @@ import pytest
 from conftest import Project
 
 from dbt.adapters.sparktemporal.reads import as_of
-from dbt.adapters.sparktemporal.run import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.warehouse import Target, Warehouse, read_state
 
 START = 1_709_294_400_000  # 2024-03-01 12:00:00 UTC
 STEP = 10_000
@@ -168,9 +168,7 @@ def check_model(project: Project, name: str, sql: str, rng: random.Random, insta
     assert found == [], (name, state.frontier, found[:10])
 
 
-def drive(
-    project: Project, histories: int, models: dict[str, tuple[str, dict]], seed: int, instants: int
-) -> None:
+def drive(project: Project, histories: int, models: dict[str, tuple[str, dict]], seed: int, instants: int) -> None:
     rng = random.Random(seed)
     for name, (sql, config) in models.items():
         project.model(name, fill(project, sql, "mz_now()", "mz_now()"), **config)

@@ -51,7 +51,9 @@ class TemporalConfig:
                 )
         capture = config.get("change_capture") or "full"
         if capture not in ("full", "auto"):
-            mistakes.append(str(Refusal(f"change_capture: {capture!r}", "no such way is known", "change_capture: full")))
+            mistakes.append(
+                str(Refusal(f"change_capture: {capture!r}", "no such way is known", "change_capture: full"))
+            )
         file_format = config.get("file_format") or "parquet"
         if file_format not in _FORMATS:
             known = ", ".join(_FORMATS)

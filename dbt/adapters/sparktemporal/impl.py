@@ -13,11 +13,12 @@ from dbt.adapters.base.relation import BaseRelation
 from dbt.adapters.spark.impl import SparkAdapter, SparkConfig
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
-from dbt.adapters.sparktemporal import reads, run
+from dbt.adapters.sparktemporal import lock, reads, run
 from dbt.adapters.sparktemporal.connections import SparkTemporalConnectionManager
 from dbt.adapters.sparktemporal.errors import Refusal, TemporalError
 from dbt.adapters.sparktemporal.temporal.clock import parse_instant
 from dbt.adapters.sparktemporal.temporal.dialect import quote
+from dbt.adapters.sparktemporal.warehouse import Target, Warehouse
 
 
 @dataclass
@@ -67,12 +68,12 @@ class SparkTemporalAdapter(SparkAdapter):
             raise DbtRuntimeError(str(error)) from error
 
     @property
-    def _warehouse(self) -> run.Warehouse:
-        return run.Warehouse(self._rows)
+    def _warehouse(self) -> Warehouse:
+        return Warehouse(self._rows)
 
     @staticmethod
-    def _target(relation: BaseRelation) -> run.Target:
-        return run.Target(quote(relation.schema), relation.identifier)  # type: ignore[arg-type]
+    def _target(relation: BaseRelation) -> Target:
+        return Target(quote(relation.schema), relation.identifier)  # type: ignore[arg-type]
 
     @available
     def temporal_clock(self, invocation_id: str, temporal_now: Any = None) -> int:
@@ -91,16 +92,16 @@ class SparkTemporalAdapter(SparkAdapter):
         warehouse, target = self._warehouse, self._target(relation)
         with _told():
             self._locks.clock = warehouse.clock()
-            self._locks.held = (target, run.take_lock(warehouse, target, self._locks.clock))
+            self._locks.held = (target, lock.take_lock(warehouse, target, self._locks.clock))
 
     def post_model_hook(self, config: Mapping[str, Any], context: Any) -> None:
         held = getattr(self._locks, "held", None)
         if held is not None:
             self._locks.held = None
             try:
-                run.give_back_lock(self._warehouse, *held)
+                lock.give_back_lock(self._warehouse, *held)
             finally:
-                run.forget_lock(held[1])
+                lock.forget_lock(held[1])
         super().post_model_hook(config, context)
 
     @available
@@ -112,6 +113,7 @@ class SparkTemporalAdapter(SparkAdapter):
         graph: Mapping[str, Any],
         as_of: int,
         full_refresh: bool,
+        sampled: bool,
     ) -> run.Run:
         """Observe, refuse, decide: see `run.begin`. The lock is taken before."""
         warehouse = self._warehouse
@@ -130,6 +132,7 @@ class SparkTemporalAdapter(SparkAdapter):
                 dict(settings),
                 version,
                 full_refresh=full_refresh,
+                sampled=sampled,
             )
 
     @available
@@ -145,14 +148,10 @@ class SparkTemporalAdapter(SparkAdapter):
             return reads.as_of(self._warehouse, self._target(relation), instant)
 
     @available
-    def temporal_match(
-        self, relation: BaseRelation, instants: Any, samples: int, clock: int, float_digits: int
-    ) -> str:
+    def temporal_match(self, relation: BaseRelation, instants: Any, samples: int, clock: int, float_digits: int) -> str:
         """SQL of the rows in which a model and the query as written differ."""
         with _told():
-            return reads.matches_source(
-                self._warehouse, self._target(relation), instants, samples, clock, float_digits
-            )
+            return reads.matches_source(self._warehouse, self._target(relation), instants, samples, clock, float_digits)
 
     @available
     def temporal_inconsistencies(self, relation: BaseRelation) -> str:

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .errors import Refusal, TemporalError
-from .run import Target, Warehouse, read_state
 from .temporal import reading, roundtrip, updates
 from .temporal.clock import format_duration, format_instant, parse_duration, parse_instant
 from .temporal.dialect import quote, string_literal
 from .temporal.state import State
 from .temporal.updates import indent
+from .warehouse import Target, Warehouse, read_state
 
 _FLOATS = ("float", "double")
 

@@ -6,12 +6,9 @@ that phase; nothing before the commit changes what a reader sees, and the commit
 
 from __future__ import annotations
 
-import os
 import re
-import socket
-import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,237 +16,14 @@ from .config import TemporalConfig
 from .errors import Refusal, TemporalError
 from .temporal import chains as chain_rules
 from .temporal import reading, roundtrip, updates
-from .temporal.clock import format_duration, format_instant
+from .temporal.clock import format_instant
 from .temporal.clock_type import resolve_clock_casts
 from .temporal.cores import Core, Split, split
-from .temporal.dialect import fragment, mz_now_spans, quote, render
+from .temporal.dialect import fragment, mz_now_spans, render
 from .temporal.intervals import operand_kind
 from .temporal.plan import Decision, Step, decide, hash_cores
 from .temporal.state import MARK, Chain, CoreState, State, embed, extract
-
-Rows = Callable[[str], "list[tuple]"]
-
-_SETTINGS = (
-    "spark.sql.session.timeZone",
-    "spark.sql.ansi.enabled",
-    "spark.sql.caseSensitive",
-    "spark.sql.timestampType",
-)
-_MISSING = re.compile(r"TABLE_OR_VIEW_NOT_FOUND|Table or view not found|NoSuchTable", re.IGNORECASE)
-_EXISTS = re.compile(r"ALREADY_EXISTS|already exists", re.IGNORECASE)
-
-
-@dataclass(frozen=True)
-class Target:
-    """Where a model lives. `schema` is quoted, `model` is the plain name."""
-
-    schema: str
-    model: str
-
-    def name(self, suffix: str = "") -> str:
-        return f"{self.schema}.{quote(self.model + suffix)}"
-
-    def table(self, name: str) -> str:
-        return f"{self.schema}.{quote(name)}"
-
-
-class Warehouse:
-    """What a run may ask: statements by one function, answers as rows of plain values."""
-
-    def __init__(self, rows: Rows) -> None:
-        self.rows = rows
-
-    def describe(self, sql: str) -> list[tuple[str, str]]:
-        """The columns of a query as (name, type)."""
-        return [(r[0], r[1]) for r in self.rows(f"DESCRIBE QUERY {sql}")]
-
-    def explain(self, sql: str) -> str:
-        return str(self.rows(f"EXPLAIN EXTENDED {sql}")[0][0])
-
-    def clock(self) -> int:
-        """The engine's clock, ms."""
-        return int(self.rows("SELECT unix_millis(current_timestamp())")[0][0])
-
-    def settings(self) -> dict[str, str]:
-        """The session settings an answer depends on."""
-        return {key: str(self.rows(f"SET {key}")[0][1]) for key in _SETTINGS}
-
-    def version(self) -> str:
-        return str(self.rows("SELECT version()")[0][0])
-
-    def tables(self, schema: str, prefix: str) -> list[str]:
-        """The tables and views of a schema whose name starts with prefix, whatever the case."""
-        pattern = re.sub(r"[^0-9A-Za-z_]", "*", prefix)
-        found = [str(r[1]) for r in self.rows(f"SHOW TABLES IN {schema} LIKE '{pattern}*'")]
-        return [name for name in found if name.lower().startswith(prefix.lower())]
-
-    def view_text(self, relation: str) -> str | None:
-        """The text of a view that is there; None when it is a table."""
-        rows = self.rows(f"DESCRIBE TABLE EXTENDED {relation}")
-        return next((str(r[1]) for r in rows if r[0] == "View Text"), None)
-
-    def fingerprints(self, plan: str) -> dict[str, str]:
-        """relation -> what tells its content from another: the set of its files, or a checksum of its rows."""
-        found = {}
-        for table in roundtrip.file_tables(plan):
-            name = ".".join(quote(p) for p in table.split("."))
-            self.rows(f"REFRESH TABLE {name}")
-            files = "concat_ws('|', _metadata.file_path, _metadata.file_size, unix_millis(_metadata.file_modification_time))"
-            sql = f"SELECT sha2(concat_ws(',', array_sort(collect_set({files}))), 224) FROM {name}"
-            found[table] = "files " + str(self.rows(sql)[0][0])
-        for table in roundtrip.other_tables(plan):
-            name = ".".join(quote(p) for p in table.split("."))
-            sql = f"SELECT concat(count(*), ' ', coalesce(sum(CAST(xxhash64(*) AS DECIMAL(38, 0))), 0)) FROM {name}"
-            try:
-                found[table] = "rows " + str(self.rows(sql)[0][0])
-            except Exception:  # a type that has no hash: the test then cannot tell a changed input apart
-                found[table] = "unknown"
-        return found
-
-
-# ---- the lock ------------------------------------------------------------------------------------------------------
-
-_held: set[str] = set()
-_held_guard = threading.Lock()
-
-
-def take_lock(warehouse: Warehouse, target: Target, clock: int) -> str:
-    """CREATE TABLE is atomic everywhere: who created it runs. Returns the token to give back.
-
-    (No property is named token: Spark hides the values of those.)
-    """
-    token = chain_rules.new_run_id(clock)
-    with _held_guard:
-        _held.add(token)
-    try:
-        _create_lock(warehouse, target, clock, token)
-    except BaseException:
-        forget_lock(token)
-        raise
-    return token
-
-
-def _create_lock(warehouse: Warehouse, target: Target, clock: int, token: str) -> None:
-    owner = f"{socket.gethostname()} {os.getpid()} {_process_start(os.getpid())}"
-    create = (
-        f"CREATE TABLE {target.name('__lock')} (mz_owner STRING) USING parquet "
-        f"TBLPROPERTIES ('mz_owner' = '{owner}', 'mz_at' = '{clock}', 'mz_run' = '{token}')"
-    )
-    for attempt in range(3):
-        try:
-            warehouse.rows(create)
-            return
-        except Exception as error:
-            if not _EXISTS.search(str(error)):
-                raise
-        try:
-            rows = warehouse.rows(f"SHOW TBLPROPERTIES {target.name('__lock')}")
-        except Exception as error:
-            if _MISSING.search(str(error)):  # given back meanwhile
-                continue
-            raise
-        properties = {str(r[0]): str(r[1]) for r in rows}
-        at = properties.get("mz_at")
-        if at is None:
-            at = _created(warehouse, target.name("__lock"))
-        if attempt == 2 or not _stale(properties, clock, at):
-            _locked(target, properties, clock, at)
-        warehouse.rows(f"DROP TABLE IF EXISTS {target.name('__lock')}")
-    raise TemporalError(f"the lock of {target.model} changed hands three times; run it again")
-
-
-def _created(warehouse: Warehouse, table: str) -> str | None:
-    for row in warehouse.rows(f"DESCRIBE TABLE EXTENDED {table}"):
-        if row[0] == "Created Time":
-            try:
-                return str(int(time.mktime(time.strptime(str(row[1]), "%a %b %d %H:%M:%S %Z %Y")) * 1000))
-            except ValueError:
-                return None
-    return None
-
-
-def _locked(target: Target, properties: Mapping[str, str], clock: int, at: str | None) -> None:
-    owner = properties.get("mz_owner", "").split()
-    who = f"process {owner[1]} on {owner[0]}" if len(owner) == 3 else "an unknown owner"
-    since = f"for {format_duration(max(clock - int(at), 0))}, since {format_instant(int(at))}" if at else "since unknown"
-    raise TemporalError(
-        f"found: {target.model}__lock, held by {who} {since}\n"
-        f"why: runs of one model go one after the other\n"
-        f"instead: wait for that run. If it is dead: DROP TABLE {target.name('__lock')}; "
-        f"a lock older than {format_duration(chain_rules.STALE_LOCK_MS)} is taken over"
-    )
-
-
-def _stale(properties: Mapping[str, str], clock: int, at: str | None) -> bool:
-    owner = properties.get("mz_owner", "").split()
-    if len(owner) == 3 and owner[0] == socket.gethostname():
-        if owner[1] == str(os.getpid()):
-            with _held_guard:
-                return properties.get("mz_run") not in _held
-        if _process_start(int(owner[1])) != owner[2]:
-            return True
-    return at is not None and clock - int(at) > chain_rules.STALE_LOCK_MS
-
-
-def _process_start(pid: int) -> str:
-    """When a process began, so that a number used again is not taken for it; `gone` when there is none."""
-    try:
-        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
-            return file.read().rpartition(")")[2].split()[19]
-    except FileNotFoundError:
-        pass
-    except OSError:
-        return "unknown"
-    if os.path.isdir("/proc/self"):
-        return "gone"
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return "gone"
-    except OSError:
-        pass
-    return "unknown"
-
-
-def forget_lock(token: str) -> None:
-    with _held_guard:
-        _held.discard(token)
-
-
-def give_back_lock(warehouse: Warehouse, target: Target, token: str) -> None:
-    """Drop the lock if it is still this run's."""
-    forget_lock(token)
-    try:
-        rows = warehouse.rows(f"SHOW TBLPROPERTIES {target.name('__lock')}")
-    except Exception as error:
-        if _MISSING.search(str(error)):
-            return
-        raise
-    if any(r[0] == "mz_run" and r[1] == token for r in rows):
-        warehouse.rows(f"DROP TABLE IF EXISTS {target.name('__lock')}")
-
-
-# ---- reading the state ---------------------------------------------------------------------------------------------
-
-
-def read_state(warehouse: Warehouse, target: Target, existing: Iterable[str] | None = None) -> State | None:
-    """The committed state; None when the model was never committed.
-
-    existing: what the schema is known to hold. Describing what is not there would log an error on the server.
-    """
-    text = _live_text(warehouse, target, existing)
-    return None if text is None else extract(text, target.model)
-
-
-def _live_text(warehouse: Warehouse, target: Target, existing: Iterable[str] | None = None) -> str | None:
-    if existing is None:
-        existing = warehouse.tables(target.schema, target.model + "__live")
-    if f"{target.model}__live".lower() not in (name.lower() for name in existing):
-        return None
-    return warehouse.view_text(target.name("__live")) or ""
-
-
-# ---- the run -------------------------------------------------------------------------------------------------------
+from .warehouse import Target, Warehouse, live_text
 
 
 @dataclass
@@ -333,7 +107,7 @@ class Run:
             self.clock,
             self.config.diffs_retention,
         )
-        self._drops = [t for t in swept.drop]
+        self._drops = list(swept.drop)
         self.state = State(
             model=self.target.model,
             schema=self.target.schema,
@@ -444,7 +218,7 @@ class Run:
         return Chain(table, *[None if v is None else int(v) for v in row])  # type: ignore[arg-type]
 
     def _expect(self, run: str | None, when: str) -> None:
-        text = _live_text(self.warehouse, self.target)
+        text = live_text(self.warehouse, self.target)
         current = None if text is None else _run_of(text)
         if current != run:
             raise TemporalError(
@@ -479,7 +253,7 @@ def begin(
     started = time.monotonic()
     parsed = TemporalConfig.parse(target.model, config)
     existing = warehouse.tables(target.schema, target.model)
-    live = _live_text(warehouse, target, existing)
+    live = live_text(warehouse, target, existing)
     old: State | None = None
     try:
         old = None if live is None else extract(live, target.model)
@@ -582,5 +356,3 @@ def _refuse_temporal_inputs(warehouse: Warehouse, analyzed: str) -> None:
                 "its content changes with the clock between runs, and stacking temporal views is not covered yet",
                 f"the predicate of {name} joined by AND in this model, over the inputs of {name}",
             )
-
-

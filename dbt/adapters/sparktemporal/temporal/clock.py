@@ -58,9 +58,7 @@ def parse_duration(text: object, name: str) -> int | None:
     if total == 0:
         if words:
             return None
-        raise Refusal(
-            f"{name}: {text!r}", "it is empty", f"""{name}: "22 days", or {name}: "0" for off"""
-        )
+        raise Refusal(f"{name}: {text!r}", "it is empty", f"""{name}: "22 days", or {name}: "0" for off""")
     return total
 
 

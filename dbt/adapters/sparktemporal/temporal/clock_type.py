@@ -1,8 +1,8 @@
 """`CAST(x AS mz_timestamp)` and `x::mz_timestamp`: the conversion to the clock, whole milliseconds as a BIGINT.
 
-    ts::mz_timestamp  ->  unix_millis(CAST(ts AS TIMESTAMP))        a TIMESTAMP, DATE or TIMESTAMP_NTZ, floored
-    ms::mz_timestamp  ->  CAST(ms AS BIGINT)                        an integer
-    d::mz_timestamp   ->  CAST(floor(d) AS BIGINT)                  a DECIMAL
+ts::mz_timestamp  ->  unix_millis(CAST(ts AS TIMESTAMP))        a TIMESTAMP, DATE or TIMESTAMP_NTZ, floored
+ms::mz_timestamp  ->  CAST(ms AS BIGINT)                        an integer
+d::mz_timestamp   ->  CAST(floor(d) AS BIGINT)                  a DECIMAL
 """
 
 from __future__ import annotations

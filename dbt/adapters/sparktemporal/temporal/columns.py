@@ -69,7 +69,7 @@ def needed_columns(
     single = len(sources) == 1
     for column, source, name, parts in uses:
         stored = wanted[(source, name)]
-        if (parts <= 2 if single else len(column.parts) == 1 and stored == name):
+        if parts <= 2 if single else len(column.parts) == 1 and stored == name:
             continue
         tail = [p.copy() for p in column.parts[parts:]]
         table = quote_name(sources[0].name) if single else None
@@ -174,7 +174,11 @@ def _expand_stars(rest: exp.Select, sources: list[_Source], using: bool) -> None
             continue
         star = item if isinstance(item, exp.Star) else item.this
         if using or any(star.args.values()):
-            raise Refusal(fragment(item), "a star with exceptions, or over JOIN ... USING, is not covered here", "the names of the columns")
+            raise Refusal(
+                fragment(item),
+                "a star with exceptions, or over JOIN ... USING, is not covered here",
+                "the names of the columns",
+            )
         for source in sources:
             if of is None or source.name.lower() == of:
                 items += [exp.column(quote_name(c), table=quote_name(source.name)) for c in source.columns]

@@ -91,8 +91,7 @@ def _temporal_select(tree: exp.Expression) -> exp.Select:
         raise Refusal(
             fragment(tree),
             "the model has no mz_now(), so nothing in it depends on the clock",
-            "a predicate such as `where mz_now() <= event_ts + interval 30 days`, "
-            "or materialized='view' or 'table'",
+            "a predicate such as `where mz_now() <= event_ts + interval 30 days`, or materialized='view' or 'table'",
         )
     if len(owners) > 1:
         raise Refusal(
@@ -345,9 +344,9 @@ class _StaticParts:
             if is_placeholder(table):
                 return False
             name = table.name.lower()
-            if not table.db and name in self._ctes and name not in seen:
-                if not self._is_static(self._ctes[name].this, seen | {name}):
-                    return False
+            below = not table.db and name in self._ctes and name not in seen
+            if below and not self._is_static(self._ctes[name].this, seen | {name}):
+                return False
         return True
 
     def _has_input(self, query: exp.Expression, seen: frozenset[str] = frozenset()) -> bool:
@@ -355,9 +354,9 @@ class _StaticParts:
             if self._reads_input(table):
                 return True
             name = table.name.lower()
-            if not table.db and name in self._ctes and name not in seen:
-                if self._has_input(self._ctes[name].this, seen | {name}):
-                    return True
+            below = not table.db and name in self._ctes and name not in seen
+            if below and self._has_input(self._ctes[name].this, seen | {name}):
+                return True
         return False
 
     def _replace(self, query: exp.Query) -> None:

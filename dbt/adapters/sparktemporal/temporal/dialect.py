@@ -30,9 +30,7 @@ class VerbatimSpark(Spark):
     class Parser(Spark.Parser):
         FUNCTIONS: dict = {}
         FUNCTION_PARSERS = {
-            name: parser
-            for name, parser in Spark.Parser.FUNCTION_PARSERS.items()
-            if name in _SPECIAL_FORMS
+            name: parser for name, parser in Spark.Parser.FUNCTION_PARSERS.items() if name in _SPECIAL_FORMS
         }
 
 

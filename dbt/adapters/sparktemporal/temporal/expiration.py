@@ -1,7 +1,7 @@
 """When a model stops answering: the start of its last restart plus an offset.
 
-    started_at            expiration = started_at + offset
-    ----|==== updates kept ====|---- dropped, and the view raises ---->
+started_at            expiration = started_at + offset
+----|==== updates kept ====|---- dropped, and the view raises ---->
 """
 
 from __future__ import annotations

@@ -87,9 +87,7 @@ def bounds(compared: Sequence[tuple[str, str, str]]) -> Bounds:
                 present.append(f"{text} IS NOT NULL")
         if upper:
             uppers.append(_EDGES[kind](quote(column))[upper])
-    return Bounds(
-        tuple(dict.fromkeys(lowers)), tuple(dict.fromkeys(uppers)), tuple(dict.fromkeys(present))
-    )
+    return Bounds(tuple(dict.fromkeys(lowers)), tuple(dict.fromkeys(uppers)), tuple(dict.fromkeys(present)))
 
 
 _CEIL, _AFTER = "ceil", "after"

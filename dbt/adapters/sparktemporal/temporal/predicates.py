@@ -90,10 +90,9 @@ def comparisons(conjunct: exp.Expression) -> tuple[list[Comparison], list[exp.Ex
             else:
                 static.append(leg)
         return found, static
-    if isinstance(conjunct, exp.In) and not conjunct.args.get("query") and not conjunct.args.get("unnest"):
-        if len(conjunct.expressions) == 1:
-            equal = exp.EQ(this=conjunct.this.copy(), expression=conjunct.expressions[0].copy())
-            return [_comparison(equal, written)], []
+    if isinstance(conjunct, exp.In) and len(conjunct.expressions) == 1:
+        equal = exp.EQ(this=conjunct.this.copy(), expression=conjunct.expressions[0].copy())
+        return [_comparison(equal, written)], []
     return [_comparison(conjunct, written)], []
 
 
@@ -123,8 +122,8 @@ def _negated(node: exp.Expression, written: exp.Expression) -> Iterator[exp.Expr
     if isinstance(node, exp.Not):
         yield from conjuncts(node.this)
     elif isinstance(node, exp.Or):
-        yield from conjuncts(exp.Not(this=node.left.copy()))
-        yield from conjuncts(exp.Not(this=node.right.copy()))
+        yield from conjuncts(exp.Not(this=exp.paren(node.left.copy())))
+        yield from conjuncts(exp.Not(this=exp.paren(node.right.copy())))
     elif type(node) in _NEGATED:
         yield _NEGATED[type(node)](this=node.this.copy(), expression=node.expression.copy())
     elif not has_clock(node):

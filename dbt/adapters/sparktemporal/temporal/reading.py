@@ -80,10 +80,7 @@ def live_view(state: State) -> str:
     if state.expiration is not None:
         message = string_literal(expired_message(state))
         arm = ", ".join(f"CAST(raise_error({message}) AS {k}) AS {quote(n)}" for n, k in state.columns)
-        body += (
-            f"\nUNION ALL\nSELECT {arm}\n"
-            f"WHERE {t} > {state.expiration}L AND raise_error({message}) IS NULL"
-        )
+        body += f"\nUNION ALL\nSELECT {arm}\nWHERE {t} > {state.expiration}L AND raise_error({message}) IS NULL"
     return body
 
 

@@ -78,11 +78,13 @@ def check(plan_of_text: str, plan_of_tree: str) -> None:
 
 def _sections(plan: str) -> dict[str, str]:
     """Section -> its text with expression ids numbered in the order they appear."""
-    found = {}
-    for name, body in re.findall(r"== (\w+) Logical Plan ==\n(.*?)(?=\n== |\Z)", plan, re.DOTALL):
-        ids: dict[str, str] = {}
-        found[name] = re.sub(r"#\d+L?", lambda m: ids.setdefault(m.group(), f"#{len(ids)}"), body).strip()
-    return found
+    parts = re.findall(r"== (\w+) Logical Plan ==\n(.*?)(?=\n== |\Z)", plan, re.DOTALL)
+    return {name: _numbered(body).strip() for name, body in parts}
+
+
+def _numbered(body: str) -> str:
+    ids: dict[str, str] = {}
+    return re.sub(r"#\d+L?", lambda m: ids.setdefault(m.group(), f"#{len(ids)}"), body)
 
 
 def analyzed(plan: str) -> str:

@@ -164,8 +164,9 @@ def as_updates(tables: Sequence[str], columns: Columns) -> str:
 
 
 def create_chain(table: str, intervals: str, using: str) -> str:
-    """The one statement that writes a chain. Sorted by the time that decides a row, so that row groups can be skipped."""
-    return f"CREATE TABLE {table}{using} AS\nSELECT * FROM (\n{indent(intervals, 2)}\n) AS mz_chain\nSORT BY mz_until, mz_from"
+    """The one statement that writes a chain, sorted by the time that decides a row: row groups can be skipped."""
+    rows = f"SELECT * FROM (\n{indent(intervals, 2)}\n) AS mz_chain\nSORT BY mz_until, mz_from"
+    return f"CREATE TABLE {table}{using} AS\n{rows}"
 
 
 def indent(text: str, by: int) -> str:
@@ -178,5 +179,3 @@ def pretty(node: exp.Expression) -> str:
 
 def _widest(function: str, values: Sequence[str]) -> str:
     return values[0] if len(values) == 1 else f"{function}({', '.join(values)})"
-
-

@@ -1,0 +1,135 @@
+"""Runs of one model go one after the other: who creates `<model>__lock` runs."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+from collections.abc import Mapping
+
+from .errors import TemporalError
+from .temporal import chains as chain_rules
+from .temporal.clock import format_duration, format_instant
+from .warehouse import ALREADY_THERE, MISSING, Target, Warehouse
+
+_held: set[str] = set()
+_held_guard = threading.Lock()
+
+
+def take_lock(warehouse: Warehouse, target: Target, clock: int) -> str:
+    """CREATE TABLE is atomic everywhere: who created it runs. Returns the token to give back.
+
+    (No property is named token: Spark hides the values of those.)
+    """
+    token = chain_rules.new_run_id(clock)
+    with _held_guard:
+        _held.add(token)
+    try:
+        _create_lock(warehouse, target, clock, token)
+    except BaseException:
+        forget_lock(token)
+        raise
+    return token
+
+
+def _create_lock(warehouse: Warehouse, target: Target, clock: int, token: str) -> None:
+    owner = f"{socket.gethostname()} {os.getpid()} {_process_start(os.getpid())}"
+    create = (
+        f"CREATE TABLE {target.name('__lock')} (mz_owner STRING) USING parquet "
+        f"TBLPROPERTIES ('mz_owner' = '{owner}', 'mz_at' = '{clock}', 'mz_run' = '{token}')"
+    )
+    for attempt in range(3):
+        try:
+            warehouse.rows(create)
+            return
+        except Exception as error:
+            if not ALREADY_THERE.search(str(error)):
+                raise
+        try:
+            rows = warehouse.rows(f"SHOW TBLPROPERTIES {target.name('__lock')}")
+        except Exception as error:
+            if MISSING.search(str(error)):  # given back meanwhile
+                continue
+            raise
+        properties = {str(r[0]): str(r[1]) for r in rows}
+        at = properties.get("mz_at")
+        if at is None:
+            at = _created(warehouse, target.name("__lock"))
+        if attempt == 2 or not _stale(properties, clock, at):
+            _locked(target, properties, clock, at)
+        warehouse.rows(f"DROP TABLE IF EXISTS {target.name('__lock')}")
+    raise TemporalError(f"the lock of {target.model} changed hands three times; run it again")
+
+
+def _created(warehouse: Warehouse, table: str) -> str | None:
+    for row in warehouse.rows(f"DESCRIBE TABLE EXTENDED {table}"):
+        if row[0] == "Created Time":
+            try:
+                return str(int(time.mktime(time.strptime(str(row[1]), "%a %b %d %H:%M:%S %Z %Y")) * 1000))
+            except ValueError:
+                return None
+    return None
+
+
+def _locked(target: Target, properties: Mapping[str, str], clock: int, at: str | None) -> None:
+    owner = properties.get("mz_owner", "").split()
+    who = f"process {owner[1]} on {owner[0]}" if len(owner) == 3 else "an unknown owner"
+    since = (
+        f"for {format_duration(max(clock - int(at), 0))}, since {format_instant(int(at))}" if at else "since unknown"
+    )
+    raise TemporalError(
+        f"found: {target.model}__lock, held by {who} {since}\n"
+        f"why: runs of one model go one after the other\n"
+        f"instead: wait for that run. If it is dead: DROP TABLE {target.name('__lock')}; "
+        f"a lock older than {format_duration(chain_rules.STALE_LOCK_MS)} is taken over"
+    )
+
+
+def _stale(properties: Mapping[str, str], clock: int, at: str | None) -> bool:
+    owner = properties.get("mz_owner", "").split()
+    if len(owner) == 3 and owner[0] == socket.gethostname():
+        if owner[1] == str(os.getpid()):
+            with _held_guard:
+                return properties.get("mz_run") not in _held
+        if _process_start(int(owner[1])) != owner[2]:
+            return True
+    return at is not None and clock - int(at) > chain_rules.STALE_LOCK_MS
+
+
+def _process_start(pid: int) -> str:
+    """When a process began, so that a number used again is not taken for it; `gone` when there is none."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+            return file.read().rpartition(")")[2].split()[19]
+    except FileNotFoundError:
+        pass
+    except OSError:
+        return "unknown"
+    if os.path.isdir("/proc/self"):
+        return "gone"
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return "gone"
+    except OSError:
+        pass
+    return "unknown"
+
+
+def forget_lock(token: str) -> None:
+    with _held_guard:
+        _held.discard(token)
+
+
+def give_back_lock(warehouse: Warehouse, target: Target, token: str) -> None:
+    """Drop the lock if it is still this run's."""
+    forget_lock(token)
+    try:
+        rows = warehouse.rows(f"SHOW TBLPROPERTIES {target.name('__lock')}")
+    except Exception as error:
+        if MISSING.search(str(error)):
+            return
+        raise
+    if any(r[0] == "mz_run" and r[1] == token for r in rows):
+        warehouse.rows(f"DROP TABLE IF EXISTS {target.name('__lock')}")

@@ -1,0 +1,263 @@
+"""The pure part without Spark: what is read from SQL, and the text that comes of it."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import dbt.adapters.sparktemporal.temporal as temporal
+from dbt.adapters.sparktemporal.errors import Refusal, TemporalError
+from dbt.adapters.sparktemporal.temporal import chains, expiration, plan, roundtrip
+from dbt.adapters.sparktemporal.temporal.clock import format_instant, parse_duration, parse_instant
+from dbt.adapters.sparktemporal.temporal.cores import Split, split
+from dbt.adapters.sparktemporal.temporal.dialect import mz_now_spans, parse, render
+from dbt.adapters.sparktemporal.temporal.state import Chain, CoreState, State, embed, extract
+
+TABLES = {"t": ["id", "k", "ts", "v"], "u": ["id", "name", "until"]}
+
+
+def describe(sql: str) -> list[tuple[str, str]]:
+    table = sql.split("FROM ")[-1].split()[0].strip("()")
+    return [(c, "int") for c in TABLES.get(table.split(".")[-1], ["id"])]
+
+
+def cut(sql: str) -> Split:
+    return split(sql, describe)
+
+
+def test_the_pure_part_knows_neither_dbt_nor_spark() -> None:
+    folder = Path(temporal.__file__).parent
+    for file in folder.glob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and node.level == 0:
+                names = [node.module or ""]
+            for name in names:
+                assert name.split(".")[0] not in ("dbt", "dbt_common", "pyspark", "agate"), (file.name, name)
+
+
+#: model -> (core, comparisons, residual)
+SPLITS = {
+    "linear": (
+        "select id, v from t where k = 1 and mz_now() < ts",
+        ("SELECT id, v FROM t WHERE k = 1", ["< ts"], "SELECT * FROM mz_core_c0"),
+    ),
+    "between and mirrored": (
+        "select id from t where ts between mz_now() and v and 5 <= mz_now()",
+        ("SELECT id FROM t WHERE ts <= v", ["<= ts", ">= 5"], "SELECT * FROM mz_core_c0"),
+    ),
+    "not of or": (
+        "select id from t where not (mz_now() < ts or k = 2)",
+        ("SELECT id FROM t WHERE NOT (k = 2)", [">= ts"], "SELECT * FROM mz_core_c0"),
+    ),
+    "not of or, of and": (
+        "select id from t where not (k = 1 and v = 2 or mz_now() < ts or not (id = 3 or id = 4))",
+        (
+            "SELECT id FROM t WHERE NOT (k = 1 AND v = 2) AND NOT (NOT (id = 3 OR id = 4))",
+            [">= ts"],
+            "SELECT * FROM mz_core_c0",
+        ),
+    ),
+    "aggregate": (
+        "select k, count(*) as n from t where mz_now() < ts group by k",
+        ("SELECT `t`.`k` AS `k` FROM t", ["< ts"], "SELECT k, count(*) AS n FROM mz_core_c0 AS `t` GROUP BY k"),
+    ),
+    "count of nothing else": (
+        "select count(*) from t where mz_now() < ts",
+        ("SELECT TRUE AS `mz_row` FROM t", ["< ts"], "SELECT count(*) FROM mz_core_c0 AS `t`"),
+    ),
+    "inner join with the clock in ON": (
+        "select t.id from t join u on t.id = u.id and mz_now() < u.until",
+        ("SELECT t.id FROM t CROSS JOIN u WHERE t.id = u.id", ["< u.until"], "SELECT * FROM mz_core_c0"),
+    ),
+    "cte above": (
+        "with w as (select * from t where mz_now() < ts) select max(id) from w",
+        ("SELECT * FROM t", ["< ts"], "WITH w AS (SELECT * FROM mz_core_c0) SELECT max(id) FROM w"),
+    ),
+    "cte below": (
+        "with x as (select id, ts as e from t) select id from x where mz_now() < e",
+        ("WITH x AS (SELECT id, ts AS e FROM t) SELECT id FROM x", ["< e"], "SELECT * FROM mz_core_c0"),
+    ),
+    "names that meet in a join": (
+        "select t.id, u.id as other, row_number() over (order by t.id) as r from t join u on t.k = u.name "
+        "where mz_now() < t.ts",
+        (
+            "SELECT `t`.`id` AS `id`, `u`.`id` AS `u_id` FROM t JOIN u ON t.k = u.name",
+            ["< t.ts"],
+            "SELECT `id`, `u_id` AS other, row_number() OVER (ORDER BY `id`) AS r FROM mz_core_c0 AS `mz_rows`",
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SPLITS)
+def test_split(name: str) -> None:
+    sql, (core, compared, residual) = SPLITS[name]
+    found = cut(sql)
+    assert render(found.cores[0].query) == core
+    assert [f"{c.operator} {render(c.operand)}" for c in found.cores[0].comparisons] == compared
+    assert render(found.residual) == residual
+
+
+def test_static_parts_become_cores_as_large_as_they_go() -> None:
+    found = cut(
+        "with big as (select id, max(name) as name from u group by id), "
+        "w as (select id from t where mz_now() < ts) "
+        "select * from w left join big on w.id = big.id left join (select id from u where id > 3) d on d.id = w.id"
+    )
+    assert [render(c.query) for c in found.cores[1:]] == [
+        "SELECT id FROM u WHERE id > 3",
+        "SELECT id, max(name) AS name FROM u GROUP BY id",
+    ]
+    assert " u " not in render(found.residual)
+
+
+def test_the_same_table_is_stored_once() -> None:
+    found = cut("with w as (select id from t where mz_now() < ts) select w.id from w, u as a, u as b where a.id = b.id")
+    assert len(found.cores) == 2
+    assert "mz_core_c1 AS a" in render(found.residual) and "mz_core_c1 AS b" in render(found.residual)
+
+
+VERBATIM = [
+    "date_sub(d, 7)", "datediff(a, b)", "ceil(x)", "dateadd(DAY, 3, d)", "x DIV 1000", "percentile_approx(x, 0.5)",
+    "CAST(x AS TIMESTAMP)", "TRY_CAST(s AS INT)", "transform(a, x -> x + 1)", "first(x) IGNORE NULLS",
+    "count(DISTINCT a, b)", "make_dt_interval(0, 0, x, 0)", "nvl(a, b)", "a[0]", "m['k']", "s.f.g", "a || b",
+    "to_utc_timestamp(x, 'America/New_York')", "'it\\'s'", "`we ird`",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("expression", VERBATIM)
+def test_functions_stay_as_written(expression: str) -> None:
+    printed = render(parse(f"SELECT {expression} FROM t"))
+    assert printed.lower() == f"select {expression} from t".lower()
+
+
+def test_calls_are_found_in_text_not_in_strings_comments_or_names() -> None:
+    sql = "select 'mz_now()', `mz_now`, mz_now /* mz_now() */ from t where MZ_NOW ( ) < x -- mz_now()"
+    assert [sql[a:b] for a, b in mz_now_spans(sql)] == ["MZ_NOW ( )"]
+
+
+def test_a_misreading_is_refused() -> None:
+    same = "== Parsed Logical Plan ==\na#1\n\n== Analyzed Logical Plan ==\nb#7L + c#8\n\n== Optimized Logical Plan ==\n"
+    roundtrip.check(same + "x#1", same.replace("#7L", "#17L") + "x#1")
+    other = same.replace("a#1", "a AND b").replace("c#8", "d#8")
+    with pytest.raises(Refusal, match="read differently here than by Spark"):
+        roundtrip.check(same + "Filter x#1", other + "Filter y#1")
+
+
+def chain(name: str, rows: int = 1) -> Chain:
+    return Chain(name, rows, 0, 0, 0, None, None)
+
+
+def a_state(**changes: object) -> State:
+    base = State(
+        model="m", schema="`s`", run="r1", since=10, frontier=20, started_at=10, offset=100, expiration=110,
+        core_hash="h", residual="SELECT * FROM mz_core_c0", columns=(("id", "int"),),
+        cores=(CoreState("c0", (("id", "int"),), (chain("m__diffs_a"),)),),
+        written="select '*/ $ /* ${x}' from t", kinds=("timestamp",), inputs={"t": "f"}, settings={"z": "UTC"},
+    )  # fmt: skip
+    return base.advanced(**changes)
+
+
+def test_state_survives_its_view_text() -> None:
+    text = embed(a_state(), "SELECT * FROM x")
+    assert extract(text, "m") == a_state()
+    assert extract(text.replace("FROM x", "FROM\n   x"), "m") == a_state()  # white space is the metastore's to change
+    assert text.count("*/") == 1 and "$" not in text.replace("\\u0024", "")
+
+
+@pytest.mark.parametrize("broken", [("20", "21"), ("FROM x", "FROM y"), ("mz_state", "x"), ('"check"', '"czeck"')])
+def test_edited_state_is_told(broken: tuple[str, str]) -> None:
+    text = embed(a_state(), "SELECT * FROM x").replace(*broken)
+    with pytest.raises(TemporalError, match="m__live, whose state cannot be used.*full-refresh -s m|") as raised:
+        extract(text, "m")
+    assert "--full-refresh -s m" in str(raised.value)
+
+
+def test_text_over_the_limit() -> None:
+    with pytest.raises(TemporalError, match="a view text of 30,"):
+        embed(a_state(), "SELECT " + "x" * 29_500)
+
+
+DAY = 86_400_000
+NAME = f"m__diffs_{0:011x}deadbeef"
+
+
+def test_sweep_drops_only_what_is_known_and_old() -> None:
+    old = a_state(retired=(("m__diffs_b", 0), ("m__diffs_c", 900)))
+    young = f"m__diffs_{2 * DAY - 5:011x}deadbeef"
+    existing = ["m", "m__live", "m__diffs", "m__diffs_a", "m__diffs_b", "m__diffs_c", NAME, young, "m__diffs_people"]
+    swept = chains.sweep("m", existing, old, ["m__diffs_new"], 1000, 500)
+    assert swept.drop == ("m__diffs_b",)
+    assert dict(swept.retired) == {"m__diffs_c": 900, "m__diffs_a": 1000}
+    assert NAME in chains.sweep("m", existing, old, ["m__diffs_new"], 2 * DAY, DAY * 9).drop
+    assert young not in chains.sweep("m", existing, old, ["m__diffs_new"], 2 * DAY, DAY * 9).drop
+    assert chains.sweep("m", existing, None, [], 99 * DAY, 0).drop == ()  # no state authorises nothing
+
+
+def test_run_ids_tell_their_clock() -> None:
+    made = chains.new_run_id(1_709_294_400_000)
+    assert chains.run_clock(made) == 1_709_294_400_000 and made != chains.new_run_id(1_709_294_400_000)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "as_of", "expected"),
+    [
+        (100, 100, 50, (110, None)),
+        (100, 50, 50, (60, None)),
+        (100, 50, 60, (60, None)),
+        (100, 50, 61, (None, "the shorter expiration has passed")),
+        (100, 200, 50, (None, "a longer expiration needs updates that were not stored")),
+        (100, None, 50, (None, "a longer expiration needs updates that were not stored")),
+        (None, 100, 50, (110, None)),
+        (None, None, 50, (None, None)),
+    ],
+)
+def test_changed_offset(old: int | None, new: int | None, as_of: int, expected: tuple) -> None:
+    assert expiration.after_change(10, old, new, as_of) == expected
+
+
+def test_decisions() -> None:
+    def decided(state: State | None, clock: int = 30, **changes: object) -> plan.Decision:
+        options = {"core_hash": "h", "settings": {"z": "UTC"}, "offset": 100, "restart_every": None}
+        return plan.decide("m", state, clock=clock, full_refresh=False, **{**options, **changes})  # type: ignore[arg-type]
+
+    assert decided(None).action == "hydrated"
+    assert decided(a_state()).action == "advanced"
+    assert decided(a_state(), clock=5).as_of == 20  # a little behind: the frontier
+    assert decided(a_state(), core_hash="other").reason == "the core changed"
+    assert decided(a_state(), core_hash="other", settings={"z": "CET"}).reason == "z UTC -> CET"
+    assert (decided(a_state(), clock=110).action, decided(a_state(), clock=111).action) == ("advanced", "restarted")
+    assert decided(a_state(), clock=60, restart_every=50).reason.startswith("restart_every")
+    assert decided(a_state(), clock=59, restart_every=50).action == "advanced"
+
+
+@pytest.mark.parametrize(
+    ("text", "ms"),
+    [("22 days", 22 * DAY), ("1 week", 7 * DAY), ("90 minutes", 5_400_000), ("1 hour, 30 minutes", 5_400_000),
+     ("INTERVAL '2' DAYS", 2 * DAY), ("250 milliseconds", 250), ("0", None), (0, None), (None, None), ("0 days", None)],
+)  # fmt: skip
+def test_durations(text: object, ms: int | None) -> None:
+    assert parse_duration(text, "expiration") == ms
+
+
+@pytest.mark.parametrize("text", ["soon", "-1 day", "1 month", "1 year", "5", "1.5 days", "days", "", "1 day ago"])
+def test_bad_durations(text: str) -> None:
+    with pytest.raises(Refusal, match="expiration: "):
+        parse_duration(text, "expiration")
+
+
+@pytest.mark.parametrize(
+    ("value", "ms"),
+    [("1970-01-01", 0), ("1970-01-01 00:00:00.5", 500), ("1970-01-01T00:00:00.25Z", 250), ("-5", -5), (7, 7),
+     ("1970-01-01 02:00:00+02:00", 0), ("1969-12-31 23:59:59.999", -1), ("2024-03-01 12:00:00 UTC", 1709294400000)],
+)  # fmt: skip
+def test_instants(value: object, ms: int) -> None:
+    assert parse_instant(value) == ms
+
+
+def test_instants_print_beyond_the_calendar() -> None:
+    assert format_instant(2**62) == "4611686018427387904 ms since the epoch"
+    assert format_instant(-1) == "1969-12-31 23:59:59.999 UTC"
