@@ -41,6 +41,10 @@ REFUSED: dict[str, tuple[str, tuple[str, ...]]] = {
         ("several SELECTs", "one temporal_view for each"),
     ),
     "outer_join": ("select e.id from {e} e left join {d} d on mz_now() < d.until", ("ON of an outer",)),
+    "before_a_right_join": (
+        "select e.id from {e} e join {d} d on e.id = d.id and mz_now() < d.until right join {d} r on r.id = e.id",
+        ("RIGHT JOIN", "ON of an outer"),
+    ),
     "correlated": (
         "select id from {d} o where exists (select 1 from {e} e where e.id = o.id and mz_now() < e.ts)",
         ("names columns from outside", "a join"),

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from conftest import Project
 
+from dbt.adapters.sparktemporal import lock as locks
 from dbt.adapters.sparktemporal import run as runs
 from dbt.adapters.sparktemporal.connections import SparkTemporalConnectionManager
 from dbt.adapters.sparktemporal.warehouse import Target, Warehouse, read_state
@@ -120,9 +121,7 @@ def test_stale_lock_is_taken_over(model: Project) -> None:
 
 
 def test_lock_of_a_dead_process_here(model: Project) -> None:
-    import socket
-
-    lock(model, f"{socket.gethostname()} 4194305 1", int(time.time() * 1000))
+    lock(model, f"{locks.host()} 4194305 1", int(time.time() * 1000))
     model.run(now=T0)
     assert count(model) == 10
 

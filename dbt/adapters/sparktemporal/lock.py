@@ -34,7 +34,7 @@ def take_lock(warehouse: Warehouse, target: Target, clock: int) -> str:
 
 
 def _create_lock(warehouse: Warehouse, target: Target, clock: int, token: str) -> None:
-    owner = f"{socket.gethostname()} {os.getpid()} {_process_start(os.getpid())}"
+    owner = f"{host()} {os.getpid()} {_process_start(os.getpid())}"
     create = (
         f"CREATE TABLE {target.name('__lock')} (mz_owner STRING) USING parquet "
         f"TBLPROPERTIES ('mz_owner' = '{owner}', 'mz_at' = '{clock}', 'mz_run' = '{token}')"
@@ -88,13 +88,22 @@ def _locked(target: Target, properties: Mapping[str, str], clock: int, at: str |
 
 def _stale(properties: Mapping[str, str], clock: int, at: str | None) -> bool:
     owner = properties.get("mz_owner", "").split()
-    if len(owner) == 3 and owner[0] == socket.gethostname():
+    if len(owner) == 3 and owner[0] == host():
         if owner[1] == str(os.getpid()):
             with _held_guard:
                 return properties.get("mz_run") not in _held
         if _process_start(int(owner[1])) != owner[2]:
             return True
     return at is not None and clock - int(at) > chain_rules.STALE_LOCK_MS
+
+
+def host() -> str:
+    """This machine, and which numbering of processes: containers may share the first and not the second."""
+    try:
+        space = os.readlink("/proc/self/ns/pid").strip("pid:[]")
+    except OSError:
+        space = "0"
+    return f"{socket.gethostname()}/{space}"
 
 
 def _process_start(pid: int) -> str:

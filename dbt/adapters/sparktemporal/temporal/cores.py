@@ -129,7 +129,13 @@ def _owner(call: exp.Expression) -> exp.Select:
             return node
         if place == "joins" and join is not None:
             if (join.side or "").upper() == "" and (join.kind or "").upper() in ("", "INNER", "CROSS"):
-                return node
+                joins = node.args["joins"]
+                position = next(i for i, j in enumerate(joins) if j is join)
+                later = next((j for j in joins[position:] if (j.side or "").upper() in ("RIGHT", "FULL")), None)
+                if later is None:
+                    return node
+                # its rows without a partner must not pass through the predicate, so the ON is not a WHERE
+                join = later
             raise Refusal(
                 fragment(join),
                 "the clock in the ON of an outer, semi or anti join is not covered yet",
