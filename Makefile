@@ -36,7 +36,7 @@ format: $(VENV)/.made ## put the code in order
 test: setup ## all tests, with a slice of the property tests
 	@echo "== tests: two processes with a Spark session each, dbt in-process (about 15 minutes on 2 cores)"
 	@$(BIN)/python -m pytest -m "not deep" -n 2 --dist loadfile \
-	  tests/property tests/faults tests/conformance tests/engine tests/integration tests/unit dbt
+	  tests/property tests/faults tests/conformance tests/engine tests/integration tests/unit
 
 test-deep: setup ## the property tests in their full counts, and whatever else takes long
 	@echo "== deep tests"

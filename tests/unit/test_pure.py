@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import doctest
+import importlib
+import pkgutil
 from pathlib import Path
 
 import pytest
@@ -36,6 +39,15 @@ def test_the_pure_part_knows_neither_dbt_nor_spark() -> None:
                 names = [node.module or ""]
             for name in names:
                 assert name.split(".")[0] not in ("dbt", "dbt_common", "pyspark", "agate"), (file.name, name)
+
+
+def test_examples_in_docstrings() -> None:
+    attempted = 0
+    for module in pkgutil.iter_modules(temporal.__path__):
+        found = doctest.testmod(importlib.import_module(f"{temporal.__name__}.{module.name}"))
+        assert found.failed == 0, module.name
+        attempted += found.attempted
+    assert attempted > 8
 
 
 #: model -> (core, comparisons, residual)
