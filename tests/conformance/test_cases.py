@@ -47,7 +47,6 @@ NOT_YET = {
     "or_factorable": "an OR",
     "or_disjoint": "an OR",
     "is_not_false": "makes an OR",
-    "or_log": "an OR",
 }
 
 
