@@ -1,4 +1,4 @@
-"""The main job, to be watched: dbt run on the flights, a look at the views, and another some seconds later."""
+"""The main job, to be watched: dbt run on the flights, a look at a view, and another look some seconds later."""
 
 from __future__ import annotations
 
@@ -6,99 +6,143 @@ import os
 import shutil
 import sys
 import time
+from datetime import datetime
 from typing import Any
 
 from dbt.cli.main import dbtRunner
 from flights import HERE, unpack
 
 HOME = HERE / "target" / "demo"
-ROOT = HERE.parent
+
+AIR = "SELECT concat(carrier, flight) AS flight, origin, dest, departed_at, arrives_at FROM in_the_air"
+CARRIERS = "SELECT * FROM departures_24h ORDER BY departures DESC LIMIT 5"
+COMING = """SELECT mz_timestamp, timestamp_millis(mz_timestamp) AS instant, format_string('%+d', mz_diff) AS mz_diff,
+       concat(carrier, flight) AS flight, origin, dest
+FROM in_the_air__diffs WHERE mz_timestamp > {after} ORDER BY mz_timestamp LIMIT 5"""
+
+#: time for a person to read what is coming, ms
+READING = 3_000
 
 
 def say(text: str) -> None:
     print(f"\n== {text}", flush=True)
 
 
+def heard(event: Any) -> None:
+    """dbt's log, a line a model: what a temporal_view says of itself, and that a table is there."""
+    if event.info.name == "JinjaLogInfo":
+        print(f"   {event.info.msg}", flush=True)
+    elif event.info.name == "LogModelResult" and event.data.node_info.materialized == "table":
+        node = event.data.node_info.node_name
+        print(f"   table {node}: {event.data.status}, {event.data.execution_time:.1f} s", flush=True)
+
+
 def run_dbt(*args: str) -> None:
-    folders = ["--project-dir", str(HERE), "--profiles-dir", str(HERE), "--target-path", str(HOME / "dbt")]
-    outcome = dbtRunner().invoke(["--log-path", str(HOME / "logs"), *args, *folders])
+    folders = ["--project-dir", ".", "--profiles-dir", ".", "--target-path", "target/demo/dbt"]
+    outcome = dbtRunner(callbacks=[heard]).invoke(["--quiet", "--log-path", "target/demo/logs", *args, *folders])
     if not outcome.success:
-        sys.exit("dbt did not succeed; its messages are above")
+        sys.exit("dbt did not succeed; its messages are above, all of them in integration_tests/target/demo/logs")
 
 
-def table(rows: list[Any], columns: list[str]) -> None:
-    cells = [columns, *[["" if v is None else str(v) for v in row] for row in rows]]
-    widths = [max(len(row[i]) for row in cells) for i in range(len(columns))]
-    for row in cells:
-        print("   " + "  ".join(c.ljust(w) for c, w in zip(row, widths)))
-
-
-def show(spark: Any, sql: str) -> list[Any]:
-    """Run a query anew (a DataFrame collected twice keeps its clock) and print it."""
+def query(spark: Any, sql: str) -> tuple[list[str], list[tuple]]:
+    """Run a query anew: a DataFrame that is collected twice keeps its clock."""
     frame = spark.sql(sql)
-    rows = frame.collect()
-    table(rows, frame.columns)
-    return rows
+    return frame.columns, [tuple(row) for row in frame.collect()]
 
 
-def flying(spark: Any) -> dict[str, str]:
-    rows = spark.sql("SELECT flight_id, concat_ws(' ', carrier, flight, origin, '->', dest) FROM in_the_air").collect()
-    return {row[0]: row[1] for row in rows}
+def plain(value: Any) -> str:
+    if isinstance(value, datetime):
+        return value.isoformat(sep=" ", timespec="milliseconds")
+    return "" if value is None else str(value)
+
+
+def lines(columns: list[str], rows: list[tuple], marks: list[str] | None = None) -> list[str]:
+    """Rows in columns of even width, each with its mark in front."""
+    cells = [columns, *[[plain(v) for v in row] for row in rows]]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(columns))]
+    fronts = ["", *(marks or [""] * len(rows))]
+    return [
+        f" {front:1} " + "  ".join(c.ljust(w) for c, w in zip(row, widths)).rstrip()
+        for front, row in zip(fronts, cells)
+    ]
+
+
+def show(columns: list[str], rows: list[tuple], marks: list[str] | None = None) -> None:
+    print("\n".join(lines(columns, rows, marks)), flush=True)
+
+
+def changes(before: list[tuple], after: list[tuple]) -> list[tuple[str, tuple]]:
+    """What is gone and what is new, marked - and +."""
+    gone, new = set(before) - set(after), set(after) - set(before)
+    return [*(("-", row) for row in sorted(gone)), *(("+", row) for row in sorted(new))]
+
+
+def wait_for_the_next(coming: list[tuple]) -> None:
+    until = coming[0][0] / 1000
+    wait = max(until - time.time(), 0) + 0.5
+    say(f"next update at {plain(coming[0][1])} UTC: waiting {wait:.0f} s. No job runs, nothing is written")
+    time.sleep(wait)
+
+
+def look_twice(spark: Any) -> None:
+    say("departures of the last 24 hours, by carrier:  SELECT * FROM departures_24h")
+    show(*query(spark, CARRIERS))
+
+    say("what the clock will bring to in_the_air, known since the run:  SELECT * FROM in_the_air__diffs")
+    columns, coming = query(spark, COMING.format(after=f"unix_millis(current_timestamp()) + {READING}"))
+    if not coming:
+        sys.exit("in_the_air has no update to come, which it should have at this hour")
+    show(columns, coming)
+
+    say("in the air now, the next to land first:  SELECT * FROM in_the_air")
+    columns, before = query(spark, AIR)
+    before.sort(key=lambda row: row[-1])
+    print(f"   {len(before)} flights")
+    show(columns, before[:5])
+
+    wait_for_the_next(coming)
+
+    say("in the air now, the same query; + has departed since, - has landed")
+    _, after = query(spark, AIR)
+    after.sort(key=lambda row: row[-1])
+    changed = changes(before, after)
+    print(f"   {len(after)} flights")
+    kept = [("", row) for row in after if row in before][:3]
+    show(columns, [row for _, row in changed + kept], [mark for mark, _ in changed + kept])
+    if not changed:
+        sys.exit("the view did not change, which it should have")
 
 
 def main() -> None:
     started = time.monotonic()
+    # relative paths from here on: Java options cannot carry a folder whose name has a space
+    os.chdir(HERE)
     shutil.rmtree(HOME, ignore_errors=True)
     HOME.mkdir(parents=True)
-    os.environ["FLIGHTS_HOME"] = str(HOME)
-    os.environ["FLIGHTS_LOG4J"] = str(HERE / "log4j2.properties")
+    os.environ["FLIGHTS_HOME"] = "target/demo"
     os.environ["DBT_SEND_ANONYMOUS_USAGE_STATS"] = "false"
 
     say("unpacking the 2013 New York flights (336,776 rows of csv)")
-    data = unpack(HERE / "target" / "data")
+    unpack(HERE / "target" / "data")
 
     say("dbt run: three tables, nine temporal views, on embedded Spark (about a minute)")
-    run_dbt("run", "--vars", f"{{data_path: '{data}'}}")
+    run_dbt("run")
 
     from pyspark.sql import SparkSession
 
     spark = SparkSession.builder.getOrCreate()
     spark.sql("USE flights")
+    look_twice(spark)
 
-    say("departures of the last 24 hours, by carrier:  SELECT * FROM departures_24h")
-    show(spark, "SELECT * FROM departures_24h ORDER BY departures DESC LIMIT 5")
-
-    say("what the clock will bring to in_the_air, stored by the run:  SELECT * FROM in_the_air__diffs")
-    now = spark.sql("SELECT unix_millis(current_timestamp())").collect()[0][0]
-    coming = show(
-        spark,
-        "SELECT mz_timestamp, timestamp_millis(mz_timestamp) AS instant, mz_diff, carrier, flight, origin, dest "
-        f"FROM in_the_air__diffs WHERE mz_timestamp > {now} + 3000 ORDER BY mz_timestamp LIMIT 5",
-    )
-
-    say("in the air now:  SELECT * FROM in_the_air")
-    before = flying(spark)
-    print(f"   {len(before)} flights")
-    until = coming[min(1, len(coming) - 1)][0]
-    wait = max(until / 1000 - time.time(), 0) + 0.5
-    say(f"waiting {wait:.0f} s: no job runs, nothing is written")
-    time.sleep(wait)
-
-    say("in the air now, the same query again")
-    after = flying(spark)
-    print(f"   {len(after)} flights")
-    for key in after.keys() - before.keys():
-        print(f"   + {after[key]}   has departed")
-    for key in before.keys() - after.keys():
-        print(f"   - {before[key]}   has landed")
-    if before.keys() == after.keys():
-        sys.exit("the view did not change, which it should have")
-
-    say(f"done in {time.monotonic() - started:.0f} s")
+    say(f"done in {time.monotonic() - started:.0f} s. What to try next:")
     print(
-        f"   the statements that ran:   {HOME.relative_to(ROOT) / 'dbt' / 'run'}\n"
-        "   prove the windows right:   cd integration_tests && ../.venv/bin/python flights.py"
-        " && ../.venv/bin/dbt build"
+        "   the statements that ran       less integration_tests/target/demo/dbt/run/nyc_flights/models/views/*.sql\n"
+        "   all views, proved right       cd integration_tests && ../.venv/bin/dbt build\n"
+        "   a run with nothing to do      cd integration_tests && ../.venv/bin/dbt run\n"
+        "   a view at another instant     cd integration_tests && ../.venv/bin/dbt show --limit 5 --inline \\\n"
+        """     "select * from {{ temporal_as_of(ref('in_the_air'), '"""
+        f"""{time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(time.time() + 6 * 3600))}') }}}}"\n"""
+        "   (these on tables of their own, in integration_tests/target/spark)"
     )
 
 

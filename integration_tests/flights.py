@@ -20,7 +20,9 @@ def unpack(folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / "flights.csv").exists():
         with zipfile.ZipFile(data / "flights.csv.zip") as archive:
-            archive.extract("flights.csv", folder)
+            archive.extract("flights.csv", folder / "unpacking")
+        # only whole files under the final name: an interrupted demo must not leave half of the flights behind
+        (folder / "unpacking" / "flights.csv").replace(folder / "flights.csv")
     for name in ("airlines.csv", "airports.csv"):
         shutil.copy(data / name, folder / name)
     return folder

@@ -1,1 +1,1 @@
-select carrier, name from {{ target.schema }}.raw_airlines
+select carrier, name from {{ source('nycflights13', 'raw_airlines') }}

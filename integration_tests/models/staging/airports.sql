@@ -1,1 +1,1 @@
-select faa, name, tzone from {{ target.schema }}.raw_airports
+select faa, name, tzone from {{ source('nycflights13', 'raw_airports') }}

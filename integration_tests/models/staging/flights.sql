@@ -3,7 +3,7 @@
 -- The data tells minutes; the seconds are the flight number's, so that not everybody leaves on the full minute.
 with clock as (
   select loaded_at, loaded_at - to_utc_timestamp(timestamp'2013-07-17 17:30:00', 'America/New_York') as shift
-  from {{ target.schema }}.data_clock
+  from {{ source('nycflights13', 'data_clock') }}
 ),
 
 timed as (
@@ -14,7 +14,7 @@ timed as (
     ) as scheduled,
     make_dt_interval(0, 0, dep_delay, flight % 60) as late,
     make_dt_interval(0, 0, air_time, 0) as airborne
-  from {{ target.schema }}.raw_flights
+  from {{ source('nycflights13', 'raw_flights') }}
 )
 
 select
