@@ -40,7 +40,7 @@ test: setup ## all tests, with a slice of the property tests
 
 test-deep: setup ## the property tests in their full counts, and whatever else takes long
 	@echo "== deep tests"
-	@$(BIN)/python -m pytest -m deep
+	@$(BIN)/python -m pytest -m deep -n 2 --dist load
 
 demo: setup ## the main job on the 2013 New York flights: run, look, wait, look again
 	@$(BIN)/python integration_tests/demo.py

@@ -28,18 +28,20 @@ SPARK_CONF = {
     "spark.driver.memory": "3g",
     "spark.sql.autoBroadcastJoinThreshold": "10m",
 }
+#: tests are many small statements in a cold JVM: the optimizing compiler costs more than it gives back
+JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m"
 
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     home = tmp_path_factory.mktemp("spark")
-    log4j = Path(__file__).parents[1] / "integration_tests" / "log4j2.properties"
+    log4j = (Path(__file__).parents[1] / "integration_tests" / "log4j2.properties").as_uri()
     builder = SparkSession.builder.appName("tests")
     conf = {
         **SPARK_CONF,
         "spark.sql.warehouse.dir": str(home / "warehouse"),
         "spark.hadoop.javax.jdo.option.ConnectionURL": f"jdbc:derby:memory:{uuid.uuid4().hex};create=true",
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={log4j.as_uri()} -Dderby.system.home={home}",
+        "spark.driver.extraJavaOptions": f"{JVM} -Dlog4j2.configurationFile={log4j} -Dderby.system.home={home}",
     }
     for key, value in conf.items():
         builder = builder.config(key, value)
