@@ -1,0 +1,110 @@
+"""The conformance cases in which the input itself changes: one dbt run an instant of change, one model a case.
+
+What is stored is compared as updates where the model is its core; where a residual stands above it, the view is read at
+every instant that matters and the expected updates are added up.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import Any
+
+import pytest
+from conftest import Project
+from test_cases import CASES, create, literal, model_name, plain, relation_sql
+
+from dbt.adapters.sparktemporal.reads import as_of
+from dbt.adapters.sparktemporal.warehouse import Target, Warehouse, read_state
+
+STREAMS = CASES["diff_cases"]
+NOT_YET = {"or_log": "an OR"}
+
+
+def first(case: dict[str, Any]) -> int:
+    """The instant of the first run: the as-of of the case, else of its first update."""
+    return case.get("as_of", min(u["time"] for u in case["updates"]))
+
+
+def input_at(case: dict[str, Any], instant: int) -> list[list[Any]]:
+    rows: Counter = Counter()
+    for update in case["updates"]:
+        if update["time"] <= instant:
+            rows[tuple(update["row"])] += update["diff"]
+    assert min(rows.values(), default=0) >= 0
+    return [list(row) for row in rows.elements()]
+
+
+def replace_input(project: Project, case: dict[str, Any], rows: list[list[Any]]) -> None:
+    table = f"{project.schema}.{case['id']}_t"
+    if not project.spark.catalog.tableExists(table):
+        create(project, f"{case['id']}_t", case["columns"], rows)
+        return
+    types = case["columns"].values()
+    values = ["SELECT " + ", ".join(literal(v, t) for v, t in zip(row, types)) for row in rows]
+    nothing = "SELECT " + ", ".join(f"CAST(NULL AS {t})" for t in types) + " WHERE false"
+    project.spark.sql(f"INSERT OVERWRITE {table} {' UNION ALL '.join(values) or nothing}")
+
+
+@pytest.fixture(scope="module")
+def driven(tmp_path_factory: pytest.TempPathFactory, spark: Any) -> Any:
+    """All streams to their end, side by side; the refusals of the first run by model."""
+    project = Project(tmp_path_factory.mktemp("streams") / "project", spark)
+    runs: dict[int, list[dict]] = defaultdict(list)
+    for case in STREAMS:
+        start = first(case)
+        config: dict[str, str] = {"retain_history": "1 day"}
+        if "expiration" in case:
+            config["expiration"] = f"{case['expiration'] - start} milliseconds"
+        project.model(model_name(case), relation_sql(case, f"{project.schema}.{case['id']}"), **config)
+        for instant in {start, *(u["time"] for u in case["updates"] if u["time"] > start)}:
+            runs[instant].append(case)
+    refused: dict[str, str] = {}
+    for instant, cases in sorted(runs.items()):
+        for case in cases:
+            replace_input(project, case, input_at(case, instant))
+        chosen = [model_name(case) for case in cases]
+        result = project.run("--threads", "2", "-s", *chosen, now=instant, check=False)
+        refused |= {r.node.name: r.message for r in result.results if r.status != "success"}
+    yield project, refused
+    spark.sql(f"DROP DATABASE {project.schema} CASCADE")
+
+
+def view_at(project: Project, case: dict[str, Any], instants: list[int]) -> dict[int, Counter]:
+    warehouse, target = Warehouse(project.rows), Target(f"`{project.schema}`", model_name(case))
+    found: dict[int, Counter] = {t: Counter() for t in instants}
+    sides = (f"SELECT {t} AS mz_t, * FROM {as_of(warehouse, target, t)}" for t in instants)
+    for t, *row in project.rows(" UNION ALL ".join(sides)):
+        found[t][tuple(map(plain, row))] += 1
+    return found
+
+
+@pytest.mark.parametrize("case", STREAMS, ids=lambda c: c["id"])
+def test_stream(case: dict[str, Any], driven: Any) -> None:
+    project, refused = driven
+    name = model_name(case)
+    if case["id"] in NOT_YET:
+        assert NOT_YET[case["id"]] in refused[name], refused[name]
+        return
+    assert name not in refused, refused.get(name)
+    until = case.get("until", 10**6)
+    expected: Counter = Counter()
+    for update in case["expect"]:
+        expected[(update["time"], *map(plain, update["row"]))] += update["diff"]
+
+    state = read_state(Warehouse(project.rows), Target(f"`{project.schema}`", name))
+    assert state is not None and state.expiration == case.get("expiration")
+    if state.residual == f"SELECT * FROM {state.cores[0].placeholder}":
+        stored: Counter = Counter()
+        for t, diff, *row in project.rows(f"SELECT * FROM {{s}}.{name}__diffs"):
+            if t < until:
+                stored[(max(t, first(case)), *map(plain, row))] += diff
+        assert {k: v for k, v in stored.items() if v} == dict(expected)
+        return
+    changes = {first(case), *(u["time"] for u in case["updates"]), *(u["time"] for u in case["expect"])}
+    instants = sorted({t + d for t in changes for d in (-1, 0, 1) if first(case) <= t + d < until})
+    for t, rows in view_at(project, case, instants).items():
+        total: Counter = Counter()
+        for (time, *row), diff in expected.items():
+            if time <= t:
+                total[tuple(row)] += diff
+        assert rows == {k: v for k, v in total.items() if v}, t
