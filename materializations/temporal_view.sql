@@ -6,7 +6,7 @@
   {%- do temporal_make_room(target) -%}
   {%- do adapter.temporal_lock(target) -%}
   {%- set run = temporal_begin(target) -%}
-  {%- for phase in ['write', 'merge', 'commit', 'publish', 'clean_up'] -%}
+  {%- for phase in run.phases -%}
     {%- do temporal_execute(run, phase) -%}
   {%- endfor -%}
   {%- do temporal_report(run) -%}

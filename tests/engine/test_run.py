@@ -233,6 +233,33 @@ def test_empty_input_then_rows_then_none(project: Project) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("flag", [["--empty"], ["--sample", "1 day"]], ids=lambda f: f[0])
+def test_a_sample_never_advances_what_was_captured(flag: list[str], project: Project) -> None:
+    thousand(project)
+    project.write(
+        "models/sources.yml",
+        f"""
+        sources:
+          - name: raw
+            schema: {project.schema}
+            tables: [{{name: events, config: {{event_time: ts}}}}]
+        """,
+    )
+    project.model("m", "select id from {{ source('raw', 'events') }} where mz_now() <= ts + interval 30 days")
+    project.run(now=T0 + 1000)
+    before, tables = state(project), chains(project)
+    project.sql("INSERT INTO {s}.events SELECT 1000L, TIMESTAMP'2024-03-01 12:00:00'")
+    result = project.run(*flag, now=T0 + 2000)
+    assert "checked (a sample of the inputs changes nothing of what was captured)" in result.text
+    assert state(project) == before and chains(project) == tables
+    assert at(project, T0 + 2000) == [(1000,)]
+
+    project.run(*flag, "--full-refresh", now=T0 + 3000)  # asked for; the next whole run puts it right
+    assert state(project).sampled and at(project, T0 + 3000) == [(0,)]
+    assert "restarted (the last run read a sample)" in project.run(now=T0 + 4000).text
+    assert not state(project).sampled and at(project, T0 + 4000) == [(1001,)]
+
+
 def test_static_side_is_read_as_captured(project: Project) -> None:
     """A table that only the residual reads changes for readers with the next run, not before."""
     thousand(project)

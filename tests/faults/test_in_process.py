@@ -131,7 +131,7 @@ def rival_run(project: Project, now: int) -> None:
     warehouse, target = Warehouse(project.rows), Target(f"`{project.schema}`", "m")
     old = state(project)
     current = runs.begin(warehouse, target, old.written, {}, now, now, warehouse.settings(), warehouse.version())
-    for phase in ("write", "merge", "commit", "publish", "clean_up"):
+    for phase in current.phases:
         for step in getattr(current, phase)():
             project.spark.sql(step.sql)
 

@@ -113,7 +113,6 @@ class SparkTemporalAdapter(SparkAdapter):
         graph: Mapping[str, Any],
         as_of: int,
         full_refresh: bool,
-        sampled: bool,
     ) -> run.Run:
         """Observe, refuse, decide: see `run.begin`. The lock is taken before."""
         warehouse = self._warehouse
@@ -132,8 +131,13 @@ class SparkTemporalAdapter(SparkAdapter):
                 dict(settings),
                 version,
                 full_refresh=full_refresh,
-                sampled=sampled,
+                sampled=self._inputs_are_sampled(),
             )
+
+    def _inputs_are_sampled(self) -> bool:
+        """Whether dbt puts a part of each input in its place: --empty or --sample (which Jinja's flags do not have)."""
+        args = getattr(self.config, "args", None)
+        return bool(getattr(args, "empty", None)) or getattr(args, "sample", None) is not None
 
     @available
     def temporal_steps(self, current: run.Run, phase: str) -> list[Any]:

@@ -21,9 +21,11 @@ from .temporal.clock_type import resolve_clock_casts
 from .temporal.cores import Core, Split, split
 from .temporal.dialect import fragment, mz_now_spans, render
 from .temporal.intervals import operand_kind
-from .temporal.plan import Decision, Step, decide, hash_cores
+from .temporal.plan import ADVANCED, CHECKED, Decision, Step, decide, hash_cores
 from .temporal.state import MARK, Chain, CoreState, State, embed, extract
 from .warehouse import Target, Warehouse, live_text
+
+PHASES = ("write", "merge", "commit", "publish", "clean_up")
 
 
 @dataclass
@@ -55,6 +57,11 @@ class Run:
     script: list[str] = field(default_factory=list)
 
     # -- phases --
+
+    @property
+    def phases(self) -> tuple[str, ...]:
+        """The names of the methods to call, in order."""
+        return () if self.decision.action == CHECKED else PHASES
 
     def write(self) -> list[Step]:
         """One CTAS a core: all wanted intervals when rebuilding, else the corrections."""
@@ -159,9 +166,9 @@ class Run:
         return [Step("no longer read", f"DROP TABLE IF EXISTS {self.target.table(t)}") for t in self._drops]
 
     def outcome(self) -> str:
-        """hydrated | advanced | unchanged | restarted, with the rows written."""
+        """hydrated | advanced | unchanged | restarted | checked, with the rows written."""
         d = self.decision
-        what = "unchanged" if not self.rows_written and not d.rebuilds else d.action
+        what = "unchanged" if d.action == ADVANCED and not self.rows_written else d.action
         return f"{what}, {self.rows_written} rows"
 
     def summary(self) -> str:
@@ -279,7 +286,7 @@ def begin(
     core_hash = hash_cores(parts.cores, kinds, core_columns, settings)
 
     decision = decide(
-        target.model, old, core_hash, settings, parsed.expiration, parsed.restart_every, as_of, full_refresh
+        target.model, old, core_hash, settings, parsed.expiration, parsed.restart_every, as_of, full_refresh, sampled
     )
     at = roundtrip.written_at(text, calls, f"{decision.as_of}L")
     plan = warehouse.explain(at)

@@ -18,7 +18,7 @@ from .updates import Columns, probe
 #: a run's clock may lag the frontier by less than this (ms); it then uses the frontier
 CLOCK_SKEW_MS = 60_000
 
-HYDRATED, ADVANCED, RESTARTED = "hydrated", "advanced", "restarted"
+HYDRATED, ADVANCED, RESTARTED, CHECKED = "hydrated", "advanced", "restarted", "checked"
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Decision:
-    """action: hydrated | advanced | restarted, and why. All instants in ms."""
+    """action: hydrated | advanced | restarted | checked (nothing is written), and why. All instants in ms."""
 
     action: str
     reason: str
@@ -42,7 +42,7 @@ class Decision:
 
     @property
     def rebuilds(self) -> bool:
-        return self.action != ADVANCED
+        return self.action in (HYDRATED, RESTARTED)
 
 
 def decide(
@@ -54,8 +54,9 @@ def decide(
     restart_every: int | None,
     clock: int,
     full_refresh: bool,
+    sampled: bool = False,
 ) -> Decision:
-    """The decision of one run. `clock` is the as-of of the invocation."""
+    """The decision of one run. `clock` is the as-of of the invocation; sampled: its inputs are (--empty, --sample)."""
 
     def rebuild(action: str, reason: str, as_of: int) -> Decision:
         return Decision(action, reason, as_of, as_of, as_of, expirations.expiration(as_of, offset))
@@ -64,6 +65,9 @@ def decide(
         return rebuild(RESTARTED if state else HYDRATED, "--full-refresh", clock)
     if state is None:
         return rebuild(HYDRATED, "first run", clock)
+    if sampled and not state.sampled:
+        kept = "a sample of the inputs changes nothing of what was captured"
+        return Decision(CHECKED, kept, state.frontier, state.started_at, state.since, state.expiration)
 
     as_of = max(clock, state.frontier)
     if state.frontier - clock >= CLOCK_SKEW_MS:
