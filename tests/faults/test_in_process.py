@@ -12,6 +12,7 @@ from conftest import Project
 
 from dbt.adapters.sparktemporal import lock as locks
 from dbt.adapters.sparktemporal import run as runs
+from dbt.adapters.sparktemporal.begin import begin
 from dbt.adapters.sparktemporal.connections import SparkTemporalConnectionManager
 from dbt.adapters.sparktemporal.warehouse import Target, Warehouse, read_state
 
@@ -130,7 +131,7 @@ def rival_run(project: Project, now: int) -> None:
     """A whole run by another hand, which has not asked for the lock."""
     warehouse, target = Warehouse(project.rows), Target(f"`{project.schema}`", "m")
     old = state(project)
-    current = runs.begin(warehouse, target, old.written, {}, now, now, warehouse.settings(), warehouse.version())
+    current = begin(warehouse, target, old.written, {}, now, now, warehouse.settings(), warehouse.version())
     for phase in current.phases:
         for step in getattr(current, phase)():
             project.spark.sql(step.sql)

@@ -13,9 +13,11 @@ from dbt.adapters.base.relation import BaseRelation
 from dbt.adapters.spark.impl import SparkAdapter, SparkConfig
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
-from dbt.adapters.sparktemporal import lock, reads, run
+from dbt.adapters.sparktemporal import lock, reads
+from dbt.adapters.sparktemporal.begin import begin
 from dbt.adapters.sparktemporal.connections import SparkTemporalConnectionManager
 from dbt.adapters.sparktemporal.errors import Refusal, TemporalError
+from dbt.adapters.sparktemporal.run import Run
 from dbt.adapters.sparktemporal.temporal.clock import parse_instant
 from dbt.adapters.sparktemporal.temporal.dialect import quote
 from dbt.adapters.sparktemporal.warehouse import Target, Warehouse
@@ -113,15 +115,15 @@ class SparkTemporalAdapter(SparkAdapter):
         graph: Mapping[str, Any],
         as_of: int,
         full_refresh: bool,
-    ) -> run.Run:
-        """Observe, refuse, decide: see `run.begin`. The lock is taken before."""
+    ) -> Run:
+        """Observe, refuse, decide: see `begin`. The lock is taken before."""
         warehouse = self._warehouse
         if self._session is None:  # all connections of an invocation have the profile's settings
             self._session = (warehouse.settings(), warehouse.version())
         settings, version = self._session
         with _told():
             reads.refuse_temporal_inputs(model, graph)
-            return run.begin(
+            return begin(
                 warehouse,
                 self._target(relation),
                 sql,
@@ -140,7 +142,7 @@ class SparkTemporalAdapter(SparkAdapter):
         return bool(getattr(args, "empty", None)) or getattr(args, "sample", None) is not None
 
     @available
-    def temporal_steps(self, current: run.Run, phase: str) -> list[Any]:
+    def temporal_steps(self, current: Run, phase: str) -> list[Any]:
         """The statements of one phase of a run: write, merge, commit, publish or clean_up."""
         with _told():
             return getattr(current, phase)()

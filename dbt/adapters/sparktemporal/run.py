@@ -1,4 +1,4 @@
-"""One run of one temporal_view: what is observed, and the statements that follow from it.
+"""One run of one temporal_view: the statements that follow from what was observed.
 
 The materialization sequences it: begin, then write, merge, commit, publish, clean up. Each returns the statements of
 that phase; nothing before the commit changes what a reader sees, and the commit is one statement.
@@ -6,24 +6,19 @@ that phase; nothing before the commit changes what a reader sees, and the commit
 
 from __future__ import annotations
 
-import re
 import time
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from .config import TemporalConfig
-from .errors import Refusal, TemporalError
+from .errors import TemporalError
 from .temporal import chains as chain_rules
-from .temporal import reading, roundtrip, updates
+from .temporal import reading, updates
 from .temporal.clock import format_instant
-from .temporal.clock_type import resolve_clock_casts
-from .temporal.cores import Core, Split, split
-from .temporal.dialect import fragment, mz_now_spans, render
-from .temporal.intervals import operand_kind
-from .temporal.plan import ADVANCED, CHECKED, Decision, Step, decide, hash_cores
-from .temporal.state import MARK, Chain, CoreState, State, embed, extract
-from .warehouse import Target, Warehouse, live_text
+from .temporal.cores import Split
+from .temporal.dialect import render
+from .temporal.plan import ADVANCED, CHECKED, Decision, Step
+from .temporal.state import Chain, CoreState, State, embed
+from .warehouse import Target, Warehouse, live_text, run_of
 
 PHASES = ("write", "merge", "commit", "publish", "clean_up")
 
@@ -226,140 +221,10 @@ class Run:
 
     def _expect(self, run: str | None, when: str) -> None:
         text = live_text(self.warehouse, self.target)
-        current = None if text is None else _run_of(text)
+        current = None if text is None else run_of(text)
         if current != run:
             raise TemporalError(
                 f"found: {self.target.model}__live is of run {current}, {run} was expected {when} the commit\n"
                 f"why: another run committed meanwhile; what this one wrote may be of an older state\n"
                 f"instead: dbt run -s {self.target.model}, one run at a time"
-            )
-
-
-def _run_of(text: str) -> str:
-    """Which run a live view is of, without insisting that its state is whole (a full refresh replaces it)."""
-    found = re.search(r'"run":"([^"]*)"', text)
-    return found.group(1) if found else ""
-
-
-def begin(
-    warehouse: Warehouse,
-    target: Target,
-    sql: str,
-    config: Mapping[str, Any],
-    as_of: int,
-    clock: int,
-    settings: dict[str, str],
-    version: str,
-    full_refresh: bool = False,
-    sampled: bool = False,
-) -> Run:
-    """Observe, refuse what cannot be right, and decide. Writes nothing.
-
-    as_of: the instant of the invocation. clock: the engine's now, for ages of tables (both ms).
-    """
-    started = time.monotonic()
-    parsed = TemporalConfig.parse(target.model, config)
-    existing = warehouse.tables(target.schema, target.model)
-    live = live_text(warehouse, target, existing)
-    old: State | None = None
-    try:
-        old = None if live is None else extract(live, target.model)
-    except TemporalError:
-        if not full_refresh:
-            raise
-    before = None if live is None else _run_of(live)
-    if old and not full_refresh:
-        _refuse_missing_chains(target, old, existing)
-
-    text = resolve_clock_casts(sql.strip().rstrip(";"), warehouse.describe)
-    parts = split(text, warehouse.describe)
-    kinds, core_columns = [], []
-    for core in parts.cores:
-        described = _describe_core(warehouse, core, text)
-        count = len(core.comparisons)
-        names = described[: len(described) - count] if count else described
-        operands = described[len(described) - count :] if count else []
-        kinds.append([operand_kind(c, t) for c, (_, t) in zip(core.comparisons, operands)])
-        updates.check_columns(names, version)
-        core_columns.append(names)
-    calls = roundtrip.call_kinds(text, parts.cores[0].comparisons, kinds[0])
-    core_hash = hash_cores(parts.cores, kinds, core_columns, settings)
-
-    decision = decide(
-        target.model, old, core_hash, settings, parsed.expiration, parsed.restart_every, as_of, full_refresh, sampled
-    )
-    at = roundtrip.written_at(text, calls, f"{decision.as_of}L")
-    plan = warehouse.explain(at)
-    analyzed = roundtrip.analyzed(plan)
-    _refuse_temporal_inputs(warehouse, analyzed)
-    if old is None or old.written != text:
-        # an instant that prints the same from text and tree, so that only what the user wrote can differ
-        instant = f"CAST({decision.as_of} AS BIGINT)"
-        roundtrip.check(
-            warehouse.explain(roundtrip.written_at(text, calls, instant)),
-            warehouse.explain(roundtrip.printed_at(text, calls, instant)),
-        )
-    columns = warehouse.describe(at)
-    updates.check_columns([(n, "string" if t == "void" else t) for n, t in columns if t != "void"], "4")
-    return Run(
-        warehouse=warehouse,
-        target=target,
-        config=parsed,
-        id=chain_rules.new_run_id(clock),
-        clock=clock,
-        old=old,
-        before=before,
-        existing=existing,
-        decision=decision,
-        parts=parts,
-        written=text,
-        kinds=kinds,
-        calls=calls,
-        core_columns=core_columns,
-        columns=columns,
-        core_hash=core_hash,
-        settings=settings,
-        inputs=warehouse.fingerprints(analyzed),
-        sampled=sampled,
-        started=started,
-    )
-
-
-def _describe_core(warehouse: Warehouse, core: Core, written: str) -> list[tuple[str, str]]:
-    try:
-        return warehouse.describe(render(updates.probe(core)))
-    except Exception:
-        try:
-            warehouse.describe(roundtrip.written_at(written, ["timestamp"] * len(mz_now_spans(written)), "0L"))
-        except Exception as own:
-            if "DATATYPE_MISMATCH" not in str(own):  # the model is wrong by itself: Spark's words about its own text
-                raise own from None
-        raise Refusal(
-            fragment(core.query),
-            "this part names columns from outside of it, so it cannot be evaluated by itself",
-            "a join instead of a correlated subquery",
-        ) from None
-
-
-def _refuse_missing_chains(target: Target, state: State, existing: Iterable[str]) -> None:
-    have = {name.lower() for name in existing}
-    gone = [c.table for c in state.chains if c.table.lower() not in have]
-    if gone:
-        raise TemporalError(
-            f"found: {target.model} without its chain {', '.join(gone)}\n"
-            f"why: the rows in it are lost, and a run on what is left would be wrong\n"
-            f"instead: dbt run --full-refresh -s {target.model}"
-        )
-
-
-def _refuse_temporal_inputs(warehouse: Warehouse, analyzed: str) -> None:
-    for view in roundtrip.views(analyzed):
-        if not view.rstrip("`").lower().endswith("__live"):
-            continue
-        if MARK in (warehouse.view_text(view) or ""):
-            name = re.findall(r"`((?:[^`]|``)*)`", view)[-1][: -len("__live")]
-            raise Refusal(
-                f"{name}, a temporal_view, as an input",
-                "its content changes with the clock between runs, and stacking temporal views is not covered yet",
-                f"the predicate of {name} joined by AND in this model, over the inputs of {name}",
             )

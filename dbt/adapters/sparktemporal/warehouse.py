@@ -106,3 +106,9 @@ def live_text(warehouse: Warehouse, target: Target, existing: Iterable[str] | No
     if f"{target.model}__live".lower() not in (name.lower() for name in existing):
         return None
     return warehouse.view_text(target.name("__live")) or ""
+
+
+def run_of(text: str) -> str:
+    """Which run a live view is of, without insisting that its state is whole (a full refresh replaces it)."""
+    found = re.search(r'"run":"([^"]*)"', text)
+    return found.group(1) if found else ""

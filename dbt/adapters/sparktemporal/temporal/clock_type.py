@@ -12,7 +12,7 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from ..errors import Refusal
-from .cores import visible_ctes
+from .ctes import visible_ctes
 from .dialect import fragment, parse, render
 
 _CONVERSIONS = {

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ..errors import TemporalError
 from . import expiration as expirations
 from .clock import format_duration, format_instant
-from .cores import Core
+from .core import Core
 from .dialect import render
 from .state import State
 from .updates import Columns, probe

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from .clock import format_instant
-from .cores import is_placeholder
+from .core import is_placeholder
 from .dialect import parse, quote, string_literal
 from .state import CoreState, State
 from .updates import Columns, indent, pretty

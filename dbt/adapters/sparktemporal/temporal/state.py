@@ -10,7 +10,7 @@ import json
 from dataclasses import asdict, dataclass, replace
 
 from ..errors import TemporalError
-from .cores import PLACEHOLDER
+from .core import PLACEHOLDER
 
 FORMAT = 1
 MARK = "mz_state:"

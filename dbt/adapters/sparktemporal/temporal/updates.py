@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from ..errors import Refusal
-from .cores import Core
+from .core import Core
 from .dialect import quote, render
 from .intervals import bounds
 
