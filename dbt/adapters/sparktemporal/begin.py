@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from .clock_calls import LIVE
 from .config import TemporalConfig
 from .errors import Refusal, TemporalError
 from .run import Run
@@ -19,7 +20,11 @@ from .temporal.dialect import fragment, mz_now_spans, render
 from .temporal.intervals import operand_kind
 from .temporal.plan import decide, hash_cores
 from .temporal.state import MARK, State, extract
+from .thin import Docs
 from .warehouse import Target, Warehouse, live_text, run_of
+
+#: how Spark's plan shows the clock of a view
+LIVE_IN_A_PLAN = "unix_millis(current_timestamp()"
 
 
 def begin(
@@ -33,6 +38,8 @@ def begin(
     version: str,
     full_refresh: bool = False,
     sampled: bool = False,
+    docs: Docs | None = None,
+    project: str = "",
 ) -> Run:
     """Observe, refuse what cannot be right, and decide. Writes nothing.
 
@@ -102,6 +109,8 @@ def begin(
         settings=settings,
         inputs=warehouse.fingerprints(analyzed),
         sampled=sampled,
+        docs=docs or Docs(),
+        project=project,
         started=started,
     )
 
@@ -134,10 +143,21 @@ def _refuse_missing_chains(target: Target, state: State, existing: Iterable[str]
 
 
 def _refuse_temporal_inputs(warehouse: Warehouse, analyzed: str) -> None:
+    live_clock = LIVE_IN_A_PLAN in analyzed
     for view in roundtrip.views(analyzed):
+        if live_clock:
+            info = warehouse.view(view)
+            if info and LIVE in info.text and MARK not in info.text:
+                name = re.findall(r"`((?:[^`]|``)*)`", view)[-1]
+                raise Refusal(
+                    f"{name}, a view with mz_now(), as an input",
+                    "its content changes with the clock between runs, and nobody would notice",
+                    f"materialized='ephemeral' for {name}: its predicate then is one of this model",
+                )
         if not view.rstrip("`").lower().endswith("__live"):
             continue
-        if MARK in (warehouse.view_text(view) or ""):
+        info = warehouse.view(view)
+        if info and MARK in info.text:
             name = re.findall(r"`((?:[^`]|``)*)`", view)[-1][: -len("__live")]
             raise Refusal(
                 f"{name}, a temporal_view, as an input",

@@ -1,10 +1,19 @@
-"""Connections and credentials: dbt-spark's, under this adapter's type."""
+"""Connections and credentials: dbt-spark's, under this adapter's type; statements get the clock put in."""
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from dbt.adapters.spark.connections import SparkConnectionManager, SparkCredentials
+from dbt_common.exceptions import DbtRuntimeError
+from dbt_common.invocation import get_invocation_id
+
+from .clock_calls import LIVE, has_clock_calls, is_lasting_view, put_clock
+from .errors import TemporalError
+from .temporal.clock import parse_instant
 
 
 @dataclass
@@ -16,3 +25,54 @@ class SparkTemporalCredentials(SparkCredentials):
 
 class SparkTemporalConnectionManager(SparkConnectionManager):
     TYPE = "sparktemporal"
+
+    def __init__(self, config: Any, mp_context: Any) -> None:
+        super().__init__(config, mp_context)
+        self._as_of: dict[str, int] = {}
+        self._guard = threading.Lock()
+
+    def as_of(self) -> int:
+        """The instant of this dbt invocation (ms): var temporal_now, else the engine's clock, read once."""
+        pinned = self._pinned()
+        if pinned is not None:
+            return parse_instant(pinned, "var temporal_now")
+        invocation = get_invocation_id()
+        with self._guard:
+            if invocation not in self._as_of:
+                self._as_of[invocation] = int(self._ask("SELECT unix_millis(current_timestamp())")[0][0])
+            return self._as_of[invocation]
+
+    def add_query(self, sql: str, *args: Any, **kwargs: Any) -> Any:
+        if has_clock_calls(sql):
+            sql = self.with_clock(sql)
+        return super().add_query(sql, *args, **kwargs)
+
+    def with_clock(self, sql: str, as_of: int | None = None) -> str:
+        """A statement with each mz_now() replaced: by the clock of the read in a view, else by the as-of."""
+
+        def instant() -> str:
+            if is_lasting_view(sql) and as_of is None and self._pinned() is None:
+                return LIVE
+            return f"{self.as_of() if as_of is None else as_of}L"
+
+        try:
+            return put_clock(sql, self._explain, instant)
+        except TemporalError as error:
+            raise DbtRuntimeError(str(error)) from None
+
+    def _pinned(self) -> Any:
+        """var temporal_now, wherever dbt takes variables from."""
+        cli: Mapping[str, Any] = getattr(self.profile, "cli_vars", None) or {}
+        if "temporal_now" in cli:
+            return cli["temporal_now"]
+        provider = getattr(self.profile, "vars", None)
+        declared: Mapping[str, Any] = provider.to_dict() if provider is not None else {}
+        own = declared.get(getattr(self.profile, "project_name", ""))
+        return {**declared, **(own if isinstance(own, Mapping) else {})}.get("temporal_now")
+
+    def _explain(self, sql: str) -> str:
+        return "\n".join(str(row[0]) for row in self._ask(sql))
+
+    def _ask(self, sql: str) -> list[Any]:
+        _, cursor = super().add_query(sql, auto_begin=False)
+        return list(cursor.fetchall() or [])

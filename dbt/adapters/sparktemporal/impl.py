@@ -10,17 +10,22 @@ from typing import Any, TypeAlias
 
 from dbt.adapters.base import available
 from dbt.adapters.base.relation import BaseRelation
+from dbt.adapters.contracts.connection import AdapterResponse
+from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark.impl import SparkAdapter, SparkConfig
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
-from dbt.adapters.sparktemporal import lock, reads
+from dbt.adapters.sparktemporal import leftovers, lock, reads
 from dbt.adapters.sparktemporal.begin import begin
 from dbt.adapters.sparktemporal.connections import SparkTemporalConnectionManager
 from dbt.adapters.sparktemporal.errors import Refusal, TemporalError
 from dbt.adapters.sparktemporal.run import Run
 from dbt.adapters.sparktemporal.temporal.clock import parse_instant
 from dbt.adapters.sparktemporal.temporal.dialect import quote
+from dbt.adapters.sparktemporal.thin import Docs
 from dbt.adapters.sparktemporal.warehouse import Target, Warehouse
+
+logger = AdapterLogger("sparktemporal")
 
 
 @dataclass
@@ -40,6 +45,21 @@ class SparkTemporalConfig(SparkConfig):
     max_staleness: str | None = None
 
 
+@dataclass
+class TemporalResponse(AdapterResponse):
+    """`adapter_response` of a temporal_view: see `Run.report`."""
+
+    action: str = ""
+    reason: str = ""
+    as_of: int = 0
+    expiration: int | None = None
+    rows_in: int = 0
+    rows_written: int = 0
+    updates_beyond_expiration: int | None = None
+    chains: int | None = None
+    milliseconds: int = 0
+
+
 @contextmanager
 def _told(node: Any = None) -> Iterator[None]:
     """Our errors as dbt's: a refusal is a compilation error of the model."""
@@ -57,9 +77,7 @@ class SparkTemporalAdapter(SparkAdapter):
 
     def __init__(self, config: Any, mp_context: Any) -> None:
         super().__init__(config, mp_context)
-        self._clocks: dict[str, int] = {}
         self._session: tuple[dict[str, str], str] | None = None
-        self._clock_guard = threading.Lock()
         self._locks = threading.local()
 
     def _rows(self, sql: str) -> list[tuple]:
@@ -78,15 +96,17 @@ class SparkTemporalAdapter(SparkAdapter):
         return Target(quote(relation.schema), relation.identifier)  # type: ignore[arg-type]
 
     @available
-    def temporal_clock(self, invocation_id: str, temporal_now: Any = None) -> int:
+    def temporal_clock(self, temporal_now: Any = None) -> int:
         """The as-of of a dbt invocation (ms): var temporal_now, else the engine's clock, read once."""
         with _told():
             if temporal_now is not None:
                 return parse_instant(temporal_now, "var temporal_now")
-            with self._clock_guard:
-                if invocation_id not in self._clocks:
-                    self._clocks[invocation_id] = self._warehouse.clock()
-                return self._clocks[invocation_id]
+            return self.connections.as_of()
+
+    @available
+    def temporal_with_clock(self, sql: str, as_of: int) -> str:
+        """A statement with each mz_now() replaced by an instant."""
+        return self.connections.with_clock(sql, as_of)
 
     @available
     def temporal_lock(self, relation: BaseRelation) -> None:
@@ -104,7 +124,54 @@ class SparkTemporalAdapter(SparkAdapter):
                 lock.give_back_lock(self._warehouse, *held)
             finally:
                 lock.forget_lock(held[1])
+        self._drop_leftovers(config)
         super().post_model_hook(config, context)
+
+    def _drop_leftovers(self, config: Any) -> None:
+        """A model that was a temporal_view and now is something else: what it kept is of no use any more."""
+        node = getattr(config, "model", None)
+        if node is None or config.get("materialized") == "temporal_view":
+            return
+        relation = self.Relation.create_from(self.config, node)
+        live = self.get_relation(relation.database, relation.schema, f"{relation.identifier}__live")
+        if live is None or leftovers.is_thin(self._warehouse, self._target(relation)):
+            return  # there never was one, or the run that was to replace it failed
+        steps = leftovers.drop(self._warehouse, self._target(relation))
+        for step in steps:
+            self._rows(step.sql)
+        if steps:
+            logger.info(f"{relation.identifier} is no temporal_view any more: {len(steps)} relations of it dropped")
+        self.cache_dropped(live)
+
+    @available
+    def temporal_leftovers(self, graph: Mapping[str, Any], schemas: list[str] | None = None) -> list[dict[str, Any]]:
+        """The temporal_views no model of this project names: model, project, mine (this project made it)."""
+        named: dict[str, set[str]] = {schema: set() for schema in schemas or []}
+        for node in graph.get("nodes", {}).values():
+            if node.get("resource_type") == "model":
+                names = named.setdefault(node["schema"], set())
+                if node["config"].get("materialized") == "temporal_view":
+                    names.add(node["alias"])
+        named.setdefault(self.config.credentials.schema, set())
+        with _told():
+            return [
+                {"target": left.target, "project": left.project, "mine": left.project == self.config.project_name}
+                for schema, names in sorted(named.items())
+                if self.check_schema_exists(None, schema)
+                for left in leftovers.find(self._warehouse, quote(schema), names)
+            ]
+
+    @available
+    def temporal_drop(self, target: Target) -> None:
+        """Drop all of a temporal_view, when no run of it is going on."""
+        warehouse = self._warehouse
+        with _told():
+            token = lock.take_lock(warehouse, target, warehouse.clock())
+            try:
+                for step in leftovers.drop(warehouse, target):
+                    warehouse.rows(step.sql)
+            finally:
+                lock.give_back_lock(warehouse, target, token)
 
     @available
     def temporal_begin(
@@ -134,6 +201,8 @@ class SparkTemporalAdapter(SparkAdapter):
                 version,
                 full_refresh=full_refresh,
                 sampled=self._inputs_are_sampled(),
+                docs=Docs.of(model),
+                project=self.config.project_name,
             )
 
     def _inputs_are_sampled(self) -> bool:
@@ -146,6 +215,12 @@ class SparkTemporalAdapter(SparkAdapter):
         """The statements of one phase of a run: write, merge, commit, publish or clean_up."""
         with _told():
             return getattr(current, phase)()
+
+    @available
+    def temporal_response(self, current: Run) -> AdapterResponse:
+        """What goes to run_results.json."""
+        message = f"OK {current.outcome()}"
+        return TemporalResponse(_message=message, code="OK", rows_affected=current.rows_written, **current.report())
 
     @available
     def temporal_read(self, relation: BaseRelation, instant: Any) -> str:

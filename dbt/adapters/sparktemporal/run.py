@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from typing import Any
 
+from . import thin
 from .config import TemporalConfig
 from .errors import TemporalError
 from .temporal import chains as chain_rules
@@ -46,9 +48,12 @@ class Run:
     settings: dict[str, str]
     inputs: dict[str, str]
     sampled: bool
+    docs: thin.Docs
+    project: str
     started: float = field(default_factory=time.monotonic)
     new_chains: dict[str, Chain] = field(default_factory=dict)
     state: State | None = None
+    beyond_expiration: int | None = None  # updates of the inputs as they are, None when not counted
     script: list[str] = field(default_factory=list)
 
     # -- phases --
@@ -75,12 +80,15 @@ class Run:
     def merge(self) -> list[Step]:
         """Count what was written; above the cap, all chains of a core become one."""
         steps = []
-        for core, names in zip(self.parts.cores, self.core_columns):
+        for core in self.parts.cores:
             counted = self._count(self._chain(core.name))
             if counted.rows:
                 self.new_chains[core.name] = counted
             else:
                 steps.append(Step(f"{core.name}: nothing changed", f"DROP TABLE {self.target.table(counted.table)}"))
+        if self.decision.expiration is not None and (self.new_chains or self.decision.rebuilds):
+            self.beyond_expiration = self._count_beyond()
+        for core, names in zip(self.parts.cores, self.core_columns):
             live = self._live_chains(core.name)
             if len(live) > chain_rules.CHAIN_CAP:
                 tables = [self.target.table(c.table) for c in live]
@@ -129,6 +137,7 @@ class Run:
             settings=self.settings,
             retired=self._retired(cores, swept.retired),
             sampled=self.sampled,
+            project=self.project,
         )
         text = embed(self.state, reading.live_view(self.state))
         self._expect(self.before, "before")
@@ -139,18 +148,11 @@ class Run:
         """The thin view and the readable updates, when they are not as they should be."""
         assert self.state is not None
         self._expect(self.id, "after")
-        steps = []
         names = list(map(str.lower, self.existing))
-        thin = reading.thin_view(self.columns, self.target.name("__live"))
-        there = self.target.model.lower() in names
-        current = (self.warehouse.view_text(self.target.name()) or "") if there else None
-        if current is None:
-            steps.append(Step("the view", f"CREATE VIEW {self.target.name()} AS\n{thin}"))
-        elif " ".join(current.split()) != " ".join(thin.split()):
-            steps.append(Step("the view", f"ALTER VIEW {self.target.name()} AS\n{thin}"))
-        elif self.old and self.old.columns != self.state.columns:
-            # same names, other types: a view remembers the types it was made with
-            steps.append(Step("the view", f"ALTER VIEW {self.target.name()} AS\n{thin}"))
+        there = self.warehouse.view(self.target.name()) if self.target.model.lower() in names else None
+        # same names, other types: a view remembers the types it was made with
+        retyped = self.old is not None and self.old.columns != self.state.columns
+        steps = thin.publish(self.target, self.columns, self.docs, there, retyped)
         verb = "ALTER" if f"{self.target.model}__diffs".lower() in names else "CREATE"
         readable = updates.as_updates(reading.tables_of(self.state), self.state.cores[0].columns)
         steps.append(Step("the updates, readable", f"{verb} VIEW {self.target.name('__diffs')} AS\n{readable}"))
@@ -160,25 +162,52 @@ class Run:
         """Drops of chains that nothing has named for diffs_retention."""
         return [Step("no longer read", f"DROP TABLE IF EXISTS {self.target.table(t)}") for t in self._drops]
 
+    @property
+    def action(self) -> str:
+        """hydrated | advanced | unchanged | restarted | checked."""
+        return "unchanged" if self.decision.action == ADVANCED and not self.rows_written else self.decision.action
+
     def outcome(self) -> str:
-        """hydrated | advanced | unchanged | restarted | checked, with the rows written."""
+        """What dbt prints behind the model's name."""
+        return f"{self.action}, {self.rows_written} rows"
+
+    def report(self) -> dict[str, Any]:
+        """What happened, for run_results.json. Instants and lengths in ms; rows are of inputs and of diffs."""
         d = self.decision
-        what = "unchanged" if d.action == ADVANCED and not self.rows_written else d.action
-        return f"{what}, {self.rows_written} rows"
+        return {
+            "action": self.action,
+            "reason": d.reason,
+            "as_of": d.as_of,
+            "expiration": d.expiration,
+            "rows_in": self.rows_in,
+            "rows_written": self.rows_written,
+            "updates_beyond_expiration": self.beyond_expiration,
+            "chains": len(self.state.chains) if self.state else None,
+            "milliseconds": int((time.monotonic() - self.started) * 1000),
+        }
 
     def summary(self) -> str:
         """One line for the log."""
         d = self.decision
-        what = self.outcome().split(",")[0] + (f" ({d.reason})" if d.reason else "")
-        until = f", expires {format_instant(d.expiration)}" if d.expiration is not None else ""
+        what = self.action + (f" ({d.reason})" if d.reason else "")
+        said = [f"{self.rows_in} rows in", f"{self.rows_written} diffs written"]
+        if d.expiration is not None:
+            dropped = f", {self.beyond_expiration} updates after that not stored" if self.beyond_expiration else ""
+            said.append(f"expires {format_instant(d.expiration)}{dropped}")
         return (
-            f"temporal_view {self.target.model}: {what} at {format_instant(d.as_of)}, "
-            f"{self.rows_written} rows of diffs written{until}, {time.monotonic() - self.started:.1f} s"
+            f"temporal_view {self.target.model}: {what} at {format_instant(d.as_of)}, {', '.join(said)}, "
+            f"{time.monotonic() - self.started:.1f} s"
         )
 
     @property
     def rows_written(self) -> int:
+        """Of stored intervals: each stands for one update or two."""
         return sum(c.rows for c in self.new_chains.values())
+
+    @property
+    def rows_in(self) -> int:
+        """Of all inputs together, as the fingerprints counted them."""
+        return sum(int(said.split()[0]) for said in self.inputs.values())
 
     # -- helpers --
 
@@ -218,6 +247,14 @@ class Run:
             f"FROM {self.target.table(table)}"
         )[0]
         return Chain(table, *[None if v is None else int(v) for v in row])  # type: ignore[arg-type]
+
+    def _count_beyond(self) -> int:
+        assert self.decision.expiration is not None
+        counts = [
+            updates.beyond(core, kinds, self.decision.as_of, self.decision.expiration)
+            for core, kinds in zip(self.parts.cores, self.kinds)
+        ]
+        return sum(int(row[0]) for sql in counts for row in self.warehouse.rows(sql))
 
     def _expect(self, run: str | None, when: str) -> None:
         text = live_text(self.warehouse, self.target)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from .temporal import roundtrip
@@ -38,6 +38,15 @@ class Target:
         return f"{self.schema}.{quote(name)}"
 
 
+@dataclass(frozen=True)
+class ViewInfo:
+    """A view as the metastore has it: its text, column -> comment ("" for none), its own comment."""
+
+    text: str
+    comments: Mapping[str, str]
+    comment: str | None
+
+
 class Warehouse:
     """What a run may ask: statements by one function, answers as rows of plain values."""
 
@@ -62,32 +71,47 @@ class Warehouse:
     def version(self) -> str:
         return str(self.rows("SELECT version()")[0][0])
 
-    def tables(self, schema: str, prefix: str) -> list[str]:
-        """The tables and views of a schema whose name starts with prefix, whatever the case."""
-        pattern = re.sub(r"[^0-9A-Za-z_]", "*", prefix)
-        found = [str(r[1]) for r in self.rows(f"SHOW TABLES IN {schema} LIKE '{pattern}*'")]
-        return [name for name in found if name.lower().startswith(prefix.lower())]
+    def tables(self, schema: str, prefix: str = "", suffix: str = "") -> list[str]:
+        """The tables and views of a schema whose name starts and ends so, whatever the case."""
+        pattern = "*".join(re.sub(r"[^0-9A-Za-z_]", "*", part) for part in (prefix, suffix))
+        found = [str(r[1]) for r in self.rows(f"SHOW TABLES IN {schema} LIKE '{pattern}'")]
+        return [n for n in found if n.lower().startswith(prefix.lower()) and n.lower().endswith(suffix.lower())]
 
-    def view_text(self, relation: str) -> str | None:
-        """The text of a view that is there; None when it is a table."""
-        rows = self.rows(f"DESCRIBE TABLE EXTENDED {relation}")
-        return next((str(r[1]) for r in rows if r[0] == "View Text"), None)
+    def view(self, relation: str) -> ViewInfo | None:
+        """A view that is there; None when it is a table."""
+        comments: dict[str, str] = {}
+        details: dict[str, str] | None = None
+        for name, value, comment in self.rows(f"DESCRIBE TABLE EXTENDED {relation}"):
+            if str(name).startswith("# Detailed"):
+                details = {}
+            elif details is not None:
+                details.setdefault(str(name), str(value))
+            elif name:
+                comments[str(name)] = comment or ""
+        if not details or "View Text" not in details:
+            return None
+        return ViewInfo(details["View Text"], comments, details.get("Comment"))
 
     def fingerprints(self, plan: str) -> dict[str, str]:
-        """relation -> what tells its content from another: the set of its files, or a checksum of its rows."""
+        """relation -> `<rows> rows …`: what tells its content from another, its files or a checksum of its rows."""
         found = {}
         for table in roundtrip.file_tables(plan):
             name = ".".join(quote(p) for p in table.split("."))
             self.rows(f"REFRESH TABLE {name}")
-            sql = f"SELECT sha2(concat_ws(',', array_sort(collect_set({_FILE}))), 224) FROM {name}"
-            found[table] = "files " + str(self.rows(sql)[0][0])
+            sql = (
+                f"SELECT coalesce(sum(n), 0), sha2(concat_ws(',', array_sort(collect_list(file))), 224)\n"
+                f"FROM (SELECT {_FILE} AS file, count(*) AS n FROM {name} GROUP BY 1)"
+            )
+            rows, files = self.rows(sql)[0]
+            found[table] = f"{rows} rows in files {files}"
         for table in roundtrip.other_tables(plan):
             name = ".".join(quote(p) for p in table.split("."))
-            sql = f"SELECT concat(count(*), ' ', coalesce(sum(CAST(xxhash64(*) AS DECIMAL(38, 0))), 0)) FROM {name}"
+            sql = f"SELECT count(*), coalesce(sum(CAST(xxhash64(*) AS DECIMAL(38, 0))), 0) FROM {name}"
             try:
-                found[table] = "rows " + str(self.rows(sql)[0][0])
+                rows, sums = self.rows(sql)[0]
+                found[table] = f"{rows} rows of sum {sums}"
             except Exception:  # a type that has no hash: the test then cannot tell a changed input apart
-                found[table] = "unknown"
+                found[table] = f"{self.rows(f'SELECT count(*) FROM {name}')[0][0]} rows"
         return found
 
 
@@ -105,7 +129,8 @@ def live_text(warehouse: Warehouse, target: Target, existing: Iterable[str] | No
         existing = warehouse.tables(target.schema, target.model + "__live")
     if f"{target.model}__live".lower() not in (name.lower() for name in existing):
         return None
-    return warehouse.view_text(target.name("__live")) or ""
+    view = warehouse.view(target.name("__live"))
+    return view.text if view else ""
 
 
 def run_of(text: str) -> str:

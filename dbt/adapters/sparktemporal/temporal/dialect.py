@@ -27,6 +27,9 @@ _SPECIAL_FORMS = ("CAST", "TRY_CAST", "EXTRACT", "TRIM", "POSITION", "OVERLAY", 
 class VerbatimSpark(Spark):
     SUPPORTS_USER_DEFINED_TYPES = True  # for mz_timestamp
 
+    class Tokenizer(Spark.Tokenizer):
+        COMMANDS: set = set()  # else the rest of an EXPLAIN is one token, and calls in it are not seen
+
     class Parser(Spark.Parser):
         FUNCTIONS: dict = {}
         FUNCTION_PARSERS = {

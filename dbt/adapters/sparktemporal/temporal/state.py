@@ -52,6 +52,7 @@ class State:
     offset: ms from started_at to the expiration. core_hash: of all that decides what the chains hold.
     residual: SQL over the placeholders. written: the model's SQL as compiled; kinds: of its mz_now() calls in order.
     inputs: relation -> fingerprint of its content when the run read it. retired: chains no longer named, and when.
+    project: the dbt project that ran it, so that one project never drops what another made.
     """
 
     model: str
@@ -72,6 +73,7 @@ class State:
     settings: dict[str, str]
     retired: tuple[tuple[str, int], ...] = ()
     sampled: bool = False
+    project: str = ""
 
     @property
     def chains(self) -> tuple[Chain, ...]:

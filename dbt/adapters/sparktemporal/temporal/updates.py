@@ -98,6 +98,13 @@ def wanted(
     )
 
 
+def beyond(core: Core, kinds: Sequence[str], as_of: int, expiration: int) -> str:
+    """A query: how many updates of the core's rows come after the expiration, and so are not stored."""
+    late = f"CASE WHEN mz_from > {expiration}L THEN 1 + CAST(mz_until IS NOT NULL AS INT) "
+    late += f"WHEN mz_until > {expiration}L THEN 1 ELSE 0 END"
+    return f"SELECT coalesce(sum({late}), 0) FROM (\n{indent(wanted(core, (), kinds, as_of, None), 2)}\n) AS mz_late"
+
+
 def stored(tables: Sequence[str], columns: Columns, since: int, expiration: int | None) -> str:
     """The intervals of chains, advanced to `since`: what ended before it is gone."""
     names = "".join(f"{quote(n)}, " for n, _ in columns)

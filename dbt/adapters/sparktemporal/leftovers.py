@@ -1,0 +1,74 @@
+"""What a temporal_view leaves in its schema when it stops being one, and how it goes.
+
+    <model>  <model>__diffs  <model>__lock  <model>__diffs_<run>...  <model>__live
+
+`<model>__live` goes last: while it is there, the rest can be found again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from .temporal import chains as chain_rules
+from .temporal.plan import Step
+from .temporal.state import MARK
+from .warehouse import Target, Warehouse
+
+_LIVE = "__live"
+
+
+@dataclass(frozen=True)
+class Leftover:
+    """A model found by its commit record. project: the dbt project that ran it last, "" when it does not say."""
+
+    target: Target
+    project: str
+
+
+def find(warehouse: Warehouse, schema: str, named: Iterable[str]) -> list[Leftover]:
+    """The temporal_views of a schema (quoted) that are not among the names, whatever the case."""
+    kept = {name.lower() for name in named}
+    found = []
+    for table in warehouse.tables(schema, suffix=_LIVE):
+        model = table[: -len(_LIVE)]
+        target = Target(schema, model)
+        if model.lower() not in kept:
+            text = _live(warehouse, target)
+            if text is not None:
+                project = re.search(r'"project":"([^"]*)"', text)
+                found.append(Leftover(target, project.group(1) if project else ""))
+    return found
+
+
+def is_thin(warehouse: Warehouse, target: Target) -> bool:
+    """Whether the relation of the model's name is the thin view over its `__live`."""
+    view = warehouse.view(target.name())
+    return view is not None and " ".join(view.text.split()).endswith(f" FROM {target.name(_LIVE)}")
+
+
+def drop(warehouse: Warehouse, target: Target) -> list[Step]:
+    """The statements that drop all of a temporal_view; none when there is none of that name."""
+    existing = warehouse.tables(target.schema, target.model)
+    names = {name.lower(): name for name in existing}
+    live = names.get(f"{target.model}{_LIVE}".lower())
+    if live is None or _live(warehouse, target) is None:
+        return []
+    steps = []
+    if target.model.lower() in names and is_thin(warehouse, target):
+        steps.append(Step("the view", f"DROP VIEW IF EXISTS {target.name()}"))
+    steps.append(Step("its updates", f"DROP VIEW IF EXISTS {target.name('__diffs')}"))
+    prefix = f"{target.model}__diffs_".lower()
+    for low, name in names.items():
+        if low.startswith(prefix) and chain_rules.run_clock(low[len(prefix) :].split("_")[0]) is not None:
+            steps.append(Step("a chain", f"DROP TABLE IF EXISTS {target.table(name)}"))
+    steps.append(Step("its lock", f"DROP TABLE IF EXISTS {target.name('__lock')}"))
+    steps.append(Step("its commit record", f"DROP VIEW IF EXISTS {target.name(_LIVE)}"))
+    return steps
+
+
+def _live(warehouse: Warehouse, target: Target) -> str | None:
+    """The text of a commit record of ours; a view of that name that somebody else made is left alone."""
+    view = warehouse.view(target.name(_LIVE))
+    return view.text if view is not None and MARK in view.text else None
