@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export DBT_SEND_ANONYMOUS_USAGE_STATS := false
 
-.PHONY: help setup java lint format test test-deep demo clean
+.PHONY: help setup java lint format test test-deep wheel-check demo clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -41,6 +41,9 @@ test: setup ## all tests, with a slice of the property tests
 test-deep: setup ## the property tests in their full counts, and whatever else takes long
 	@echo "== deep tests"
 	@$(BIN)/python -m pytest -m deep -n 2 --dist load
+
+wheel-check: setup ## build wheel and sdist, install each into a clean environment, and let dbt parse a project
+	@$(BIN)/python tests/packaging/wheel_check.py
 
 demo: setup ## the main job on the 2013 New York flights: run, look, wait, look again
 	@$(BIN)/python integration_tests/demo.py

@@ -53,8 +53,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 class Result:
     """What a dbt invocation did."""
 
-    def __init__(self, success: bool, results: list[Any], log: list[str], exception: BaseException | None) -> None:
-        self.success, self.results, self.log, self.exception = success, results, log, exception
+    def __init__(self, success: bool, value: Any, log: list[str], exception: BaseException | None) -> None:
+        self.success, self.value, self.log, self.exception = success, value, log, exception
+        self.results = list(getattr(value, "results", None) or [])
 
     @property
     def text(self) -> str:
@@ -120,8 +121,7 @@ class Project:
             command += ["--vars", json.dumps(vars_)]
         runner = dbtRunner(callbacks=[heard])
         outcome = runner.invoke(["--quiet", "--no-use-colors", *command])
-        results = list(getattr(outcome.result, "results", None) or [])
-        result = Result(outcome.success, results, log, outcome.exception)
+        result = Result(outcome.success, outcome.result, log, outcome.exception)
         if check:
             assert outcome.success, result.text
         return result

@@ -112,7 +112,7 @@ def test_grants(project: Project) -> None:
              | replace(this.schema ~ '.', '') ~ "'") %}{% endfor %}
         {% endmacro %}
         {% macro spark__get_show_grant_sql(relation) %}
-          select 'bob' as grantee, 'select' as privilege_type
+          select 'bob' as Principal, 'select' as ActionType, 'TABLE' as ObjectType
         {% endmacro %}
         """,
     )
@@ -122,10 +122,6 @@ def test_grants(project: Project) -> None:
     project.run(now=T0)
     first = {r[0] for r in project.rows("SELECT * FROM {s}.dcl")}
     assert first == {"grant select on m to bob", "grant select on m to eve"}
-    project.write(
-        "macros/standardize.sql",
-        "{% macro spark__x() %}{% endmacro %}",
-    )
     window(project, grants={"select": ["eve"]})
     project.run(now=T0 + 1)
     later = [r[0] for r in project.rows("SELECT * FROM {s}.dcl")]
@@ -147,7 +143,7 @@ def test_read_from_every_kind_of_model(project: Project) -> None:
     tested = {"name": "m", "columns": [{"name": "id", "data_tests": ["not_null", "unique"]}]}
     yml(project, {"models": [tested], "exposures": [exposure]})
     result = project.dbt("build", "--threads", "4", now=T0 + 365 * 86_400_000)
-    assert all(str(r.status) in ("success", "pass") for r in result.results), result.text
+    assert all(str(r.status) in ("success", "pass", "no-op") for r in result.results), result.text
     assert project.rows("SELECT n FROM {s}.of_table") == [(0,)]
     listed = project.dbt("list", "-s", "+exposure:dash", "--resource-type", "model")
     assert listed.success
@@ -251,7 +247,7 @@ def test_clone_defer_and_state(project: Project) -> None:
     try:
         window(project, expiration="1 hour")
         listed = project.dbt("list", "-s", "state:modified", "--state", "prod", "--resource-type", "model")
-        assert listed.outcome == ["proj.m"]
+        assert listed.value == ["proj.m"]
         deferred = project.run("-s", "down", "--defer", "--state", "prod", now=T0)
         assert deferred.success and f"{project.schema}`.`m" in project.spark.sql(
             f"SHOW CREATE TABLE {dev}.down"
@@ -282,7 +278,7 @@ def test_docs_generate(project: Project) -> None:
     project.dbt("docs", "generate", now=T0)
     catalog = json.loads((project.path / "target" / "catalog.json").read_text())
     node = catalog["nodes"]["model.proj.m"]
-    assert {n: c["type"] for n, c in node["columns"].items()} == {"id": "bigint", "ts": "timestamp"}
+    assert {n: c["type"] for n, c in node["columns"].items()} == {"id": "long", "ts": "timestamp"}
     assert node["metadata"]["type"] == "view"
     assert list(catalog["nodes"]) == ["model.proj.m"]
 
@@ -389,6 +385,9 @@ def test_errors_of_spark_speak_of_the_models_own_text(project: Project) -> None:
     text = project.run(now=T0, check=False).text
     assert "UNRESOLVED_COLUMN" in text and "`nope`" in text and "line 1 pos" in text
     assert "mz_b0" not in text.partition("line 1 pos")[0]
-    project.model("m", f"select id, raise_error('boom ' || id) as x from {project.schema}.events where mz_now() < ts")
+    project.model(
+        "m",
+        f"select id, cast(raise_error('boom ' || id) as string) as x from {project.schema}.events where mz_now() < ts",
+    )
     assert "boom" in project.run(now=T0, check=False).text
     assert "m" not in relations(project) and "m__lock" not in relations(project)
