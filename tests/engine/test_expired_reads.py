@@ -34,6 +34,8 @@ def expired(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> It
         f"select id from {project.schema}.events where mz_now() < ts + interval 1 hour order by ts limit 2",
         expiration="1 day",
     )
+    # rows that are there whatever the clock, so that a LIMIT has enough of them
+    project.model("stays", f"select id from {project.schema}.events where mz_now() >= ts", expiration="1 day")
     project.run(now=1000)
     project.sql("CREATE VIEW {s}.second AS SELECT id + 1 AS i FROM {s}.m WHERE id > 5")
     yield project
@@ -60,6 +62,11 @@ SHAPES = {
     "aggregate, a group that is not": "SELECT * FROM {s}.counted WHERE k = 77",
     "top-k": "SELECT * FROM {s}.top",
     "limit": "SELECT * FROM {s}.m LIMIT 1",
+    "limit, with rows enough": "SELECT * FROM {s}.stays LIMIT 5",
+    "limit, with a filter": "SELECT * FROM {s}.stays WHERE id > 50 LIMIT 1",
+    "limit and offset": "SELECT * FROM {s}.stays LIMIT 5 OFFSET 3",
+    "limit in a subquery": "SELECT * FROM (SELECT * FROM {s}.stays LIMIT 3) WHERE id >= 0",
+    "exists, with rows enough": "SELECT EXISTS(SELECT 1 FROM {s}.stays)",
     "exists": "SELECT EXISTS(SELECT 1 FROM {s}.m)",
     "union": "SELECT id FROM {s}.other UNION ALL SELECT id FROM {s}.m",
     "distinct": "SELECT DISTINCT k FROM {s}.m",

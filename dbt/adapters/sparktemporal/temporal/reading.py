@@ -73,15 +73,16 @@ def read_at(state: State, t: str) -> str:
 def live_view(state: State) -> str:
     """The text of `<model>__live`, the commit record: state, read, and the check that it has not expired.
 
-    The check is an arm at the output, so that it is evaluated whatever the rest of the query finds or skips.
+    The check is an arm at the output, so that it is evaluated whatever the rest of the query finds or skips; the first
+    arm, because a LIMIT collects one partition after the other, in order, and stops when it has enough.
     """
     t = live_instant(state.frontier)
     body = read_at(state, t)
-    if state.expiration is not None:
-        message = string_literal(expired_message(state))
-        arm = ", ".join(f"CAST(raise_error({message}) AS {k}) AS {quote(n)}" for n, k in state.columns)
-        body += f"\nUNION ALL\nSELECT {arm}\nWHERE {t} > {state.expiration}L AND raise_error({message}) IS NULL"
-    return body
+    if state.expiration is None:
+        return body
+    message = string_literal(expired_message(state))
+    arm = ", ".join(f"CAST(raise_error({message}) AS {k}) AS {quote(n)}" for n, k in state.columns)
+    return f"SELECT {arm}\nWHERE {t} > {state.expiration}L AND raise_error({message}) IS NULL\nUNION ALL\n{body}"
 
 
 def expired_message(state: State) -> str:
