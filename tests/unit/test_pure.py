@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import dbt.adapters.sparktemporal.temporal as temporal
+from dbt.adapters.sparktemporal import errors
 from dbt.adapters.sparktemporal.errors import Refusal, TemporalError
 from dbt.adapters.sparktemporal.temporal import chains, expiration, plan, roundtrip
 from dbt.adapters.sparktemporal.temporal.clock import format_instant, parse_duration, parse_instant
@@ -43,9 +44,10 @@ def test_the_pure_part_knows_neither_dbt_nor_spark() -> None:
 
 def test_examples_in_docstrings() -> None:
     attempted = 0
-    for module in pkgutil.iter_modules(temporal.__path__):
-        found = doctest.testmod(importlib.import_module(f"{temporal.__name__}.{module.name}"))
-        assert found.failed == 0, module.name
+    modules = [f"{temporal.__name__}.{module.name}" for module in pkgutil.iter_modules(temporal.__path__)]
+    for name in [errors.__name__, *modules]:
+        found = doctest.testmod(importlib.import_module(name))
+        assert found.failed == 0, name
         attempted += found.attempted
     assert attempted > 8
 

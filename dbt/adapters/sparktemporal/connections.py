@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from dbt.adapters.spark.connections import SparkConnectionManager, SparkCredentials
-from dbt_common.exceptions import DbtRuntimeError
+from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 from dbt_common.invocation import get_invocation_id
 
 from .clock_calls import LIVE, has_clock_calls, is_lasting_view, put_clock
-from .errors import TemporalError
+from .errors import TemporalError, without_trace
 from .temporal.clock import parse_instant
 
 
@@ -76,3 +77,12 @@ class SparkTemporalConnectionManager(SparkConnectionManager):
     def _ask(self, sql: str) -> list[Any]:
         _, cursor = super().add_query(sql, auto_begin=False)
         return list(cursor.fetchall() or [])
+
+    @contextmanager
+    def exception_handler(self, sql: str) -> Iterator[None]:
+        """dbt-spark's, without the server's stack trace, which buries what was wrong."""
+        with super().exception_handler(sql):
+            try:
+                yield
+            except DbtDatabaseError as error:
+                raise DbtDatabaseError(without_trace(error.msg)) from None
