@@ -86,6 +86,10 @@ SPLITS = {
         "select t.id from t join u on t.id = u.id and mz_now() < u.until",
         ("SELECT t.id FROM t CROSS JOIN u WHERE t.id = u.id", ["< u.until"], "SELECT * FROM mz_core_c0"),
     ),
+    "tables joined by commas": (
+        "select t.id from t, u where t.id = u.id and mz_now() < u.until",
+        ("SELECT t.id FROM t, u WHERE t.id = u.id", ["< u.until"], "SELECT * FROM mz_core_c0"),
+    ),
     "cte above": (
         "with w as (select * from t where mz_now() < ts) select max(id) from w",
         ("SELECT * FROM t", ["< ts"], "WITH w AS (SELECT * FROM mz_core_c0) SELECT max(id) FROM w"),

@@ -31,6 +31,8 @@ class VerbatimSpark(Spark):
         COMMANDS: set = set()  # else the rest of an EXPLAIN is one token, and calls in it are not seen
 
     class Parser(Spark.Parser):
+        # a comma between tables stays one: Spark's plans tell it from a CROSS JOIN
+        JOINS_HAVE_EQUAL_PRECEDENCE = False
         FUNCTIONS: dict = {}
         FUNCTION_PARSERS = {
             name: parser for name, parser in Spark.Parser.FUNCTION_PARSERS.items() if name in _SPECIAL_FORMS
