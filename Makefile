@@ -49,4 +49,5 @@ demo: setup ## the main job on the 2013 New York flights: run, look, wait, look 
 	@$(BIN)/python integration_tests/demo.py
 
 clean: ## what tests, demo and builds leave behind (not $(VENV))
-	@rm -rf integration_tests/target integration_tests/logs dist build .pytest_cache .ruff_cache .hypothesis
+	@rm -rf integration_tests/target integration_tests/logs integration_tests/tpch/target integration_tests/tpch/logs \
+	  dist build .pytest_cache .ruff_cache .hypothesis
