@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export DBT_SEND_ANONYMOUS_USAGE_STATS := false
 
-.PHONY: help setup java lint format test test-deep wheel-check demo clean
+.PHONY: help setup java lint format test test-deep wheel-check demo thrift clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -36,7 +36,7 @@ format: $(VENV)/.made ## put the code in order
 test: setup ## all tests, with a slice of the property tests
 	@echo "== tests: two processes with a Spark session each, dbt in-process (about 15 minutes on 2 cores)"
 	@$(BIN)/python -m pytest -m "not deep" -n 2 --dist loadfile \
-	  tests/property tests/faults tests/conformance tests/engine tests/integration tests/unit
+	  tests/property tests/faults tests/conformance tests/engine tests/thrift tests/integration tests/unit
 
 test-deep: setup ## the property tests in their full counts, and whatever else takes long
 	@echo "== deep tests"
@@ -47,6 +47,9 @@ wheel-check: setup ## build wheel and sdist, install each into a clean environme
 
 demo: setup ## the main job on the 2013 New York flights: run, look, wait, look again
 	@$(BIN)/python integration_tests/demo.py
+
+thrift: setup ## a Spark Thrift server on loopback, for target thrift
+	@$(BIN)/python integration_tests/thrift_server.py
 
 clean: ## what tests, demo and builds leave behind (not $(VENV))
 	@rm -rf integration_tests/target integration_tests/logs integration_tests/tpch/target integration_tests/tpch/logs \

@@ -68,9 +68,9 @@ class Result:
 
 
 class Project:
-    """A dbt project in a folder, against a schema of its own."""
+    """A dbt project in a folder, against a schema of its own; in the session itself, or by another connection."""
 
-    def __init__(self, path: Path, spark: SparkSession) -> None:
+    def __init__(self, path: Path, spark: Any, connection: dict[str, Any] | None = None) -> None:
         self.path, self.spark = path, spark
         self.schema = "t_" + uuid.uuid4().hex[:10]
         self.target_name = "dev"
@@ -84,15 +84,8 @@ class Project:
             flags: {send_anonymous_usage_stats: false}
             """,
         )
-        outputs = {
-            "dev": {
-                "type": "sparktemporal",
-                "method": "session",
-                "host": "local",
-                "schema": self.schema,
-                "threads": 1,
-            }
-        }
+        connection = connection or {"method": "session", "host": "local"}
+        outputs = {"dev": {"type": "sparktemporal", "schema": self.schema, "threads": 1, **connection}}
         self.write("profiles.yml", json.dumps({"proj": {"target": "dev", "outputs": outputs}}))
         spark.sql(f"CREATE DATABASE IF NOT EXISTS {self.schema}")
 
