@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export DBT_SEND_ANONYMOUS_USAGE_STATS := false
 
-.PHONY: help setup java lint format test test-deep wheel-check demo thrift clean
+.PHONY: help setup java lint format test test-deep test-lake wheel-check demo thrift clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -34,13 +34,17 @@ format: $(VENV)/.made ## put the code in order
 	@$(BIN)/ruff format .
 
 test: setup ## all tests, with a slice of the property tests
-	@echo "== tests: two processes with a Spark session each, dbt in-process (about 15 minutes on 2 cores)"
-	@$(BIN)/python -m pytest -m "not deep" -n 2 --dist loadfile \
-	  tests/property tests/faults tests/conformance tests/engine tests/thrift tests/integration tests/unit
+	@echo "== tests: two processes with a Spark session each, dbt in-process (about 18 minutes on 2 cores)"
+	@$(BIN)/python -m pytest -m "not deep and not lake" -n 2 --dist loadfile \
+	  tests/property tests/faults tests/conformance tests/adapter tests/engine tests/thrift tests/integration tests/unit
 
-test-deep: setup ## the property tests in their full counts, and whatever else takes long
+test-deep: setup test-lake ## the property tests in their full counts, and whatever else takes long
 	@echo "== deep tests"
 	@$(BIN)/python -m pytest -m deep -n 2 --dist load
+
+test-lake: setup ## what needs MERGE, over Delta Lake (from Maven Central)
+	@echo "== tests over Delta Lake: a process with a session of its own"
+	@$(BIN)/python -m pytest -m lake tests/adapter/lake tests/lake
 
 wheel-check: setup ## build wheel and sdist, install each into a clean environment, and let dbt parse a project
 	@$(BIN)/python tests/packaging/wheel_check.py

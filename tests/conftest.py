@@ -33,7 +33,13 @@ JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m"
 
 
 @pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+def spark_conf() -> dict[str, str]:
+    """What a folder adds to SPARK_CONF (adapter/lake: Delta); its tests run as a process of their own."""
+    return {}
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory, spark_conf: dict[str, str]) -> Iterator[SparkSession]:
     home = tmp_path_factory.mktemp("spark")
     log4j = (Path(__file__).parents[1] / "integration_tests" / "log4j2.properties").as_uri()
     builder = SparkSession.builder.appName("tests")
@@ -42,6 +48,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         "spark.sql.warehouse.dir": str(home / "warehouse"),
         "spark.hadoop.javax.jdo.option.ConnectionURL": f"jdbc:derby:memory:{uuid.uuid4().hex};create=true",
         "spark.driver.extraJavaOptions": f"{JVM} -Dlog4j2.configurationFile={log4j} -Dderby.system.home={home}",
+        **spark_conf,
     }
     for key, value in conf.items():
         builder = builder.config(key, value)

@@ -1,0 +1,78 @@
+"""The fixtures of dbt-tests-adapter, over the one Spark session of the process.
+
+dbt finds the session by itself: `method: session` asks for the one that is running.
+"""
+
+from __future__ import annotations
+
+import getpass
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from dbt.tests.fixtures.project import *  # noqa: F403  its fixtures; pytest takes plugins from the root conftest only
+from dbt.tests.fixtures.project import TestProjInfo
+from pyspark.sql import SparkSession
+
+
+@pytest.fixture(scope="class")
+def dbt_profile_target(spark: SparkSession) -> dict[str, Any]:
+    return {"type": "sparktemporal", "method": "session", "host": "localhost", "threads": 4}
+
+
+@pytest.fixture(scope="class")
+def profile_user() -> str:
+    """Spark names the process's user as the owner of what it makes."""
+    return getpass.getuser()
+
+
+@pytest.fixture(scope="class")
+def logs_dir(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Not the checkout."""
+    logs = str(tmp_path_factory.mktemp("logs"))
+    os.environ["DBT_LOG_PATH"] = logs
+    yield logs
+    del os.environ["DBT_LOG_PATH"]
+
+
+@pytest.fixture(scope="module")
+def test_data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Not the checkout; a class that reads data makes it."""
+    return tmp_path_factory.mktemp("data") / "data"
+
+
+def spark_statements(sql: str) -> list[str]:
+    """PostgreSQL's text of set-up statements -> Spark's: one at a time, its types, its quotes, no database."""
+    sql = re.sub(r"\btext\b", "string", sql, flags=re.IGNORECASE)
+    sql = re.sub(r"timestamp without time zone", "timestamp", sql, flags=re.IGNORECASE)
+    sql = re.sub(r'"(\w+)"', r"`\1`", sql)
+    sql = sql.replace("{database}.", "").replace("None.", "")
+    return [statement for statement in re.split(r";\s*(?:\n|$)", sql) if statement.strip()]
+
+
+@pytest.fixture(scope="class")
+def project(project_setup: TestProjInfo, project_files: None, spark: SparkSession) -> TestProjInfo:
+    """The plugin's, whose run_sql reads the set-up statements of the classes."""
+    run_one = project_setup.run_sql
+
+    def run_sql(sql: str, fetch: str | None = None) -> Any:
+        spark.conf.set("spark.sql.storeAssignmentPolicy", "LEGACY")  # strings into timestamps
+        try:
+            answers = [run_one(statement, fetch) for statement in spark_statements(sql)]
+        finally:
+            spark.conf.unset("spark.sql.storeAssignmentPolicy")
+        return answers[-1] if answers else None
+
+    def get_tables_in_schema() -> dict[str, str]:
+        """Spark has no information_schema."""
+        tables = spark.catalog.listTables(project_setup.test_schema)
+        return {t.name: "view" if t.tableType == "VIEW" else "table" for t in tables}
+
+    for table in spark.catalog.listTables():  # of incremental models: they end with a process of dbt's
+        if table.isTemporary:
+            spark.catalog.dropTempView(table.name)
+    project_setup.run_sql, project_setup.get_tables_in_schema = run_sql, get_tables_in_schema
+    return project_setup
