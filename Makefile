@@ -44,7 +44,7 @@ test-deep: setup test-lake ## the property tests in their full counts, and whate
 
 test-lake: setup ## what needs MERGE, over Delta Lake (from Maven Central)
 	@echo "== tests over Delta Lake: a process with a session of its own"
-	@$(BIN)/python -m pytest -m lake tests/adapter/lake tests/lake
+	@$(BIN)/python -m pytest -m lake tests/adapter/lake
 
 wheel-check: setup ## build wheel and sdist, install each into a clean environment, and let dbt parse a project
 	@$(BIN)/python tests/packaging/wheel_check.py

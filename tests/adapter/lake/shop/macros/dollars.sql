@@ -1,0 +1,1 @@
+{% macro dollars(column) %}cast({{ column }} / 100 as decimal(12, 2)){% endmacro %}

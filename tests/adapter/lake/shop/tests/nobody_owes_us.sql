@@ -1,0 +1,1 @@
+select * from {{ ref('customer_orders') }} where spent < 0
