@@ -13,9 +13,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dbt.adapters.factory import reset_adapters
 from dbt.tests.fixtures.project import *  # noqa: F403  its fixtures; pytest takes plugins from the root conftest only
 from dbt.tests.fixtures.project import TestProjInfo
 from pyspark.sql import SparkSession
+
+
+@pytest.fixture(scope="class", autouse=True)
+def no_adapter_of_before() -> None:
+    """dbt keeps the adapter, and with it the schema, of the last invocation in the process."""
+    reset_adapters()
 
 
 @pytest.fixture(scope="class")
