@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export DBT_SEND_ANONYMOUS_USAGE_STATS := false
 
-.PHONY: help setup java lint format test test-deep test-lake wheel-check demo thrift clean
+.PHONY: help setup java lint format test test-deep test-lake wheel-check bench demo thrift clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -48,6 +48,9 @@ test-lake: setup ## what needs MERGE, over Delta Lake (from Maven Central)
 
 wheel-check: setup ## build wheel and sdist, install each into a clean environment, and let dbt parse a project
 	@$(BIN)/python tests/packaging/wheel_check.py
+
+bench: setup ## benchmarks at a size for 2 cores: ratios, and plots in benchmarks/plots
+	@for file in benchmarks/*.py; do $(BIN)/python $$file || exit 1; done
 
 demo: setup ## the main job on the 2013 New York flights: run, look, wait, look again
 	@$(BIN)/python integration_tests/demo.py

@@ -7,6 +7,10 @@ from typing import Any
 import pytest
 from conftest import Project
 
+from dbt.adapters.sparktemporal.errors import Refusal
+from dbt.adapters.sparktemporal.model import understand
+from dbt.adapters.sparktemporal.warehouse import Warehouse
+
 T0 = 1_709_294_400_000
 EVENTS = (
     "CREATE TABLE {s}.events USING parquet AS SELECT id, timestamp_millis(1709294400000L + id) AS ts, "
@@ -18,39 +22,32 @@ EVENTS = (
 #: what is refused: a WHERE or a whole query -> words of the message
 REFUSED: dict[str, tuple[str, tuple[str, ...]]] = {
     "no_clock": ("select id from {e}", ("has no mz_now()", "materialized='view'")),
-    "in_select": ("select id, mz_now() as t from {e} where mz_now() > ts", ("SELECT list",)),
-    "in_group": ("select count(*) from {e} where mz_now() > ts group by mz_now()", ("GROUP BY",)),
-    "in_order": ("select id from {e} where mz_now() > ts order by mz_now()", ("ORDER BY",)),
-    "in_having": ("select id from {e} group by id having mz_now() > max(ts)", ("HAVING",)),
     "float": ("select id from {e} where mz_now() < f", ("FLOAT", "DIV", "floor")),
     "double": ("select id from {e} where mz_now() < 1000 * (ms / 1000)", ("DOUBLE", "DIV", "floor")),
     "string": ("select id from {e} where mz_now() < txt", ("STRING", "cast(x as timestamp)")),
     "boolean": ("select id from {e} where mz_now() = flag", ("BOOLEAN", "predicate of its own")),
     "struct": ("select id from {e} where mz_now() < st", ("STRUCT<A: INT>".replace(": ", ":"),)),
     "arguments": ("select id from {e} where mz_now(5) < ts", ("takes no arguments",)),
-    "not_a_predicate": ("select id from {e} where mz_now()", ("not a comparison",)),
-    "like": ("select id from {e} where mz_now() like '17%'", ("not a comparison",)),
-    "or": ("select id from {e} where mz_now() < ts or id = 1", ("an OR", "joined by AND")),
-    "not_equal": ("select id from {e} where mz_now() <> ts", ("`<>`",)),
-    "arithmetic": ("select id from {e} where mz_now() - interval 1 day < ts", ("inside an expression", "ts + ")),
-    "both_sides": ("select id from {e} where mz_now() < mz_now()", ("both sides",)),
-    "case": ("select id from {e} where case when id = 1 then mz_now() < ts end", ("not a comparison",)),
+    "float_in_an_or": ("select id from {e} where id = 1 or mz_now() < f", ("FLOAT", "DIV")),
+    "not_a_predicate": ("select id from {e} where mz_now()", ("a value here and not compared",)),
+    "like": ("select id from {e} where mz_now() like '17%'", ("LIKE '17%'", "a value here and not compared")),
+    "as_text": ("select id from {e} where cast(mz_now() as string) < txt", ("as STRING", "cannot be listed")),
+    "hour": ("select id from {e} where extract(hour from mz_now()) = id", ("EXTRACT(HOUR FROM", "cannot be listed")),
+    "hour_too": ("select id from {e} where id = 1 or hour(mz_now()) between 9 and 17", ("hour(mz_now", "outer SELECT")),
+    "both_sides": ("select id from {e} where mz_now() < mz_now() + interval 1 day", ("both sides",)),
+    "both_sides_too": ("select id from {e} where mz_now() < greatest(ts, mz_now())", ("both sides",)),
+    "twice_on_a_side": ("select id from {e} where mz_now() - ts < ts - mz_now()", ("both sides",)),
+    "scaled_by_a_row": ("select id from {e} where (mz_now() - 5) * id < ms", ("depends on the row",)),
+    "in_a_subquery_of_an_or": (
+        "select id from {e} where id = 1 or mz_now() in (select until from {d})",
+        ("IN (SELECT", "a value here"),
+    ),
+    "recursive": (
+        "with recursive r as (select id from {e} where mz_now() < ts union all select id + 1 from r where id < 3) "
+        "select id from r",
+        ("not linear", "an upstream table"),
+    ),
     "number_and_timestamp": ("select id from {e} where mz_now() between ms and ts", ("a number and with a timestamp",)),
-    "several": (
-        "select id from {e} where mz_now() < ts union all select id from {e} where mz_now() > ts",
-        ("several SELECTs", "one temporal_view for each"),
-    ),
-    "outer_join": ("select e.id from {e} e left join {d} d on mz_now() < d.until", ("ON of an outer",)),
-    "before_a_right_join": (
-        "select e.id from {e} e join {d} d on e.id = d.id and mz_now() < d.until right join {d} r on r.id = e.id",
-        ("RIGHT JOIN", "ON of an outer"),
-    ),
-    "correlated": (
-        "select id from {d} o where exists (select 1 from {e} e where e.id = o.id and mz_now() < e.ts)",
-        ("names columns from outside", "a join"),
-    ),
-    "other_clock": ("select id from {e} where mz_now() < ts and now() > ts", ("now()", "mz_now()")),
-    "today": ("select id, current_date as today from {e} where mz_now() < ts", ("instant of the run or of the read",)),
     "random": ("select id, rand() as r from {e} where mz_now() < ts", ("rand()", "another value at every run")),
     "sample": ("select id from {e} tablesample (10 percent) where mz_now() < ts", ("TABLESAMPLE",)),
     "our_name": ("select id, mz_diff from {e} where mz_now() < ts", ("column mz_diff", "another alias")),
@@ -222,3 +219,44 @@ def test_spark_errors_are_about_the_model(project: Project) -> None:
     project.model("m", f"select id, nothing_there from {project.schema}.events where mz_now() >= ts")
     text = project.run(now=T0, check=False).text
     assert "UNRESOLVED_COLUMN" in text and "nothing_there" in text
+
+
+@pytest.mark.parametrize(
+    ("zone", "where", "words"),
+    [
+        ("America/New_York", "mz_now() - interval 1 day <= ts", "INTERVAL '1' DAY beside mz_now()"),
+        ("America/New_York", "id = 1 or mz_now() - ts < interval 1 hour", "ts beside mz_now()"),
+        ("America/New_York", "timestampdiff(HOUR, ts, mz_now()) < 3", "timestampdiff(HOUR, ts, mz_now())"),
+        ("America/St_Johns", "cast(mz_now() as date) = cast(ts as date)", "CAST(mz_now() AS DATE)"),
+    ],
+)
+def test_local_time_on_the_clocks_side(project: Project, zone: str, where: str, words: str) -> None:
+    project.sql(EVENTS)
+    warehouse = Warehouse(project.rows)
+    sql = f"select id from {project.schema}.events where {where}"
+    settings = {**warehouse.settings(), "spark.sql.session.timeZone": zone}
+    in_2001 = 978_307_200_000
+    with pytest.raises(Refusal, match="goes back when daylight saving ends") as raised:
+        understand(warehouse, sql, settings, "4.1.4", in_2001)
+    assert words in str(raised.value) and zone in str(raised.value)
+    understand(warehouse, sql, {**settings, "spark.sql.session.timeZone": "Asia/Tokyo"}, "4.1.4", in_2001)
+
+
+def test_now_is_read_as_the_clock_and_said(project: Project) -> None:
+    project.sql(EVENTS)
+    project.model("m", f"select id, current_date as today from {project.schema}.events where now() >= ts")
+    log = project.run(now=T0 + 3).text
+    assert "temporal_view m: now() is read as mz_now()" in log and "m: current_date is read as mz_now()" in log
+    at = project.render(f"select id, today from {{{{ temporal_as_of(ref('m'), {T0 + 4}) }}}}")
+    assert sorted(map(str, project.rows(at)))[-1] == "(4, datetime.date(2024, 3, 1))"
+
+
+def test_what_is_evaluated_at_read_time_is_said(project: Project) -> None:
+    project.sql(EVENTS)
+    schema = project.schema
+    project.sql("CREATE TABLE {s}.plain USING parquet AS SELECT id, ts FROM {s}.events")
+    inner = f"select 1 from {schema}.plain e where e.id = o.id and mz_now() >= e.ts"
+    project.model("m", f"select id from {schema}.dim o where exists ({inner})")
+    assert "evaluated when the view is read, over all rows of its inputs: e.id = o.id" in project.run(now=T0 + 1).text
+    at = project.render(f"select id from {{{{ temporal_as_of(ref('m'), {T0 + 1}) }}}}")
+    assert project.rows(at) == [(1,)]

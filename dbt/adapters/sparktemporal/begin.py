@@ -10,14 +10,10 @@ from typing import Any
 from .clock_calls import LIVE
 from .config import TemporalConfig
 from .errors import Refusal, TemporalError
+from .model import understand
 from .run import Run
 from .temporal import chains as chain_rules
 from .temporal import roundtrip, updates
-from .temporal.clock_type import resolve_clock_casts
-from .temporal.core import Core
-from .temporal.cores import split
-from .temporal.dialect import fragment, mz_now_spans, render
-from .temporal.intervals import operand_kind
 from .temporal.plan import decide, hash_cores
 from .temporal.state import MARK, State, extract
 from .thin import Docs
@@ -59,19 +55,9 @@ def begin(
     if old and not full_refresh:
         _refuse_missing_chains(target, old, existing)
 
-    text = resolve_clock_casts(sql.strip().rstrip(";"), warehouse.describe)
-    parts = split(text, warehouse.describe)
-    kinds, core_columns = [], []
-    for core in parts.cores:
-        described = _describe_core(warehouse, core, text)
-        count = len(core.comparisons)
-        names = described[: len(described) - count] if count else described
-        operands = described[len(described) - count :] if count else []
-        kinds.append([operand_kind(c, t) for c, (_, t) in zip(core.comparisons, operands)])
-        updates.check_columns(names, version)
-        core_columns.append(names)
-    calls = roundtrip.call_kinds(text, parts.cores[0].comparisons, kinds[0])
-    core_hash = hash_cores(parts.cores, kinds, core_columns, settings)
+    model = understand(warehouse, sql, settings, version, as_of, old)
+    text, calls = model.written, model.calls
+    core_hash = hash_cores(model.cores, settings)
 
     decision = decide(
         target.model, old, core_hash, settings, parsed.expiration, parsed.restart_every, as_of, full_refresh, sampled
@@ -99,11 +85,7 @@ def begin(
         before=before,
         existing=existing,
         decision=decision,
-        parts=parts,
-        written=text,
-        kinds=kinds,
-        calls=calls,
-        core_columns=core_columns,
+        model=model,
         columns=columns,
         core_hash=core_hash,
         settings=settings,
@@ -113,22 +95,6 @@ def begin(
         project=project,
         started=started,
     )
-
-
-def _describe_core(warehouse: Warehouse, core: Core, written: str) -> list[tuple[str, str]]:
-    try:
-        return warehouse.describe(render(updates.probe(core)))
-    except Exception:
-        try:
-            warehouse.describe(roundtrip.written_at(written, ["timestamp"] * len(mz_now_spans(written)), "0L"))
-        except Exception as own:
-            if "DATATYPE_MISMATCH" not in str(own):  # the model is wrong by itself: Spark's words about its own text
-                raise own from None
-        raise Refusal(
-            fragment(core.query),
-            "this part names columns from outside of it, so it cannot be evaluated by itself",
-            "a join instead of a correlated subquery",
-        ) from None
 
 
 def _refuse_missing_chains(target: Target, state: State, existing: Iterable[str]) -> None:

@@ -58,10 +58,11 @@ def put_clock(sql: str, explain: Callable[[str], str], instant: Callable[[], str
         raise Refusal(str(error), "this statement names mz_now and cannot be read", "plainer SQL around it") from None
     if not spans:
         return sql
-    return written_at(sql, _kinds(sql, len(spans), explain), instant())
+    return written_at(sql, type_calls(sql, len(spans), explain), instant())
 
 
-def _kinds(sql: str, calls: int, explain: Callable[[str], str]) -> list[str]:
+def type_calls(sql: str, calls: int, explain: Callable[[str], str]) -> list[str]:
+    """The kind of each mz_now() in the order of the text: TIMESTAMP, or BIGINT where Spark wants a number."""
     kinds = [TIMESTAMP] * calls
     for _ in range(calls):
         asked, starts = _marked(f"EXPLAIN {sql}", kinds)

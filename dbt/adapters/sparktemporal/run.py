@@ -13,11 +13,10 @@ from typing import Any
 from . import thin
 from .config import TemporalConfig
 from .errors import TemporalError
+from .model import Model
 from .temporal import chains as chain_rules
 from .temporal import reading, updates
 from .temporal.clock import format_instant
-from .temporal.cores import Split
-from .temporal.dialect import render
 from .temporal.plan import ADVANCED, CHECKED, Decision, Step
 from .temporal.state import Chain, CoreState, State, embed
 from .warehouse import Target, Warehouse, live_text, run_of
@@ -38,11 +37,7 @@ class Run:
     before: str | None  # the run that was live when this one began
     existing: list[str]
     decision: Decision
-    parts: Split
-    written: str
-    kinds: list[list[str]]
-    calls: list[str]
-    core_columns: list[list[tuple[str, str]]]
+    model: Model
     columns: list[tuple[str, str]]
     core_hash: str
     settings: dict[str, str]
@@ -66,8 +61,9 @@ class Run:
     def write(self) -> list[Step]:
         """One CTAS a core: all wanted intervals when rebuilding, else the corrections."""
         steps = []
-        for core, names, kinds in zip(self.parts.cores, self.core_columns, self.kinds):
-            rows = updates.wanted(core, names, kinds, self.decision.as_of, self.decision.expiration)
+        for core in self.model.cores:
+            names = core.columns
+            rows = updates.wanted(core, self.decision.as_of, self.decision.expiration)
             old = self._old_tables(core.name)
             if old and not self.decision.rebuilds:
                 kept = updates.stored(old, names, self.decision.as_of, self.decision.expiration)
@@ -80,7 +76,7 @@ class Run:
     def merge(self) -> list[Step]:
         """Count what was written; above the cap, all chains of a core become one."""
         steps = []
-        for core in self.parts.cores:
+        for core in self.model.cores:
             counted = self._count(self._chain(core.name))
             if counted.rows:
                 self.new_chains[core.name] = counted
@@ -88,7 +84,8 @@ class Run:
                 steps.append(Step(f"{core.name}: nothing changed", f"DROP TABLE {self.target.table(counted.table)}"))
         if self.decision.expiration is not None and (self.new_chains or self.decision.rebuilds):
             self.beyond_expiration = self._count_beyond()
-        for core, names in zip(self.parts.cores, self.core_columns):
+        for core in self.model.cores:
+            names = core.columns
             live = self._live_chains(core.name)
             if len(live) > chain_rules.CHAIN_CAP:
                 tables = [self.target.table(c.table) for c in live]
@@ -102,7 +99,8 @@ class Run:
     def commit(self) -> list[Step]:
         """The one statement that publishes: everything before it is invisible, everything after is tidying."""
         cores, since = [], self.decision.since
-        for core, names in zip(self.parts.cores, self.core_columns):
+        for core in self.model.cores:
+            names = core.columns
             live = self._live_chains(core.name)
             if len(live) > chain_rules.CHAIN_CAP:
                 merged = self._count(self._chain(core.name, merged=True))
@@ -128,11 +126,11 @@ class Run:
             offset=self.config.expiration,
             expiration=self.decision.expiration,
             core_hash=self.core_hash,
-            residual=render(self.parts.residual),
+            residual=self.model.residual,
             columns=tuple(self.columns),
             cores=tuple(cores),
-            written=self.written,
-            kinds=tuple(self.calls),
+            written=self.model.written,
+            kinds=self.model.calls,
             inputs=self.inputs,
             settings=self.settings,
             retired=self._retired(cores, swept.retired),
@@ -250,10 +248,7 @@ class Run:
 
     def _count_beyond(self) -> int:
         assert self.decision.expiration is not None
-        counts = [
-            updates.beyond(core, kinds, self.decision.as_of, self.decision.expiration)
-            for core, kinds in zip(self.parts.cores, self.kinds)
-        ]
+        counts = [updates.beyond(core, self.decision.as_of, self.decision.expiration) for core in self.model.cores]
         return sum(int(row[0]) for sql in counts for row in self.warehouse.rows(sql))
 
     def _expect(self, run: str | None, when: str) -> None:

@@ -60,6 +60,10 @@ class Warehouse:
     def explain(self, sql: str) -> str:
         return str(self.rows(f"EXPLAIN EXTENDED {sql}")[0][0])
 
+    def ask(self, explain: str) -> str:
+        """An EXPLAIN -> its plan, or the words of the error it found."""
+        return "\n".join(str(row[0]) for row in self.rows(explain))
+
     def clock(self) -> int:
         """The engine's clock, ms."""
         return int(self.rows("SELECT unix_millis(current_timestamp())")[0][0])

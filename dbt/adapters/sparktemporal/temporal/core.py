@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from sqlglot import exp
 
 from ..errors import Refusal
-from .dialect import fragment
+from .conditions import Condition
+from .dialect import fragment, mz_now_calls
 from .functions import nondeterministic
 from .predicates import Comparison
 
@@ -16,16 +18,50 @@ PLACEHOLDER = "mz_core_"
 
 @dataclass(frozen=True)
 class Core:
-    """`query` is free of the clock and yields the columns to store; `comparisons` decide when a row is in."""
+    """`query` is free of the clock and yields the columns to store.
+
+    A row is in while all `comparisons` hold, and the `condition` too: what of the WHERE is no such comparison.
+    """
 
     name: str
     query: exp.Query
     comparisons: tuple[Comparison, ...] = ()
+    condition: Condition | None = None
+
+    @property
+    def first_call(self) -> int | None:
+        """Where its first mz_now() stands in the model's text; None for a static part."""
+        edges = self.condition.edges if self.condition else ()
+        starts = [c.at for c in self.comparisons] + [e.comparison.at for e in edges]
+        if self.condition is not None:
+            starts += [call.meta["start"] for call in mz_now_calls(self.condition.predicate)]
+        return min(starts, default=None)
 
     @property
     def placeholder(self) -> str:
         """The table name under which the residual reads this core."""
         return PLACEHOLDER + self.name
+
+
+@dataclass(frozen=True)
+class TypedCore:
+    """A core and what Spark says of its types.
+
+    columns: (name, type) of what is stored. kinds: of the operands of its comparisons; edge_kinds: of those of its
+    condition's edges. regular: which of its steps change at the edges of a calendar unit, in a zone of one offset.
+    calls: where a call stands in the model's text -> the kind of mz_now() there.
+    """
+
+    core: Core
+    columns: tuple[tuple[str, str], ...]
+    kinds: tuple[str, ...] = ()
+    edge_kinds: tuple[str, ...] = ()
+    regular: tuple[bool, ...] = ()
+    calls: Mapping[int, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return self.core.name
 
 
 def is_placeholder(table: exp.Expression) -> bool:

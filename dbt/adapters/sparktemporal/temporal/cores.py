@@ -18,11 +18,12 @@ from sqlglot import exp
 
 from ..errors import Refusal
 from .columns import needed_columns
+from .conditions import condition
 from .core import PLACEHOLDER, Core, refuse_nondeterministic
-from .ctes import drop_unused_ctes, refuse_shadowed_ctes, visible_ctes, with_ctes
-from .dialect import VerbatimSpark, fragment, mz_now_calls, parse
-from .functions import CLOCKS, is_aggregate_call
-from .predicates import Comparison, comparisons, conjuncts, has_clock
+from .ctes import drop_unused_ctes, inside, refuse_shadowed_ctes, visible_ctes, with_ctes
+from .dialect import VerbatimSpark, fragment, has_clock, mz_now_calls, parse
+from .functions import is_aggregate_call
+from .predicates import Comparison, comparisons, conjuncts
 from .static_parts import StaticParts
 
 #: SQL of a query -> its columns as (name, Spark type)
@@ -31,151 +32,171 @@ Describe = Callable[[str], "list[tuple[str, str]]"]
 
 @dataclass(frozen=True)
 class Split:
-    """The first core is the temporal one. The residual reads each core as the table `mz_core_<name>`."""
+    """The residual reads each core as the table `mz_core_<name>`; a mz_now() in it is the instant of the read.
+
+    notes: what people should know of how the model is evaluated.
+    """
 
     cores: tuple[Core, ...]
     residual: exp.Query
+    notes: tuple[str, ...] = ()
 
 
-def split(sql: str, describe: Describe) -> Split:
-    """The text of a model -> its cores and residual; what is not covered is refused."""
+def split(sql: str, describe: Describe, fixed_zone: bool = True, at_read: frozenset[int] = frozenset()) -> Split:
+    """The text of a model -> its cores and residual; what is not covered is refused.
+
+    fixed_zone: the session's zone has no daylight saving. at_read: SELECTs that are no cores (they name columns from
+    outside), by where their first call of mz_now() stands.
+    """
     tree = parse(sql)
-    _refuse_other_clocks(tree)
     refuse_shadowed_ctes(tree)
-    select = _temporal_select(tree)
-    core, rest = _take_core(select, describe)
-    with_ctes(core.query, visible_ctes(select))
-    refuse_nondeterministic(core.query)
-    if select is tree:
-        residual = rest
-    else:
-        select.replace(rest)
-        residual = tree
+    calls = list(mz_now_calls(tree))
+    _refuse_calls(tree, calls)
+    selects, evaluated = _scopes(tree, calls, at_read)
+    cores = []
+    residual: exp.Query = tree  # type: ignore[assignment]
+    for number, select in enumerate(selects):
+        visible = visible_ctes(select)
+        core, rest = _take_core(select, f"c{number}", describe, fixed_zone)
+        with_ctes(core.query, visible)
+        refuse_nondeterministic(core.query)
+        cores.append(core)
+        if select is tree:
+            residual = rest
+        else:
+            select.replace(rest)
     drop_unused_ctes(residual)
-    static = StaticParts(residual)
+    static = StaticParts(residual, len(cores))
     static.capture()
     drop_unused_ctes(residual)
-    return Split((core, *static.cores), residual)
+    notes = tuple(f"evaluated when the view is read, over all rows of its inputs: {fragment(e)}" for e in evaluated)
+    return Split((*cores, *static.cores), residual, notes)
 
 
-def _temporal_select(tree: exp.Expression) -> exp.Select:
-    """The one SELECT whose WHERE (or inner join's ON) mentions the clock."""
-    owners: list[exp.Select] = []
-    for call in mz_now_calls(tree):
-        if call.expressions:
+def _refuse_calls(tree: exp.Expression, calls: list[exp.Expression]) -> None:
+    for call in calls:
+        if call.expressions:  # type: ignore[attr-defined]
             raise Refusal(fragment(call), "mz_now() takes no arguments", "mz_now()")
-        owner = _owner(call)
-        if not any(owner is o for o in owners):
-            owners.append(owner)
-    if not owners:
+    if not calls:
         raise Refusal(
             fragment(tree),
             "the model has no mz_now(), so nothing in it depends on the clock",
             "a predicate such as `where mz_now() <= event_ts + interval 30 days`, or materialized='view' or 'table'",
         )
-    if len(owners) > 1:
-        raise Refusal(
-            " ; ".join(fragment(o.args["where"] if o.args.get("where") else o) for o in owners),
-            "the clock is compared in several SELECTs, which is not covered yet",
-            "one SELECT with all comparisons joined by AND, or one temporal_view for each",
-        )
-    select = owners[0]
-    if not select.args.get("from_"):
-        raise Refusal(fragment(select), "the temporal SELECT reads nothing", "a FROM with the rows to window")
-    node: exp.Expression | None = select
-    while node is not None:
-        with_ = node.args.get("with_")
-        if with_ is not None and with_.args.get("recursive"):
+    for with_ in tree.find_all(exp.With):
+        if with_.args.get("recursive") and has_clock(with_):
             raise Refusal(fragment(with_), "a recursive query over the clock is not linear", "an upstream table")
-        if isinstance(node, exp.Lateral):
-            raise Refusal(fragment(node), "the clock is compared inside a LATERAL subquery", "an ordinary join")
-        node = node.parent
-    return select
 
 
-def _owner(call: exp.Expression) -> exp.Select:
-    """The SELECT that a call of mz_now() belongs to, when it stands where a row is filtered."""
+def _scopes(
+    tree: exp.Expression, calls: list[exp.Expression], at_read: frozenset[int]
+) -> tuple[list[exp.Select], list[exp.Expression]]:
+    """The SELECTs that become cores, and the predicates that do not: those over other temporal rows."""
+    owned = [(call, *_owner(call)) for call in calls]
+    owners: list[exp.Select] = []
+    for _, select, place in owned:
+        if select is not None and place == _ROWS and not any(select is o for o in owners):
+            owners.append(select)
+    cores = []
+    for select in owners:
+        own = [(call, place) for call, owner, place in owned if owner is select]
+        first = min(call.meta["start"] for call, place in own if place == _ROWS)
+        if first in at_read or not select.args.get("from_") or any(place == _OUTER for _, place in own):
+            continue
+        others = [call for call, owner, _ in owned if owner is not select]
+        below = any(inside(call, select) for call in others)
+        if not below and not any(has_clock(cte) for cte in _named(select)):
+            cores.append(select)
+    kept = [call for call, owner, place in owned if place != _ABOVE and not any(owner is c for c in cores)]
+    evaluated: list[exp.Expression] = []
+    for call in kept:
+        around = call
+        while around.parent is not None and not isinstance(around.parent, (exp.Where, exp.Join)):
+            around = around.parent
+        if not any(around is e for e in evaluated):
+            evaluated.append(around)
+    return cores, evaluated
+
+
+def _named(select: exp.Select) -> list[exp.CTE]:
+    """The CTEs a SELECT reads, directly or through others."""
+    probe = select.copy()
+    probe.set("with_", None)
+    with_ctes(probe, visible_ctes(select))
+    with_ = probe.args.get("with_")
+    return list(with_.expressions) if with_ is not None else []
+
+
+_ROWS, _OUTER, _ABOVE = "filters the rows", "in the ON of an outer join or a LATERAL", "above the rows"
+
+
+def _owner(call: exp.Expression) -> tuple[exp.Select | None, str]:
+    """The SELECT that a call of mz_now() belongs to, and where in it the call stands."""
     child, node = call, call.parent
     join: exp.Join | None = None
+    lateral = False
     while node is not None and not isinstance(node, exp.Select):
+        lateral = lateral or isinstance(node, exp.Lateral)
         if isinstance(node, exp.Join):
             join = node
-        if isinstance(node, (exp.SetOperation, exp.Subquery)) and child.arg_key not in ("this", "expression"):
-            break
         child, node = node, node.parent
-    place = child.arg_key
-    if isinstance(node, exp.Select):
-        if place == "where":
-            return node
-        if place == "joins" and join is not None:
-            if (join.side or "").upper() == "" and (join.kind or "").upper() in ("", "INNER", "CROSS"):
-                joins = node.args["joins"]
-                position = next(i for i, j in enumerate(joins) if j is join)
-                later = next((j for j in joins[position:] if (j.side or "").upper() in ("RIGHT", "FULL")), None)
-                if later is None:
-                    return node
-                # its rows without a partner must not pass through the predicate, so the ON is not a WHERE
-                join = later
-            raise Refusal(
-                fragment(join),
-                "the clock in the ON of an outer, semi or anti join is not covered yet",
-                "the temporal predicate in the WHERE of a derived table, joined from the outer query",
-            )
-    names = {
-        "expressions": "the SELECT list",
-        "having": "HAVING",
-        "group": "GROUP BY",
-        "order": "ORDER BY",
-        "qualify": "QUALIFY",
-        "windows": "a WINDOW",
-    }
-    where = names.get(str(place), str(place))
-    found = call
-    while found.parent is not None and not isinstance(found.parent, (exp.Select, exp.Having, exp.Group, exp.Order)):
-        found = found.parent
-    raise Refusal(
-        fragment(found),
-        f"mz_now() stands in {where}; it may stand in WHERE and in the ON of an inner join",
-        "`where mz_now() <= expression over the row`; at read time the instant of a read is current_timestamp() "
-        "in the query over the view",
-    )
+    if node is None:
+        return None, _ABOVE
+    if lateral or node.find_ancestor(exp.Lateral) is not None:
+        return node, _OUTER
+    if child.arg_key == "where":
+        return node, _ROWS
+    if child.arg_key == "joins" and join is not None:
+        joins = node.args["joins"]
+        position = next(i for i, j in enumerate(joins) if j is join)
+        # before a RIGHT or FULL join the rows without a partner do not pass through the predicate
+        later = any((j.side or "").upper() in ("RIGHT", "FULL") for j in joins[position:])
+        return node, _ROWS if _is_inner(join) and not later else _OUTER
+    return node, _ABOVE
 
 
-def _take_core(select: exp.Select, describe: Describe) -> tuple[Core, exp.Select]:
-    """The temporal SELECT -> its core and the SELECT that takes its place in the residual."""
+def _take_core(select: exp.Select, name: str, describe: Describe, fixed_zone: bool) -> tuple[Core, exp.Select]:
+    """A temporal SELECT -> its core and the SELECT that takes its place in the residual."""
     found: list[Comparison] = []
     static: list[exp.Expression] = []
+    general: list[exp.Expression] = []
+    visible = visible_ctes(select)
     stripped = select.copy()
     places = [j for j in stripped.args.get("joins") or [] if j.args.get("on") and has_clock(j.args["on"])]
     predicates = [p.args["on"] for p in places]
     for join in places:
         join.set("on", None)
-        if not (join.kind or join.method):
-            join.set("kind", "CROSS")
-    for join in places:
-        if (join.kind or "").upper() == "INNER":
+        if not (join.kind or join.method) or (join.kind or "").upper() == "INNER":
             join.set("kind", "CROSS")
     where = stripped.args.get("where")
     if where is not None:
         predicates.append(where.this)
     for predicate in predicates:
         for conjunct in conjuncts(predicate):
-            if has_clock(conjunct):
-                compared, plain = comparisons(conjunct)
-                found += compared
-                static += plain
-            else:
+            if not has_clock(conjunct):
                 static.append(conjunct)
+                continue
+            plain = comparisons(conjunct, fixed_zone)
+            if plain is None:
+                general.append(conjunct)
+            else:
+                found += plain[0]
+                static += plain[1]
     stripped.set("where", None)
     if static:
         stripped.set("where", exp.Where(this=exp.and_(*static, dialect=VerbatimSpark, copy=True)))
     stripped.set("with_", None)
+    rest_of = condition(exp.and_(*general, dialect=VerbatimSpark, copy=True)) if general else None
 
     if _is_linear(stripped):
-        rest = exp.select("*").from_(exp.to_table(PLACEHOLDER + "c0"))
-        return Core("c0", stripped, tuple(found)), rest
-    rows, rest = needed_columns(stripped, PLACEHOLDER + "c0", describe, visible_ctes(select))
-    return Core("c0", rows, tuple(found)), rest
+        rest = exp.select("*").from_(exp.to_table(PLACEHOLDER + name))
+        return Core(name, stripped, tuple(found), rest_of), rest
+    rows, rest = needed_columns(stripped, PLACEHOLDER + name, describe, visible)
+    return Core(name, rows, tuple(found), rest_of), rest
+
+
+def _is_inner(join: exp.Join) -> bool:
+    return (join.side or "").upper() == "" and (join.kind or "").upper() in ("", "INNER", "CROSS")
 
 
 _NOT_LINEAR = (
@@ -187,18 +208,9 @@ def _is_linear(select: exp.Select) -> bool:
     if any(select.args.get(key) for key in _NOT_LINEAR):
         return False
     for item in select.expressions:
+        if has_clock(item):
+            return False
         for node in item.walk(prune=lambda n: isinstance(n, exp.Query)):
             if isinstance(node, exp.Window) or is_aggregate_call(node):
                 return False
     return True
-
-
-def _refuse_other_clocks(tree: exp.Expression) -> None:
-    for node in tree.walk():
-        name = CLOCKS.get(type(node)) or (node.name.lower() if isinstance(node, exp.Anonymous) else "")
-        if name in CLOCKS.values() and not (name == "unix_timestamp" and node.expressions):
-            raise Refusal(
-                fragment(node),
-                "its value is the instant of the run or of the read, whichever comes to evaluate it",
-                "mz_now(), compared with an expression over the row",
-            )

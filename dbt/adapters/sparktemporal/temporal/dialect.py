@@ -94,6 +94,10 @@ def mz_now_calls(node: exp.Expression) -> Iterator[exp.Expression]:
     return (n for n in node.find_all(exp.Anonymous) if is_mz_now(n))
 
 
+def has_clock(node: exp.Expression) -> bool:
+    return next(mz_now_calls(node), None) is not None
+
+
 def mz_now_spans(sql: str) -> list[tuple[int, int]]:
     """Where the calls stand in the text, as [start, end) offsets, in the order of the text.
 

@@ -4,22 +4,6 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-#: whatever reads a clock other than mz_now(): node type or name -> name
-CLOCKS: dict[object, str] = {
-    exp.CurrentTimestamp: "current_timestamp",
-    exp.CurrentDate: "current_date",
-    exp.CurrentTime: "current_time",
-    exp.CurrentDatetime: "current_datetime",
-    exp.Localtimestamp: "localtimestamp",
-    **{
-        name: name
-        for name in (
-            "current_timestamp", "current_date", "current_time", "now", "curdate", "localtimestamp", "getdate",
-            "unix_timestamp",
-        )
-    },
-}  # fmt: skip
-
 _NONDETERMINISTIC = frozenset(
     [
         "rand",
@@ -33,6 +17,7 @@ _NONDETERMINISTIC = frozenset(
         "spark_partition_id",
         "input_file_block_start",
         "input_file_block_length",
+        "current_time",
     ]
 )
 

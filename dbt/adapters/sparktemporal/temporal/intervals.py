@@ -68,26 +68,34 @@ class Bounds:
     present: tuple[str, ...]
 
 
-def bounds(compared: Sequence[tuple[str, str, str]]) -> Bounds:
-    """(operator, operand's column, kind) of each comparison -> the bounds of their conjunction.
+def bounds(compared: Sequence[tuple[str, str, str, bool]]) -> Bounds:
+    """(operator, operand's column, kind, optional) of each comparison -> the bounds of their conjunction.
 
-    >>> bounds([("<", "mz_b0", "bigint")]).uppers
+    >>> bounds([("<", "mz_b0", "bigint", False)]).uppers
     ('CAST(`mz_b0` AS BIGINT)',)
     """
     lowers: list[str] = []
     uppers: list[str] = []
     present: list[str] = []
-    for operator, column, kind in compared:
+    for operator, column, kind, optional in compared:
         lower, upper = _LOWER.get(operator), _UPPER.get(operator)
-        present.append(f"{quote(column)} IS NOT NULL")
+        unless = f"{quote(column)} IS NULL OR " if optional else ""
+        if not optional:
+            present.append(f"{quote(column)} IS NOT NULL")
         if lower:
             text = _EDGES[kind](quote(column))[lower]
             lowers.append(text)
             if text.startswith("CASE"):
-                present.append(f"{text} IS NOT NULL")
+                present.append(f"({unless}{text} IS NOT NULL)" if optional else f"{text} IS NOT NULL")
         if upper:
             uppers.append(_EDGES[kind](quote(column))[upper])
     return Bounds(tuple(dict.fromkeys(lowers)), tuple(dict.fromkeys(uppers)), tuple(dict.fromkeys(present)))
+
+
+def edges_of(column: str, kind: str) -> list[str]:
+    """The instants at which a comparison of the clock with a column can change: SQL of BIGINT ms, NULL for none."""
+    found = _EDGES[kind](quote(column))
+    return [found[_CEIL], found[_AFTER]]
 
 
 _CEIL, _AFTER = "ceil", "after"

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from ..errors import TemporalError
 from . import expiration as expirations
 from .clock import format_duration, format_instant
-from .core import Core
-from .dialect import render
+from .core import TypedCore
+from .dialect import mz_now_calls, render
 from .state import State
-from .updates import Columns, probe
+from .updates import probe
 
 #: a run's clock may lag the frontier by less than this (ms); it then uses the frontier
 CLOCK_SKEW_MS = 60_000
@@ -93,13 +93,18 @@ def decide(
     return Decision(ADVANCED, "", as_of, state.started_at, state.since, expires)
 
 
-def hash_cores(
-    cores: Sequence[Core], kinds: Sequence[Sequence[str]], columns: Sequence[Columns], settings: Mapping[str, str]
-) -> str:
+def hash_cores(cores: Sequence[TypedCore], settings: Mapping[str, str]) -> str:
     """All that decides what the chains hold, in 16 hex digits."""
-    parts = [
-        [c.name, render(probe(c)), [x.operator for x in c.comparisons], list(k), [list(n) for n in names]]
-        for c, k, names in zip(cores, kinds, columns)
-    ]
+    parts = []
+    for typed in cores:
+        core, judged = typed.core, typed.core.condition
+        compared = [[c.operator, c.optional] for c in core.comparisons]
+        part = [core.name, render(probe(core)), compared, list(typed.kinds), [list(c) for c in typed.columns]]
+        if judged is not None:
+            steps = [[render(s.function), render(s.other)] for s in judged.steps]
+            edges = [[e.index, kind] for e, kind in zip(judged.edges, typed.edge_kinds)]
+            kinds = [typed.calls[call.meta["start"]] for call in mz_now_calls(judged.predicate)]
+            part += [render(judged.predicate), steps, list(typed.regular), edges, kinds]
+        parts.append(part)
     text = json.dumps([parts, dict(settings)], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -10,12 +10,13 @@ are not, so NOT is first pushed down to the comparisons, which is exact in three
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
 from ..errors import Refusal
-from .dialect import fragment, is_mz_now, mz_now_calls
+from .clock_side import is_below_a_day, is_day_time
+from .dialect import fragment, has_clock, is_mz_now
 
 #: the operator with mz_now() on its left, by node type
 OPERATORS: dict[type[exp.Expression], str] = {
@@ -35,10 +36,6 @@ _NEGATED: dict[type[exp.Expression], type[exp.Expression]] = {
     exp.GTE: exp.LT,
     exp.NEQ: exp.EQ,
 }
-_WAY_OUT = (
-    "comparisons of a bare mz_now() (=, <, <=, >, >=, BETWEEN) with expressions over the row, joined by AND; "
-    "a union of such SELECTs in separate models where an OR is needed"
-)
 
 
 @dataclass(frozen=True)
@@ -46,16 +43,14 @@ class Comparison:
     """`mz_now() <operator> <operand>`; the operand is free of mz_now().
 
     written: the fragment, for messages. at: where the call stands in the model's text (offset of its first letter).
+    optional: a NULL operand sets no bound (`x is null or mz_now() < x`), instead of never being TRUE.
     """
 
     operator: str
     operand: exp.Expression
     written: str
     at: int
-
-
-def has_clock(node: exp.Expression) -> bool:
-    return next(mz_now_calls(node), None) is not None
+    optional: bool = False
 
 
 def conjuncts(predicate: exp.Expression) -> Iterator[exp.Expression]:
@@ -73,49 +68,72 @@ def conjuncts(predicate: exp.Expression) -> Iterator[exp.Expression]:
         yield node
 
 
-def comparisons(conjunct: exp.Expression) -> tuple[list[Comparison], list[exp.Expression]]:
-    """One conjunct that mentions the clock -> (comparisons with it, parts without it), all to hold together."""
+def comparisons(
+    conjunct: exp.Expression, fixed_zone: bool = True
+) -> tuple[list[Comparison], list[exp.Expression]] | None:
+    """One conjunct that mentions the clock -> (comparisons with it, parts without it), all to hold together.
+
+    None when it is something else than comparisons of a bare mz_now(): see `conditions`.
+    """
     written = fragment(conjunct)
     if isinstance(conjunct, exp.Between):
         if conjunct.args.get("symmetric"):
             raise Refusal(written, "BETWEEN SYMMETRIC is not read", "two comparisons joined by AND")
         value, low, high = conjunct.this, conjunct.args["low"], conjunct.args["high"]
-        legs = [exp.GTE(this=value.copy(), expression=low.copy())]
+        legs: list[exp.Expression] = [exp.GTE(this=value.copy(), expression=low.copy())]
         legs.append(exp.LTE(this=value.copy(), expression=high.copy()))
         found: list[Comparison] = []
         static: list[exp.Expression] = []
         for leg in legs:
-            if has_clock(leg):
-                found.append(_comparison(leg, written))
+            one = _comparison(leg, written, fixed_zone) if has_clock(leg) else None
+            if one is not None:
+                found.append(one)
+            elif has_clock(leg):
+                return None
             else:
                 static.append(leg)
         return found, static
     if isinstance(conjunct, exp.In) and len(conjunct.expressions) == 1:
-        equal = exp.EQ(this=conjunct.this.copy(), expression=conjunct.expressions[0].copy())
-        return [_comparison(equal, written)], []
-    return [_comparison(conjunct, written)], []
+        conjunct = exp.EQ(this=conjunct.this.copy(), expression=conjunct.expressions[0].copy())
+    one = (_unless_null if isinstance(conjunct, exp.Or) else _comparison)(conjunct, written, fixed_zone)
+    return None if one is None else ([one], [])
 
 
-def _comparison(node: exp.Expression, written: str) -> Comparison:
+def _comparison(node: exp.Expression, written: str, fixed_zone: bool) -> Comparison | None:
     operator = OPERATORS.get(type(node))
     if operator is None:
-        kind = "a comparison with `<>`" if isinstance(node, exp.NEQ) else "not a comparison of mz_now() itself"
-        if isinstance(node, exp.Or):
-            kind = "an OR around the clock"
-        raise Refusal(written, f"it is {kind}, which is not covered yet", _WAY_OUT)
-    left, right = node.left.unnest(), node.right.unnest()
+        return None
+    left, right = _bare(node.left.unnest(), node.right.unnest(), fixed_zone)
     if is_mz_now(left) and not has_clock(right):
         return Comparison(operator, right.copy(), written, left.meta["start"])
+    right, left = _bare(right, left, fixed_zone)
     if is_mz_now(right) and not has_clock(left):
         return Comparison(MIRRORED[operator], left.copy(), written, right.meta["start"])
-    both = has_clock(left) and has_clock(right)
-    why = "mz_now() stands on both sides" if both else "mz_now() is inside an expression"
-    raise Refusal(
-        written,
-        f"{why}, which is not covered yet",
-        "a bare mz_now() on one side and everything else on the other: "
-        "`mz_now() <= ts + interval 5 minutes` for `mz_now() - interval 5 minutes <= ts`",
-    )
+    return None
+
+
+def _bare(clock: exp.Expression, other: exp.Expression, fixed_zone: bool) -> tuple[exp.Expression, exp.Expression]:
+    """`mz_now() - interval 5 minutes` against x is mz_now() against `x + interval 5 minutes`.
+
+    As exact as Spark's arithmetic on instants, where neither side meets a change of the zone's offset.
+    """
+    moves = is_day_time if fixed_zone else is_below_a_day
+    while isinstance(clock, (exp.Add, exp.Sub)) and has_clock(clock.left) and moves(clock.right):
+        back = exp.Sub if isinstance(clock, exp.Add) else exp.Add
+        instant = exp.cast(other.copy(), "TIMESTAMP")
+        other = back(this=instant, expression=clock.right.copy())
+        clock = clock.left.unnest()
+    return clock, other
+
+
+def _unless_null(node: exp.Expression, written: str, fixed_zone: bool) -> Comparison | None:
+    """`x is null or mz_now() < x`: a window that may stay open."""
+    for test, compared in ((node.left.unnest(), node.right.unnest()), (node.right.unnest(), node.left.unnest())):
+        if isinstance(test, exp.Is) and isinstance(test.expression.unnest(), exp.Null) and not has_clock(test):
+            one = _comparison(compared, written, fixed_zone)
+            if one is not None and one.operator != "=" and test.this.unnest() == one.operand.unnest():
+                return replace(one, optional=True)
+    return None
 
 
 def _negated(node: exp.Expression, written: exp.Expression) -> Iterator[exp.Expression]:
@@ -129,4 +147,4 @@ def _negated(node: exp.Expression, written: exp.Expression) -> Iterator[exp.Expr
     elif not has_clock(node):
         yield exp.Not(this=exp.paren(node.copy()))
     else:
-        raise Refusal(fragment(written), "this negation makes an OR, which is not covered yet", _WAY_OUT)
+        yield written

@@ -13,6 +13,7 @@ from sqlglot import exp
 from .clock import format_instant
 from .core import is_placeholder
 from .dialect import parse, quote, string_literal
+from .roundtrip import at_instant
 from .state import CoreState, State
 from .updates import Columns, indent, pretty
 
@@ -47,7 +48,7 @@ def read_core(core: CoreState, schema: str, t: str) -> str:
 
 def read_at(state: State, t: str) -> str:
     """The model's output at t: the residual with its cores put in, columns named as the model names them."""
-    residual = parse(state.residual)
+    residual = at_instant(parse(state.residual), t)
     cores = {core.placeholder: core for core in state.cores}
     reads: dict[str, str] = {}
     for table in list(residual.find_all(exp.Table)):

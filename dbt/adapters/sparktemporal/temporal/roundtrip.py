@@ -7,7 +7,7 @@ the written text and of the text printed from the tree, so a misreading is refus
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
@@ -45,8 +45,30 @@ def printed_at(sql: str, kinds: Sequence[str], instant: str) -> str:
     return render(parse(sql).transform(lambda n: replaced(n) if is_mz_now(n) else n))
 
 
-def call_kinds(sql: str, comparisons: Sequence[Comparison], kinds: Sequence[str]) -> list[str]:
-    """The kind of each mz_now() in the order of the text: TIMESTAMP, or BIGINT beside a number.
+_AT_READ = {TIMESTAMP: "mz_now_timestamp", BIGINT: "mz_now_bigint"}
+
+
+def with_marks(residual: exp.Expression, calls: Mapping[int, str]) -> exp.Expression:
+    """A residual whose calls of mz_now() say which kind they are: what the state keeps is text."""
+    return residual.transform(
+        lambda n: exp.Anonymous(this=_AT_READ[calls[n.meta["start"]]], expressions=[]) if is_mz_now(n) else n
+    )
+
+
+def at_instant(residual: exp.Expression, instant: str) -> exp.Expression:
+    """The same with the marks replaced by an instant (SQL of a BIGINT, ms)."""
+    kinds = {mark: kind for kind, mark in _AT_READ.items()}
+
+    def replaced(node: exp.Expression) -> exp.Expression:
+        if isinstance(node, exp.Anonymous) and node.name.lower() in kinds:
+            return parse(f"SELECT {clock_literal(kinds[node.name.lower()], instant)}").expressions[0]  # type: ignore
+        return node
+
+    return residual.transform(replaced)
+
+
+def compared_kinds(comparisons: Sequence[Comparison], kinds: Sequence[str]) -> dict[int, str]:
+    """Where a call stands -> TIMESTAMP, or BIGINT beside a number, for the calls that are compared bare.
 
     One call beside both (`mz_now() BETWEEN ms AND ts`) has no type, in Spark as here.
     """
@@ -59,7 +81,7 @@ def call_kinds(sql: str, comparisons: Sequence[Comparison], kinds: Sequence[str]
                 "one mz_now() is compared with a number and with a timestamp",
                 "two comparisons joined by AND",
             )
-    return [at[start] for start, _ in mz_now_spans(sql)]
+    return at
 
 
 def check(plan_of_text: str, plan_of_tree: str) -> None:

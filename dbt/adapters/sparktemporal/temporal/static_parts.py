@@ -7,15 +7,16 @@ from sqlglot import exp
 from ..errors import Refusal
 from .core import Core, is_placeholder, refuse_nondeterministic
 from .ctes import drop_unused_ctes, visible_ctes, with_ctes
-from .dialect import fragment
+from .dialect import fragment, has_clock
 
 
 class StaticParts:
     """Takes out of a residual, in place, whatever reads an input, each part as large as it goes."""
 
-    def __init__(self, residual: exp.Query) -> None:
+    def __init__(self, residual: exp.Query, first: int = 1) -> None:
         self.residual = residual
         self.cores: list[Core] = []
+        self._first = first
         self._tables: dict[str, Core] = {}
         self._ctes = {cte.alias.lower(): cte for cte in residual.find_all(exp.CTE)}
 
@@ -66,6 +67,8 @@ class StaticParts:
         return bool(table.db) or table.name.lower() not in self._ctes
 
     def _is_static(self, query: exp.Expression, seen: frozenset[str] = frozenset()) -> bool:
+        if has_clock(query):
+            return False
         for table in query.find_all(exp.Table):
             if is_placeholder(table):
                 return False
@@ -112,6 +115,6 @@ class StaticParts:
 
     def _new_core(self, query: exp.Query) -> Core:
         refuse_nondeterministic(query)
-        core = Core(f"c{len(self.cores) + 1}", query)
+        core = Core(f"c{self._first + len(self.cores)}", query)
         self.cores.append(core)
         return core

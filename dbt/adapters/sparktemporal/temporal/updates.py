@@ -13,17 +13,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
 from ..errors import Refusal
-from .core import Core
+from .conditions import static_column
+from .core import Core, TypedCore
 from .dialect import quote, render
 from .intervals import bounds
+from .spans import spans
 
 Columns = Sequence["tuple[str, str]"]
 
-_OURS = re.compile(r"mz_(from|until|diff|timestamp|bucket|n|copy|state|b\d+)", re.IGNORECASE)
+_OURS = re.compile(
+    r"mz_(from|until|diff|timestamp|bucket|n|copy|state|lower|upper|points|truth|spans|end|p|[bs]\d+)", re.IGNORECASE
+)
 
 
 def operand_column(index: int) -> str:
@@ -31,10 +36,13 @@ def operand_column(index: int) -> str:
 
 
 def probe(core: Core) -> exp.Query:
-    """The core's rows beside the operands of its comparisons: what DESCRIBE and the bounds look at."""
+    """The core's rows beside the operands of its comparisons and the statics of its condition."""
     query = core.query.copy()
     for index, comparison in enumerate(core.comparisons):
         item = exp.alias_(comparison.operand.copy(), operand_column(index), quoted=True)
+        query.set("expressions", [*query.expressions, item])
+    for index, static in enumerate(core.condition.statics if core.condition else ()):
+        item = exp.alias_(static.copy(), static_column(index), quoted=True)
         query.set("expressions", [*query.expressions, item])
     return query
 
@@ -65,19 +73,18 @@ def check_columns(columns: Columns, spark_version: str) -> None:
             )
 
 
-def wanted(
-    core: Core,
-    columns: Columns,
-    kinds: Sequence[str],
-    as_of: int,
-    expiration: int | None,
-) -> str:
+def wanted(typed: TypedCore, as_of: int, expiration: int | None) -> str:
     """The intervals of the core's rows at this run, none before `as_of`, none stored past `expiration`.
 
     A row that arrives after its window leaves no trace; one whose window is open enters at `as_of`.
     """
-    names = "".join(f"{quote(n)}, " for n, _ in columns)
-    compared = [(c.operator, operand_column(i), kind) for i, (c, kind) in enumerate(zip(core.comparisons, kinds))]
+    core = typed.core
+    quoted = [quote(n) for n, _ in typed.columns]
+    names = "".join(f"{n}, " for n in quoted)
+    compared = [
+        (c.operator, operand_column(i), kind, c.optional)
+        for i, (c, kind) in enumerate(zip(core.comparisons, typed.kinds))
+    ]
     edges = bounds(compared)
     lower = _widest("greatest", (f"{as_of}L", *edges.lowers))
     upper = _widest("least", edges.uppers) if edges.uppers else "CAST(NULL AS BIGINT)"
@@ -86,23 +93,26 @@ def wanted(
     if expiration is not None:
         until = f"CASE WHEN mz_until <= {expiration}L THEN mz_until END AS mz_until"
         late = f"\n  AND mz_from <= {expiration}L"
+    rows = f"  FROM (\n{indent(pretty(probe(core)), 4)}\n  ) AS mz_rows{where}"
+    if core.condition is None:
+        intervals = f"  SELECT {names}\n    {lower} AS mz_from,\n    {upper} AS mz_until\n{rows}"
+    else:
+        statics = "".join(f"{quote(static_column(i))}, " for i in range(len(core.condition.statics)))
+        bounded = f"  SELECT {names}{statics}\n    {lower} AS mz_lower,\n    {upper} AS mz_upper\n{rows}"
+        intervals = indent(spans(bounded, quoted, typed), 2)
     return (
         f"SELECT {names}mz_from, {until}, 1L AS mz_diff\n"
-        f"FROM (\n"
-        f"  SELECT {names}\n"
-        f"    {lower} AS mz_from,\n"
-        f"    {upper} AS mz_until\n"
-        f"  FROM (\n{indent(pretty(probe(core)), 4)}\n  ) AS mz_rows{where}\n"
-        f") AS mz_intervals\n"
+        f"FROM (\n{intervals}\n) AS mz_intervals\n"
         f"WHERE (mz_until IS NULL OR mz_until > mz_from){late}"
     )
 
 
-def beyond(core: Core, kinds: Sequence[str], as_of: int, expiration: int) -> str:
+def beyond(typed: TypedCore, as_of: int, expiration: int) -> str:
     """A query: how many updates of the core's rows come after the expiration, and so are not stored."""
     late = f"CASE WHEN mz_from > {expiration}L THEN 1 + CAST(mz_until IS NOT NULL AS INT) "
     late += f"WHEN mz_until > {expiration}L THEN 1 ELSE 0 END"
-    return f"SELECT coalesce(sum({late}), 0) FROM (\n{indent(wanted(core, (), kinds, as_of, None), 2)}\n) AS mz_late"
+    all_of_them = wanted(replace(typed, columns=()), as_of, None)
+    return f"SELECT coalesce(sum({late}), 0) FROM (\n{indent(all_of_them, 2)}\n) AS mz_late"
 
 
 def stored(tables: Sequence[str], columns: Columns, since: int, expiration: int | None) -> str:

@@ -1,0 +1,145 @@
+"""What a model is to Spark: its cores with their types, its residual, the kind of each mz_now()."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from .clock_calls import type_calls
+from .errors import Refusal
+from .temporal import roundtrip, updates
+from .temporal.clock_type import resolve_clock_casts
+from .temporal.conditions import Step
+from .temporal.core import Core, TypedCore
+from .temporal.cores import Split, split
+from .temporal.dialect import fragment, mz_now_spans, render
+from .temporal.intervals import operand_kind
+from .temporal.other_clocks import put_mz_now
+from .temporal.state import State
+from .temporal.zones import dates_go_back, has_fixed_offset
+from .warehouse import Warehouse
+
+
+@dataclass(frozen=True)
+class Model:
+    """written: the text that is the oracle, `calls` the kind of each mz_now() in it. residual: see `with_marks`."""
+
+    written: str
+    cores: tuple[TypedCore, ...]
+    residual: str
+    calls: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def understand(
+    warehouse: Warehouse, sql: str, settings: Mapping[str, str], version: str, as_of: int, old: State | None = None
+) -> Model:
+    """The compiled SQL of a model -> what it is made of, or a refusal. as_of: ms, from when on zones are asked."""
+    text, clocks = put_mz_now(resolve_clock_casts(sql.strip().rstrip(";"), warehouse.describe))
+    fixed_zone = has_fixed_offset(settings["spark.sql.session.timeZone"], as_of)
+    parts, described = _split(warehouse, text, fixed_zone)
+    cores = [_typed(core, columns, version, fixed_zone) for core, columns in zip(parts.cores, described)]
+    _refuse_local_time(cores, described, settings["spark.sql.session.timeZone"], as_of)
+    by_call = _call_kinds(warehouse, text, cores, old)
+    return Model(
+        text,
+        tuple(replace(core, calls=by_call) for core in cores),
+        render(roundtrip.with_marks(parts.residual, by_call)),
+        tuple(by_call[start] for start, _ in mz_now_spans(text)),
+        (*clocks, *parts.notes),
+    )
+
+
+def _split(warehouse: Warehouse, text: str, fixed_zone: bool) -> tuple[Split, list[list[tuple[str, str]]]]:
+    """The split of a model, and what DESCRIBE says of each core's probe.
+
+    A SELECT that names columns from outside cannot be a core, and is evaluated at read time.
+    """
+    at_read: frozenset[int] = frozenset()
+    while True:
+        parts = split(text, warehouse.describe, fixed_zone, at_read)
+        described = []
+        for core in parts.cores:
+            try:
+                described.append(warehouse.describe(render(updates.probe(core))))
+            except Exception as error:
+                # is the model wrong by itself? Spark's words about its own text
+                kinds = type_calls(text, len(mz_now_spans(text)), warehouse.ask)
+                warehouse.describe(roundtrip.written_at(text, kinds, "0L"))
+                if "UNRESOLVED_COLUMN" not in str(error):
+                    raise Refusal(
+                        fragment(core.query), f"Spark does not take it by itself: {error}", "the same in plainer SQL"
+                    ) from None
+                if core.first_call is None or core.first_call in at_read:
+                    raise Refusal(
+                        fragment(core.query),
+                        "this part names columns from outside of it, so it cannot be evaluated by itself",
+                        "a join instead of a correlated subquery",
+                    ) from None
+                at_read |= {core.first_call}
+                break
+        else:
+            return parts, described
+
+
+def _typed(core: Core, described: list[tuple[str, str]], version: str, fixed_zone: bool) -> TypedCore:
+    """What DESCRIBE says of a core's probe, checked."""
+    judged = core.condition
+    statics = len(judged.statics) if judged else 0
+    end = len(described) - statics
+    columns = described[: end - len(core.comparisons)]
+    operands, types = described[len(columns) : end], [t for _, t in described[end:]]
+    updates.check_columns(columns, version)
+    kinds = tuple(operand_kind(c, t) for c, (_, t) in zip(core.comparisons, operands))
+    edge_kinds = tuple(operand_kind(e.comparison, types[e.index]) for e in judged.edges) if judged else ()
+    regular = tuple(fixed_zone and _is_regular(s, types) for s in judged.steps) if judged else ()
+    return TypedCore(core, tuple(columns), kinds, edge_kinds, regular)
+
+
+def _is_regular(step: Step, types: list[str]) -> bool:
+    """Whether a step is the truncated clock against an instant that is a column of the probe."""
+    column = re.fullmatch(r"`mz_s(\d+)`", render(step.other))
+    return bool(step.truncates and column and types[int(column.group(1))].lower() in ("timestamp", "date"))
+
+
+def _refuse_local_time(cores: list[TypedCore], described: list[list[tuple[str, str]]], zone: str, as_of: int) -> None:
+    """What follows local time on the clock's side, in a zone where that goes back."""
+    steps = [
+        (step, judged, columns[len(columns) - len(judged.statics) :])
+        for core, columns in zip(cores, described)
+        if (judged := core.core.condition) is not None
+        for step in judged.steps
+    ]
+    if not steps or has_fixed_offset(zone, as_of):
+        return
+    for step, judged, types in steps:
+        local = [i for i in step.added if types[i][1].startswith(("interval", "timestamp", "date"))]
+        parts = [f"{render(judged.statics[i])} beside mz_now()" for i in local]
+        if dates_go_back(zone, as_of):
+            parts.append(render(step.function))
+        for part in (*step.local, *parts):
+            raise Refusal(
+                part,
+                f"on the clock's side it follows local time, which goes back when daylight saving ends in {zone}, so "
+                "the instants at which it changes cannot be listed",
+                "mz_now() alone on its side (`mz_now() <= ts + interval 1 day`), or "
+                "spark.sql.session.timeZone: UTC in the profile",
+            )
+
+
+def _call_kinds(warehouse: Warehouse, text: str, cores: list[TypedCore], old: State | None) -> dict[int, str]:
+    """Where each mz_now() stands in the text -> TIMESTAMP or BIGINT."""
+    compared = [(c, k) for core in cores for c, k in zip(core.core.comparisons, core.kinds)]
+    compared += [
+        (edge.comparison, kind)
+        for core in cores
+        if core.core.condition
+        for edge, kind in zip(core.core.condition.edges, core.edge_kinds)
+    ]
+    by_call = roundtrip.compared_kinds([c for c, _ in compared], [k for _, k in compared])
+    starts = [start for start, _ in mz_now_spans(text)]
+    if any(start not in by_call for start in starts):
+        known = old.kinds if old is not None and old.written == text else type_calls(text, len(starts), warehouse.ask)
+        by_call = {**dict(zip(starts, known)), **by_call}
+    return by_call

@@ -1,0 +1,99 @@
+"""SQL of the general case: a predicate's truth at its boundaries, and the intervals in which it holds.
+
+    mz_points   the instants, from mz_lower to before mz_upper, at which the truth may change       [L, e, e + 1, ...]
+    mz_truth    Spark's own evaluation at each of them, NULL as false                                [T, T, F, ...]
+    mz_spans    the runs of TRUE: disjoint, not adjacent                                             [[L, e + 1)]
+
+A point too many does no harm; the text is linear in the predicate. All times are BIGINT milliseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sqlglot import exp
+
+from .clock_side import TRUNCATED
+from .conditions import Step, static_column
+from .core import TypedCore
+from .dialect import is_mz_now, quote, render
+from .intervals import edges_of
+from .roundtrip import clock_literal
+
+#: the last instant that is looked at: the year 287396, from where Spark can still add 6,000 years
+_FAR = 2**53
+#: halvings from -2^53 .. 2^53 to one millisecond
+_HALVINGS = 54
+
+
+def spans(rows: str, names: Sequence[str], typed: TypedCore) -> str:
+    """A query of names, the statics, mz_lower and mz_upper -> names, mz_from and mz_until: one row an interval."""
+    condition, calls = typed.core.condition, typed.calls
+    assert condition is not None
+    points = ["mz_lower"]
+    for edge, kind in zip(condition.edges, typed.edge_kinds):
+        points += edges_of(static_column(edge.index), kind)
+    for step, regular in zip(condition.steps, typed.regular):
+        points += _unit_edges(step) if regular else _crossings(step, calls)
+    listed = ",\n      ".join(dict.fromkeys(points))
+    columns = "".join(f"{n}, " for n in names)
+    statics = "".join(f"{quote(static_column(i))}, " for i in range(len(condition.statics)))
+    truth = _at(condition.predicate, calls, "mz_p")
+    return (
+        f"SELECT {columns}mz_from, coalesce(mz_end, mz_upper) AS mz_until\n"
+        f"FROM (\n"
+        f"  SELECT {columns}transform(\n"
+        f"    filter(mz_truth, (e, i) -> e.v AND (i = 0 OR NOT get(mz_truth, i - 1).v)),\n"
+        f"    e -> named_struct('mz_from', e.t, 'mz_end', get(filter(mz_truth, f -> NOT f.v AND f.t > e.t), 0).t)\n"
+        f"    ) AS mz_spans, mz_upper\n"
+        f"  FROM (\n"
+        f"    SELECT {columns}mz_upper, transform(mz_points, mz_p -> named_struct('t', mz_p, 'v', coalesce(\n"
+        f"      {truth}, false))) AS mz_truth\n"
+        f"    FROM (\n"
+        f"      SELECT {columns}{statics}mz_upper, array_sort(array_distinct(filter(array(\n      {listed}\n"
+        f"      ), p -> p >= mz_lower AND (mz_upper IS NULL OR p < mz_upper)))) AS mz_points\n"
+        f"      FROM (\n{rows}\n      ) AS mz_bounded\n"
+        f"      WHERE mz_upper IS NULL OR mz_upper > mz_lower\n"
+        f"    ) AS mz_pointed\n"
+        f"  ) AS mz_judged\n"
+        f") AS mz_spanned\n"
+        f"LATERAL VIEW inline(mz_spans) mz_each AS mz_from, mz_end"
+    )
+
+
+def _unit_edges(step: Step) -> list[str]:
+    """Where the truncated clock reaches an instant, and where it leaves it behind: the edges of the unit it lies in."""
+    start = f"date_trunc('{step.truncates}', {render(step.other)})"
+    return [f"unix_millis({start})", f"unix_millis({start} + INTERVAL {TRUNCATED[str(step.truncates)]})"]
+
+
+def _crossings(step: Step, calls: Mapping[int, str]) -> list[str]:
+    """Where a monotone function of the clock reaches the other side, and where it leaves it behind: two searches."""
+    found = []
+    for comparison in (exp.GTE, exp.GT):
+        test = comparison(this=exp.paren(step.function.copy()), expression=exp.paren(step.other.copy()))
+        # shiftright halves downwards, also below zero
+        middle = "shiftright(b.lo + b.hi, 1)"
+        at_middle, at_lower = _at(test, calls, middle), _at(test, calls, "mz_lower")
+        found.append(
+            f"nullif(aggregate(sequence(1, {_HALVINGS}), "
+            f"named_struct('lo', mz_lower, 'hi', coalesce(mz_upper, {_FAR}L), 'at', {at_lower}), "
+            f"(b, i) -> CASE WHEN b.hi - b.lo <= 1 THEN b "
+            f"WHEN ({at_middle}) <=> b.at THEN named_struct('lo', {middle}, 'hi', b.hi, 'at', b.at) "
+            f"ELSE named_struct('lo', b.lo, 'hi', {middle}, 'at', b.at) END, b -> b.hi), {_FAR}L)"
+        )
+    return found
+
+
+def _at(node: exp.Expression, calls: Mapping[int, str], instant: str) -> str:
+    """A predicate over the statics with the clock at an instant, as SQL."""
+    text = "mz_instant_"
+    marked = node.copy()
+
+    def replaced(n: exp.Expression) -> exp.Expression:
+        return exp.to_identifier(text + calls[n.meta["start"]]) if is_mz_now(n) else n
+
+    sql = render(marked.transform(replaced))
+    for kind in dict.fromkeys(calls.values()):
+        sql = sql.replace(text + kind, clock_literal(kind, instant))
+    return sql

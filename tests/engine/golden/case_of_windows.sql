@@ -1,0 +1,58 @@
+-- the model
+select id from events where case when kind = 'trial' then mz_now() < ts + interval 7 days else mz_now() < ends_at end
+
+-- core c0: its intervals
+SELECT `id`, mz_from, CASE WHEN mz_until <= 1711195200000L THEN mz_until END AS mz_until, 1L AS mz_diff
+FROM (
+  SELECT `id`, mz_from, coalesce(mz_end, mz_upper) AS mz_until
+  FROM (
+    SELECT `id`, transform(
+      filter(mz_truth, (e, i) -> e.v AND (i = 0 OR NOT get(mz_truth, i - 1).v)),
+      e -> named_struct('mz_from', e.t, 'mz_end', get(filter(mz_truth, f -> NOT f.v AND f.t > e.t), 0).t)
+      ) AS mz_spans, mz_upper
+    FROM (
+      SELECT `id`, mz_upper, transform(mz_points, mz_p -> named_struct('t', mz_p, 'v', coalesce(
+        CASE WHEN `mz_s2` THEN timestamp_millis(mz_p) < `mz_s0` ELSE timestamp_millis(mz_p) < `mz_s1` END, false))) AS mz_truth
+      FROM (
+        SELECT `id`, `mz_s0`, `mz_s1`, `mz_s2`, mz_upper, array_sort(array_distinct(filter(array(
+        mz_lower,
+        unix_millis(CAST(`mz_s0` AS TIMESTAMP)) + CAST(pmod(unix_micros(CAST(`mz_s0` AS TIMESTAMP)), 1000) > 0 AS BIGINT),
+        unix_millis(CAST(`mz_s0` AS TIMESTAMP)) + 1,
+        unix_millis(CAST(`mz_s1` AS TIMESTAMP)) + CAST(pmod(unix_micros(CAST(`mz_s1` AS TIMESTAMP)), 1000) > 0 AS BIGINT),
+        unix_millis(CAST(`mz_s1` AS TIMESTAMP)) + 1
+        ), p -> p >= mz_lower AND (mz_upper IS NULL OR p < mz_upper)))) AS mz_points
+        FROM (
+    SELECT `id`, `mz_s0`, `mz_s1`, `mz_s2`, 
+      1709294400000L AS mz_lower,
+      CAST(NULL AS BIGINT) AS mz_upper
+    FROM (
+      SELECT
+        id,
+        CASE WHEN (
+          kind = 'trial'
+        ) THEN ts + INTERVAL '7' DAYS END AS `mz_s0`,
+        CASE
+          WHEN NOT (
+            (
+              kind = 'trial'
+            ) IS NOT DISTINCT FROM TRUE
+          )
+          THEN ends_at
+        END AS `mz_s1`,
+        kind = 'trial' AS `mz_s2`
+      FROM events
+    ) AS mz_rows
+        ) AS mz_bounded
+        WHERE mz_upper IS NULL OR mz_upper > mz_lower
+      ) AS mz_pointed
+    ) AS mz_judged
+  ) AS mz_spanned
+  LATERAL VIEW inline(mz_spans) mz_each AS mz_from, mz_end
+) AS mz_intervals
+WHERE (mz_until IS NULL OR mz_until > mz_from)
+  AND mz_from <= 1711195200000L
+
+-- the residual
+SELECT
+  *
+FROM mz_core_c0

@@ -1,0 +1,30 @@
+-- the model
+select e.id, u.name from events e join users u on e.id = u.id and mz_now() < u.until where mz_now() >= e.ts
+
+-- core c0: its intervals
+SELECT `id`, `name`, mz_from, CASE WHEN mz_until <= 1711195200000L THEN mz_until END AS mz_until, 1L AS mz_diff
+FROM (
+  SELECT `id`, `name`, 
+    greatest(1709294400000L, unix_millis(CAST(`mz_b1` AS TIMESTAMP)) + CAST(pmod(unix_micros(CAST(`mz_b1` AS TIMESTAMP)), 1000) > 0 AS BIGINT)) AS mz_from,
+    unix_millis(CAST(`mz_b0` AS TIMESTAMP)) + CAST(pmod(unix_micros(CAST(`mz_b0` AS TIMESTAMP)), 1000) > 0 AS BIGINT) AS mz_until
+  FROM (
+    SELECT
+      e.id,
+      u.name,
+      u.until AS `mz_b0`,
+      e.ts AS `mz_b1`
+    FROM events AS e
+    CROSS JOIN users AS u
+    WHERE
+      e.id = u.id
+  ) AS mz_rows
+    WHERE `mz_b0` IS NOT NULL
+      AND `mz_b1` IS NOT NULL
+) AS mz_intervals
+WHERE (mz_until IS NULL OR mz_until > mz_from)
+  AND mz_from <= 1711195200000L
+
+-- the residual
+SELECT
+  *
+FROM mz_core_c0

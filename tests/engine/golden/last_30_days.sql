@@ -1,0 +1,26 @@
+-- the model
+select id, kind, ts from events where mz_now() <= ts + interval 30 days
+
+-- core c0: its intervals
+SELECT `id`, `kind`, `ts`, mz_from, CASE WHEN mz_until <= 1711195200000L THEN mz_until END AS mz_until, 1L AS mz_diff
+FROM (
+  SELECT `id`, `kind`, `ts`, 
+    1709294400000L AS mz_from,
+    unix_millis(CAST(`mz_b0` AS TIMESTAMP)) + 1 AS mz_until
+  FROM (
+    SELECT
+      id,
+      kind,
+      ts,
+      ts + INTERVAL '30' DAYS AS `mz_b0`
+    FROM events
+  ) AS mz_rows
+    WHERE `mz_b0` IS NOT NULL
+) AS mz_intervals
+WHERE (mz_until IS NULL OR mz_until > mz_from)
+  AND mz_from <= 1711195200000L
+
+-- the residual
+SELECT
+  *
+FROM mz_core_c0

@@ -1,0 +1,23 @@
+-- the model
+select id from events where ends_at is null or mz_now() < ends_at
+
+-- core c0: its intervals
+SELECT `id`, mz_from, CASE WHEN mz_until <= 1711195200000L THEN mz_until END AS mz_until, 1L AS mz_diff
+FROM (
+  SELECT `id`, 
+    1709294400000L AS mz_from,
+    unix_millis(CAST(`mz_b0` AS TIMESTAMP)) + CAST(pmod(unix_micros(CAST(`mz_b0` AS TIMESTAMP)), 1000) > 0 AS BIGINT) AS mz_until
+  FROM (
+    SELECT
+      id,
+      ends_at AS `mz_b0`
+    FROM events
+  ) AS mz_rows
+) AS mz_intervals
+WHERE (mz_until IS NULL OR mz_until > mz_from)
+  AND mz_from <= 1711195200000L
+
+-- the residual
+SELECT
+  *
+FROM mz_core_c0

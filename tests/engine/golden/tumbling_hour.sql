@@ -1,0 +1,27 @@
+-- the model
+select date_trunc('HOUR', ts) as hour, count(*) as n from events where mz_now() >= date_trunc('HOUR', ts) + interval 1 hour group by 1
+
+-- core c0: its intervals
+SELECT `ts`, mz_from, CASE WHEN mz_until <= 1711195200000L THEN mz_until END AS mz_until, 1L AS mz_diff
+FROM (
+  SELECT `ts`, 
+    greatest(1709294400000L, unix_millis(CAST(`mz_b0` AS TIMESTAMP)) + CAST(pmod(unix_micros(CAST(`mz_b0` AS TIMESTAMP)), 1000) > 0 AS BIGINT)) AS mz_from,
+    CAST(NULL AS BIGINT) AS mz_until
+  FROM (
+    SELECT
+      `events`.`ts` AS `ts`,
+      date_trunc('HOUR', ts) + INTERVAL '1' HOUR AS `mz_b0`
+    FROM events
+  ) AS mz_rows
+    WHERE `mz_b0` IS NOT NULL
+) AS mz_intervals
+WHERE (mz_until IS NULL OR mz_until > mz_from)
+  AND mz_from <= 1711195200000L
+
+-- the residual
+SELECT
+  date_trunc('HOUR', ts) AS hour,
+  count(*) AS n
+FROM mz_core_c0 AS `events`
+GROUP BY
+  1

@@ -1,0 +1,208 @@
+"""What is understood of predicates over the clock, without Spark."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbt.adapters.sparktemporal.errors import Refusal
+from dbt.adapters.sparktemporal.temporal.clock_side import is_below_a_day, is_day_time, side
+from dbt.adapters.sparktemporal.temporal.conditions import condition
+from dbt.adapters.sparktemporal.temporal.cores import split
+from dbt.adapters.sparktemporal.temporal.dialect import parse, render
+from dbt.adapters.sparktemporal.temporal.other_clocks import put_mz_now
+from dbt.adapters.sparktemporal.temporal.zones import has_fixed_offset
+
+COLUMNS = {"t": ["id", "k", "ts", "hi"], "u": ["id", "until"]}
+
+
+def expression(text: str):
+    return parse(f"SELECT {text}").expressions[0]
+
+
+def described(sql: str) -> list[tuple[str, str]]:
+    return [(name, "int") for table, names in COLUMNS.items() if f" {table}" in sql for name in names]
+
+
+RISING = [
+    "mz_now()", "(mz_now())", "mz_now() + x", "x + mz_now()", "mz_now() - x", "mz_now() DIV 1000", "mz_now() * 2",
+    "2 * mz_now()", "-(x - mz_now())", "unix_millis(mz_now())", "date_trunc('HOUR', mz_now())",
+    "CAST(mz_now() AS DATE)", "to_date(mz_now() - interval 1 hour)", "year(mz_now())", "EXTRACT(YEAR FROM mz_now())",
+    "date_add(CAST(mz_now() AS DATE), k)", "add_months(mz_now(), 1)", "datediff(mz_now(), d)", "floor(mz_now() / 1000)",
+    "greatest(mz_now(), x)", "timestampdiff(HOUR, x, mz_now())", "trunc(mz_now(), 'MM')", "last_day(mz_now())",
+]  # fmt: skip
+FALLING = ["x - mz_now()", "-mz_now()", "mz_now() * -1", "datediff(d, mz_now())", "least(x, y - mz_now())",
+           "timestampdiff(DAY, mz_now(), x)"]  # fmt: skip
+NEITHER = {
+    "hour(mz_now())": "hour of the clock",
+    "EXTRACT(HOUR FROM mz_now())": "no function of the clock that only rises",
+    "mz_now() - mz_now()": "stands in it twice",
+    "mz_now() * k": "depends on the row",
+    "mz_now() % 10": "no function",
+    "CAST(mz_now() AS STRING)": "as STRING",
+    "CAST(mz_now() AS INT)": "as INT",
+    "date_trunc(unit, mz_now())": "date_trunc of the clock",
+    "date_format(mz_now(), 'HH')": "date_format of the clock",
+    "greatest(mz_now(), x - mz_now())": "greatest of the clock",
+    "from_utc_timestamp(mz_now(), 'CET')": "from_utc_timestamp",
+    "coalesce(mz_now(), x)": "coalesce",
+}
+
+
+@pytest.mark.parametrize("text", RISING)
+def test_rises(text: str) -> None:
+    assert side(expression(text)).rises
+
+
+@pytest.mark.parametrize("text", FALLING)
+def test_falls(text: str) -> None:
+    assert not side(expression(text)).rises
+
+
+@pytest.mark.parametrize("text", NEITHER)
+def test_neither_rises_nor_falls(text: str) -> None:
+    with pytest.raises(Refusal, match="cannot be listed") as raised:
+        side(expression(text))
+    assert NEITHER[text] in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "day_time", "below_a_day"),
+    [
+        ("interval 5 minutes", True, True), ("interval '23' hours", True, True), ("interval 24 hours", True, False),
+        ("interval 1 day", True, False), ("interval -3 seconds", True, True), ("interval 2 weeks", True, False),
+        ("interval '1 02:00:00' day to second", True, False), ("interval 1 month", False, False),
+        ("interval '1-2' year to month", False, False), ("interval x days", False, False), ("x", False, False),
+    ],
+)  # fmt: skip
+def test_lengths_that_are_as_long_in_every_zone(text: str, day_time: bool, below_a_day: bool) -> None:
+    node = expression(text)
+    assert (is_day_time(node), is_below_a_day(node)) == (day_time, below_a_day)
+
+
+def test_what_follows_local_time_says_so() -> None:
+    assert [render(n) for n in side(expression("timestampdiff(HOUR, x, mz_now())")).local] != []
+    assert [render(n) for n in side(expression("date_trunc('DAY', mz_now() + iv)")).added] == ["iv"]
+    assert has_fixed_offset("Asia/Tokyo", 1_700_000_000_000)
+    assert not has_fixed_offset("America/New_York", 1_700_000_000_000)
+
+
+def test_what_does_not_depend_on_the_clock_is_computed_once() -> None:
+    found = condition(expression("mz_now() < hi + interval 1 day or k = 'a' and date_trunc('DAY', mz_now()) = d"))
+    assert [render(s) for s in found.statics] == ["hi + INTERVAL '1' DAY", "d", "k = 'a'"]
+    assert render(found.predicate) == ("mz_now() < `mz_s0` OR `mz_s2` AND date_trunc('DAY', mz_now()) = `mz_s1`")
+    assert [e.index for e in found.edges] == [0]
+    assert [(render(s.function), render(s.other)) for s in found.steps] == [("date_trunc('DAY', mz_now())", "`mz_s1`")]
+
+
+def test_a_case_protects_what_is_computed_in_its_branches() -> None:
+    found = condition(expression("case when b <> 0 then mz_now() < a div b when mz_now() > c then d end"))
+    assert [render(s) for s in found.statics] == [
+        "CASE WHEN (b <> 0) THEN a DIV b END",
+        "CASE WHEN NOT ((b <> 0) IS NOT DISTINCT FROM TRUE) THEN c END",
+        "b <> 0",
+        "CASE WHEN NOT ((b <> 0) IS NOT DISTINCT FROM TRUE) THEN d END",
+    ]
+
+
+def test_forty_ors_are_linear() -> None:
+    found = condition(expression(" or ".join(f"mz_now() between a{n} and b{n}" for n in range(40))))
+    assert len(found.edges) == len(found.statics) == 80
+    assert len(render(found.predicate)) < 80 * 60
+
+
+SCOPES = {
+    "or": ("select id from t where mz_now() < ts or k = 1", ["c0"], "SELECT * FROM mz_core_c0", 0),
+    "open window": ("select id from t where hi is null or mz_now() < hi", ["< hi?"], "SELECT * FROM mz_core_c0", 0),
+    "not this one": ("select id from t where hi is null or mz_now() < ts", ["c0"], "SELECT * FROM mz_core_c0", 0),
+    "arithmetic": (
+        "select id from t where ts >= mz_now() - interval 5 minutes",
+        ["<= CAST(ts AS TIMESTAMP) + INTERVAL '5' MINUTES"],
+        "SELECT * FROM mz_core_c0",
+        0,
+    ),
+    "union": (
+        "select id from t where mz_now() < ts union all select id from u where mz_now() < until",
+        ["< ts", "< until"],
+        "SELECT * FROM mz_core_c0 UNION ALL SELECT * FROM mz_core_c1",
+        0,
+    ),
+    "having": (
+        "select k, count(*) from t group by k having mz_now() < max(ts)",
+        [],
+        "SELECT k, count(*) FROM mz_core_c0 AS `t` GROUP BY k HAVING mz_now() < max(ts)",
+        0,
+    ),
+    "in the list": (
+        "select id, mz_now() as seen from t where mz_now() < ts",
+        ["< ts"],
+        "SELECT id, mz_now() AS seen FROM mz_core_c0 AS `t`",
+        0,
+    ),
+    "outer join": (
+        "select t.id from t left join u on mz_now() < u.until",
+        [],
+        "SELECT t.id FROM mz_core_c0 AS `t` LEFT JOIN mz_core_c1 AS `u` ON mz_now() < u.until",
+        1,
+    ),
+    "over another": (
+        "select id from (select id, ts from t where mz_now() < ts) x where mz_now() > ts",
+        ["< ts"],
+        "SELECT id FROM (SELECT * FROM mz_core_c0) AS x WHERE mz_now() > ts",
+        1,
+    ),
+    "over another, by a CTE": (
+        "with w as (select id, ts from t where mz_now() < ts) select id from w where mz_now() > ts",
+        ["< ts"],
+        "WITH w AS (SELECT * FROM mz_core_c0) SELECT id FROM w WHERE mz_now() > ts",
+        1,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SCOPES)
+def test_where_the_clock_may_stand(name: str) -> None:
+    sql, compared, residual, notes = SCOPES[name]
+    found = split(sql, described)
+    told = []
+    for core in found.cores:
+        if core.condition is not None:
+            told.append(core.name)
+        told += [f"{c.operator} {render(c.operand)}{'?' * c.optional}" for c in core.comparisons]
+    assert told == compared
+    assert render(found.residual) == residual
+    assert len(found.notes) == notes
+
+
+def test_days_of_the_calendar_stay_on_the_clocks_side() -> None:
+    sql = "select id from t where mz_now() - interval 1 day <= ts"
+    assert split(sql, described, fixed_zone=True).cores[0].condition is None
+    (step,) = split(sql, described, fixed_zone=False).cores[0].condition.steps
+    assert render(step.function) == "mz_now() - `mz_s0`" and step.added == (0,)
+
+
+OTHER_CLOCKS = {
+    "select now() from t": "select mz_now() from t",
+    "select current_timestamp from t": "select mz_now() from t",
+    "select CURRENT_DATE, x.now, a as now, `now`": "select CAST(mz_now() AS DATE), x.now, a as now, `now`",
+    "select 'now()', unix_timestamp(x) -- now()": "select 'now()', unix_timestamp(x) -- now()",
+    "select unix_timestamp()": "select unix_seconds(mz_now())",
+}
+
+
+@pytest.mark.parametrize("sql", OTHER_CLOCKS)
+def test_other_clocks(sql: str) -> None:
+    assert put_mz_now(sql)[0] == OTHER_CLOCKS[sql]
+
+
+@pytest.mark.parametrize(
+    ("text", "unit"),
+    [
+        ("date_trunc('hour', mz_now())", "HOUR"), ("CAST(mz_now() AS DATE)", "DAY"), ("to_date(mz_now())", "DAY"),
+        ("date_trunc('hour', mz_now()) + interval 1 hour", None), ("unix_millis(date_trunc('hour', mz_now()))", None),
+        ("datediff(CAST(mz_now() AS DATE), d)", None), ("EXTRACT(YEAR FROM date_trunc('DAY', mz_now()))", None),
+        ("date_trunc('DECADE', mz_now())", None), ("CAST(date_trunc('hour', mz_now()) AS DATE)", None),
+        ("date_trunc('hour', mz_now() - x)", None), ("mz_now()", None),
+    ],
+)  # fmt: skip
+def test_the_bare_clock_truncated(text: str, unit: str | None) -> None:
+    assert side(expression(text)).truncates == unit
