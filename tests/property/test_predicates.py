@@ -89,6 +89,8 @@ class Grammar:
             lambda: f"datediff({{n}}, d) {op} k",
             lambda: f"date_add(cast({{n}} as date), k) {op} d",
             lambda: f"year({{n}}) {op} year({instant})",
+            lambda: f"cast({{n}} as date) - interval {rng.choice(['7 days', '1 month'])} {op} {rng.choice(['d', 'a'])}",
+            lambda: f"d - cast({{n}} as date) {op} iv",
             lambda: f"(case {{m}} when ms then true when {number} then b end)",
         ]
         if self.fixed:

@@ -82,6 +82,8 @@ def test_lengths_that_are_as_long_in_every_zone(text: str, day_time: bool, below
 def test_what_follows_local_time_says_so() -> None:
     assert [render(n) for n in side(expression("timestampdiff(HOUR, x, mz_now())")).local] != []
     assert [render(n) for n in side(expression("date_trunc('DAY', mz_now() + iv)")).added] == ["iv"]
+    for text in ("CAST(mz_now() AS DATE) - interval 7 days", "d - to_date(mz_now())", "last_day(mz_now()) + iv"):
+        assert side(expression(text)).added == ()  # a day at a time: no hour turns it back
     assert has_fixed_offset("Asia/Tokyo", 1_700_000_000_000)
     assert not has_fixed_offset("America/New_York", 1_700_000_000_000)
 
@@ -142,6 +144,12 @@ SCOPES = {
         "select t.id from t left join u on mz_now() < u.until",
         [],
         "SELECT t.id FROM mz_core_c0 AS `t` LEFT JOIN mz_core_c1 AS `u` ON mz_now() < u.until",
+        1,
+    ),
+    "lambda": (
+        "select id from t where exists(hi, ts -> ts > mz_now())",
+        [],
+        "SELECT id FROM mz_core_c0 AS `t` WHERE exists(hi, ts -> ts > mz_now())",
         1,
     ),
     "over another": (

@@ -11,7 +11,7 @@ from .errors import Refusal
 from .temporal import roundtrip, updates
 from .temporal.clock_type import resolve_clock_casts
 from .temporal.conditions import Step
-from .temporal.core import Core, TypedCore
+from .temporal.core import Core, TypedCore, refuse_nondeterministic
 from .temporal.cores import Split, split
 from .temporal.dialect import fragment, mz_now_spans, render
 from .temporal.intervals import operand_kind
@@ -61,6 +61,7 @@ def _split(warehouse: Warehouse, text: str, fixed_zone: bool) -> tuple[Split, li
         parts = split(text, warehouse.describe, fixed_zone, at_read)
         described = []
         for core in parts.cores:
+            refuse_nondeterministic(updates.probe(core))
             try:
                 described.append(warehouse.describe(render(updates.probe(core))))
             except Exception as error:

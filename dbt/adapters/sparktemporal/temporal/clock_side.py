@@ -39,6 +39,8 @@ _RISING = frozenset(
 )  # fmt: skip
 #: … of their first argument, the others being free of the clock
 _RISING_FIRST = frozenset(["add_months", "date_add", "date_sub", "next_day", "trunc"])
+#: of these the value is a date
+_DATES = frozenset(["add_months", "date", "date_add", "date_sub", "last_day", "next_day", "to_date", "trunc"])
 #: they work on local time, which goes back when daylight saving ends
 _LOCAL = frozenset(["dateadd", "timestamp_ntz", "timestampadd", "to_timestamp_ntz"])
 
@@ -49,19 +51,22 @@ class Side:
 
     added: what is added to it or taken from it, whose type decides whether it is monotone in the session's zone (Spark
     takes instants from each other by local time). local: parts that are monotone only without daylight saving.
-    truncates: the unit, when it is the bare clock truncated to one and nothing else.
+    truncates: the unit, when it is the bare clock truncated to one and nothing else. dated: it moves a day at a time,
+    so that an hour of daylight saving cannot turn it back.
     """
 
     rises: bool
     added: tuple[exp.Expression, ...] = ()
     local: tuple[exp.Expression, ...] = ()
     truncates: str | None = None
+    dated: bool = False
 
     def turned(self) -> Side:
-        return Side(not self.rises, self.added, self.local)
+        return Side(not self.rises, self.added, self.local, dated=self.dated)
 
     def and_(self, added: tuple[exp.Expression, ...] = (), local: tuple[exp.Expression, ...] = ()) -> Side:
-        return Side(self.rises, self.added + added, self.local + local)  # and so it is more than a truncation
+        """More than a truncation; added to a date, nothing depends on the zone."""
+        return Side(self.rises, self.added + (() if self.dated else added), self.local + local, dated=self.dated)
 
 
 def side(node: exp.Expression) -> Side:
@@ -137,7 +142,8 @@ def _function(node: exp.Anonymous) -> Side:
             or (name in ("date_part", "datepart") and at == 1 and arguments[0].name.upper() == "YEAR")
         )
         if rising:
-            return replace(side(arguments[at]), truncates=_unit(name, arguments, at))
+            moves = side(arguments[at])
+            return replace(moves, truncates=_unit(name, arguments, at), dated=moves.dated or name in _DATES)
         if name in ("datediff", "date_diff") and count == 2:
             return side(arguments[at]).and_() if at == 0 else side(arguments[at]).turned()
         if name in ("timestampdiff", "datediff", "date_diff") and count == 3 and at > 0:
@@ -167,7 +173,8 @@ def _cast(node: exp.Cast) -> Side:
     kind = node.to.sql(dialect="spark").upper()
     moves = side(node.this)
     if kind in ("DATE", "TIMESTAMP", "BIGINT", "DOUBLE") or kind.startswith("DECIMAL"):
-        return replace(moves, truncates="DAY" if kind == "DATE" and is_mz_now(node.this.unnest()) else None)
+        unit = "DAY" if kind == "DATE" and is_mz_now(node.this.unnest()) else None
+        return replace(moves, truncates=unit, dated=moves.dated or kind == "DATE")
     if kind == "TIMESTAMP_NTZ":
         return moves.and_(local=(node.copy(),))
     raise _refusal(node, f"as {kind} the clock does not only rise or only fall")

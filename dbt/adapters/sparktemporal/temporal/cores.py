@@ -69,6 +69,8 @@ def split(sql: str, describe: Describe, fixed_zone: bool = True, at_read: frozen
     static = StaticParts(residual, len(cores))
     static.capture()
     drop_unused_ctes(residual)
+    if not cores and not static.cores:
+        raise Refusal(fragment(tree), "the temporal SELECT reads nothing", "a FROM with the rows to window")
     notes = tuple(f"evaluated when the view is read, over all rows of its inputs: {fragment(e)}" for e in evaluated)
     return Split((*cores, *static.cores), residual, notes)
 
@@ -127,7 +129,7 @@ def _named(select: exp.Select) -> list[exp.CTE]:
     return list(with_.expressions) if with_ is not None else []
 
 
-_ROWS, _OUTER, _ABOVE = "filters the rows", "in the ON of an outer join or a LATERAL", "above the rows"
+_ROWS, _OUTER, _ABOVE = "filters the rows", "in the ON of an outer join, a LATERAL or a lambda", "above the rows"
 
 
 def _owner(call: exp.Expression) -> tuple[exp.Select | None, str]:
@@ -136,7 +138,8 @@ def _owner(call: exp.Expression) -> tuple[exp.Select | None, str]:
     join: exp.Join | None = None
     lateral = False
     while node is not None and not isinstance(node, exp.Select):
-        lateral = lateral or isinstance(node, exp.Lateral)
+        # a lambda's variables are of no row: what it compares is not known before the read
+        lateral = lateral or isinstance(node, (exp.Lateral, exp.Lambda))
         if isinstance(node, exp.Join):
             join = node
         child, node = node, node.parent
