@@ -51,6 +51,11 @@ REFUSED: dict[str, tuple[str, tuple[str, ...]]] = {
     "random": ("select id, rand() as r from {e} where mz_now() < ts", ("rand()", "another value at every run")),
     "random_bound": ("select id from {e} where mz_now() < ts + make_dt_interval(0, 0, 0, rand())", ("rand()",)),
     "random_or": ("select id from {e} where mz_now() < ts or rand() < 0.5", ("rand()", "another value at every run")),
+    "no_name": ("select id, mz_now() from {e} where mz_now() < ts", ("mz_now() AS a_name", "without an alias")),
+    "no_name_below": (
+        "select * from (select count_if(mz_now() < ts) from {e}) x",
+        ("count_if(mz_now() < ts) AS a_name",),
+    ),
     "nothing_read": ("select 1 as id where mz_now() < timestamp '2030-01-01'", ("reads nothing",)),
     "sample": ("select id from {e} tablesample (10 percent) where mz_now() < ts", ("TABLESAMPLE",)),
     "our_name": ("select id, mz_diff from {e} where mz_now() < ts", ("column mz_diff", "another alias")),

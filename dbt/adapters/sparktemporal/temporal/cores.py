@@ -85,9 +85,29 @@ def _refuse_calls(tree: exp.Expression, calls: list[exp.Expression]) -> None:
             "the model has no mz_now(), so nothing in it depends on the clock",
             "a predicate such as `where mz_now() <= event_ts + interval 30 days`, or materialized='view' or 'table'",
         )
+    for call in calls:
+        item = call
+        while item.parent is not None and not isinstance(item.parent, exp.Select):
+            item = item.parent
+        if item.arg_key == "expressions" and not isinstance(item, exp.Alias) and _names_columns(item.parent):
+            raise Refusal(
+                fragment(item),
+                "without an alias its name would hold the instant of the run, another one each time",
+                f"{fragment(item)} AS a_name",
+            )
     for with_ in tree.find_all(exp.With):
         if with_.args.get("recursive") and has_clock(with_):
             raise Refusal(fragment(with_), "a recursive query over the clock is not linear", "an upstream table")
+
+
+def _names_columns(select: exp.Expression | None) -> bool:
+    """Whether the columns of a SELECT can be named from outside: not those below EXISTS, IN or of a scalar subquery."""
+    above = select.parent if select is not None else None
+    while isinstance(above, exp.SetOperation):
+        above = above.parent
+    if isinstance(above, exp.Subquery):
+        return isinstance(above.parent, (exp.From, exp.Join))
+    return above is None or isinstance(above, exp.CTE)
 
 
 def _scopes(
