@@ -13,7 +13,7 @@ from .temporal.clock_type import resolve_clock_casts
 from .temporal.conditions import Step
 from .temporal.core import Core, TypedCore, refuse_nondeterministic
 from .temporal.cores import Split, split
-from .temporal.dialect import fragment, mz_now_spans, render
+from .temporal.dialect import fragment, has_clock, mz_now_spans, render
 from .temporal.intervals import operand_kind
 from .temporal.other_clocks import put_mz_now
 from .temporal.state import State
@@ -61,9 +61,12 @@ def _split(warehouse: Warehouse, text: str, fixed_zone: bool) -> tuple[Split, li
         parts = split(text, warehouse.describe, fixed_zone, at_read)
         described = []
         for core in parts.cores:
-            refuse_nondeterministic(updates.probe(core))
+            probe = updates.probe(core)
+            refuse_nondeterministic(probe)
+            if has_clock(probe):  # what is left of it would be the clock of the run, for good
+                raise Refusal(fragment(probe), "the clock stands in what is to be stored", "a WHERE for it alone")
             try:
-                described.append(warehouse.describe(render(updates.probe(core))))
+                described.append(warehouse.describe(render(probe)))
             except Exception as error:
                 # is the model wrong by itself? Spark's words about its own text
                 kinds = type_calls(text, len(mz_now_spans(text)), warehouse.ask)

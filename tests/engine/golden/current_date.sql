@@ -16,9 +16,9 @@ FROM (
       FROM (
         SELECT `id`, `mz_s0`, mz_upper, array_sort(array_distinct(filter(array(
         mz_lower,
-        nullif(aggregate(sequence(1, 54), named_struct('lo', mz_lower, 'hi', coalesce(mz_upper, 9007199254740992L), 'at', (CAST(timestamp_millis(mz_lower) AS DATE) - 7) >= (`mz_s0`)), (b, i) -> CASE WHEN b.hi - b.lo <= 1 THEN b WHEN ((CAST(timestamp_millis(shiftright(b.lo + b.hi, 1)) AS DATE) - 7) >= (`mz_s0`)) <=> b.at THEN named_struct('lo', shiftright(b.lo + b.hi, 1), 'hi', b.hi, 'at', b.at) ELSE named_struct('lo', b.lo, 'hi', shiftright(b.lo + b.hi, 1), 'at', b.at) END, b -> b.hi), 9007199254740992L),
-        nullif(aggregate(sequence(1, 54), named_struct('lo', mz_lower, 'hi', coalesce(mz_upper, 9007199254740992L), 'at', (CAST(timestamp_millis(mz_lower) AS DATE) - 7) > (`mz_s0`)), (b, i) -> CASE WHEN b.hi - b.lo <= 1 THEN b WHEN ((CAST(timestamp_millis(shiftright(b.lo + b.hi, 1)) AS DATE) - 7) > (`mz_s0`)) <=> b.at THEN named_struct('lo', shiftright(b.lo + b.hi, 1), 'hi', b.hi, 'at', b.at) ELSE named_struct('lo', b.lo, 'hi', shiftright(b.lo + b.hi, 1), 'at', b.at) END, b -> b.hi), 9007199254740992L)
-        ), p -> p >= mz_lower AND (mz_upper IS NULL OR p < mz_upper)))) AS mz_points
+        nullif(aggregate(sequence(1, 54), named_struct('lo', mz_lower, 'hi', least(mz_upper, 9007199254740992L), 'at', (CAST(timestamp_millis(mz_lower) AS DATE) - 7) >= (`mz_s0`)), (b, i) -> CASE WHEN b.hi - b.lo <= 1 THEN b WHEN ((CAST(timestamp_millis(shiftright(b.lo + b.hi, 1)) AS DATE) - 7) >= (`mz_s0`)) <=> b.at THEN named_struct('lo', shiftright(b.lo + b.hi, 1), 'hi', b.hi, 'at', b.at) ELSE named_struct('lo', b.lo, 'hi', shiftright(b.lo + b.hi, 1), 'at', b.at) END, b -> b.hi), 9007199254740992L),
+        nullif(aggregate(sequence(1, 54), named_struct('lo', mz_lower, 'hi', least(mz_upper, 9007199254740992L), 'at', (CAST(timestamp_millis(mz_lower) AS DATE) - 7) > (`mz_s0`)), (b, i) -> CASE WHEN b.hi - b.lo <= 1 THEN b WHEN ((CAST(timestamp_millis(shiftright(b.lo + b.hi, 1)) AS DATE) - 7) > (`mz_s0`)) <=> b.at THEN named_struct('lo', shiftright(b.lo + b.hi, 1), 'hi', b.hi, 'at', b.at) ELSE named_struct('lo', b.lo, 'hi', shiftright(b.lo + b.hi, 1), 'at', b.at) END, b -> b.hi), 9007199254740992L)
+        ), p -> p >= mz_lower AND p < least(mz_upper, 9007199254740992L)))) AS mz_points
         FROM (
     SELECT `id`, `mz_s0`, 
       1709294400000L AS mz_lower,
@@ -30,7 +30,7 @@ FROM (
       FROM events
     ) AS mz_rows
         ) AS mz_bounded
-        WHERE mz_upper IS NULL OR mz_upper > mz_lower
+        WHERE mz_lower < least(mz_upper, 9007199254740992L)
       ) AS mz_pointed
     ) AS mz_judged
   ) AS mz_spanned

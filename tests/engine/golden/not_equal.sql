@@ -20,7 +20,7 @@ FROM (
         unix_millis(CAST(`mz_s0` AS TIMESTAMP)) + 1,
         CAST(`mz_s1` AS BIGINT),
         CASE WHEN CAST(`mz_s1` AS BIGINT) < 9223372036854775807L THEN CAST(`mz_s1` AS BIGINT) + 1L END
-        ), p -> p >= mz_lower AND (mz_upper IS NULL OR p < mz_upper)))) AS mz_points
+        ), p -> p >= mz_lower AND p < least(mz_upper, 9007199254740992L)))) AS mz_points
         FROM (
     SELECT `id`, `mz_s0`, `mz_s1`, 
       1709294400000L AS mz_lower,
@@ -33,7 +33,7 @@ FROM (
       FROM events
     ) AS mz_rows
         ) AS mz_bounded
-        WHERE mz_upper IS NULL OR mz_upper > mz_lower
+        WHERE mz_lower < least(mz_upper, 9007199254740992L)
       ) AS mz_pointed
     ) AS mz_judged
   ) AS mz_spanned

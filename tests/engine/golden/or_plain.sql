@@ -18,7 +18,7 @@ FROM (
         mz_lower,
         unix_millis(CAST(`mz_s0` AS TIMESTAMP)) + CAST(pmod(unix_micros(CAST(`mz_s0` AS TIMESTAMP)), 1000) > 0 AS BIGINT),
         unix_millis(CAST(`mz_s0` AS TIMESTAMP)) + 1
-        ), p -> p >= mz_lower AND (mz_upper IS NULL OR p < mz_upper)))) AS mz_points
+        ), p -> p >= mz_lower AND p < least(mz_upper, 9007199254740992L)))) AS mz_points
         FROM (
     SELECT `id`, `mz_s0`, `mz_s1`, 
       1709294400000L AS mz_lower,
@@ -31,7 +31,7 @@ FROM (
       FROM events
     ) AS mz_rows
         ) AS mz_bounded
-        WHERE mz_upper IS NULL OR mz_upper > mz_lower
+        WHERE mz_lower < least(mz_upper, 9007199254740992L)
       ) AS mz_pointed
     ) AS mz_judged
   ) AS mz_spanned

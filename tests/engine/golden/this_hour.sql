@@ -18,7 +18,7 @@ FROM (
         mz_lower,
         unix_millis(date_trunc('HOUR', `mz_s0`)),
         unix_millis(date_trunc('HOUR', `mz_s0`) + INTERVAL 1 HOUR)
-        ), p -> p >= mz_lower AND (mz_upper IS NULL OR p < mz_upper)))) AS mz_points
+        ), p -> p >= mz_lower AND p < least(mz_upper, 9007199254740992L)))) AS mz_points
         FROM (
     SELECT `id`, `mz_s0`, 
       1709294400000L AS mz_lower,
@@ -30,7 +30,7 @@ FROM (
       FROM events
     ) AS mz_rows
         ) AS mz_bounded
-        WHERE mz_upper IS NULL OR mz_upper > mz_lower
+        WHERE mz_lower < least(mz_upper, 9007199254740992L)
       ) AS mz_pointed
     ) AS mz_judged
   ) AS mz_spanned

@@ -85,10 +85,8 @@ def side(node: exp.Expression) -> Side:
         return side(right).turned().and_(added=(left.copy(),))
     if isinstance(node, exp.Neg):
         return side(node.this).turned()
-    if isinstance(node, (exp.Mul, exp.Div, exp.IntDiv)) and has_clock(node.left) and not has_clock(node.right):
+    if isinstance(node, (exp.Div, exp.IntDiv)) and has_clock(node.left) and not has_clock(node.right):
         return _scaled(side(node.left), node.right, node)
-    if isinstance(node, exp.Mul) and has_clock(node.right) and not has_clock(node.left):
-        return _scaled(side(node.right), node.left, node)
     if isinstance(node, exp.Cast):
         return _cast(node)
     if isinstance(node, exp.Extract) and node.name.upper() in ("YEAR", "YEARS", "YR"):
@@ -172,7 +170,7 @@ def _unit(name: str, arguments: list[exp.Expression], at: int) -> str | None:
 def _cast(node: exp.Cast) -> Side:
     kind = node.to.sql(dialect="spark").upper()
     moves = side(node.this)
-    if kind in ("DATE", "TIMESTAMP", "BIGINT", "DOUBLE") or kind.startswith("DECIMAL"):
+    if kind in ("DATE", "TIMESTAMP", "BIGINT", "DOUBLE"):
         unit = "DAY" if kind == "DATE" and is_mz_now(node.this.unnest()) else None
         return replace(moves, truncates=unit, dated=moves.dated or kind == "DATE")
     if kind == "TIMESTAMP_NTZ":
@@ -180,12 +178,13 @@ def _cast(node: exp.Cast) -> Side:
     raise _refusal(node, f"as {kind} the clock does not only rise or only fall")
 
 
-def _scaled(moves: Side, factor: exp.Expression, node: exp.Expression) -> Side:
-    factor = factor.unnest()
-    negative = isinstance(factor, exp.Neg)
-    number = factor.this if negative else factor
-    if not isinstance(number, exp.Literal) or number.is_string or float(number.name) == 0:
-        raise _refusal(node, "whether it rises or falls with the clock depends on the row")
+def _scaled(moves: Side, divisor: exp.Expression, node: exp.Expression) -> Side:
+    """Division by a literal of 1 or more. (A product, or a smaller divisor, may wrap around in a BIGINT.)"""
+    divisor = divisor.unnest()
+    negative = isinstance(divisor, exp.Neg)
+    number = divisor.this if negative else divisor
+    if not isinstance(number, exp.Literal) or number.is_string or float(number.name) < 1:
+        raise _refusal(node, "whether it rises or falls with the clock is not known before the row")
     return moves.turned() if negative else moves.and_()
 
 

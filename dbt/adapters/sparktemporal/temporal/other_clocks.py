@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sqlglot
 
+from ..errors import Refusal
 from .dialect import VerbatimSpark
 
 _CLOCKS = {
@@ -18,7 +19,7 @@ _CLOCKS = {
     "curdate": "CAST(mz_now() AS DATE)",
     "unix_timestamp": "unix_seconds(mz_now())",
 }
-_BARE = frozenset(["current_timestamp", "current_date", "localtimestamp"])  # also without parentheses
+_BARE = frozenset(["current_timestamp", "current_date", "localtimestamp"])  # functions also without parentheses
 
 
 def put_mz_now(sql: str) -> tuple[str, tuple[str, ...]]:
@@ -39,8 +40,13 @@ def put_mz_now(sql: str) -> tuple[str, tuple[str, ...]]:
         called = after == ["(", ")"]
         if not called and (name not in _BARE or after[:1] in (["."], ["("])):
             continue
-        end = tokens[i + 2].end if called else token.end
-        clock = _CLOCKS[name]
+        if not called:
+            raise Refusal(
+                token.text,
+                "a column of that name would win over the function, so which is meant is not known",
+                f"{token.text}() for the clock, `{token.text}` in backticks for a column",
+            )
+        end, clock = tokens[i + 2].end, _CLOCKS[name]
         notes.append(f"{sql[token.start : end + 1]} is read as mz_now()")
         out += [sql[last : token.start], clock]
         last = end + 1

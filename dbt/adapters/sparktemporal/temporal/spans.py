@@ -20,7 +20,8 @@ from .dialect import is_mz_now, quote, render
 from .intervals import edges_of
 from .roundtrip import clock_literal
 
-#: the last instant that is looked at: the year 287396, from where Spark can still add 6,000 years
+#: before this every instant is looked at: the year 287396, from where Spark can still add 6,000 years. A bound may lie
+#: anywhere in a BIGINT, so it is cut here (least skips NULLs), or the halvings would not come down to a millisecond
 _FAR = 2**53
 #: halvings from -2^53 .. 2^53 to one millisecond
 _HALVINGS = 54
@@ -51,9 +52,9 @@ def spans(rows: str, names: Sequence[str], typed: TypedCore) -> str:
         f"      {truth}, false))) AS mz_truth\n"
         f"    FROM (\n"
         f"      SELECT {columns}{statics}mz_upper, array_sort(array_distinct(filter(array(\n      {listed}\n"
-        f"      ), p -> p >= mz_lower AND (mz_upper IS NULL OR p < mz_upper)))) AS mz_points\n"
+        f"      ), p -> p >= mz_lower AND p < least(mz_upper, {_FAR}L)))) AS mz_points\n"
         f"      FROM (\n{rows}\n      ) AS mz_bounded\n"
-        f"      WHERE mz_upper IS NULL OR mz_upper > mz_lower\n"
+        f"      WHERE mz_lower < least(mz_upper, {_FAR}L)\n"
         f"    ) AS mz_pointed\n"
         f"  ) AS mz_judged\n"
         f") AS mz_spanned\n"
@@ -77,7 +78,7 @@ def _crossings(step: Step, calls: Mapping[int, str]) -> list[str]:
         at_middle, at_lower = _at(test, calls, middle), _at(test, calls, "mz_lower")
         found.append(
             f"nullif(aggregate(sequence(1, {_HALVINGS}), "
-            f"named_struct('lo', mz_lower, 'hi', coalesce(mz_upper, {_FAR}L), 'at', {at_lower}), "
+            f"named_struct('lo', mz_lower, 'hi', least(mz_upper, {_FAR}L), 'at', {at_lower}), "
             f"(b, i) -> CASE WHEN b.hi - b.lo <= 1 THEN b "
             f"WHEN ({at_middle}) <=> b.at THEN named_struct('lo', {middle}, 'hi', b.hi, 'at', b.at) "
             f"ELSE named_struct('lo', b.lo, 'hi', {middle}, 'at', b.at) END, b -> b.hi), {_FAR}L)"

@@ -16,7 +16,7 @@ _YEARS = 15  # of rules that are known; what a parliament decides later, no prog
 
 
 def has_fixed_offset(zone: str, since: int) -> bool:
-    """Whether a zone keeps one offset from `since` (ms) on.
+    """Whether a zone keeps one offset from `since` (ms), and from 1970, on: intervals reach back from the clock.
 
     >>> has_fixed_offset("UTC", 0), has_fixed_offset("+05:30", 0), has_fixed_offset("Europe/Berlin", 1704067200000)
     (True, True, False)
@@ -26,7 +26,7 @@ def has_fixed_offset(zone: str, since: int) -> bool:
     info = _zone(zone)
     if info is None:
         return _OFFSET.fullmatch(zone.strip()) is not None
-    return len({day.astimezone(info).utcoffset() for day in _weeks(since)}) == 1
+    return len({day.astimezone(info).utcoffset() for day in _weeks(min(since, 0), until=since)}) == 1
 
 
 def dates_go_back(zone: str, since: int) -> bool:
@@ -65,6 +65,10 @@ def _zone(zone: str) -> ZoneInfo | None:
         return None
 
 
-def _weeks(since: int) -> Iterator[datetime]:
-    start = datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(milliseconds=min(max(since, -(2**41)), 2**46))
-    return (start + timedelta(days=n) for n in range(0, 366 * _YEARS, 7))
+def _weeks(since: int, until: int | None = None) -> Iterator[datetime]:
+    """A day a week, from `since` to some years after `until` (ms)."""
+    start, last = (min(max(t, -(2**41)), 2**46) for t in (since, since if until is None else until))
+    days = (last - start) // 86_400_000 + 366 * _YEARS
+    return (
+        datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(milliseconds=start, days=n) for n in range(0, days, 7)
+    )
