@@ -42,9 +42,10 @@ test-deep: setup test-lake ## the property tests in their full counts, and whate
 	@echo "== deep tests"
 	@$(BIN)/python -m pytest -m deep -n 2 --dist load
 
-test-lake: setup ## what needs MERGE, over Delta Lake (from Maven Central)
-	@echo "== tests over Delta Lake: a process with a session of its own"
+test-lake: setup ## over Delta Lake and Apache Iceberg (from Maven Central)
+	@echo "== tests over Delta Lake and over Iceberg: processes with sessions of their own"
 	@$(BIN)/python -m pytest -m lake tests/adapter/lake
+	@$(BIN)/python -m pytest -m lake tests/iceberg
 
 wheel-check: setup ## build wheel and sdist, install each into a clean environment, and let dbt parse a project
 	@$(BIN)/python tests/packaging/wheel_check.py

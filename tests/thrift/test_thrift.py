@@ -24,7 +24,7 @@ from conftest import JVM, Project
 from dbt.cli.main import dbtRunner
 
 from dbt.adapters.sparktemporal.lock import host
-from dbt.adapters.sparktemporal.warehouse import Target, Warehouse, live_text, read_state
+from dbt.adapters.sparktemporal.warehouse import Target, Warehouse, live_view, read_state
 
 FLIGHTS = Path(__file__).parents[2] / "integration_tests"
 T0 = 1_709_294_400_000  # 2024-03-01 12:00:00 UTC
@@ -236,8 +236,8 @@ def test_view_text_near_the_limit_of_the_metastore(project: Project) -> None:
     project.run(now=T0)
     project.sql("INSERT INTO {s}.events VALUES (3)")
     assert "advanced" in project.run(now=T0 + 10).of("m").message
-    text = live_text(Warehouse(project.rows), Target(f"`{project.schema}`", "m"))
-    assert 25_000 < len(text) <= 30_000
+    view = live_view(Warehouse(project.rows), Target(f"`{project.schema}`", "m"))
+    assert view is not None and 25_000 < len(view.text) <= 30_000
     assert project.rows("SELECT max(column_number_184) FROM {s}.m") == [(187,)]
 
 

@@ -17,7 +17,7 @@ from .temporal import roundtrip, updates
 from .temporal.plan import decide, hash_cores
 from .temporal.state import MARK, State, extract
 from .thin import Docs
-from .warehouse import Target, Warehouse, live_text, run_of
+from .warehouse import Target, Warehouse, live_view, run_of
 
 #: how Spark's plan shows the clock of a view
 LIVE_IN_A_PLAN = "unix_millis(current_timestamp()"
@@ -44,14 +44,16 @@ def begin(
     started = time.monotonic()
     parsed = TemporalConfig.parse(target.model, config)
     existing = warehouse.tables(target.schema, target.model)
-    live = live_text(warehouse, target, existing)
+    live = live_view(warehouse, target, existing)
     old: State | None = None
     try:
-        old = None if live is None else extract(live, target.model)
+        old = None if live is None else extract(live.text, target.model)
     except TemporalError:
         if not full_refresh:
             raise
-    before = None if live is None else run_of(live)
+    before = None if live is None else run_of(live.text)
+    if live is None:
+        _refuse_catalog_without_views(warehouse, target)
     if old and not full_refresh:
         _refuse_missing_chains(target, old, existing)
 
@@ -95,6 +97,16 @@ def begin(
         project=project,
         started=started,
     )
+
+
+def _refuse_catalog_without_views(warehouse: Warehouse, target: Target) -> None:
+    told = warehouse.ask(f"EXPLAIN CREATE VIEW {target.name('__live')} AS SELECT 1 AS a")
+    if "MISSING_CATALOG_ABILITY" in told:
+        raise Refusal(
+            f"schema {target.schema} in a catalog without views",
+            f"a temporal_view is a view. Spark's words: {told.splitlines()[-1]}",
+            "a schema of spark_catalog (with Iceberg: org.apache.iceberg.spark.SparkSessionCatalog of type hive)",
+        )
 
 
 def _refuse_missing_chains(target: Target, state: State, existing: Iterable[str]) -> None:

@@ -19,7 +19,7 @@ from .temporal import reading, updates
 from .temporal.clock import format_instant
 from .temporal.plan import ADVANCED, CHECKED, Decision, Step
 from .temporal.state import Chain, CoreState, State, embed
-from .warehouse import Target, Warehouse, live_text, run_of
+from .warehouse import Target, ViewInfo, Warehouse, live_view, run_of
 
 PHASES = ("write", "merge", "commit", "publish", "clean_up")
 
@@ -138,22 +138,22 @@ class Run:
             project=self.project,
         )
         text = embed(self.state, reading.live_view(self.state))
-        self._expect(self.before, "before")
-        verb = "ALTER" if f"{self.target.model}__live".lower() in map(str.lower, self.existing) else "CREATE"
-        return [Step("commit", f"{verb} VIEW {self.target.name('__live')} AS\n{text}")]
+        live = self._expect(self.before, "before")
+        verb = live.rewrite if live else "CREATE VIEW"
+        return [Step("commit", f"{verb} {self.target.name('__live')} AS\n{text}")]
 
     def publish(self) -> list[Step]:
         """The thin view and the readable updates, when they are not as they should be."""
         assert self.state is not None
-        self._expect(self.id, "after")
+        live = self._expect(self.id, "after")
         names = list(map(str.lower, self.existing))
         there = self.warehouse.view(self.target.name()) if self.target.model.lower() in names else None
         # same names, other types: a view remembers the types it was made with
         retyped = self.old is not None and self.old.columns != self.state.columns
         steps = thin.publish(self.target, self.columns, self.docs, there, retyped)
-        verb = "ALTER" if f"{self.target.model}__diffs".lower() in names else "CREATE"
+        verb = live.rewrite if live and f"{self.target.model}__diffs".lower() in names else "CREATE VIEW"
         readable = updates.as_updates(reading.tables_of(self.state), self.state.cores[0].columns)
-        steps.append(Step("the updates, readable", f"{verb} VIEW {self.target.name('__diffs')} AS\n{readable}"))
+        steps.append(Step("the updates, readable", f"{verb} {self.target.name('__diffs')} AS\n{readable}"))
         return steps
 
     def clean_up(self) -> list[Step]:
@@ -251,12 +251,14 @@ class Run:
         counts = [updates.beyond(core, self.decision.as_of, self.decision.expiration) for core in self.model.cores]
         return sum(int(row[0]) for sql in counts for row in self.warehouse.rows(sql))
 
-    def _expect(self, run: str | None, when: str) -> None:
-        text = live_text(self.warehouse, self.target)
-        current = None if text is None else run_of(text)
+    def _expect(self, run: str | None, when: str) -> ViewInfo | None:
+        """The commit record, of the run it should be of."""
+        live = live_view(self.warehouse, self.target)
+        current = None if live is None else run_of(live.text)
         if current != run:
             raise TemporalError(
                 f"found: {self.target.model}__live is of run {current}, {run} was expected {when} the commit\n"
                 f"why: another run committed meanwhile; what this one wrote may be of an older state\n"
                 f"instead: dbt run -s {self.target.model}, one run at a time"
             )
+        return live

@@ -55,7 +55,7 @@ def publish(target: Target, columns: Columns, docs: Docs, there: ViewInfo | None
     if (docs.columns is not None and documented != wanted) or (changed and wanted):
         kept = comment if docs.relation is not None else _comment(there.comment)
         return [Step("the view, with its docs", f"CREATE OR REPLACE VIEW {target.name()} ({listed}){kept} AS\n{text}")]
-    steps = [Step("the view", f"ALTER VIEW {target.name()} AS\n{text}")] if changed else []
+    steps = [Step("the view", f"{there.rewrite} {target.name()} AS\n{text}")] if changed else []
     if docs.relation is not None and docs.relation != (there.comment or ""):
         said = string_literal(docs.relation)
         steps.append(Step("its comment", f"ALTER VIEW {target.name()} SET TBLPROPERTIES ('comment' = {said})"))

@@ -40,11 +40,16 @@ class Target:
 
 @dataclass(frozen=True)
 class ViewInfo:
-    """A view as the metastore has it: its text, column -> comment ("" for none), its own comment."""
+    """A view as the metastore has it: its text, column -> comment ("" for none), its own comment.
+
+    rewrite: the verb that gives it another text in one commit, comment and properties kept. `ALTER VIEW`; Iceberg
+    refuses that one for its views, and there `CREATE OR REPLACE VIEW` is no drop but one commit of the view's metadata.
+    """
 
     text: str
     comments: Mapping[str, str]
     comment: str | None
+    rewrite: str = "ALTER VIEW"
 
 
 class Warehouse:
@@ -94,7 +99,9 @@ class Warehouse:
                 comments[str(name)] = comment or ""
         if not details or "View Text" not in details:
             return None
-        return ViewInfo(details["View Text"], comments, details.get("Comment"))
+        iceberg = "table_type=ICEBERG-VIEW" in details.get("Table Properties", "")
+        rewrite = "CREATE OR REPLACE VIEW" if iceberg else "ALTER VIEW"
+        return ViewInfo(details["View Text"], comments, details.get("Comment"), rewrite)
 
     def fingerprints(self, plan: str) -> dict[str, str]:
         """relation -> `<rows> rows …`: what tells its content from another, its files or a checksum of its rows."""
@@ -120,21 +127,21 @@ class Warehouse:
 
 
 def read_state(warehouse: Warehouse, target: Target, existing: Iterable[str] | None = None) -> State | None:
-    """The committed state; None when the model was never committed.
+    """The committed state; None when the model was never committed."""
+    live = live_view(warehouse, target, existing)
+    return None if live is None else extract(live.text, target.model)
+
+
+def live_view(warehouse: Warehouse, target: Target, existing: Iterable[str] | None = None) -> ViewInfo | None:
+    """The commit record as it is; None when there is none, without text when a table stands in its place.
 
     existing: what the schema is known to hold. Describing what is not there would log an error on the server.
     """
-    text = live_text(warehouse, target, existing)
-    return None if text is None else extract(text, target.model)
-
-
-def live_text(warehouse: Warehouse, target: Target, existing: Iterable[str] | None = None) -> str | None:
     if existing is None:
         existing = warehouse.tables(target.schema, target.model + "__live")
     if f"{target.model}__live".lower() not in (name.lower() for name in existing):
         return None
-    view = warehouse.view(target.name("__live"))
-    return view.text if view else ""
+    return warehouse.view(target.name("__live")) or ViewInfo("", {}, None)
 
 
 def run_of(text: str) -> str:

@@ -1,0 +1,117 @@
+"""temporal_views whose chains are Iceberg tables, over Iceberg tables, as Iceberg views: `make test-lake`."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from conftest import Project
+
+T0 = 1_709_294_400_000  # 2024-03-01 12:00 UTC
+
+DOCS = {"relation": True, "columns": True}
+
+
+@pytest.fixture
+def events(project: Project) -> Project:
+    """Ten events, a second apart; a model that keeps each for half a minute."""
+    project.sql(
+        "CREATE TABLE {s}.events USING iceberg AS "
+        f"SELECT id, timestamp_millis({T0}L + id * 1000) AS ts FROM range(10)"
+    )
+    recent = f"select id, ts from {project.schema}.events where mz_now() < ts + interval 30 seconds"
+    project.model("m", recent, file_format="iceberg", persist_docs=DOCS, expiration="1 day")
+    describe(project, "the events of half a minute, and who's who")
+    return project
+
+
+def describe(project: Project, text: str) -> None:
+    columns = [{"name": "id", "description": f"a number; {text}"}]
+    tests: list[Any] = ["temporal_matches_source", "temporal_diffs_consistent", "temporal_not_expired"]
+    model = {"name": "m", "description": text, "columns": columns, "data_tests": tests}
+    project.write("models/schema.yml", json.dumps({"models": [model]}))
+
+
+def details(project: Project, relation: str) -> dict[str, str]:
+    return {r[0]: r[1] for r in project.rows(f"DESCRIBE TABLE EXTENDED {{s}}.{relation}")}
+
+
+def test_corrections_and_merges(events: Project) -> None:
+    """Inserts, deletes and updates of an Iceberg input, through more runs than chains are kept."""
+    assert "hydrated, 10 rows" in events.run(now=T0).of("m").message
+    for step in range(1, 12):
+        events.sql(f"INSERT INTO {{s}}.events VALUES ({100 + step}, timestamp_millis({T0 + step}L))")
+        events.sql(f"DELETE FROM {{s}}.events WHERE id = {step - 1}")
+        events.sql(f"UPDATE {{s}}.events SET ts = timestamp_millis({T0 + 500}L) WHERE id = {99 + step}")
+        assert "advanced" in events.run(now=T0 + step * 1000).of("m").message
+        assert all(r.status == "pass" for r in events.dbt("test", now=T0 + step * 1000).results)
+    assert "unchanged" in events.run(now=T0 + 12_000).of("m").message
+    chains = [r[1] for r in events.rows("SHOW TABLES IN {s}") if "m__diffs_" in r[1]]
+    assert {details(events, chain)["Provider"] for chain in chains} == {"iceberg"}
+    before = events.render(f"select * from {{{{ temporal_as_of(ref('m'), {T0 + 12_000}) }}}}")
+    assert events.rows(f"SELECT count(*) FROM ({before})") == [(11,)]
+    assert events.rows("SELECT sum(mz_diff) FROM {s}.m__diffs") == [(0,)]
+
+
+def test_docs_live_on_the_view(events: Project) -> None:
+    events.run(now=T0)
+    assert "ICEBERG-VIEW" in details(events, "m")["Table Properties"]
+    for text in ("the events of half a minute, and who's who", "another text"):
+        describe(events, text)
+        events.sql(f"INSERT INTO {{s}}.events VALUES (50, timestamp_millis({T0}L))")
+        events.run(now=T0 + len(text))
+        assert details(events, "m")["Comment"] == text
+        comments = {r[0]: r[2] for r in events.rows("DESCRIBE TABLE {s}.m")}
+        assert comments == {"id": f"a number; {text}", "ts": None}
+    events.run("--full-refresh", now=T0 + 1000)
+    assert details(events, "m")["Comment"] == "another text"
+
+
+def test_in_and_out_of_every_materialization(events: Project) -> None:
+    recent = f"select id, ts from {events.schema}.events where mz_now() < ts + interval 30 seconds"
+    for kind in ("temporal_view", "table", "temporal_view", "view", "temporal_view", "incremental", "temporal_view"):
+        events.model("m", recent, file_format="iceberg", materialized=kind)
+        events.run(now=T0)
+        content = "m__diffs" if kind == "temporal_view" else "m"
+        assert kind == "view" or len(events.rows(f"SELECT * FROM {{s}}.{content}")) >= 10
+    listed = sorted(r[1] for r in events.rows("SHOW TABLES IN {s}") if r[1].startswith("m"))
+    assert [name for name in listed if "__diffs_" not in name] == ["m", "m__diffs", "m__live"]
+
+
+def test_a_reader_beside_runs(events: Project) -> None:
+    """A commit replaces the view in one step: readers see every state whole, and never none."""
+    later = T0 * 2  # a clock that a live read never reaches: reads are at the frontier
+    events.sql(f"INSERT INTO {{s}}.events SELECT id, timestamp_millis({later}L) FROM range(100, 110)")
+    events.run(now=later)
+    seen: list[int] = []
+    with ThreadPoolExecutor(1) as pool:
+        done = False
+
+        def read() -> None:
+            while not done:
+                seen.append(events.rows("SELECT count(*) FROM {s}.m")[0][0])
+
+        reader = pool.submit(read)
+        for step in range(1, 7):
+            events.sql(f"INSERT INTO {{s}}.events VALUES ({step}, timestamp_millis({later}L))")
+            events.run(now=later + step)
+        done = True
+        reader.result()
+    assert seen == sorted(seen) and len(set(seen)) > 2, seen
+    assert events.rows("SELECT count(*) FROM {s}.m") == [(16,)]
+
+
+def test_a_catalog_without_views(events: Project) -> None:
+    events.spark.sql(f"CREATE NAMESPACE files.{events.schema}")
+    before = events.spark.sql("SELECT current_catalog()").collect()[0][0]
+    events.spark.sql("USE files")
+    try:
+        events.model("m", f"select id from spark_catalog.{events.schema}.events where mz_now() < ts", expiration="0")
+        result = events.run(now=T0, check=False)
+        assert f"found: schema `{events.schema}` in a catalog without views" in result.text
+        assert "org.apache.iceberg.spark.SparkSessionCatalog" in result.text
+        assert not events.spark.sql(f"SHOW TABLES IN files.{events.schema}").collect()
+    finally:
+        events.spark.sql(f"USE {before}")
