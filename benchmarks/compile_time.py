@@ -5,7 +5,6 @@ The models are the conformance cases. Prints percentiles in ms and writes a plot
 
 from __future__ import annotations
 
-import logging
 import sys
 import time
 from pathlib import Path
@@ -51,7 +50,6 @@ def main(target: Path) -> None:
         .config("spark.sql.session.timeZone", "UTC")
         .getOrCreate()
     )
-    logging.getLogger("SQLQueryContextLogger").disabled = True  # a correlated SELECT is found by asking
     warehouse = Clocked(spark)
     settings = warehouse.settings()
     ours: list[float] = []

@@ -44,8 +44,21 @@ MODELS: dict[str, tuple[str, dict[str, Any]]] = {
         "on d.k = concat('k', r.v) where place <= 2",
         {},
     ),
+    "unless": (
+        "select h, id, k from {e} where {now} >= lo and (hi is null or {now} < hi) or not ({ms} < hi_dec or v > 1)",
+        {"expiration": "90 seconds"},
+    ),
 }
 DEEP_MODELS = {
+    "minutes": ("select h, id from {e} where date_trunc('MINUTE', {now}) = date_trunc('MINUTE', lo)", {}),
+    "two_cores": (
+        "select h, k from {e} where {now} < hi union all select h, k from {e} where {ms} = lo_ms or {now} >= hi",
+        {"expiration": "1 minute"},
+    ),
+    "in_or_out": (
+        "select h, id, v, case when {now} < hi then 'in' else 'out' end as place from {e} where {now} >= lo",
+        {},
+    ),
     "dates": ("select h, id from {e} where {now} >= day and {now} < date_add(day, 1)", {}),
     "equal": ("select h, id from {e} where {ms} = lo_ms", {}),
     "distinct_k": ("select distinct h, k from {e} where {now} < hi", {"expiration": "1 minute"}),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 import re
+import time
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -15,6 +16,7 @@ from test_histories import fresh_seed
 
 from dbt.adapters.sparktemporal.model import Model, understand
 from dbt.adapters.sparktemporal.temporal import updates
+from dbt.adapters.sparktemporal.temporal.cores import split
 from dbt.adapters.sparktemporal.warehouse import Warehouse
 
 BATCH = 10
@@ -209,5 +211,27 @@ def test_random_predicates(zoned: Project) -> None:
 
 
 @pytest.mark.deep
-def test_five_thousand_predicates(zoned: Project) -> None:
-    drive(zoned, 5000, fresh_seed(), depth=6)
+@pytest.mark.parametrize("part", range(20))
+def test_five_thousand_predicates(zoned: Project, part: int) -> None:
+    drive(zoned, 250, fresh_seed() + part, depth=6)
+
+
+def test_forty_ors(zoned: Project) -> None:
+    """Windows of a row joined by OR, and the same at a depth of their own: compiled and run."""
+    warehouse = Warehouse(zoned.rows)
+    zoned.spark.sql(rows(random.Random(3), ZONES["UTC"], "0L")).createOrReplaceTempView("mz_rows")
+    windows = [f"({{n}} >= a + interval {i} hours and {{m}} < ms + {i} * 3600000 + 1000)" for i in range(40)]
+    nested = "true"
+    for window in windows:
+        nested = f"({window} or k = 1 and {nested})"
+    queries = []
+    for number, text in enumerate((" or ".join(windows), nested)):
+        written = f"SELECT id FROM mz_rows WHERE {text.format(n='mz_now()', m='mz_now()')}"
+        began = time.perf_counter()
+        split(written, lambda _: [("id", "int")])
+        print(f"40 ORs split in {time.perf_counter() - began:.3f} s")
+        model = understand(warehouse, written, warehouse.settings(), "4.1", 0)
+        assert len(updates.wanted(model.cores[0], 0, None)) < 40 * len(text)
+        queries.append(compared(number, text, model, 0))
+    found = zoned.rows(f"SELECT count(*), count_if(found <> INT(wanted) OR touching) FROM ({' UNION ALL '.join(queries)})")
+    assert found[0][0] > 500 and found[0][1] == 0

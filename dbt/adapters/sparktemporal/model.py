@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from .clock_calls import type_calls
-from .errors import Refusal
+from .errors import Refusal, TemporalError
 from .temporal import roundtrip, updates
 from .temporal.clock_type import resolve_clock_casts
 from .temporal.conditions import Step
@@ -66,6 +66,9 @@ def _split(warehouse: Warehouse, text: str, fixed_zone: bool) -> tuple[Split, li
             if has_clock(probe):  # what is left of it would be the clock of the run, for good
                 raise Refusal(fragment(probe), "the clock stands in what is to be stored", "a WHERE for it alone")
             try:
+                told = warehouse.ask(f"EXPLAIN {render(probe)}") if core.inner else ""
+                if "UNRESOLVED_COLUMN" in told:  # found so without an error in anybody's log
+                    raise TemporalError(told)
                 described.append(warehouse.describe(render(probe)))
             except Exception as error:
                 # is the model wrong by itself? Spark's words about its own text

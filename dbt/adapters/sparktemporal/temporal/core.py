@@ -21,12 +21,14 @@ class Core:
     """`query` is free of the clock and yields the columns to store.
 
     A row is in while all `comparisons` hold, and the `condition` too: what of the WHERE is no such comparison.
+    inner: it stands in a predicate or in place of a value, and may name columns from outside.
     """
 
     name: str
     query: exp.Query
     comparisons: tuple[Comparison, ...] = ()
     condition: Condition | None = None
+    inner: bool = False
 
     @property
     def first_call(self) -> int | None:

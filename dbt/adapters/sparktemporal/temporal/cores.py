@@ -12,7 +12,7 @@ that a read sees every input as the last run read it, at any instant.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -59,6 +59,7 @@ def split(sql: str, describe: Describe, fixed_zone: bool = True, at_read: frozen
         visible = visible_ctes(select)
         core, rest = _take_core(select, f"c{number}", describe, fixed_zone)
         with_ctes(core.query, visible)
+        core = replace(core, inner=_is_inside_a_value(select))
         refuse_nondeterministic(core.query)
         cores.append(core)
         if select is tree:
@@ -108,6 +109,16 @@ def _names_columns(select: exp.Expression | None) -> bool:
     if isinstance(above, exp.Subquery):
         return isinstance(above.parent, (exp.From, exp.Join))
     return above is None or isinstance(above, exp.CTE)
+
+
+def _is_inside_a_value(select: exp.Expression) -> bool:
+    """Whether a SELECT stands below EXISTS, IN or a scalar subquery, at any depth."""
+    node = select
+    while node.parent is not None:
+        if isinstance(node, exp.Select) and not _names_columns(node):
+            return True
+        node = node.parent
+    return False
 
 
 def _scopes(
