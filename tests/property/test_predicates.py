@@ -233,5 +233,6 @@ def test_forty_ors(zoned: Project) -> None:
         model = understand(warehouse, written, warehouse.settings(), "4.1", 0)
         assert len(updates.wanted(model.cores[0], 0, None)) < 40 * len(text)
         queries.append(compared(number, text, model, 0))
-    found = zoned.rows(f"SELECT count(*), count_if(found <> INT(wanted) OR touching) FROM ({' UNION ALL '.join(queries)})")
+    every = " UNION ALL ".join(queries)
+    found = zoned.rows(f"SELECT count(*), count_if(found <> INT(wanted) OR touching) FROM ({every})")
     assert found[0][0] > 500 and found[0][1] == 0
