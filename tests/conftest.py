@@ -29,10 +29,13 @@ SPARK_CONF = {
     "spark.driver.memory": "3g",
     "spark.sql.autoBroadcastJoinThreshold": "10m",
 }
+JVM = "-XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m"
 #: tests are many small statements in a cold JVM: the optimizing compiler costs more than it gives back
-JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m"
+COLD = "-XX:TieredStopAtLevel=1"
 
 
+#: expressions are evaluated, not compiled
+INTERPRETED = ("spark.sql.codegen.factoryMode", "NO_CODEGEN")
 #: what dbt writes into a project
 _MADE = ("target", "logs", "state")
 #: options by which the same files are another project
@@ -46,15 +49,18 @@ def spark_conf() -> dict[str, str]:
 
 
 @pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory, spark_conf: dict[str, str]) -> Iterator[SparkSession]:
+def spark(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, spark_conf: dict[str, str]
+) -> Iterator[SparkSession]:
     home = tmp_path_factory.mktemp("spark")
     log4j = (Path(__file__).parents[1] / "integration_tests" / "log4j2.properties").as_uri()
+    jvm = JVM if request.config.getoption("-m") == "deep" else f"{JVM} {COLD}"
     builder = SparkSession.builder.appName("tests")
     conf = {
         **SPARK_CONF,
         "spark.sql.warehouse.dir": str(home / "warehouse"),
         "spark.hadoop.javax.jdo.option.ConnectionURL": f"jdbc:derby:memory:{uuid.uuid4().hex};create=true",
-        "spark.driver.extraJavaOptions": f"{JVM} -Dlog4j2.configurationFile={log4j} -Dderby.system.home={home}",
+        "spark.driver.extraJavaOptions": f"{jvm} -Dlog4j2.configurationFile={log4j} -Dderby.system.home={home}",
         **spark_conf,
     }
     for key, value in conf.items():
@@ -167,6 +173,19 @@ class Project:
         for statement in sql.split(";"):
             if statement.strip():
                 self.spark.sql(statement.replace("{s}", self.schema))
+
+
+@pytest.fixture
+def small_plans(spark: SparkSession) -> Iterator[SparkSession]:
+    """For tests of thousands of small queries: one partition, planned once. Settings are as before afterwards."""
+    changed = {"spark.sql.adaptive.enabled": "false", "spark.sql.shuffle.partitions": "1"}
+    kept = ("spark.sql.session.timeZone", "spark.sql.ansi.enabled", "spark.sql.codegen.wholeStage")
+    before = {key: spark.conf.get(key) for key in (*changed, *kept, INTERPRETED[0])}
+    for key, value in changed.items():
+        spark.conf.set(key, value)
+    yield spark
+    for key, value in before.items():
+        spark.conf.set(key, value)
 
 
 @pytest.fixture

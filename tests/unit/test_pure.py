@@ -76,11 +76,19 @@ SPLITS = {
     ),
     "aggregate": (
         "select k, count(*) as n from t where mz_now() < ts group by k",
-        ("SELECT `t`.`k` AS `k` FROM t", ["< ts"], "SELECT k, count(*) AS n FROM mz_core_c0 AS `t` GROUP BY k"),
+        (
+            "SELECT k AS `k` FROM t",
+            ["< ts"],
+            "SELECT `t`.`k`, coalesce(sum(`t`.`mz_n`), CAST(0 AS BIGINT)) AS n FROM mz_core_c0 AS `t` GROUP BY `t`.`k`",
+        ),
     ),
     "count of nothing else": (
         "select count(*) from t where mz_now() < ts",
-        ("SELECT TRUE AS `mz_row` FROM t", ["< ts"], "SELECT count(*) FROM mz_core_c0 AS `t`"),
+        (
+            "SELECT TRUE AS `mz_row` FROM t",
+            ["< ts"],
+            "SELECT coalesce(sum(`t`.`mz_n`), CAST(0 AS BIGINT)) FROM mz_core_c0 AS `t`",
+        ),
     ),
     "inner join with the clock in ON": (
         "select t.id from t join u on t.id = u.id and mz_now() < u.until",

@@ -57,7 +57,8 @@ def begin(
     if old and not full_refresh:
         _refuse_missing_chains(target, old, existing)
 
-    model = understand(warehouse, sql, settings, version, as_of, old)
+    kept = None if full_refresh else old
+    model = understand(warehouse, sql, settings, version, as_of, kept, parsed.aggregates)
     text, calls = model.written, model.calls
     core_hash = hash_cores(model.cores, settings)
 

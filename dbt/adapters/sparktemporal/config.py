@@ -11,6 +11,7 @@ from .errors import Refusal, TemporalError
 from .temporal.clock import parse_duration
 
 _DURATIONS = ("expiration", "restart_every", "retain_history", "diffs_retention")
+_AGGREGATES = ("auto", "groups", "rows")
 _FORMATS = ("parquet", "orc", "delta", "iceberg")
 
 #: named by the design, not carried out yet: refused, so that nobody relies on them
@@ -20,12 +21,15 @@ _NOT_YET = (
 )  # fmt: skip
 #: dbt itself fills these in
 _DBT_DEFAULTS = {"lookback": 1}
-_NAMES = (*_DURATIONS, "change_capture", *_NOT_YET)
+_NAMES = (*_DURATIONS, "change_capture", "aggregates", *_NOT_YET)
 
 
 @dataclass(frozen=True)
 class TemporalConfig:
-    """Lengths of time in ms; None is off. `change_capture` is `full`: wanted diffs minus stored ones."""
+    """Lengths of time in ms; None is off. `change_capture` is `full`: wanted diffs minus stored ones.
+
+    aggregates: what to keep where groups or rows could be: `auto` looks at the data.
+    """
 
     expiration: int | None = None
     restart_every: int | None = None
@@ -33,6 +37,7 @@ class TemporalConfig:
     diffs_retention: int = 3_600_000
     change_capture: str = "full"
     file_format: str = "parquet"
+    aggregates: str = "auto"
 
     @staticmethod
     def parse(model: str, config: Mapping[str, Any]) -> TemporalConfig:
@@ -60,6 +65,10 @@ class TemporalConfig:
             mistakes.append(
                 str(Refusal(f"file_format: {file_format!r}", "diffs are not kept in this format", f"one of {known}"))
             )
+        aggregates = config.get("aggregates") or "auto"
+        if aggregates not in _AGGREGATES:
+            known = ", ".join(_AGGREGATES)
+            mistakes.append(str(Refusal(f"aggregates: {aggregates!r}", "no such way is known", f"one of {known}")))
         for name in config:
             close = difflib.get_close_matches(name, _NAMES, n=1, cutoff=0.85)
             if close and name not in _NAMES:
@@ -75,4 +84,5 @@ class TemporalConfig:
             retain_history=lengths["retain_history"],
             diffs_retention=retention,
             file_format=file_format,
+            aggregates=aggregates,
         )

@@ -14,6 +14,7 @@ from .temporal.conditions import Step
 from .temporal.core import Core, TypedCore, refuse_nondeterministic
 from .temporal.cores import Split, split
 from .temporal.dialect import fragment, has_clock, mz_now_spans, render
+from .temporal.groups import shrinking
 from .temporal.intervals import operand_kind
 from .temporal.other_clocks import put_mz_now
 from .temporal.state import State
@@ -33,12 +34,62 @@ class Model:
 
 
 def understand(
-    warehouse: Warehouse, sql: str, settings: Mapping[str, str], version: str, as_of: int, old: State | None = None
+    warehouse: Warehouse,
+    sql: str,
+    settings: Mapping[str, str],
+    version: str,
+    as_of: int,
+    old: State | None = None,
+    aggregates: str = "auto",
 ) -> Model:
-    """The compiled SQL of a model -> what it is made of, or a refusal. as_of: ms, from when on zones are asked."""
+    """The compiled SQL of a model -> what it is made of, or a refusal. as_of: ms, from when on zones are asked.
+
+    aggregates: `groups` | `rows`, what to keep of an aggregation that can be either. `auto`: what the last run kept;
+    the first time groups, unless they are more than half as many as the rows.
+    """
     text, clocks = put_mz_now(resolve_clock_casts(sql.strip().rstrip(";"), warehouse.describe))
+    by_rows: dict[int, str] = {}
+    while True:
+        model = _understand(warehouse, text, clocks, settings, version, as_of, old, by_rows)
+        more = _by_rows(warehouse, model, as_of, old, aggregates)
+        if not more:
+            return model
+        by_rows |= more
+
+
+def _by_rows(warehouse: Warehouse, model: Model, as_of: int, old: State | None, aggregates: str) -> dict[int, str]:
+    """The cores that should not be kept per group, by their first calls, and why."""
+    found = {}
+    before = {core.name: core for core in old.cores} if old is not None and old.written == model.written else {}
+    for core in model.cores:
+        at = core.core.first_call
+        if core.core.groups is None or at is None or aggregates == "groups":
+            continue
+        if aggregates == "rows":
+            found[at] = "config aggregates: rows"
+        elif core.name in before:
+            if before[core.name].sums is None:
+                found[at] = before[core.name].kept.partition(": ")[2]
+        elif core.stored:
+            rows, groups = warehouse.rows(shrinking(core, as_of))[0]
+            if rows and 2 * groups > rows:
+                found[at] = f"there are about {groups} groups of {rows} rows"
+    return found
+
+
+def _understand(
+    warehouse: Warehouse,
+    text: str,
+    clocks: tuple[str, ...],
+    settings: Mapping[str, str],
+    version: str,
+    as_of: int,
+    old: State | None,
+    by_rows: Mapping[int, str],
+) -> Model:
     fixed_zone = has_fixed_offset(settings["spark.sql.session.timeZone"], as_of)
-    parts, described = _split(warehouse, text, fixed_zone)
+    ansi = settings["spark.sql.ansi.enabled"].lower() == "true"
+    parts, described = _split(warehouse, text, fixed_zone, by_rows, ansi)
     cores = [_typed(core, columns, version, fixed_zone) for core, columns in zip(parts.cores, described)]
     _refuse_local_time(cores, described, settings["spark.sql.session.timeZone"], as_of)
     by_call = _call_kinds(warehouse, text, cores, old)
@@ -51,14 +102,16 @@ def understand(
     )
 
 
-def _split(warehouse: Warehouse, text: str, fixed_zone: bool) -> tuple[Split, list[list[tuple[str, str]]]]:
+def _split(
+    warehouse: Warehouse, text: str, fixed_zone: bool, by_rows: Mapping[int, str], ansi: bool
+) -> tuple[Split, list[list[tuple[str, str]]]]:
     """The split of a model, and what DESCRIBE says of each core's probe.
 
     A SELECT that names columns from outside cannot be a core, and is evaluated at read time.
     """
     at_read: frozenset[int] = frozenset()
     while True:
-        parts = split(text, warehouse.describe, fixed_zone, at_read)
+        parts = split(text, warehouse.describe, fixed_zone, at_read, by_rows, ansi)
         described = []
         for core in parts.cores:
             probe = updates.probe(core)
@@ -97,7 +150,7 @@ def _typed(core: Core, described: list[tuple[str, str]], version: str, fixed_zon
     end = len(described) - statics
     columns = described[: end - len(core.comparisons)]
     operands, types = described[len(columns) : end], [t for _, t in described[end:]]
-    updates.check_columns(columns, version)
+    updates.check_columns(columns if core.groups is None else columns[: core.groups.keys], version)
     kinds = tuple(operand_kind(c, t) for c, (_, t) in zip(core.comparisons, operands))
     edge_kinds = tuple(operand_kind(e.comparison, types[e.index]) for e in judged.edges) if judged else ()
     regular = tuple(fixed_zone and _is_regular(s, types) for s in judged.steps) if judged else ()

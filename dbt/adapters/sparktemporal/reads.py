@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .errors import Refusal, TemporalError
-from .temporal import reading, roundtrip, updates
+from .temporal import reading, roundtrip
 from .temporal.clock import format_duration, format_instant, parse_duration, parse_instant
 from .temporal.dialect import quote, string_literal
 from .temporal.state import State
+from .temporal.stores import store_of
 from .temporal.updates import indent
 from .warehouse import Target, Warehouse, read_state
 
@@ -79,16 +80,8 @@ def inconsistencies(warehouse: Warehouse, target: Target) -> str:
                 checks.append(_said(chain.table, "the chain is gone", "NULL", "true", ""))
                 continue
             table = target.table(chain.table)
-            late = f" OR mz_from > {state.expiration} OR mz_until > {state.expiration}" if state.expiration else ""
-            checks.append(
-                _said(
-                    chain.table,
-                    "an interval that is empty, unsigned, or past the expiration",
-                    "concat('[', mz_from, ', ', coalesce(CAST(mz_until AS STRING), 'open'), ') x ', mz_diff)",
-                    f"mz_from IS NULL OR mz_diff IS NULL OR abs(mz_diff) <> 1 OR mz_until <= mz_from{late}",
-                    f" FROM {table}",
-                )
-            )
+            wrong, detail, condition = store_of(core).wrong(state.expiration)
+            checks.append(_said(chain.table, wrong, detail, condition, f" FROM {table}"))
             checks.append(
                 _said(
                     chain.table,
@@ -100,10 +93,11 @@ def inconsistencies(warehouse: Warehouse, target: Target) -> str:
             )
         present = [target.table(c.table) for c in core.chains if c.table.lower() in existing]
         if present:
-            names = "".join(f", {quote(n)}" for n, _ in core.columns)
+            names = ", ".join(quote(n) for n, _ in core.columns)
+            each = f"PARTITION BY {names} " if names else ""
             running = (
-                f"SELECT mz_timestamp, sum(mz_diff) OVER (PARTITION BY {names[2:]} ORDER BY mz_timestamp) AS mz_n\n"
-                f"FROM (\n{indent(updates.as_updates(present, core.columns), 2)}\n) AS mz_updates"
+                f"SELECT mz_timestamp, sum(mz_diff) OVER ({each}ORDER BY mz_timestamp) AS mz_n\n"
+                f"FROM (\n{indent(store_of(core).as_updates(present), 2)}\n) AS mz_updates"
             )
             checks.append(
                 _said(
@@ -200,9 +194,7 @@ def _boundaries(warehouse: Warehouse, state: State, samples: int) -> Sequence[in
     tables = reading.tables_of(state)
     if not tables or samples <= 0:
         return []
-    times = " UNION ALL ".join(
-        f"SELECT mz_from AS t FROM {table} UNION ALL SELECT mz_until FROM {table}" for table in tables
-    )
+    times = " UNION ALL ".join(store_of(state.cores[0]).times(table) for table in tables)
     sql = (
         f"SELECT t FROM (SELECT DISTINCT t FROM ({times}) WHERE t > {state.frontier}) "
         f"ORDER BY xxhash64(t, {state.frontier}L) LIMIT {int(samples)}"

@@ -17,8 +17,10 @@ from .model import Model
 from .temporal import chains as chain_rules
 from .temporal import reading, updates
 from .temporal.clock import format_instant
+from .temporal.core import TypedCore
 from .temporal.plan import ADVANCED, CHECKED, Decision, Step
 from .temporal.state import Chain, CoreState, State, embed
+from .temporal.stores import store_of
 from .warehouse import Target, ViewInfo, Warehouse, live_view, run_of
 
 PHASES = ("write", "merge", "commit", "publish", "clean_up")
@@ -62,22 +64,22 @@ class Run:
         """One CTAS a core: all wanted intervals when rebuilding, else the corrections."""
         steps = []
         for core in self.model.cores:
-            names = core.columns
-            rows = updates.wanted(core, self.decision.as_of, self.decision.expiration)
+            store = store_of(core)
+            rows = store.wanted(core, self.decision.as_of, self.decision.expiration)
             old = self._old_tables(core.name)
             if old and not self.decision.rebuilds:
-                kept = updates.stored(old, names, self.decision.as_of, self.decision.expiration)
-                rows = updates.difference(rows, kept, names)
+                rows = store.difference(rows, store.stored(old, self.decision.as_of, self.decision.expiration))
             table = self._chain(core.name)
-            purpose = "all intervals" if not old or self.decision.rebuilds else "wanted intervals minus stored ones"
-            steps.append(Step(f"{core.name}: {purpose} -> a new chain", self._create(table, rows)))
+            what = "intervals" if core.sums is None else "updates of groups"
+            purpose = f"all {what}" if not old or self.decision.rebuilds else f"wanted {what} minus stored ones"
+            steps.append(Step(f"{core.name}: {purpose} -> a new chain", self._create(core, table, rows)))
         return steps
 
     def merge(self) -> list[Step]:
         """Count what was written; above the cap, all chains of a core become one."""
         steps = []
         for core in self.model.cores:
-            counted = self._count(self._chain(core.name))
+            counted = self._count(core, self._chain(core.name))
             if counted.rows:
                 self.new_chains[core.name] = counted
             else:
@@ -85,28 +87,24 @@ class Run:
         if self.decision.expiration is not None and (self.new_chains or self.decision.rebuilds):
             self.beyond_expiration = self._count_beyond()
         for core in self.model.cores:
-            names = core.columns
             live = self._live_chains(core.name)
             if len(live) > chain_rules.CHAIN_CAP:
-                tables = [self.target.table(c.table) for c in live]
-                rows = updates.consolidated(
-                    updates.stored(tables, names, self._since(), self.decision.expiration), names
-                )
+                store, tables = store_of(core), [self.target.table(c.table) for c in live]
+                rows = store.consolidated(store.stored(tables, self._since(), self.decision.expiration))
                 merged = self._chain(core.name, merged=True)
-                steps.append(Step(f"{core.name}: {len(live)} chains -> one", self._create(merged, rows)))
+                steps.append(Step(f"{core.name}: {len(live)} chains -> one", self._create(core, merged, rows)))
         return steps
 
     def commit(self) -> list[Step]:
         """The one statement that publishes: everything before it is invisible, everything after is tidying."""
         cores, since = [], self.decision.since
         for core in self.model.cores:
-            names = core.columns
             live = self._live_chains(core.name)
             if len(live) > chain_rules.CHAIN_CAP:
-                merged = self._count(self._chain(core.name, merged=True))
+                merged = self._count(core, self._chain(core.name, merged=True))
                 live = [merged] if merged.rows else []
                 since = self._since()
-            cores.append(CoreState(core.name, tuple(names), tuple(live)))
+            cores.append(CoreState(core.name, core.stored, tuple(live), core.sums, core.core.kept))
         swept = chain_rules.sweep(
             self.target.model,
             self.existing,
@@ -152,7 +150,7 @@ class Run:
         retyped = self.old is not None and self.old.columns != self.state.columns
         steps = thin.publish(self.target, self.columns, self.docs, there, retyped)
         verb = live.rewrite if live and f"{self.target.model}__diffs".lower() in names else "CREATE VIEW"
-        readable = updates.as_updates(reading.tables_of(self.state), self.state.cores[0].columns)
+        readable = store_of(self.state.cores[0]).as_updates(reading.tables_of(self.state))
         steps.append(Step("the updates, readable", f"{verb} {self.target.name('__diffs')} AS\n{readable}"))
         return steps
 
@@ -221,8 +219,8 @@ class Run:
         run = self.id[:-1] + ("f" if self.id[-1] != "f" else "0") if merged else self.id
         return chain_rules.chain_name(self.target.model, run, core)
 
-    def _create(self, table: str, rows: str) -> str:
-        return updates.create_chain(self.target.table(table), rows, f" USING {self.config.file_format}")
+    def _create(self, core: TypedCore, table: str, rows: str) -> str:
+        return store_of(core).create(self.target.table(table), rows, f" USING {self.config.file_format}")
 
     def _old_chains(self, core: str) -> list[Chain]:
         if self.old is None or self.decision.rebuilds:
@@ -239,11 +237,8 @@ class Run:
     def _since(self) -> int:
         return max(self.decision.since, self.decision.as_of - (self.config.retain_history or 0))
 
-    def _count(self, table: str) -> Chain:
-        row = self.warehouse.rows(
-            "SELECT count(*), count_if(mz_diff < 0), min(mz_from), max(mz_from), min(mz_until), max(mz_until) "
-            f"FROM {self.target.table(table)}"
-        )[0]
+    def _count(self, core: TypedCore, table: str) -> Chain:
+        row = self.warehouse.rows(store_of(core).count(self.target.table(table)))[0]
         return Chain(table, *[None if v is None else int(v) for v in row])  # type: ignore[arg-type]
 
     def _count_beyond(self) -> int:

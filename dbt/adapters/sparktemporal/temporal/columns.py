@@ -22,7 +22,9 @@ _ROWS = "mz_rows"
 
 
 @dataclass(frozen=True)
-class _Source:
+class Source:
+    """An input of a SELECT that columns come from."""
+
     name: str  # the alias, or the table's own name
     path: tuple[str, ...]  # the table's full name when it has no alias
     columns: tuple[str, ...]
@@ -38,7 +40,7 @@ def needed_columns(
 
     Derived tables without a name are given one in `select`, which is the caller's to give away.
     """
-    sources = _sources(select, describe, ctes)
+    sources = sources_of(select, describe, ctes)
     rest = select.copy()
     for key in ("where", "joins", "laterals", "hint"):
         rest.set(key, None)
@@ -50,7 +52,7 @@ def needed_columns(
     wanted: dict[tuple[int, str], str] = {}
     uses: list[tuple[exp.Column, int, str, int]] = []
     for column in list(rest.find_all(exp.Column)):
-        found = _resolve(column, sources)
+        found = resolve(column, sources)
         if found is not None:
             source, name, parts = found
             wanted.setdefault((source, name), "")
@@ -100,7 +102,7 @@ _ABOVE_ROWS = (
 )  # fmt: skip
 
 
-def _sources(select: exp.Select, describe: Callable, ctes: list[exp.CTE]) -> list[_Source]:
+def sources_of(select: exp.Select, describe: Callable, ctes: list[exp.CTE]) -> list[Source]:
     found = [_source(select.args["from_"].this, 0, describe, ctes)]
     for join in select.args.get("joins") or []:
         if (join.method or "").upper() == "NATURAL":
@@ -115,11 +117,11 @@ def _sources(select: exp.Select, describe: Callable, ctes: list[exp.CTE]) -> lis
                 "its columns have no names here",
                 "LATERAL VIEW explode(xs) x AS item, with the names of table and columns",
             )
-        found.append(_Source(alias.name, (alias.name,), tuple(c.name for c in alias.columns)))
+        found.append(Source(alias.name, (alias.name,), tuple(c.name for c in alias.columns)))
     return found
 
 
-def _source(node: exp.Expression, position: int, describe: Callable, ctes: list[exp.CTE]) -> _Source:
+def _source(node: exp.Expression, position: int, describe: Callable, ctes: list[exp.CTE]) -> Source:
     if not isinstance(node, (exp.Table, exp.Subquery, exp.Values)):
         raise Refusal(fragment(node), "the columns of this input are not tracked", "an upstream view over it")
     if not node.alias_or_name:
@@ -130,13 +132,13 @@ def _source(node: exp.Expression, position: int, describe: Callable, ctes: list[
     columns = tuple(name for name, _ in describe(render(probe)))
     path = tuple(p.name for p in node.parts) if isinstance(node, exp.Table) and not node.alias else ()
     name = node.alias_or_name
-    return _Source(name, path or (name,), columns)
+    return Source(name, path or (name,), columns)
 
 
-def _resolve(column: exp.Column, sources: list[_Source]) -> tuple[int, str, int] | None:
+def resolve(column: exp.Column, sources: list[Source]) -> tuple[int, str, int] | None:
     """A column -> (source, name as the source has it, how many parts of the name that took)."""
     parts = [p.name.lower() for p in column.parts]
-    if len(parts) == 1 and _is_lambda_variable(column, parts[0]):
+    if len(parts) == 1 and is_lambda_variable(column):
         return None
     for index, source in enumerate(sources):
         path = [p.lower() for p in source.path]
@@ -152,11 +154,12 @@ def _resolve(column: exp.Column, sources: list[_Source]) -> tuple[int, str, int]
     return None
 
 
-def _pick(source: _Source, name: str) -> str | None:
+def _pick(source: Source, name: str) -> str | None:
     return next((c for c in source.columns if c.lower() == name), None)
 
 
-def _is_lambda_variable(column: exp.Expression, name: str) -> bool:
+def is_lambda_variable(column: exp.Column) -> bool:
+    name = column.parts[0].name.lower()
     node = column.find_ancestor(exp.Lambda)
     while node is not None:
         if any(p.name.lower() == name for p in node.expressions):
@@ -165,7 +168,7 @@ def _is_lambda_variable(column: exp.Expression, name: str) -> bool:
     return False
 
 
-def _expand_stars(rest: exp.Select, sources: list[_Source], using: bool) -> None:
+def _expand_stars(rest: exp.Select, sources: list[Source], using: bool) -> None:
     items: list[exp.Expression] = []
     for item in rest.expressions:
         of = item.table.lower() if isinstance(item, exp.Column) and isinstance(item.this, exp.Star) else None

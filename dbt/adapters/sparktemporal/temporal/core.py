@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from ..errors import Refusal
+from .aggregates import Groups
 from .conditions import Condition
 from .dialect import fragment, mz_now_calls
 from .functions import nondeterministic
@@ -22,6 +23,7 @@ class Core:
 
     A row is in while all `comparisons` hold, and the `condition` too: what of the WHERE is no such comparison.
     inner: it stands in a predicate or in place of a value, and may name columns from outside.
+    groups: it is kept per group, and `query` yields keys and what the sums are of. kept: why so, or why not.
     """
 
     name: str
@@ -29,6 +31,8 @@ class Core:
     comparisons: tuple[Comparison, ...] = ()
     condition: Condition | None = None
     inner: bool = False
+    groups: Groups | None = None
+    kept: str = ""
 
     @property
     def first_call(self) -> int | None:
@@ -49,8 +53,8 @@ class Core:
 class TypedCore:
     """A core and what Spark says of its types.
 
-    columns: (name, type) of what is stored. kinds: of the operands of its comparisons; edge_kinds: of those of its
-    condition's edges. regular: which of its steps change at the edges of a calendar unit, in a zone of one offset.
+    columns: (name, type) of what its query yields. kinds: of the operands of its comparisons; edge_kinds: of those of
+    its condition's edges. regular: which of its steps change at the edges of a calendar unit, in a zone of one offset.
     calls: where a call stands in the model's text -> the kind of mz_now() there.
     """
 
@@ -64,6 +68,17 @@ class TypedCore:
     @property
     def name(self) -> str:
         return self.core.name
+
+    @property
+    def stored(self) -> tuple[tuple[str, str], ...]:
+        """The columns that are kept: all, or the keys of groups."""
+        return self.columns if self.core.groups is None else self.columns[: self.core.groups.keys]
+
+    @property
+    def sums(self) -> tuple[tuple[str, str], ...] | None:
+        """The other diff columns of groups; None where rows are kept."""
+        groups = self.core.groups
+        return None if groups is None else tuple((s.name, s.type.lower()) for s in groups.sums)
 
 
 def is_placeholder(table: exp.Expression) -> bool:

@@ -11,12 +11,13 @@ that a read sees every input as the last run read it, at any instant.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
 from ..errors import Refusal
+from .aggregates import NoSum, take_groups
 from .columns import needed_columns
 from .conditions import condition
 from .core import PLACEHOLDER, Core, refuse_nondeterministic
@@ -42,11 +43,18 @@ class Split:
     notes: tuple[str, ...] = ()
 
 
-def split(sql: str, describe: Describe, fixed_zone: bool = True, at_read: frozenset[int] = frozenset()) -> Split:
+def split(
+    sql: str,
+    describe: Describe,
+    fixed_zone: bool = True,
+    at_read: frozenset[int] = frozenset(),
+    by_rows: Mapping[int, str] | None = None,
+    ansi: bool = False,
+) -> Split:
     """The text of a model -> its cores and residual; what is not covered is refused.
 
     fixed_zone: the session's zone has no daylight saving. at_read: SELECTs that are no cores (they name columns from
-    outside), by where their first call of mz_now() stands.
+    outside), by where their first call of mz_now() stands. by_rows: likewise, those not to keep per group, and why.
     """
     tree = parse(sql)
     refuse_shadowed_ctes(tree)
@@ -57,7 +65,7 @@ def split(sql: str, describe: Describe, fixed_zone: bool = True, at_read: frozen
     residual: exp.Query = tree  # type: ignore[assignment]
     for number, select in enumerate(selects):
         visible = visible_ctes(select)
-        core, rest = _take_core(select, f"c{number}", describe, fixed_zone)
+        core, rest = _take_core(select, f"c{number}", describe, fixed_zone, by_rows or {}, ansi)
         with_ctes(core.query, visible)
         core = replace(core, inner=_is_inside_a_value(select))
         refuse_nondeterministic(core.query)
@@ -189,7 +197,9 @@ def _owner(call: exp.Expression) -> tuple[exp.Select | None, str]:
     return node, _ABOVE
 
 
-def _take_core(select: exp.Select, name: str, describe: Describe, fixed_zone: bool) -> tuple[Core, exp.Select]:
+def _take_core(
+    select: exp.Select, name: str, describe: Describe, fixed_zone: bool, by_rows: Mapping[int, str], ansi: bool
+) -> tuple[Core, exp.Select]:
     """A temporal SELECT -> its core and the SELECT that takes its place in the residual."""
     found: list[Comparison] = []
     static: list[exp.Expression] = []
@@ -225,8 +235,25 @@ def _take_core(select: exp.Select, name: str, describe: Describe, fixed_zone: bo
     if _is_linear(stripped):
         rest = exp.select("*").from_(exp.to_table(PLACEHOLDER + name))
         return Core(name, stripped, tuple(found), rest_of), rest
+    core, kept = Core(name, stripped, tuple(found), rest_of), ""
+    if _is_aggregation(stripped):
+        try:
+            if core.first_call in by_rows:
+                raise NoSum(by_rows[core.first_call])
+            rows, rest, groups = take_groups(stripped, PLACEHOLDER + name, describe, visible, ansi)
+            return replace(core, query=rows, groups=groups, kept="groups are kept"), rest
+        except NoSum as reason:
+            kept = f"rows are kept: {reason}"
     rows, rest = needed_columns(stripped, PLACEHOLDER + name, describe, visible)
-    return Core(name, rows, tuple(found), rest_of), rest
+    return replace(core, query=rows, kept=kept), rest
+
+
+def _is_aggregation(select: exp.Select) -> bool:
+    if select.args.get("group"):
+        return True
+    above = [*select.expressions, *filter(None, (select.args.get("having"), select.args.get("order")))]
+    calls = (n for item in above for n in item.walk() if is_aggregate_call(n))
+    return any(not isinstance(call.parent, exp.Window) for call in calls)
 
 
 def _is_inner(join: exp.Join) -> bool:

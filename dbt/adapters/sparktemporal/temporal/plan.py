@@ -100,6 +100,8 @@ def hash_cores(cores: Sequence[TypedCore], settings: Mapping[str, str]) -> str:
         core, judged = typed.core, typed.core.condition
         compared = [[c.operator, c.optional] for c in core.comparisons]
         part = [core.name, render(probe(core)), compared, list(typed.kinds), [list(c) for c in typed.columns]]
+        if core.groups is not None:
+            part.append([core.groups.keys, *([s.name, s.value, s.type] for s in core.groups.sums)])
         if judged is not None:
             steps = [[render(s.function), render(s.other)] for s in judged.steps]
             edges = [[e.index, kind] for e, kind in zip(judged.edges, typed.edge_kinds)]

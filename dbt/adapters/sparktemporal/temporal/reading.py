@@ -15,6 +15,7 @@ from .core import is_placeholder
 from .dialect import parse, quote, string_literal
 from .roundtrip import at_instant
 from .state import CoreState, State
+from .stores import store_of
 from .updates import Columns, indent, pretty
 
 
@@ -24,26 +25,8 @@ def live_instant(frontier: int) -> str:
 
 def read_core(core: CoreState, schema: str, t: str) -> str:
     """The rows of one core at t, as a query."""
-    names = ", ".join(quote(n) for n, _ in core.columns)
-    if not core.chains:
-        typed = ", ".join(f"CAST(NULL AS {k}) AS {quote(n)}" for n, k in core.columns)
-        return f"SELECT {typed} WHERE false"
     tables = [f"{schema}.{quote(c.table)}" for c in core.chains]
-    corrected = any(c.negative for c in core.chains)
-    diff = ", mz_diff" if corrected else ""
-    rows = "\nUNION ALL\n".join(f"SELECT {names}, mz_from, mz_until{diff} FROM {table}" for table in tables)
-    at = f"FROM (\n{indent(rows, 2)}\n) AS mz_chains\nWHERE mz_from <= {t} AND (mz_until IS NULL OR mz_until > {t})"
-    if not corrected:
-        return f"SELECT {names}\n{at}"
-    # more retractions than rows would mean damaged chains: raise, never show fewer rows
-    damaged = "raise_error('the diffs retract a row more often than it was added')"
-    copies = f"CASE WHEN mz_n > 0 THEN CAST(mz_n AS INT) ELSE CAST({damaged} AS INT) END"
-    return (
-        f"SELECT {names}\n"
-        f"FROM (\n  SELECT {names}, sum(mz_diff) AS mz_n\n{indent(at, 2)}\n"
-        f"  GROUP BY {names}\n  HAVING sum(mz_diff) <> 0\n) AS mz_sums\n"
-        f"LATERAL VIEW explode(array_repeat(0, {copies})) mz_copies AS mz_copy"
-    )
+    return store_of(core).read(tables, any(c.negative for c in core.chains), t)
 
 
 def read_at(state: State, t: str) -> str:

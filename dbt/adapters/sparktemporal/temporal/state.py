@@ -34,9 +34,13 @@ class Chain:
 
 @dataclass(frozen=True)
 class CoreState:
+    """columns: of the rows, or the keys of the groups with their `sums`. kept: why it is stored so, in words."""
+
     name: str
     columns: tuple[tuple[str, str], ...]
     chains: tuple[Chain, ...]
+    sums: tuple[tuple[str, str], ...] | None = None
+    kept: str = ""
 
     @property
     def placeholder(self) -> str:
@@ -134,7 +138,13 @@ def _state(payload: dict) -> State:
     values = {k: v for k, v in payload.items() if k != "format"}
     values["columns"] = tuple((n, t) for n, t in values["columns"])
     values["cores"] = tuple(
-        CoreState(c["name"], tuple((n, t) for n, t in c["columns"]), tuple(Chain(**k) for k in c["chains"]))
+        CoreState(
+            c["name"],
+            tuple((n, t) for n, t in c["columns"]),
+            tuple(Chain(**k) for k in c["chains"]),
+            None if c["sums"] is None else tuple((n, t) for n, t in c["sums"]),
+            c["kept"],
+        )
         for c in values["cores"]
     )
     values["kinds"] = tuple(values["kinds"])

@@ -27,7 +27,9 @@ from .spans import spans
 Columns = Sequence["tuple[str, str]"]
 
 _OURS = re.compile(
-    r"mz_(from|until|diff|timestamp|bucket|n|copy|state|lower|upper|points|truth|spans|end|p|[bs]\d+)", re.IGNORECASE
+    r"mz_(from|until|diff|timestamp|bucket|n|copy|state|lower|upper|points|truth|spans|end|p|sign|[bsx]\d+|"
+    r"(count|sum|true)_\d+)",
+    re.IGNORECASE,
 )
 
 
@@ -158,6 +160,28 @@ def difference(wanted_sql: str, stored_sql: str, columns: Columns) -> str:
         f"SELECT {names}mz_from, mz_until, -mz_diff FROM (\n{indent(stored_sql, 2)}\n) AS mz_stored"
     )
     return consolidated(both, columns)
+
+
+def read(tables: Sequence[str], columns: Columns, corrected: bool, t: str) -> str:
+    """The rows of chains that are there at t. corrected: whether any of them has negative intervals."""
+    names = ", ".join(quote(n) for n, _ in columns)
+    if not tables:
+        typed = ", ".join(f"CAST(NULL AS {k}) AS {quote(n)}" for n, k in columns)
+        return f"SELECT {typed} WHERE false"
+    diff = ", mz_diff" if corrected else ""
+    rows = "\nUNION ALL\n".join(f"SELECT {names}, mz_from, mz_until{diff} FROM {table}" for table in tables)
+    at = f"FROM (\n{indent(rows, 2)}\n) AS mz_chains\nWHERE mz_from <= {t} AND (mz_until IS NULL OR mz_until > {t})"
+    if not corrected:
+        return f"SELECT {names}\n{at}"
+    # more retractions than rows would mean damaged chains: raise, never show fewer rows
+    damaged = "raise_error('the diffs retract a row more often than it was added')"
+    copies = f"CASE WHEN mz_n > 0 THEN CAST(mz_n AS INT) ELSE CAST({damaged} AS INT) END"
+    return (
+        f"SELECT {names}\n"
+        f"FROM (\n  SELECT {names}, sum(mz_diff) AS mz_n\n{indent(at, 2)}\n"
+        f"  GROUP BY {names}\n  HAVING sum(mz_diff) <> 0\n) AS mz_sums\n"
+        f"LATERAL VIEW explode(array_repeat(0, {copies})) mz_copies AS mz_copy"
+    )
 
 
 def as_updates(tables: Sequence[str], columns: Columns) -> str:

@@ -1,0 +1,370 @@
+"""Aggregates that are sums of their rows: they are stored per group, and added up when the view is read.
+
+    select k, count(*) as n, sum(v) as total from t where <temporal> group by k
+      ->  rows    select k, v as mz_x0 from t
+          diffs   k, mz_timestamp, mz_diff (rows), mz_count_0 (rows with a v), mz_sum_1 (of v)
+          rest    select k, sum(mz_n) as n, if(sum(mz_count_0) > 0, sum(mz_sum_1), null) as total
+                  from mz_core_c0 group by k
+
+The rest keeps its GROUP BY, so that ROLLUP, HAVING, windows and whatever stands around are Spark's own; it only reads
+one row a group instead of all. What is no sum (sum of doubles, min, percentiles) is left to the rows, with the reason.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from .columns import is_lambda_variable, quote_name, resolve, sources_of
+from .dialect import VerbatimSpark, fragment, has_clock, render
+from .functions import is_aggregate_call, nondeterministic
+
+Describe = Callable[[str], "list[tuple[str, str]]"]
+
+#: how many rows of a group are there
+COUNT = "mz_n"
+_INTEGERS = ("tinyint", "smallint", "int")
+_ABOVE = (
+    "expressions", "having", "qualify", "windows", "order", "limit", "offset", "sort", "cluster", "distribute"
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Sum:
+    """A diff column. value: what a row adds to it, over the columns of the core; never NULL. type: as it is stored."""
+
+    name: str
+    value: str
+    type: str
+
+
+@dataclass(frozen=True)
+class Groups:
+    """A core is kept per group: of its columns the first `keys` are the group's, the others what the sums are of."""
+
+    keys: int
+    sums: tuple[Sum, ...]
+
+
+class NoSum(Exception):
+    """Why a SELECT cannot be kept per group; the words are for people."""
+
+
+def take_groups(
+    select: exp.Select, placeholder: str, describe: Describe, ctes: list[exp.CTE], ansi: bool
+) -> tuple[exp.Select, exp.Select, Groups]:
+    """An aggregating SELECT without clock in its rows -> (rows, rest, groups), or NoSum.
+
+    ansi: whether an overflowing sum of BIGINT is an error; else it wraps around.
+    """
+    return _Taking(select, placeholder, describe, ctes, ansi).take()
+
+
+class _Taking:
+    def __init__(
+        self, select: exp.Select, placeholder: str, describe: Describe, ctes: list[exp.CTE], ansi: bool
+    ) -> None:
+        self.select, self.describe, self.ctes, self.ansi = select, describe, ctes, ansi
+        self.sources = sources_of(select, describe, ctes)
+        self.rest = select.copy()
+        for key in ("where", "joins", "laterals", "hint", "from_"):
+            self.rest.set(key, None)
+        joins = select.args.get("joins") or []
+        if any(j.args.get("using") and (j.side or "").upper() in ("RIGHT", "FULL") for j in joins):
+            raise NoSum("USING of a RIGHT or FULL join is neither side's column")
+        single = len(self.sources) == 1
+        self.alias = self.sources[0].name if single else "mz_rows"
+        table = exp.to_table(placeholder).as_(exp.to_identifier(self.alias, quoted=True), table=True)
+        self.rest.set("from_", exp.From(this=table))
+        self.keys: dict[str, tuple[str, exp.Expression]] = {}  # canonical text -> name, expression
+        self.arguments: dict[str, exp.Expression] = {}  # canonical text -> expression
+        self.sums: dict[tuple[str, ...], Sum] = {}
+
+    def take(self) -> tuple[exp.Select, exp.Select, Groups]:
+        if next((n for n in self.rest.find_all(exp.Query) if n is not self.rest), None) is not None:
+            raise NoSum("a subquery stands beside the aggregates")
+        self._group()
+        calls = list(self._calls())
+        for call in calls:
+            self._check(call)
+            for argument in self._operands(call):
+                self.arguments.setdefault(self._canonical(argument), argument.copy())
+        rows = self._rows()
+        types = [t.lower() for _, t in self.describe(render(self._with_ctes(rows)))][len(self.keys) :]
+        typed = dict(zip(self.arguments, types))
+        for call in calls:
+            whole = call.parent if isinstance(call.parent, exp.Filter) else call
+            merged = exp.maybe_parse(self._merged(call, typed), dialect=VerbatimSpark)
+            for column in merged.find_all(exp.Column):
+                column.meta["mz_own"] = True
+            whole.replace(merged)
+        self._replace_keys()
+        return rows, self.rest, Groups(len(self.keys), tuple(self.sums.values()))
+
+    # -- groups --
+
+    def _group(self) -> None:
+        group = self.rest.args.get("group")
+        if group is None:
+            return
+        if group.args.get("all"):
+            keys = [k for k in map(_bare, self.rest.expressions) if not _has_aggregate(k)]
+            self.rest.set("group", exp.Group(expressions=[k.copy() for k in keys]) if keys else None)
+            group = self.rest.args.get("group")
+        for leaf in list(_leaves(group)) if group is not None else []:
+            leaf.replace(self._key(self._named(leaf)))
+
+    def _named(self, leaf: exp.Expression) -> exp.Expression:
+        """What an element of GROUP BY stands for: an ordinal, an alias, or itself. A column wins over an alias."""
+        items = self.rest.expressions
+        if isinstance(leaf, exp.Literal) and not leaf.is_string:
+            place = int(leaf.name) - 1 if leaf.name.isdigit() else -1
+            if not 0 <= place < len(items):
+                raise NoSum(f"GROUP BY {leaf.name}")
+            return _bare(items[place])
+        if isinstance(leaf, exp.Column) and len(leaf.parts) == 1 and resolve(leaf, self.sources) is None:
+            for item in items:
+                if isinstance(item, exp.Alias) and item.alias.lower() == leaf.name.lower():
+                    return item.this
+        return leaf
+
+    def _key(self, key: exp.Expression) -> exp.Expression:
+        if _has_aggregate(key) or not self._of_rows(key) or isinstance(key, exp.Star):
+            raise NoSum(f"GROUP BY {fragment(key)}")
+        text = self._canonical(key)
+        if text not in self.keys:
+            self.keys[text] = (self._name(key, text), key.copy())
+        return self._column(self.keys[text][0])
+
+    def _name(self, key: exp.Expression, text: str) -> str:
+        """The name a person would look for: the column's own, or the alias it has in the SELECT list."""
+        columns = {c.lower() for s in self.sources for c in s.columns}
+        taken = {name.lower() for name, _ in self.keys.values()}
+        found = resolve(key, self.sources) if isinstance(key, exp.Column) else None
+        if found is not None and found[2] == len(key.parts) and found[1].lower() not in taken:  # type: ignore[attr-defined]
+            return found[1]
+        for item in self.rest.expressions:
+            free = isinstance(item, exp.Alias) and item.alias.lower() not in columns | taken
+            if free and self._canonical(item.this) == text:
+                return item.alias
+        number = len(self.keys)
+        while f"mz_key_{number}" in columns | taken:
+            number += 1
+        return f"mz_key_{number}"
+
+    def _column(self, name: str) -> exp.Column:
+        column = exp.column(quote_name(name), table=quote_name(self.alias))
+        column.meta["mz_own"] = True
+        return column
+
+    def _replace_keys(self) -> None:
+        """The keys elsewhere in the rest; what is then left of the rows' columns is in no group."""
+        aliases = {i.alias.lower(): self._canonical(i.this) for i in self.rest.expressions if isinstance(i, exp.Alias)}
+        for clause in _ABOVE[1:]:
+            for name in self._names(clause):
+                if aliases.get(name.name.lower(), "") not in ("", self._canonical(name)):
+                    raise NoSum(f"{fragment(name)} is a column and an alias")
+        for clause in _ABOVE:
+            found = self.rest.args.get(clause)
+            for node in found if isinstance(found, list) else [found] if found is not None else []:
+                self._replace_in(node)
+        for column in self.rest.find_all(exp.Column):
+            if not column.meta.get("mz_own") and resolve(column, self.sources) is not None:
+                raise NoSum(f"{fragment(column)} is in no group as it is written")
+
+    def _names(self, clause: str) -> Iterator[exp.Column]:
+        """The columns of the rows that a clause names without saying whose they are."""
+        found = self.rest.args.get(clause)
+        for node in found if isinstance(found, list) else [found] if found is not None else []:
+            for column in node.find_all(exp.Column):
+                if len(column.parts) == 1 and resolve(column, self.sources) is not None:
+                    yield column
+
+    def _replace_in(self, node: exp.Expression) -> None:
+        text = self._canonical(node)
+        if text in self.keys and not node.meta.get("mz_own"):
+            node.replace(self._column(self.keys[text][0]))
+            return
+        for child in list(node.iter_expressions()):
+            self._replace_in(child)
+
+    # -- aggregates --
+
+    def _calls(self) -> Iterator[exp.Expression]:
+        """The aggregates over groups, not those over windows."""
+        for node in self.rest.walk():
+            over = isinstance(node.parent, (exp.Window, exp.Filter)) and isinstance(
+                node.parent if isinstance(node.parent, exp.Window) else node.parent.parent, exp.Window
+            )
+            if is_aggregate_call(node) and not _is_grouping(node) and not (over and node.arg_key == "this"):
+                yield node
+
+    def _check(self, call: exp.Expression) -> None:
+        if isinstance(call.parent, (exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)):
+            raise NoSum(f"{fragment(call.parent)} needs the rows")
+        if _function(call) not in ("count", "count_if", "sum", "avg", "mean", *_ANY, *_ALL):
+            raise NoSum(f"{fragment(call)} needs the rows")
+        if any(isinstance(a, exp.Distinct) for a in call.expressions):
+            raise NoSum(f"{fragment(call)} needs the rows")
+
+    def _operands(self, call: exp.Expression) -> list[exp.Expression]:
+        """The arguments of a call, NULL where its FILTER does not hold."""
+        given = [call.this.unnest()] if isinstance(call, exp.Any) else call.expressions
+        condition = call.parent.expression.this if isinstance(call.parent, exp.Filter) else None
+        if _function(call) == "count" and all(isinstance(a, (exp.Star, exp.Literal)) for a in given):
+            operands = [] if condition is None else [_if(condition, exp.true())]
+        elif condition is None:
+            operands = list(given)
+        else:
+            operands = [_if(condition, a) for a in given]
+        for operand in operands:
+            if not self._of_rows(operand, constant=True):
+                raise NoSum(f"{fragment(call)} is not of the rows alone")
+        return operands
+
+    def _merged(self, call: exp.Expression, typed: dict[str, str]) -> str:
+        """The value of a call, over rows of one group each."""
+        name = _function(call)
+        texts = [self._canonical(a) for a in self._operands(call)]
+        if not texts:
+            return f"coalesce(sum({self._ref(COUNT)}), 0L)"
+        if any(typed[t] == "void" for t in texts):
+            raise NoSum(f"{fragment(call)} is of no type")
+        if name == "count":
+            return f"coalesce(sum({self._ref(self._count(texts))}), 0L)"
+        (text,) = texts
+        x, kind = self._argument(text), typed[text]
+        if name == "count_if":
+            if kind != "boolean":
+                raise NoSum(f"{fragment(call)} is of {kind}")
+            return f"coalesce(sum({self._ref(self._true(text))}), 0L)"
+        n = f"sum({self._ref(self._count(texts))})"
+        if name in (*_ANY, *_ALL):
+            if kind != "boolean":
+                raise NoSum(f"{fragment(call)} is of {kind}")
+            true = f"sum({self._ref(self._true(text))})"
+            return f"IF({n} > 0, {true} {'> 0' if name in _ANY else f'= {n}'}, NULL)"
+        mean = name in ("avg", "mean")
+        decimal = re.fullmatch(r"decimal\((\d+),(\d+)\)", kind)
+        if kind in _INTEGERS or (kind == "bigint" and not self.ansi and not mean):
+            s = f"sum({self._ref(self._sum(text, f'coalesce(CAST({x} AS BIGINT), 0L)', 'BIGINT'))})"
+            return f"IF({n} > 0, {f'CAST({s} AS DOUBLE) / {n}' if mean else s}, NULL)"
+        if kind == "bigint":
+            s = f"sum({self._ref(self._sum(text, f'coalesce({x}, 0L)', 'DECIMAL(38,0)'))})"
+            return f"IF({n} > 0, {f'CAST({s} AS DOUBLE) / {n}' if mean else f'CAST({s} AS BIGINT)'}, NULL)"
+        if decimal is None:
+            raise NoSum(f"{fragment(call)} is of {kind}, whose sum depends on the order of the rows")
+        p, d = int(decimal.group(1)), int(decimal.group(2))
+        if p > 27 or (mean and d > 11):
+            raise NoSum(f"{fragment(call)} is of {kind}, whose sums may overflow on the way")
+        s = f"sum({self._ref(self._sum(text, f'coalesce({x}, 0)', f'DECIMAL(38,{d})'))})"
+        total = f"CAST({s} AS DECIMAL({p + 10},{d}))"
+        return f"IF({n} > 0, {_mean(total, n, p, d) if mean else total}, NULL)"
+
+    def _argument(self, text: str) -> str:
+        return f"mz_x{list(self.arguments).index(text)}"
+
+    def _count(self, texts: list[str]) -> str:
+        present = " AND ".join(f"{self._argument(t)} IS NOT NULL" for t in texts)
+        return self._sum_of(("count", *texts), f"IF({present}, 1L, 0L)", "BIGINT")
+
+    def _true(self, text: str) -> str:
+        return self._sum_of(("true", text), f"IF({self._argument(text)}, 1L, 0L)", "BIGINT")
+
+    def _sum(self, text: str, value: str, kind: str) -> str:
+        return self._sum_of(("sum", kind, text), value, kind)
+
+    def _sum_of(self, key: tuple[str, ...], value: str, kind: str) -> str:
+        if key not in self.sums:
+            self.sums[key] = Sum(f"mz_{key[0]}_{len(self.sums)}", value, kind)
+        return self.sums[key].name
+
+    def _ref(self, name: str) -> str:
+        return render(self._column(name))
+
+    # -- rows --
+
+    def _rows(self) -> exp.Select:
+        rows = self.select.copy()
+        for key in (*_ABOVE, "group", "distinct"):
+            rows.set(key, None)
+        items = [exp.alias_(key.copy(), name, quoted=True) for name, key in self.keys.values()]
+        items += [exp.alias_(a.copy(), self._argument(t), quoted=True) for t, a in self.arguments.items()]
+        rows.set("expressions", items or [exp.alias_(exp.true(), "mz_row", quoted=True)])
+        return rows
+
+    def _with_ctes(self, rows: exp.Select) -> exp.Select:
+        if not self.ctes:
+            return rows
+        probe = rows.copy()
+        probe.set("with_", exp.With(expressions=[cte.copy() for cte in self.ctes]))
+        return probe
+
+    def _of_rows(self, node: exp.Expression, constant: bool = False) -> bool:
+        """Whether an expression is of the rows' columns alone, and the same at every evaluation."""
+        if has_clock(node) or nondeterministic(node) is not None:
+            return False
+        columns = [c for c in node.find_all(exp.Column) if not is_lambda_variable(c)]
+        return (constant or bool(columns)) and all(resolve(c, self.sources) is not None for c in columns)
+
+    def _canonical(self, node: exp.Expression) -> str:
+        """Equal for expressions that are the same but for case and for how their columns are qualified."""
+        copy = exp.Paren(this=node.copy())
+        for column in list(copy.find_all(exp.Column)):
+            found = resolve(column, self.sources)
+            if found is not None:
+                source, name, parts = found
+                tail = "".join(f".{p.name.lower()}" for p in column.parts[parts:])
+                column.replace(exp.to_identifier(f"{source}.{name}{tail}", quoted=True))
+        for call in copy.find_all(exp.Anonymous):
+            call.set("this", call.name.lower())
+        return render(copy)
+
+
+_ANY, _ALL = ("bool_or", "some", "any"), ("bool_and", "every")
+
+
+def _function(call: exp.Expression) -> str:
+    return "any" if isinstance(call, exp.Any) else call.name.lower()
+
+
+def _mean(total: str, n: str, p: int, d: int) -> str:
+    """total / n as Spark's avg of DECIMAL(p, d) rounds it: once, half up, to d + 4 digits.
+
+    The whole part is divided without a remainder, so that all digits of the division are there for the fraction.
+    """
+    rest = f"CAST({total} % CAST({n} AS DECIMAL(13,0)) AS DECIMAL({13 + d},{d}))"
+    whole = f"CAST(({total} - {rest}) / CAST({n} AS DECIMAL(13,0)) AS DECIMAL({p + 4 - d},0))"
+    fraction = f"CAST({rest} / CAST({n} AS DECIMAL(13,0)) AS DECIMAL({d + 5},{d + 4}))"
+    return f"CAST({whole} + {fraction} AS DECIMAL({p + 4},{d + 4}))"
+
+
+def _bare(item: exp.Expression) -> exp.Expression:
+    return item.this if isinstance(item, exp.Alias) else item
+
+
+def _is_grouping(node: exp.Expression) -> bool:
+    return isinstance(node, exp.Anonymous) and node.name.lower() in ("grouping", "grouping_id")
+
+
+def _has_aggregate(node: exp.Expression) -> bool:
+    return any(is_aggregate_call(n) or isinstance(n, exp.Window) for n in node.walk())
+
+
+def _leaves(group: exp.Expression) -> Iterator[exp.Expression]:
+    """The expressions of a GROUP BY, through ROLLUP, CUBE, GROUPING SETS and their tuples."""
+    nested = (exp.Rollup, exp.Cube, exp.GroupingSets)
+    for node in group.iter_expressions():
+        if isinstance(node, nested):
+            yield from _leaves(node)
+        elif isinstance(group, nested) and isinstance(node, (exp.Tuple, exp.Paren)):
+            yield from node.expressions if isinstance(node, exp.Tuple) else [node.this]
+        else:
+            yield node
+
+
+def _if(condition: exp.Expression, value: exp.Expression) -> exp.Expression:
+    return exp.Anonymous(this="if", expressions=[condition.copy(), value.copy(), exp.null()])
