@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from dbt.adapters.base import available
@@ -57,6 +57,7 @@ class TemporalResponse(AdapterResponse):
     rows_written: int = 0
     updates_beyond_expiration: int | None = None
     chains: int | None = None
+    aggregates: list[str] = field(default_factory=list)
     milliseconds: int = 0
 
 

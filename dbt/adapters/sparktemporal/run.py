@@ -179,6 +179,7 @@ class Run:
             "rows_written": self.rows_written,
             "updates_beyond_expiration": self.beyond_expiration,
             "chains": len(self.state.chains) if self.state else None,
+            "aggregates": [core.core.kept for core in self.model.cores if core.core.kept],
             "milliseconds": int((time.monotonic() - self.started) * 1000),
         }
 
@@ -187,6 +188,8 @@ class Run:
         d = self.decision
         what = self.action + (f" ({d.reason})" if d.reason else "")
         said = [f"{self.rows_in} rows in", f"{self.rows_written} diffs written"]
+        if d.rebuilds:
+            said += [core.core.kept for core in self.model.cores if core.core.kept]
         if d.expiration is not None:
             dropped = f", {self.beyond_expiration} updates after that not stored" if self.beyond_expiration else ""
             said.append(f"expires {format_instant(d.expiration)}{dropped}")

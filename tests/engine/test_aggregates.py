@@ -1,0 +1,202 @@
+"""Aggregates over the life of a model: what is kept, when it changes, and the classic traps."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from conftest import Project
+
+from dbt.adapters.sparktemporal.warehouse import Target, Warehouse, read_state
+
+T0 = 1_709_294_400_000  # 2024-03-01 12:00 UTC
+TESTS = ["temporal_matches_source", "temporal_diffs_consistent"]
+
+
+def fill(project: Project, *rows: str, table: str = "t") -> None:
+    """Rows (k, v, first second, last second): in the view from T0 + first until before T0 + last."""
+    values = ", ".join(rows)
+    project.sql(
+        f"CREATE OR REPLACE TEMPORARY VIEW filled AS SELECT k, v, CAST(v AS BIGINT) AS big, "
+        f"TRY_CAST(v AS DECIMAL(9, 2)) / 4 AS price, timestamp_millis({T0}L + lo * 1000) AS lo, "
+        f"timestamp_millis({T0}L + hi * 1000) AS hi FROM VALUES {values} AS f(k, v, lo, hi)"
+    )
+    verb = "INSERT INTO {s}.t" if project.rows(f"SHOW TABLES IN {{s}} LIKE '{table}'") else "CREATE TABLE {s}.t AS"
+    project.sql(f"{verb} SELECT * FROM filled")
+
+
+def model(project: Project, select: str, rest: str = "group by k", **config: Any) -> None:
+    config.setdefault("aggregates", "groups")
+    project.model(
+        "m", f"select {select} from {project.schema}.t where mz_now() >= lo and mz_now() < hi {rest}", **config
+    )
+    project.write("models/schema.yml", json.dumps({"models": [{"name": "m", "data_tests": TESTS}]}))
+
+
+def at(project: Project, second: float) -> list[tuple]:
+    t = T0 + int(second * 1000)
+    return sorted(project.rows(project.render(f"select * from {{{{ temporal_as_of(ref('m'), {t}) }}}}")), key=str)
+
+
+def state(project: Project) -> Any:
+    return read_state(Warehouse(project.rows), Target(f"`{project.schema}`", "m"))
+
+
+def passes(project: Project, now: int) -> None:
+    assert {str(r.status) for r in project.dbt("test", now=now).results} == {"pass"}
+
+
+def test_a_life(project: Project) -> None:
+    """Groups that come, change, go and come back, through corrections and a merge of chains."""
+    fill(project, "('a', 1, 0, 10)", "('a', 2, 0, 20)", "('b', 5, 5, 15)", "(null, 7, 0, 30)", "('b', null, 0, 30)")
+    model(
+        project, "k, count(*) as n, sum(v) as total, avg(price) as mean, count_if(v > 1) as many, bool_and(v > 1) as b"
+    )
+    first = project.run(now=T0).of("m")
+    assert "groups are kept" in str(first.adapter_response["aggregates"])
+    assert [name for name, _ in state(project).cores[0].columns] == ["k"]
+    assert at(project, 0)[0][:3] == ("a", 2, 3)
+    assert at(project, 9.999)[0][:3] == ("a", 2, 3)
+    assert at(project, 10)[0][:3] == ("a", 1, 2)
+    assert [r[0] for r in at(project, 20)] == ["b", None]
+    passes(project, T0)
+    for second in range(1, 10):
+        fill(project, f"('a', {second}, {second}, {second + 8})")
+        project.run(now=T0 + second * 1000)
+        passes(project, T0 + second * 1000)
+    assert len(state(project).chains) <= 6
+    project.sql("CREATE TABLE {s}.kept AS SELECT * FROM {s}.t WHERE k = 'b' OR k IS NULL")
+    project.sql("INSERT OVERWRITE {s}.t SELECT * FROM {s}.kept")
+    assert "advanced" in project.run(now=T0 + 11_000).of("m").message
+    assert [r[0] for r in at(project, 11)] == ["b", None]
+    passes(project, T0 + 11_000)
+    assert "unchanged, 0 rows" in project.run(now=T0 + 11_001).of("m").message
+
+
+def test_diffs_are_updates_of_groups(project: Project) -> None:
+    fill(project, "('a', 3, 0, 10)", "('a', 4, 0, 10)", "('b', 1, 2, 10)")
+    model(project, "k, sum(v) as total")
+    project.run(now=T0)
+    diffs = project.rows("SELECT mz_timestamp, mz_diff, k, mz_sum_1 FROM {s}.m__diffs ORDER BY 1, 3")
+    assert diffs == [(T0, 2, "a", 7), (T0 + 2000, 1, "b", 1), (T0 + 10_000, -2, "a", -7), (T0 + 10_000, -1, "b", -1)]
+
+
+def test_expiration(project: Project) -> None:
+    fill(project, "('a', 3, 0, 10)", "('a', 4, 0, 11)", "('b', 1, 12, 13)")
+    model(project, "k, count(*) as n", expiration="10 seconds")
+    project.run(now=T0)
+    assert project.rows("SELECT max(mz_timestamp), count(*) FROM {s}.m__diffs") == [(T0 + 10_000, 2)]
+    assert at(project, 10) == [("a", 1)]
+    with pytest.raises(Exception, match="m expired at 2024-03-01 12:00:10"):
+        project.rows("SELECT * FROM {s}.m")
+    passes(project, T0)
+
+
+def test_global_aggregate_over_nothing(project: Project) -> None:
+    fill(project, "('a', 3, 0, 10)")
+    model(project, "count(*) as n, sum(v) as total, avg(v) as mean, count(v) as c, bool_or(v = 3) as b", rest="")
+    project.run(now=T0)
+    assert at(project, 0) == [(1, 3, 3.0, 1, True)]
+    assert at(project, 10) == [(0, None, None, 0, None)]
+    passes(project, T0)
+
+
+def test_aggregation_gap_and_group_that_comes_back(project: Project) -> None:
+    """A group's last row leaves before its next comes: between them there is no group, not one of nothing."""
+    fill(project, "('a', 1, 0, 5)", "('a', 2, 7, 9)", "('a', 3, 9, 12)")
+    model(project, "k, count(*) as n, sum(v) as total")
+    project.run(now=T0)
+    assert [at(project, s) for s in (0, 4.999, 5, 6.999, 7, 8.999, 9, 11.999, 12)] == [
+        [("a", 1, 1)], [("a", 1, 1)], [], [], [("a", 1, 2)], [("a", 1, 2)], [("a", 1, 3)], [("a", 1, 3)], [],
+    ]  # fmt: skip
+
+
+def test_vanishing_group_whose_sum_is_zero_before_it_goes(project: Project) -> None:
+    fill(project, "('a', 5, 0, 10)", "('a', -5, 0, 20)", "('z', null, 0, 5)")
+    model(project, "k, sum(v) as total, count(v) as c")
+    project.run(now=T0)
+    assert at(project, 0) == [("a", 0, 2), ("z", None, 0)]
+    assert at(project, 5) == [("a", 0, 2)]
+    assert at(project, 10) == [("a", -5, 1)]
+    assert at(project, 20) == []
+
+
+def test_having_that_flips_with_time(project: Project) -> None:
+    fill(project, "('a', 5, 0, 10)", "('a', 6, 3, 7)", "('b', 1, 0, 10)")
+    model(project, "k", rest="group by k having sum(v) > 5")
+    project.run(now=T0)
+    assert [at(project, s) for s in (2.999, 3, 6.999, 7)] == [[], [("a",)], [("a",)], []]
+
+
+def test_avg_of_ints_is_a_double(project: Project) -> None:
+    fill(project, "('a', 1, 0, 10)", "('a', 2, 0, 10)", "('a', 2, 0, 5)")
+    model(project, "k, avg(v) as mean")
+    project.run(now=T0)
+    assert at(project, 0) == [("a", 5 / 3)]
+    assert at(project, 5) == [("a", 1.5)]
+    assert dict(project.spark.table(f"{project.schema}.m").dtypes) == {"k": "string", "mean": "double"}
+
+
+@pytest.mark.parametrize("ansi", ["false", "true"])
+def test_sum_overflow(project: Project, ansi: str) -> None:
+    """Beside a row that makes it overflow a sum of BIGINT wraps around or raises, as Spark's own; then it is right."""
+    project.spark.conf.set("spark.sql.ansi.enabled", ansi)
+    try:
+        fill(project, "('a', 9223372036854775807, 0, 10)", "('a', 1, 5, 10)")
+        model(project, "k, sum(big) as total, sum(price) as p")
+        project.run(now=T0)
+        assert at(project, 4.999)[0][1] == 2**63 - 1
+        if ansi == "false":
+            assert at(project, 5)[0][1] == -(2**63)
+            passes(project, T0)
+        else:
+            with pytest.raises(Exception, match="OVERFLOW"):
+                at(project, 5)
+        assert at(project, 10) == []
+    finally:
+        project.spark.conf.set("spark.sql.ansi.enabled", "false")
+
+
+def test_count_distinct_with_two_rows_of_one_value(project: Project) -> None:
+    """The value counts until the last row that has it leaves."""
+    fill(project, "('a', 1, 0, 5)", "('a', 1, 0, 10)", "('a', 2, 0, 7)")
+    model(project, "k, count(distinct v) as n")
+    assert "rows are kept: count(DISTINCT v) needs the rows" in str(project.run(now=T0).of("m").adapter_response)
+    assert [at(project, s) for s in (0, 5, 7, 10)] == [[("a", 2)], [("a", 2)], [("a", 1)], []]
+
+
+def test_what_is_kept_is_chosen_by_the_data(project: Project) -> None:
+    """Keys that are nearly unique do not shrink anything: rows, one interval each, are less than two updates."""
+    fill(project, *(f"('k{i}', 1, 0, {i + 1})" for i in range(8)))
+    model(project, "k, count(*) as n", aggregates="auto")
+    assert "rows are kept: there are about 8 groups of 8 rows" in str(project.run(now=T0).of("m").adapter_response)
+    fill(project, *(f"('k1', {i}, 0, 9)" for i in range(30)))
+    said = project.run(now=T0 + 1).of("m")
+    assert "advanced" in said.message and state(project).cores[0].sums is None  # no restart for that
+    assert "rows are kept: there are about 8 groups of 8 rows" in str(said.adapter_response)
+    said = project.run("--full-refresh", now=T0 + 2).of("m")
+    assert "groups are kept" in str(said.adapter_response) and state(project).cores[0].sums == ()
+    model(project, "k, count(*) as n", aggregates="rows")
+    said = project.run(now=T0 + 3).of("m")
+    assert "restarted" in said.message and "rows are kept: config aggregates: rows" in str(said.adapter_response)
+    passes(project, T0 + 3)
+
+
+def test_damage_is_not_shown(project: Project) -> None:
+    fill(project, "('a', 1, 0, 5)")
+    model(project, "k, count(*) as n")
+    project.run(now=T0)
+    (chain,) = state(project).chains
+    project.sql(f"INSERT INTO {{s}}.{chain.table} (mz_timestamp, mz_diff, k) VALUES ({T0 + 1}L, -3L, 'a')")
+    with pytest.raises(Exception, match="retract a row more often than it was added"):
+        at(project, 1)
+    failed = {r.node.name: r.status for r in project.dbt("test", now=T0, check=False).results}
+    assert str(failed["temporal_diffs_consistent_m_"]) == "fail"
+
+
+def test_the_config_is_checked(project: Project) -> None:
+    fill(project, "('a', 1, 0, 5)")
+    model(project, "k, count(*) as n", aggregates="both")
+    text = project.run(now=T0, check=False).text
+    assert "found: aggregates: 'both'" in text and "instead: one of auto, groups, rows" in text
