@@ -39,6 +39,14 @@ REFUSED: dict[str, tuple[str, tuple[str, ...]]] = {
     "twice_on_a_side": ("select id from {e} where mz_now() - ts < ts - mz_now()", ("both sides",)),
     "scaled_by_a_row": ("select id from {e} where (mz_now() - 5) div id < ms", ("not known before the row",)),
     "nanoseconds": ("select id from {e} where mz_now() * 1000000 < ms", ("cannot be listed",)),
+    "months_and_more": (
+        "select id from {e} where unix_millis(mz_now() - interval 1 month) < ms",
+        ("INTERVAL '1' MONTH beside mz_now(), and more", "months on the other side"),
+    ),
+    "months_by_a_function": (
+        "select id from {e} where timestampadd(MONTH, 1, mz_now()) < ts",
+        ("goes back at the end of a month",),
+    ),
     "bare_name": ("select id from {e} where current_timestamp > ts", ("current_timestamp() for the clock",)),
     "in_a_subquery_of_an_or": (
         "select id from {e} where id = 1 or mz_now() in (select until from {d})",

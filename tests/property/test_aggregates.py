@@ -110,9 +110,16 @@ def aggregation(rng: Rng) -> str:
         ["", "", "", "having count(*) > 1", "having sum(v) >= 2", "having avg(price) < 1 or count(k) = 1"]
     )
     distinct = rng.choice(["", "", "", "", "distinct "])
-    return (
-        f"select {distinct}{', '.join([*items, *values])} from {{t}} "
-        f"where {rng.choice(WINDOWS)} and (v is null or v >= 0) {group} {having}"
+    select, window = f"select {distinct}{', '.join([*items, *values])} from", rng.choice(WINDOWS)
+    valid = "(v is null or v >= 0)"
+    return rng.choice(
+        [
+            f"{select} {{t}} where {window} and {valid} {group} {having}",
+            f"{select} {{t}} where {window} and {valid} {group} {having}",
+            f"with live as (select * from {{t}} where {window}) {select} live where {valid} {group} {having}",
+            f"with live as (select t.*, v * 2 as w from {{t}} as t where {window} and {valid}), "
+            f"more as (select x.*, w + 1 as w1 from live x where w is null or w < 7) {select} more {group} {having}",
+        ]
     )
 
 

@@ -117,6 +117,34 @@ class Grammar:
         return self.rng.choice(["HOUR", "DAY", "WEEK", "MONTH", "MINUTE", "QUARTER", "YEAR", "SECOND"])
 
 
+class Months(Grammar):
+    """Months beside the clock, where they lead several days to one: they go back there."""
+
+    def comparison(self) -> str:
+        rng = self.rng
+        op, instant = rng.choice(["<", "<=", ">", ">=", "=", "<>", "<=>"]), self.instant()
+        months = rng.choice(["1 month", "13 months", "1 year", "'1-2' year to month", "-3 months"])
+        length = rng.choice([f"interval {months}", "make_ym_interval(0, k)"])
+        sign = rng.choice("+-")
+        forms = [
+            f"{{n}} {sign} {length} {op} {instant}",
+            f"{{n}} {sign} {length} {op} {instant}",
+            f"{length} + {{n}} {op} {instant}",
+            f"cast({{n}} {sign} {length} as date) {op} d",
+            f"date_trunc('{rng.choice(['DAY', 'MONTH', 'YEAR'])}', {{n}} {sign} {length}) {op} {instant}",
+            f"year({{n}} {sign} {length}) {op} year(a)",
+            f"timestampdiff(MONTH, {instant}, {{n}}) {op} k",
+        ]
+        return rng.choice(forms)
+
+
+#: around these a month and more lead from up to four days to one
+MONTH_ENDS = {
+    "UTC": ["2024-01-31 12:00:00", "2024-02-29 23:59:59.999", "2023-02-28 23:00:00", "2024-03-31 00:00:00"],
+    "Asia/Kolkata": ["2024-03-31 18:30:00", "2024-02-29 18:29:59.999", "2024-01-30 18:30:00", "2024-04-30 07:00:00"],
+}
+
+
 def rows(rng: Rng, around: list[str], as_of: str) -> str:
     """VALUES of an id, instants near each other and near what is special in the zone, numbers, NULLs.
 
@@ -168,19 +196,26 @@ def compared(number: int, text: str, model: Model, as_of: int) -> str:
     )
 
 
-def drive(project: Project, count: int, seed: int, depth: int) -> None:
+def drive(
+    project: Project,
+    count: int,
+    seed: int,
+    depth: int,
+    zones: dict[str, list[str]] = ZONES,
+    grammar_of: type[Grammar] = Grammar,
+) -> None:
     spark, rng = project.spark, random.Random(seed)
     warehouse = Warehouse(project.rows)
     done = 0
     while done < count:
-        zone = rng.choice(list(ZONES))
+        zone = rng.choice(list(zones))
         spark.conf.set("spark.sql.session.timeZone", zone)
         settings = warehouse.settings()
-        instant = f"unix_millis(timestamp '{rng.choice(ZONES[zone])} UTC') - {rng.choice([0, 1, 10**9])}L"
+        instant = f"unix_millis(timestamp '{rng.choice(zones[zone])} UTC') - {rng.choice([0, 1, 10**9])}L"
         ((as_of,),) = project.rows(f"SELECT {instant}")
-        spark.sql(rows(rng, ZONES[zone], f"{as_of}L")).createOrReplaceTempView("mz_rows")
+        spark.sql(rows(rng, zones[zone], f"{as_of}L")).createOrReplaceTempView("mz_rows")
         spark.catalog.cacheTable("mz_rows")
-        grammar = Grammar(rng, fixed_zone=zone != "America/New_York")
+        grammar = grammar_of(rng, fixed_zone=zone != "America/New_York")
         predicates: list[str] = []
         while len(predicates) < min(BATCH, count - done):
             text = grammar.predicate(rng.randrange(depth + 1))
@@ -203,6 +238,11 @@ def drive(project: Project, count: int, seed: int, depth: int) -> None:
 @pytest.mark.usefixtures("small_plans")
 def test_random_predicates(project: Project) -> None:
     drive(project, 60, fresh_seed(), depth=4)
+
+
+@pytest.mark.usefixtures("small_plans")
+def test_months_at_their_ends(project: Project) -> None:
+    drive(project, 40, fresh_seed(), depth=1, zones=MONTH_ENDS, grammar_of=Months)
 
 
 @pytest.mark.deep

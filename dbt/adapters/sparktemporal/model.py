@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 from .clock_calls import type_calls
 from .errors import Refusal, TemporalError
 from .temporal import roundtrip, updates
+from .temporal.clock_side import DAYS, MOVED
 from .temporal.clock_type import resolve_clock_casts
-from .temporal.conditions import Step
-from .temporal.core import Core, TypedCore, refuse_nondeterministic
+from .temporal.conditions import Condition, Step
+from .temporal.core import HALVES, MONTHS, UNIT, Core, TypedCore, refuse_nondeterministic
 from .temporal.cores import Split, split
 from .temporal.dialect import fragment, has_clock, mz_now_spans, render
 from .temporal.groups import shrinking
@@ -153,14 +154,28 @@ def _typed(core: Core, described: list[tuple[str, str]], version: str, fixed_zon
     updates.check_columns(columns if core.groups is None else columns[: core.groups.keys], version)
     kinds = tuple(operand_kind(c, t) for c, (_, t) in zip(core.comparisons, operands))
     edge_kinds = tuple(operand_kind(e.comparison, types[e.index]) for e in judged.edges) if judged else ()
-    regular = tuple(fixed_zone and _is_regular(s, types) for s in judged.steps) if judged else ()
-    return TypedCore(core, tuple(columns), kinds, edge_kinds, regular)
+    searches = tuple(_search(s, judged, types, fixed_zone) for s in judged.steps) if judged else ()
+    return TypedCore(core, tuple(columns), kinds, edge_kinds, searches)
 
 
-def _is_regular(step: Step, types: list[str]) -> bool:
-    """Whether a step is the truncated clock against an instant that is a column of the probe."""
+def _search(step: Step, judged: Condition, types: list[str], fixed_zone: bool) -> str:
+    """How the instants at which a step changes are found; a refusal when months make it go back."""
+    added = [types[i].lower() for i in step.added]
     column = re.fullmatch(r"`mz_s(\d+)`", render(step.other))
-    return bool(step.truncates and column and types[int(column.group(1))].lower() in ("timestamp", "date"))
+    other = types[int(column.group(1))].lower() if column else ""
+    if any(kind == "interval" or kind.startswith(("interval month", "interval year")) for kind in added):
+        plain = len(added) == 1 and added[0] != "interval" and other in ("timestamp", "timestamp_ntz", "date")
+        if step.months == MOVED and plain:
+            return MONTHS
+        if step.months != DAYS or added == ["interval"]:
+            length = render(judged.statics[step.added[0]])
+            raise Refusal(
+                f"{length} beside mz_now(), and more around it",
+                "an instant goes back when it is moved by months at the end of one, so the instants at which this "
+                "changes cannot be listed",
+                f"the two alone on their side (`mz_now() - {length} <= ts`), their date, or months on the other side",
+            )
+    return UNIT if step.truncates and fixed_zone and other in ("timestamp", "date") else HALVES
 
 
 def _refuse_local_time(cores: list[TypedCore], described: list[list[tuple[str, str]]], zone: str, as_of: int) -> None:

@@ -93,7 +93,11 @@ class _Taking:
             for argument in self._operands(call):
                 self.arguments.setdefault(self._canonical(argument), argument.copy())
         rows = self._rows()
-        types = [t.lower() for _, t in self.describe(render(self._with_ctes(rows)))][len(self.keys) :]
+        try:
+            described = self.describe(render(self._with_ctes(rows)))
+        except Exception:  # the model itself is wrong, which is said of its own text; else its rows can be kept
+            raise NoSum("Spark does not take their expressions by themselves") from None
+        types = [t.lower() for _, t in described][len(self.keys) :]
         typed = dict(zip(self.arguments, types))
         for call in calls:
             whole = call.parent if isinstance(call.parent, exp.Filter) else call

@@ -7,6 +7,9 @@
 
 Of a monotone side it does not matter what the function is: Spark evaluates it, and a search by halves finds the very
 millisecond. Local time goes back once a year in zones with daylight saving, and what follows it is not monotone there.
+
+Months are monotone by the day only: 30 March 12:00 and a month is 30 April 12:00, 31 March 00:00 and a month is
+30 April 00:00.
 """
 
 from __future__ import annotations
@@ -41,8 +44,13 @@ _RISING = frozenset(
 _RISING_FIRST = frozenset(["add_months", "date_add", "date_sub", "next_day", "trunc"])
 #: of these the value is a date
 _DATES = frozenset(["add_months", "date", "date_add", "date_sub", "last_day", "next_day", "to_date", "trunc"])
+_FIXED_UNITS = frozenset(["MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "DAYOFYEAR", "WEEK"])
 #: they work on local time, which goes back when daylight saving ends
 _LOCAL = frozenset(["dateadd", "timestamp_ntz", "timestampadd", "to_timestamp_ntz"])
+
+
+#: the bare clock or nothing of months; the clock moved by something; a day or more of that; something else made of it
+NONE, MOVED, DAYS, OTHER = "none", "moved", "days", "other"
 
 
 @dataclass(frozen=True)
@@ -52,7 +60,7 @@ class Side:
     added: what is added to it or taken from it, whose type decides whether it is monotone in the session's zone (Spark
     takes instants from each other by local time). local: parts that are monotone only without daylight saving.
     truncates: the unit, when it is the bare clock truncated to one and nothing else. dated: it moves a day at a time,
-    so that an hour of daylight saving cannot turn it back.
+    so that an hour of daylight saving cannot turn it back. months: how far it is right if what is added are months.
     """
 
     rises: bool
@@ -60,13 +68,22 @@ class Side:
     local: tuple[exp.Expression, ...] = ()
     truncates: str | None = None
     dated: bool = False
+    months: str = NONE
 
     def turned(self) -> Side:
-        return Side(not self.rises, self.added, self.local, dated=self.dated)
+        return Side(not self.rises, self.added, self.local, dated=self.dated, months=self._months())
 
     def and_(self, added: tuple[exp.Expression, ...] = (), local: tuple[exp.Expression, ...] = ()) -> Side:
         """More than a truncation; added to a date, nothing depends on the zone."""
-        return Side(self.rises, self.added + (() if self.dated else added), self.local + local, dated=self.dated)
+        added = () if self.dated else added
+        return Side(self.rises, self.added + added, self.local + local, dated=self.dated, months=self._months())
+
+    def _months(self) -> str:
+        """Anything else than a day that is made of moved instants goes back where they do."""
+        return self.months if self.months in (NONE, DAYS) else OTHER
+
+    def to_days(self) -> Side:
+        return replace(self, months=DAYS if self.months == MOVED else self.months)
 
 
 def side(node: exp.Expression) -> Side:
@@ -79,9 +96,11 @@ def side(node: exp.Expression) -> Side:
         if has_clock(left) and has_clock(right):
             raise _refusal(node, "mz_now() stands in it twice")
         if has_clock(left):
-            return side(left).and_(added=(right.copy(),))
+            moves = side(left).and_(added=(right.copy(),))
+            return replace(moves, months=MOVED) if is_mz_now(left.unnest()) else moves
         if isinstance(node, exp.Add):
-            return side(right).and_(added=(left.copy(),))
+            moves = side(right).and_(added=(left.copy(),))
+            return replace(moves, months=MOVED) if is_mz_now(right.unnest()) else moves
         return side(right).turned().and_(added=(left.copy(),))
     if isinstance(node, exp.Neg):
         return side(node.this).turned()
@@ -90,7 +109,7 @@ def side(node: exp.Expression) -> Side:
     if isinstance(node, exp.Cast):
         return _cast(node)
     if isinstance(node, exp.Extract) and node.name.upper() in ("YEAR", "YEARS", "YR"):
-        return side(node.expression).and_()
+        return side(node.expression).to_days().and_()
     if isinstance(node, exp.Anonymous):
         return _function(node)
     raise _refusal(node, "it is no function of the clock that only rises or only falls")
@@ -141,12 +160,19 @@ def _function(node: exp.Anonymous) -> Side:
         )
         if rising:
             moves = side(arguments[at])
+            if name in _DATES or name in ("year", "date_part", "datepart") or _truncates_days(name, arguments):
+                moves = moves.to_days()
+            elif name != "timestamp" and name != "to_timestamp":
+                moves = replace(moves, months=moves._months())
             return replace(moves, truncates=_unit(name, arguments, at), dated=moves.dated or name in _DATES)
         if name in ("datediff", "date_diff") and count == 2:
-            return side(arguments[at]).and_() if at == 0 else side(arguments[at]).turned()
+            moves = side(arguments[at]).to_days()
+            return moves.and_() if at == 0 else moves.turned()
         if name in ("timestampdiff", "datediff", "date_diff") and count == 3 and at > 0:
             moves = side(arguments[at]) if at == 2 else side(arguments[at]).turned()
             return moves.and_(local=(node.copy(),))
+        if name in _LOCAL and count == 3 and arguments[0].name.upper() not in _FIXED_UNITS:
+            raise _refusal(node, f"moved by a {arguments[0].name.lower()}, the clock goes back at the end of a month")
         if name in _LOCAL and at == count - 1:
             return side(arguments[at]).and_(local=(node.copy(),))
     if name in ("greatest", "least"):
@@ -157,6 +183,18 @@ def _function(node: exp.Anonymous) -> Side:
                 merged = merged.and_(one.added, one.local)
             return merged
     raise _refusal(node, f"{name} of the clock does not only rise or only fall")
+
+
+def _truncates_days(name: str, arguments: list[exp.Expression]) -> bool:
+    return name == "date_trunc" and arguments[0].name.upper() in (
+        "DAY",
+        "WEEK",
+        "MONTH",
+        "MON",
+        "MM",
+        "QUARTER",
+        "YEAR",
+    )
 
 
 def _unit(name: str, arguments: list[exp.Expression], at: int) -> str | None:
@@ -172,6 +210,10 @@ def _cast(node: exp.Cast) -> Side:
     moves = side(node.this)
     if kind in ("DATE", "TIMESTAMP", "BIGINT", "DOUBLE"):
         unit = "DAY" if kind == "DATE" and is_mz_now(node.this.unnest()) else None
+        if kind == "DATE":
+            moves = moves.to_days()
+        elif kind != "TIMESTAMP":
+            moves = replace(moves, months=moves._months())
         return replace(moves, truncates=unit, dated=moves.dated or kind == "DATE")
     if kind == "TIMESTAMP_NTZ":
         return moves.and_(local=(node.copy(),))

@@ -47,7 +47,7 @@ def needed_columns(
     rest.set("from_", None)
     _refuse_subqueries(rest)
     joined = {name.lower() for j in select.args.get("joins") or [] for name in _using(j)}
-    _expand_stars(rest, sources, bool(joined))
+    expand_stars(rest, sources, bool(joined))
 
     wanted: dict[tuple[int, str], str] = {}
     uses: list[tuple[exp.Column, int, str, int]] = []
@@ -155,7 +155,14 @@ def resolve(column: exp.Column, sources: list[Source]) -> tuple[int, str, int] |
 
 
 def _pick(source: Source, name: str) -> str | None:
-    return next((c for c in source.columns if c.lower() == name), None)
+    found = [c for c in source.columns if c.lower() == name]
+    if len(found) > 1:
+        raise Refusal(
+            f"{', '.join(found)} of {source.name}",
+            "which of them is meant is not known here",
+            f"an alias for one of them in {source.name}",
+        )
+    return found[0] if found else None
 
 
 def is_lambda_variable(column: exp.Column) -> bool:
@@ -168,7 +175,8 @@ def is_lambda_variable(column: exp.Column) -> bool:
     return False
 
 
-def _expand_stars(rest: exp.Select, sources: list[Source], using: bool) -> None:
+def expand_stars(rest: exp.Select, sources: list[Source], using: bool) -> None:
+    """The names of the columns for `*` and `t.*`, in place."""
     items: list[exp.Expression] = []
     for item in rest.expressions:
         of = item.table.lower() if isinstance(item, exp.Column) and isinstance(item.this, exp.Star) else None

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from ..errors import Refusal
-from .clock_side import Side, is_below_a_day, side
+from .clock_side import NONE, Side, is_below_a_day, side
 from .dialect import fragment, has_clock, is_mz_now, render
 from .predicates import Comparison
 
@@ -49,6 +49,7 @@ class Step:
 
     added: statics whose type decides whether the function is monotone in the session's zone; local: fragments that are
     monotone only in a zone without daylight saving. truncates: the unit, when the function is the bare clock truncated.
+    months: see `Side`.
     """
 
     function: exp.Expression
@@ -56,6 +57,7 @@ class Step:
     added: tuple[int, ...]
     local: tuple[str, ...]
     truncates: str | None = None
+    months: str = NONE
 
 
 @dataclass(frozen=True)
@@ -158,7 +160,7 @@ class _Analysis:
         )
         local = tuple(fragment(n) for n in moves.local)
         function, beside = self._hoisted(clock.copy(), guards), self._hoisted(other.copy(), guards)
-        self._steps.append(Step(function, beside, added, local, moves.truncates))
+        self._steps.append(Step(function, beside, added, local, moves.truncates, moves.months))
 
     def _case(self, node: exp.Case, guards: _Guards) -> None:
         before: _Guards = guards

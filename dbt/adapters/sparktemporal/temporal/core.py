@@ -16,6 +16,9 @@ from .predicates import Comparison
 
 PLACEHOLDER = "mz_core_"
 
+#: at the edges of the unit the clock is truncated to; around the days from which months lead there; by halves
+UNIT, MONTHS, HALVES = "unit", "months", "halves"
+
 
 @dataclass(frozen=True)
 class Core:
@@ -54,7 +57,7 @@ class TypedCore:
     """A core and what Spark says of its types.
 
     columns: (name, type) of what its query yields. kinds: of the operands of its comparisons; edge_kinds: of those of
-    its condition's edges. regular: which of its steps change at the edges of a calendar unit, in a zone of one offset.
+    its condition's edges. searches: how the changes of each of its steps are found, `UNIT`, `MONTHS` or `HALVES`.
     calls: where a call stands in the model's text -> the kind of mz_now() there.
     """
 
@@ -62,7 +65,7 @@ class TypedCore:
     columns: tuple[tuple[str, str], ...]
     kinds: tuple[str, ...] = ()
     edge_kinds: tuple[str, ...] = ()
-    regular: tuple[bool, ...] = ()
+    searches: tuple[str, ...] = ()
     calls: Mapping[int, str] = field(default_factory=dict)
 
     @property

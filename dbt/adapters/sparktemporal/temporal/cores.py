@@ -23,7 +23,8 @@ from .conditions import condition
 from .core import PLACEHOLDER, Core, refuse_nondeterministic
 from .ctes import drop_unused_ctes, inside, refuse_shadowed_ctes, visible_ctes, with_ctes
 from .dialect import VerbatimSpark, fragment, has_clock, mz_now_calls, parse
-from .functions import is_aggregate_call
+from .lifting import lift
+from .linear import is_aggregation, is_inside_a_value, is_linear, names_columns
 from .predicates import Comparison, comparisons, conjuncts
 from .static_parts import StaticParts
 
@@ -62,18 +63,23 @@ def split(
     _refuse_calls(tree, calls)
     selects, evaluated = _scopes(tree, calls, at_read)
     cores = []
+    places: list[exp.Select] = []
     residual: exp.Query = tree  # type: ignore[assignment]
     for number, select in enumerate(selects):
         visible = visible_ctes(select)
         core, rest = _take_core(select, f"c{number}", describe, fixed_zone, by_rows or {}, ansi)
         with_ctes(core.query, visible)
-        core = replace(core, inner=_is_inside_a_value(select))
+        core = replace(core, inner=is_inside_a_value(select))
         refuse_nondeterministic(core.query)
         cores.append(core)
+        places.append(rest)
         if select is tree:
             residual = rest
         else:
             select.replace(rest)
+    for number, (core, place) in enumerate(zip(cores, places)):
+        if core.groups is None and not core.kept and place.parent is not None:
+            cores[number], residual = _lifted(core, place, residual, describe, by_rows or {}, ansi)
     drop_unused_ctes(residual)
     static = StaticParts(residual, len(cores))
     static.capture()
@@ -98,7 +104,7 @@ def _refuse_calls(tree: exp.Expression, calls: list[exp.Expression]) -> None:
         item = call
         while item.parent is not None and not isinstance(item.parent, exp.Select):
             item = item.parent
-        if item.arg_key == "expressions" and not isinstance(item, exp.Alias) and _names_columns(item.parent):
+        if item.arg_key == "expressions" and not isinstance(item, exp.Alias) and names_columns(item.parent):
             raise Refusal(
                 fragment(item),
                 "without an alias its name would hold the instant of the run, another one each time",
@@ -107,26 +113,6 @@ def _refuse_calls(tree: exp.Expression, calls: list[exp.Expression]) -> None:
     for with_ in tree.find_all(exp.With):
         if with_.args.get("recursive") and has_clock(with_):
             raise Refusal(fragment(with_), "a recursive query over the clock is not linear", "an upstream table")
-
-
-def _names_columns(select: exp.Expression | None) -> bool:
-    """Whether the columns of a SELECT can be named from outside: not those below EXISTS, IN or of a scalar subquery."""
-    above = select.parent if select is not None else None
-    while isinstance(above, exp.SetOperation):
-        above = above.parent
-    if isinstance(above, exp.Subquery):
-        return isinstance(above.parent, (exp.From, exp.Join))
-    return above is None or isinstance(above, exp.CTE)
-
-
-def _is_inside_a_value(select: exp.Expression) -> bool:
-    """Whether a SELECT stands below EXISTS, IN or a scalar subquery, at any depth."""
-    node = select
-    while node.parent is not None:
-        if isinstance(node, exp.Select) and not _names_columns(node):
-            return True
-        node = node.parent
-    return False
 
 
 def _scopes(
@@ -232,11 +218,11 @@ def _take_core(
     stripped.set("with_", None)
     rest_of = condition(exp.and_(*general, dialect=VerbatimSpark, copy=True)) if general else None
 
-    if _is_linear(stripped):
+    if is_linear(stripped):
         rest = exp.select("*").from_(exp.to_table(PLACEHOLDER + name))
         return Core(name, stripped, tuple(found), rest_of), rest
     core, kept = Core(name, stripped, tuple(found), rest_of), ""
-    if _is_aggregation(stripped):
+    if is_aggregation(stripped):
         try:
             if core.first_call in by_rows:
                 raise NoSum(by_rows[core.first_call])
@@ -248,30 +234,24 @@ def _take_core(
     return replace(core, query=rows, kept=kept), rest
 
 
-def _is_aggregation(select: exp.Select) -> bool:
-    if select.args.get("group"):
-        return True
-    above = [*select.expressions, *filter(None, (select.args.get("having"), select.args.get("order")))]
-    calls = (n for item in above for n in item.walk() if is_aggregate_call(n))
-    return any(not isinstance(call.parent, exp.Window) for call in calls)
+def _lifted(
+    core: Core, place: exp.Select, residual: exp.Query, describe: Describe, by_rows: Mapping[int, str], ansi: bool
+) -> tuple[Core, exp.Query]:
+    """A core that only an aggregation reads, kept per group if it can be; and the residual over it."""
+    try:
+        found = lift(core, place, residual, describe, ansi)
+        if found is None:
+            return core, residual
+        lifted, reader, rest = found
+        if core.first_call in by_rows:
+            raise NoSum(by_rows[core.first_call])
+    except NoSum as reason:
+        return replace(core, kept=f"rows are kept: {reason}"), residual
+    if reader is residual:
+        return lifted, rest
+    reader.replace(rest)
+    return lifted, residual
 
 
 def _is_inner(join: exp.Join) -> bool:
     return (join.side or "").upper() == "" and (join.kind or "").upper() in ("", "INNER", "CROSS")
-
-
-_NOT_LINEAR = (
-    "group", "having", "distinct", "qualify", "windows", "order", "limit", "offset", "sort", "cluster", "distribute"
-)  # fmt: skip
-
-
-def _is_linear(select: exp.Select) -> bool:
-    if any(select.args.get(key) for key in _NOT_LINEAR):
-        return False
-    for item in select.expressions:
-        if has_clock(item):
-            return False
-        for node in item.walk(prune=lambda n: isinstance(n, exp.Query)):
-            if isinstance(node, exp.Window) or is_aggregate_call(node):
-                return False
-    return True

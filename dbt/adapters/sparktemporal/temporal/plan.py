@@ -106,7 +106,7 @@ def hash_cores(cores: Sequence[TypedCore], settings: Mapping[str, str]) -> str:
             steps = [[render(s.function), render(s.other)] for s in judged.steps]
             edges = [[e.index, kind] for e, kind in zip(judged.edges, typed.edge_kinds)]
             kinds = [typed.calls[call.meta["start"]] for call in mz_now_calls(judged.predicate)]
-            part += [render(judged.predicate), steps, list(typed.regular), edges, kinds]
+            part += [render(judged.predicate), steps, list(typed.searches), edges, kinds]
         parts.append(part)
     text = json.dumps([parts, dict(settings)], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]

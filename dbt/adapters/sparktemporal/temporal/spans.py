@@ -15,8 +15,8 @@ from sqlglot import exp
 
 from .clock_side import TRUNCATED
 from .conditions import Step, static_column
-from .core import TypedCore
-from .dialect import is_mz_now, quote, render
+from .core import MONTHS, UNIT, TypedCore
+from .dialect import has_clock, is_mz_now, quote, render
 from .intervals import edges_of
 from .roundtrip import clock_literal
 
@@ -34,8 +34,9 @@ def spans(rows: str, names: Sequence[str], typed: TypedCore) -> str:
     points = ["mz_lower"]
     for edge, kind in zip(condition.edges, typed.edge_kinds):
         points += edges_of(static_column(edge.index), kind)
-    for step, regular in zip(condition.steps, typed.regular):
-        points += _unit_edges(step) if regular else _crossings(step, calls)
+    for step, search in zip(condition.steps, typed.searches):
+        found = {UNIT: _unit_edges, MONTHS: _month_edges}.get(search)
+        points += found(step) if found else _crossings(step, calls)
     listed = ",\n      ".join(dict.fromkeys(points))
     columns = "".join(f"{n}, " for n in names)
     statics = "".join(f"{quote(static_column(i))}, " for i in range(len(condition.statics)))
@@ -66,6 +67,22 @@ def _unit_edges(step: Step) -> list[str]:
     """Where the truncated clock reaches an instant, and where it leaves it behind: the edges of the unit it lies in."""
     start = f"date_trunc('{step.truncates}', {render(step.other)})"
     return [f"unix_millis({start})", f"unix_millis({start} + INTERVAL {TRUNCATED[str(step.truncates)]})"]
+
+
+def _month_edges(step: Step) -> list[str]:
+    """Where the clock, moved by months, may cross an instant, in a zone of one offset.
+
+    From its day at most four lead there (28 to 31 January and a month are 28 February), and in each the time of day
+    decides: the midnights around, and that time in each.
+    """
+    moved = step.function.unnest()
+    months = moved.right if has_clock(moved.left) else moved.left
+    back = "-" if isinstance(moved, exp.Add) else "+"
+    instant = f"CAST({render(step.other)} AS TIMESTAMP)"
+    first = f"unix_millis(CAST(CAST({instant} AS DATE) {back} {render(months)} AS TIMESTAMP))"
+    time = f"(unix_millis({instant}) - unix_millis(date_trunc('DAY', {instant})))"
+    midnights = [f"{first} + {day * 86_400_000}L" for day in range(-1, 5)]
+    return [point for m in midnights for point in (m, f"{m} + {time}", f"{m} + {time} + 1L")]
 
 
 def _crossings(step: Step, calls: Mapping[int, str]) -> list[str]:

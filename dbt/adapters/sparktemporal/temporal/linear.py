@@ -1,0 +1,53 @@
+"""What a SELECT does with its rows: keep them one by one, or make others of them."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from .dialect import has_clock
+from .functions import is_aggregate_call
+
+_NOT_LINEAR = (
+    "group", "having", "distinct", "qualify", "windows", "order", "limit", "offset", "sort", "cluster", "distribute"
+)  # fmt: skip
+
+
+def is_linear(select: exp.Select) -> bool:
+    """Whether each row of the result is made of one row below, whatever the others are."""
+    if any(select.args.get(key) for key in _NOT_LINEAR):
+        return False
+    for item in select.expressions:
+        if has_clock(item):
+            return False
+        for node in item.walk(prune=lambda n: isinstance(n, exp.Query)):
+            if isinstance(node, exp.Window) or is_aggregate_call(node):
+                return False
+    return True
+
+
+def is_aggregation(select: exp.Select) -> bool:
+    if select.args.get("group"):
+        return True
+    above = [*select.expressions, *filter(None, (select.args.get("having"), select.args.get("order")))]
+    calls = (n for item in above for n in item.walk() if is_aggregate_call(n))
+    return any(not isinstance(call.parent, exp.Window) for call in calls)
+
+
+def names_columns(select: exp.Expression | None) -> bool:
+    """Whether the columns of a SELECT can be named from outside: not those below EXISTS, IN or of a scalar subquery."""
+    above = select.parent if select is not None else None
+    while isinstance(above, exp.SetOperation):
+        above = above.parent
+    if isinstance(above, exp.Subquery):
+        return isinstance(above.parent, (exp.From, exp.Join))
+    return above is None or isinstance(above, exp.CTE)
+
+
+def is_inside_a_value(select: exp.Expression) -> bool:
+    """Whether a SELECT stands below EXISTS, IN or a scalar subquery, at any depth."""
+    node = select
+    while node.parent is not None:
+        if isinstance(node, exp.Select) and not names_columns(node):
+            return True
+        node = node.parent
+    return False
