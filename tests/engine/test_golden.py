@@ -13,8 +13,8 @@ import pytest
 from conftest import Project
 
 from dbt.adapters.sparktemporal.model import understand
-from dbt.adapters.sparktemporal.temporal import updates
 from dbt.adapters.sparktemporal.temporal.dialect import parse, render
+from dbt.adapters.sparktemporal.temporal.stores import store_of
 from dbt.adapters.sparktemporal.warehouse import Warehouse
 
 FOLDER = Path(__file__).parent / "golden"
@@ -54,6 +54,12 @@ MODELS = {
     "union all select id, 'late' from events where mz_now() >= ends_at",
     "top_of_the_window": "select * from (select id, kind, row_number() over (partition by kind order by ts desc) as r "
     "from events where mz_now() < ts + interval 1 day) where r <= 3",
+    "sums": "with recent as (select * from events where mz_now() <= ts + interval 7 days) "
+    "select kind, count(*) as n, sum(cost) as cost, count_if(ms > 0) filter (where day is not null) as dated "
+    "from recent group by rollup(kind) having count(*) > 1",
+    "mean": "select avg(cost) as mean from events where mz_now() >= ts and mz_now() < ends_at",
+    "largest": "select kind, max(cost) as largest from events where mz_now() >= ts and mz_now() < ends_at "
+    "group by kind",
     "having_the_clock": "select kind, max(ts) as last from events group by kind "
     "having mz_now() < max(ts) + interval 1 day",
     "seen_at": "select id, mz_now() as seen from events where mz_now() < ends_at order by ts limit 10",
@@ -79,7 +85,8 @@ def test_golden(name: str, warehouse: Warehouse) -> None:
     model = understand(warehouse, MODELS[name], warehouse.settings(), "4.1.4", AS_OF)
     parts = [f"-- the model\n{MODELS[name]}"]
     for core in model.cores:
-        parts.append(f"-- core {core.name}: its intervals\n{updates.wanted(core, AS_OF, EXPIRATION)}")
+        what = "intervals" if core.sums is None else "updates of groups"
+        parts.append(f"-- core {core.name}: its {what}\n{store_of(core).wanted(core, AS_OF, EXPIRATION)}")
     parts.append(f"-- the residual\n{render(parse(model.residual), pretty=True)}")
     parts += [f"-- note: {note}" for note in model.notes]
     text = "\n\n".join(parts) + "\n"

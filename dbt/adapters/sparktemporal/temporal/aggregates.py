@@ -26,6 +26,9 @@ Describe = Callable[[str], "list[tuple[str, str]]"]
 
 #: how many rows of a group are there
 COUNT = "mz_n"
+#: of the decimals that are kept: one less than Spark's most, so that taking one from another is exact
+DIGITS = 37
+_OVERFLOW = f"raise_error('a sum kept for a group has more than {DIGITS} digits; instead: config aggregates: rows')"
 _INTEGERS = ("tinyint", "smallint", "int")
 _ABOVE = (
     "expressions", "having", "qualify", "windows", "order", "limit", "offset", "sort", "cluster", "distribute"
@@ -257,15 +260,17 @@ class _Taking:
             s = f"sum({self._ref(self._sum(text, f'coalesce(CAST({x} AS BIGINT), 0L)', 'BIGINT'))})"
             return f"IF({n} > 0, {f'CAST({s} AS DOUBLE) / {n}' if mean else s}, NULL)"
         if kind == "bigint":
-            s = f"sum({self._ref(self._sum(text, f'coalesce({x}, 0L)', 'DECIMAL(38,0)'))})"
+            s = f"sum({self._ref(self._decimal(text, 0))})"
             return f"IF({n} > 0, {f'CAST({s} AS DOUBLE) / {n}' if mean else f'CAST({s} AS BIGINT)'}, NULL)"
         if decimal is None:
             raise NoSum(f"{fragment(call)} is of {kind}, whose sum depends on the order of the rows")
         p, d = int(decimal.group(1)), int(decimal.group(2))
-        if p > 27 or (mean and d > 11):
-            raise NoSum(f"{fragment(call)} is of {kind}, whose sums may overflow on the way")
-        s = f"sum({self._ref(self._sum(text, f'coalesce({x}, 0)', f'DECIMAL(38,{d})'))})"
-        total = f"CAST({s} AS DECIMAL({p + 10},{d}))"
+        if mean and (p > 27 or d > 11):
+            raise NoSum(f"{fragment(call)} is of {kind}, whose mean has more digits than a division")
+        if d > 30:
+            raise NoSum(f"{fragment(call)} is of {kind}, which leaves no room for a sum")
+        s = f"sum({self._ref(self._decimal(text, d))})"
+        total = f"CAST({s} AS DECIMAL({min(p + 10, 38)},{d}))"
         return f"IF({n} > 0, {_mean(total, n, p, d) if mean else total}, NULL)"
 
     def _argument(self, text: str) -> str:
@@ -280,6 +285,10 @@ class _Taking:
 
     def _sum(self, text: str, value: str, kind: str) -> str:
         return self._sum_of(("sum", kind, text), value, kind)
+
+    def _decimal(self, text: str, digits: int) -> str:
+        x, kind = self._argument(text), f"DECIMAL({DIGITS},{digits})"
+        return self._sum(text, f"IF({x} IS NULL, CAST(0 AS {kind}), {whole(x, kind)})", kind)
 
     def _sum_of(self, key: tuple[str, ...], value: str, kind: str) -> str:
         if key not in self.sums:
@@ -344,6 +353,18 @@ def _mean(total: str, n: str, p: int, d: int) -> str:
     whole = f"CAST(({total} - {rest}) / CAST({n} AS DECIMAL(13,0)) AS DECIMAL({p + 4 - d},0))"
     fraction = f"CAST({rest} / CAST({n} AS DECIMAL(13,0)) AS DECIMAL({d + 5},{d + 4}))"
     return f"CAST({whole} + {fraction} AS DECIMAL({p + 4},{d + 4}))"
+
+
+def whole(total: str, kind: str) -> str:
+    """As the type it is kept in. A decimal of too many digits is NULL to Spark: here an error, never a lost diff."""
+    if not kind.upper().startswith("DECIMAL"):
+        return f"CAST({total} AS {kind})"
+    return f"coalesce(CAST({total} AS {kind}), CAST({_OVERFLOW} AS {kind}))"
+
+
+def minus(value: str, kind: str) -> str:
+    """-value. Spark's own minus rounds a decimal to 34 digits, its subtraction does not."""
+    return f"CAST(CAST(0 AS {kind}) - {value} AS {kind})" if kind.upper().startswith("DECIMAL") else f"-({value})"
 
 
 def _bare(item: exp.Expression) -> exp.Expression:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from . import updates
-from .aggregates import COUNT
+from .aggregates import COUNT, minus, whole
 from .core import TypedCore
 from .dialect import quote
 from .updates import Columns, indent
@@ -30,16 +30,16 @@ class GroupStore:
     def _keys(self) -> str:
         return "".join(f"{quote(n)}, " for n, _ in self.columns)
 
-    def _summed(self, sign: str = "") -> str:
-        return "".join(f", {sign}{quote(n)}" for n, _ in self.sums)
+    def _summed(self) -> str:
+        return "".join(f", {quote(n)}" for n, _ in self.sums)
 
     def wanted(self, typed: TypedCore, as_of: int, expiration: int | None) -> str:
         """The updates of the core's groups at this run, none before `as_of`, none past `expiration`."""
         assert typed.core.groups is not None
-        values = "".join(
-            f",\n    CAST(sum(IF(mz_sign > 0, {s.value}, -({s.value}))) AS {s.type}) AS {quote(s.name)}"
-            for s in typed.core.groups.sums
-        )
+        values = ""
+        for s in typed.core.groups.sums:
+            total = f"sum(IF(mz_sign > 0, {s.value}, {minus(s.value, s.type)}))"
+            values += f",\n    {whole(total, s.type)} AS {quote(s.name)}"
         rows = updates.wanted(typed, as_of, expiration)
         return self._changed(
             f"  SELECT {self._keys}mz_timestamp, sum(mz_sign) AS mz_diff{values}\n"
@@ -60,7 +60,7 @@ class GroupStore:
 
     def consolidated(self, diffs: str) -> str:
         """Updates of one group and instant added up, zeros gone."""
-        sums = "".join(f", sum({quote(n)}) AS {quote(n)}" for n, _ in self.sums)
+        sums = "".join(f", {whole(f'sum({quote(n)})', t)} AS {quote(n)}" for n, t in self.sums)
         return self._changed(
             f"  SELECT {self._keys}mz_timestamp, sum(mz_diff) AS mz_diff{sums}\n"
             f"  FROM (\n{indent(diffs, 4)}\n  ) AS mz_all\n"
@@ -73,10 +73,11 @@ class GroupStore:
 
     def difference(self, wanted: str, stored: str) -> str:
         """Wanted updates minus stored ones."""
+        taken = "".join(f", {minus(quote(n), t)} AS {quote(n)}" for n, t in self.sums)
         return self.consolidated(
             f"SELECT {self._keys}mz_timestamp, mz_diff{self._summed()} FROM (\n{indent(wanted, 2)}\n) AS mz_wanted\n"
             f"UNION ALL\n"
-            f"SELECT {self._keys}mz_timestamp, -mz_diff{self._summed('-')} FROM (\n{indent(stored, 2)}\n) AS mz_stored"
+            f"SELECT {self._keys}mz_timestamp, -mz_diff{taken} FROM (\n{indent(stored, 2)}\n) AS mz_stored"
         )
 
     def create(self, table: str, rows: str, using: str) -> str:
