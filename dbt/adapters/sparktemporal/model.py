@@ -22,6 +22,8 @@ from .temporal.state import State
 from .temporal.zones import dates_go_back, has_fixed_offset
 from .warehouse import Warehouse
 
+_BY_CONFIG = "config aggregates: rows"
+
 
 @dataclass(frozen=True)
 class Model:
@@ -61,17 +63,19 @@ def understand(
 def _by_rows(warehouse: Warehouse, model: Model, as_of: int, old: State | None, aggregates: str) -> dict[int, str]:
     """The cores that should not be kept per group, by their first calls, and why."""
     found = {}
-    before = {core.name: core for core in old.cores} if old is not None and old.written == model.written else {}
+    same = old is not None and old.written == model.written and not old.sampled
+    decided = old.cores if same and old is not None else ()
+    before = {core.name: core for core in decided if not core.kept.endswith(_BY_CONFIG)}
     for core in model.cores:
         at = core.core.first_call
         if core.core.groups is None or at is None or aggregates == "groups":
             continue
         if aggregates == "rows":
-            found[at] = "config aggregates: rows"
+            found[at] = _BY_CONFIG
         elif core.name in before:
             if before[core.name].sums is None:
                 found[at] = before[core.name].kept.partition(": ")[2]
-        elif core.stored:
+        elif core.stored and not any("map<" in kind.lower() for _, kind in core.stored):  # Spark hashes no maps
             rows, groups = warehouse.rows(shrinking(core, as_of))[0]
             if rows and 2 * groups > rows:
                 found[at] = f"there are about {groups} groups of {rows} rows"
