@@ -136,7 +136,7 @@ def test_changed_core_restarts_and_says_so(project: Project) -> None:
 def test_changed_residual_only_replaces_the_view(project: Project) -> None:
     thousand(project)
     core = f"with w as (select id, ts from {project.schema}.events where mz_now() < ts + interval 1 day) "
-    project.model("m", core + "select count(*) as n from w")
+    project.model("m", core + "select min(id) as low from w")
     project.run(now=T0)
     before = chains(project)
     project.model("m", core + "select max(id) as top, 'x' as label from w")
@@ -144,6 +144,17 @@ def test_changed_residual_only_replaces_the_view(project: Project) -> None:
     assert "unchanged" in result.of("m").message and chains(project) == before
     assert at(project, T0 + 1000, "top, label") == [(999, "x")]
     assert project.spark.table(f"{project.schema}.m").columns == ["top", "label"]
+
+
+def test_changed_residual_over_groups_only_replaces_the_view(project: Project) -> None:
+    thousand(project)
+    core = f"with w as (select id, ts from {project.schema}.events where mz_now() < ts + interval 1 day) "
+    project.model("m", core + "select count(*) as n from w")
+    project.run(now=T0)
+    before = chains(project)
+    project.model("m", core + "select 2 * count(*) as n, 'x' as label from w having count(*) > 1")
+    assert "unchanged" in project.run(now=T0 + 1000).of("m").message and chains(project) == before
+    assert at(project, T0 + 1000, "n, label") == [(2000, "x")]
 
 
 def test_expired_model_restarts_on_its_next_run(project: Project) -> None:

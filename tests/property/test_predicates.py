@@ -242,7 +242,7 @@ def test_random_predicates(project: Project) -> None:
 
 @pytest.mark.usefixtures("small_plans")
 def test_months_at_their_ends(project: Project) -> None:
-    drive(project, 40, fresh_seed(), depth=1, zones=MONTH_ENDS, grammar_of=Months)
+    drive(project, 20, fresh_seed(), depth=1, zones=MONTH_ENDS, grammar_of=Months)
 
 
 @pytest.mark.deep
