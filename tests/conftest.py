@@ -19,6 +19,9 @@ from pyspark.sql import SparkSession
 os.environ["DBT_SEND_ANONYMOUS_USAGE_STATS"] = "false"
 os.environ.setdefault("TZ", "UTC")
 
+#: the queries of tests are many and their rows few: for most of them Spark need not compile Java
+INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+COMPILED = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}
 SPARK_CONF = {
     "spark.master": "local[2]",
     "spark.ui.enabled": "false",
@@ -28,14 +31,13 @@ SPARK_CONF = {
     "spark.sql.ansi.enabled": "false",
     "spark.driver.memory": "3g",
     "spark.sql.autoBroadcastJoinThreshold": "10m",
+    **INTERPRETED,
 }
 JVM = "-XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m"
 #: tests are many small statements in a cold JVM: the optimizing compiler costs more than it gives back
 COLD = "-XX:TieredStopAtLevel=1"
 
 
-#: expressions are evaluated, not compiled
-INTERPRETED = ("spark.sql.codegen.factoryMode", "NO_CODEGEN")
 #: what dbt writes into a project
 _MADE = ("target", "logs", "state")
 #: options by which the same files are another project
@@ -179,8 +181,8 @@ class Project:
 def small_plans(spark: SparkSession) -> Iterator[SparkSession]:
     """For tests of thousands of small queries: one partition, planned once. Settings are as before afterwards."""
     changed = {"spark.sql.adaptive.enabled": "false", "spark.sql.shuffle.partitions": "1"}
-    kept = ("spark.sql.session.timeZone", "spark.sql.ansi.enabled", "spark.sql.codegen.wholeStage")
-    before = {key: spark.conf.get(key) for key in (*changed, *kept, INTERPRETED[0])}
+    kept = ("spark.sql.session.timeZone", "spark.sql.ansi.enabled", *INTERPRETED)
+    before = {key: spark.conf.get(key) for key in (*changed, *kept)}
     for key, value in changed.items():
         spark.conf.set(key, value)
     yield spark

@@ -47,14 +47,19 @@ SUMS = [
     "count(*) filter (where v > 1)", "sum(price) filter (where k = 'k2')", "avg(v) filter (where price < 0)",
     "bool_and(v > 0) filter (where k is not null)", "100 / count(*)", "sum(v) * 2 + count(*)", "count(lo) - count(hi)",
 ]  # fmt: skip
+#: for these their values are kept with the groups
+OF_VALUES = [
+    "min(v)", "max(price)", "Min(k)", "count(distinct k)", "count(distinct v, k)", "sum(distinct v)",
+    "avg(distinct price)", "min(v) filter (where price > 0)", "count(distinct v % 2, k) filter (where v <> 1)",
+    "array_sort(collect_set(v))", "max_by(k, id * 100 + v)", "min_by(v, id) is null", "approx_count_distinct(k)",
+    "bit_or(v)", "bit_and(v + 1)", "max(named_struct('a', v, 'b', k)).b", "min(1)", "bool_or(distinct v > 1)",
+    "array_sort(collect_list(distinct k))", "max(v) - min(v)",
+]  # fmt: skip
 #: these need the rows
 OTHERS = [
-    "min(v)", "max(price)", "count(distinct k)", "count(distinct v, k)", "sum(distinct v)", "avg(distinct price)",
-    "min(tiny)", "max(tiny)", "sum(eighth)", "avg(eighth)", "collect_set(v)", "array_sort(collect_list(v))",
-    "median(v)",
-    "percentile(v, 0.3)", "max_by(k, id * 100 + v)", "approx_count_distinct(k)", "mode(1)", "sum(price38)",
-    "avg(price38)",
-    "array_sort(array_agg(k))", "bit_or(v)", "stddev(eighth) is null", "any_value(1)", "try_sum(v)",
+    "min(tiny)", "max(tiny)", "sum(eighth)", "avg(eighth)", "array_sort(collect_list(v))", "median(v)",
+    "percentile(v, 0.3)", "mode(1)", "sum(price38)", "avg(price38)", "count(distinct d2)",
+    "array_sort(array_agg(k))", "stddev(eighth) is null", "any_value(1)", "try_sum(v)",
 ]  # fmt: skip
 
 
@@ -79,10 +84,12 @@ def load(project: Project, name: str, rows: list[tuple]) -> None:
 def aggregation(rng: Rng) -> str:
     """A query text with {t} for the input and {now} for the clock."""
     keys = list(dict.fromkeys(rng.sample(KEYS, rng.choice([0, 1, 1, 1, 2, 2, 3]))))
-    pool = SUMS if rng.random() < 0.75 else SUMS + OTHERS
+    pool = rng.choice([SUMS, SUMS, SUMS + OF_VALUES, SUMS + OF_VALUES, SUMS + OF_VALUES + OTHERS])
     calls = [c for c in rng.sample(pool, rng.choice([1, 2, 3, 4])) if keys or c != "100 / count(*)"] or ["count(*)"]
     items = [f"{key} AS g{i}" if rng.random() < 0.6 or not key.isidentifier() else key for i, key in enumerate(keys)]
     values = [f"{call} AS a{i}" for i, call in enumerate(calls)]
+    if keys and rng.random() < 0.12:
+        return shape(rng, f"select distinct {', '.join(items)} from", "")
     form = rng.choice(["plain", "plain", "plain", "ordinal", "alias", "all", "rollup", "cube", "sets"])
     if "v > 1" in keys and form in ("rollup", "cube", "sets"):
         form = "plain"  # sqlglot reads columns and functions there, and refuses the rest
@@ -110,15 +117,19 @@ def aggregation(rng: Rng) -> str:
         ["", "", "", "having count(*) > 1", "having sum(v) >= 2", "having avg(price) < 1 or count(k) = 1"]
     )
     distinct = rng.choice(["", "", "", "", "distinct "])
-    select, window = f"select {distinct}{', '.join([*items, *values])} from", rng.choice(WINDOWS)
-    valid = "(v is null or v >= 0)"
+    return shape(rng, f"select {distinct}{', '.join([*items, *values])} from", f"{group} {having}")
+
+
+def shape(rng: Rng, select: str, above: str) -> str:
+    """Around what is asked of the rows: where they come from."""
+    window, valid = rng.choice(WINDOWS), "(v is null or v >= 0)"
     return rng.choice(
         [
-            f"{select} {{t}} where {window} and {valid} {group} {having}",
-            f"{select} {{t}} where {window} and {valid} {group} {having}",
-            f"with live as (select * from {{t}} where {window}) {select} live where {valid} {group} {having}",
+            f"{select} {{t}} where {window} and {valid} {above}",
+            f"{select} {{t}} where {window} and {valid} {above}",
+            f"with live as (select * from {{t}} where {window}) {select} live where {valid} {above}",
             f"with live as (select t.*, v * 2 as w from {{t}} as t where {window} and {valid}), "
-            f"more as (select x.*, w + 1 as w1 from live x where w is null or w < 7) {select} more {group} {having}",
+            f"more as (select x.*, w + 1 as w1 from live x where w is null or w < 7) {select} more {above}",
         ]
     )
 

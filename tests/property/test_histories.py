@@ -15,6 +15,7 @@ import pytest
 from conftest import Project
 
 from dbt.adapters.sparktemporal.reads import as_of
+from dbt.adapters.sparktemporal.temporal import chains, groups
 from dbt.adapters.sparktemporal.warehouse import Target, Warehouse, read_state
 
 START = 1_709_294_400_000  # 2024-03-01 12:00:00 UTC
@@ -35,7 +36,12 @@ MODELS: dict[str, tuple[str, dict[str, Any]]] = {
     "counted": (
         "select h, k, count(*) as n, sum(v) as total, min(lo) as first, avg(price) as mean from {e} "
         "where {now} >= lo and {now} < hi group by h, k",
-        {},
+        {"aggregates": "groups"},
+    ),
+    "summed": (
+        "with live as (select * from {e} where {now} >= lo and {now} < hi) select h, k, count(*) as n, count(v) as c, "
+        "sum(v) as total, avg(id) as mean, bool_or(v > 1) as big from live group by h, k",
+        {"aggregates": "groups", "expiration": "100 seconds"},
     ),
     "latest": (
         "with live as (select h, id, lo, v from {e} where {now} >= lo and {now} < hi), ranked as (select *, "
@@ -61,7 +67,11 @@ DEEP_MODELS = {
     ),
     "dates": ("select h, id from {e} where {now} >= day and {now} < date_add(day, 1)", {}),
     "equal": ("select h, id from {e} where {ms} = lo_ms", {}),
-    "distinct_k": ("select distinct h, k from {e} where {now} < hi", {"expiration": "1 minute"}),
+    "distinct_k": (
+        "select distinct h, k from {e} where {now} < hi",
+        {"expiration": "1 minute", "aggregates": "groups"},
+    ),
+    "distinct_rows": ("select distinct h, v from {e} where {now} < hi", {"aggregates": "rows"}),
     "no_lower": ("select h, v from {e} where not (hi <= {now}) and k is not null", {"restart_every": "45 seconds"}),
 }
 
@@ -204,12 +214,23 @@ def fresh_seed() -> int:
     return seed
 
 
-def test_two_hundred_histories(project: Project) -> None:
-    drive(project, 200, MODELS, fresh_seed(), instants=3)
+def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every other chain is large enough for buckets, and few updates are many."""
+    monkeypatch.setattr(chains, "LARGE_CHAIN", 40)
+    monkeypatch.setattr(groups, "FEW_UPDATES", 30)
+
+
+def test_two_hundred_histories(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some of the models, other ones each time."""
+    small_limits(monkeypatch)
+    seed, every = fresh_seed(), {**MODELS, **DEEP_MODELS}
+    chosen = ["validity", "summed", *random.Random(seed).sample(sorted(set(every) - {"validity", "summed"}), 4)]
+    drive(project, 200, {name: every[name] for name in chosen}, seed, instants=3)
 
 
 @pytest.mark.deep
-def test_two_thousand_histories(project: Project) -> None:
+def test_two_thousand_histories(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    small_limits(monkeypatch)
     drive(project, 2000, {**MODELS, **DEEP_MODELS}, fresh_seed(), instants=8)
 
 

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 
 import pytest
-from conftest import INTERPRETED, Project
+from conftest import COMPILED, INTERPRETED, Project
 from test_histories import fresh_seed
 
 from dbt.adapters.sparktemporal.model import Model, understand
@@ -249,10 +249,9 @@ def test_months_at_their_ends(project: Project) -> None:
 @pytest.mark.usefixtures("small_plans")
 @pytest.mark.parametrize("part", range(20))
 def test_five_thousand_predicates(project: Project, part: int) -> None:
-    """Every other part by evaluating expressions, without the code Spark generates for them."""
-    if part % 2:
-        project.spark.conf.set("spark.sql.codegen.wholeStage", "false")
-        project.spark.conf.set(*INTERPRETED)
+    """Every other part with the code that Spark generates for expressions."""
+    for key, value in (INTERPRETED if part % 2 else COMPILED).items():
+        project.spark.conf.set(key, value)
     drive(project, 250, fresh_seed() + part, depth=6)
 
 

@@ -99,8 +99,8 @@ SPLITS = {
         ("SELECT t.id FROM t, u WHERE t.id = u.id", ["< u.until"], "SELECT * FROM mz_core_c0"),
     ),
     "cte above": (
-        "with w as (select * from t where mz_now() < ts) select max(id) from w",
-        ("SELECT * FROM t", ["< ts"], "WITH w AS (SELECT * FROM mz_core_c0) SELECT max(id) FROM w"),
+        "with w as (select * from t where mz_now() < ts) select first(id) from w",
+        ("SELECT * FROM t", ["< ts"], "WITH w AS (SELECT * FROM mz_core_c0) SELECT first(id) FROM w"),
     ),
     "cte below": (
         "with x as (select id, ts as e from t) select id from x where mz_now() < e",

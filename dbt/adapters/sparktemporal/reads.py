@@ -80,7 +80,7 @@ def inconsistencies(warehouse: Warehouse, target: Target) -> str:
                 checks.append(_said(chain.table, "the chain is gone", "NULL", "true", ""))
                 continue
             table = target.table(chain.table)
-            wrong, detail, condition = store_of(core).wrong(state.expiration)
+            wrong, detail, condition = store_of(core).wrong(state.expiration, chain.bucketed)
             checks.append(_said(chain.table, wrong, detail, condition, f" FROM {table}"))
             checks.append(
                 _said(

@@ -20,7 +20,7 @@ from .temporal.clock import format_instant
 from .temporal.core import TypedCore
 from .temporal.plan import ADVANCED, CHECKED, Decision, Step
 from .temporal.state import Chain, CoreState, State, embed
-from .temporal.stores import store_of
+from .temporal.stores import counted, store_of
 from .warehouse import Target, ViewInfo, Warehouse, live_view, run_of
 
 PHASES = ("write", "merge", "commit", "publish", "clean_up")
@@ -68,18 +68,20 @@ class Run:
             rows = store.wanted(core, self.decision.as_of, self.decision.expiration)
             old = self._old_tables(core.name)
             if old and not self.decision.rebuilds:
-                rows = store.difference(rows, store.stored(old, self.decision.as_of, self.decision.expiration))
+                kept = store.stored(old, self.decision.as_of, self.decision.expiration, self._bucketed(core.name))
+                rows = store.difference(rows, kept)
             table = self._chain(core.name)
             what = "intervals" if core.sums is None else "updates of groups"
             purpose = f"all {what}" if not old or self.decision.rebuilds else f"wanted {what} minus stored ones"
-            steps.append(Step(f"{core.name}: {purpose} -> a new chain", self._create(core, table, rows)))
+            create = self._create(core, table, rows, self.decision.as_of if self._writes_much() else None)
+            steps.append(Step(f"{core.name}: {purpose} -> a new chain", create))
         return steps
 
     def merge(self) -> list[Step]:
         """Count what was written; above the cap, all chains of a core become one."""
         steps = []
         for core in self.model.cores:
-            counted = self._count(core, self._chain(core.name))
+            counted = self._count(core, self._chain(core.name), self._writes_much())
             if counted.rows:
                 self.new_chains[core.name] = counted
             else:
@@ -90,9 +92,11 @@ class Run:
             live = self._live_chains(core.name)
             if len(live) > chain_rules.CHAIN_CAP:
                 store, tables = store_of(core), [self.target.table(c.table) for c in live]
-                rows = store.consolidated(store.stored(tables, self._since(), self.decision.expiration))
-                merged = self._chain(core.name, merged=True)
-                steps.append(Step(f"{core.name}: {len(live)} chains -> one", self._create(core, merged, rows)))
+                bucketed = [self.target.table(c.table) for c in live if c.bucketed]
+                kept = store.stored(tables, self._since(), self.decision.expiration, bucketed)
+                merged, since = self._chain(core.name, merged=True), self._since() if _is_large(live) else None
+                create = self._create(core, merged, store.consolidated(kept), since)
+                steps.append(Step(f"{core.name}: {len(live)} chains -> one", create))
         return steps
 
     def commit(self) -> list[Step]:
@@ -101,7 +105,7 @@ class Run:
         for core in self.model.cores:
             live = self._live_chains(core.name)
             if len(live) > chain_rules.CHAIN_CAP:
-                merged = self._count(core, self._chain(core.name, merged=True))
+                merged = self._count(core, self._chain(core.name, merged=True), _is_large(live))
                 live = [merged] if merged.rows else []
                 since = self._since()
             cores.append(CoreState(core.name, core.stored, tuple(live), core.sums, core.core.kept))
@@ -206,7 +210,7 @@ class Run:
     @property
     def rows_in(self) -> int:
         """Of all inputs together, as the fingerprints counted them."""
-        return sum(int(said.split()[0]) for said in self.inputs.values())
+        return _rows(self.inputs)
 
     # -- helpers --
 
@@ -222,8 +226,16 @@ class Run:
         run = self.id[:-1] + ("f" if self.id[-1] != "f" else "0") if merged else self.id
         return chain_rules.chain_name(self.target.model, run, core)
 
-    def _create(self, core: TypedCore, table: str, rows: str) -> str:
-        return store_of(core).create(self.target.table(table), rows, f" USING {self.config.file_format}")
+    def _create(self, core: TypedCore, table: str, rows: str, since: int | None) -> str:
+        return store_of(core).create(self.target.table(table), rows, f" USING {self.config.file_format}", since)
+
+    def _writes_much(self) -> bool:
+        """Whether what the inputs hold, or hold more than before, makes a large chain."""
+        known = 0 if self.old is None or self.decision.rebuilds else _rows(self.old.inputs)
+        return self.rows_in - known >= chain_rules.LARGE_CHAIN
+
+    def _bucketed(self, core: str) -> list[str]:
+        return [self.target.table(c.table) for c in self._old_chains(core) if c.bucketed]
 
     def _old_chains(self, core: str) -> list[Chain]:
         if self.old is None or self.decision.rebuilds:
@@ -240,9 +252,9 @@ class Run:
     def _since(self) -> int:
         return max(self.decision.since, self.decision.as_of - (self.config.retain_history or 0))
 
-    def _count(self, core: TypedCore, table: str) -> Chain:
-        row = self.warehouse.rows(store_of(core).count(self.target.table(table)))[0]
-        return Chain(table, *[None if v is None else int(v) for v in row])  # type: ignore[arg-type]
+    def _count(self, core: TypedCore, table: str, bucketed: bool) -> Chain:
+        rows = self.warehouse.rows(store_of(core).count(self.target.table(table), bucketed))
+        return counted(table, rows, bucketed)
 
     def _count_beyond(self) -> int:
         assert self.decision.expiration is not None
@@ -260,3 +272,12 @@ class Run:
                 f"instead: dbt run -s {self.target.model}, one run at a time"
             )
         return live
+
+
+def _rows(inputs: dict[str, str]) -> int:
+    """Of all inputs together, as their fingerprints counted them."""
+    return sum(int(said.split()[0]) for said in inputs.values())
+
+
+def _is_large(chains: list[Chain]) -> bool:
+    return sum(c.rows for c in chains) >= chain_rules.LARGE_CHAIN

@@ -7,7 +7,13 @@
                   from mz_core_c0 group by k
 
 The rest keeps its GROUP BY, so that ROLLUP, HAVING, windows and whatever stands around are Spark's own; it only reads
-one row a group instead of all. What is no sum (sum of doubles, min, percentiles) is left to the rows, with the reason.
+one row a group instead of all. What asks only which values there are, not how often (min, count(distinct), bit_or),
+makes them part of what is kept:
+
+    select k, count(*), min(v) from t group by k
+      ->  diffs   k, v, mz_timestamp, mz_diff                  rest   select k, sum(mz_n), min(v) from mz_core_c0 ...
+
+What is neither (sum of doubles, percentiles, lists) is left to the rows, with the reason.
 """
 
 from __future__ import annotations
@@ -21,6 +27,7 @@ from sqlglot import exp
 from .columns import is_lambda_variable, quote_name, resolve, sources_of
 from .dialect import VerbatimSpark, fragment, has_clock, render
 from .functions import is_aggregate_call, nondeterministic
+from .linear import is_aggregation, is_linear
 
 Describe = Callable[[str], "list[tuple[str, str]]"]
 
@@ -46,10 +53,14 @@ class Sum:
 
 @dataclass(frozen=True)
 class Groups:
-    """A core is kept per group: of its columns the first `keys` are the group's, the others what the sums are of."""
+    """A core is kept per group: of its columns the first `keys` are the group's, the others what the sums are of.
+
+    kept: what that is, in words.
+    """
 
     keys: int
     sums: tuple[Sum, ...]
+    kept: str = "groups are kept"
 
 
 class NoSum(Exception):
@@ -59,10 +70,12 @@ class NoSum(Exception):
 def take_groups(
     select: exp.Select, placeholder: str, describe: Describe, ctes: list[exp.CTE], ansi: bool
 ) -> tuple[exp.Select, exp.Select, Groups]:
-    """An aggregating SELECT without clock in its rows -> (rows, rest, groups), or NoSum.
+    """An aggregating SELECT, or SELECT DISTINCT, without clock in its rows -> (rows, rest, groups), or NoSum.
 
     ansi: whether an overflowing sum of BIGINT is an error; else it wraps around.
     """
+    if not is_aggregation(select):
+        return _distinct(select, placeholder, describe, ctes)
     return _Taking(select, placeholder, describe, ctes, ansi).take()
 
 
@@ -83,6 +96,7 @@ class _Taking:
         table = exp.to_table(placeholder).as_(exp.to_identifier(self.alias, quoted=True), table=True)
         self.rest.set("from_", exp.From(this=table))
         self.keys: dict[str, tuple[str, exp.Expression]] = {}  # canonical text -> name, expression
+        self.values: dict[str, tuple[str, exp.Expression]] = {}  # likewise
         self.arguments: dict[str, exp.Expression] = {}  # canonical text -> expression
         self.sums: dict[tuple[str, ...], Sum] = {}
 
@@ -90,18 +104,27 @@ class _Taking:
         if next((n for n in self.rest.find_all(exp.Query) if n is not self.rest), None) is not None:
             raise NoSum("a subquery stands beside the aggregates")
         self._group()
-        calls = list(self._calls())
+        every = list(self._calls())
+        of_values = [call for call in every if _is_of_values(call)]
+        said = tuple(dict.fromkeys(fragment(call) for call in of_values))
+        for call in of_values:
+            self._keep_values(call)
+        calls = [call for call in every if not any(call is c for c in of_values)]
         for call in calls:
             self._check(call)
             for argument in self._operands(call):
                 self.arguments.setdefault(self._canonical(argument), argument.copy())
         rows = self._rows()
         try:
-            described = self.describe(render(self._with_ctes(rows)))
+            described = self.describe(render(_with_ctes(rows, self.ctes)))
         except Exception:  # the model itself is wrong, which is said of its own text; else its rows can be kept
             raise NoSum("Spark does not take their expressions by themselves") from None
-        types = [t.lower() for _, t in described][len(self.keys) :]
-        typed = dict(zip(self.arguments, types))
+        types = [t.lower() for _, t in described]
+        keys = len(self.keys) + len(self.values)
+        for (_, value), kind in zip(self.values.values(), types[len(self.keys) :]):
+            if _INEXACT.search(kind):
+                raise NoSum(f"{fragment(value)} is of {kind}, of which equal values need not be the same")
+        typed = dict(zip(self.arguments, types[keys:]))
         for call in calls:
             whole = call.parent if isinstance(call.parent, exp.Filter) else call
             merged = exp.maybe_parse(self._merged(call, typed), dialect=VerbatimSpark)
@@ -109,7 +132,8 @@ class _Taking:
                 column.meta["mz_own"] = True
             whole.replace(merged)
         self._replace_keys()
-        return rows, self.rest, Groups(len(self.keys), tuple(self.sums.values()))
+        what = f"groups with the values of {', '.join(said)} are kept" if said else "groups are kept"
+        return rows, self.rest, Groups(keys, tuple(self.sums.values()), what)
 
     # -- groups --
 
@@ -149,7 +173,7 @@ class _Taking:
     def _name(self, key: exp.Expression, text: str) -> str:
         """The name a person would look for: the column's own, or the alias it has in the SELECT list."""
         columns = {c.lower() for s in self.sources for c in s.columns}
-        taken = {name.lower() for name, _ in self.keys.values()}
+        taken = {name.lower() for name, _ in (*self.keys.values(), *self.values.values())}
         found = resolve(key, self.sources) if isinstance(key, exp.Column) else None
         if found is not None and found[2] == len(key.parts) and found[1].lower() not in taken:  # type: ignore[attr-defined]
             return found[1]
@@ -157,7 +181,7 @@ class _Taking:
             free = isinstance(item, exp.Alias) and item.alias.lower() not in columns | taken
             if free and self._canonical(item.this) == text:
                 return item.alias
-        number = len(self.keys)
+        number = len(self.keys) + len(self.values)
         while f"mz_key_{number}" in columns | taken:
             number += 1
         return f"mz_key_{number}"
@@ -214,8 +238,21 @@ class _Taking:
             raise NoSum(f"{fragment(call.parent)} needs the rows")
         if _function(call) not in ("count", "count_if", "sum", "avg", "mean", *_ANY, *_ALL):
             raise NoSum(f"{fragment(call)} needs the rows")
-        if any(isinstance(a, exp.Distinct) for a in call.expressions):
-            raise NoSum(f"{fragment(call)} needs the rows")
+
+    def _keep_values(self, call: exp.Expression) -> None:
+        """The operands of a call, and the condition of its FILTER, become columns of what is kept."""
+        operands = [o for a in call.expressions for o in (a.expressions if isinstance(a, exp.Distinct) else [a])]
+        if isinstance(call.parent, exp.Filter):
+            operands.append(call.parent.expression.this)
+        for operand in operands:
+            if not self._of_rows(operand, constant=True):
+                raise NoSum(f"{fragment(call)} is not of the rows alone")
+            if not operand.find(exp.Column):
+                continue
+            text = self._canonical(operand)
+            if text not in self.keys and text not in self.values:
+                self.values[text] = (self._name(operand, text), operand.copy())
+            operand.replace(self._column((self.keys.get(text) or self.values[text])[0]))
 
     def _operands(self, call: exp.Expression) -> list[exp.Expression]:
         """The arguments of a call, NULL where its FILTER does not hold."""
@@ -304,17 +341,11 @@ class _Taking:
         rows = self.select.copy()
         for key in (*_ABOVE, "group", "distinct"):
             rows.set(key, None)
-        items = [exp.alias_(key.copy(), name, quoted=True) for name, key in self.keys.values()]
+        kept = (*self.keys.values(), *self.values.values())
+        items = [exp.alias_(key.copy(), name, quoted=True) for name, key in kept]
         items += [exp.alias_(a.copy(), self._argument(t), quoted=True) for t, a in self.arguments.items()]
         rows.set("expressions", items or [exp.alias_(exp.true(), "mz_row", quoted=True)])
         return rows
-
-    def _with_ctes(self, rows: exp.Select) -> exp.Select:
-        if not self.ctes:
-            return rows
-        probe = rows.copy()
-        probe.set("with_", exp.With(expressions=[cte.copy() for cte in self.ctes]))
-        return probe
 
     def _of_rows(self, node: exp.Expression, constant: bool = False) -> bool:
         """Whether an expression is of the rows' columns alone, and the same at every evaluation."""
@@ -338,6 +369,39 @@ class _Taking:
 
 
 _ANY, _ALL = ("bool_or", "some", "any"), ("bool_and", "every")
+#: which values there are is all that these ask
+_OF_VALUES = ("min", "max", "min_by", "max_by", "bit_and", "bit_or", "collect_set", "approx_count_distinct")
+#: types whose equal values can be told apart, or that cannot be compared
+_INEXACT = re.compile(r"\b(float|double|void|variant|collate)\b|map<|^interval$")
+
+
+def _is_of_values(call: exp.Expression) -> bool:
+    plain = not isinstance(call.parent, (exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup))
+    return plain and (_function(call) in _OF_VALUES or any(isinstance(a, exp.Distinct) for a in call.expressions))
+
+
+def _distinct(
+    select: exp.Select, placeholder: str, describe: Describe, ctes: list[exp.CTE]
+) -> tuple[exp.Select, exp.Select, Groups]:
+    """SELECT DISTINCT: the rows are the groups."""
+    rows = select.copy()
+    distinct = rows.args["distinct"]
+    rows.set("distinct", None)
+    if distinct.args.get("on") or not is_linear(rows):
+        raise NoSum("DISTINCT stands over more than a filter")
+    names = [name for name, kind in describe(render(_with_ctes(rows, ctes)))]
+    if len({name.lower() for name in names}) < len(names):
+        raise NoSum("two columns have one name")
+    items = [exp.column(quote_name(name)) for name in names]
+    return rows, exp.select(*items).from_(exp.to_table(placeholder)), Groups(len(names), (), "distinct rows are kept")
+
+
+def _with_ctes(rows: exp.Select, ctes: list[exp.CTE]) -> exp.Select:
+    if not ctes:
+        return rows
+    probe = rows.copy()
+    probe.set("with_", exp.With(expressions=[cte.copy() for cte in ctes]))
+    return probe
 
 
 def _function(call: exp.Expression) -> str:

@@ -12,6 +12,9 @@ from .state import State
 #: more live chains than this are merged into one
 CHAIN_CAP = 6
 
+#: chains of so many rows are partitioned by bucket; for fewer that costs more than it saves
+LARGE_CHAIN = 1_000_000
+
 #: chains that no state ever named are left alone this long: their run may still be writing (ms)
 LONGEST_RUN_MS = 24 * 3_600_000
 

@@ -222,12 +222,12 @@ def _take_core(
         rest = exp.select("*").from_(exp.to_table(PLACEHOLDER + name))
         return Core(name, stripped, tuple(found), rest_of), rest
     core, kept = Core(name, stripped, tuple(found), rest_of), ""
-    if is_aggregation(stripped):
+    if is_aggregation(stripped) or stripped.args.get("distinct"):
         try:
             if core.first_call in by_rows:
                 raise NoSum(by_rows[core.first_call])
             rows, rest, groups = take_groups(stripped, PLACEHOLDER + name, describe, visible, ansi)
-            return replace(core, query=rows, groups=groups, kept="groups are kept"), rest
+            return replace(core, query=rows, groups=groups, kept=groups.kept), rest
         except NoSum as reason:
             kept = f"rows are kept: {reason}"
     rows, rest = needed_columns(stripped, PLACEHOLDER + name, describe, visible)

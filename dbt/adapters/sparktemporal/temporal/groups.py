@@ -7,16 +7,44 @@ A group whose rows are gone has the sum 0 in every column, and is no group. Time
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
-from . import updates
+from . import buckets, updates
 from .aggregates import COUNT, minus, whole
 from .core import TypedCore
 from .dialect import quote
+from .state import Chain
 from .updates import Columns, indent
 
 _DAMAGED = "raise_error('the diffs retract a row more often than it was added')"
+
+
+#: so many updates are read by one task
+FEW_UPDATES = 250_000
+FAR = (1 << 63) - 1
+
+
+def first_parts(parts: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """Of the buckets of a chain (where each begins, its rows) as many as hold few updates, and one more."""
+    kept, total = [], 0
+    for begins, rows in parts:
+        if total > FEW_UPDATES:
+            break
+        kept.append((begins, rows))
+        total += rows
+    return tuple(kept)
+
+
+def near_until(chains: Sequence[Chain]) -> int | None:
+    """Up to which instant (ms) a read finds few updates due; None when there are many at any."""
+    parts = sorted(part for c in chains for part in (c.parts or ((c.min_from or 0, c.rows),)))
+    total = 0
+    for begins, rows in parts:
+        total += rows
+        if total > FEW_UPDATES:
+            return begins - 1 if begins > parts[0][0] else None
+    return FAR
 
 
 @dataclass(frozen=True)
@@ -49,7 +77,7 @@ class GroupStore:
             f"  GROUP BY {self._keys}mz_timestamp"
         )
 
-    def stored(self, tables: Sequence[str], since: int, expiration: int | None) -> str:
+    def stored(self, tables: Sequence[str], since: int, expiration: int | None, bucketed: Container[str] = ()) -> str:
         """The updates of chains, advanced to `since`."""
         late = f" WHERE mz_timestamp <= {expiration}L" if expiration is not None else ""
         return "\nUNION ALL\n".join(
@@ -80,13 +108,22 @@ class GroupStore:
             f"SELECT {self._keys}mz_timestamp, -mz_diff{taken} FROM (\n{indent(stored, 2)}\n) AS mz_stored"
         )
 
-    def create(self, table: str, rows: str, using: str) -> str:
-        """The one statement that writes a chain, sorted by time: what a read does not reach yet can be skipped."""
-        in_order = f"SELECT * FROM (\n{indent(rows, 2)}\n) AS mz_chain\nSORT BY mz_timestamp"
-        return f"CREATE TABLE {table}{using} AS\n{in_order}"
+    def create(self, table: str, rows: str, using: str, since: int | None = None) -> str:
+        """The one statement that writes a chain, sorted by time: what a read does not reach yet can be skipped.
 
-    def count(self, table: str) -> str:
-        return f"SELECT count(*), count_if(mz_diff < 0), min(mz_timestamp), max(mz_timestamp), NULL, NULL FROM {table}"
+        since: of a large chain, which is partitioned by buckets from there on.
+        """
+        bucket = None if since is None else buckets.begins("mz_timestamp", since)
+        return updates.create_chain(table, rows, using, "mz_timestamp", bucket)
+
+    def count(self, table: str, bucketed: bool = False) -> str:
+        """Rows, negative ones, the times: of the whole chain, or by bucket."""
+        bucket = "mz_bucket" if bucketed else "NULL"
+        return (
+            "SELECT count(*), count_if(mz_diff < 0), min(mz_timestamp), max(mz_timestamp), "
+            f"CAST(NULL AS BIGINT), CAST(NULL AS BIGINT), {bucket}\nFROM {table}"
+            + ("\nGROUP BY mz_bucket" if bucketed else "")
+        )
 
     def as_updates(self, tables: Sequence[str]) -> str:
         """Chains as consolidated updates (mz_timestamp, mz_diff, keys..., sums...)."""
@@ -97,22 +134,35 @@ class GroupStore:
         every = "\nUNION ALL\n".join(f"SELECT mz_timestamp, mz_diff{names} FROM {table}" for table in tables)
         return f"SELECT mz_timestamp, mz_diff{names}\nFROM (\n{indent(self.consolidated(every), 2)}\n) AS mz_updates"
 
-    def read(self, tables: Sequence[str], corrected: bool, t: str) -> str:
-        """The groups at t: keys, how many rows each has, its sums."""
-        if not tables:
+    def read(self, chains: Sequence[Chain], schema: str, t: str, since: int) -> str:
+        """The groups at t: keys, how many rows each has, its sums.
+
+        While few updates are due one task reads them all: a shuffle would take longer than its work.
+        """
+        if not chains:
             typed = ", ".join(f"CAST(NULL AS {k}) AS {quote(n)}" for n, k in self._out)
             return f"SELECT {typed} WHERE false"
         sums = "".join(f", sum({quote(n)}) AS {quote(n)}" for n, _ in self.sums)
-        rows = "\nUNION ALL\n".join(
-            f"SELECT {self._keys}mz_timestamp, mz_diff{self._summed()} FROM {table}" for table in tables
+        names = f"{self._keys}mz_diff{self._summed()}"
+        due = "\nUNION ALL\n".join(
+            f"SELECT {names}\nFROM {schema}.{quote(c.table)}\nWHERE mz_timestamp <= {t}"
+            + (f" AND mz_bucket <= {t}" if c.bucketed else "")
+            for c in chains
         )
+        near = near_until(chains)
+        if near is not None:
+            arms = [f"SELECT /*+ COALESCE(1) */ *\nFROM (\n{indent(due, 2)}\n) AS mz_few"]
+            if near < FAR:
+                arms[0] += f"\nWHERE {t} <= {near}L"
+                arms.append(f"SELECT *\nFROM (\n{indent(due, 2)}\n) AS mz_many\nWHERE {t} > {near}L")
+            due = "\nUNION ALL\n".join(arms)
         group = f"\n  GROUP BY {self._keys[:-2]}" if self.columns else ""
         # a group of fewer rows than none would mean damaged chains: raise, never show it
         number = f"CASE WHEN {COUNT} > 0 THEN {COUNT} ELSE CAST({_DAMAGED} AS BIGINT) END AS {COUNT}"
         return (
             f"SELECT {self._keys}{number}{self._summed()}\n"
             f"FROM (\n  SELECT {self._keys}sum(mz_diff) AS {COUNT}{sums}\n"
-            f"  FROM (\n{indent(rows, 4)}\n  ) AS mz_chains\n  WHERE mz_timestamp <= {t}{group}\n"
+            f"  FROM (\n{indent(due, 4)}\n  ) AS mz_chains{group}\n"
             f"  HAVING sum(mz_diff) <> 0\n) AS mz_groups"
         )
 
@@ -124,11 +174,12 @@ class GroupStore:
         """The instants at which a chain changes something, as a query of one column."""
         return f"SELECT mz_timestamp AS t FROM {table}"
 
-    def wrong(self, expiration: int | None) -> tuple[str, str, str]:
+    def wrong(self, expiration: int | None, bucketed: bool = False) -> tuple[str, str, str]:
         """What no update can be: in words, its detail, its condition."""
         late = f" OR mz_timestamp > {expiration}" if expiration is not None else ""
+        late += " OR mz_bucket > mz_timestamp" if bucketed else ""
         return (
-            "an update without an instant, or past the expiration",
+            "an update without an instant, past the expiration, or in a bucket that is not its own",
             "concat('at ', mz_timestamp, ' x ', mz_diff)",
             f"mz_timestamp IS NULL OR mz_diff IS NULL{late}",
         )

@@ -44,10 +44,10 @@ def lift(
         above = reader.copy()
         above.set("with_", None)
         above.set("from_", _derived(plain, alias))
-        if is_aggregation(above):
+        if is_aggregation(above) or above.args.get("distinct"):
             rows, rest, groups = take_groups(above, core.placeholder, describe, [], ansi)
             rows.set("from_", _derived(_with_operands(lifted), alias))
-            lifted = replace(_passed_on(lifted, alias), query=rows, groups=groups, kept="groups are kept")
+            lifted = replace(_passed_on(lifted, alias), query=rows, groups=groups, kept=groups.kept)
             return lifted, reader, rest
         if not is_linear(above) or has_clock(above) or nondeterministic(above) is not None:
             return None

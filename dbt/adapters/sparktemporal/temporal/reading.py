@@ -23,10 +23,9 @@ def live_instant(frontier: int) -> str:
     return f"greatest(unix_millis(current_timestamp()), {frontier}L)"
 
 
-def read_core(core: CoreState, schema: str, t: str) -> str:
+def read_core(core: CoreState, state: State, t: str) -> str:
     """The rows of one core at t, as a query."""
-    tables = [f"{schema}.{quote(c.table)}" for c in core.chains]
-    return store_of(core).read(tables, any(c.negative for c in core.chains), t)
+    return store_of(core).read(core.chains, state.schema, t, state.since)
 
 
 def read_at(state: State, t: str) -> str:
@@ -39,7 +38,7 @@ def read_at(state: State, t: str) -> str:
             core = cores[table.name]
             alias = table.args.get("alias") or exp.TableAlias(this=exp.to_identifier(table.name))
             mark = f"mz_read_{len(reads)}"
-            reads[mark] = read_core(core, state.schema, t)
+            reads[mark] = read_core(core, state, t)
             table.replace(exp.Table(this=exp.to_identifier(mark), alias=alias.copy()))
     lines = []
     for line in pretty(residual).splitlines():

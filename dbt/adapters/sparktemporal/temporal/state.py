@@ -21,7 +21,11 @@ VIEW_TEXT_LIMIT = 30_000
 
 @dataclass(frozen=True)
 class Chain:
-    """A table one run wrote. Times are ms, None when it holds none; `negative` counts rows with mz_diff < 0."""
+    """A table one run wrote. Times are ms, None when it holds none; `negative` counts rows with mz_diff < 0.
+
+    bucketed: it is partitioned by mz_bucket. parts: of updates, the first buckets and how many rows each has, as far
+    as that decides how a read goes about it.
+    """
 
     table: str
     rows: int
@@ -30,6 +34,8 @@ class Chain:
     max_from: int | None
     min_until: int | None
     max_until: int | None
+    bucketed: bool = False
+    parts: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -141,7 +147,7 @@ def _state(payload: dict) -> State:
         CoreState(
             c["name"],
             tuple((n, t) for n, t in c["columns"]),
-            tuple(Chain(**k) for k in c["chains"]),
+            tuple(Chain(**{**k, "parts": tuple((at, n) for at, n in k["parts"])}) for k in c["chains"]),
             None if c["sums"] is None else tuple((n, t) for n, t in c["sums"]),
             c["kept"],
         )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from . import updates
+from . import buckets, rows, updates
 from .core import TypedCore
-from .groups import GroupStore
-from .state import CoreState
+from .groups import GroupStore, first_parts
+from .state import Chain, CoreState
 from .updates import Columns
 
 
@@ -21,8 +22,8 @@ class IntervalStore:
     def wanted(self, typed: TypedCore, as_of: int, expiration: int | None) -> str:
         return updates.wanted(typed, as_of, expiration)
 
-    def stored(self, tables: Sequence[str], since: int, expiration: int | None) -> str:
-        return updates.stored(tables, self.columns, since, expiration)
+    def stored(self, tables: Sequence[str], since: int, expiration: int | None, bucketed: Container[str] = ()) -> str:
+        return updates.stored(tables, self.columns, since, expiration, bucketed)
 
     def consolidated(self, diffs: str) -> str:
         return updates.consolidated(diffs, self.columns)
@@ -30,28 +31,31 @@ class IntervalStore:
     def difference(self, wanted: str, stored: str) -> str:
         return updates.difference(wanted, stored, self.columns)
 
-    def create(self, table: str, rows: str, using: str) -> str:
-        return updates.create_chain(table, rows, using)
+    def create(self, table: str, diffs: str, using: str, since: int | None = None) -> str:
+        bucket = None if since is None else buckets.ends("mz_until", since)
+        return updates.create_chain(table, diffs, using, "mz_until, mz_from", bucket)
 
-    def count(self, table: str) -> str:
+    def count(self, table: str, bucketed: bool = False) -> str:
+        """Rows, corrections, the times."""
         return (
-            "SELECT count(*), count_if(mz_diff < 0), min(mz_from), max(mz_from), min(mz_until), max(mz_until) "
+            "SELECT count(*), count_if(mz_diff < 0), min(mz_from), max(mz_from), min(mz_until), max(mz_until), NULL\n"
             f"FROM {table}"
         )
 
     def as_updates(self, tables: Sequence[str]) -> str:
         return updates.as_updates(tables, self.columns)
 
-    def read(self, tables: Sequence[str], corrected: bool, t: str) -> str:
-        return updates.read(tables, self.columns, corrected, t)
+    def read(self, chains: Sequence[Chain], schema: str, t: str, since: int) -> str:
+        return rows.read(chains, schema, self.columns, t, since)
 
     def times(self, table: str) -> str:
         return f"SELECT mz_from AS t FROM {table} UNION ALL SELECT mz_until FROM {table}"
 
-    def wrong(self, expiration: int | None) -> tuple[str, str, str]:
+    def wrong(self, expiration: int | None, bucketed: bool = False) -> tuple[str, str, str]:
         late = f" OR mz_from > {expiration} OR mz_until > {expiration}" if expiration is not None else ""
+        late += f" OR mz_bucket < coalesce(mz_until, {buckets.OPEN}L)" if bucketed else ""
         return (
-            "an interval that is empty, unsigned, or past the expiration",
+            "an interval that is empty, unsigned, past the expiration, or in a bucket that is not its own",
             "concat('[', mz_from, ', ', coalesce(CAST(mz_until AS STRING), 'open'), ') x ', mz_diff)",
             f"mz_from IS NULL OR mz_diff IS NULL OR abs(mz_diff) <> 1 OR mz_until <= mz_from{late}",
         )
@@ -63,3 +67,23 @@ Store = IntervalStore | GroupStore
 def store_of(core: CoreState | TypedCore) -> Store:
     columns = core.columns if isinstance(core, CoreState) else core.stored
     return IntervalStore(columns) if core.sums is None else GroupStore(columns, core.sums)
+
+
+def counted(table: str, parts: Sequence[Sequence[Any]], bucketed: bool) -> Chain:
+    """A chain, from what a store's `count` says: a row, or one for each bucket."""
+    found = [[None if value is None else int(value) for value in part] for part in parts]
+
+    def over(choose: Callable[..., int | None], column: int) -> int | None:
+        return choose((part[column] for part in found if part[column] is not None), default=None)
+
+    return Chain(
+        table,
+        rows=sum(part[0] or 0 for part in found),
+        negative=sum(part[1] or 0 for part in found),
+        min_from=over(min, 2),
+        max_from=over(max, 3),
+        min_until=over(min, 4),
+        max_until=over(max, 5),
+        bucketed=bucketed,
+        parts=first_parts(sorted((part[6], part[0] or 0) for part in found if part[6] is not None)),
+    )

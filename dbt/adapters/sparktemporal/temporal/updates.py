@@ -12,7 +12,7 @@ All times are BIGINT milliseconds.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import replace
 
 from sqlglot import exp
@@ -27,7 +27,7 @@ from .spans import spans
 Columns = Sequence["tuple[str, str]"]
 
 _OURS = re.compile(
-    r"mz_(from|until|diff|timestamp|bucket|n|copy|state|lower|upper|points|truth|spans|end|p|sign|[bsx]\d+|"
+    r"mz_(from|until|diff|timestamp|bucket|key|n|copy|state|lower|upper|points|truth|spans|end|p|sign|[bsx]\d+|"
     r"(count|sum|true)_\d+)",
     re.IGNORECASE,
 )
@@ -117,7 +117,9 @@ def beyond(typed: TypedCore, as_of: int, expiration: int) -> str:
     return f"SELECT coalesce(sum({late}), 0) FROM (\n{indent(all_of_them, 2)}\n) AS mz_late"
 
 
-def stored(tables: Sequence[str], columns: Columns, since: int, expiration: int | None) -> str:
+def stored(
+    tables: Sequence[str], columns: Columns, since: int, expiration: int | None, bucketed: Container[str] = ()
+) -> str:
     """The intervals of chains, advanced to `since`: what ended before it is gone."""
     names = "".join(f"{quote(n)}, " for n, _ in columns)
     until = "mz_until"
@@ -129,6 +131,7 @@ def stored(tables: Sequence[str], columns: Columns, since: int, expiration: int 
         f"SELECT {names}greatest(mz_from, {since}L) AS mz_from, {until}, mz_diff\n"
         f"FROM {table}\n"
         f"WHERE (mz_until IS NULL OR mz_until > {since}L){late}"
+        + (f" AND mz_bucket > {since}L" if table in bucketed else "")
         for table in tables
     )
 
@@ -162,28 +165,6 @@ def difference(wanted_sql: str, stored_sql: str, columns: Columns) -> str:
     return consolidated(both, columns)
 
 
-def read(tables: Sequence[str], columns: Columns, corrected: bool, t: str) -> str:
-    """The rows of chains that are there at t. corrected: whether any of them has negative intervals."""
-    names = ", ".join(quote(n) for n, _ in columns)
-    if not tables:
-        typed = ", ".join(f"CAST(NULL AS {k}) AS {quote(n)}" for n, k in columns)
-        return f"SELECT {typed} WHERE false"
-    diff = ", mz_diff" if corrected else ""
-    rows = "\nUNION ALL\n".join(f"SELECT {names}, mz_from, mz_until{diff} FROM {table}" for table in tables)
-    at = f"FROM (\n{indent(rows, 2)}\n) AS mz_chains\nWHERE mz_from <= {t} AND (mz_until IS NULL OR mz_until > {t})"
-    if not corrected:
-        return f"SELECT {names}\n{at}"
-    # more retractions than rows would mean damaged chains: raise, never show fewer rows
-    damaged = "raise_error('the diffs retract a row more often than it was added')"
-    copies = f"CASE WHEN mz_n > 0 THEN CAST(mz_n AS INT) ELSE CAST({damaged} AS INT) END"
-    return (
-        f"SELECT {names}\n"
-        f"FROM (\n  SELECT {names}, sum(mz_diff) AS mz_n\n{indent(at, 2)}\n"
-        f"  GROUP BY {names}\n  HAVING sum(mz_diff) <> 0\n) AS mz_sums\n"
-        f"LATERAL VIEW explode(array_repeat(0, {copies})) mz_copies AS mz_copy"
-    )
-
-
 def as_updates(tables: Sequence[str], columns: Columns) -> str:
     """Chains as consolidated updates (mz_timestamp, mz_diff, columns...): one row per data and instant."""
     names = "".join(f", {quote(n)}" for n, _ in columns)
@@ -204,10 +185,19 @@ def as_updates(tables: Sequence[str], columns: Columns) -> str:
     )
 
 
-def create_chain(table: str, intervals: str, using: str) -> str:
-    """The one statement that writes a chain, sorted by the time that decides a row: row groups can be skipped."""
-    rows = f"SELECT * FROM (\n{indent(intervals, 2)}\n) AS mz_chain\nSORT BY mz_until, mz_from"
-    return f"CREATE TABLE {table}{using} AS\n{rows}"
+def create_chain(table: str, rows: str, using: str, order: str, bucket: str | None = None) -> str:
+    """The one statement that writes a chain, sorted by the time that decides a row: row groups can be skipped.
+
+    bucket: of a row, where the chain is partitioned by it.
+    """
+    if bucket is None:
+        return f"CREATE TABLE {table}{using} AS\nSELECT * FROM (\n{indent(rows, 2)}\n) AS mz_chain\nSORT BY {order}"
+    placed = f"SELECT *, {bucket} AS mz_bucket FROM (\n{indent(rows, 2)}\n) AS mz_chain"
+    together = f"SELECT /*+ REBALANCE(mz_bucket) */ * FROM (\n{indent(placed, 2)}\n) AS mz_placed"
+    return (
+        f"CREATE TABLE {table}{using} PARTITIONED BY (mz_bucket) AS\n"
+        f"SELECT * FROM (\n{indent(together, 2)}\n) AS mz_buckets\nSORT BY mz_bucket, {order}"
+    )
 
 
 def indent(text: str, by: int) -> str:

@@ -1,0 +1,125 @@
+"""What the benchmarks share: Spark and a dbt project in one process, the metrics of a plan, interleaved rounds."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from dbt.cli.main import dbtRunner
+from pyspark.sql import DataFrame, SparkSession
+
+os.environ["DBT_SEND_ANONYMOUS_USAGE_STATS"] = "false"
+ROOT = Path(__file__).parents[1]
+SCHEMA = "bench"
+
+
+def session(home: Path) -> SparkSession:
+    """As a user would start one on this machine, with everything it writes below `home`."""
+    log4j = (ROOT / "integration_tests" / "log4j2.properties").as_uri()
+    conf = {
+        "spark.master": f"local[{os.cpu_count()}]",
+        "spark.driver.memory": "6g",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.ansi.enabled": "false",  # as dbt-spark sets it
+        "spark.sql.warehouse.dir": str(home / "warehouse"),
+        "spark.hadoop.javax.jdo.option.ConnectionURL": "jdbc:derby:memory:bench;create=true",
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={log4j} -Dderby.system.home={home}",
+    }
+    builder = SparkSession.builder.appName("benchmarks")
+    for key, value in conf.items():
+        builder = builder.config(key, value)
+    spark = builder.enableHiveSupport().getOrCreate()
+    spark.sql(f"CREATE DATABASE IF NOT EXISTS {SCHEMA}")
+    spark.sql(f"USE {SCHEMA}")
+    return spark
+
+
+class Project:
+    """A dbt project of a few models."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home / "project"
+        (self.home / "models").mkdir(parents=True)
+        output = {"type": "sparktemporal", "method": "session", "host": "local", "schema": SCHEMA, "threads": 1}
+        profile = {"bench": {"target": "dev", "outputs": {"dev": output}}}
+        (self.home / "profiles.yml").write_text(json.dumps(profile))
+        (self.home / "dbt_project.yml").write_text(json.dumps({"name": "bench", "version": "1.0", "profile": "bench"}))
+
+    def model(self, name: str, sql: str, **config: Any) -> None:
+        said = ", ".join(f"{k}={v!r}" for k, v in config.items())
+        (self.home / "models" / f"{name}.sql").write_text(f"{{{{ config({said}) }}}}\n{sql}\n")
+
+    def run(self, *args: str, now: int | None = None) -> dict[str, dict[str, Any]]:
+        """dbt run -> what each model's run says of itself, with its `seconds`."""
+        folders = ["--project-dir", str(self.home), "--profiles-dir", str(self.home)]
+        pinned = ["--vars", json.dumps({"temporal_now": now})] if now is not None else []
+        outcome = dbtRunner().invoke(["--quiet", "run", *args, *folders, *pinned])
+        if not outcome.success:
+            raise SystemExit(str(outcome.exception or [r.message for r in outcome.result]))
+        return {r.node.name: {**r.adapter_response, "seconds": r.execution_time} for r in outcome.result}
+
+
+def read_all(spark: SparkSession, sql: str) -> None:
+    """Run a query and read every row of its answer, keeping none."""
+    spark.sql(sql).write.format("noop").mode("overwrite").save()
+
+
+def rounds(number: int, ways: Mapping[str, Callable[[], object]], warm: int = 1) -> dict[str, list[float]]:
+    """Seconds of each way in each round: all of them in turn, so that a slow moment meets all alike."""
+    found: dict[str, list[float]] = {name: [] for name in ways}
+    for turn in range(-warm, number):
+        for name, way in ways.items():
+            began = time.perf_counter()
+            way()
+            if turn >= 0:
+                found[name].append(time.perf_counter() - began)
+    return found
+
+
+def spread(values: list[float]) -> str:
+    return f"{median(values):.2f} ({min(values):.2f} to {max(values):.2f})"
+
+
+def ratio(above: list[float], below: list[float]) -> str:
+    """Of two ways in the same rounds: the median of the rounds' ratios, and how far they spread."""
+    return spread([a / b for a, b in zip(above, below)])
+
+
+# -- what a plan did --
+
+
+def scanned(spark: SparkSession, sql: str) -> dict[str, int]:
+    """Rows and bytes that a query's scans of files read, as the metrics of its plan say after it ran."""
+    frame = spark.sql(sql)
+    frame.collect()
+    total = {"rows": 0, "bytes": 0, "files": 0}
+    for leaf in _leaves(frame):
+        metrics = leaf.metrics()
+        for name, metric in (("rows", "numOutputRows"), ("bytes", "filesSize"), ("files", "numFiles")):
+            if metrics.contains(metric):
+                total[name] += metrics.apply(metric).value()
+    return total
+
+
+def _leaves(frame: DataFrame) -> Iterator[Any]:
+    """The leaves of the plan that ran, inside of the stages of adaptive execution too."""
+    todo = [frame._jdf.queryExecution().executedPlan()]
+    while todo:
+        plan = todo.pop()
+        kind = plan.getClass().getSimpleName()
+        if kind == "AdaptiveSparkPlanExec":
+            todo.append(plan.executedPlan())
+        elif kind.endswith("QueryStageExec"):
+            todo.append(plan.plan())
+        else:
+            children = plan.children()
+            todo += [children.apply(i) for i in range(children.size())]
+            if children.isEmpty():
+                yield plan

@@ -1,0 +1,70 @@
+"""SQL that reads chains of intervals: the rows that are there at an instant.
+
+Without corrections that is a filter. With corrections, which are few, the rows they may be of are found by a hash that
+is broadcast, and only those are added up; all others pass through the filter alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from .dialect import quote
+from .state import Chain
+from .updates import Columns, indent
+
+#: so many corrections are small enough to be sent to every task
+FEW_CORRECTIONS = 1_000_000
+# more retractions than rows would mean damaged chains: raise, never show fewer rows
+_DAMAGED = "raise_error('the diffs retract a row more often than it was added')"
+
+
+def read(chains: Sequence[Chain], schema: str, columns: Columns, t: str, since: int) -> str:
+    """The rows at t, a SQL expression of an instant from `since` (ms) on."""
+    names = ", ".join(quote(n) for n, _ in columns)
+    if not chains:
+        typed = ", ".join(f"CAST(NULL AS {k}) AS {quote(n)}" for n, k in columns)
+        return f"SELECT {typed} WHERE false"
+    corrections = sum(c.negative for c in chains)
+    if not corrections:
+        return _union(_there(names, chain, schema, t, since) for chain in chains)
+    everything = _union(_there(f"{names}, mz_diff", chain, schema, t, since) for chain in chains)
+    if corrections > FEW_CORRECTIONS or any("map<" in kind.lower() for _, kind in columns):  # Spark hashes no maps
+        return _summed(everything, names)
+    key = f"xxhash64({names})"
+    added = _union(_there(f"{names}, {key} AS mz_key, mz_diff", chain, schema, t, since) for chain in chains)
+    taken = _union(
+        _there(f"{key} AS mz_key", chain, schema, t, since, "mz_diff < 0") for chain in chains if chain.negative
+    )
+    hint = f"SELECT /*+ BROADCAST(mz_taken) */ {names}"
+    others = f"(\n{indent(taken, 2)}\n) AS mz_taken ON mz_added.mz_key = mz_taken.mz_key"
+    untouched = f"{hint}\nFROM (\n{indent(added, 2)}\n) AS mz_added\nLEFT ANTI JOIN {others}"
+    touched = f"{hint}, mz_diff\nFROM (\n{indent(added, 2)}\n) AS mz_added\nLEFT SEMI JOIN {others}"
+    return f"{untouched}\nUNION ALL\n{_summed(touched, names)}"
+
+
+def _there(items: str, chain: Chain, schema: str, t: str, since: int, also: str = "") -> str:
+    """What of a chain is there at t. A condition that always holds is left out, and its column not read."""
+    conditions = [also] if also else []
+    known = chain.max_from is not None
+    if not (known and chain.max_from <= since):  # type: ignore[operator]
+        conditions.append(f"mz_from <= {t}")
+    if not (known and chain.min_until is None):
+        conditions.append(f"(mz_until IS NULL OR mz_until > {t})")
+    if chain.bucketed:
+        conditions.append(f"mz_bucket > {t}")
+    where = f"\nWHERE {' AND '.join(conditions)}" if conditions else ""
+    return f"SELECT {items}\nFROM {schema}.{quote(chain.table)}{where}"
+
+
+def _union(parts: Iterable[str]) -> str:
+    return "\nUNION ALL\n".join(parts)
+
+
+def _summed(rows: str, names: str) -> str:
+    copies = f"CASE WHEN mz_n > 0 THEN CAST(mz_n AS INT) ELSE CAST({_DAMAGED} AS INT) END"
+    return (
+        f"SELECT {names}\n"
+        f"FROM (\n  SELECT {names}, sum(mz_diff) AS mz_n\n  FROM (\n{indent(rows, 4)}\n  ) AS mz_chains\n"
+        f"  GROUP BY {names}\n  HAVING sum(mz_diff) <> 0\n) AS mz_sums\n"
+        f"LATERAL VIEW explode(array_repeat(0, {copies})) mz_copies AS mz_copy"
+    )

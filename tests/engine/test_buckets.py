@@ -1,0 +1,113 @@
+"""Large chains in partitions: where a bucket begins and ends, and that a read opens no others."""
+
+from __future__ import annotations
+
+import random
+import re
+import time
+
+import pytest
+from conftest import Project
+
+from dbt.adapters.sparktemporal.temporal import buckets, chains, groups
+from dbt.adapters.sparktemporal.temporal.state import Chain
+from dbt.adapters.sparktemporal.warehouse import Target, Warehouse, read_state
+
+HOUR, DAY = 3_600_000, 86_400_000
+T0 = 1_709_294_400_000  # 2024-03-01 12:00 UTC
+
+
+def width(distance: int, fineness: int) -> int:
+    return 1 << (max(distance // fineness, buckets.GRANULARITY).bit_length() - 1)
+
+
+def test_edges(project: Project) -> None:
+    """Against whole numbers of Python, at the powers of two and around them."""
+    rng = random.Random(3)
+    cases = []
+    for since in (T0, 0, -5 * DAY - 1, T0 + 1):
+        distances = {d + e for k in range(50) for d in (1 << k, 3 << k) for e in (-1, 0, 1)}
+        distances |= {rng.randrange(1, 400 * DAY) for _ in range(200)}
+        cases += [(since, since + d) for d in sorted(distances) if d >= 0]
+    values = ", ".join(f"({since}L, {t}L)" for since, t in cases)
+    edges = []
+    for since in dict.fromkeys(s for s, _ in cases):
+        said = f"t, {buckets.begins('t', since)} AS b, {buckets.ends('t', since)} AS e"
+        edges.append(f"SELECT {since}L AS since, {said} FROM times WHERE since = {since}L")
+    found = project.rows(f"WITH times AS (SELECT * FROM VALUES {values} AS f(since, t)) {' UNION ALL '.join(edges)}")
+    assert len(found) == len(cases)
+    for since, t, begins, ends in found:
+        fine, coarse = width(t - since, buckets.FINE), width(t - since, buckets.COARSE)
+        assert begins == (since if t == since else max(since + 1, t - t % fine)), (since, t)
+        assert ends == t + -t % coarse, (since, t)
+        assert begins <= t <= ends and t - begins < max((t - since) / 4, buckets.GRANULARITY)
+
+
+def test_far_and_open_ends(project: Project) -> None:
+    far = ", ".join(f"({t})" for t in ("CAST(NULL AS BIGINT)", f"{1 << 62}L", f"{(1 << 63) - 1}L"))
+    found = project.rows(f"SELECT {buckets.ends('t', T0)} FROM VALUES {far} AS f(t)")
+    assert found == [(buckets.OPEN,)] * 3
+
+
+@pytest.mark.parametrize("kind", ["groups", "rows"])
+def test_a_read_opens_what_is_due(project: Project, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    """Groups: buckets that have begun. Rows: buckets that have not ended."""
+    monkeypatch.setattr(chains, "LARGE_CHAIN", 1)
+    now = int(time.time() * 1000)
+    project.sql(
+        f"CREATE TABLE {{s}}.t AS SELECT id % 7 AS k, timestamp_millis({now}L + (id - 5) * {HOUR // 2}) AS hi FROM "
+        f"range(2000) UNION ALL SELECT 1, NULL"
+    )
+    select = "k, count(*) as n" if kind == "groups" else "k, hi"
+    rest = "group by k" if kind == "groups" else ""
+    where = "(hi is null or mz_now() < hi)"
+    project.model("m", f"select {select} from {project.schema}.t where {where} {rest}", aggregates="groups")
+    project.run(now=now - 2 * HOUR)
+    (chain,) = read_state(Warehouse(project.rows), Target(f"`{project.schema}`", "m")).chains
+    assert chain.bucketed
+    held = len(project.rows(f"SHOW PARTITIONS {{s}}.{chain.table}"))
+    assert 20 < held < 45 if kind == "groups" else 10 < held < 20
+    plan = project.spark.sql(f"SELECT * FROM {project.schema}.m")._jdf.queryExecution().executedPlan().toString()
+    opened = int(re.search(r"InMemoryFileIndex\((\d+) paths\)", plan).group(1))
+    assert opened <= 10 if kind == "groups" else held - 4 <= opened < held
+    plain = f"SELECT {select} FROM {{s}}.t WHERE {where.replace('mz_now()', 'current_timestamp()')} {rest}"
+    both = f"SELECT *, 1 AS side FROM {{s}}.m UNION ALL SELECT *, -1 FROM ({plain})"
+    names = "k, n" if kind == "groups" else "k, hi"
+    assert project.rows(f"SELECT count(*) > 0 FROM ({both}) WHERE side = 1") == [(True,)]
+    assert project.rows(f"SELECT {names} FROM ({both}) GROUP BY {names} HAVING sum(side) <> 0") == []
+
+
+def chain(*parts: tuple[int, int], rows_: int = 0, low: int | None = None) -> Chain:
+    return Chain("c", rows_, 0, low, low, None, None, bool(parts), parts)
+
+
+def test_near_until() -> None:
+    """The instant up to which one task can read what is due."""
+    few = groups.FEW_UPDATES
+    assert groups.near_until([chain((10, few), (20, 1))]) == 19
+    assert groups.near_until([chain((10, few + 1))]) is None
+    assert groups.near_until([chain((10, 5)), chain(rows_=few, low=12)]) == 11
+    assert groups.near_until([chain((10, 5)), chain(rows_=few - 5, low=12)]) == groups.FAR
+    assert groups.near_until([chain(rows_=few + 1, low=12)]) is None
+    assert groups.first_parts([(1, few), (2, 1), (3, 1)]) == ((1, few), (2, 1))
+
+
+def test_corrections_of_equal_rows(project: Project) -> None:
+    """Rows that are taken back are found by a hash: it must be one for what GROUP BY takes as one."""
+    values = (
+        "(1, double('NaN'), array(named_struct('x', -0.0d)), null), (1, double('NaN'), array(named_struct('x', 0.0d)), "
+        "null), (2, -0.0d, null, 'b'), (3, null, array(), ''), (3, null, array(), '')"
+    )
+    project.sql(
+        f"CREATE TABLE {{s}}.t AS SELECT *, timestamp_millis({T0}L + 60000) AS hi "
+        f"FROM VALUES {values} AS f(k, d, xs, s)"
+    )
+    project.model("m", f"select k, d, xs, s from {project.schema}.t where mz_now() < hi")
+    project.run(now=T0)
+    for left, of in (("k <> 2", 4), ("k = 3", 2), ("k = 3 AND s = 'none'", 0)):
+        project.sql(f"CREATE TABLE {{s}}.kept AS SELECT * FROM {{s}}.t WHERE {left}")
+        project.sql("INSERT OVERWRITE {s}.t SELECT * FROM {s}.kept; DROP TABLE {s}.kept")
+        project.run(now=T0 + 1)
+        read = project.render(f"select count(*) from {{{{ temporal_as_of(ref('m'), {T0 + 1}) }}}}")
+        assert project.rows(read) == [(of,)]
+    assert "BROADCAST" in project.rows("SHOW CREATE TABLE {s}.m__live")[0][0]
