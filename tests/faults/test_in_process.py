@@ -168,7 +168,7 @@ def test_reader_beside_sixty_runs(model: Project) -> None:
                 seen.append(session.sql(f"SELECT count(*), max(id) FROM {model.schema}.m").collect()[0])
             except Exception as error:  # every error counts
                 errors.append(str(error)[:500])
-            time.sleep(0.15)  # two cores are shared with the runs
+            time.sleep(0.4)  # two cores are shared with the runs
 
     reader = threading.Thread(target=read)
     reader.start()

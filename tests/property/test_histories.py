@@ -236,7 +236,7 @@ def test_two_thousand_histories(project: Project, monkeypatch: pytest.MonkeyPatc
 
 # ---- five histories of their own shape ------------------------------------------------------------------------------
 
-WINDOW = "select id, v from {s}.{t} where {now} >= lo and {now} < hi"
+WINDOW = "select shape, id, v from {s}.shapes where {now} >= lo and {now} < hi"
 
 
 def _at(seconds: float) -> int:
@@ -273,17 +273,16 @@ SHAPES = (flapping, copies, moving, late, renewed)
 
 
 def test_five_shapes(project: Project) -> None:
+    """Side by side in one table, told apart by a column."""
     rng = random.Random(7)
-    for shape in SHAPES:
-        text = WINDOW.format(s=project.schema, t=f"rows_{shape.__name__}", now="mz_now()")
-        project.model(shape.__name__, text, retain_history="25 seconds")
+    project.model("m", WINDOW.format(s=project.schema, now="mz_now()"), retain_history="25 seconds")
     for run in range(RUNS):
-        for shape in SHAPES:
-            project.spark.createDataFrame(shape(run), "id int, v int, lo long, hi long").createOrReplaceTempView("r")
-            query = "SELECT id, v, timestamp_millis(lo) AS lo, timestamp_millis(hi) AS hi FROM r"
-            write_table(project, f"rows_{shape.__name__}", query)
-        project.run("--threads", "2", now=START + run * STEP)
-        changes = boundaries(project, [shape.__name__ for shape in SHAPES], rng, 3)
-        for shape in SHAPES:
-            sql = WINDOW.replace("{s}", project.schema).replace("{t}", f"rows_{shape.__name__}")
-            check_model(project, shape.__name__, sql, rng, changes[shape.__name__], 3)
+        rows = [(shape.__name__, *row) for shape in SHAPES for row in shape(run)]
+        project.spark.createDataFrame(rows, "shape string, id int, v int, lo long, hi long").createOrReplaceTempView(
+            "r"
+        )
+        query = "SELECT shape, id, v, timestamp_millis(lo) AS lo, timestamp_millis(hi) AS hi FROM r"
+        write_table(project, "shapes", query)
+        project.run(now=START + run * STEP)
+        changes = boundaries(project, ["m"], rng, 12)
+        check_model(project, "m", WINDOW.replace("{s}", project.schema), rng, changes["m"], 12)

@@ -93,6 +93,7 @@ def begin(
         core_hash=core_hash,
         settings=settings,
         inputs=warehouse.fingerprints(analyzed),
+        plan=roundtrip.plan_hash(analyzed, decision.as_of) if roundtrip.reads_only_files(analyzed) else "",
         sampled=sampled,
         docs=docs or Docs(),
         project=project,

@@ -6,6 +6,7 @@ the written text and of the text printed from the tree, so a misreading is refus
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping, Sequence
 
@@ -125,6 +126,25 @@ def other_tables(plan: str) -> list[str]:
     files = file_tables(plan)
     plain = [t for t in re.findall(r"\bRelation ([^\s\[]+)\[", plan) if t not in files]
     return list(dict.fromkeys([*v2, *(h.replace("`", "") for h in hive), *plain]))
+
+
+def reads_only_files(plan: str) -> bool:
+    """Whether all that an analyzed plan reads are file tables that `file_tables` names, and constants."""
+    lines = plan.splitlines()[1:]  # the first is the schema
+    depths = [len(line) - len(line.lstrip(" :+-")) for line in lines]
+    leaves = [line[depth:] for line, depth, after in zip(lines, depths, [*depths[1:], 0]) if after <= depth]
+    return bool(leaves) and all(_LEAF.match(leaf) for leaf in leaves)
+
+
+_FORMATS = "parquet|orc|csv|json|text"
+_LEAF = re.compile(
+    rf"Relation [^\s\[]+\[.*\] (?:{_FORMATS})$|LocalRelation\b|OneRowRelation$|Range \(|CTERelationRef\b"
+)
+
+
+def plan_hash(plan: str, instant: int) -> str:
+    """What tells an analyzed plan from another one, in 16 hex digits; the instant of the run set aside."""
+    return hashlib.sha256(plan.replace(str(instant), "t").encode()).hexdigest()[:16]
 
 
 def views(plan: str) -> list[str]:

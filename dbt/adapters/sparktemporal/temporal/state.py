@@ -61,7 +61,8 @@ class State:
     since, frontier, started_at, expiration: ms; reads are answered from since to expiration (None: for ever).
     offset: ms from started_at to the expiration. core_hash: of all that decides what the chains hold.
     residual: SQL over the placeholders. written: the model's SQL as compiled; kinds: of its mz_now() calls in order.
-    inputs: relation -> fingerprint of its content when the run read it. retired: chains no longer named, and when.
+    inputs: relation -> fingerprint of its content when the run read it. plan: of what it read them by, views
+    included; "" where the fingerprints do not tell all that it reads. retired: chains no longer named, and when.
     project: the dbt project that ran it, so that one project never drops what another made.
     """
 
@@ -84,6 +85,7 @@ class State:
     retired: tuple[tuple[str, int], ...] = ()
     sampled: bool = False
     project: str = ""
+    plan: str = ""
 
     @property
     def chains(self) -> tuple[Chain, ...]:

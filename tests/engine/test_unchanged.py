@@ -1,0 +1,103 @@
+"""Inputs that are known to be as the last run read them: no query reads their rows again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from conftest import Project
+
+from dbt.adapters.sparktemporal.temporal import roundtrip
+from dbt.adapters.sparktemporal.warehouse import Target, Warehouse, read_state
+
+T0 = 1_709_294_400_000  # 2024-03-01 12:00 UTC
+
+
+@pytest.fixture
+def events(project: Project) -> Project:
+    project.sql(f"CREATE TABLE {{s}}.t AS SELECT id, timestamp_millis({T0}L + id * 1000) AS hi FROM range(20)")
+    return project
+
+
+def statements(project: Project, monkeypatch: pytest.MonkeyPatch, now: int) -> tuple[str, list[str]]:
+    """A run: what it says, and the statements it gave to Spark."""
+    seen: list[str] = []
+    plain = type(project.spark).sql
+
+    def spy(session: Any, sql: str, *args: Any, **kwargs: Any) -> Any:
+        seen.append(sql)
+        return plain(session, sql, *args, **kwargs)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(type(project.spark), "sql", spy)
+        said = project.run(now=now).of("m").message
+    return said, seen
+
+
+def plan_of(project: Project) -> str:
+    found = read_state(Warehouse(project.rows), Target(f"`{project.schema}`", "m"))
+    assert found is not None
+    return found.plan
+
+
+def count_at(project: Project, t: int) -> int:
+    return project.rows(project.render(f"select count(*) from {{{{ temporal_as_of(ref('m'), {t}) }}}}"))[0][0]
+
+
+def test_nothing_is_read_again(events: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    events.model("m", f"select id from {events.schema}.t where mz_now() < hi")
+    events.run(now=T0)
+    said, seen = statements(events, monkeypatch, T0 + 1000)
+    assert "unchanged, 0 rows" in said
+    assert not [s for s in seen if " mz_chain" in s or "mz_intervals" in s and not s.startswith("ALTER VIEW")]
+    assert count_at(events, T0 + 1000) == 18
+    events.sql(f"INSERT INTO {{s}}.t SELECT 99, timestamp_millis({T0}L + 99000)")
+    said, seen = statements(events, monkeypatch, T0 + 2000)
+    assert "advanced, 1 rows" in said and [s for s in seen if " mz_chain" in s]
+    assert "unchanged" in statements(events, monkeypatch, T0 + 3000)[0] and count_at(events, T0 + 3000) == 17
+
+
+def test_a_view_between_that_says_something_else(events: Project) -> None:
+    """The files are the same, what is read of them is not."""
+    events.sql("CREATE VIEW {s}.v AS SELECT * FROM {s}.t WHERE id < 10")
+    events.model("m", f"select id from {events.schema}.v where mz_now() < hi")
+    events.run(now=T0)
+    assert plan_of(events)
+    events.sql("ALTER VIEW {s}.v AS SELECT * FROM {s}.t WHERE id < 15")
+    assert "advanced, 5 rows" in events.run(now=T0 + 1000).of("m").message
+    assert count_at(events, T0 + 1000) == 13
+    assert "unchanged" in events.run(now=T0 + 2000).of("m").message
+
+
+def test_what_cannot_be_told_is_read_again(events: Project) -> None:
+    """Files named by their path, and views of a session."""
+    folder = events.path / "files"
+    events.spark.table(f"{events.schema}.t").where("id < 10").write.parquet(str(folder))
+    events.model("m", f"select id from parquet.`{folder}` where mz_now() < hi")
+    events.run(now=T0)
+    assert plan_of(events) == ""
+    events.spark.table(f"{events.schema}.t").where("id = 15").write.mode("append").parquet(str(folder))
+    assert "advanced, 1 rows" in events.run(now=T0 + 1000).of("m").message
+    rows = [(1, "a"), (2, "b")]
+    events.spark.createDataFrame(rows, "id int, name string").createOrReplaceTempView("names")
+    read = f"select t.id, n.name from {events.schema}.t join names n on t.id = n.id where mz_now() < hi"
+    events.model("m", read)
+    events.run("--full-refresh", now=T0 + 1000)
+    assert plan_of(events) == ""
+    events.spark.createDataFrame([*rows, (3, "c")], "id int, name string").createOrReplaceTempView("names")
+    assert "advanced, 1 rows" in events.run(now=T0 + 1500).of("m").message
+
+
+def test_leaves_of_a_plan() -> None:
+    known = "k: int\nProject [k#0]\n+- Filter exists#3 [k#0]\n   :  +- OneRowRelation\n   +- SubqueryAlias c.s.t\n"
+    assert roundtrip.reads_only_files(known + "      +- Relation c.s.t[k#0,v#1] parquet")
+    for leaf in (
+        "Relation [k#0] parquet",
+        "LogicalRDD [k#0], false",
+        "Relation c.s.t[k#0] JDBCRelation(x)",
+        "Relation",
+    ):
+        assert not roundtrip.reads_only_files(known + f"      +- {leaf}")
+    assert not roundtrip.reads_only_files(
+        known.replace("OneRowRelation", "RelationV2[k#0] c.s.t") + "      +- LocalRelation [k#0]"
+    )
