@@ -34,7 +34,7 @@ format: $(VENV)/.made ## put the code in order
 	@$(BIN)/ruff format .
 
 test: setup ## all tests, with a slice of the property tests
-	@echo "== tests: two processes with a Spark session each, dbt in-process (about 18 minutes on 2 cores)"
+	@echo "== tests: two processes with a Spark session each, dbt in-process (about 20 minutes on 2 cores)"
 	@$(BIN)/python -m pytest -m "not deep and not lake" -n 2 --dist loadfile --no-loadscope-reorder \
 	  tests/property tests/faults tests/conformance tests/adapter tests/engine tests/thrift tests/integration tests/unit
 
@@ -54,7 +54,7 @@ bench: setup ## benchmarks at a size for 2 cores: ratios, and plots in benchmark
 	@$(BIN)/python benchmarks/compile_time.py
 	@$(BIN)/python benchmarks/read.py
 
-bench-full: setup ## the reading benchmark at the size the README quotes (half an hour)
+bench-full: setup ## the reading benchmark over 30 million payments (a quarter of an hour)
 	@$(BIN)/python benchmarks/read.py --payments 30000000
 
 demo: setup ## the main job on the 2013 New York flights: run, look, wait, look again

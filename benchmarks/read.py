@@ -1,7 +1,7 @@
 """A read of a temporal view against what a user would run instead, one hour after the last run, in one process.
 
-    python benchmarks/read.py                          3 million payments
-    python benchmarks/read.py --payments 30000000        the size that the README quotes
+    python benchmarks/read.py                       3 million payments
+    python benchmarks/read.py --payments 30000000   ten times that (make bench-full)
 
 Payments of 90 days by 10,000 customers, in daily partitions; a model over the last 30 days of them, once as count and
 sum by customer, once as the rows. First what must hold exactly, from the metrics of the plans: rows and bytes that are

@@ -75,11 +75,13 @@ def project(project_setup: TestProjInfo, project_files: None, spark: SparkSessio
 
     def get_tables_in_schema() -> dict[str, str]:
         """Spark has no information_schema."""
-        tables = spark.catalog.listTables(project_setup.test_schema)
-        return {t.name: "view" if t.tableType == "VIEW" else "table" for t in tables}
+        schema = project_setup.test_schema
+        views = {row.viewName for row in spark.sql(f"SHOW VIEWS IN {schema}").collect()}
+        tables = [row.tableName for row in spark.sql(f"SHOW TABLES IN {schema}").collect()]
+        return {name: "view" if name in views else "table" for name in tables}
 
-    for table in spark.catalog.listTables():  # of incremental models: they end with a process of dbt's
-        if table.isTemporary:
-            spark.catalog.dropTempView(table.name)
+    for row in spark.sql("SHOW VIEWS").collect():  # of incremental models: they end with a process of dbt's
+        if row.isTemporary:
+            spark.catalog.dropTempView(row.viewName)
     project_setup.run_sql, project_setup.get_tables_in_schema = run_sql, get_tables_in_schema
     return project_setup

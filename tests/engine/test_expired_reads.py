@@ -94,4 +94,4 @@ def test_unexpired_check_costs_nothing(project: Project) -> None:
     project.run()
     plan = project.rows("EXPLAIN FORMATTED SELECT * FROM {s}.m")[0][0]
     assert "raise_error" not in plan and "Union" not in plan
-    assert "LessThanOrEqual(mz_from," in plan.split("PushedFilters")[1]
+    assert "GreaterThan(mz_until," in plan.split("PushedFilters")[1]

@@ -88,6 +88,28 @@ def test_what_cannot_be_told_is_read_again(events: Project) -> None:
     assert "advanced, 1 rows" in events.run(now=T0 + 1500).of("m").message
 
 
+def test_partitions_that_may_be_renamed(events: Project) -> None:
+    """The files of an external table may stay while its partitions change, those of a CSV table be read otherwise."""
+    folder = events.path / "external"
+    events.sql(
+        f"CREATE TABLE {{s}}.p (id BIGINT, hi TIMESTAMP, part INT) USING parquet PARTITIONED BY (part) "
+        f"LOCATION '{folder}'; INSERT INTO {{s}}.p PARTITION (part = 1) SELECT * FROM {{s}}.t WHERE id < 10"
+    )
+    events.model("m", f"select id, part from {events.schema}.p where mz_now() < hi")
+    events.run(now=T0)
+    events.sql("ALTER TABLE {s}.p PARTITION (part = 1) RENAME TO PARTITION (part = 2)")
+    events.run(now=T0 + 1)
+    read = events.render(f"select distinct part from {{{{ temporal_as_of(ref('m'), {T0 + 1}) }}}}")
+    assert events.rows(read) == [(2,)]
+    events.sql("CREATE TABLE {s}.c (id INT, name STRING) USING csv; INSERT INTO {s}.c VALUES (1, 'a'), (2, 'b')")
+    joined = f"select t.id, c.name from {events.schema}.t join {events.schema}.c on t.id = c.id where mz_now() < hi"
+    events.model("m", joined)
+    events.run("--full-refresh", now=T0 + 2)
+    assert plan_of(events) == ""
+    events.sql("INSERT INTO {s}.c VALUES (3, 'c')")
+    assert "advanced, 1 rows" in events.run(now=T0 + 3).of("m").message
+
+
 def test_leaves_of_a_plan() -> None:
     known = "k: int\nProject [k#0]\n+- Filter exists#3 [k#0]\n   :  +- OneRowRelation\n   +- SubqueryAlias c.s.t\n"
     assert roundtrip.reads_only_files(known + "      +- Relation c.s.t[k#0,v#1] parquet")

@@ -51,8 +51,9 @@ SUMS = [
 OF_VALUES = [
     "min(v)", "max(price)", "Min(k)", "count(distinct k)", "count(distinct v, k)", "sum(distinct v)",
     "avg(distinct price)", "min(v) filter (where price > 0)", "count(distinct v % 2, k) filter (where v <> 1)",
-    "array_sort(collect_set(v))", "max_by(k, id * 100 + v)", "min_by(v, id) is null", "approx_count_distinct(k)",
-    "bit_or(v)", "bit_and(v + 1)", "max(named_struct('a', v, 'b', k)).b", "min(1)", "bool_or(distinct v > 1)",
+    "array_sort(collect_set(v))", "max_by(k, struct(id, v, k))", "min_by(v, struct(id, v)) is null",
+    "approx_count_distinct(k)", "bit_or(v)",
+    "bit_and(v + 1)", "max(named_struct('a', v, 'b', k)).b", "min(1)", "bool_or(distinct v > 1)",
     "array_sort(collect_list(distinct k))", "max(v) - min(v)",
 ]  # fmt: skip
 #: these need the rows
@@ -81,14 +82,15 @@ def load(project: Project, name: str, rows: list[tuple]) -> None:
     project.spark.catalog.cacheTable(name)
 
 
-def aggregation(rng: Rng) -> str:
-    """A query text with {t} for the input and {now} for the clock."""
+def aggregation(rng: Rng, rows: bool = False) -> str:
+    """A query text with {t} for the input and {now} for the clock; rows: one that needs them."""
     keys = list(dict.fromkeys(rng.sample(KEYS, rng.choice([0, 1, 1, 1, 2, 2, 3]))))
     pool = rng.choice([SUMS, SUMS, SUMS + OF_VALUES, SUMS + OF_VALUES, SUMS + OF_VALUES + OTHERS])
     calls = [c for c in rng.sample(pool, rng.choice([1, 2, 3, 4])) if keys or c != "100 / count(*)"] or ["count(*)"]
+    calls += ["avg(eighth)"] if rows else []
     items = [f"{key} AS g{i}" if rng.random() < 0.6 or not key.isidentifier() else key for i, key in enumerate(keys)]
     values = [f"{call} AS a{i}" for i, call in enumerate(calls)]
-    if keys and rng.random() < 0.12:
+    if keys and rng.random() < 0.12 and not rows:
         return shape(rng, f"select distinct {', '.join(items)} from", "")
     form = rng.choice(["plain", "plain", "plain", "ordinal", "alias", "all", "rollup", "cube", "sets"])
     if "v > 1" in keys and form in ("rollup", "cube", "sets"):
@@ -180,7 +182,7 @@ def drive(project: Project, count: int, seed: int, ansi: bool = False) -> dict[s
         both = []
         texts = []
         for number in range(min(BATCH, count - done)):
-            text = aggregation(rng)
+            text = aggregation(rng, rows=done == 0)
             project.spark.sql(f"SELECT * FROM {inputs[-1]}").createOrReplaceTempView("mz_agg_input")
             model = understand(
                 warehouse, text.format(t="mz_agg_input", now="mz_now()"), settings, "4.1", AS_OF[0], None, "groups"

@@ -284,5 +284,5 @@ def test_five_shapes(project: Project) -> None:
         query = "SELECT shape, id, v, timestamp_millis(lo) AS lo, timestamp_millis(hi) AS hi FROM r"
         write_table(project, "shapes", query)
         project.run(now=START + run * STEP)
-        changes = boundaries(project, ["m"], rng, 12)
-        check_model(project, "m", WINDOW.replace("{s}", project.schema), rng, changes["m"], 12)
+        changes = boundaries(project, ["m"], rng, 8)
+        check_model(project, "m", WINDOW.replace("{s}", project.schema), rng, changes["m"], 4)

@@ -136,9 +136,8 @@ def reads_only_files(plan: str) -> bool:
     return bool(leaves) and all(_LEAF.match(leaf) for leaf in leaves)
 
 
-_FORMATS = "parquet|orc|csv|json|text"
 _LEAF = re.compile(
-    rf"Relation [^\s\[]+\[.*\] (?:{_FORMATS})$|LocalRelation\b|OneRowRelation$|Range \(|CTERelationRef\b"
+    r"Relation [^\s\[]+\[.*\] (?:parquet|orc)$|LocalRelation\b|OneRowRelation$|Range \(|CTERelationRef\b"
 )
 
 
