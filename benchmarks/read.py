@@ -134,7 +134,7 @@ def measure(spark: SparkSession, name: str, turns: int) -> dict[str, list[float]
 
 
 def plot(times: dict[str, dict[str, list[float]]], number: int, target: Path) -> None:
-    figure, axes = plt.subplots(1, len(times), figsize=(11, 3.2))
+    figure, axes = plt.subplots(1, len(times), figsize=(11, 3.4), layout="constrained")
     titles = {"by_customer": "count and sum by customer", "rows": "the rows"}
     for axis, (name, found) in zip(axes, times.items()):
         labels = list(found)[::-1]
