@@ -111,7 +111,10 @@ class Warehouse:
         """
         said = [(str(r[0]), str(r[1])) for r in self.rows(f"DESCRIBE TABLE EXTENDED {table}")]
         names = [name for name, _ in said]
-        details = dict(said[names.index("# Detailed Table Information") :])
+        own_part = (
+            names.index("# Detailed Table Information") if "# Detailed Table Information" in names else len(names)
+        )
+        details = dict(said[own_part:])
         partitioned = "# Partition Information" in names
         own = details.get("Provider", "").lower() in ("parquet", "orc")
         return own and not (partitioned and details.get("Type") == "EXTERNAL")
