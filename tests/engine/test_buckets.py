@@ -46,7 +46,7 @@ def test_edges(project: Project) -> None:
 def test_far_and_open_ends(project: Project) -> None:
     far = ", ".join(f"({t})" for t in ("CAST(NULL AS BIGINT)", f"{1 << 62}L", f"{(1 << 63) - 1}L"))
     found = project.rows(f"SELECT {buckets.ends('t', T0)} FROM VALUES {far} AS f(t)")
-    assert found == [(buckets.OPEN,)] * 3
+    assert found == [(buckets.NEVER,)] * 3
 
 
 @pytest.mark.parametrize("kind", ["groups", "rows"])
@@ -87,7 +87,7 @@ def test_near_until() -> None:
     assert groups.near_until([chain((10, few), (20, 1))]) == 19
     assert groups.near_until([chain((10, few + 1))]) is None
     assert groups.near_until([chain((10, 5)), chain(rows_=few, low=12)]) == 11
-    assert groups.near_until([chain((10, 5)), chain(rows_=few - 5, low=12)]) == groups.FAR
+    assert groups.near_until([chain((10, 5)), chain(rows_=few - 5, low=12)]) == buckets.NEVER
     assert groups.near_until([chain(rows_=few + 1, low=12)]) is None
     assert groups.first_parts([(1, few), (2, 1), (3, 1)]) == ((1, few), (2, 1))
 

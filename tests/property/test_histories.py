@@ -278,10 +278,9 @@ def test_five_shapes(project: Project) -> None:
     project.model("m", WINDOW.format(s=project.schema, now="mz_now()"), retain_history="25 seconds")
     for run in range(RUNS):
         rows = [(shape.__name__, *row) for shape in SHAPES for row in shape(run)]
-        project.spark.createDataFrame(rows, "shape string, id int, v int, lo long, hi long").createOrReplaceTempView(
-            "r"
-        )
-        query = "SELECT shape, id, v, timestamp_millis(lo) AS lo, timestamp_millis(hi) AS hi FROM r"
+        frame = project.spark.createDataFrame(rows, "shape string, id int, v int, lo long, hi long")
+        frame.createOrReplaceTempView("mz_test_shapes")
+        query = "SELECT shape, id, v, timestamp_millis(lo) AS lo, timestamp_millis(hi) AS hi FROM mz_test_shapes"
         write_table(project, "shapes", query)
         project.run(now=START + run * STEP)
         changes = boundaries(project, ["m"], rng, 8)

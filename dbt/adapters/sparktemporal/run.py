@@ -82,11 +82,11 @@ class Run:
         """Count what was written; above the cap, all chains of a core become one."""
         steps = []
         for core in self.model.cores if not self.unchanged else ():
-            counted = self._count(core, self._chain(core.name), self._writes_much())
-            if counted.rows:
-                self.new_chains[core.name] = counted
+            written = self._count(core, self._chain(core.name), self._writes_much())
+            if written.rows:
+                self.new_chains[core.name] = written
             else:
-                steps.append(Step(f"{core.name}: nothing changed", f"DROP TABLE {self.target.table(counted.table)}"))
+                steps.append(Step(f"{core.name}: nothing changed", f"DROP TABLE {self.target.table(written.table)}"))
         if self.decision.expiration is not None and (self.new_chains or self.decision.rebuilds):
             self.beyond_expiration = self._count_beyond()
         for core in self.model.cores:

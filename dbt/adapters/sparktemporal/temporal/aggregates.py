@@ -28,27 +28,13 @@ from .columns import is_lambda_variable, quote_name, resolve, sources_of
 from .dialect import VerbatimSpark, fragment, has_clock, render
 from .functions import is_aggregate_call, nondeterministic
 from .linear import is_aggregation, is_linear
+from .sums import SUMMED, NoSum, Sum, Sums
 
 Describe = Callable[[str], "list[tuple[str, str]]"]
 
-#: how many rows of a group are there
-COUNT = "mz_n"
-#: of the decimals that are kept: one less than Spark's most, so that taking one from another is exact
-DIGITS = 37
-_OVERFLOW = f"raise_error('a sum kept for a group has more than {DIGITS} digits; instead: config aggregates: rows')"
-_INTEGERS = ("tinyint", "smallint", "int")
 _ABOVE = (
     "expressions", "having", "qualify", "windows", "order", "limit", "offset", "sort", "cluster", "distribute"
 )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Sum:
-    """A diff column. value: what a row adds to it, over the columns of the core; never NULL. type: as it is stored."""
-
-    name: str
-    value: str
-    type: str
 
 
 @dataclass(frozen=True)
@@ -61,10 +47,6 @@ class Groups:
     keys: int
     sums: tuple[Sum, ...]
     kept: str = "groups are kept"
-
-
-class NoSum(Exception):
-    """Why a SELECT cannot be kept per group; the words are for people."""
 
 
 def take_groups(
@@ -83,7 +65,7 @@ class _Taking:
     def __init__(
         self, select: exp.Select, placeholder: str, describe: Describe, ctes: list[exp.CTE], ansi: bool
     ) -> None:
-        self.select, self.describe, self.ctes, self.ansi = select, describe, ctes, ansi
+        self.select, self.describe, self.ctes = select, describe, ctes
         self.sources = sources_of(select, describe, ctes)
         self.rest = select.copy()
         for key in ("where", "joins", "laterals", "hint", "from_"):
@@ -98,7 +80,7 @@ class _Taking:
         self.keys: dict[str, tuple[str, exp.Expression]] = {}  # canonical text -> name, expression
         self.values: dict[str, tuple[str, exp.Expression]] = {}  # likewise
         self.arguments: dict[str, exp.Expression] = {}  # canonical text -> expression
-        self.sums: dict[tuple[str, ...], Sum] = {}
+        self.sums = Sums(lambda name: render(self._column(name)), ansi)
 
     def take(self) -> tuple[exp.Select, exp.Select, Groups]:
         if next((n for n in self.rest.find_all(exp.Query) if n is not self.rest), None) is not None:
@@ -133,7 +115,7 @@ class _Taking:
             whole.replace(merged)
         self._replace_keys()
         what = f"groups with the values of {', '.join(said)} are kept" if said else "groups are kept"
-        return rows, self.rest, Groups(keys, tuple(self.sums.values()), what)
+        return rows, self.rest, Groups(keys, self.sums.kept, what)
 
     # -- groups --
 
@@ -236,7 +218,7 @@ class _Taking:
     def _check(self, call: exp.Expression) -> None:
         if isinstance(call.parent, (exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)):
             raise NoSum(f"{fragment(call.parent)} needs the rows")
-        if _function(call) not in ("count", "count_if", "sum", "avg", "mean", *_ANY, *_ALL):
+        if _function(call) not in SUMMED:
             raise NoSum(f"{fragment(call)} needs the rows")
 
     def _keep_values(self, call: exp.Expression) -> None:
@@ -271,69 +253,11 @@ class _Taking:
 
     def _merged(self, call: exp.Expression, typed: dict[str, str]) -> str:
         """The value of a call, over rows of one group each."""
-        name = _function(call)
         texts = [self._canonical(a) for a in self._operands(call)]
-        if not texts:
-            return f"coalesce(sum({self._ref(COUNT)}), 0L)"
-        if any(typed[t] == "void" for t in texts):
-            raise NoSum(f"{fragment(call)} is of no type")
-        if name == "count":
-            return f"coalesce(sum({self._ref(self._count(texts))}), 0L)"
-        (text,) = texts
-        x, kind = self._argument(text), typed[text]
-        if name == "count_if":
-            if kind != "boolean":
-                raise NoSum(f"{fragment(call)} is of {kind}")
-            return f"coalesce(sum({self._ref(self._true(text))}), 0L)"
-        n = f"sum({self._ref(self._count(texts))})"
-        if name in (*_ANY, *_ALL):
-            if kind != "boolean":
-                raise NoSum(f"{fragment(call)} is of {kind}")
-            true = f"sum({self._ref(self._true(text))})"
-            return f"IF({n} > 0, {true} {'> 0' if name in _ANY else f'= {n}'}, NULL)"
-        mean = name in ("avg", "mean")
-        decimal = re.fullmatch(r"decimal\((\d+),(\d+)\)", kind)
-        if kind in _INTEGERS or (kind == "bigint" and not self.ansi and not mean):
-            s = f"sum({self._ref(self._sum(text, f'coalesce(CAST({x} AS BIGINT), 0L)', 'BIGINT'))})"
-            return f"IF({n} > 0, {f'CAST({s} AS DOUBLE) / {n}' if mean else s}, NULL)"
-        if kind == "bigint":
-            s = f"sum({self._ref(self._decimal(text, 0))})"
-            return f"IF({n} > 0, {f'CAST({s} AS DOUBLE) / {n}' if mean else f'CAST({s} AS BIGINT)'}, NULL)"
-        if decimal is None:
-            raise NoSum(f"{fragment(call)} is of {kind}, whose sum depends on the order of the rows")
-        p, d = int(decimal.group(1)), int(decimal.group(2))
-        if mean and (p > 27 or d > 11):
-            raise NoSum(f"{fragment(call)} is of {kind}, whose mean has more digits than a division")
-        if d > 30:
-            raise NoSum(f"{fragment(call)} is of {kind}, which leaves no room for a sum")
-        s = f"sum({self._ref(self._decimal(text, d))})"
-        total = f"CAST({s} AS DECIMAL({min(p + 10, 38)},{d}))"
-        return f"IF({n} > 0, {_mean(total, n, p, d) if mean else total}, NULL)"
+        return self.sums.value(_function(call), fragment(call), [(self._argument(t), typed[t]) for t in texts])
 
     def _argument(self, text: str) -> str:
         return f"mz_x{list(self.arguments).index(text)}"
-
-    def _count(self, texts: list[str]) -> str:
-        present = " AND ".join(f"{self._argument(t)} IS NOT NULL" for t in texts)
-        return self._sum_of(("count", *texts), f"IF({present}, 1L, 0L)", "BIGINT")
-
-    def _true(self, text: str) -> str:
-        return self._sum_of(("true", text), f"IF({self._argument(text)}, 1L, 0L)", "BIGINT")
-
-    def _sum(self, text: str, value: str, kind: str) -> str:
-        return self._sum_of(("sum", kind, text), value, kind)
-
-    def _decimal(self, text: str, digits: int) -> str:
-        x, kind = self._argument(text), f"DECIMAL({DIGITS},{digits})"
-        return self._sum(text, f"IF({x} IS NULL, CAST(0 AS {kind}), {whole(x, kind)})", kind)
-
-    def _sum_of(self, key: tuple[str, ...], value: str, kind: str) -> str:
-        if key not in self.sums:
-            self.sums[key] = Sum(f"mz_{key[0]}_{len(self.sums)}", value, kind)
-        return self.sums[key].name
-
-    def _ref(self, name: str) -> str:
-        return render(self._column(name))
 
     # -- rows --
 
@@ -368,7 +292,6 @@ class _Taking:
         return render(copy)
 
 
-_ANY, _ALL = ("bool_or", "some", "any"), ("bool_and", "every")
 #: which values there are is all that these ask
 _OF_VALUES = ("min", "max", "min_by", "max_by", "bit_and", "bit_or", "collect_set", "approx_count_distinct")
 #: types whose equal values can be told apart, or that cannot be compared
@@ -406,29 +329,6 @@ def _with_ctes(rows: exp.Select, ctes: list[exp.CTE]) -> exp.Select:
 
 def _function(call: exp.Expression) -> str:
     return "any" if isinstance(call, exp.Any) else call.name.lower()
-
-
-def _mean(total: str, n: str, p: int, d: int) -> str:
-    """total / n as Spark's avg of DECIMAL(p, d) rounds it: once, half up, to d + 4 digits.
-
-    The whole part is divided without a remainder, so that all digits of the division are there for the fraction.
-    """
-    rest = f"CAST({total} % CAST({n} AS DECIMAL(13,0)) AS DECIMAL({13 + d},{d}))"
-    whole = f"CAST(({total} - {rest}) / CAST({n} AS DECIMAL(13,0)) AS DECIMAL({p + 4 - d},0))"
-    fraction = f"CAST({rest} / CAST({n} AS DECIMAL(13,0)) AS DECIMAL({d + 5},{d + 4}))"
-    return f"CAST({whole} + {fraction} AS DECIMAL({p + 4},{d + 4}))"
-
-
-def whole(total: str, kind: str) -> str:
-    """As the type it is kept in. A decimal of too many digits is NULL to Spark: here an error, never a lost diff."""
-    if not kind.upper().startswith("DECIMAL"):
-        return f"CAST({total} AS {kind})"
-    return f"coalesce(CAST({total} AS {kind}), CAST({_OVERFLOW} AS {kind}))"
-
-
-def minus(value: str, kind: str) -> str:
-    """-value. Spark's own minus rounds a decimal to 34 digits, its subtraction does not."""
-    return f"CAST(CAST(0 AS {kind}) - {value} AS {kind})" if kind.upper().startswith("DECIMAL") else f"-({value})"
 
 
 def _bare(item: exp.Expression) -> exp.Expression:

@@ -14,8 +14,8 @@ from __future__ import annotations
 #: the narrowest bucket, ms (17.5 minutes)
 GRANULARITY = 1 << 20
 FINE, COARSE = 4, 1
-#: of intervals that never end
-OPEN = (1 << 63) - 1
+#: where the bucket of intervals without an end ends
+NEVER = (1 << 63) - 1
 #: times from here on are too far for an edge after them (ms)
 _FAR = 1 << 62
 
@@ -29,7 +29,7 @@ def begins(time: str, since: int) -> str:
 def ends(time: str, since: int) -> str:
     """SQL: the end of the bucket of an interval, at or after its own."""
     edge = f"{time} + pmod(-{time}, {_width(time, since, COARSE)})"
-    return f"IF({time} < {_FAR}L, {edge}, {OPEN}L)"
+    return f"IF({time} < {_FAR}L, {edge}, {NEVER}L)"
 
 
 def _width(time: str, since: int, fineness: int) -> str:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from ..errors import Refusal
-from .aggregates import NoSum, take_groups
+from .aggregates import take_groups
 from .columns import needed_columns
 from .conditions import condition
 from .core import PLACEHOLDER, Core, refuse_nondeterministic
@@ -27,6 +27,7 @@ from .lifting import lift
 from .linear import is_aggregation, is_inside_a_value, is_linear, names_columns
 from .predicates import Comparison, comparisons, conjuncts
 from .static_parts import StaticParts
+from .sums import NoSum
 
 #: SQL of a query -> its columns as (name, Spark type)
 Describe = Callable[[str], "list[tuple[str, str]]"]

@@ -11,18 +11,14 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 from . import buckets, updates
-from .aggregates import COUNT, minus, whole
 from .core import TypedCore
 from .dialect import quote
 from .state import Chain
+from .sums import COUNT, minus, whole
 from .updates import Columns, indent
-
-_DAMAGED = "raise_error('the diffs retract a row more often than it was added')"
-
 
 #: so many updates are read by one task
 FEW_UPDATES = 250_000
-FAR = (1 << 63) - 1
 
 
 def first_parts(parts: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
@@ -44,7 +40,7 @@ def near_until(chains: Sequence[Chain]) -> int | None:
         total += rows
         if total > FEW_UPDATES:
             return begins - 1 if begins > parts[0][0] else None
-    return FAR
+    return buckets.NEVER
 
 
 @dataclass(frozen=True)
@@ -129,8 +125,7 @@ class GroupStore:
         """Chains as consolidated updates (mz_timestamp, mz_diff, keys..., sums...)."""
         names = "".join(f", {quote(n)}" for n, _ in (*self.columns, *self.sums))
         if not tables:
-            typed = "".join(f", CAST(NULL AS {t}) AS {quote(n)}" for n, t in (*self.columns, *self.sums))
-            return f"SELECT CAST(NULL AS BIGINT) AS mz_timestamp, CAST(NULL AS BIGINT) AS mz_diff{typed}\nWHERE false"
+            return updates.no_rows((*updates.UPDATE, *self.columns, *self.sums))
         every = "\nUNION ALL\n".join(f"SELECT mz_timestamp, mz_diff{names} FROM {table}" for table in tables)
         return f"SELECT mz_timestamp, mz_diff{names}\nFROM (\n{indent(self.consolidated(every), 2)}\n) AS mz_updates"
 
@@ -140,8 +135,7 @@ class GroupStore:
         While few updates are due one task reads them all: a shuffle would take longer than its work.
         """
         if not chains:
-            typed = ", ".join(f"CAST(NULL AS {k}) AS {quote(n)}" for n, k in self._out)
-            return f"SELECT {typed} WHERE false"
+            return updates.no_rows((*self.columns, (COUNT, "BIGINT"), *self.sums))
         sums = "".join(f", sum({quote(n)}) AS {quote(n)}" for n, _ in self.sums)
         names = f"{self._keys}mz_diff{self._summed()}"
         due = "\nUNION ALL\n".join(
@@ -152,23 +146,18 @@ class GroupStore:
         near = near_until(chains)
         if near is not None:
             arms = [f"SELECT /*+ COALESCE(1) */ *\nFROM (\n{indent(due, 2)}\n) AS mz_few"]
-            if near < FAR:
+            if near < buckets.NEVER:
                 arms[0] += f"\nWHERE {t} <= {near}L"
                 arms.append(f"SELECT *\nFROM (\n{indent(due, 2)}\n) AS mz_many\nWHERE {t} > {near}L")
             due = "\nUNION ALL\n".join(arms)
         group = f"\n  GROUP BY {self._keys[:-2]}" if self.columns else ""
-        # a group of fewer rows than none would mean damaged chains: raise, never show it
-        number = f"CASE WHEN {COUNT} > 0 THEN {COUNT} ELSE CAST({_DAMAGED} AS BIGINT) END AS {COUNT}"
+        number = f"CASE WHEN {COUNT} > 0 THEN {COUNT} ELSE CAST({updates.DAMAGED} AS BIGINT) END AS {COUNT}"
         return (
             f"SELECT {self._keys}{number}{self._summed()}\n"
             f"FROM (\n  SELECT {self._keys}sum(mz_diff) AS {COUNT}{sums}\n"
             f"  FROM (\n{indent(due, 4)}\n  ) AS mz_chains{group}\n"
             f"  HAVING sum(mz_diff) <> 0\n) AS mz_groups"
         )
-
-    @property
-    def _out(self) -> Columns:
-        return (*self.columns, (COUNT, "bigint"), *self.sums)
 
     def times(self, table: str) -> str:
         """The instants at which a chain changes something, as a query of one column."""

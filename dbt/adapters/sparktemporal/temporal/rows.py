@@ -10,20 +10,17 @@ from collections.abc import Iterable, Sequence
 
 from .dialect import quote
 from .state import Chain
-from .updates import Columns, indent
+from .updates import DAMAGED, Columns, indent, no_rows
 
 #: so many corrections are small enough to be sent to every task
 FEW_CORRECTIONS = 1_000_000
-# more retractions than rows would mean damaged chains: raise, never show fewer rows
-_DAMAGED = "raise_error('the diffs retract a row more often than it was added')"
 
 
 def read(chains: Sequence[Chain], schema: str, columns: Columns, t: str, since: int) -> str:
     """The rows at t, a SQL expression of an instant from `since` (ms) on."""
     names = ", ".join(quote(n) for n, _ in columns)
     if not chains:
-        typed = ", ".join(f"CAST(NULL AS {k}) AS {quote(n)}" for n, k in columns)
-        return f"SELECT {typed} WHERE false"
+        return no_rows(columns)
     corrections = sum(c.negative for c in chains)
     if not corrections:
         return _union(_there(names, chain, schema, t, since) for chain in chains)
@@ -45,10 +42,10 @@ def read(chains: Sequence[Chain], schema: str, columns: Columns, t: str, since: 
 def _there(items: str, chain: Chain, schema: str, t: str, since: int, also: str = "") -> str:
     """What of a chain is there at t. A condition that always holds is left out, and its column not read."""
     conditions = [also] if also else []
-    known = chain.max_from is not None
-    if not (known and chain.max_from <= since):  # type: ignore[operator]
+    last = chain.max_from
+    if last is None or last > since:
         conditions.append(f"mz_from <= {t}")
-    if not (known and chain.min_until is None):
+    if last is None or chain.min_until is not None:
         conditions.append(f"(mz_until IS NULL OR mz_until > {t})")
     if chain.bucketed:
         conditions.append(f"mz_bucket > {t}")
@@ -61,7 +58,7 @@ def _union(parts: Iterable[str]) -> str:
 
 
 def _summed(rows: str, names: str) -> str:
-    copies = f"CASE WHEN mz_n > 0 THEN CAST(mz_n AS INT) ELSE CAST({_DAMAGED} AS INT) END"
+    copies = f"CASE WHEN mz_n > 0 THEN CAST(mz_n AS INT) ELSE CAST({DAMAGED} AS INT) END"
     return (
         f"SELECT {names}\n"
         f"FROM (\n  SELECT {names}, sum(mz_diff) AS mz_n\n  FROM (\n{indent(rows, 4)}\n  ) AS mz_chains\n"

@@ -53,7 +53,7 @@ class IntervalStore:
 
     def wrong(self, expiration: int | None, bucketed: bool = False) -> tuple[str, str, str]:
         late = f" OR mz_from > {expiration} OR mz_until > {expiration}" if expiration is not None else ""
-        late += f" OR mz_bucket < coalesce(mz_until, {buckets.OPEN}L)" if bucketed else ""
+        late += f" OR mz_bucket < coalesce(mz_until, {buckets.NEVER}L)" if bucketed else ""
         return (
             "an interval that is empty, unsigned, past the expiration, or in a bucket that is not its own",
             "concat('[', mz_from, ', ', coalesce(CAST(mz_until AS STRING), 'open'), ') x ', mz_diff)",

@@ -26,6 +26,11 @@ from .spans import spans
 
 Columns = Sequence["tuple[str, str]"]
 
+#: before the data of an update
+UPDATE = (("mz_timestamp", "BIGINT"), ("mz_diff", "BIGINT"))
+#: more retractions than rows would mean damaged chains: a read raises this, and never shows fewer rows
+DAMAGED = "raise_error('the diffs retract a row more often than it was added')"
+
 _OURS = re.compile(
     r"mz_(from|until|diff|timestamp|bucket|key|n|copy|state|lower|upper|points|truth|spans|end|p|sign|[bsx]\d+|"
     r"(count|sum|true)_\d+)",
@@ -169,8 +174,7 @@ def as_updates(tables: Sequence[str], columns: Columns) -> str:
     """Chains as consolidated updates (mz_timestamp, mz_diff, columns...): one row per data and instant."""
     names = "".join(f", {quote(n)}" for n, _ in columns)
     if not tables:
-        typed = "".join(f", CAST(NULL AS {t}) AS {quote(n)}" for n, t in columns)
-        return f"SELECT CAST(NULL AS BIGINT) AS mz_timestamp, CAST(NULL AS BIGINT) AS mz_diff{typed}\nWHERE false"
+        return no_rows((*UPDATE, *columns))
     pairs = "\nUNION ALL\n".join(
         f"SELECT mz_from AS mz_timestamp, mz_diff{names} FROM {table}\n"
         f"UNION ALL\n"
@@ -198,6 +202,11 @@ def create_chain(table: str, rows: str, using: str, order: str, bucket: str | No
         f"CREATE TABLE {table}{using} PARTITIONED BY (mz_bucket) AS\n"
         f"SELECT * FROM (\n{indent(together, 2)}\n) AS mz_buckets\nSORT BY mz_bucket, {order}"
     )
+
+
+def no_rows(columns: Columns) -> str:
+    """An empty relation of these columns."""
+    return f"SELECT {', '.join(f'CAST(NULL AS {kind}) AS {quote(name)}' for name, kind in columns)}\nWHERE false"
 
 
 def indent(text: str, by: int) -> str:
