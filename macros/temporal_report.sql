@@ -1,8 +1,10 @@
-{# One line for the log, what people should know of how the model is read, the adapter response in run_results.json. #}
+{# For people: how the model is read, and what the run did. For run_results.json: its adapter response. #}
 {% macro temporal_report(run) %}
   {%- for note in run.model.notes -%}
     {%- do log('temporal_view ' ~ this.identifier ~ ': ' ~ note, info=true) -%}
   {%- endfor -%}
-  {%- do log(run.summary(), info=true) -%}
+  {%- for line in adapter.temporal_summary(run) -%}
+    {%- do log(line, info=true) -%}
+  {%- endfor -%}
   {%- do store_result('main', response=adapter.temporal_response(run)) -%}
 {% endmacro %}

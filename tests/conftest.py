@@ -31,6 +31,9 @@ SPARK_CONF = {
     "spark.sql.ansi.enabled": "false",
     "spark.driver.memory": "3g",
     "spark.sql.autoBroadcastJoinThreshold": "10m",
+    # Spark's parser remembers how it read every statement: without a limit thousands of them fill the heap
+    "spark.sql.parser.manageParserCaches": "true",
+    "spark.sql.parser.parserDfaCacheFlushThreshold": "30000",
     **INTERPRETED,
 }
 JVM = "-XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m"

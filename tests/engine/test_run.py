@@ -89,15 +89,16 @@ def test_second_run_advances_third_writes_nothing(project: Project) -> None:
     assert at(project, T0 + 4999) == [(1000,)]  # as the run before had read its inputs
 
 
-def test_chains_above_the_cap_become_one(project: Project) -> None:
+def test_small_chains_become_one(project: Project) -> None:
+    """Beside a large one, which is left alone."""
     thousand(project)
     window(project)
     for n in range(8):
         project.sql(f"INSERT INTO {{s}}.events SELECT {2000 + n}, timestamp_millis(1709294400000L)")
         project.run(now=T0 + n * 1000)
     found = state(project)
-    assert len(found.chains) <= 6
-    assert found.since == T0 + 6000  # the merge advanced all times to its own instant
+    assert [chain.rows for chain in found.chains] == [1001, 7]
+    assert found.since == T0 + 7000  # the merge advanced all times to its own instant
     assert at(project, T0 + 7000) == [(1008,)]
     early = project.dbt("compile", "--inline", f"select 1 from {{{{ temporal_as_of(ref('m'), {T0}) }}}}", check=False)
     assert "retain_history" in early.text
@@ -119,7 +120,7 @@ def test_old_chains_stay_for_their_readers(project: Project) -> None:
     (first,) = chains(project)
     reading = project.render(f"select count(*) from {{{{ temporal_as_of(ref('m'), {T0}) }}}}")
     project.run("--full-refresh", now=T0 + 1000)
-    assert first in chains(project) and dict(state(project).retired).keys() == {first}
+    assert first in chains(project) and first in dict(state(project).retired)
     assert project.rows(reading) == [(1000,)]
 
 
@@ -230,7 +231,7 @@ def test_clock_type_casts(project: Project) -> None:
 
 def test_empty_input_then_rows_then_none(project: Project) -> None:
     project.sql("CREATE TABLE {s}.events (id INT, ts TIMESTAMP) USING parquet")
-    window(project, expiration="90 days")
+    window(project, expiration="90 days", retain_history="1 minute")
     project.run(now=T0)
     assert chains(project) == set() and project.rows("SELECT * FROM {s}.m__diffs") == []
     project.sql("INSERT INTO {s}.events VALUES (1, TIMESTAMP'2024-03-01 12:00:00')")

@@ -60,8 +60,8 @@ def test_failing_statement_leaves_the_old_answer(model: Project, word: str, monk
 def test_crash_before_each_statement(model: Project, merging: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """As if the process had gone: nothing is tidied, not even the lock; the next run repairs."""
     original = SparkTemporalConnectionManager.add_query
-    if merging:
-        monkeypatch.setattr("dbt.adapters.sparktemporal.temporal.chains.CHAIN_CAP", 1)
+    monkeypatch.setattr("dbt.adapters.sparktemporal.temporal.chains.CHAIN_CAP", 100)
+    monkeypatch.setattr("dbt.adapters.sparktemporal.temporal.chains.RATIO", 10**9 if merging else 0)
     model.run(now=T0)
     rows, crashed = 10, []
     for statement in range(1, 30):

@@ -55,6 +55,21 @@ def test_corrections_and_merges(events: Project) -> None:
     assert events.rows("SELECT sum(mz_diff) FROM {s}.m__diffs") == [(0,)]
 
 
+def test_snapshots_tell_what_changed(events: Project) -> None:
+    """Also those of a branch, which a model may read while `main` stays as it was."""
+    events.sql("ALTER TABLE {s}.events CREATE BRANCH side")
+    branch = f"select id from {events.schema}.events version as of 'side' where mz_now() < ts + interval 30 seconds"
+    events.model("b", branch, file_format="iceberg")
+    events.run(now=T0)
+    again = events.run(now=T0 + 1)
+    for name in ("m", "b"):
+        assert again.of(name).adapter_response["reason"] == "no input changed"
+    events.sql(f"INSERT INTO {{s}}.events.branch_side VALUES (77, timestamp_millis({T0}L))")
+    said = events.run(now=T0 + 2).of("b")
+    assert "advanced, 1 rows" in said.message and "full (version main " in said.adapter_response["inputs"][0]
+    assert events.rows("SELECT count(*) FROM {s}.m__diffs WHERE mz_diff > 0") == [(10,)]
+
+
 def test_docs_live_on_the_view(events: Project) -> None:
     events.run(now=T0)
     assert "ICEBERG-VIEW" in details(events, "m")["Table Properties"]

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from .changes import Capture
 from .clock_calls import LIVE
 from .config import TemporalConfig
 from .errors import Refusal, TemporalError
@@ -78,6 +79,7 @@ def begin(
         )
     columns = warehouse.describe(at)
     updates.check_columns([(n, "string" if t == "void" else t) for n, t in columns if t != "void"], "4")
+    capture = Capture.of(warehouse, target, model.cores, analyzed, decision, old, parsed.change_capture)
     return Run(
         warehouse=warehouse,
         target=target,
@@ -92,8 +94,7 @@ def begin(
         columns=columns,
         core_hash=core_hash,
         settings=settings,
-        inputs=warehouse.fingerprints(analyzed),
-        plan=roundtrip.plan_hash(analyzed, decision.as_of) if roundtrip.reads_only_files(analyzed) else "",
+        capture=capture,
         sampled=sampled,
         docs=docs or Docs(),
         project=project,

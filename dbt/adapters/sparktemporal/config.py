@@ -11,6 +11,7 @@ from .errors import Refusal, TemporalError
 from .temporal.clock import parse_duration
 
 _DURATIONS = ("expiration", "restart_every", "retain_history", "diffs_retention")
+_CAPTURES = ("auto", "full")
 _AGGREGATES = ("auto", "groups", "rows")
 _FORMATS = ("parquet", "orc", "delta", "iceberg")
 
@@ -26,8 +27,9 @@ _NAMES = (*_DURATIONS, "change_capture", "aggregates", *_NOT_YET)
 
 @dataclass(frozen=True)
 class TemporalConfig:
-    """Lengths of time in ms; None is off. `change_capture` is `full`: wanted diffs minus stored ones.
+    """Lengths of time in ms; None is off.
 
+    change_capture: `full` reads the inputs whatever they did, `auto` no more than it must.
     aggregates: what to keep where groups or rows could be: `auto` looks at the data.
     """
 
@@ -35,7 +37,7 @@ class TemporalConfig:
     restart_every: int | None = None
     retain_history: int | None = None
     diffs_retention: int = 3_600_000
-    change_capture: str = "full"
+    change_capture: str = "auto"
     file_format: str = "parquet"
     aggregates: str = "auto"
 
@@ -54,11 +56,10 @@ class TemporalConfig:
                 mistakes.append(
                     str(Refusal(f"{name}: {config[name]!r}", "this version does not carry it out", f"no {name}"))
                 )
-        capture = config.get("change_capture") or "full"
-        if capture not in ("full", "auto"):
-            mistakes.append(
-                str(Refusal(f"change_capture: {capture!r}", "no such way is known", "change_capture: full"))
-            )
+        capture = config.get("change_capture") or "auto"
+        if capture not in _CAPTURES:
+            known = ", ".join(_CAPTURES)
+            mistakes.append(str(Refusal(f"change_capture: {capture!r}", "no such way is known", f"one of {known}")))
         file_format = config.get("file_format") or "parquet"
         if file_format not in _FORMATS:
             known = ", ".join(_FORMATS)
@@ -83,6 +84,7 @@ class TemporalConfig:
             restart_every=lengths["restart_every"],
             retain_history=lengths["retain_history"],
             diffs_retention=retention,
+            change_capture=capture,
             file_format=file_format,
             aggregates=aggregates,
         )

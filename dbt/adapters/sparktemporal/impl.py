@@ -16,6 +16,7 @@ from dbt.adapters.spark.impl import SparkAdapter, SparkConfig
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
 from dbt.adapters.sparktemporal import leftovers, lock, reads
+from dbt.adapters.sparktemporal import report as reports
 from dbt.adapters.sparktemporal.begin import begin
 from dbt.adapters.sparktemporal.connections import SparkTemporalConnectionManager
 from dbt.adapters.sparktemporal.errors import Refusal, TemporalError
@@ -53,12 +54,15 @@ class TemporalResponse(AdapterResponse):
     reason: str = ""
     as_of: int = 0
     expiration: int | None = None
+    inputs: list[str] = field(default_factory=list)
     rows_in: int = 0
     rows_written: int = 0
     updates_beyond_expiration: int | None = None
+    chains_before: int = 0
     chains: int | None = None
     aggregates: list[str] = field(default_factory=list)
     milliseconds: int = 0
+    phases: dict[str, int] = field(default_factory=dict)
 
 
 @contextmanager
@@ -220,8 +224,15 @@ class SparkTemporalAdapter(SparkAdapter):
     @available
     def temporal_response(self, current: Run) -> AdapterResponse:
         """What goes to run_results.json."""
-        message = f"OK {current.outcome()}"
-        return TemporalResponse(_message=message, code="OK", rows_affected=current.rows_written, **current.report())
+        message = f"OK {reports.outcome(current)}"
+        return TemporalResponse(
+            _message=message, code="OK", rows_affected=current.rows_written, **reports.report(current)
+        )
+
+    @available
+    def temporal_summary(self, current: Run) -> list[str]:
+        """What goes to the log."""
+        return reports.summary(current)
 
     @available
     def temporal_read(self, relation: BaseRelation, instant: Any) -> str:

@@ -1,6 +1,6 @@
 """What a temporal_view leaves in its schema when it stops being one, and how it goes.
 
-    <model>  <model>__diffs  <model>__lock  <model>__diffs_<run>...  <model>__live
+    <model>  <model>__diffs  <model>__lock  <model>__diffs_<run>...  <model>__inputs_<run>...  <model>__live
 
 `<model>__live` goes last: while it is there, the rest can be found again.
 """
@@ -59,10 +59,9 @@ def drop(warehouse: Warehouse, target: Target) -> list[Step]:
     if target.model.lower() in names and is_thin(warehouse, target):
         steps.append(Step("the view", f"DROP VIEW IF EXISTS {target.name()}"))
     steps.append(Step("its updates", f"DROP VIEW IF EXISTS {target.name('__diffs')}"))
-    prefix = f"{target.model}__diffs_".lower()
-    for low, name in names.items():
-        if low.startswith(prefix) and chain_rules.run_clock(low[len(prefix) :].split("_")[0]) is not None:
-            steps.append(Step("a chain", f"DROP TABLE IF EXISTS {target.table(name)}"))
+    for name in names.values():
+        if chain_rules.born_of(target.model, name) is not None:
+            steps.append(Step("a chain, or a list of files", f"DROP TABLE IF EXISTS {target.table(name)}"))
     steps.append(Step("its lock", f"DROP TABLE IF EXISTS {target.name('__lock')}"))
     steps.append(Step("its commit record", f"DROP VIEW IF EXISTS {target.name(_LIVE)}"))
     return steps

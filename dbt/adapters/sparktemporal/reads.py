@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from . import inputs
 from .errors import Refusal, TemporalError
 from .temporal import reading, roundtrip
 from .temporal.clock import format_duration, format_instant, parse_duration, parse_instant
@@ -204,7 +205,7 @@ def _boundaries(warehouse: Warehouse, state: State, samples: int) -> Sequence[in
 
 def _moved(warehouse: Warehouse, state: State, t: int) -> list[str]:
     plan = warehouse.explain(roundtrip.written_at(state.written, state.kinds, f"{t}L"))
-    now = warehouse.fingerprints(roundtrip.analyzed(plan))
+    now = {name: seen.said for name, seen in inputs.observe(warehouse, roundtrip.analyzed(plan)).items()}
     return [name for name in sorted({*now, *state.inputs}) if now.get(name) != state.inputs.get(name)]
 
 

@@ -7,23 +7,25 @@ that phase; nothing before the commit changes what a reader sees, and the commit
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import chain
 
 from . import thin
+from .changes import ADDED, SAME, Capture
 from .config import TemporalConfig
 from .errors import TemporalError
 from .model import Model
 from .temporal import chains as chain_rules
 from .temporal import reading, updates
-from .temporal.clock import format_instant
 from .temporal.core import TypedCore
-from .temporal.plan import ADVANCED, CHECKED, Decision, Step
+from .temporal.plan import CHECKED, Decision, Step
 from .temporal.state import Chain, CoreState, State, embed
 from .temporal.stores import counted, store_of
 from .warehouse import Target, ViewInfo, Warehouse, live_view, run_of
 
-PHASES = ("write", "merge", "commit", "publish", "clean_up")
+#: how often inputs that change while they are read are read again
+ATTEMPTS = 3
 
 
 @dataclass
@@ -43,78 +45,117 @@ class Run:
     columns: list[tuple[str, str]]
     core_hash: str
     settings: dict[str, str]
-    inputs: dict[str, str]
-    plan: str
+    capture: Capture
     sampled: bool
     docs: thin.Docs
     project: str
     started: float = field(default_factory=time.monotonic)
     new_chains: dict[str, Chain] = field(default_factory=dict)
     state: State | None = None
-    beyond_expiration: int | None = None  # updates of the inputs as they are, None when not counted
+    beyond_expiration: int | None = None  # updates of what was read, None when not counted
+    seconds: dict[str, float] = field(default_factory=dict)  # by phase
     script: list[str] = field(default_factory=list)
 
     # -- phases --
 
     @property
-    def phases(self) -> tuple[str, ...]:
-        """The names of the methods to call, in order."""
-        return () if self.decision.action == CHECKED else PHASES
+    def phases(self) -> Iterator[str]:
+        """The names of the methods to call, in order. What an input did meanwhile makes the run write again."""
+        began = self.started
+        for name in chain(["begin"], self._phases()):
+            if name != "begin":
+                yield name
+            self.seconds[name] = self.seconds.get(name, 0) + time.monotonic() - began
+            began = time.monotonic()
+
+    def _phases(self) -> Iterator[str]:
+        if self.decision.action == CHECKED:
+            return
+        for _ in range(ATTEMPTS):
+            yield "write"
+            if self.capture.holds():
+                yield from ("merge", "commit", "publish", "clean_up")
+                return
+            yield "undo"
+        raise TemporalError(
+            f"found: inputs of {self.target.model} that changed during each of {ATTEMPTS} attempts to read them\n"
+            f"why: what is stored must be of one state of each input\n"
+            f"instead: dbt run -s {self.target.model} when nothing writes to {', '.join(self.capture.moving)}"
+        )
 
     def write(self) -> list[Step]:
-        """One CTAS a core: all wanted intervals when rebuilding, else the corrections."""
+        """One CTAS a core whose inputs changed: all that is wanted, what new files bring, or the corrections."""
         steps = []
-        for core in self.model.cores if not self.unchanged else ():
-            store = store_of(core)
-            rows = store.wanted(core, self.decision.as_of, self.decision.expiration)
-            old = self._old_tables(core.name)
-            if old and not self.decision.rebuilds:
-                kept = store.stored(old, self.decision.as_of, self.decision.expiration, self._bucketed(core.name))
-                rows = store.difference(rows, kept)
-            table = self._chain(core.name)
+        if self.capture.watermark is not None:
+            head = f"CREATE TABLE {self.target.table(self._watermark)} USING {self.config.file_format} AS"
+            steps.append(Step("the files of the inputs", f"{head}\n{self.capture.watermark}"))
+        for core in self._changed:
+            store, as_of, expiration = store_of(core), self.decision.as_of, self.decision.expiration
             what = "intervals" if core.sums is None else "updates of groups"
-            purpose = f"all {what}" if not old or self.decision.rebuilds else f"wanted {what} minus stored ones"
-            create = self._create(core, table, rows, self.decision.as_of if self._writes_much() else None)
+            captured, old = self.capture.cores[core.name], self._old_chains(core.name)
+            if captured.way == ADDED:
+                purpose = f"{what} of new rows"
+                parts = [store.wanted(part, as_of, expiration) for part in captured.parts]
+                rows = "\nUNION ALL\n".join(parts)
+                rows = store.consolidated(rows) if len(parts) > 1 and core.sums is not None else rows
+            else:
+                purpose = f"wanted {what} minus stored ones" if old else f"all {what}"
+                rows = store.wanted(core, as_of, expiration)
+                rows = store.difference(rows, self._stored(core, old, as_of)) if old else rows
+            create = self._create(core, self._chain(core.name), rows, as_of if self._writes_much(core) else None)
             steps.append(Step(f"{core.name}: {purpose} -> a new chain", create))
         return steps
 
+    def undo(self) -> list[Step]:
+        """What was written is of inputs that changed meanwhile: it goes, and the run learns anew what they did."""
+        tables = [self._chain(core.name) for core in self._changed]
+        tables += [self._watermark] if self.capture.watermark is not None else []
+        self.capture, self.id = self.capture.again(), chain_rules.new_run_id(self.clock)
+        return [Step("read while an input changed", f"DROP TABLE IF EXISTS {self.target.table(t)}") for t in tables]
+
     def merge(self) -> list[Step]:
-        """Count what was written; above the cap, all chains of a core become one."""
+        """Count what was written. Beside a chain that is hardly larger it becomes one with it."""
         steps = []
-        for core in self.model.cores if not self.unchanged else ():
-            written = self._count(core, self._chain(core.name), self._writes_much())
-            if written.rows:
-                self.new_chains[core.name] = written
-            else:
-                steps.append(Step(f"{core.name}: nothing changed", f"DROP TABLE {self.target.table(written.table)}"))
+        for core in self._changed:
+            name = self._chain(core.name)
+            written = self._count(core, name, self._writes_much(core))
+            if not written.rows:
+                steps.append(Step(f"{core.name}: nothing changed", f"DROP TABLE {self.target.table(name)}"))
+                continue
+            self.new_chains[core.name] = written
+            old = self._old_chains(core.name)
+            count = chain_rules.taken_in([c.rows for c in old], written.rows)
+            if count:
+                self._merged[core.name] = merged = [*old[len(old) - count :], written]
+                rows = store_of(core).consolidated(self._stored(core, merged, self._since()))
+                since = self._since() if _is_large(merged) else None
+                create = self._create(core, self._chain(core.name, merged=True), rows, since)
+                steps.append(Step(f"{core.name}: {len(merged)} chains -> one", create))
         if self.decision.expiration is not None and (self.new_chains or self.decision.rebuilds):
             self.beyond_expiration = self._count_beyond()
-        for core in self.model.cores:
-            live = self._live_chains(core.name)
-            if len(live) > chain_rules.CHAIN_CAP:
-                store, tables = store_of(core), [self.target.table(c.table) for c in live]
-                bucketed = [self.target.table(c.table) for c in live if c.bucketed]
-                kept = store.stored(tables, self._since(), self.decision.expiration, bucketed)
-                merged, since = self._chain(core.name, merged=True), self._since() if _is_large(live) else None
-                create = self._create(core, merged, store.consolidated(kept), since)
-                steps.append(Step(f"{core.name}: {len(live)} chains -> one", create))
         return steps
 
     def commit(self) -> list[Step]:
         """The one statement that publishes: everything before it is invisible, everything after is tidying."""
         cores, since = [], self.decision.since
         for core in self.model.cores:
-            live = self._live_chains(core.name)
-            if len(live) > chain_rules.CHAIN_CAP:
-                merged = self._count(core, self._chain(core.name, merged=True), _is_large(live))
-                live = [merged] if merged.rows else []
-                since = self._since()
-            cores.append(CoreState(core.name, core.stored, tuple(live), core.sums, core.core.kept))
+            live, gone = self._old_chains(core.name), self._merged.get(core.name, [])
+            new = self.new_chains.get(core.name)
+            if gone:
+                merged = self._count(core, self._chain(core.name, merged=True), _is_large(gone))
+                new = merged if merged.rows else None
+            gone = [*gone, *(c for c in live if chain_rules.is_over(c, self._since()))]
+            since = self._since() if gone else since
+            live = [c for c in [*live, *([new] if new else [])] if c not in gone]
+            chains = tuple(chain_rules.largest_first(live))
+            cores.append(CoreState(core.name, core.stored, chains, core.sums, core.core.kept))
+        before = self.old.watermark if self.old is not None and self.capture.same else ""
+        watermark = before if self.capture.watermark is None else self._watermark
         swept = chain_rules.sweep(
             self.target.model,
             self.existing,
             self.old,
-            [c.table for core in cores for c in core.chains],
+            [*(c.table for core in cores for c in core.chains), watermark],
             self.clock,
             self.config.diffs_retention,
         )
@@ -134,12 +175,13 @@ class Run:
             cores=tuple(cores),
             written=self.model.written,
             kinds=self.model.calls,
-            inputs=self.inputs,
+            inputs={name: seen.said for name, seen in self.capture.inputs.items()},
             settings=self.settings,
             retired=self._retired(cores, swept.retired),
             sampled=self.sampled,
             project=self.project,
-            plan=self.plan,
+            read_by=self.capture.read_by,
+            watermark=watermark,
         )
         text = embed(self.state, reading.live_view(self.state))
         live = self._expect(self.before, "before")
@@ -165,70 +207,22 @@ class Run:
         return [Step("no longer read", f"DROP TABLE IF EXISTS {self.target.table(t)}") for t in self._drops]
 
     @property
-    def unchanged(self) -> bool:
-        """Whether the inputs are known to be as the last run read them: then what they bring is stored already."""
-        old = self.old
-        told = self.plan != "" and all(said.split()[2:4] == ["in", "files"] for said in self.inputs.values())
-        same = old is not None and old.plan == self.plan and old.inputs == self.inputs
-        return told and same and self.decision.action == ADVANCED
-
-    @property
-    def action(self) -> str:
-        """hydrated | advanced | unchanged | restarted | checked."""
-        return "unchanged" if self.decision.action == ADVANCED and not self.rows_written else self.decision.action
-
-    @property
-    def reason(self) -> str:
-        return "no input changed" if self.unchanged else self.decision.reason
-
-    def outcome(self) -> str:
-        """What dbt prints behind the model's name."""
-        return f"{self.action}, {self.rows_written} rows"
-
-    def report(self) -> dict[str, Any]:
-        """What happened, for run_results.json. Instants and lengths in ms; rows are of inputs and of diffs."""
-        d = self.decision
-        return {
-            "action": self.action,
-            "reason": self.reason,
-            "as_of": d.as_of,
-            "expiration": d.expiration,
-            "rows_in": self.rows_in,
-            "rows_written": self.rows_written,
-            "updates_beyond_expiration": self.beyond_expiration,
-            "chains": len(self.state.chains) if self.state else None,
-            "aggregates": [core.core.kept for core in self.model.cores if core.core.kept],
-            "milliseconds": int((time.monotonic() - self.started) * 1000),
-        }
-
-    def summary(self) -> str:
-        """One line for the log."""
-        d = self.decision
-        what = self.action + (f" ({self.reason})" if self.reason else "")
-        said = [f"{self.rows_in} rows in", f"{self.rows_written} diffs written"]
-        if d.rebuilds:
-            said += [core.core.kept for core in self.model.cores if core.core.kept]
-        if d.expiration is not None:
-            dropped = f", {self.beyond_expiration} updates after that not stored" if self.beyond_expiration else ""
-            said.append(f"expires {format_instant(d.expiration)}{dropped}")
-        return (
-            f"temporal_view {self.target.model}: {what} at {format_instant(d.as_of)}, {', '.join(said)}, "
-            f"{time.monotonic() - self.started:.1f} s"
-        )
-
-    @property
     def rows_written(self) -> int:
         """Of stored intervals: each stands for one update or two."""
         return sum(c.rows for c in self.new_chains.values())
 
-    @property
-    def rows_in(self) -> int:
-        """Of all inputs together, as the fingerprints counted them."""
-        return _rows(self.inputs)
-
     # -- helpers --
 
+    _merged: dict[str, list[Chain]] = field(default_factory=dict)  # by core: what became one
     _drops: list[str] = field(default_factory=list)
+
+    @property
+    def _changed(self) -> list[TypedCore]:
+        return [core for core in self.model.cores if self.capture.cores[core.name].way != SAME]
+
+    @property
+    def _watermark(self) -> str:
+        return chain_rules.watermark_name(self.target.model, self.id)
 
     def _retired(self, cores: list[CoreState], retired: tuple[tuple[str, int], ...]) -> tuple[tuple[str, int], ...]:
         """Also what this very run wrote and merged away at once."""
@@ -243,25 +237,23 @@ class Run:
     def _create(self, core: TypedCore, table: str, rows: str, since: int | None) -> str:
         return store_of(core).create(self.target.table(table), rows, f" USING {self.config.file_format}", since)
 
-    def _writes_much(self) -> bool:
-        """Whether what the inputs hold, or hold more than before, makes a large chain."""
-        known = 0 if self.old is None or self.decision.rebuilds else _rows(self.old.inputs)
-        return self.rows_in - known >= chain_rules.LARGE_CHAIN
+    def _writes_much(self, core: TypedCore) -> bool:
+        """Whether what is read for a core, less what is stored already when that is all, may make a large chain."""
+        captured = self.capture.cores[core.name]
+        most = sum(self.capture.counts[name] for name in captured.read)
+        known = 0 if captured.way == ADDED else sum(c.rows for c in self._old_chains(core.name))
+        return most - known >= chain_rules.LARGE_CHAIN
 
-    def _bucketed(self, core: str) -> list[str]:
-        return [self.target.table(c.table) for c in self._old_chains(core) if c.bucketed]
+    def _stored(self, core: TypedCore, chains: Sequence[Chain], since: int) -> str:
+        tables = [self.target.table(c.table) for c in chains]
+        bucketed = [self.target.table(c.table) for c in chains if c.bucketed]
+        return store_of(core).stored(tables, since, self.decision.expiration, bucketed)
 
     def _old_chains(self, core: str) -> list[Chain]:
+        """Largest first."""
         if self.old is None or self.decision.rebuilds:
             return []
-        return [c for s in self.old.cores if s.name == core for c in s.chains]
-
-    def _old_tables(self, core: str) -> list[str]:
-        return [self.target.table(c.table) for c in self._old_chains(core)]
-
-    def _live_chains(self, core: str) -> list[Chain]:
-        new = self.new_chains.get(core)
-        return self._old_chains(core) + ([new] if new else [])
+        return chain_rules.largest_first([c for s in self.old.cores if s.name == core for c in s.chains])
 
     def _since(self) -> int:
         return max(self.decision.since, self.decision.as_of - (self.config.retain_history or 0))
@@ -272,7 +264,8 @@ class Run:
 
     def _count_beyond(self) -> int:
         assert self.decision.expiration is not None
-        counts = [updates.beyond(core, self.decision.as_of, self.decision.expiration) for core in self.model.cores]
+        read = [part for core in self._changed for part in self.capture.cores[core.name].parts or (core,)]
+        counts = [updates.beyond(part, self.decision.as_of, self.decision.expiration) for part in read]
         return sum(int(row[0]) for sql in counts for row in self.warehouse.rows(sql))
 
     def _expect(self, run: str | None, when: str) -> ViewInfo | None:
@@ -286,11 +279,6 @@ class Run:
                 f"instead: dbt run -s {self.target.model}, one run at a time"
             )
         return live
-
-
-def _rows(inputs: dict[str, str]) -> int:
-    """Of all inputs together, as their fingerprints counted them."""
-    return sum(int(said.split()[0]) for said in inputs.values())
 
 
 def _is_large(chains: list[Chain]) -> bool:

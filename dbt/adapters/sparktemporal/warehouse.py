@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from .temporal import roundtrip
+from .errors import TemporalError
 from .temporal.dialect import quote
 from .temporal.state import State, extract
 
@@ -18,8 +18,6 @@ _SETTINGS = (
     "spark.sql.caseSensitive",
     "spark.sql.timestampType",
 )
-#: what tells one version of a file from another
-_FILE = "concat_ws('|', _metadata.file_path, _metadata.file_size, unix_millis(_metadata.file_modification_time))"
 MISSING = re.compile(r"TABLE_OR_VIEW_NOT_FOUND|Table or view not found|NoSuchTable", re.IGNORECASE)
 ALREADY_THERE = re.compile(r"ALREADY_EXISTS|already exists", re.IGNORECASE)
 
@@ -52,6 +50,15 @@ class ViewInfo:
     rewrite: str = "ALTER VIEW"
 
 
+@dataclass(frozen=True)
+class TableInfo:
+    """A table as the metastore has it: columns (name, type), names of those it is partitioned by, and the rest."""
+
+    columns: tuple[tuple[str, str], ...]
+    partitions: tuple[str, ...]
+    details: Mapping[str, str]
+
+
 class Warehouse:
     """What a run may ask: statements by one function, answers as rows of plain values."""
 
@@ -63,7 +70,15 @@ class Warehouse:
         return [(r[0], r[1]) for r in self.rows(f"DESCRIBE QUERY {sql}")]
 
     def explain(self, sql: str) -> str:
-        return str(self.rows(f"EXPLAIN EXTENDED {sql}")[0][0])
+        """The plans of a query, whole."""
+        plan = str(self.rows(f"EXPLAIN EXTENDED {sql}")[0][0])
+        if re.search(r"\.\.\. \d+ more fields", plan):
+            raise TemporalError(
+                "found: a plan that Spark cut short (... more fields)\n"
+                "why: what a model reads, and whether that changed, is told by its plans\n"
+                "instead: spark.sql.debug.maxToStringFields: 100000 in the profile's server_side_parameters"
+            )
+        return plan
 
     def ask(self, explain: str) -> str:
         """An EXPLAIN -> its plan, or the words of the error it found."""
@@ -103,43 +118,17 @@ class Warehouse:
         rewrite = "CREATE OR REPLACE VIEW" if iceberg else "ALTER VIEW"
         return ViewInfo(details["View Text"], comments, details.get("Comment"), rewrite)
 
-    def _is_told_by_files(self, table: str) -> bool:
-        """Whether the same files of a table hold the same rows.
-
-        Not those of text formats, whose options may change; not Delta's, where a file may lose rows; nor where a
-        partition may be renamed while its files stay.
-        """
-        said = [(str(r[0]), str(r[1])) for r in self.rows(f"DESCRIBE TABLE EXTENDED {table}")]
-        names = [name for name, _ in said]
-        own_part = (
-            names.index("# Detailed Table Information") if "# Detailed Table Information" in names else len(names)
-        )
-        details = dict(said[own_part:])
-        partitioned = "# Partition Information" in names
-        own = details.get("Provider", "").lower() in ("parquet", "orc")
-        return own and not (partitioned and details.get("Type") == "EXTERNAL")
-
-    def fingerprints(self, plan: str) -> dict[str, str]:
-        """relation -> `<rows> rows …`: what tells its content from another, its files or a checksum of its rows."""
-        found = {}
-        for table in roundtrip.file_tables(plan):
-            name = ".".join(quote(p) for p in table.split("."))
-            self.rows(f"REFRESH TABLE {name}")
-            sql = (
-                f"SELECT coalesce(sum(n), 0), sha2(concat_ws(',', array_sort(collect_list(file))), 224)\n"
-                f"FROM (SELECT {_FILE} AS file, count(*) AS n FROM {name} GROUP BY 1)"
-            )
-            rows, files = self.rows(sql)[0]
-            found[table] = f"{rows} rows in {'files' if self._is_told_by_files(name) else 'some files'} {files}"
-        for table in roundtrip.other_tables(plan):
-            name = ".".join(quote(p) for p in table.split("."))
-            sql = f"SELECT count(*), coalesce(sum(CAST(xxhash64(*) AS DECIMAL(38, 0))), 0) FROM {name}"
-            try:
-                rows, sums = self.rows(sql)[0]
-                found[table] = f"{rows} rows of sum {sums}"
-            except Exception:  # a type that has no hash: the test then cannot tell a changed input apart
-                found[table] = f"{self.rows(f'SELECT count(*) FROM {name}')[0][0]} rows"
-        return found
+    def table(self, relation: str) -> TableInfo:
+        """What DESCRIBE says of a table."""
+        said = [(str(name), str(value)) for name, value, *_ in self.rows(f"DESCRIBE TABLE EXTENDED {relation}")]
+        at = next((i for i, (name, _) in enumerate(said) if name.startswith("# Detailed")), len(said))
+        head = [(name, kind) for name, kind in said[:at] if name]
+        cut = next((i for i, (name, _) in enumerate(head) if name.startswith("# ")), len(head))
+        parts = [name for name, _ in head[cut:] if not name.startswith("# ")]
+        details: dict[str, str] = {}
+        for name, value in said[at:]:
+            details.setdefault(name, value)
+        return TableInfo(tuple(head[:cut]), tuple(parts), details)
 
 
 def read_state(warehouse: Warehouse, target: Target, existing: Iterable[str] | None = None) -> State | None:

@@ -1,4 +1,4 @@
-"""Chains: how they are named, and when they are merged and dropped."""
+"""The tables of a model: how they are named, and when they are merged and dropped."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .state import State
+from .state import Chain, State
 
-#: more live chains than this are merged into one
-CHAIN_CAP = 6
+#: each chain has at least so many times the rows of the next, and there are at most so many
+RATIO, CHAIN_CAP = 3, 6
 
 #: chains of so many rows are partitioned by bucket; for fewer that costs more than it saves
 LARGE_CHAIN = 1_000_000
@@ -36,6 +36,41 @@ def chain_name(model: str, run_id: str, core: str = "c0") -> str:
     return f"{model}__diffs_{run_id}" + ("" if core == "c0" else f"_{core}")
 
 
+def watermark_name(model: str, run_id: str) -> str:
+    """The table of the files that a run read."""
+    return f"{model}__inputs_{run_id}"
+
+
+def born_of(model: str, table: str) -> int | None:
+    """The clock of the run that wrote a table of a model; None when no run of it did."""
+    found = re.fullmatch(rf"{re.escape(model)}__(?:diffs|inputs)_([0-9a-f]{{19,24}})(?:_\w+)?", table, re.IGNORECASE)
+    return run_clock(found.group(1).lower()) if found else None
+
+
+def largest_first(chains: Sequence[Chain]) -> list[Chain]:
+    return sorted(chains, key=lambda chain: -chain.rows)
+
+
+def taken_in(rows: Sequence[int], new: int) -> int:
+    """How many of the last chains one of `new` rows takes in, so that the ratio holds. rows: of each, largest first.
+
+    After Materialize's correction buffer (src/compute/src/sink/correction_v2.rs): a row is rewritten only into a chain
+    that is at least 1 + 1/RATIO times as large, so O(log N) times in its life.
+    """
+    taken = 0
+    while taken < len(rows):
+        smallest = rows[-1 - taken]
+        if smallest >= RATIO * new and len(rows) - taken < CHAIN_CAP:
+            break
+        new, taken = new + smallest, taken + 1
+    return taken
+
+
+def is_over(chain: Chain, since: int) -> bool:
+    """Whether no row of a chain of intervals is there from `since` on."""
+    return chain.open == 0 and chain.max_until is not None and chain.max_until <= since
+
+
 @dataclass(frozen=True)
 class Sweep:
     """What to drop now, and what the state is to remember as retired (table, when)."""
@@ -47,23 +82,21 @@ class Sweep:
 def sweep(
     model: str, existing: Sequence[str], old: State | None, new_tables: Sequence[str], clock: int, retention: int
 ) -> Sweep:
-    """Which chains of a model may go: those no state has named for `retention` ms, and orphans of dead runs.
+    """Which tables of a model may go: those no state has named for `retention` ms, and orphans of dead runs.
 
     Without an old state nothing is known about what exists, so nothing is dropped.
     """
     retired = dict(old.retired) if old else {}
     if old:
-        for chain in old.chains:
-            if chain.table not in new_tables:
-                retired.setdefault(chain.table, clock)
+        for table in old.tables:
+            if table not in new_tables:
+                retired.setdefault(table, clock)
     drop = [t for t, at in retired.items() if clock - at >= retention]
     if old:
-        known = {*retired, *new_tables, *(c.table for c in old.chains)}
-        prefix = f"{model}__diffs_".lower()
+        known = {*retired, *new_tables, *old.tables}
         for table in existing:
-            if table.lower().startswith(prefix) and table not in known:
-                born = run_clock(table[len(prefix) :].split("_")[0])
-                if born is not None and clock - born > LONGEST_RUN_MS:
-                    drop.append(table)
+            born = born_of(model, table)
+            if born is not None and table not in known and clock - born > LONGEST_RUN_MS:
+                drop.append(table)
     kept = tuple((t, at) for t, at in retired.items() if t not in drop and t in existing)
     return Sweep(tuple(t for t in drop if t in existing), kept)

@@ -117,7 +117,7 @@ class GroupStore:
         bucket = "mz_bucket" if bucketed else "NULL"
         return (
             "SELECT count(*), count_if(mz_diff < 0), min(mz_timestamp), max(mz_timestamp), "
-            f"CAST(NULL AS BIGINT), CAST(NULL AS BIGINT), {bucket}\nFROM {table}"
+            f"CAST(NULL AS BIGINT), CAST(NULL AS BIGINT), {bucket}, CAST(NULL AS BIGINT)\nFROM {table}"
             + ("\nGROUP BY mz_bucket" if bucketed else "")
         )
 

@@ -128,22 +128,28 @@ def other_tables(plan: str) -> list[str]:
     return list(dict.fromkeys([*v2, *(h.replace("`", "") for h in hive), *plain]))
 
 
-def reads_only_files(plan: str) -> bool:
-    """Whether all that an analyzed plan reads are file tables that `file_tables` names, and constants."""
+def tables_read(plan: str) -> list[str] | None:
+    """The tables at the leaves of an analyzed plan, one a leaf; None when it reads anything else but constants."""
     lines = plan.splitlines()[1:]  # the first is the schema
     depths = [len(line) - len(line.lstrip(" :+-")) for line in lines]
     leaves = [line[depth:] for line, depth, after in zip(lines, depths, [*depths[1:], 0]) if after <= depth]
-    return bool(leaves) and all(_LEAF.match(leaf) for leaf in leaves)
+    found = []
+    for leaf in leaves:
+        table = _TABLE.match(leaf)
+        if table:
+            found.append(table.group(1) or table.group(2))
+        elif not _CONSTANT.match(leaf):
+            return None
+    return found if leaves else None
 
 
-_LEAF = re.compile(
-    r"Relation [^\s\[]+\[.*\] (?:parquet|orc)$|LocalRelation\b|OneRowRelation$|Range \(|CTERelationRef\b"
-)
+_TABLE = re.compile(r"Relation ([^\s\[]+)\[.*\] \w+$|RelationV2\[.*?\] (\S+)")
+_CONSTANT = re.compile(r"LocalRelation\b|OneRowRelation$|Range \(|CTERelationRef\b")
 
 
-def plan_hash(plan: str, instant: int) -> str:
-    """What tells an analyzed plan from another one, in 16 hex digits; the instant of the run set aside."""
-    return hashlib.sha256(plan.replace(str(instant), "t").encode()).hexdigest()[:16]
+def plan_hash(plan: str, instant: int, views: Sequence[tuple[str, str]]) -> str:
+    """What tells an analyzed plan and its views (name, text) from others; the instant of the run set aside."""
+    return hashlib.sha256(repr((plan.replace(str(instant), "t"), *views)).encode()).hexdigest()[:16]
 
 
 def views(plan: str) -> list[str]:

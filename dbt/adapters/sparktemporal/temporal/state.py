@@ -23,6 +23,7 @@ VIEW_TEXT_LIMIT = 30_000
 class Chain:
     """A table one run wrote. Times are ms, None when it holds none; `negative` counts rows with mz_diff < 0.
 
+    open: intervals without an end; None where there are no intervals.
     bucketed: it is partitioned by mz_bucket. parts: of updates, the first buckets and how many rows each has, as far
     as that decides how a read goes about it.
     """
@@ -36,6 +37,7 @@ class Chain:
     max_until: int | None
     bucketed: bool = False
     parts: tuple[tuple[int, int], ...] = ()
+    open: int | None = None
 
 
 @dataclass(frozen=True)
@@ -61,8 +63,8 @@ class State:
     since, frontier, started_at, expiration: ms; reads are answered from since to expiration (None: for ever).
     offset: ms from started_at to the expiration. core_hash: of all that decides what the chains hold.
     residual: SQL over the placeholders. written: the model's SQL as compiled; kinds: of its mz_now() calls in order.
-    inputs: relation -> fingerprint of its content when the run read it. plan: of what it read them by, views
-    included; "" where the fingerprints do not tell all that it reads. retired: chains no longer named, and when.
+    inputs: relation -> its state when the run read it. read_by: a hash of the plan and the views that read them.
+    watermark: the table of the files they had, "" for none. retired: tables no longer named, and when.
     project: the dbt project that ran it, so that one project never drops what another made.
     """
 
@@ -85,7 +87,13 @@ class State:
     retired: tuple[tuple[str, int], ...] = ()
     sampled: bool = False
     project: str = ""
-    plan: str = ""
+    read_by: str = ""
+    watermark: str = ""
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """All that it names, so that nothing of it is dropped."""
+        return (*(c.table for c in self.chains), *([self.watermark] if self.watermark else []))
 
     @property
     def chains(self) -> tuple[Chain, ...]:

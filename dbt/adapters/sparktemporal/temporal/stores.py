@@ -36,10 +36,10 @@ class IntervalStore:
         return updates.create_chain(table, diffs, using, "mz_until, mz_from", bucket)
 
     def count(self, table: str, bucketed: bool = False) -> str:
-        """Rows, corrections, the times."""
+        """Rows, corrections, the times, and how many never end."""
         return (
-            "SELECT count(*), count_if(mz_diff < 0), min(mz_from), max(mz_from), min(mz_until), max(mz_until), NULL\n"
-            f"FROM {table}"
+            "SELECT count(*), count_if(mz_diff < 0), min(mz_from), max(mz_from), min(mz_until), max(mz_until), NULL,\n"
+            f"  count_if(mz_until IS NULL)\nFROM {table}"
         )
 
     def as_updates(self, tables: Sequence[str]) -> str:
@@ -85,5 +85,6 @@ def counted(table: str, parts: Sequence[Sequence[Any]], bucketed: bool) -> Chain
         min_until=over(min, 4),
         max_until=over(max, 5),
         bucketed=bucketed,
+        open=None if found[0][7] is None else sum(part[7] or 0 for part in found),
         parts=first_parts(sorted((part[6], part[0] or 0) for part in found if part[6] is not None)),
     )

@@ -1,0 +1,185 @@
+"""How a run learns what its inputs did, core by core: no more than a list of files, new ones alone, or all rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from sqlglot import exp
+
+from . import inputs
+from .inputs import FILES, Change, Input
+from .temporal import capture, roundtrip, updates
+from .temporal.capture import Added
+from .temporal.core import TypedCore
+from .temporal.dialect import fragment, render
+from .temporal.plan import CHECKED, Decision
+from .temporal.state import State
+from .warehouse import Target, Warehouse
+
+SAME, ADDED, FULL = "unchanged", "new files", "full"
+
+
+@dataclass(frozen=True)
+class Captured:
+    """How a core is brought up to date.
+
+    way: its inputs are as they were (SAME), `parts` yield what they got (ADDED), or they are read in full, for `why`.
+    read: relation -> the files of it that decide what is written, None for all.
+    """
+
+    way: str
+    why: str = ""
+    parts: tuple[TypedCore, ...] = ()
+    read: Mapping[str, Added | None] = field(default_factory=dict)
+
+
+@dataclass
+class Capture:
+    """What the inputs of a model did since the last run.
+
+    cores: by name. watermark: SQL of the files to remember, None when those remembered are the same. rows: read for
+    what is written. moving: the inputs that changed while they were read.
+    """
+
+    warehouse: Warehouse
+    inputs: Mapping[str, Input]
+    changes: Mapping[str, Change]
+    cores: Mapping[str, Captured]
+    read_by: str
+    watermark: str | None
+    counts: Mapping[str, int]
+    again: Callable[[], Capture]
+    moving: list[str] = field(default_factory=list)
+
+    @staticmethod
+    def of(
+        warehouse: Warehouse,
+        target: Target,
+        cores: Sequence[TypedCore],
+        plan: str,
+        decision: Decision,
+        old: State | None,
+        config: str,
+    ) -> Capture:
+        """plan: the analyzed plan of the model. config: `auto`, or `full` for reading all whatever changed."""
+        seen = inputs.observe(warehouse, plan)
+        views = [(name, info.text if (info := warehouse.view(name)) else "") for name in roundtrip.views(plan)]
+        read_by = roundtrip.plan_hash(plan, decision.as_of, views)
+        why = _why_full(decision, old, read_by, config)
+        if why or old is None:
+            changes = {name: Change(why) for name in seen}
+        else:
+            files = (
+                target.table(old.watermark)
+                if old.watermark and warehouse.tables(target.schema, old.watermark)
+                else None
+            )
+            changes = {name: inputs.change(warehouse, now, old.inputs.get(name), files) for name, now in seen.items()}
+        every = roundtrip.tables_read(plan)
+        if not why and every is not None and all(name in seen and changes[name].same for name in every):
+            found = {core.name: Captured(SAME) for core in cores}
+        else:
+            found = {core.name: _of_core(warehouse, core, seen, changes, why) for core in cores}
+        same = not why and all(changes[name].same for name, now in seen.items() if now.way == FILES)
+        read: dict[str, Added | None] = {}
+        for captured in found.values():
+            for name, added in captured.read.items():
+                read[name] = added if name not in read or read[name] == added else None
+        return Capture(
+            warehouse,
+            seen,
+            changes,
+            found,
+            read_by,
+            None if same or config == FULL or decision.action == CHECKED else inputs.watermark(seen.values()),
+            inputs.count_rows(warehouse, read),
+            lambda: Capture.of(warehouse, target, cores, plan, decision, old, config),
+        )
+
+    @property
+    def same(self) -> bool:
+        """Whether the files remembered are those of now."""
+        return self.watermark is None
+
+    @property
+    def adds(self) -> bool:
+        """Whether only new rows are read."""
+        return all(captured.way != FULL for captured in self.cores.values())
+
+    @property
+    def rows(self) -> int:
+        return sum(self.counts.values())
+
+    def holds(self) -> bool:
+        """Whether what was read since is of the states observed."""
+        if all(captured.way == SAME for captured in self.cores.values()):
+            return True
+        self.moving = [name for name, seen in self.inputs.items() if not inputs.is_still(self.warehouse, seen)]
+        return not self.moving
+
+    def report(self) -> list[str]:
+        """A line an input: how the run learnt what it did, and why so."""
+        lines = []
+        for name in self.inputs:
+            ways = [captured for captured in self.cores.values() if name in captured.read]
+            full = next((captured for captured in ways if captured.way == FULL), None)
+            way, why = (full.way, full.why) if full else (ways[0].way, self.changes[name].why) if ways else (SAME, "")
+            why = why or self.changes[name].why
+            lines.append(f"{name}: {way} ({why}), {self.counts.get(name, 0)} rows read")
+        return lines
+
+
+def _why_full(decision: Decision, old: State | None, read_by: str, config: str) -> str:
+    """Why nothing but reading all of every input will do; empty when each may be looked at."""
+    if decision.rebuilds or old is None:
+        return decision.reason
+    if config == FULL:
+        return "config change_capture: full"
+    return "" if old.read_by == read_by else "a view between says something else"
+
+
+def _of_core(
+    warehouse: Warehouse, core: TypedCore, seen: Mapping[str, Input], changes: Mapping[str, Change], why: str
+) -> Captured:
+    """What the inputs of a core did, the cheapest sound way first."""
+    query = core.core.query
+    every = roundtrip.tables_read(roundtrip.analyzed(warehouse.explain(render(query))))
+    in_full = dict.fromkeys(name for name in (seen if every is None else every) if name in seen)
+    if why:
+        return Captured(FULL, why, read=in_full)
+    if every is None or any(name not in seen for name in every):
+        return Captured(FULL, "it reads more than tables", read=in_full)
+    moved = [name for name in dict.fromkeys(every) if not changes[name].same]
+    if not moved:
+        return Captured(SAME)
+    for name in moved:
+        if changes[name].added is None:
+            return Captured(FULL, changes[name].why, read=in_full)
+    found = {name: added for name in moved if (added := changes[name].added) is not None}
+    places: dict[int, Added] = {}
+    below: list[str] = []
+    for place, (table, linear) in enumerate(capture.tables(query)):
+        plain = exp.Table(**{key: table.args[key].copy() for key in ("this", "db", "catalog") if table.args.get(key)})
+        told = roundtrip.analyzed(warehouse.explain(f"SELECT * FROM {render(plain)}"))
+        reads = roundtrip.tables_read(told) or []
+        below += reads
+        changed = next((name for name in reads if name in found), None)
+        if changed is None:
+            continue
+        if roundtrip.views(told):
+            return Captured(FULL, f"{changed} changed below the view {fragment(plain)}", read=in_full)
+        if not linear:
+            return Captured(FULL, f"{changed} changed, and a row of it may decide about other rows", read=in_full)
+        places[place] = found[changed]
+    if sorted(below) != sorted(every):
+        return Captured(FULL, "where it reads which table is not told", read=in_full)
+    parts = tuple(replace(core, core=replace(core.core, query=q)) for q in capture.added_rows(query, places))
+    for part in parts:
+        try:
+            same = tuple(warehouse.describe(render(updates.probe(part.core)))[: len(core.columns)]) == core.columns
+        except Exception:  # a column named with the schema of its table, or a hidden one
+            same = False
+        if not same:
+            return Captured(FULL, "its columns are named in a way that only the tables themselves have", read=in_full)
+    return Captured(ADDED, ", ".join(changes[r].why for r in moved), parts, found)

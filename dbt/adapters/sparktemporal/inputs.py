@@ -1,0 +1,205 @@
+"""The inputs of a model at a run: the state of each, and what it got since another run read it.
+
+The files of a table are listed without reading them: Spark's `binaryFile` source gives path, size and time of what lies
+in a directory. Where a table has partitions or options its own `_metadata` is asked, which opens every file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from .temporal import roundtrip
+from .temporal.capture import MOST_FILES, Added
+from .temporal.dialect import quote, string_literal
+from .warehouse import Warehouse
+
+FILES, VERSION, ROWS = "files", "version", "rows"
+_SPARK_FILES = ("parquet", "orc", "csv", "json", "text", "avro")
+#: what is written the same in a path and in a URI
+_PLAIN_NAME, _PLAIN_PATH = "^[0-9A-Za-z._=-]+$", "[0-9A-Za-z:/._=-]+"
+_COLUMNS = "file, size, modified, place"
+
+
+@dataclass(frozen=True)
+class Input:
+    """A table that a model reads, as it is now.
+
+    way: how its state is told: by its `files`, by the `version` of an Iceberg or Delta table, or by a checksum of its
+    `rows`, which nothing else tells. said: that state, as the commit keeps it; format: of what it is read by.
+    listing: SQL of its files (file, size, modified, place), for `files`; pin: the column of `_metadata` that is `file`.
+    """
+
+    relation: str
+    way: str
+    said: str
+    listing: str = ""
+    pin: str = ""
+
+    @property
+    def told(self) -> bool:
+        """Whether equal states mean equal rows, and its rows can be known to be of one state."""
+        return self.way in (FILES, VERSION)
+
+
+@dataclass(frozen=True)
+class Change:
+    """What an input did since a run read it: nothing (`same`), more files (`added`), or what only its rows tell."""
+
+    why: str
+    same: bool = False
+    added: Added | None = None
+
+
+def observe(warehouse: Warehouse, plan: str) -> dict[str, Input]:
+    """The tables an analyzed plan reads -> their states. Spark reads no older list of their files afterwards."""
+    of_files = roundtrip.file_tables(plan)
+    every = dict.fromkeys([*of_files, *roundtrip.other_tables(plan)])
+    return {table: _observe(warehouse, table, table in of_files) for table in every}
+
+
+def _observe(warehouse: Warehouse, table: str, of_files: bool) -> Input:
+    name = quoted(table)
+    told = warehouse.table(name)
+    provider = told.details.get("Provider", "").lower()
+    version = _version(warehouse, name, provider)
+    if version:
+        return Input(table, VERSION, f"{VERSION} {version}")
+    if not (of_files and provider in _SPARK_FILES):
+        return Input(table, ROWS, f"{ROWS} {_checksum(warehouse, name)}")
+    location, options = told.details.get("Location", ""), told.details.get("Storage Properties", "[]")
+    read_as = hashlib.sha256(repr((told.columns, told.partitions, provider, location, options)).encode()).hexdigest()[
+        :8
+    ]
+    if not told.partitions and options == "[]" and re.fullmatch(_PLAIN_PATH, location):
+        listing = _directory(location)
+        try:
+            summary, odd = _summary(warehouse, listing)
+        except Exception:  # a table without a directory has no files in one
+            odd = 1
+        if not odd:
+            warehouse.rows(f"REFRESH TABLE {name}")
+            return Input(table, FILES, f"{FILES} {summary} as {read_as}", listing, "_metadata.file_name")
+    warehouse.rows(f"REFRESH TABLE {name}")
+    listing = _scan(name, told.partitions)
+    return Input(
+        table, FILES, f"{FILES} {_summary(warehouse, listing)[0]} as {read_as}", listing, "_metadata.file_path"
+    )
+
+
+def _version(warehouse: Warehouse, name: str, provider: str) -> str:
+    """The snapshots of an Iceberg table, branches and tags included, or the version of a Delta table; "" for others."""
+    try:
+        if provider == "iceberg":
+            refs = warehouse.rows(f"SELECT name, snapshot_id FROM {name}.refs")
+            return ", ".join(sorted(f"{ref} {snapshot}" for ref, snapshot in refs)) or "empty"
+        if provider == "delta":
+            unique = warehouse.rows(f"DESCRIBE DETAIL {name}")[0][1]
+            return f"{warehouse.rows(f'DESCRIBE HISTORY {name} LIMIT 1')[0][0]} of {unique}"
+    except Exception:  # such as a table of metadata, which has no versions of its own
+        pass
+    return ""
+
+
+def is_still(warehouse: Warehouse, seen: Input) -> bool:
+    """Whether an input is as it was seen, as far as that is told."""
+    if seen.way == FILES:
+        if seen.pin == "_metadata.file_path":
+            warehouse.rows(f"REFRESH TABLE {quoted(seen.relation)}")
+        return seen.said.startswith(f"{FILES} {_summary(warehouse, seen.listing)[0]} as ")
+    return seen.way == ROWS or _observe(warehouse, seen.relation, False).said == seen.said
+
+
+def change(warehouse: Warehouse, now: Input, said: str | None, watermark: str | None) -> Change:
+    """What an input did since its state was `said`. watermark: the table of the files it had then."""
+    if said is None:
+        return Change("not read before")
+    if not now.told:
+        return Change("nothing but its rows tells whether it changed")
+    if now.said == said:
+        return Change("no change", same=True)
+    if now.way != FILES or not said.startswith(FILES):
+        return Change(f"{said} is now {now.said}")
+    if now.said.split(" as ")[1] != said.split(" as ")[1]:
+        return Change("its columns, place or options changed")
+    if watermark is None:
+        return Change("the list of the files it had is gone")
+    before = f"SELECT {_COLUMNS} FROM {watermark} WHERE relation = {string_literal(now.relation)}"
+    sql = (
+        f"SELECT count_if(is_new IS NULL), count_if(is_old IS NULL), count(*),\n"
+        f"  concat_ws(chr(10), slice(array_sort(collect_list(IF(is_old IS NULL, file, NULL))), 1, {MOST_FILES}))\n"
+        f"FROM (SELECT *, true AS is_new FROM ({now.listing}))\n"
+        f"FULL OUTER JOIN (SELECT *, true AS is_old FROM ({before})) USING ({_COLUMNS})"
+    )
+    gone, new, every, names = warehouse.rows(sql)[0]
+    if int(gone):
+        return Change(f"{gone} of {int(every) - int(new)} files are gone or changed")
+    if int(new) > MOST_FILES:
+        return Change(f"{new} new files, more than are named one by one")
+    return Change(f"{new} new files of {every}", added=Added(now.pin, tuple(names.split("\n"))))
+
+
+def watermark(inputs: Iterable[Input]) -> str | None:
+    """SQL of the files of all inputs (relation, file, size, modified, place)."""
+    parts = [
+        f"SELECT {string_literal(i.relation)} AS relation, {_COLUMNS} FROM ({i.listing})" for i in inputs if i.listing
+    ]
+    return "\nUNION ALL\n".join(parts) or None
+
+
+def count_rows(warehouse: Warehouse, read: Mapping[str, Added | None]) -> dict[str, int]:
+    """relation -> how many rows it holds, or its added files do."""
+    if not read:
+        return {}
+    counts = ", ".join(
+        f"(SELECT count(*) FROM {quoted(relation)}{f' WHERE {added.condition}' if added else ''})"
+        for relation, added in read.items()
+    )
+    return dict(zip(read, map(int, warehouse.rows(f"SELECT {counts}")[0])))
+
+
+def quoted(table: str) -> str:
+    return ".".join(quote(part) for part in table.split("."))
+
+
+def _directory(location: str) -> str:
+    """The files right in a directory; below it, or with other names, they have a place."""
+    name = "substring_index(path, '/', -1)"
+    right_in_it = f"path = concat({string_literal(location + '/')}, {name}) AND {name} RLIKE '{_PLAIN_NAME}'"
+    return (
+        f"SELECT {name} AS file, length AS size, unix_millis(modificationTime) AS modified,\n"
+        f"  IF({right_in_it}, '', path) AS place\n"
+        f"FROM binaryFile.`{location}`"
+    )
+
+
+def _scan(name: str, partitions: Iterable[str]) -> str:
+    """The files of a table and the partition each is in."""
+    place = "".join(f", {quote(p)}" for p in partitions)
+    return (
+        f"SELECT DISTINCT _metadata.file_path AS file, _metadata.file_size AS size,\n"
+        f"  unix_millis(_metadata.file_modification_time) AS modified, CAST(struct(true{place}) AS STRING) AS place\n"
+        f"FROM {name}"
+    )
+
+
+def _summary(warehouse: Warehouse, listing: str) -> tuple[str, int]:
+    """How many files, their bytes and a hash of the list; and how many of them have a place."""
+    sql = (
+        f"SELECT count(*), coalesce(sum(size), 0), count_if(place <> ''),\n"
+        f"  left(sha2(concat_ws(',', array_sort(collect_list(concat_ws('|', {_COLUMNS})))), 256), 16)\n"
+        f"FROM ({listing})"
+    )
+    count, size, placed, content = warehouse.rows(sql)[0]
+    return f"{count}, {size} bytes, {content}", int(placed)
+
+
+def _checksum(warehouse: Warehouse, name: str) -> str:
+    sql = f"SELECT count(*), coalesce(sum(CAST(xxhash64(*) AS DECIMAL(38, 0))), 0) FROM {name}"
+    try:
+        count, total = warehouse.rows(sql)[0]
+        return f"{count}, sum {total}"
+    except Exception:  # a type that has no hash: a test then cannot tell a changed input from another
+        return f"{warehouse.rows(f'SELECT count(*) FROM {name}')[0][0]}"

@@ -1,0 +1,65 @@
+"""What a run says of itself: to the log, to dbt, to run_results.json."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from .changes import SAME
+from .run import Run
+from .temporal.clock import format_instant
+from .temporal.plan import ADVANCED
+
+
+def action(run: Run) -> str:
+    """hydrated | advanced | unchanged | restarted | checked."""
+    return "unchanged" if run.decision.action == ADVANCED and not run.rows_written else run.decision.action
+
+
+def reason(run: Run) -> str:
+    quiet = run.decision.action == ADVANCED and all(c.way == SAME for c in run.capture.cores.values())
+    return "no input changed" if quiet else run.decision.reason
+
+
+def outcome(run: Run) -> str:
+    """What dbt prints behind the model's name."""
+    return f"{action(run)}, {run.rows_written} rows"
+
+
+def report(run: Run) -> dict[str, Any]:
+    """What happened, for run_results.json. Instants and lengths in ms; rows are of inputs and of diffs."""
+    d = run.decision
+    return {
+        "action": action(run),
+        "reason": reason(run),
+        "as_of": d.as_of,
+        "expiration": d.expiration,
+        "inputs": run.capture.report(),
+        "rows_in": run.capture.rows,
+        "rows_written": run.rows_written,
+        "updates_beyond_expiration": run.beyond_expiration,
+        "chains_before": len(run.old.chains) if run.old else 0,
+        "chains": len(run.state.chains) if run.state else None,
+        "aggregates": [core.core.kept for core in run.model.cores if core.core.kept],
+        "milliseconds": _since(run.started),
+        "phases": {name: int(seconds * 1000) for name, seconds in run.seconds.items()},
+    }
+
+
+def summary(run: Run) -> list[str]:
+    """Lines for the log: what was done, and how each input was read."""
+    d, why = run.decision, reason(run)
+    what = action(run) + (f" ({why})" if why else "")
+    said = [f"{run.capture.rows} rows in", f"{run.rows_written} diffs written"]
+    if d.rebuilds:
+        said += [core.core.kept for core in run.model.cores if core.core.kept]
+    if d.expiration is not None:
+        dropped = f", {run.beyond_expiration} updates after that not stored" if run.beyond_expiration else ""
+        said.append(f"expires {format_instant(d.expiration)}{dropped}")
+    first = f"temporal_view {run.target.model}: {what} at {format_instant(d.as_of)}, {', '.join(said)}, "
+    lines = [] if d.rebuilds or why else run.capture.report()
+    return [f"{first}{_since(run.started) / 1000:.1f} s", *(f"  input {line}" for line in lines)]
+
+
+def _since(started: float) -> int:
+    return int((time.monotonic() - started) * 1000)

@@ -1,0 +1,91 @@
+"""Which tables a core is linear in, and the queries of what their new files add."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbt.adapters.sparktemporal.temporal.capture import Added, added_rows, tables
+from dbt.adapters.sparktemporal.temporal.dialect import parse, render
+
+#: SQL -> its tables, those it is linear in as capitals
+LINEAR = {
+    "select a.k from d.a join d.b on a.k = b.k where a.k in (select k from d.c)": "A B c",
+    "select * from d.a left join d.b using (k)": "A b",
+    "select * from d.a right join d.b using (k)": "a B",
+    "select * from d.a full join d.b using (k) join d.c": "a b C",
+    "select * from d.a right join d.b using (k) left join d.c using (k)": "a B c",
+    "select * from d.a left semi join d.b using (k)": "A b",
+    "select * from d.a anti join d.b using (k)": "A b",
+    "select * from d.a, d.b lateral view explode(xs) e as x": "A B",
+    "select * from d.a cross join d.b natural join d.c": "A B C",
+    "with x as (select * from d.a where k > 1) select * from x": "A",
+    "with x as (select * from d.a) select * from x y, x z": "a",
+    "with x as (select * from d.a), y as (select * from x) select * from y join d.b using (k)": "A B",
+    "select * from (select k, count(*) from d.a group by k) g join d.b b on g.k = b.k": "a B",
+    "select * from (select * from d.a union all select * from d.b) u": "A B",
+    "select * from (select * from d.a union select * from d.b) u": "a b",
+    "select * from (select * from d.a union all select * from d.b limit 3) u": "a b",
+    "select * from d.a tablesample (10 percent)": "a",
+    "select * from d.a version as of 1": "a",
+    "select * from d.a join lateral (select * from d.b where b.k = a.k) l": "A b",
+    "select distinct k from d.a": "a",
+    "select k from d.a order by k limit 1": "a",
+    "select k, row_number() over (order by k) from d.a": "a",
+    "select (select max(k) from d.b) from d.a": "A b",
+    "select transform(k) using 'cat' from d.a": "a",
+}
+
+
+@pytest.mark.parametrize("sql", LINEAR)
+def test_linear(sql: str) -> None:
+    found = {t.name.upper() if linear else t.name for t, linear in tables(parse(sql))}
+    assert found == set(LINEAR[sql].split())
+
+
+def added(sql: str, *names: str) -> list[str]:
+    query = parse(sql)
+    changes = {i: Added("f", (f"{t.name}1",)) for i, (t, _) in enumerate(tables(query)) if t.name in names}
+    return [render(q) for q in added_rows(query, changes)]
+
+
+def test_one_table() -> None:
+    assert added("select a.k from d.a where a.k > 1", "a") == [
+        "SELECT a.k FROM (SELECT * FROM d.a WHERE f IN ('a1')) AS a WHERE a.k > 1"
+    ]
+    assert added("select p from d.a as x(p, q)", "a") == [
+        "SELECT p FROM (SELECT * FROM d.a WHERE f IN ('a1')) AS x(p, q)"
+    ]
+
+
+def test_a_join_of_two() -> None:
+    """New rows of the first with all of the second, old rows of the first with new ones of the second."""
+    assert added("select 1 from d.a join d.b on a.k = b.k", "a", "b") == [
+        "SELECT 1 FROM (SELECT * FROM d.a WHERE f IN ('a1')) AS a JOIN d.b ON a.k = b.k",
+        "SELECT 1 FROM (SELECT * FROM d.a WHERE NOT f IN ('a1')) AS a "
+        "JOIN (SELECT * FROM d.b WHERE f IN ('b1')) AS b ON a.k = b.k",
+    ]
+
+
+def test_a_join_with_itself() -> None:
+    first, second = added("select 1 from d.a x join d.a y using (k)", "a")
+    assert first == "SELECT 1 FROM (SELECT * FROM d.a WHERE f IN ('a1')) AS x JOIN d.a AS y USING (k)"
+    assert "WHERE NOT f IN ('a1')) AS x JOIN (SELECT * FROM d.a WHERE f IN ('a1')) AS y" in second
+
+
+def test_a_union() -> None:
+    """The other branches have no row of the table, whether they changed or not."""
+    sql = "select * from (select k from d.a union all select j from d.b) join d.c using (k)"
+    joined, first, second = added(sql, "a", "b", "c")
+    assert joined.startswith(
+        "SELECT * FROM (SELECT k FROM d.a UNION ALL SELECT j FROM d.b) JOIN (SELECT * FROM d.c WHERE f"
+    )
+    new = "SELECT k FROM (SELECT * FROM d.a WHERE f IN ('a1')) AS a"
+    assert f"{new} UNION ALL SELECT * FROM (SELECT j FROM d.b) AS mz_none WHERE FALSE" in first
+    assert second.count("WHERE FALSE UNION ALL SELECT j FROM (SELECT * FROM d.b WHERE f IN ('b1')) AS b") == 1
+    assert first.count("NOT f IN ('c1')") == second.count("NOT f IN ('c1')") == 1
+    (constant,) = added("select 1 as k union all select k from d.a", "a")
+    assert constant.startswith("SELECT * FROM (SELECT 1 AS k) AS mz_none WHERE FALSE UNION ALL")
+
+
+def test_names_are_literals() -> None:
+    assert Added("f", ("it's", "b")).condition == "f IN ('it\\'s', 'b')"

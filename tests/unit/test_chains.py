@@ -1,0 +1,62 @@
+"""The sizes of chains over many runs: the ratio, their number, and how often a row is written again."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dbt.adapters.sparktemporal.temporal import chains
+from dbt.adapters.sparktemporal.temporal.chains import CHAIN_CAP, RATIO, taken_in
+
+RUNS = st.lists(st.one_of(st.integers(1, 30), st.integers(1, 10**6)), min_size=1, max_size=120)
+
+
+def drive(runs: list[int]) -> tuple[list[int], int]:
+    """Rows written by each run -> the chains in the end, largest first, and how many rows merges wrote."""
+    sizes: list[int] = []
+    rewritten = 0
+    for new in runs:
+        taken = taken_in(sizes, new)
+        if taken:
+            new += sum(sizes[len(sizes) - taken :])
+            rewritten += new
+        sizes = sorted([*sizes[: len(sizes) - taken], new], reverse=True)
+        assert len(sizes) <= CHAIN_CAP
+        assert all(a >= RATIO * b for a, b in zip(sizes, sizes[1:])), sizes
+    return sizes, rewritten
+
+
+@given(RUNS)
+@settings(max_examples=300, deadline=None)
+def test_the_ratio_holds_and_no_row_is_lost(runs: list[int]) -> None:
+    sizes, _ = drive(runs)
+    assert sum(sizes) == sum(runs)
+
+
+@pytest.mark.parametrize("pattern", [[1], [1, 1, 50], [100, 1, 1, 1], [7, 1, 30, 2]])
+def test_rows_are_rewritten_seldom(pattern: list[int]) -> None:
+    """At most c N log2 N rows of N; c came to 0.77."""
+    runs = pattern * 2000
+    total = sum(runs)
+    _, rewritten = drive(runs)
+    assert rewritten <= 1.0 * total * math.log2(total)
+
+
+def test_a_large_chain_is_left_alone() -> None:
+    assert taken_in([1000], 1) == 0
+    assert taken_in([1000], 333) == 0
+    assert taken_in([1000], 334) == 1
+    assert taken_in([10**9, 1000, 10, 2], 1) == 1
+    assert taken_in([10**9, 1000, 10, 2], 2) == 2
+    assert taken_in([4**k for k in range(12, 6, -1)], 1) == 1  # one more than there may be
+
+
+def test_tables_of_a_model() -> None:
+    run = chains.new_run_id(1_709_294_400_000)
+    for name in (chains.chain_name("m", run), chains.chain_name("M", run, "c1"), chains.watermark_name("m", run)):
+        assert chains.born_of("m", name) == 1_709_294_400_000
+    for name in ("m__diffs", f"m__diffs_{run[1:]}x", f"mm__diffs_{run}", "m__live", f"m__inputs_{run}_1 2"):
+        assert chains.born_of("m", name) is None
