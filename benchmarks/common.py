@@ -108,6 +108,19 @@ def scanned(spark: SparkSession, sql: str) -> dict[str, int]:
     return total
 
 
+def stages(spark: SparkSession) -> dict[str, int]:
+    """Rows and bytes that all stages so far read from files and wrote to them."""
+    gateway = spark.sparkContext._gateway
+    empty = gateway.jvm.java.util.ArrayList()
+    none = gateway.new_array(gateway.jvm.double, 0)
+    listed = spark._jsc.sc().statusStore().stageList(empty, False, False, none, empty)
+    total = {"rows": 0, "bytes": 0}
+    for stage in (listed.apply(i) for i in range(listed.size())):
+        total["rows"] += stage.inputRecords() + stage.outputRecords()
+        total["bytes"] += stage.inputBytes() + stage.outputBytes()
+    return total
+
+
 def _leaves(frame: DataFrame) -> Iterator[Any]:
     """The leaves of the plan that ran, inside of the stages of adaptive execution too."""
     todo = [frame._jdf.queryExecution().executedPlan()]

@@ -38,8 +38,8 @@ class Captured:
 class Capture:
     """What the inputs of a model did since the last run.
 
-    cores: by name. watermark: SQL of the files to remember, None when those remembered are the same. rows: read for
-    what is written. moving: the inputs that changed while they were read.
+    cores: by name. keeps: the files remembered are those of now. watermark: else SQL of those to remember, None to
+    remember none. counts: rows read for what is written. again: what they did as of now.
     """
 
     warehouse: Warehouse
@@ -47,10 +47,10 @@ class Capture:
     changes: Mapping[str, Change]
     cores: Mapping[str, Captured]
     read_by: str
+    keeps: bool
     watermark: str | None
     counts: Mapping[str, int]
     again: Callable[[], Capture]
-    moving: list[str] = field(default_factory=list)
 
     @staticmethod
     def of(
@@ -70,18 +70,16 @@ class Capture:
         if why or old is None:
             changes = {name: Change(why) for name in seen}
         else:
-            files = (
-                target.table(old.watermark)
-                if old.watermark and warehouse.tables(target.schema, old.watermark)
-                else None
-            )
+            known = old.watermark and warehouse.tables(target.schema, old.watermark)
+            files = target.table(old.watermark) if known else None
             changes = {name: inputs.change(warehouse, now, old.inputs.get(name), files) for name, now in seen.items()}
         every = roundtrip.tables_read(plan)
         if not why and every is not None and all(name in seen and changes[name].same for name in every):
             found = {core.name: Captured(SAME) for core in cores}
         else:
             found = {core.name: _of_core(warehouse, core, seen, changes, why) for core in cores}
-        same = not why and all(changes[name].same for name, now in seen.items() if now.way == FILES)
+        keeps = not why and all(changes[name].same for name, now in seen.items() if now.way == FILES)
+        remembers = not keeps and config != FULL and decision.action != CHECKED
         read: dict[str, Added | None] = {}
         for captured in found.values():
             for name, added in captured.read.items():
@@ -92,31 +90,21 @@ class Capture:
             changes,
             found,
             read_by,
-            None if same or config == FULL or decision.action == CHECKED else inputs.watermark(seen.values()),
+            keeps,
+            inputs.watermark(seen.values()) if remembers else None,
             inputs.count_rows(warehouse, read),
             lambda: Capture.of(warehouse, target, cores, plan, decision, old, config),
         )
 
     @property
-    def same(self) -> bool:
-        """Whether the files remembered are those of now."""
-        return self.watermark is None
-
-    @property
-    def adds(self) -> bool:
-        """Whether only new rows are read."""
-        return all(captured.way != FULL for captured in self.cores.values())
-
-    @property
     def rows(self) -> int:
         return sum(self.counts.values())
 
-    def holds(self) -> bool:
-        """Whether what was read since is of the states observed."""
+    def moving(self) -> list[str]:
+        """The inputs that changed since, when any was read."""
         if all(captured.way == SAME for captured in self.cores.values()):
-            return True
-        self.moving = [name for name, seen in self.inputs.items() if not inputs.is_still(self.warehouse, seen)]
-        return not self.moving
+            return []
+        return [name for name, seen in self.inputs.items() if not inputs.is_still(self.warehouse, seen)]
 
     def report(self) -> list[str]:
         """A line an input: how the run learnt what it did, and why so."""

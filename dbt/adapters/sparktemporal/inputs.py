@@ -129,11 +129,14 @@ def change(warehouse: Warehouse, now: Input, said: str | None, watermark: str | 
     before = f"SELECT {_COLUMNS} FROM {watermark} WHERE relation = {string_literal(now.relation)}"
     sql = (
         f"SELECT count_if(is_new IS NULL), count_if(is_old IS NULL), count(*),\n"
-        f"  concat_ws(chr(10), slice(array_sort(collect_list(IF(is_old IS NULL, file, NULL))), 1, {MOST_FILES}))\n"
+        f"  concat_ws(chr(10), slice(array_sort(collect_list(IF(is_old IS NULL, file, NULL))), 1, {MOST_FILES})),\n"
+        f"  {_hash('is_old')}\n"
         f"FROM (SELECT *, true AS is_new FROM ({now.listing}))\n"
         f"FULL OUTER JOIN (SELECT *, true AS is_old FROM ({before})) USING ({_COLUMNS})"
     )
-    gone, new, every, names = warehouse.rows(sql)[0]
+    gone, new, every, names, remembered = warehouse.rows(sql)[0]
+    if f" {remembered} as " not in said:
+        return Change("the files remembered are not those of its state")
     if int(gone):
         return Change(f"{gone} of {int(every) - int(new)} files are gone or changed")
     if int(new) > MOST_FILES:
@@ -187,13 +190,15 @@ def _scan(name: str, partitions: Iterable[str]) -> str:
 
 def _summary(warehouse: Warehouse, listing: str) -> tuple[str, int]:
     """How many files, their bytes and a hash of the list; and how many of them have a place."""
-    sql = (
-        f"SELECT count(*), coalesce(sum(size), 0), count_if(place <> ''),\n"
-        f"  left(sha2(concat_ws(',', array_sort(collect_list(concat_ws('|', {_COLUMNS})))), 256), 16)\n"
-        f"FROM ({listing})"
-    )
+    sql = f"SELECT count(*), coalesce(sum(size), 0), count_if(place <> ''), {_hash('true')}\nFROM ({listing})"
     count, size, placed, content = warehouse.rows(sql)[0]
     return f"{count}, {size} bytes, {content}", int(placed)
+
+
+def _hash(condition: str) -> str:
+    """SQL: what tells the files for which a condition holds from others, in 16 hex digits."""
+    file = f"concat_ws('|', {_COLUMNS})"
+    return f"left(sha2(concat_ws(',', array_sort(collect_list(IF({condition}, {file}, NULL)))), 256), 16)"
 
 
 def _checksum(warehouse: Warehouse, name: str) -> str:

@@ -73,14 +73,15 @@ class Run:
             return
         for _ in range(ATTEMPTS):
             yield "write"
-            if self.capture.holds():
+            moving = self.capture.moving()
+            if not moving:
                 yield from ("merge", "commit", "publish", "clean_up")
                 return
             yield "undo"
         raise TemporalError(
             f"found: inputs of {self.target.model} that changed during each of {ATTEMPTS} attempts to read them\n"
             f"why: what is stored must be of one state of each input\n"
-            f"instead: dbt run -s {self.target.model} when nothing writes to {', '.join(self.capture.moving)}"
+            f"instead: dbt run -s {self.target.model} when nothing writes to {', '.join(moving)}"
         )
 
     def write(self) -> list[Step]:
@@ -149,8 +150,9 @@ class Run:
             live = [c for c in [*live, *([new] if new else [])] if c not in gone]
             chains = tuple(chain_rules.largest_first(live))
             cores.append(CoreState(core.name, core.stored, chains, core.sums, core.core.kept))
-        before = self.old.watermark if self.old is not None and self.capture.same else ""
-        watermark = before if self.capture.watermark is None else self._watermark
+        watermark = self._watermark if self.capture.watermark is not None else ""
+        if self.capture.keeps and self.old is not None:
+            watermark = self.old.watermark
         swept = chain_rules.sweep(
             self.target.model,
             self.existing,

@@ -1,0 +1,157 @@
+"""What a run reads of inputs that changed, and what it does when it cannot tell or they change under it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Project
+
+from dbt.adapters.sparktemporal import inputs
+from dbt.adapters.sparktemporal.connections import SparkTemporalConnectionManager
+from dbt.adapters.sparktemporal.warehouse import Target, Warehouse, read_state
+
+T0 = 1_709_294_400_000  # 2024-03-01 12:00 UTC
+
+
+@pytest.fixture
+def events(project: Project) -> Project:
+    project.sql(f"CREATE TABLE {{s}}.t AS SELECT id, timestamp_millis({T0}L + id * 1000) AS hi FROM range(100, 120)")
+    project.model("m", f"select id from {project.schema}.t where mz_now() < hi")
+    project.run(now=T0)
+    return project
+
+
+def add(project: Project, *ids: int, table: str = "t") -> None:
+    for number in ids:
+        project.sql(f"INSERT INTO {{s}}.{table} SELECT {number}L, timestamp_millis({T0}L + 500000)")
+
+
+def run(project: Project, after: int, *args: str) -> tuple[str, str]:
+    """What dbt prints of a run, and how it read its inputs. The view is right after it."""
+    ran = project.run(*args, now=T0 + after).of("m")
+    read = project.render(f"select id from {{{{ temporal_as_of(ref('m'), {T0 + after}) }}}}")
+    oracle = f"SELECT id FROM {{s}}.t WHERE timestamp_millis({T0 + after}L) < hi"
+    assert sorted(project.rows(read)) == sorted(project.rows(oracle))
+    return ran.message, " | ".join(ran.adapter_response["inputs"])
+
+
+def test_new_files_alone(events: Project) -> None:
+    add(events, 1, 2)
+    message, told = run(events, 1000)
+    assert "advanced, 2 rows" in message and told.endswith(".t: new files (2 new files of 4), 2 rows read")
+    message, told = run(events, 2000)
+    assert "unchanged" in message and told.endswith(".t: unchanged (no change), 0 rows read")
+
+
+def test_a_file_that_vanished(events: Project) -> None:
+    add(events, 1)
+    run(events, 1000)
+    folder = next(r[1] for r in events.rows("DESCRIBE TABLE EXTENDED {s}.t") if r[0] == "Location")
+    newest = max(Path(folder.removeprefix("file:")).glob("part-*"), key=lambda f: f.stat().st_mtime)
+    newest.unlink()
+    events.sql("REFRESH TABLE {s}.t")
+    add(events, 2)
+    message, told = run(events, 2000)
+    assert "advanced, 2 rows" in message and "full (1 of 3 files are gone or changed)" in told
+
+
+def test_many_new_files(events: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inputs, "MOST_FILES", 1)
+    add(events, 1, 2)
+    assert "full (2 new files, more than are named one by one), 22 rows read" in run(events, 1000)[1]
+
+
+def test_the_list_of_files_is_gone(events: Project) -> None:
+    state = read_state(Warehouse(events.rows), Target(f"`{events.schema}`", "m"))
+    assert state is not None and state.watermark
+    events.sql(f"DROP TABLE {{s}}.{state.watermark}")
+    assert "unchanged" in run(events, 500)[0]
+    add(events, 1)
+    assert "full (the list of the files it had is gone)" in run(events, 1000)[1]
+    add(events, 2)
+    assert "new files (1 new files of" in run(events, 2000)[1]
+
+
+def test_full_between(events: Project) -> None:
+    """A run that reads everything remembers no files: the next one cannot take older files for new ones."""
+    where = f"select id from {events.schema}.t where mz_now() < hi"
+    events.model("m", where, change_capture="full")
+    add(events, 1)
+    message, told = run(events, 1000)
+    assert "advanced, 1 rows" in message and "full (config change_capture: full), 21 rows read" in told
+    events.model("m", where)
+    add(events, 2)
+    message, told = run(events, 2000)
+    assert "advanced, 1 rows" in message and "full (the list of the files it had is gone)" in told
+
+
+def test_files_remembered_of_another_state(events: Project) -> None:
+    state = read_state(Warehouse(events.rows), Target(f"`{events.schema}`", "m"))
+    assert state is not None
+    events.sql(
+        f"INSERT INTO {{s}}.{state.watermark} SELECT relation, 'x', size, modified, place FROM {{s}}.{state.watermark}"
+    )
+    add(events, 1)
+    assert "full (the files remembered are not those of its state)" in run(events, 1000)[1]
+
+
+def test_below_a_view(events: Project) -> None:
+    events.sql("CREATE VIEW {s}.v AS SELECT * FROM {s}.t")
+    events.model("m", f"select id from {events.schema}.v where mz_now() < hi")
+    events.run("--full-refresh", now=T0)
+    add(events, 1)
+    message, told = run(events, 1000)
+    assert "advanced, 1 rows" in message and f"changed below the view {events.schema}.v)" in told
+
+
+def test_columns_named_with_the_schema(events: Project) -> None:
+    """A subquery in place of the table has no such name."""
+    name = f"{events.schema}.t"
+    events.model("m", f"select {name}.id from {name} where mz_now() < {name}.hi")
+    events.run("--full-refresh", now=T0)
+    add(events, 1)
+    message, told = run(events, 1000)
+    assert "advanced, 1 rows" in message and "named in a way that only the tables themselves have" in told
+
+
+def test_rows_that_decide_about_others(events: Project) -> None:
+    events.model("m", f"select distinct id from {events.schema}.t where mz_now() < hi", aggregates="rows")
+    events.run("--full-refresh", now=T0)
+    add(events, 1)
+    assert "new files (1 new files of" in run(events, 1000)[1]  # the rows are kept, DISTINCT is of the reader
+    events.model(
+        "m", f"select id from (select id, max(hi) as hi from {events.schema}.t group by id) where mz_now() < hi"
+    )
+    events.run("--full-refresh", now=T0)
+    add(events, 2)
+    assert "changed, and a row of it may decide about other rows)" in run(events, 2000)[1]
+
+
+@pytest.mark.parametrize("times", [1, 9])
+def test_an_input_that_changes_during_the_run(events: Project, times: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was read of two states is dropped and read again; when it never stays, the run fails and nothing is lost."""
+    original, left = SparkTemporalConnectionManager.add_query, [times]
+
+    def disturbed(self: Any, sql: str, *args: Any, **kwargs: Any) -> Any:
+        if "CREATE TABLE" in sql and "m__diffs_" in sql and left[0]:
+            left[0] -= 1
+            add(events, 50 + left[0])
+        return original(self, sql, *args, **kwargs)
+
+    add(events, 1)
+    monkeypatch.setattr(SparkTemporalConnectionManager, "add_query", disturbed)
+    before = sorted(events.rows("SHOW TABLES IN {s}"))
+    if times == 1:
+        message, told = run(events, 1000)
+        assert "advanced, 2 rows" in message and "new files (2 new files of 4), 2 rows read" in told
+        return
+    text = events.run(now=T0 + 1000, check=False).text
+    assert (
+        "inputs of m that changed during each of 3 attempts" in text
+        and f"nothing writes to spark_catalog.{events.schema}.t" in text
+    )
+    assert sorted(events.rows("SHOW TABLES IN {s}")) == before
+    monkeypatch.undo()
+    assert "new files (4 new files of 6), 4 rows read" in run(events, 2000)[1]
