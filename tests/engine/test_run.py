@@ -89,8 +89,10 @@ def test_second_run_advances_third_writes_nothing(project: Project) -> None:
     assert at(project, T0 + 4999) == [(1000,)]  # as the run before had read its inputs
 
 
-def test_small_chains_become_one(project: Project) -> None:
-    """Beside a large one, which is left alone."""
+@pytest.mark.parametrize("small", [100_000, 1])
+def test_chains_become_one(project: Project, small: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside one that is much larger, which is left alone. Small ones keep their times."""
+    monkeypatch.setattr("dbt.adapters.sparktemporal.temporal.chains.SMALL_CHAIN", small)
     thousand(project)
     window(project)
     for n in range(8):
@@ -98,6 +100,9 @@ def test_small_chains_become_one(project: Project) -> None:
         project.run(now=T0 + n * 1000)
     found = state(project)
     assert [chain.rows for chain in found.chains] == [1001, 7]
+    if small > 1:
+        assert found.since == T0 and at(project, T0 + 4999) == [(1005,)]
+        return
     assert found.since == T0 + 7000  # the merge advanced all times to its own instant
     assert at(project, T0 + 7000) == [(1008,)]
     early = project.dbt("compile", "--inline", f"select 1 from {{{{ temporal_as_of(ref('m'), {T0}) }}}}", check=False)
@@ -231,7 +236,7 @@ def test_clock_type_casts(project: Project) -> None:
 
 def test_empty_input_then_rows_then_none(project: Project) -> None:
     project.sql("CREATE TABLE {s}.events (id INT, ts TIMESTAMP) USING parquet")
-    window(project, expiration="90 days", retain_history="1 minute")
+    window(project, expiration="90 days")
     project.run(now=T0)
     assert chains(project) == set() and project.rows("SELECT * FROM {s}.m__diffs") == []
     project.sql("INSERT INTO {s}.events VALUES (1, TIMESTAMP'2024-03-01 12:00:00')")

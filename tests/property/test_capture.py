@@ -9,6 +9,7 @@ import pytest
 from conftest import Project
 from test_histories import boundaries, fresh_seed, mismatches
 
+from dbt.adapters.sparktemporal.temporal import chains
 from dbt.adapters.sparktemporal.warehouse import Target, Warehouse, read_state
 
 START, STEP = 1_709_294_400_000, 10_000
@@ -97,11 +98,13 @@ def drive(project: Project, models: list[str], runs: int, seed: int) -> dict[str
     return ways
 
 
-def test_inputs_that_change(project: Project) -> None:
+def test_inputs_that_change(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chains, "SMALL_CHAIN", 8)
     seed = fresh_seed()
     models = ["plain", "both", *random.Random(seed).sample(sorted(set(MODELS) - {"plain", "both"}), 4)]
     ways = drive(project, models, 6, seed)
     assert all("full" in found for found in ways.values())
+    assert any("new files" in found for found in ways.values())
 
 
 @pytest.mark.deep

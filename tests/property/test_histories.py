@@ -215,8 +215,9 @@ def fresh_seed() -> int:
 
 
 def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every other chain is large enough for buckets, and few updates are many."""
+    """Every other chain is large enough for buckets and for leaving the past, and few updates are many."""
     monkeypatch.setattr(chains, "LARGE_CHAIN", 40)
+    monkeypatch.setattr(chains, "SMALL_CHAIN", 60)
     monkeypatch.setattr(groups, "FEW_UPDATES", 30)
 
 

@@ -28,7 +28,7 @@ class Input:
     """A table that a model reads, as it is now.
 
     way: how its state is told: by its `files`, by the `version` of an Iceberg or Delta table, or by a checksum of its
-    `rows`, which nothing else tells. said: that state, as the commit keeps it; format: of what it is read by.
+    `rows`, which nothing else tells. said: that state, as the commit keeps it.
     listing: SQL of its files (file, size, modified, place), for `files`; pin: the column of `_metadata` that is `file`.
     """
 
@@ -70,9 +70,8 @@ def _observe(warehouse: Warehouse, table: str, of_files: bool) -> Input:
     if not (of_files and provider in _SPARK_FILES):
         return Input(table, ROWS, f"{ROWS} {_checksum(warehouse, name)}")
     location, options = told.details.get("Location", ""), told.details.get("Storage Properties", "[]")
-    read_as = hashlib.sha256(repr((told.columns, told.partitions, provider, location, options)).encode()).hexdigest()[
-        :8
-    ]
+    form = repr((told.columns, told.partitions, provider, location, options))
+    read_as = hashlib.sha256(form.encode()).hexdigest()[:8]
     if not told.partitions and options == "[]" and re.fullmatch(_PLAIN_PATH, location):
         listing = _directory(location)
         try:
@@ -84,9 +83,8 @@ def _observe(warehouse: Warehouse, table: str, of_files: bool) -> Input:
             return Input(table, FILES, f"{FILES} {summary} as {read_as}", listing, "_metadata.file_name")
     warehouse.rows(f"REFRESH TABLE {name}")
     listing = _scan(name, told.partitions)
-    return Input(
-        table, FILES, f"{FILES} {_summary(warehouse, listing)[0]} as {read_as}", listing, "_metadata.file_path"
-    )
+    summary, _ = _summary(warehouse, listing)
+    return Input(table, FILES, f"{FILES} {summary} as {read_as}", listing, "_metadata.file_path")
 
 
 def _version(warehouse: Warehouse, name: str, provider: str) -> str:

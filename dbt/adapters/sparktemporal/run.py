@@ -73,16 +73,12 @@ class Run:
             return
         for _ in range(ATTEMPTS):
             yield "write"
-            moving = self.capture.moving()
-            if not moving:
+            self._moving = self.capture.moving()
+            if not self._moving:
                 yield from ("merge", "commit", "publish", "clean_up")
                 return
             yield "undo"
-        raise TemporalError(
-            f"found: inputs of {self.target.model} that changed during each of {ATTEMPTS} attempts to read them\n"
-            f"why: what is stored must be of one state of each input\n"
-            f"instead: dbt run -s {self.target.model} when nothing writes to {', '.join(moving)}"
-        )
+        yield "give_up"
 
     def write(self) -> list[Step]:
         """One CTAS a core whose inputs changed: all that is wanted, what new files bring, or the corrections."""
@@ -114,6 +110,13 @@ class Run:
         self.capture, self.id = self.capture.again(), chain_rules.new_run_id(self.clock)
         return [Step("read while an input changed", f"DROP TABLE IF EXISTS {self.target.table(t)}") for t in tables]
 
+    def give_up(self) -> list[Step]:
+        raise TemporalError(
+            f"found: inputs of {self.target.model} that changed during each of {ATTEMPTS} attempts to read them\n"
+            f"why: what is stored must be of one state of each input\n"
+            f"instead: dbt run -s {self.target.model} when nothing writes to {', '.join(self._moving)}"
+        )
+
     def merge(self) -> list[Step]:
         """Count what was written. Beside a chain that is hardly larger it becomes one with it."""
         steps = []
@@ -127,9 +130,12 @@ class Run:
             old = self._old_chains(core.name)
             count = chain_rules.taken_in([c.rows for c in old], written.rows)
             if count:
-                self._merged[core.name] = merged = [*old[len(old) - count :], written]
-                rows = store_of(core).consolidated(self._stored(core, merged, self._since()))
-                since = self._since() if _is_large(merged) else None
+                self._merged[core.name] = [*old[len(old) - count :], written]
+        for core in self.model.cores:
+            merged = self._merged.get(core.name)
+            if merged:
+                rows = store_of(core).consolidated(self._stored(core, merged, self._since))
+                since = self._since if _is_large(merged) else None
                 create = self._create(core, self._chain(core.name, merged=True), rows, since)
                 steps.append(Step(f"{core.name}: {len(merged)} chains -> one", create))
         if self.decision.expiration is not None and (self.new_chains or self.decision.rebuilds):
@@ -138,15 +144,14 @@ class Run:
 
     def commit(self) -> list[Step]:
         """The one statement that publishes: everything before it is invisible, everything after is tidying."""
-        cores, since = [], self.decision.since
+        cores = []
         for core in self.model.cores:
             live, gone = self._old_chains(core.name), self._merged.get(core.name, [])
             new = self.new_chains.get(core.name)
             if gone:
                 merged = self._count(core, self._chain(core.name, merged=True), _is_large(gone))
                 new = merged if merged.rows else None
-            gone = [*gone, *(c for c in live if chain_rules.is_over(c, self._since()))]
-            since = self._since() if gone else since
+            gone = [*gone, *(c for c in live if chain_rules.is_over(c, self._since))]
             live = [c for c in [*live, *([new] if new else [])] if c not in gone]
             chains = tuple(chain_rules.largest_first(live))
             cores.append(CoreState(core.name, core.stored, chains, core.sums, core.core.kept))
@@ -166,7 +171,7 @@ class Run:
             model=self.target.model,
             schema=self.target.schema,
             run=self.id,
-            since=since,
+            since=self._since,
             frontier=self.decision.as_of,
             started_at=self.decision.started_at,
             offset=self.config.expiration,
@@ -217,6 +222,7 @@ class Run:
 
     _merged: dict[str, list[Chain]] = field(default_factory=dict)  # by core: what became one
     _drops: list[str] = field(default_factory=list)
+    _moving: list[str] = field(default_factory=list)  # the inputs that changed during the last attempt
 
     @property
     def _changed(self) -> list[TypedCore]:
@@ -257,8 +263,14 @@ class Run:
             return []
         return chain_rules.largest_first([c for s in self.old.cores if s.name == core for c in s.chains])
 
+    @property
     def _since(self) -> int:
-        return max(self.decision.since, self.decision.as_of - (self.config.retain_history or 0))
+        """The earliest instant that can be read after this run: it moves on when that makes large chains smaller."""
+        latest = max(self.decision.since, self.decision.as_of - (self.config.retain_history or 0))
+        chains = [c for core in self.model.cores for c in self._old_chains(core.name)]
+        rewritten = [sum(c.rows for c in merged) for merged in self._merged.values()]
+        over = [c.rows for c in chains if chain_rules.is_over(c, latest)]
+        return latest if max([*rewritten, *over], default=0) >= chain_rules.SMALL_CHAIN else self.decision.since
 
     def _count(self, core: TypedCore, table: str, bucketed: bool) -> Chain:
         rows = self.warehouse.rows(store_of(core).count(self.target.table(table), bucketed))

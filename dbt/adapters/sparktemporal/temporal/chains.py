@@ -12,6 +12,9 @@ from .state import Chain, State
 #: each chain has at least so many times the rows of the next, and there are at most so many
 RATIO, CHAIN_CAP = 3, 6
 
+#: chains of fewer rows are merged with their times as they are: what was can still be read, and costs little
+SMALL_CHAIN = 100_000
+
 #: chains of so many rows are partitioned by bucket; for fewer that costs more than it saves
 LARGE_CHAIN = 1_000_000
 
