@@ -56,8 +56,8 @@ def link(folder: Path, step: int, statement: int) -> tuple[dict, str | None]:
 
 
 def test_killed_while_writing_and_at_the_commit(tmp_path: Path) -> None:
-    """A slice of the test below: on-run-start has two statements, then come lock, chain and commit."""
-    killed_at = chain_of_kills(tmp_path, [4, 5, 0])
+    """A slice of the test below: on-run-start has two statements, then come lock, files, chain, merge and commit."""
+    killed_at = chain_of_kills(tmp_path, [5, 7, 0])
     assert "m__diffs_" in killed_at[0] and killed_at[1].startswith("ALTER VIEW `faults`.`m__live`")
 
 

@@ -52,10 +52,11 @@ def rows(rng: random.Random, count: int) -> str:
     )
 
 
-def act(project: Project, rng: random.Random, table: str) -> str:
+def act(project: Project, rng: random.Random, table: str, run: int) -> str:
     """What happens to an input between two runs."""
     name = f"{project.schema}.{table}"
-    kind = rng.choice(["stays", "stays", "grows", "grows", "grows", "grows twice", "shrinks", "is rewritten"])
+    kinds = ["stays", "stays", "grows", "grows", "grows", "grows", "grows twice", "shrinks", "is rewritten"]
+    kind = "grows" if run == 1 else rng.choice(kinds)
     if kind == "shrinks":
         kept = project.spark.table(name).where(f"id <> {rng.randrange(9)}").collect()
         project.spark.createDataFrame(kept, project.spark.table(name).schema).createOrReplaceTempView("mz_test_kept")
@@ -79,7 +80,7 @@ def drive(project: Project, models: list[str], runs: int, seed: int) -> dict[str
         project.model(name, MODELS[name].format(s=project.schema, now="mz_now()"), **config)
     ways: dict[str, set[str]] = {name: set() for name in models}
     for run in range(runs):
-        done = {table: act(project, rng, table) for table in TABLES} if run else {}
+        done = {table: act(project, rng, table, run) for table in TABLES} if run else {}
         said = project.run("--threads", "2", now=START + run * STEP)
         changes = boundaries(project, models, rng, 3)
         for name in models:
@@ -104,7 +105,7 @@ def test_inputs_that_change(project: Project, monkeypatch: pytest.MonkeyPatch) -
     models = ["plain", "both", *random.Random(seed).sample(sorted(set(MODELS) - {"plain", "both"}), 4)]
     ways = drive(project, models, 6, seed)
     assert all("full" in found for found in ways.values())
-    assert any("new files" in found for found in ways.values())
+    assert all("new files" in ways[name] for name in models if name not in ("unless", "beside")), ways
 
 
 @pytest.mark.deep

@@ -113,7 +113,7 @@ class Capture:
             ways = [captured for captured in self.cores.values() if name in captured.read]
             full = next((captured for captured in ways if captured.way == FULL), None)
             way, why = (full.way, full.why) if full else (ways[0].way, self.changes[name].why) if ways else (SAME, "")
-            why = why or self.changes[name].why
+            why = why.removeprefix(f"{name}: ") or self.changes[name].why
             lines.append(f"{name}: {way} ({why}), {self.counts.get(name, 0)} rows read")
         return lines
 
@@ -143,7 +143,7 @@ def _of_core(
         return Captured(SAME)
     for name in moved:
         if changes[name].added is None:
-            return Captured(FULL, changes[name].why, read=in_full)
+            return Captured(FULL, f"{name}: {changes[name].why}", read=in_full)
     found = {name: added for name in moved if (added := changes[name].added) is not None}
     places: dict[int, Added] = {}
     below: list[str] = []

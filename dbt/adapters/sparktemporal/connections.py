@@ -16,16 +16,9 @@ from .clock_calls import LIVE, has_clock_calls, is_lasting_view, put_clock
 from .errors import TemporalError, without_trace
 from .temporal.clock import parse_instant
 
-#: what a model reads is told by Spark's plans, which must be whole
-WHOLE_PLANS = ("spark.sql.debug.maxToStringFields", "100000")
-
 
 @dataclass
 class SparkTemporalCredentials(SparkCredentials):
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.server_side_parameters.setdefault(*WHOLE_PLANS)
-
     @property
     def type(self) -> str:
         return "sparktemporal"

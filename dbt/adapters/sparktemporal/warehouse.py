@@ -18,6 +18,8 @@ _SETTINGS = (
     "spark.sql.caseSensitive",
     "spark.sql.timestampType",
 )
+#: how Spark shows that a plan has more columns than it prints, and what makes it print all
+_CUT, _WHOLE_PLANS = re.compile(r"\.\.\. \d+ more fields"), "SET spark.sql.debug.maxToStringFields = 100000"
 MISSING = re.compile(r"TABLE_OR_VIEW_NOT_FOUND|Table or view not found|NoSuchTable", re.IGNORECASE)
 ALREADY_THERE = re.compile(r"ALREADY_EXISTS|already exists", re.IGNORECASE)
 
@@ -70,13 +72,16 @@ class Warehouse:
         return [(r[0], r[1]) for r in self.rows(f"DESCRIBE QUERY {sql}")]
 
     def explain(self, sql: str) -> str:
-        """The plans of a query, whole."""
+        """The plans of a query, whole: what it reads, and whether that changed, is told by them."""
         plan = str(self.rows(f"EXPLAIN EXTENDED {sql}")[0][0])
-        if re.search(r"\.\.\. \d+ more fields", plan):
+        if _CUT.search(plan):
+            self.rows(_WHOLE_PLANS)
+            plan = str(self.rows(f"EXPLAIN EXTENDED {sql}")[0][0])
+        if _CUT.search(plan):
             raise TemporalError(
                 "found: a plan that Spark cut short (... more fields)\n"
                 "why: what a model reads, and whether that changed, is told by its plans\n"
-                "instead: spark.sql.debug.maxToStringFields: 100000 in the profile's server_side_parameters"
+                f"instead: a session in which this has effect: {_WHOLE_PLANS}"
             )
         return plan
 
