@@ -34,7 +34,7 @@ format: $(VENV)/.made ## put the code in order
 	@$(BIN)/ruff format .
 
 test: setup ## all tests, with a slice of the property tests
-	@echo "== tests: two processes with a Spark session each, dbt in-process (about 20 minutes on 2 cores)"
+	@echo "== tests: two processes with a Spark session each, dbt in-process (about 25 minutes on 2 cores)"
 	@$(BIN)/python -m pytest -m "not deep and not lake" -n 2 --dist loadfile --no-loadscope-reorder \
 	  tests/property tests/faults tests/conformance tests/adapter tests/engine tests/thrift tests/integration tests/unit
 
@@ -53,6 +53,7 @@ wheel-check: setup ## build wheel and sdist, install each into a clean environme
 bench: setup ## benchmarks at a size for 2 cores: ratios, and plots in benchmarks/plots
 	@$(BIN)/python benchmarks/compile_time.py
 	@$(BIN)/python benchmarks/read.py
+	@$(BIN)/python benchmarks/run_cost.py --payments 300000 --rounds 3
 
 bench-full: setup ## the reading benchmark over 30 million payments (a quarter of an hour)
 	@$(BIN)/python benchmarks/read.py --payments 30000000
