@@ -129,6 +129,22 @@ def test_rows_that_decide_about_others(events: Project) -> None:
     assert "changed, and a row of it may decide about other rows)" in run(events, 2000)[1]
 
 
+def test_a_table_that_only_the_predicate_reads(events: Project) -> None:
+    events.sql("CREATE TABLE {s}.c AS SELECT 105L AS id")
+    chosen = f"mz_now() < hi and id > 115 or id in (select id from {events.schema}.c) and mz_now() < hi"
+    events.model("m", f"select id from {events.schema}.t where {chosen}")
+    events.run("--full-refresh", now=T0)
+    for after, new in ((1000, 106), (2000, 107)):
+        events.sql(f"INSERT INTO {{s}}.c SELECT {new}L")
+        if new == 107:
+            add(events, 116)
+        ran = events.run(now=T0 + after).of("m")
+        read = events.render(f"select id from {{{{ temporal_as_of(ref('m'), {T0 + after}) }}}}")
+        oracle = f"SELECT id FROM {{s}}.t WHERE {chosen.replace('mz_now()', f'timestamp_millis({T0 + after}L)')}"
+        assert sorted(events.rows(read)) == sorted(events.rows(oracle))
+        assert "predicate reads tables" in str(ran.adapter_response["inputs"])
+
+
 @pytest.mark.parametrize("times", [1, 9])
 def test_an_input_that_changes_during_the_run(events: Project, times: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was read of two states is dropped and read again; when it never stays, the run fails and nothing is lost."""

@@ -132,7 +132,8 @@ def _of_core(
 ) -> Captured:
     """What the inputs of a core did, the cheapest sound way first."""
     query = core.core.query
-    every = roundtrip.tables_read(roundtrip.analyzed(warehouse.explain(render(query))))
+    # of the probe: the predicate may read tables too, by a subquery
+    every = roundtrip.tables_read(roundtrip.analyzed(warehouse.explain(render(updates.probe(core.core)))))
     in_full = dict.fromkeys(name for name in (seen if every is None else every) if name in seen)
     if why:
         return Captured(FULL, why, read=in_full)
@@ -161,7 +162,7 @@ def _of_core(
             return Captured(FULL, f"{changed} changed, and a row of it may decide about other rows", read=in_full)
         places[place] = found[changed]
     if sorted(below) != sorted(every):
-        return Captured(FULL, "where it reads which table is not told", read=in_full)
+        return Captured(FULL, "its predicate reads tables, or where it reads which is not told", read=in_full)
     parts = tuple(replace(core, core=replace(core.core, query=q)) for q in capture.added_rows(query, places))
     for part in parts:
         try:
