@@ -4,7 +4,6 @@
   {{ run_hooks(pre_hooks) }}
 
   {%- do temporal_make_room(target) -%}
-  {%- do adapter.temporal_lock(target) -%}
   {%- set run = temporal_begin(target) -%}
   {%- for phase in run.phases -%}
     {%- do temporal_execute(run, phase) -%}

@@ -89,7 +89,8 @@ def test_near_until() -> None:
     assert groups.near_until([chain((10, 5)), chain(rows_=few, low=12)]) == 11
     assert groups.near_until([chain((10, 5)), chain(rows_=few - 5, low=12)]) == buckets.NEVER
     assert groups.near_until([chain(rows_=few + 1, low=12)]) is None
-    assert groups.first_parts([(1, few), (2, 1), (3, 1)]) == ((1, few), (2, 1))
+    assert groups.first_parts([(1, few), (2, few), (3, 1), (4, 1)]) == ((1, few), (2, few), (3, 1))
+    assert groups.first_parts([(1, 7), (2, few + 1), (3, 1)]) == ((1, 7), (2, few + 1))
 
 
 def test_corrections_of_equal_rows(project: Project) -> None:
@@ -111,3 +112,48 @@ def test_corrections_of_equal_rows(project: Project) -> None:
         read = project.render(f"select count(*) from {{{{ temporal_as_of(ref('m'), {T0 + 1}) }}}}")
         assert project.rows(read) == [(of,)]
     assert "BROADCAST" in project.rows("SHOW CREATE TABLE {s}.m__live")[0][0]
+
+
+def test_what_is_due_is_peeled(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing new comes in, and the clock goes on: a run makes a base of what is due and leaves the future alone."""
+    monkeypatch.setattr(chains, "LARGE_CHAIN", 1)
+    monkeypatch.setattr(groups, "FEW_UPDATES", 100)
+    project.sql(
+        f"CREATE TABLE {{s}}.t AS SELECT id % 7 AS k, timestamp_millis({T0}L + id * {HOUR // 4}) AS hi FROM range(2000)"
+    )
+    sql = "select k, count(*) as n from {t} where {now} < hi group by k"
+    project.model("m", sql.format(t=f"{project.schema}.t", now="mz_now()"), aggregates="groups", diffs_retention="0")
+    project.run(now=T0)
+    (first,) = read_state(Warehouse(project.rows), Target(f"`{project.schema}`", "m")).chains
+    assert first.rows == 2007 - 1 and first.after is None  # the row at T0 is over, its group is not
+
+    def at(hours: int) -> str:
+        return project.run(now=T0 + hours * HOUR).of("m").message
+
+    def right(t: int) -> None:
+        read = project.render(f"select k, n from {{{{ temporal_as_of(ref('m'), {t}) }}}}")
+        assert sorted(project.rows(read)) == sorted(
+            project.rows(sql.format(t="{s}.t", now=f"timestamp_millis({t}L)"))
+        ), t
+
+    assert "unchanged" in at(20)
+    state = read_state(Warehouse(project.rows), Target(f"`{project.schema}`", "m"))
+    assert state.frontier == T0 and state.chains == (first,)  # 80 updates are few
+    assert "unchanged" in at(40)
+    state = read_state(Warehouse(project.rows), Target(f"`{project.schema}`", "m"))
+    future, base = state.chains
+    assert state.since == T0 + 40 * HOUR and base.rows == 7 and base.max_from == state.since
+    assert future.table == first.table and future.after == state.since and future.rows == 2000 - 161
+    for t in (state.since, state.since + 1, T0 + 40 * HOUR + HOUR // 4, T0 + 300 * HOUR, T0 + 500 * HOUR):
+        right(t)
+    at(45)
+    assert read_state(Warehouse(project.rows), Target(f"`{project.schema}`", "m")).chains == state.chains
+    at(100)  # the base of then is taken into that of now
+    state = read_state(Warehouse(project.rows), Target(f"`{project.schema}`", "m"))
+    assert [c.rows for c in state.chains] == [2000 - 401, 7]
+    for t in (state.since, T0 + 300 * HOUR, T0 + 499 * HOUR + 3 * HOUR // 4, T0 + 500 * HOUR):
+        right(t)
+    at(501)
+    state = read_state(Warehouse(project.rows), Target(f"`{project.schema}`", "m"))
+    assert state.chains == ()
+    right(state.since)

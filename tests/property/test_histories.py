@@ -15,7 +15,7 @@ import pytest
 from conftest import Project
 
 from dbt.adapters.sparktemporal.reads import as_of
-from dbt.adapters.sparktemporal.temporal import chains, groups
+from dbt.adapters.sparktemporal.temporal import buckets, chains, groups
 from dbt.adapters.sparktemporal.warehouse import Target, Warehouse, read_state
 
 START = 1_709_294_400_000  # 2024-03-01 12:00:00 UTC
@@ -219,6 +219,7 @@ def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chains, "LARGE_CHAIN", 40)
     monkeypatch.setattr(chains, "SMALL_CHAIN", 60)
     monkeypatch.setattr(groups, "FEW_UPDATES", 30)
+    monkeypatch.setattr(buckets, "GRANULARITY", 1 << 12)
 
 
 def test_two_hundred_histories(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -156,15 +156,16 @@ SCOPES = {
         1,
     ),
     "over another": (
-        "select id from (select id, ts from t where mz_now() < ts) x where mz_now() > ts",
+        "select id from (select distinct id, ts from t where mz_now() < ts) x where mz_now() > ts",
         ["< ts"],
-        "SELECT id FROM (SELECT * FROM mz_core_c0) AS x WHERE mz_now() > ts",
+        "SELECT id FROM (SELECT `id`, `k`, `ts`, `hi` FROM mz_core_c0) AS x WHERE mz_now() > ts",
         1,
     ),
     "over another, by a CTE": (
-        "with w as (select id, ts from t where mz_now() < ts) select id from w where mz_now() > ts",
+        "with w as (select id, ts from t where mz_now() < ts) select id from w a join w b using (id) "
+        "where mz_now() > a.ts",
         ["< ts"],
-        "WITH w AS (SELECT * FROM mz_core_c0) SELECT id FROM w WHERE mz_now() > ts",
+        "WITH w AS (SELECT * FROM mz_core_c0) SELECT id FROM w AS a JOIN w AS b USING (id) WHERE mz_now() > a.ts",
         1,
     ),
 }

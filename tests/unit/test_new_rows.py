@@ -45,7 +45,8 @@ def test_linear(sql: str) -> None:
 def added(sql: str, *names: str) -> list[str]:
     query = parse(sql)
     changes = {i: Added("f", (f"{t.name}1",)) for i, (t, _) in enumerate(tables(query)) if t.name in names}
-    return [render(q) for q in added_rows(query, changes)]
+    assert all(sign == 1 for sign, _ in added_rows(query, changes))
+    return [render(q) for _, q in added_rows(query, changes)]
 
 
 def test_one_table() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from .changes import Capture
@@ -13,6 +13,7 @@ from .config import TemporalConfig
 from .errors import Refusal, TemporalError
 from .model import understand
 from .run import Run
+from .stack import put_in
 from .temporal import chains as chain_rules
 from .temporal import roundtrip, updates
 from .temporal.plan import decide, hash_cores
@@ -37,10 +38,13 @@ def begin(
     sampled: bool = False,
     docs: Docs | None = None,
     project: str = "",
+    below: Sequence[Target] = (),
+    readers: Sequence[Target] = (),
 ) -> Run:
     """Observe, refuse what cannot be right, and decide. Writes nothing.
 
     as_of: the instant of the invocation. clock: the engine's now, for ages of tables (both ms).
+    below: the temporal views that the model may read; readers: those that read it.
     """
     started = time.monotonic()
     parsed = TemporalConfig.parse(target.model, config)
@@ -59,13 +63,15 @@ def begin(
         _refuse_missing_chains(target, old, existing)
 
     kept = None if full_refresh else old
+    sql, warehouse, as_of = put_in(warehouse, target, sql, below, old, as_of)
     model = understand(warehouse, sql, settings, version, as_of, kept, parsed.aggregates)
     text, calls = model.written, model.calls
     core_hash = hash_cores(model.cores, settings)
 
     decision = decide(
-        target.model, old, core_hash, settings, parsed.expiration, parsed.restart_every, as_of, full_refresh, sampled
-    )
+        target.model, old, core_hash, settings, parsed.expiration, parsed.restart_every, as_of, full_refresh, sampled,
+        warehouse.stack.expiration if warehouse.stack else None,
+    )  # fmt: skip
     at = roundtrip.written_at(text, calls, f"{decision.as_of}L")
     plan = warehouse.explain(at)
     analyzed = roundtrip.analyzed(plan)
@@ -74,8 +80,8 @@ def begin(
         # an instant that prints the same from text and tree, so that only what the user wrote can differ
         instant = f"CAST({decision.as_of} AS BIGINT)"
         roundtrip.check(
-            warehouse.explain(roundtrip.written_at(text, calls, instant)),
-            warehouse.explain(roundtrip.printed_at(text, calls, instant)),
+            warehouse.explain(warehouse.data(roundtrip.written_at(text, calls, instant))),
+            warehouse.explain(warehouse.data(roundtrip.printed_at(text, calls, instant))),
         )
     columns = warehouse.describe(at)
     updates.check_columns([(n, "string" if t == "void" else t) for n, t in columns if t != "void"], "4")
@@ -98,6 +104,7 @@ def begin(
         sampled=sampled,
         docs=docs or Docs(),
         project=project,
+        readers=readers,
         started=started,
     )
 
@@ -141,7 +148,7 @@ def _refuse_temporal_inputs(warehouse: Warehouse, analyzed: str) -> None:
         if info and MARK in info.text:
             name = re.findall(r"`((?:[^`]|``)*)`", view)[-1][: -len("__live")]
             raise Refusal(
-                f"{name}, a temporal_view, as an input",
-                "its content changes with the clock between runs, and stacking temporal views is not covered yet",
-                f"the predicate of {name} joined by AND in this model, over the inputs of {name}",
+                f"{name}, a temporal_view, as an input that dbt does not know of",
+                "its content changes with the clock between runs; what it stores is read instead where ref() names it",
+                f"{{{{ ref('{name}') }}}} in this model itself",
             )

@@ -8,30 +8,37 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from . import inputs
-from .inputs import FILES, Change, Input
+from .inputs import FILES, STACKED, Change, Input
 from .temporal import capture, roundtrip, updates
-from .temporal.capture import Added
+from .temporal.capture import Added, AddedChains
 from .temporal.core import TypedCore
 from .temporal.dialect import fragment, render
 from .temporal.plan import CHECKED, Decision
+from .temporal.stacked import said_of, stacked_name
 from .temporal.state import State
 from .warehouse import Target, Warehouse
 
-SAME, ADDED, FULL = "unchanged", "new files", "full"
+SAME, ADDED, CHAINS, FULL = "unchanged", "new files", "new chains", "full"
 
 
 @dataclass(frozen=True)
 class Captured:
     """How a core is brought up to date.
 
-    way: its inputs are as they were (SAME), `parts` yield what they got (ADDED), or they are read in full, for `why`.
-    read: relation -> the files of it that decide what is written, None for all.
+    way: its inputs are as they were (SAME), `parts` yield what they got and `gone` what they lost (ADDED, or CHAINS of
+    temporal views), or they are read in full, for `why`.
+    read: relation -> the part of it that decides what is written, None for all.
     """
 
     way: str
     why: str = ""
     parts: tuple[TypedCore, ...] = ()
-    read: Mapping[str, Added | None] = field(default_factory=dict)
+    gone: tuple[TypedCore, ...] = ()
+    read: Mapping[str, Added | AddedChains | None] = field(default_factory=dict)
+
+    @property
+    def in_part(self) -> bool:
+        return self.way in (ADDED, CHAINS)
 
 
 @dataclass
@@ -64,23 +71,29 @@ class Capture:
     ) -> Capture:
         """plan: the analyzed plan of the model. config: `auto`, or `full` for reading all whatever changed."""
         seen = inputs.observe(warehouse, plan)
+        below = {table: name for core in cores for table, name in _stacked(core)}
+        stack = warehouse.stack
+        stacked = {name: Input(name, STACKED, said_of(stack.states[name])) for name in below.values()} if stack else {}
         views = [(name, info.text if (info := warehouse.view(name)) else "") for name in roundtrip.views(plan)]
         read_by = roundtrip.plan_hash(plan, decision.as_of, views)
         why = _why_full(decision, old, read_by, config)
         if why or old is None:
-            changes = {name: Change(why) for name in seen}
+            changes = {name: Change(why) for name in (*seen, *stacked)}
         else:
             known = old.watermark and warehouse.tables(target.schema, old.watermark)
             files = target.table(old.watermark) if known else None
             changes = {name: inputs.change(warehouse, now, old.inputs.get(name), files) for name, now in seen.items()}
+            changes |= {name: inputs.stacked_change(stack, now, old.inputs.get(name)) for name, now in stacked.items()}
+        seen |= stacked
         every = roundtrip.tables_read(plan)
+        every = None if every is None else [*every, *stacked]
         if not why and every is not None and all(name in seen and changes[name].same for name in every):
             found = {core.name: Captured(SAME) for core in cores}
         else:
             found = {core.name: _of_core(warehouse, core, seen, changes, why) for core in cores}
         keeps = not why and all(changes[name].same for name, now in seen.items() if now.way == FILES)
         remembers = not keeps and config != FULL and decision.action != CHECKED
-        read: dict[str, Added | None] = {}
+        read: dict[str, Added | AddedChains | None] = {}
         for captured in found.values():
             for name, added in captured.read.items():
                 read[name] = added if name not in read or read[name] == added else None
@@ -92,7 +105,7 @@ class Capture:
             read_by,
             keeps,
             inputs.watermark(seen.values()) if remembers else None,
-            inputs.count_rows(warehouse, read),
+            inputs.count_rows(warehouse, read, stacked),
             lambda: Capture.of(warehouse, target, cores, plan, decision, old, config),
         )
 
@@ -134,6 +147,7 @@ def _of_core(
     query = core.core.query
     # of the probe: the predicate may read tables too, by a subquery
     every = roundtrip.tables_read(roundtrip.analyzed(warehouse.explain(render(updates.probe(core.core)))))
+    every = None if every is None else [*every, *(name for _, name in _stacked(core))]
     in_full = dict.fromkeys(name for name in (seen if every is None else every) if name in seen)
     if why:
         return Captured(FULL, why, read=in_full)
@@ -146,9 +160,17 @@ def _of_core(
         if changes[name].added is None:
             return Captured(FULL, f"{name}: {changes[name].why}", read=in_full)
     found = {name: added for name in moved if (added := changes[name].added) is not None}
-    places: dict[int, Added] = {}
+    places: dict[int, Added | AddedChains] = {}
     below: list[str] = []
     for place, (table, linear) in enumerate(capture.tables(query)):
+        above = stacked_name(table)
+        if above is not None:
+            below.append(above)
+            if above in found and not linear:
+                return Captured(FULL, f"{above} changed, and a row of it may decide about other rows", read=in_full)
+            if above in found:
+                places[place] = found[above]
+            continue
         plain = exp.Table(**{key: table.args[key].copy() for key in ("this", "db", "catalog") if table.args.get(key)})
         told = roundtrip.analyzed(warehouse.explain(f"SELECT * FROM {render(plain)}"))
         reads = roundtrip.tables_read(told) or []
@@ -163,12 +185,20 @@ def _of_core(
         places[place] = found[changed]
     if sorted(below) != sorted(every):
         return Captured(FULL, "its predicate reads tables, or where it reads which is not told", read=in_full)
-    parts = tuple(replace(core, core=replace(core.core, query=q)) for q in capture.added_rows(query, places))
-    for part in parts:
+    signed = [(s, replace(core, core=replace(core.core, query=q))) for s, q in capture.added_rows(query, places)]
+    for _, part in signed:
         try:
             same = tuple(warehouse.describe(render(updates.probe(part.core)))[: len(core.columns)]) == core.columns
         except Exception:  # a column named with the schema of its table, or a hidden one
             same = False
         if not same:
             return Captured(FULL, "its columns are named in a way that only the tables themselves have", read=in_full)
-    return Captured(ADDED, ", ".join(changes[r].why for r in moved), parts, found)
+    parts, gone = (tuple(part for sign, part in signed if sign == wanted) for wanted in (1, -1))
+    way = CHAINS if all(seen[name].way == STACKED for name in moved) else ADDED
+    return Captured(way, ", ".join(changes[r].why for r in moved), parts, gone, found)
+
+
+def _stacked(core: TypedCore) -> list[tuple[exp.Table, str]]:
+    """Where a core reads temporal views, and which."""
+    probe = updates.probe(core.core)
+    return [(table, name) for table in probe.find_all(exp.Table) if (name := stacked_name(table)) is not None]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -15,10 +15,12 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark.impl import SparkAdapter, SparkConfig
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
-from dbt.adapters.sparktemporal import leftovers, lock, reads
+from dbt.adapters.sparktemporal import leftovers, lock, reads, stack
 from dbt.adapters.sparktemporal import report as reports
 from dbt.adapters.sparktemporal.begin import begin
+from dbt.adapters.sparktemporal.config import TemporalConfig
 from dbt.adapters.sparktemporal.connections import SparkTemporalConnectionManager
+from dbt.adapters.sparktemporal.consolidate import consolidate
 from dbt.adapters.sparktemporal.errors import Refusal, TemporalError
 from dbt.adapters.sparktemporal.run import Run
 from dbt.adapters.sparktemporal.temporal.clock import parse_instant
@@ -113,14 +115,6 @@ class SparkTemporalAdapter(SparkAdapter):
         """A statement with each mz_now() replaced by an instant."""
         return self.connections.with_clock(sql, as_of)
 
-    @available
-    def temporal_lock(self, relation: BaseRelation) -> None:
-        """Take the model's lock; `post_model_hook` gives it back however the run ends."""
-        warehouse, target = self._warehouse, self._target(relation)
-        with _told():
-            self._locks.clock = warehouse.clock()
-            self._locks.held = (target, lock.take_lock(warehouse, target, self._locks.clock))
-
     def post_model_hook(self, config: Mapping[str, Any], context: Any) -> None:
         held = getattr(self._locks, "held", None)
         if held is not None:
@@ -171,12 +165,27 @@ class SparkTemporalAdapter(SparkAdapter):
         """Drop all of a temporal_view, when no run of it is going on."""
         warehouse = self._warehouse
         with _told():
-            token = lock.take_lock(warehouse, target, warehouse.clock())
+            token, _ = lock.take_lock(warehouse, target, warehouse.clock())
             try:
                 for step in leftovers.drop(warehouse, target):
                     warehouse.rows(step.sql)
             finally:
                 lock.give_back_lock(warehouse, target, token)
+
+    @available
+    def temporal_consolidate(self, model: str, graph: Mapping[str, Any]) -> str:
+        """Make one chain of all of a model, when no run of it is going on -> what was done, in words."""
+        warehouse = self._warehouse
+        with _told():
+            node = stack.named(model, graph)
+            target, config = Target(quote(node["schema"]), node["alias"]), TemporalConfig.parse(model, node["config"])
+            clock = warehouse.clock()
+            token, _ = lock.take_lock(warehouse, target, clock)
+            try:
+                before, after = consolidate(warehouse, target, config, token, clock, stack.readers(node, graph))
+            finally:
+                lock.give_back_lock(warehouse, target, token)
+        return f"{model}: {before} diffs became {after}"
 
     @available
     def temporal_begin(
@@ -188,27 +197,46 @@ class SparkTemporalAdapter(SparkAdapter):
         as_of: int,
         full_refresh: bool,
     ) -> Run:
-        """Observe, refuse, decide: see `begin`. The lock is taken before."""
-        warehouse = self._warehouse
+        """Observe, refuse, decide: see `begin`. Where something is to be written, under the model's lock.
+
+        `post_model_hook` gives the lock back however the run ends.
+        """
+        warehouse, target = self._warehouse, self._target(relation)
         if self._session is None:  # all connections of an invocation have the profile's settings
             self._session = (warehouse.settings(), warehouse.version())
         settings, version = self._session
         with _told():
-            reads.refuse_temporal_inputs(model, graph)
-            return begin(
-                warehouse,
-                self._target(relation),
-                sql,
-                model["config"],
-                as_of,
-                self._locks.clock,
-                dict(settings),
-                version,
-                full_refresh=full_refresh,
-                sampled=self._inputs_are_sampled(),
-                docs=Docs.of(model),
-                project=self.config.project_name,
-            )
+            below, clock = stack.temporal_inputs(model, graph), warehouse.clock()
+
+            def observed() -> Run:
+                return begin(
+                    warehouse,
+                    target,
+                    sql,
+                    model["config"],
+                    as_of,
+                    clock,
+                    dict(settings),
+                    version,
+                    full_refresh=full_refresh,
+                    sampled=self._inputs_are_sampled(),
+                    docs=Docs.of(model),
+                    project=self.config.project_name,
+                    below=below,
+                    readers=stack.readers(model, graph),
+                )
+
+            # most scheduled runs find nothing new: they need no lock
+            first: Run | None = None
+            with suppress(TemporalError):  # a rival may be in between; what is still wrong under the lock is told
+                first = observed()
+            if first is not None and first.writes_nothing:
+                return first
+            token, displaced = lock.take_lock(warehouse, target, clock)
+            self._locks.held = (target, token)
+            run = first if first is not None and first.is_current() else observed()
+            run.id, run.displaced = token, displaced
+            return run
 
     def _inputs_are_sampled(self) -> bool:
         """Whether dbt puts a part of each input in its place: --empty or --sample (which Jinja's flags do not have)."""

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 
 from .temporal import roundtrip
-from .temporal.capture import MOST_FILES, Added
+from .temporal.capture import MOST_FILES, Added, AddedChains
 from .temporal.dialect import quote, string_literal
+from .temporal.stacked import Stack
 from .warehouse import Warehouse
 
-FILES, VERSION, ROWS = "files", "version", "rows"
+FILES, VERSION, ROWS, STACKED = "files", "version", "rows", "chains"
 _SPARK_FILES = ("parquet", "orc", "csv", "json", "text", "avro")
 #: what is written the same in a path and in a URI
 _PLAIN_NAME, _PLAIN_PATH = "^[0-9A-Za-z._=-]+$", "[0-9A-Za-z:/._=-]+"
@@ -27,8 +28,8 @@ _COLUMNS = "file, size, modified, place"
 class Input:
     """A table that a model reads, as it is now.
 
-    way: how its state is told: by its `files`, by the `version` of an Iceberg or Delta table, or by a checksum of its
-    `rows`, which nothing else tells. said: that state, as the commit keeps it.
+    way: how its state is told: by its `files`, by the `version` of an Iceberg or Delta table, by the `chains` of a
+    temporal view, or by a checksum of its `rows`, which nothing else tells. said: that state, as the commit keeps it.
     listing: SQL of its files (file, size, modified, place), for `files`; pin: the column of `_metadata` that is `file`.
     """
 
@@ -50,7 +51,7 @@ class Change:
 
     why: str
     same: bool = False
-    added: Added | None = None
+    added: Added | AddedChains | None = None
 
 
 def observe(warehouse: Warehouse, plan: str) -> dict[str, Input]:
@@ -103,6 +104,8 @@ def _version(warehouse: Warehouse, name: str, provider: str) -> str:
 
 def is_still(warehouse: Warehouse, seen: Input) -> bool:
     """Whether an input is as it was seen, as far as that is told."""
+    if seen.way == STACKED:  # its chains are never written again
+        return True
     if seen.way == FILES:
         if seen.pin == "_metadata.file_path":
             warehouse.rows(f"REFRESH TABLE {quoted(seen.relation)}")
@@ -142,6 +145,14 @@ def change(warehouse: Warehouse, now: Input, said: str | None, watermark: str | 
     return Change(f"{new} new files of {every}", added=Added(now.pin, tuple(names.split("\n"))))
 
 
+def stacked_change(stack: Stack, now: Input, said: str | None) -> Change:
+    """What a temporal view that is read did since its state was `said`."""
+    if now.said == said:
+        return Change("no change", same=True)
+    why, told = stack.change(now.relation, said)
+    return Change(why, added=AddedChains(stack) if told else None)
+
+
 def watermark(inputs: Iterable[Input]) -> str | None:
     """SQL of the files of all inputs (relation, file, size, modified, place)."""
     parts = [
@@ -150,15 +161,23 @@ def watermark(inputs: Iterable[Input]) -> str | None:
     return "\nUNION ALL\n".join(parts) or None
 
 
-def count_rows(warehouse: Warehouse, read: Mapping[str, Added | None]) -> dict[str, int]:
-    """relation -> how many rows it holds, or its added files do."""
-    if not read:
-        return {}
-    counts = ", ".join(
-        f"(SELECT count(*) FROM {quoted(relation)}{f' WHERE {added.condition}' if added else ''})"
-        for relation, added in read.items()
-    )
-    return dict(zip(read, map(int, warehouse.rows(f"SELECT {counts}")[0])))
+def count_rows(
+    warehouse: Warehouse, read: Mapping[str, Added | AddedChains | None], stacked: Container[str] = ()
+) -> dict[str, int]:
+    """relation -> how many rows it holds, or what was added to it does. Of chains that is known."""
+    counts = {}
+    if warehouse.stack is not None:
+        counts = {
+            name: warehouse.stack.count(name, added is not None) for name, added in read.items() if name in stacked
+        }
+    plain = {name: added for name, added in read.items() if name not in counts}
+    if plain:
+        asked = ", ".join(
+            f"(SELECT count(*) FROM {quoted(name)}{f' WHERE {added.condition}' if isinstance(added, Added) else ''})"
+            for name, added in plain.items()
+        )
+        counts |= dict(zip(plain, map(int, warehouse.rows(f"SELECT {asked}")[0])))
+    return counts
 
 
 def quoted(table: str) -> str:

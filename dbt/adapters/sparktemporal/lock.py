@@ -17,32 +17,34 @@ _held: set[str] = set()
 _held_guard = threading.Lock()
 
 
-def take_lock(warehouse: Warehouse, target: Target, clock: int) -> str:
-    """CREATE TABLE is atomic everywhere: who created it runs. Returns the token to give back.
+def take_lock(warehouse: Warehouse, target: Target, clock: int) -> tuple[str, list[str]]:
+    """CREATE TABLE is atomic everywhere: who created it runs.
 
-    (No property is named token: Spark hides the values of those.)
+    -> the id of the run, to give back, and those of runs it was taken from. (No property is named token: Spark hides
+    the values of those.)
     """
     token = chain_rules.new_run_id(clock)
     with _held_guard:
         _held.add(token)
     try:
-        _create_lock(warehouse, target, clock, token)
+        displaced = _create_lock(warehouse, target, clock, token)
     except BaseException:
         forget_lock(token)
         raise
-    return token
+    return token, displaced
 
 
-def _create_lock(warehouse: Warehouse, target: Target, clock: int, token: str) -> None:
+def _create_lock(warehouse: Warehouse, target: Target, clock: int, token: str) -> list[str]:
     owner = f"{host()} {os.getpid()} {_process_start(os.getpid())}"
     create = (
         f"CREATE TABLE {target.name('__lock')} (mz_owner STRING) USING parquet "
         f"TBLPROPERTIES ('mz_owner' = '{owner}', 'mz_at' = '{clock}', 'mz_run' = '{token}')"
     )
+    displaced: list[str] = []
     for attempt in range(3):
         try:
             warehouse.rows(create)
-            return
+            return displaced
         except Exception as error:
             if not ALREADY_THERE.search(str(error)):
                 raise
@@ -59,6 +61,7 @@ def _create_lock(warehouse: Warehouse, target: Target, clock: int, token: str) -
         if attempt == 2 or not _stale(properties, clock, at):
             _locked(target, properties, clock, at)
         warehouse.rows(f"DROP TABLE IF EXISTS {target.name('__lock')}")
+        displaced += [run] if chain_rules.run_clock(run := properties.get("mz_run", "")) is not None else []
     raise TemporalError(f"the lock of {target.model} changed hands three times; run it again")
 
 

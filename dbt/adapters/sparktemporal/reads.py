@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from . import inputs
+from . import inputs, stack
 from .errors import Refusal, TemporalError
 from .temporal import reading, roundtrip
 from .temporal.clock import format_duration, format_instant, parse_duration, parse_instant
 from .temporal.dialect import quote, string_literal
+from .temporal.stacked import said_of
 from .temporal.state import State
 from .temporal.stores import store_of
 from .temporal.updates import indent
@@ -80,7 +81,7 @@ def inconsistencies(warehouse: Warehouse, target: Target) -> str:
             if chain.table.lower() not in existing:
                 checks.append(_said(chain.table, "the chain is gone", "NULL", "true", ""))
                 continue
-            table = target.table(chain.table)
+            table = chain.source(target.schema)
             wrong, detail, condition = store_of(core).wrong(state.expiration, chain.bucketed)
             checks.append(_said(chain.table, wrong, detail, condition, f" FROM {table}"))
             checks.append(
@@ -92,7 +93,7 @@ def inconsistencies(warehouse: Warehouse, target: Target) -> str:
                     f" FROM (SELECT count(*) AS mz_n FROM {table}) AS mz_counts",
                 )
             )
-        present = [target.table(c.table) for c in core.chains if c.table.lower() in existing]
+        present = [c.source(target.schema) for c in core.chains if c.table.lower() in existing]
         if present:
             names = ", ".join(quote(n) for n, _ in core.columns)
             each = f"PARTITION BY {names} " if names else ""
@@ -131,6 +132,7 @@ def matches_source(
     input that moved since the frontier, which no view can have followed.
     """
     state = _state(warehouse, target)
+    warehouse = stack.as_captured(warehouse, state)
     chosen = _instants(warehouse, state, instants, samples, clock)
     moved = _moved(warehouse, state, chosen[0])
     verdict = "mismatch"
@@ -152,7 +154,7 @@ def matches_source(
             f"SELECT {stamp} AS mz_instant, {grouped}, 0 AS mz_v, 1 AS mz_s\nFROM (\n{oracle}\n) AS mz_source({names})"
         )
     union = "\nUNION ALL\n".join(both)
-    return (
+    return warehouse.data(
         f"SELECT mz_instant, {string_literal(verdict)} AS mz_verdict, sum(mz_v) AS mz_in_view, "
         f"sum(mz_s) AS mz_in_source, {names}\nFROM (\n{union}\n) AS mz_both\n"
         f"GROUP BY mz_instant, {names}\nHAVING sum(mz_v) <> sum(mz_s)"
@@ -206,31 +208,6 @@ def _boundaries(warehouse: Warehouse, state: State, samples: int) -> Sequence[in
 def _moved(warehouse: Warehouse, state: State, t: int) -> list[str]:
     plan = warehouse.explain(roundtrip.written_at(state.written, state.kinds, f"{t}L"))
     now = {name: seen.said for name, seen in inputs.observe(warehouse, roundtrip.analyzed(plan)).items()}
+    if warehouse.stack is not None:
+        now |= {name: said_of(below) for name, below in warehouse.stack.states.items()}
     return [name for name in sorted({*now, *state.inputs}) if now.get(name) != state.inputs.get(name)]
-
-
-# ---- inputs --------------------------------------------------------------------------------------------------------
-
-
-def refuse_temporal_inputs(model: Mapping[str, Any], graph: Mapping[str, Any]) -> None:
-    """A temporal_view as an input, directly or through views and ephemeral models, changes between runs."""
-    nodes = graph.get("nodes", {})
-    seen: set[str] = set()
-    queue = [(name, name) for name in model.get("depends_on", {}).get("nodes", [])]
-    while queue:
-        name, first = queue.pop()
-        if name in seen or name not in nodes:
-            continue
-        seen.add(name)
-        node = nodes[name]
-        materialized = node.get("config", {}).get("materialized")
-        if materialized == "temporal_view":
-            through = "" if name == first else f", through {nodes[first].get('name')}"
-            raise Refusal(
-                f"{node.get('name')}, a temporal_view, as an input{through}",
-                "its content changes with the clock between runs, and stacking temporal views is not covered yet",
-                f"the predicate of {node.get('name')} joined by AND in this model, over the inputs of "
-                f"{node.get('name')}",
-            )
-        if materialized in ("view", "ephemeral"):
-            queue += [(n, first) for n in node.get("depends_on", {}).get("nodes", [])]

@@ -39,7 +39,7 @@ def report(run: Run) -> dict[str, Any]:
         "rows_written": run.rows_written,
         "updates_beyond_expiration": run.beyond_expiration,
         "chains_before": len(run.old.chains) if run.old else 0,
-        "chains": len(run.state.chains) if run.state else None,
+        "chains": len(state.chains) if (state := run.state or run.old) else None,
         "aggregates": [core.core.kept for core in run.model.cores if core.core.kept],
         "milliseconds": _since(run.started),
         "phases": {name: int(seconds * 1000) for name, seconds in run.seconds.items()},

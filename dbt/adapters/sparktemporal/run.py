@@ -11,15 +11,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
-from . import thin
-from .changes import ADDED, SAME, Capture
+from . import stack, thin
+from .changes import SAME, Capture
 from .config import TemporalConfig
 from .errors import TemporalError
 from .model import Model
 from .temporal import chains as chain_rules
-from .temporal import reading, updates
+from .temporal import peel, reading, updates
 from .temporal.core import TypedCore
-from .temporal.plan import CHECKED, Decision, Step
+from .temporal.plan import ADVANCED, CHECKED, Decision, Step
 from .temporal.state import Chain, CoreState, State, embed
 from .temporal.stores import counted, store_of
 from .warehouse import Target, ViewInfo, Warehouse, live_view, run_of
@@ -35,7 +35,7 @@ class Run:
     warehouse: Warehouse
     target: Target
     config: TemporalConfig
-    id: str
+    id: str  # of its tables; the lock bears the first one
     clock: int
     old: State | None
     before: str | None  # the run that was live when this one began
@@ -49,6 +49,8 @@ class Run:
     sampled: bool
     docs: thin.Docs
     project: str
+    readers: Sequence[Target] = ()  # the temporal views over this one
+    displaced: Sequence[str] = ()  # runs whose lock this one took over
     started: float = field(default_factory=time.monotonic)
     new_chains: dict[str, Chain] = field(default_factory=dict)
     state: State | None = None
@@ -71,6 +73,11 @@ class Run:
     def _phases(self) -> Iterator[str]:
         if self.decision.action == CHECKED:
             return
+        if self.is_quiet:
+            yield from ("publish", "clean_up")
+            return
+        if self.displaced:
+            yield "fence"
         for _ in range(ATTEMPTS):
             yield "write"
             self._moving = self.capture.moving()
@@ -79,6 +86,40 @@ class Run:
                 return
             yield "undo"
         yield "give_up"
+
+    @property
+    def writes_nothing(self) -> bool:
+        return self.decision.action == CHECKED or self.is_quiet
+
+    def is_current(self) -> bool:
+        """Whether the commit is still the one this run began at."""
+        live = live_view(self.warehouse, self.target)
+        return (None if live is None else run_of(live.text)) == self.before
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether nothing is to be committed: no input changed, and the commit would say what the last one says."""
+        old, d = self.old, self.decision
+        if old is None or d.action != ADVANCED or self.sampled != old.sampled or not self.capture.keeps:
+            return False
+        said = {name: seen.said for name, seen in self.capture.inputs.items()}
+        now = (d.expiration, self.config.expiration, self.model.residual, tuple(self.columns), self.model.written)
+        then = (old.expiration, old.offset, old.residual, old.columns, old.written)
+        stored = [(core.name, core.stored, core.core.kept) for core in self.model.cores]
+        same = now == then and stored == [(core.name, core.columns, core.kept) for core in old.cores]
+        told = (said, self.capture.read_by, self.project) == (old.inputs, old.read_by, old.project)
+        return same and told and not self._changed and self._since == old.since
+
+    def fence(self) -> list[Step]:
+        """What a run wrote whose lock was taken over: should it still go on, it cannot commit without it."""
+        named = {table.lower() for table in self.old.tables} if self.old else set()
+        tables = self.warehouse.tables(self.target.schema, self.target.model)
+        of_them = [t for t in tables if any(chain_rules.is_of_run(self.target.model, t, d) for d in self.displaced)]
+        return [
+            Step("left by a run whose lock was taken over", f"DROP TABLE IF EXISTS {self.target.table(t)}")
+            for t in of_them
+            if t.lower() not in named
+        ]
 
     def write(self) -> list[Step]:
         """One CTAS a core whose inputs changed: all that is wanted, what new files bring, or the corrections."""
@@ -90,24 +131,27 @@ class Run:
             store, as_of, expiration = store_of(core), self.decision.as_of, self.decision.expiration
             what = "intervals" if core.sums is None else "updates of groups"
             captured, old = self.capture.cores[core.name], self._old_chains(core.name)
-            if captured.way == ADDED:
+            if captured.in_part:
                 purpose = f"{what} of new rows"
-                parts = [store.wanted(part, as_of, expiration) for part in captured.parts]
-                rows = "\nUNION ALL\n".join(parts)
-                rows = store.consolidated(rows) if len(parts) > 1 and core.sums is not None else rows
+                parts, gone = (
+                    "\nUNION ALL\n".join(store.wanted(part, as_of, expiration) for part in signed)
+                    for signed in (captured.parts, captured.gone)
+                )
+                several = len(captured.parts) > 1 and core.sums is not None
+                rows = store.difference(parts, gone) if gone else store.consolidated(parts) if several else parts
             else:
                 purpose = f"wanted {what} minus stored ones" if old else f"all {what}"
                 rows = store.wanted(core, as_of, expiration)
                 rows = store.difference(rows, self._stored(core, old, as_of)) if old else rows
             create = self._create(core, self._chain(core.name), rows, as_of if self._writes_much(core) else None)
-            steps.append(Step(f"{core.name}: {purpose} -> a new chain", create))
+            steps.append(Step(f"{core.name}: {purpose} -> a new chain", self.warehouse.data(create)))
         return steps
 
     def undo(self) -> list[Step]:
         """What was written is of inputs that changed meanwhile: it goes, and the run learns anew what they did."""
         tables = [self._chain(core.name) for core in self._changed]
         tables += [self._watermark] if self.capture.watermark is not None else []
-        self.capture, self.id = self.capture.again(), chain_rules.new_run_id(self.clock)
+        self.capture, self.id = self.capture.again(), chain_rules.next_id(chain_rules.next_id(self.id))
         return [Step("read while an input changed", f"DROP TABLE IF EXISTS {self.target.table(t)}") for t in tables]
 
     def give_up(self) -> list[Step]:
@@ -138,6 +182,13 @@ class Run:
                 since = self._since if _is_large(merged) else None
                 create = self._create(core, self._chain(core.name, merged=True), rows, since)
                 steps.append(Step(f"{core.name}: {len(merged)} chains -> one", create))
+        for name, chains in self._to_peel.items():
+            core = next(core for core in self.model.cores if core.name == name)
+            due = [peel.due_rows(c, c.source(self.target.schema), self._since) for c in chains]
+            store = store_of(core)
+            rows = store.consolidated(store.stored(due, self._since, self.decision.expiration))
+            create = self._create(core, self._chain(name, merged=True), rows, None)
+            steps.append(Step(f"{name}: what is due of {len(chains)} chains -> one", create))
         if self.decision.expiration is not None and (self.new_chains or self.decision.rebuilds):
             self.beyond_expiration = self._count_beyond()
         return steps
@@ -151,6 +202,10 @@ class Run:
             if gone:
                 merged = self._count(core, self._chain(core.name, merged=True), _is_large(gone))
                 new = merged if merged.rows else None
+            elif core.name in self._to_peel:
+                base = self._count(core, self._chain(core.name, merged=True), False)
+                live, gone = self._peeled(core.name, live), []
+                live += [base] if base.rows else []
             gone = [*gone, *(c for c in live if chain_rules.is_over(c, self._since))]
             live = [c for c in [*live, *([new] if new else [])] if c not in gone]
             chains = tuple(chain_rules.largest_first(live))
@@ -158,14 +213,7 @@ class Run:
         watermark = self._watermark if self.capture.watermark is not None else ""
         if self.capture.keeps and self.old is not None:
             watermark = self.old.watermark
-        swept = chain_rules.sweep(
-            self.target.model,
-            self.existing,
-            self.old,
-            [*(c.table for core in cores for c in core.chains), watermark],
-            self.clock,
-            self.config.diffs_retention,
-        )
+        swept = self._sweep([*(c.table for core in cores for c in core.chains), watermark])
         self._drops = list(swept.drop)
         self.state = State(
             model=self.target.model,
@@ -197,20 +245,27 @@ class Run:
 
     def publish(self) -> list[Step]:
         """The thin view and the readable updates, when they are not as they should be."""
-        assert self.state is not None
-        live = self._expect(self.id, "after")
+        state = self.state or self.old
+        assert state is not None
+        live = self._expect(self.id, "after") if self.state else None
         names = list(map(str.lower, self.existing))
         there = self.warehouse.view(self.target.name()) if self.target.model.lower() in names else None
         # same names, other types: a view remembers the types it was made with
-        retyped = self.old is not None and self.old.columns != self.state.columns
+        retyped = self.old is not None and self.old.columns != state.columns
         steps = thin.publish(self.target, self.columns, self.docs, there, retyped)
-        verb = live.rewrite if live and f"{self.target.model}__diffs".lower() in names else "CREATE VIEW"
-        readable = store_of(self.state.cores[0]).as_updates(reading.tables_of(self.state))
-        steps.append(Step("the updates, readable", f"{verb} {self.target.name('__diffs')} AS\n{readable}"))
-        return steps
+        readable = store_of(state.cores[0]).as_updates(reading.tables_of(state))
+        verb = "CREATE VIEW"
+        if f"{self.target.model}__diffs".lower() in names:
+            updates_now = live or self.warehouse.view(self.target.name("__diffs"))
+            if live is None and updates_now and updates_now.text.split() == readable.split():
+                return steps
+            verb = updates_now.rewrite if updates_now else verb
+        return [*steps, Step("the updates, readable", f"{verb} {self.target.name('__diffs')} AS\n{readable}")]
 
     def clean_up(self) -> list[Step]:
         """Drops of chains that nothing has named for diffs_retention."""
+        if self.state is None:
+            self._drops = list(self._sweep(self.old.tables if self.old else ()).drop)
         return [Step("no longer read", f"DROP TABLE IF EXISTS {self.target.table(t)}") for t in self._drops]
 
     @property
@@ -225,12 +280,44 @@ class Run:
     _moving: list[str] = field(default_factory=list)  # the inputs that changed during the last attempt
 
     @property
+    def _to_peel(self) -> dict[str, list[Chain]]:
+        """By core: the chains of which too much is due, where they are not merged anyway."""
+        if self.old is None or self.decision.rebuilds:
+            return {}
+        found = {core.name: peel.to_peel(core, self._latest) for core in self.old.cores}
+        return {name: chains for name, chains in found.items() if chains and name not in self._merged}
+
+    def _peeled(self, core: str, live: list[Chain]) -> list[Chain]:
+        """The chains of a core with what is due taken out of some."""
+        kept = []
+        for c in live:
+            if c in self._to_peel[core] and peel.is_due(c, self._since):
+                continue
+            if c in self._to_peel[core]:
+                rows = self.warehouse.rows(peel.left(c.source(self.target.schema), self._since))
+                c = peel.peeled(c, self._since, [(int(begins), int(count)) for begins, count in rows])
+            kept += [c] if c.rows else []
+        return kept
+
+    @property
     def _changed(self) -> list[TypedCore]:
         return [core for core in self.model.cores if self.capture.cores[core.name].way != SAME]
 
     @property
     def _watermark(self) -> str:
         return chain_rules.watermark_name(self.target.model, self.id)
+
+    def _sweep(self, named: Sequence[str]) -> chain_rules.Sweep:
+        retention = self.config.diffs_retention
+        return chain_rules.sweep(
+            self.target.model,
+            self.existing,
+            self.old,
+            named,
+            self.clock,
+            retention,
+            lambda: stack.held(self.warehouse, self.target, self.readers),
+        )
 
     def _retired(self, cores: list[CoreState], retired: tuple[tuple[str, int], ...]) -> tuple[tuple[str, int], ...]:
         """Also what this very run wrote and merged away at once."""
@@ -239,8 +326,8 @@ class Run:
         return (*retired, *((t, self.clock) for t in mine))
 
     def _chain(self, core: str, merged: bool = False) -> str:
-        run = self.id[:-1] + ("f" if self.id[-1] != "f" else "0") if merged else self.id
-        return chain_rules.chain_name(self.target.model, run, core)
+        run_id = chain_rules.next_id(self.id) if merged else self.id
+        return chain_rules.chain_name(self.target.model, run_id, core)
 
     def _create(self, core: TypedCore, table: str, rows: str, since: int | None) -> str:
         return store_of(core).create(self.target.table(table), rows, f" USING {self.config.file_format}", since)
@@ -249,11 +336,11 @@ class Run:
         """Whether what is read for a core, less what is stored already when that is all, may make a large chain."""
         captured = self.capture.cores[core.name]
         most = sum(self.capture.counts[name] for name in captured.read)
-        known = 0 if captured.way == ADDED else sum(c.rows for c in self._old_chains(core.name))
+        known = 0 if captured.in_part else sum(c.rows for c in self._old_chains(core.name))
         return most - known >= chain_rules.LARGE_CHAIN
 
     def _stored(self, core: TypedCore, chains: Sequence[Chain], since: int) -> str:
-        tables = [self.target.table(c.table) for c in chains]
+        tables = [c.source(self.target.schema) for c in chains]
         bucketed = [self.target.table(c.table) for c in chains if c.bucketed]
         return store_of(core).stored(tables, since, self.decision.expiration, bucketed)
 
@@ -266,11 +353,15 @@ class Run:
     @property
     def _since(self) -> int:
         """The earliest instant that can be read after this run: it moves on when that makes large chains smaller."""
-        latest = max(self.decision.since, self.decision.as_of - (self.config.retain_history or 0))
         chains = [c for core in self.model.cores for c in self._old_chains(core.name)]
         rewritten = [sum(c.rows for c in merged) for merged in self._merged.values()]
-        over = [c.rows for c in chains if chain_rules.is_over(c, latest)]
-        return latest if max([*rewritten, *over], default=0) >= chain_rules.SMALL_CHAIN else self.decision.since
+        over = [c.rows for c in chains if chain_rules.is_over(c, self._latest)]
+        moves = self._to_peel or max([*rewritten, *over], default=0) >= chain_rules.SMALL_CHAIN
+        return self._latest if moves else self.decision.since
+
+    @property
+    def _latest(self) -> int:
+        return max(self.decision.since, self.decision.as_of - (self.config.retain_history or 0))
 
     def _count(self, core: TypedCore, table: str, bucketed: bool) -> Chain:
         rows = self.warehouse.rows(store_of(core).count(self.target.table(table), bucketed))

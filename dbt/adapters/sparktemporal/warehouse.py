@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from .errors import TemporalError
 from .temporal.dialect import quote
+from .temporal.stacked import Stack
 from .temporal.state import State, extract
 
 Rows = Callable[[str], "list[tuple]"]
@@ -62,17 +63,37 @@ class TableInfo:
 
 
 class Warehouse:
-    """What a run may ask: statements by one function, answers as rows of plain values."""
+    """What a run may ask: statements by one function, answers as rows of plain values.
 
-    def __init__(self, rows: Rows) -> None:
-        self.rows = rows
+    stack: the temporal views the model reads. Their rows stand in SQL as a name; what it is read for decides what is
+    put there: their columns where a query is described or explained, the rows themselves where it is run.
+    """
+
+    def __init__(self, rows: Rows, stack: Stack | None = None) -> None:
+        self._rows, self.stack = rows, stack
+
+    def over(self, stack: Stack) -> Warehouse:
+        """The same for a model over these temporal views."""
+        return Warehouse(self._rows, stack)
+
+    def rows(self, sql: str) -> list[tuple]:
+        return self._rows(self.data(sql))
+
+    def data(self, sql: str) -> str:
+        """SQL as it is sent, with the rows of temporal views in place of their names."""
+        return self.stack.data(sql) if self.stack else sql
+
+    def shape(self, sql: str) -> str:
+        """Likewise, with only their columns: the same text however often they ran."""
+        return self.stack.shape(sql) if self.stack else sql
 
     def describe(self, sql: str) -> list[tuple[str, str]]:
         """The columns of a query as (name, type)."""
-        return [(r[0], r[1]) for r in self.rows(f"DESCRIBE QUERY {sql}")]
+        return [(r[0], r[1]) for r in self.rows(self.shape(f"DESCRIBE QUERY {sql}"))]
 
     def explain(self, sql: str) -> str:
         """The plans of a query, whole: what it reads, and whether that changed, is told by them."""
+        sql = self.shape(sql)
         plan = str(self.rows(f"EXPLAIN EXTENDED {sql}")[0][0])
         if _CUT.search(plan):
             self.rows(_WHOLE_PLANS)
@@ -87,7 +108,7 @@ class Warehouse:
 
     def ask(self, explain: str) -> str:
         """An EXPLAIN -> its plan, or the words of the error it found."""
-        return "\n".join(str(row[0]) for row in self.rows(explain))
+        return "\n".join(str(row[0]) for row in self.rows(self.shape(explain)))
 
     def clock(self) -> int:
         """The engine's clock, ms."""

@@ -11,13 +11,14 @@ subquery, under an aggregate.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from sqlglot import exp
 
 from .dialect import VerbatimSpark, string_literal
-from .linear import is_linear
+from .linear import is_linear, kept_one_by_one
+from .stacked import BEFORE, Stack
 
 #: of new files so many are named one by one in a statement
 MOST_FILES = 1_000
@@ -36,6 +37,27 @@ class Added:
     def condition(self) -> str:
         return f"{self.pin} IN ({', '.join(map(string_literal, self.files))})"
 
+    def parts(self, table: exp.Table) -> list[tuple[int, Callable[[exp.Table], None]]]:
+        """What came to a table (1) and what went (-1): each puts it in the place of the table."""
+        return [(1, lambda table: _restrict(table, self.condition))]
+
+    def before(self, table: exp.Table) -> None:
+        """Put the rows it had in the place of a table."""
+        _restrict(table, f"NOT {self.condition}")
+
+
+@dataclass(frozen=True)
+class AddedChains:
+    """What changed of a temporal view that is read: its new chains, and those it no longer has."""
+
+    stack: Stack
+
+    def parts(self, table: exp.Table) -> list[tuple[int, Callable[[exp.Table], None]]]:
+        return [(sign, lambda table, name=name: _rename(table, name)) for sign, name in self.stack.parts(table)]  # type: ignore[misc]
+
+    def before(self, table: exp.Table) -> None:
+        _rename(table, table.name + BEFORE)
+
 
 def tables(query: exp.Query) -> list[tuple[exp.Table, bool]]:
     """The tables a query reads, CTEs set aside, and whether it is linear in each."""
@@ -48,19 +70,28 @@ def tables(query: exp.Query) -> list[tuple[exp.Table, bool]]:
     return found
 
 
-def added_rows(query: exp.Query, changes: Mapping[int, Added]) -> list[exp.Query]:
-    """The queries whose rows together are what is new. changes: by place among the `tables`, each linear."""
+def added_rows(query: exp.Query, changes: Mapping[int, Added | AddedChains]) -> list[tuple[int, exp.Query]]:
+    """Queries whose rows together are what is new (1), and what is gone (-1).
+
+    changes: by place among the `tables`, each linear.
+    """
     queries = []
     for place in sorted(changes):
-        copy = query.copy()
-        every = [table for table, _ in tables(copy)]
-        for other, added in changes.items():
-            if other < place:
-                _restrict(every[other], f"NOT {added.condition}")
-        _alone(every[place])
-        _restrict(every[place], changes[place].condition)
-        queries.append(copy)
+        parts = changes[place].parts(tables(query)[place][0])
+        for sign, put in parts:
+            copy = query.copy()
+            every = [table for table, _ in tables(copy)]
+            for other, added in changes.items():
+                if other < place:
+                    added.before(every[other])
+            _alone(every[place])
+            put(every[place])
+            queries.append((sign, copy))
     return queries
+
+
+def _rename(table: exp.Table, name: str) -> None:
+    table.set("this", exp.to_identifier(name, quoted=True))
 
 
 def _alone(table: exp.Table) -> None:
@@ -95,7 +126,7 @@ def _linear_tables(query: exp.Expression, outer: Mapping[str, exp.CTE]) -> Itera
             yield from _linear_tables(query.left, ctes)
             yield from _linear_tables(query.right, ctes)
     elif isinstance(query, exp.Select) and is_linear(query) and not query.find(exp.QueryTransform):
-        for source in _kept_one_by_one(query):
+        for source in kept_one_by_one(query):
             if isinstance(source, exp.Subquery):
                 yield from _linear_tables(source, ctes)
             elif isinstance(source, exp.Table) and _is_plain(source):
@@ -109,23 +140,6 @@ def _linear_tables(query: exp.Expression, outer: Mapping[str, exp.CTE]) -> Itera
 def _is_plain(table: exp.Table) -> bool:
     """No sample, version or pivot of it, and no function."""
     return isinstance(table.this, exp.Identifier) and not any(v for k, v in table.args.items() if k not in _PLAIN)
-
-
-def _kept_one_by_one(select: exp.Select) -> Sequence[exp.Expression]:
-    """The sources of a FROM of which each row is used by itself: not those an outer join fills with NULLs."""
-    start = select.args.get("from_")
-    kept = [start.this] if start is not None else []
-    for join in select.args.get("joins") or []:
-        side, kind = (join.side or "").upper(), (join.kind or "").upper()
-        if kind in ("SEMI", "ANTI") or side == "LEFT":
-            continue
-        if side == "RIGHT":
-            kept = [join.this]
-        elif side or kind not in ("", "INNER", "CROSS"):
-            kept = []
-        else:
-            kept.append(join.this)
-    return kept
 
 
 def _reads(query: exp.Expression, name: str) -> int:

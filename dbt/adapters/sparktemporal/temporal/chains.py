@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 
 from .state import Chain, State
@@ -21,13 +21,26 @@ LARGE_CHAIN = 1_000_000
 #: chains that no state ever named are left alone this long: their run may still be writing (ms)
 LONGEST_RUN_MS = 24 * 3_600_000
 
+#: chains that another model has still to follow are kept this long, if it never runs again (ms)
+LONGEST_HELD_MS = 7 * 24 * 3_600_000
+
 #: a lock older than this belongs to nobody (ms)
 STALE_LOCK_MS = 3_600_000
 
 
 def new_run_id(clock: int) -> str:
     """A name that is never used again. It starts with the clock (ms), so that the age of an orphan can be told."""
-    return f"{max(clock, 0):011x}{secrets.token_hex(4)}"
+    return f"{max(clock, 0):011x}{secrets.token_hex(3)}00"
+
+
+def next_id(run_id: str) -> str:
+    """Another name for tables of the same run: those of one run differ in the last two digits."""
+    return f"{run_id[:-2]}{int(run_id[-2:], 16) + 1:02x}"
+
+
+def is_of_run(model: str, table: str, run_id: str) -> bool:
+    """Whether a table was written by a run of a model."""
+    return born_of(model, table) is not None and f"_{run_id[:-2]}" in table.lower() and len(run_id) > 2
 
 
 def run_clock(run_id: str) -> int | None:
@@ -83,11 +96,18 @@ class Sweep:
 
 
 def sweep(
-    model: str, existing: Sequence[str], old: State | None, new_tables: Sequence[str], clock: int, retention: int
+    model: str,
+    existing: Sequence[str],
+    old: State | None,
+    new_tables: Sequence[str],
+    clock: int,
+    retention: int,
+    held: Callable[[], Container[str]] = frozenset,
 ) -> Sweep:
     """Which tables of a model may go: those no state has named for `retention` ms, and orphans of dead runs.
 
-    Without an old state nothing is known about what exists, so nothing is dropped.
+    Without an old state nothing is known about what exists, so nothing is dropped. held: those that models which read
+    this one have still to follow; asked only where it matters.
     """
     retired = dict(old.retired) if old else {}
     if old:
@@ -95,6 +115,9 @@ def sweep(
             if table not in new_tables:
                 retired.setdefault(table, clock)
     drop = [t for t, at in retired.items() if clock - at >= retention]
+    if drop:
+        kept_for = held()
+        drop = [t for t in drop if t not in kept_for or clock - retired[t] >= LONGEST_HELD_MS]
     if old:
         known = {*retired, *new_tables, *old.tables}
         for table in existing:

@@ -25,6 +25,7 @@ from .ctes import drop_unused_ctes, inside, refuse_shadowed_ctes, visible_ctes, 
 from .dialect import VerbatimSpark, fragment, has_clock, mz_now_calls, parse
 from .lifting import lift
 from .linear import is_aggregation, is_inside_a_value, is_linear, names_columns
+from .nested import merge_nested
 from .predicates import Comparison, comparisons, conjuncts
 from .static_parts import StaticParts
 from .sums import NoSum
@@ -60,6 +61,7 @@ def split(
     """
     tree = parse(sql)
     refuse_shadowed_ctes(tree)
+    tree = merge_nested(tree, describe)
     calls = list(mz_now_calls(tree))
     _refuse_calls(tree, calls)
     selects, evaluated = _scopes(tree, calls, at_read)

@@ -12,6 +12,11 @@ def expiration(started_at: int, offset: int | None) -> int | None:
     return None if offset is None else started_at + offset
 
 
+def earliest(*instants: int | None) -> int | None:
+    """The first of several expirations; None for ever."""
+    return min((instant for instant in instants if instant is not None), default=None)
+
+
 def after_change(started_at: int, old: int | None, new: int | None, as_of: int) -> tuple[int | None, str | None]:
     """A changed offset -> (the expiration from now on, why the model must restart for it, if it must).
 

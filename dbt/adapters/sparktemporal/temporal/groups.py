@@ -22,10 +22,10 @@ FEW_UPDATES = 250_000
 
 
 def first_parts(parts: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """Of the buckets of a chain (where each begins, its rows) as many as hold few updates, and one more."""
+    """Of the buckets of a chain (where each begins, its rows) as many as decide how it is read and peeled."""
     kept, total = [], 0
     for begins, rows in parts:
-        if total > FEW_UPDATES:
+        if total - parts[0][1] > max(FEW_UPDATES, parts[0][1]):
             break
         kept.append((begins, rows))
         total += rows
@@ -139,7 +139,7 @@ class GroupStore:
         sums = "".join(f", sum({quote(n)}) AS {quote(n)}" for n, _ in self.sums)
         names = f"{self._keys}mz_diff{self._summed()}"
         due = "\nUNION ALL\n".join(
-            f"SELECT {names}\nFROM {schema}.{quote(c.table)}\nWHERE mz_timestamp <= {t}"
+            f"SELECT {names}\nFROM {c.source(schema)}\nWHERE mz_timestamp <= {t}"
             + (f" AND mz_bucket <= {t}" if c.bucketed else "")
             for c in chains
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlglot import exp
 
 from .dialect import has_clock
@@ -31,6 +33,23 @@ def is_aggregation(select: exp.Select) -> bool:
     above = [*select.expressions, *filter(None, (select.args.get("having"), select.args.get("order")))]
     calls = (n for item in above for n in item.walk() if is_aggregate_call(n))
     return any(not isinstance(call.parent, exp.Window) for call in calls)
+
+
+def kept_one_by_one(select: exp.Select) -> Sequence[exp.Expression]:
+    """The sources of a FROM of which each row is used by itself: not those an outer join fills with NULLs."""
+    start = select.args.get("from_")
+    kept = [start.this] if start is not None else []
+    for join in select.args.get("joins") or []:
+        side, kind = (join.side or "").upper(), (join.kind or "").upper()
+        if kind in ("SEMI", "ANTI") or side == "LEFT":
+            continue
+        if side == "RIGHT":
+            kept = [join.this]
+        elif side or kind not in ("", "INNER", "CROSS"):
+            kept = []
+        else:
+            kept.append(join.this)
+    return kept
 
 
 def names_columns(select: exp.Expression | None) -> bool:

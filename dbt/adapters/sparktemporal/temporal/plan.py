@@ -55,11 +55,16 @@ def decide(
     clock: int,
     full_refresh: bool,
     sampled: bool = False,
+    inputs_expire: int | None = None,
 ) -> Decision:
-    """The decision of one run. `clock` is the as-of of the invocation; sampled: its inputs are (--empty, --sample)."""
+    """The decision of one run. `clock` is the as-of of the invocation; sampled: its inputs are (--empty, --sample).
+
+    inputs_expire: the earliest expiration of the temporal views it reads (ms): it cannot answer for longer.
+    """
 
     def rebuild(action: str, reason: str, as_of: int) -> Decision:
-        return Decision(action, reason, as_of, as_of, as_of, expirations.expiration(as_of, offset))
+        own = expirations.expiration(as_of, offset)
+        return Decision(action, reason, as_of, as_of, as_of, expirations.earliest(own, inputs_expire))
 
     if full_refresh:
         return rebuild(RESTARTED if state else HYDRATED, "--full-refresh", clock)
@@ -90,6 +95,9 @@ def decide(
     expires, why_not = expirations.after_change(state.started_at, state.offset, offset, as_of)
     if why_not:
         return rebuild(RESTARTED, why_not, as_of)
+    expires = expirations.earliest(expires, inputs_expire)
+    if state.expiration is not None and (expires is None or expires > state.expiration):
+        return rebuild(RESTARTED, "a temporal_view it reads was restarted and answers for longer", as_of)
     return Decision(ADVANCED, "", as_of, state.started_at, state.since, expires)
 
 

@@ -81,4 +81,4 @@ def thin_view(columns: Columns, live: str) -> str:
 
 
 def tables_of(state: State, core: int = 0) -> Sequence[str]:
-    return [f"{state.schema}.{quote(c.table)}" for c in state.cores[core].chains]
+    return [c.source(state.schema) for c in state.cores[core].chains]

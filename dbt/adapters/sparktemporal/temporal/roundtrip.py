@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from sqlglot import exp
 
@@ -58,11 +58,16 @@ def with_marks(residual: exp.Expression, calls: Mapping[int, str]) -> exp.Expres
 
 def at_instant(residual: exp.Expression, instant: str) -> exp.Expression:
     """The same with the marks replaced by an instant (SQL of a BIGINT, ms)."""
+    return with_clock(residual, lambda kind: parse(f"SELECT {clock_literal(kind, instant)}").expressions[0])  # type: ignore
+
+
+def with_clock(residual: exp.Expression, clock: Callable[[str], exp.Expression]) -> exp.Expression:
+    """The same with the marks replaced by what `clock` makes of a kind."""
     kinds = {mark: kind for kind, mark in _AT_READ.items()}
 
     def replaced(node: exp.Expression) -> exp.Expression:
         if isinstance(node, exp.Anonymous) and node.name.lower() in kinds:
-            return parse(f"SELECT {clock_literal(kinds[node.name.lower()], instant)}").expressions[0]  # type: ignore
+            return clock(kinds[node.name.lower()])
         return node
 
     return residual.transform(replaced)

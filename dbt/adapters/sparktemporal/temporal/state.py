@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, replace
 
 from ..errors import TemporalError
 from .core import PLACEHOLDER
+from .dialect import quote
 
 FORMAT = 1
 MARK = "mz_state:"
@@ -25,7 +26,8 @@ class Chain:
 
     open: intervals without an end; None where there are no intervals.
     bucketed: it is partitioned by mz_bucket. parts: of updates, the first buckets and how many rows each has, as far
-    as that decides how a read goes about it.
+    as that decides how a read goes about it. after: only its updates after this instant count, those before are in
+    another chain; first: the bucket in which they begin.
     """
 
     table: str
@@ -38,6 +40,21 @@ class Chain:
     bucketed: bool = False
     parts: tuple[tuple[int, int], ...] = ()
     open: int | None = None
+    after: int | None = None
+    first: int | None = None
+
+    def source(self, schema: str) -> str:
+        """What counts of it, to stand in a FROM. schema: as SQL names it."""
+        table = f"{schema}.{quote(self.table)}"
+        if self.after is None:
+            return table
+        from_bucket = f" AND mz_bucket >= {self.first}L" if self.first is not None else ""
+        return f"(SELECT * FROM {table} WHERE mz_timestamp > {self.after}L{from_bucket})"
+
+    @property
+    def identity(self) -> str:
+        """Equal for equal rows."""
+        return self.table if self.after is None else f"{self.table}>{self.after}"
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,91 @@
+"""All chains of a model become one, as of its frontier: what a person may ask for before a day of many reads.
+
+No input is read. What was before the frontier can no longer be asked for, but for `retain_history`.
+"""
+
+from __future__ import annotations
+
+from . import stack
+from .config import TemporalConfig
+from .errors import TemporalError
+from .temporal import chains as chain_rules
+from .temporal import reading
+from .temporal.plan import Step
+from .temporal.state import Chain, CoreState, embed
+from .temporal.stores import counted, store_of
+from .warehouse import Target, Warehouse, live_view, read_state, run_of
+
+
+def consolidate(
+    warehouse: Warehouse, target: Target, config: TemporalConfig, run_id: str, clock: int, readers: list[Target]
+) -> tuple[int, int]:
+    """Write, commit and tidy up, under the model's lock -> rows before and after. clock: the engine's, ms."""
+    existing = warehouse.tables(target.schema, target.model)
+    state = read_state(warehouse, target, existing)
+    if state is None:
+        raise TemporalError(
+            f"found: no {target.model}__live in {target.schema}\n"
+            f"why: {target.model} is not a temporal_view that has run\n"
+            f"instead: dbt run -s {target.model}"
+        )
+    since = max(state.since, state.frontier - (config.retain_history or 0))
+    cores = []
+    for core in state.cores:
+        made = _one(warehouse, target, core, config, run_id, since, state.expiration)
+        cores.append(CoreState(core.name, core.columns, (made,) if made.rows else (), core.sums, core.kept))
+    named = [c.table for core in cores for c in core.chains]
+    named += [state.watermark] if state.watermark else []
+    swept = chain_rules.sweep(
+        target.model,
+        existing,
+        state,
+        named,
+        clock,
+        config.diffs_retention,
+        lambda: stack.held(warehouse, target, readers),
+    )
+    new = state.advanced(run=run_id, since=since, cores=tuple(cores), retired=swept.retired)
+    live = live_view(warehouse, target)
+    if live is None or run_of(live.text) != state.run:
+        raise TemporalError(
+            f"found: {target.model}__live is not of run {state.run} any more\n"
+            f"why: another run committed meanwhile\n"
+            f"instead: the same again, when no run of {target.model} is going on"
+        )
+    steps = [
+        Step("commit", f"{live.rewrite} {target.name('__live')} AS\n{embed(new, reading.live_view(new))}"),
+        Step(
+            "the updates, readable",
+            f"{live.rewrite} {target.name('__diffs')} AS\n{store_of(new.cores[0]).as_updates(reading.tables_of(new))}",
+        ),
+        *(Step("no longer read", f"DROP TABLE IF EXISTS {target.table(t)}") for t in swept.drop),
+    ]
+    for step in steps:
+        warehouse.rows(step.sql)
+    return sum(c.rows for c in state.chains), sum(c.rows for c in new.chains)
+
+
+def _one(
+    warehouse: Warehouse,
+    target: Target,
+    core: CoreState,
+    config: TemporalConfig,
+    run_id: str,
+    since: int,
+    expiration: int | None,
+) -> Chain:
+    """The one chain of a core."""
+    store = store_of(core)
+    tables = [c.source(target.schema) for c in core.chains]
+    bucketed = [target.table(c.table) for c in core.chains if c.bucketed]
+    name = chain_rules.chain_name(target.model, run_id, core.name)
+    if not tables:
+        return Chain(name, 0, 0, None, None, None, None)
+    is_large = sum(c.rows for c in core.chains) >= chain_rules.LARGE_CHAIN
+    rows = store.consolidated(store.stored(tables, since, expiration, bucketed))
+    using = f" USING {config.file_format}"
+    warehouse.rows(store.create(target.table(name), rows, using, since if is_large else None))
+    made = counted(name, warehouse.rows(store.count(target.table(name), is_large)), is_large)
+    if not made.rows:
+        warehouse.rows(f"DROP TABLE {target.table(name)}")
+    return made

@@ -1,0 +1,136 @@
+"""The temporal views below a temporal view: found in dbt's graph, read as they are committed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .errors import Refusal, TemporalError
+from .temporal import stacked
+from .temporal.dialect import quote
+from .temporal.plan import CLOCK_SKEW_MS
+from .temporal.stacked import Stack
+from .temporal.state import State
+from .warehouse import Target, Warehouse, read_state
+
+
+def named(model: str, graph: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The node of a temporal_view, by its name."""
+    found = [n for n in graph.get("nodes", {}).values() if n.get("name") == model and n["resource_type"] == "model"]
+    views = [n for n in found if n["config"].get("materialized") == "temporal_view"]
+    if not views:
+        what = f"a {found[0]['config'].get('materialized')}" if found else "no model of this project"
+        raise TemporalError(
+            f"found: model {model!r}, {what}\nwhy: only a temporal_view has diffs\ninstead: the name of a temporal_view"
+        )
+    return views[0]
+
+
+def temporal_inputs(model: Mapping[str, Any], graph: Mapping[str, Any]) -> list[Target]:
+    """The temporal views a model reads, by itself or through ephemeral models. Through a view they are refused."""
+    nodes = graph.get("nodes", {})
+    found: list[Target] = []
+    seen: set[str] = set()
+    queue = [(name, "") for name in model.get("depends_on", {}).get("nodes", [])]
+    while queue:
+        name, view = queue.pop()
+        if (key := f"{name} {bool(view)}") in seen or name not in nodes:
+            continue
+        seen.add(key)
+        node = nodes[name]
+        materialized = node.get("config", {}).get("materialized")
+        if materialized == "temporal_view" and view:
+            raise Refusal(
+                f"{node.get('name')}, a temporal_view, as an input through the view {view}",
+                "its content changes with the clock between runs, and what it stores cannot be seen through a view",
+                f"materialized='ephemeral' for {view}, or {{{{ ref('{node.get('name')}') }}}} in this model itself",
+            )
+        if materialized == "temporal_view":
+            found.append(Target(quote(node["schema"]), node["alias"]))
+        if materialized in ("view", "ephemeral"):
+            through = view or (node.get("name") if materialized == "view" else "")
+            queue += [(n, through) for n in node.get("depends_on", {}).get("nodes", [])]
+    return found
+
+
+def readers(model: Mapping[str, Any], graph: Mapping[str, Any]) -> list[Target]:
+    """The temporal views that read a model, by themselves or through ephemeral models."""
+    nodes = graph.get("nodes", {})
+    found, queue, seen = [], [model.get("unique_id")], set()
+    while queue:
+        name = queue.pop()
+        for child, node in nodes.items():
+            if child in seen or name not in node.get("depends_on", {}).get("nodes", []):
+                continue
+            seen.add(child)
+            materialized = node.get("config", {}).get("materialized")
+            if materialized == "temporal_view":
+                found.append(Target(quote(node["schema"]), node["alias"]))
+            elif materialized == "ephemeral":
+                queue.append(child)
+    return found
+
+
+def held(warehouse: Warehouse, target: Target, by: Sequence[Target]) -> set[str]:
+    """The chains of a model that others have read and not yet what became of them."""
+    tables: set[str] = set()
+    for reader in by:
+        try:
+            state = read_state(warehouse, reader)
+        except TemporalError:  # it needs a full refresh, and then reads all anew
+            continue
+        if state is not None:
+            said = stacked.chains_said(state.inputs.get(_key(target)))
+            tables.update(chain.partition(">")[0] for chain in said)
+    return tables
+
+
+def put_in(
+    warehouse: Warehouse, target: Target, sql: str, below: Sequence[Target], old: State | None, as_of: int
+) -> tuple[str, Warehouse, int]:
+    """A model's text -> the same with the queries of its temporal inputs, a warehouse that knows them, and the as-of.
+
+    The as-of is that of the invocation, or the latest frontier of an input that is less than a minute ahead of it.
+    """
+    if not below:
+        return sql, warehouse, as_of
+    named = {".".join(names[-2:]).lower() for _, _, names, _ in stacked.references(sql)}
+    states = {}
+    for inner in below:
+        key = _key(inner)
+        if key in named:
+            state = read_state(warehouse, inner)
+            states[key] = stacked.check(target.model, key, state, as_of, CLOCK_SKEW_MS)
+            as_of = max(as_of, states[key].frontier)
+    if not states:
+        return sql, warehouse, as_of
+    return stacked.inlined(sql, states), warehouse.over(_stack(warehouse, states, old, as_of)), as_of
+
+
+def as_captured(warehouse: Warehouse, state: State) -> Warehouse:
+    """A warehouse that knows the temporal views below a committed model."""
+    states = {}
+    for name, said in state.inputs.items():
+        if stacked.is_stacked(said):
+            schema, _, model = name.rpartition(".")
+            inner = read_state(warehouse, Target(quote(schema), model))
+            states[name] = stacked.check(state.model, name, inner, state.frontier, CLOCK_SKEW_MS)
+    if not states:
+        return warehouse
+    latest = max(state.frontier, *(inner.frontier for inner in states.values()))
+    return warehouse.over(_stack(warehouse, states, state, latest))
+
+
+def _stack(warehouse: Warehouse, states: Mapping[str, State], old: State | None, as_of: int) -> Stack:
+    before = {name: stacked.chains_said(old.inputs.get(name)) for name in states} if old else {}
+    kept: set[str] = set()
+    for name, state in states.items():
+        gone = set(before.get(name, ())) - {chain.identity for chain in state.chains}
+        if gone:
+            there = set(warehouse.tables(state.schema, f"{state.model}__diffs_"))
+            kept |= {chain for chain in gone if chain.partition(">")[0] in there}
+    return Stack(states, as_of, before, frozenset(kept))
+
+
+def _key(target: Target) -> str:
+    return f"{target.schema.strip('`')}.{target.model}".lower()

@@ -1,0 +1,146 @@
+"""Temporal SELECTs inside one another become one, where each row of the outer is made of one of the inner.
+
+    select id from (select id, due from t where mz_now() < hi) as x where mz_now() >= x.due
+      ->  select id from (select id, due, hi as mz_h0 from t) as x where mz_now() >= x.due and mz_now() < x.mz_h0
+
+Both predicates are then solved together, once a run, instead of one of them at each read over all rows of the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import count
+
+from sqlglot import exp
+
+from ..errors import Refusal
+from .columns import expand_stars, quote_name, sources_of
+from .ctes import inside, table_names, visible_ctes
+from .dialect import VerbatimSpark, has_clock, mz_now_calls, render
+from .linear import is_linear, kept_one_by_one
+from .predicates import conjuncts
+
+Describe = Callable[[str], "list[tuple[str, str]]"]
+
+_COLUMN = "mz_h"
+
+
+def merge_nested(tree: exp.Expression, describe: Describe) -> exp.Expression:
+    """The tree of a model -> the same with the predicates of inner SELECTs moved to outer ones that have some too."""
+    if len(list(mz_now_calls(tree))) < 2:
+        return tree
+    numbers = count()
+    left = len(list(tree.find_all(exp.Select)))
+    while left:  # inner ones first; each may become part of the next
+        left -= 1
+        if not _inner_ones(list(tree.find_all(exp.Select))[left], tree):
+            continue
+        changed = tree.copy()
+        outer = list(changed.find_all(exp.Select))[left]
+        try:
+            _merge(outer, _inner_ones(outer, changed), describe, numbers)
+        except Refusal:  # a star that cannot be written out: the inner predicate is evaluated by itself
+            continue
+        tree = changed
+    return tree
+
+
+def _inner_ones(outer: exp.Select, tree: exp.Expression) -> list[tuple[exp.Expression, exp.Select]]:
+    """What a SELECT with a temporal predicate reads that has one too, when all of it can be merged: (item, SELECT)."""
+    own = [call for call in mz_now_calls(outer) if _belongs_to(call, outer)]
+    if not own:
+        return []
+    temporal = _temporal_ctes(tree)
+    found: list[tuple[exp.Expression, exp.Select]] = []
+    for item in kept_one_by_one(outer):
+        inner: exp.Expression | None = item.this if isinstance(item, exp.Subquery) else None
+        if isinstance(item, exp.Table) and not item.db and item.name.lower() in temporal:
+            cte = temporal[item.name.lower()]
+            reads = [t for t in tree.find_all(exp.Table) if not t.db and t.name.lower() == item.name.lower()]
+            inner = cte.this if len(reads) == 1 and not _names_columns(cte) else None
+        if isinstance(inner, exp.Select) and has_clock(inner) and _can_give_up(inner) and not _names_columns(item):
+            found.append((item, inner))
+    with_ = outer.args.get("with_")
+    for call in mz_now_calls(outer):
+        in_with = with_ is not None and inside(call, with_)
+        if not in_with and not any(call is o for o in own) and not any(inside(call, inner) for _, inner in found):
+            return []
+    for table in outer.find_all(exp.Table):
+        named = not table.db and table.name.lower() in temporal
+        if named and not (with_ is not None and inside(table, with_)) and not any(table is item for item, _ in found):
+            return []
+    return found
+
+
+def _belongs_to(call: exp.Expression, select: exp.Select) -> bool:
+    """Whether a call decides about the rows of a SELECT: it stands in its WHERE, in no query or lambda of that."""
+    node = call
+    while node.parent is not None and node.parent is not select:
+        node = node.parent
+        if isinstance(node, (exp.Query, exp.Lambda)):
+            return False
+    return node.arg_key == "where"
+
+
+def _can_give_up(inner: exp.Select) -> bool:
+    plain = is_linear(inner) and not inner.args.get("with_") and not inner.args.get("laterals")
+    if not plain or not all(_belongs_to(call, inner) for call in mz_now_calls(inner)):
+        return False
+    temporal = [c for c in conjuncts(inner.args["where"].this) if has_clock(c)]
+    return not any(c.find(exp.Query, exp.Lambda) for c in temporal)
+
+
+def _merge(
+    outer: exp.Select, found: list[tuple[exp.Expression, exp.Select]], describe: Describe, numbers: count[int]
+) -> None:
+    moved: list[exp.Expression] = []
+    for number, (item, inner) in enumerate(found):
+        if not item.alias_or_name:
+            item.set("alias", exp.TableAlias(this=quote_name(f"mz_source_h{number}")))
+        static: list[exp.Expression] = []
+        names: dict[str, str] = {}
+        for conjunct in list(conjuncts(inner.args["where"].this)):
+            if not has_clock(conjunct):
+                static.append(conjunct)
+                continue
+            rewritten = exp.Paren(this=conjunct.copy())
+            for column in list(rewritten.find_all(exp.Column)):
+                text = render(column)
+                if text not in names:
+                    names[text] = f"{_COLUMN}{next(numbers)}"
+                    inner.append("expressions", exp.alias_(column.copy(), names[text], quoted=True))
+                name = names[text]
+                column.replace(exp.column(quote_name(name), table=quote_name(item.alias_or_name)))
+            moved.append(rewritten.this)
+        inner.set("where", exp.Where(this=_all(static)) if static else None)
+    if any(item.is_star for item in outer.expressions):
+        rows = outer.copy()
+        rows.set("where", None)
+        visible = [cte for cte in visible_ctes(outer) if not has_clock(cte)]
+        sources = sources_of(rows, describe, visible)
+        theirs = [replace(s, columns=tuple(c for c in s.columns if not c.startswith(_COLUMN))) for s in sources]
+        joined = any(join.args.get("using") for join in outer.args.get("joins") or [])
+        expand_stars(outer, theirs, joined)
+    where = outer.args["where"].this
+    outer.set("where", exp.Where(this=_all([where, *moved])))
+
+
+def _all(predicates: list[exp.Expression]) -> exp.Expression:
+    return exp.and_(*predicates, dialect=VerbatimSpark, copy=True)
+
+
+def _temporal_ctes(tree: exp.Expression) -> dict[str, exp.CTE]:
+    """The CTEs whose rows depend on the clock, by name: also those that read another one."""
+    ctes = {cte.alias.lower(): cte for cte in tree.find_all(exp.CTE)}
+    found = {name for name, cte in ctes.items() if has_clock(cte)}
+    while True:
+        more = {name for name, cte in ctes.items() if name not in found and table_names(cte.this) & found}
+        if not more:
+            return {name: ctes[name] for name in found}
+        found |= more
+
+
+def _names_columns(item: exp.Expression) -> bool:
+    alias = item.args.get("alias")
+    return bool(alias is not None and alias.args.get("columns"))

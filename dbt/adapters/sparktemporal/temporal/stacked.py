@@ -1,0 +1,300 @@
+"""Temporal views over temporal views: the rows of one are an input of another, with the instants they come and go.
+
+    select id from s.recent where mz_now() >= due                       what is written, s.recent a temporal_view
+      ->  select id from (select `id`, `due` from <rows of recent> as mz_in
+                          where mz_now() >= mzu_from and (mzu_until is null or mz_now() < mzu_until)) as `recent`
+          where mz_now() >= due                                         what is run
+
+So an outer model is one over tables, with a predicate more; what the inner one knows of the future is known to the
+outer one too. `<rows of recent>` stands in the text as a name, so that the text does not change from run to run; what
+is sent to Spark has a query over the inner model's chains in its place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from ..errors import TemporalError
+from .clock import format_instant
+from .columns import quote_name
+from .core import is_placeholder
+from .dialect import parse, quote, render
+from .intervals import TIMESTAMP
+from .roundtrip import with_clock
+from .state import Chain, CoreState, State
+from .stores import store_of
+from .sums import COUNT
+from .updates import Columns, no_rows
+
+SCHEMA = "mz_stacked"
+ALL, MORE, LESS, BEFORE = "", "+", "-", "@"
+_CHAINS = "chains from "
+_NAME = re.compile(rf"`{SCHEMA}`\.`((?:[^`]|``)+)`")
+
+
+@dataclass(frozen=True)
+class Stack:
+    """The temporal views a model reads, as they are committed: schema.model -> state.
+
+    as_of: from when on their rows matter (ms), not before the frontier of any. before: the chains of each that the last
+    run of the model read. kept: those of them that are gone from the state and can still be read.
+    """
+
+    states: Mapping[str, State]
+    as_of: int
+    before: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    kept: frozenset[str] = frozenset()
+
+    @property
+    def expiration(self) -> int | None:
+        """The earliest instant after which one of them is not known."""
+        return min((s.expiration for s in self.states.values() if s.expiration is not None), default=None)
+
+    def shape(self, sql: str) -> str:
+        """SQL to be described: the columns of the rows, none of them."""
+        return _NAME.sub(lambda found: f"({no_rows(_columns(self._core(found.group(1))[1]))})", sql)
+
+    def data(self, sql: str) -> str:
+        """SQL to be run: the rows themselves."""
+        return _NAME.sub(lambda found: f"(\n{self._rows(found.group(1))}\n)", sql)
+
+    def change(self, name: str, said: str | None) -> tuple[str, bool]:
+        """Why the rows of an input changed since its state was `said`, and whether that can be told by its chains."""
+        state = self.states[name]
+        if said is None or not said.startswith(_CHAINS):
+            return "not read before", False
+        if not said.startswith(_said_of(state)):
+            return "it was restarted", False
+        now, gone = {c.identity for c in state.chains}, self._gone(name)
+        lost = [table for table in gone if table not in self.kept]
+        if lost:
+            return f"{len(lost)} chains that were read are merged and dropped", False
+        return f"{len(now - set(self.before.get(name, ())))} new chains of {len(now)}", True
+
+    def parts(self, table: exp.Table) -> list[tuple[int, str]]:
+        """Of rows that changed: what came (1) and what went (-1), as names to put in the table's place."""
+        name = table.name
+        state, _ = self._core(name)
+        key = name.rpartition(".")[0]
+        old = self.before.get(key, ())
+        fresh = [c for c in state.chains if c.identity not in old]
+        less = bool(self._gone(key)) or any(c.negative for c in fresh)
+        return [(1, name + MORE), *([(-1, name + LESS)] if less else [])]
+
+    def count(self, name: str, changed: bool) -> int:
+        """How many rows are read of an input: all, or those of its new chains."""
+        old = self.before.get(name, ()) if changed else ()
+        return sum(c.rows for c in self.states[name].chains if c.identity not in old)
+
+    def _gone(self, name: str) -> list[str]:
+        now = {c.identity for c in self.states[name].chains}
+        return [table for table in self.before.get(name, ()) if table not in now]
+
+    def _core(self, name: str) -> tuple[State, CoreState]:
+        plain = name.rstrip(MORE + LESS + BEFORE)
+        key, _, core = plain.rpartition(".")
+        state = self.states[key]
+        return state, next(c for c in state.cores if c.name == core)
+
+    def _rows(self, name: str) -> str:
+        state, core = self._core(name)
+        key = name.rstrip(MORE + LESS + BEFORE).rpartition(".")[0]
+        which, old = name[-1:], self.before.get(key, ())
+        suffix = "" if core.name == "c0" else f"_{core.name}"
+        gone = [t for t in self._gone(key) if _core_of(t) == suffix]
+        if which in (MORE, LESS):
+            sign = 1 if which == MORE else -1
+            fresh = [c for c in core.chains if c.identity not in old]
+            parts = [_part(state, core, c, sign, self.as_of) for c in fresh]
+            parts += [_part(state, core, _known(table), -sign, self.as_of) for table in gone]
+            return "\nUNION ALL\n".join(parts) or no_rows(_columns(core))
+        if which == BEFORE:
+            chains = [c for c in core.chains if c.identity in old]
+            chains += [_known(table) for table in gone]
+            return _there(state, core, chains, self.as_of)
+        return _there(state, core, core.chains, self.as_of)
+
+
+def _known(identity: str) -> Chain:
+    """A chain of which nothing is known any more but its identity."""
+    table, _, after = identity.partition(">")
+    return Chain(table, 1, 1, None, None, None, None, after=int(after) if after else None)
+
+
+def said_of(state: State) -> str:
+    """What the state of an input is to a model that reads it."""
+    return f"{_said_of(state)}{' '.join(sorted(c.identity for c in state.chains))}"
+
+
+def chains_said(said: str | None) -> tuple[str, ...]:
+    """The chains an input had when its state was `said`."""
+    return tuple(said.partition(": ")[2].split()) if said and said.startswith(_CHAINS) else ()
+
+
+def is_stacked(said: str) -> bool:
+    """Whether the state of an input is that of a temporal view."""
+    return said.startswith(_CHAINS)
+
+
+def _said_of(state: State) -> str:
+    return f"{_CHAINS}{state.started_at}: "
+
+
+def _core_of(table: str) -> str:
+    """The end of a chain's name that tells its core: "" for the first, "_c1", …"""
+    found = re.search(r"__diffs_[0-9a-f]+(_\w+)?(>\d+)?$", table)
+    return (found.group(1) or "") if found else ""
+
+
+def stacked_name(table: exp.Table) -> str | None:
+    """The input (schema.model) whose rows a table of a query stands for; None for a real table."""
+    return table.name.rstrip(MORE + LESS + BEFORE).rpartition(".")[0] if table.db == SCHEMA else None
+
+
+# ---- what is read of a core -----------------------------------------------------------------------------------------
+
+
+def _times(core: CoreState) -> Columns:
+    if core.sums is None:
+        return [("mzu_from", "BIGINT"), ("mzu_until", "BIGINT")]
+    kept = [("mzu_timestamp", "BIGINT"), ("mzu_diff", "BIGINT")]
+    return [*kept, *((_sum(name), kind) for name, kind in core.sums)]
+
+
+def _sum(name: str) -> str:
+    return "mzu_" + name.removeprefix("mz_")
+
+
+def _columns(core: CoreState) -> Columns:
+    return [*core.columns, *_times(core)]
+
+
+def _there(state: State, core: CoreState, chains: Sequence[Chain], as_of: int) -> str:
+    """All rows of chains from `as_of` on, none of them signed."""
+    if not chains:
+        return no_rows(_columns(core))
+    if core.sums is not None or not any(c.negative for c in chains):
+        return "\nUNION ALL\n".join(_part(state, core, c, 0, as_of) for c in chains)
+    tables = [c.source(state.schema) for c in chains]
+    bucketed = [table for table, c in zip(tables, chains) if c.bucketed]
+    store = store_of(core)
+    rows = store.consolidated(store.stored(tables, as_of, None, bucketed))
+    names = "".join(f"{quote(n)}, " for n, _ in core.columns)
+    return f"SELECT {names}mz_from AS mzu_from, mz_until AS mzu_until\nFROM (\n{rows}\n) AS mz_kept"
+
+
+def _part(state: State, core: CoreState, chain: Chain, sign: int, as_of: int) -> str:
+    """Rows of one chain: those of one sign, or 0 for all. The updates of groups have none: -1 is none of them."""
+    names = "".join(f"{quote(n)}, " for n, _ in core.columns)
+    source = f"FROM {chain.source(state.schema)}"
+    if core.sums is not None:
+        values = "".join(f", {quote(n)} AS {_sum(n)}" for n, _ in core.sums)
+        where = "" if sign >= 0 else "\nWHERE false"
+        return f"SELECT {names}mz_timestamp AS mzu_timestamp, mz_diff AS mzu_diff{values}\n{source}{where}"
+    conditions = [f"(mz_until IS NULL OR mz_until > {as_of}L)"]
+    conditions += [f"mz_bucket > {as_of}L"] if chain.bucketed else []
+    conditions += [f"mz_diff {'>' if sign > 0 else '<'} 0"] if sign else []
+    return f"SELECT {names}mz_from AS mzu_from, mz_until AS mzu_until\n{source}\nWHERE {' AND '.join(conditions)}"
+
+
+# ---- the text -------------------------------------------------------------------------------------------------------
+
+
+def references(sql: str) -> list[tuple[int, int, tuple[str, ...], bool]]:
+    """The tables a text names with a schema: where (offsets), their names, and whether an alias follows."""
+    found = []
+    for table in parse(sql).find_all(exp.Table):
+        if not table.db or not isinstance(table.this, exp.Identifier):
+            continue
+        parts = [p for p in table.parts if isinstance(p, exp.Identifier) and "start" in p.meta]
+        if len(parts) == len(table.parts):
+            start, end = min(p.meta["start"] for p in parts), max(p.meta["end"] for p in parts)
+            found.append((start, end + 1, tuple(p.name for p in table.parts), bool(table.alias)))
+    return sorted(found)
+
+
+def inlined(sql: str, states: Mapping[str, State]) -> str:
+    """A model's text with the query of each temporal view in place of its name. states: by schema.model, lower case."""
+    out, last = [], 0
+    for number, (start, end, names, aliased) in enumerate(references(sql)):
+        state = states.get(".".join(names[-2:]).lower())
+        if state is None:
+            continue
+        alias = "" if aliased else f" AS {quote(names[-1])}"
+        out += [sql[last:start], f"({_query(state, names, number)}){alias}"]
+        last = end
+    return "".join(out) + sql[last:]
+
+
+def _query(state: State, names: tuple[str, ...], number: int) -> str:
+    """The output of a model as a query over the rows of its cores, with mz_now()."""
+    residual = with_clock(parse(state.residual), _clock)
+    cores = {core.placeholder: core for core in state.cores}
+    key = ".".join(names[-2:]).lower()
+    outputs = [quote(n) for n, _ in state.columns]
+    plain = render(residual) == f"SELECT * FROM {state.cores[0].placeholder}"
+    if plain and len(cores) == 1 and [n for n, _ in state.cores[0].columns] == [n for n, _ in state.columns]:
+        return _read(state.cores[0], f"{key}.{state.cores[0].name}")
+    for cte in list(residual.find_all(exp.CTE)):
+        own = f"mz_{number}_{cte.alias}"
+        for table in list(residual.find_all(exp.Table)):
+            if not table.db and table.name.lower() == cte.alias.lower():
+                alias = table.args.get("alias") or exp.TableAlias(this=table.this.copy())
+                table.replace(exp.Table(this=quote_name(own), alias=alias.copy()))
+        cte.args["alias"].set("this", quote_name(own))
+    for table in list(residual.find_all(exp.Table)):
+        if is_placeholder(table):
+            core = cores[table.name]
+            alias = table.args.get("alias") or exp.TableAlias(this=exp.to_identifier(table.name))
+            table.replace(exp.Subquery(this=parse(_read(core, f"{key}.{core.name}")), alias=alias.copy()))
+    return f"SELECT * FROM ({render(residual)}) AS mz_out({', '.join(outputs)})"
+
+
+def _read(core: CoreState, name: str) -> str:
+    source = f"{quote(SCHEMA)}.{quote(name)} AS mz_in"
+    names = ", ".join(quote(n) for n, _ in core.columns)
+    if core.sums is None:
+        there = "mz_now() >= mzu_from AND (mzu_until IS NULL OR mz_now() < mzu_until)"
+        return f"SELECT {names} FROM {source} WHERE {there}"
+    summed = [("mzu_diff", COUNT), *((_sum(n), n) for n, _ in core.sums)]
+    sums = ", ".join(f"sum({column}) AS {quote(n)}" for column, n in summed)
+    group = f" GROUP BY {names}" if names else ""
+    items = f"{names}, {sums}" if names else sums
+    return f"SELECT {items} FROM {source} WHERE mz_now() >= mzu_timestamp{group} HAVING sum(mzu_diff) <> 0"
+
+
+def _clock(kind: str) -> exp.Expression:
+    text = "mz_now()" if kind == TIMESTAMP else "unix_millis(mz_now())"
+    return parse(f"SELECT {text}").expressions[0]  # type: ignore[attr-defined]
+
+
+# ---- refusals -------------------------------------------------------------------------------------------------------
+
+
+def check(model: str, name: str, state: State | None, as_of: int, skew: int) -> State:
+    """A temporal view that can be read from `as_of` (ms) on, or an error that says why not."""
+    inner = name.rpartition(".")[2]
+    if state is None:
+        raise TemporalError(
+            f"found: {name}, a temporal_view that has not run, as an input of {model}\n"
+            f"why: there is nothing of it to read\n"
+            f"instead: dbt run -s {inner} {model}"
+        )
+    if state.frontier - as_of >= skew:
+        raise TemporalError(
+            f"found: a run of {model} at {format_instant(as_of)}, before the frontier of its input {inner}, "
+            f"{format_instant(state.frontier)}\n"
+            f"why: {inner} no longer knows what it was then\n"
+            f"instead: a clock (or var temporal_now) from the frontier on, or dbt run --full-refresh -s {inner} {model}"
+        )
+    if state.expiration is not None and max(as_of, state.frontier) > state.expiration:
+        raise TemporalError(
+            f"found: {inner}, which expired at {format_instant(state.expiration)}, as an input of {model}\n"
+            f"why: its updates after that instant are not stored\n"
+            f"instead: dbt run -s {inner} {model}"
+        )
+    return state

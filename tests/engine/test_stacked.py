@@ -1,0 +1,184 @@
+"""Temporal views over temporal views: what is read of the inner one, and what is said when it cannot be."""
+
+from __future__ import annotations
+
+import pytest
+from conftest import Project
+
+from dbt.adapters.sparktemporal.temporal import chains
+from dbt.adapters.sparktemporal.warehouse import Target, Warehouse, read_state
+
+T0 = 1_709_294_400_000  # 2024-03-01 12:00 UTC
+INNER = "select id, ts, hi from {s}.t where mz_now() >= ts and mz_now() < hi"
+OUTER = "select id, hi from {{ ref('inside') }} where mz_now() >= hi - interval 10 seconds"
+
+
+def rows_of(first: int, last: int) -> str:
+    """Row n comes at n seconds and goes 30 seconds later."""
+    at = f"timestamp_millis({T0}L + id * 1000)"
+    return f"SELECT id, {at} AS ts, {at} + interval 30 seconds AS hi FROM range({first}, {last})"
+
+
+@pytest.fixture
+def stack(project: Project) -> Project:
+    project.sql(f"CREATE TABLE {{s}}.t AS {rows_of(0, 20)}")
+    project.model("inside", INNER.replace("{s}", project.schema))
+    project.model("outside", OUTER)
+    return project
+
+
+def ids(project: Project, t: int, model: str = "outside") -> list[int]:
+    read = project.render(f"select id from {{{{ temporal_as_of(ref('{model}'), {t}) }}}}")
+    return sorted(row[0] for row in project.rows(read))
+
+
+def right(project: Project, t: int) -> None:
+    """The outer view is what the two predicates say of the rows of now."""
+    now = f"timestamp_millis({t}L)"
+    inner = f"ts <= {now} AND hi > {now}"
+    oracle = project.rows(f"SELECT id FROM {{s}}.t WHERE {inner} AND {now} >= hi - interval 10 seconds")
+    assert ids(project, t) == sorted(row[0] for row in oracle)
+
+
+def inputs_of(ran: object) -> str:
+    return " | ".join(ran.adapter_response["inputs"])  # type: ignore[attr-defined]
+
+
+def test_the_future_of_the_inner_one_is_known(stack: Project) -> None:
+    ran = stack.run(now=T0)
+    assert "20 rows" in ran.of("outside").message
+    for after in (0, 19_999, 20_000, 29_999, 30_000, 30_001, 49_000):  # the run is at T0, the reads are not
+        right(stack, T0 + after)
+    assert stack.rows("SELECT count(*) FROM {s}.outside") == [(0,)]
+
+
+def test_new_chains_alone(stack: Project) -> None:
+    stack.run(now=T0)
+    stack.sql(f"INSERT INTO {{s}}.t {rows_of(20, 22)}")
+    ran = stack.run(now=T0 + 1000).of("outside")
+    assert "advanced, 2 rows" in ran.message
+    assert f"{stack.schema}.inside: new chains (1 new chains of 2), 2 rows read" in inputs_of(ran)
+    assert "unchanged" in stack.run(now=T0 + 2000).of("outside").message
+    right(stack, T0 + 41_000)
+
+
+def test_rows_that_leave_the_inner_one(stack: Project) -> None:
+    stack.run(now=T0)
+    stack.sql(f"INSERT OVERWRITE {{s}}.t {rows_of(5, 25)}")
+    ran = stack.run(now=T0 + 1000).of("outside")
+    assert "advanced, 10 rows" in ran.message and "new chains" in inputs_of(ran)
+    for after in (1000, 25_000, 31_000, 54_000):
+        right(stack, T0 + after)
+
+
+def test_chains_that_were_merged(stack: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What became of them is the difference of both, as long as the old ones are there; they are kept for that."""
+    monkeypatch.setattr(chains, "RATIO", 10**9)
+    stack.model("inside", INNER.replace("{s}", stack.schema), diffs_retention="0")
+    stack.run(now=T0)
+    for after in (1000, 2000, 3000):
+        new = 20 + after // 1000
+        stack.sql(f"INSERT INTO {{s}}.t {rows_of(new, new + 1)}")
+        stack.run("-s", "inside", now=T0 + after)
+    before = {row[1] for row in stack.rows("SHOW TABLES IN {s} LIKE 'inside__diffs_*'")}
+    ran = stack.run(now=T0 + 4000).of("outside")
+    assert "advanced, 3 rows" in ran.message and "new chains (1 new chains of 1)" in inputs_of(ran)
+    right(stack, T0 + 41_000)
+    stack.sql(f"INSERT INTO {{s}}.t {rows_of(30, 31)}")
+    stack.run(now=T0 + 5000)
+    stack.sql(f"INSERT INTO {{s}}.t {rows_of(31, 32)}")
+    stack.run(now=T0 + 6000)
+    after = {row[1] for row in stack.rows("SHOW TABLES IN {s} LIKE 'inside__diffs_*'")}
+    assert not before & after  # nobody needs them any more
+
+
+def test_chains_that_are_gone(stack: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chains, "RATIO", 10**9)
+    stack.run(now=T0)
+    first = read_state(Warehouse(stack.rows), Target(f"`{stack.schema}`", "inside")).chains[0].table
+    stack.sql(f"INSERT INTO {{s}}.t {rows_of(20, 21)}")
+    stack.run("-s", "inside", now=T0 + 1000)
+    stack.sql(f"DROP TABLE {{s}}.{first}")
+    ran = stack.run("-s", "outside", now=T0 + 2000).of("outside")
+    assert "advanced, 1 rows" in ran.message
+    assert "full (1 chains that were read are merged and dropped), 21 rows read" in inputs_of(ran)
+    right(stack, T0 + 45_000)
+
+
+def test_a_restarted_input(stack: Project) -> None:
+    stack.run(now=T0)
+    stack.run("--full-refresh", "-s", "inside", now=T0 + 1000)
+    ran = stack.run(now=T0 + 2000).of("outside")
+    assert "unchanged, 0 rows" in ran.message and "full (it was restarted), 20 rows read" in inputs_of(ran)
+
+
+def test_the_earliest_expiration_is_everybodys(stack: Project) -> None:
+    stack.model("inside", INNER.replace("{s}", stack.schema), expiration="40 seconds")
+    stack.model("over", "select id from {{ ref('outside') }}", expiration="1 day")
+    stack.run(now=T0)
+    for name in ("outside", "over"):
+        state = read_state(Warehouse(stack.rows), Target(f"`{stack.schema}`", name))
+        assert state.expiration == T0 + 40_000
+        error = stack.dbt("show", "--inline", f"select * from {{{{ ref('{name}') }}}}", check=False).text
+        assert f"temporal_view {name} expired at 2024-03-01 12:00:40" in error
+    right(stack, T0 + 40_000)
+    late = stack.run("-s", "outside", now=T0 + 40_001, check=False).text
+    assert "found: inside, which expired at 2024-03-01 12:00:40" in late and "dbt run -s inside outside" in late
+    ran = stack.run(now=T0 + 41_000)  # all of them: the inner one restarts, and those above it
+    assert "restarted" in ran.of("inside").message and "restarted" in ran.of("over").message
+    right(stack, T0 + 45_000)
+
+
+def test_an_input_that_answers_for_longer(stack: Project) -> None:
+    stack.model("inside", INNER.replace("{s}", stack.schema), expiration="25 seconds")
+    stack.run(now=T0)
+    stack.run("--full-refresh", "-s", "inside", now=T0 + 5000)
+    ran = stack.run("-s", "outside", now=T0 + 6000).of("outside")
+    assert ran.adapter_response["reason"] == "a temporal_view it reads was restarted and answers for longer"
+    for after in (6000, 25_001, 30_000):
+        right(stack, T0 + after)
+
+
+def test_an_input_that_has_not_run(stack: Project) -> None:
+    text = stack.run("-s", "outside", now=T0, check=False).text
+    assert f"found: {stack.schema}.inside, a temporal_view that has not run, as an input of outside" in text
+    assert "dbt run -s inside outside" in text
+
+
+def test_a_clock_before_the_input(stack: Project) -> None:
+    stack.run(now=T0)
+    text = stack.run("-s", "outside", "--full-refresh", now=T0 - 60_000, check=False).text
+    assert "before the frontier of its input inside, 2024-03-01 12:00:00" in text
+    stack.run("-s", "outside", "--full-refresh", now=T0 - 59_999)  # a clock that lags a little: the input's
+    assert read_state(Warehouse(stack.rows), Target(f"`{stack.schema}`", "outside")).frontier == T0
+
+
+def test_the_oracle_of_a_stack(stack: Project) -> None:
+    stack.write(
+        "models/schema.yml",
+        """
+        models:
+          - name: outside
+            data_tests: [temporal_matches_source, temporal_diffs_consistent]
+        """,
+    )
+    stack.run(now=T0)
+    stack.dbt("test", now=T0 + 20_000)
+    stack.sql(f"INSERT INTO {{s}}.t {rows_of(0, 5)}")
+    stack.run("-s", "inside", now=T0 + 20_001)
+    text = stack.dbt("test", now=T0 + 20_001, check=False).text
+    assert "temporal_matches_source" in text
+    stack.run("-s", "outside", now=T0 + 20_001)
+    stack.dbt("test", now=T0 + 20_001)
+
+
+def test_through_what_the_inner_model_reads(stack: Project) -> None:
+    """Ephemeral models, CTEs of one name on both sides, a model without a clock of its own."""
+    inner = INNER.replace("{s}", stack.schema)
+    stack.model("grouped", f"with live as ({inner}) select id % 2 as k, count(*) as n from live group by 1")
+    stack.model("between", "select k, n from {{ ref('grouped') }} where n > 1", materialized="ephemeral")
+    stack.model("top", "with live as (select * from {{ ref('between') }}) select k, n from live order by k limit 1")
+    stack.run(now=T0)
+    for after, expected in ((0, []), (2000, [(0, 2)]), (25_000, [(0, 10)]), (46_500, [(1, 2)]), (47_500, [])):
+        read = stack.render(f"select k, n from {{{{ temporal_as_of(ref('top'), {T0 + after}) }}}}")
+        assert stack.rows(read) == expected, after

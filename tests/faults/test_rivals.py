@@ -1,0 +1,165 @@
+"""Two runs at once, a disk that is full, readers that are slow: who loses fails cleanly and has harmed nothing."""
+
+from __future__ import annotations
+
+import resource
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from conftest import Project
+
+from dbt.adapters.sparktemporal import lock as locks
+from dbt.adapters.sparktemporal.begin import begin
+from dbt.adapters.sparktemporal.connections import SparkTemporalConnectionManager
+from dbt.adapters.sparktemporal.temporal import chains
+from dbt.adapters.sparktemporal.warehouse import Target, Warehouse, read_state
+
+T0 = 1_709_294_400_000
+
+
+@pytest.fixture
+def model(project: Project) -> Project:
+    project.sql("CREATE TABLE {s}.events USING parquet AS SELECT id FROM range(10)")
+    project.model("m", f"select id from {project.schema}.events where mz_now() >= timestamp_millis(id)")
+    project.run(now=T0)
+    return project
+
+
+def state(project: Project) -> Any:
+    return read_state(Warehouse(project.rows), Target(f"`{project.schema}`", "m"))
+
+
+def tables(project: Project) -> set[str]:
+    return {row[1] for row in project.rows("SHOW TABLES IN {s}")}
+
+
+def count(project: Project) -> int:
+    return project.rows("SELECT count(*) FROM {s}.m")[0][0]
+
+
+@contextmanager
+def before_statement(monkeypatch: pytest.MonkeyPatch, words: str, act: Any) -> Iterator[None]:
+    """Once, right before the statement of a run that holds these words."""
+    original, left = SparkTemporalConnectionManager.add_query, [1]
+
+    def patched(self: Any, sql: str, *args: Any, **kwargs: Any) -> Any:
+        if words in " ".join(sql.split()) and left:
+            left.clear()
+            act()
+        return original(self, sql, *args, **kwargs)
+
+    with monkeypatch.context() as context:
+        context.setattr(SparkTemporalConnectionManager, "add_query", patched)
+        yield
+    assert not left, f"no statement with {words}"
+
+
+def take_over(project: Project, now: int) -> Any:
+    """A whole run by another hand, to whom the owner of the lock is dead."""
+    warehouse, target = Warehouse(project.rows), Target(f"`{project.schema}`", "m")
+    held, locks._held = locks._held, set()
+    try:
+        token, displaced = locks.take_lock(warehouse, target, int(time.time() * 1000))
+        old = state(project)
+        run = begin(warehouse, target, old.written, {}, now, now, warehouse.settings(), warehouse.version())
+        run.id, run.displaced = token, displaced
+        for phase in run.phases:
+            for step in getattr(run, phase)():
+                project.spark.sql(step.sql)
+        locks.give_back_lock(warehouse, target, token)
+    finally:
+        locks._held = held
+    return run
+
+
+def test_paused_between_check_and_commit(model: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The lock of a paused run is taken over: what it wrote goes, so that its commit cannot be the last word."""
+    model.sql("INSERT INTO {s}.events VALUES (77)")
+    runs: list[Any] = []
+
+    def rival() -> None:
+        model.sql("INSERT INTO {s}.events VALUES (78)")
+        runs.append(take_over(model, T0 + 500))
+
+    with before_statement(monkeypatch, "`m__live` AS", rival):
+        result = model.run(now=T0 + 1000, check=False)
+    assert not result.success and "TABLE_OR_VIEW_NOT_FOUND" in result.text
+    assert [len(run.displaced) for run in runs] == [1]
+    assert state(model).run == runs[0].id and state(model).frontier == T0 + 500 and count(model) == 12
+    kept = tables(model)
+    model.run(now=T0 + 2000)
+    assert state(model).run == runs[0].id and tables(model) == kept and count(model) == 12  # nothing was left to do
+
+
+def test_a_rival_in_the_middle(model: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before it counts what it wrote: its tables are gone, and it says so instead of committing."""
+    model.sql("INSERT INTO {s}.events VALUES (77)")
+    with before_statement(monkeypatch, "SELECT count(*), count_if", lambda: take_over(model, T0 + 500)):
+        result = model.run(now=T0 + 1000, check=False)
+    assert not result.success and state(model).frontier == T0 + 500 and count(model) == 11
+    model.run(now=T0 + 2000)
+    assert count(model) == 11 and not [t for t in tables(model) if "lock" in t]
+
+
+def test_two_at_once(model: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second finds the lock of the first, which lives, and leaves all as it is."""
+    model.sql("INSERT INTO {s}.events VALUES (77)")
+    said: list[str] = []
+
+    def rival() -> None:
+        try:
+            locks.take_lock(Warehouse(model.rows), Target(f"`{model.schema}`", "m"), int(time.time() * 1000))
+        except Exception as error:
+            said.append(str(error))
+
+    with before_statement(monkeypatch, "`m__live` AS", rival):
+        model.run(now=T0 + 1000)
+    assert "m__lock, held by process" in said[0] and count(model) == 11
+
+
+@pytest.mark.parametrize("words", ["AS SELECT * FROM (", "__inputs_"])
+def test_disk_full(model: Project, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel lets Spark write no file of more than 100 bytes, in the middle of the run."""
+    model.sql("INSERT INTO {s}.events SELECT id + 100 FROM range(1000)")
+    before, there = state(model), tables(model)
+    pid = int(model.spark._jvm.java.lang.ProcessHandle.current().pid())
+    limits = resource.prlimit(pid, resource.RLIMIT_FSIZE)
+    try:
+        with before_statement(
+            monkeypatch, words, lambda: resource.prlimit(pid, resource.RLIMIT_FSIZE, (100, limits[1]))
+        ):
+            result = model.run(now=T0 + 1000, check=False)
+    finally:
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, limits)
+    assert not result.success and ("File too large" in result.text or "Job aborted" in result.text), result.text
+    assert state(model) == before and count(model) == 10 and not [t for t in tables(model) if "lock" in t]
+    model.run(now=T0 + 2000)
+    assert count(model) == 1010
+    assert len(tables(model) - there) <= 3  # a chain, the files read, and at most one table of the run that failed
+
+
+def test_a_reader_in_flight(model: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has planned what it reads; merges and drops come between. It ends with its answer, or with an error."""
+    monkeypatch.setattr(chains, "RATIO", 10**9)
+    reader = model.spark.sql(f"SELECT count(*) FROM {model.schema}.m")
+    reader._jdf.queryExecution().executedPlan()
+    for n in range(3):
+        model.sql(f"INSERT INTO {{s}}.events VALUES ({100 + n})")
+        model.run(now=T0 + 1000 * (n + 1))
+    assert reader.collect()[0][0] == 10  # for diffs_retention the chains of then are kept
+    old = model.spark.sql(f"SELECT count(*) FROM {model.schema}.m")
+    old._jdf.queryExecution().executedPlan()
+    model.model(
+        "m",
+        f"select id from {model.schema}.events where mz_now() >= timestamp_millis(id)",
+        diffs_retention="0",
+    )
+    for n in range(3, 6):
+        model.sql(f"INSERT INTO {{s}}.events VALUES ({100 + n})")
+        model.run(now=T0 + 1000 * (n + 1))
+    with pytest.raises(Exception, match="FILE_NOT_EXIST|FileNotFound|does not exist"):
+        old.collect()
+    assert count(model) == 16

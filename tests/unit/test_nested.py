@@ -1,0 +1,73 @@
+"""Temporal SELECTs in one another: which become one, and which are left to the read."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbt.adapters.sparktemporal.temporal.cores import split
+from dbt.adapters.sparktemporal.temporal.dialect import render
+
+COLUMNS = {"t": ["id", "due", "hi"], "u": ["id", "k"]}
+
+
+def describe(sql: str) -> list[tuple[str, str]]:
+    assert "mz_now" not in sql
+    name = sql.split("FROM ")[-1].split()[0]
+    more = [("mz_h0", "int")] if "mz_h0" in sql and name not in ("u",) else []
+    return [(c, "int") for c in COLUMNS.get(name, COLUMNS["t"])] + more
+
+
+INNER = "select id, due from t where k = 1 and mz_now() < hi"
+
+#: what is written -> the one core's query, and its comparisons
+MERGED = {
+    f"select id from ({INNER}) as x where mz_now() >= x.due": (
+        "SELECT id FROM (SELECT id, due, hi AS `mz_h0` FROM t WHERE k = 1) AS x",
+        [">= x.due", "< `x`.`mz_h0`"],
+    ),
+    f"with x as ({INNER}) select * from x where mz_now() >= due": (
+        "WITH x AS (SELECT id, due, hi AS `mz_h0` FROM t WHERE k = 1) SELECT `x`.`id`, `x`.`due`, `x`.`hi` FROM x",
+        [">= due", "< `x`.`mz_h0`"],
+    ),
+    f"with x as ({INNER}) select x.id from u left join u v using (k) join x on x.id = u.id where mz_now() >= x.due": (
+        "WITH x AS (SELECT id, due, hi AS `mz_h0` FROM t WHERE k = 1) "
+        "SELECT x.id FROM u LEFT JOIN u AS v USING (k) JOIN x ON x.id = u.id",
+        [">= x.due", "< `x`.`mz_h0`"],
+    ),
+    "with x as (select id, due, hi from t where hi is null or mz_now() < hi), y as (select id, due from x where "
+    "mz_now() >= 5) select id from y where mz_now() >= due": (
+        "WITH x AS (SELECT id, due, hi, hi AS `mz_h0` FROM t), "
+        "y AS (SELECT id, due, `x`.`mz_h0` AS `mz_h1` FROM x) SELECT id FROM y",
+        [">= due", ">= 5", "< `y`.`mz_h1`"],
+    ),
+}
+
+
+@pytest.mark.parametrize("sql", MERGED)
+def test_merged(sql: str) -> None:
+    (core,) = split(sql, describe).cores
+    query, comparisons = MERGED[sql]
+    assert render(core.query) == query
+    assert [f"{c.operator} {render(c.operand)}" for c in core.comparisons] == comparisons
+    assert core.condition is None
+
+
+APART = (
+    f"with x as ({INNER}) select x.id from x join x y using (id) where mz_now() >= x.due",  # read twice
+    f"select u.id from u left join ({INNER}) x on x.id = u.id where mz_now() >= u.id",  # filled with NULLs
+    "select id from (select distinct id, due from t where mz_now() < hi) x where mz_now() >= due",
+    "select id from (select id, due from t where mz_now() < hi limit 3) x where mz_now() >= due",
+    "select id from (select id, case when mz_now() < hi then 1 end as due from t where mz_now() < hi) x "
+    "where mz_now() >= due",
+    f"select id from ({INNER}) x where mz_now() >= due and id in (select id from u where mz_now() < k)",
+    f"select x.id from ({INNER}) x join (select distinct id from u where mz_now() < k) y using (id) "
+    "where mz_now() >= due",
+    f"select * from ({INNER}) x join u using (id) where mz_now() >= due",  # a star that is not written out
+    "select id from (select id, due from t where exists(array(1), e -> mz_now() < e)) x where mz_now() >= due",
+    f"select id from ({INNER}) x (a, b) where mz_now() >= b",
+)
+
+
+@pytest.mark.parametrize("sql", APART)
+def test_apart(sql: str) -> None:
+    assert "mz_now()" in render(split(sql, describe).residual)
