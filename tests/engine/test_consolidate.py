@@ -1,0 +1,71 @@
+"""run-operation temporal_consolidate: one chain of all, and the same answers."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from conftest import Project
+
+from dbt.adapters.sparktemporal.temporal import chains
+from dbt.adapters.sparktemporal.warehouse import Target, Warehouse, read_state
+
+T0 = 1_709_294_400_000
+
+
+def state(project: Project) -> object:
+    return read_state(Warehouse(project.rows), Target(f"`{project.schema}`", "m"))
+
+
+def consolidate(project: Project, model: str = "m", check: bool = True) -> str:
+    return project.dbt(
+        "run-operation", "temporal_consolidate", "--args", json.dumps({"model": model}), check=check
+    ).text
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_one_chain(project: Project, grouped: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chains, "RATIO", 0)
+    project.sql(f"CREATE TABLE {{s}}.t AS SELECT id, timestamp_millis({T0}L + id * 1000) AS hi FROM range(100)")
+    select = (
+        "id % 3 as k, count(*) as n from {t} where {now} < hi group by 1" if grouped else "id from {t} where {now} < hi"
+    )
+    project.model("m", "select " + select.format(t=f"{project.schema}.t", now="mz_now()"), aggregates="groups")
+    project.run(now=T0)
+    for n in (1, 2, 3):
+        project.sql(f"INSERT INTO {{s}}.t SELECT {100 + n}L, timestamp_millis({T0}L + {n + 50} * 1000)")
+        project.run(now=T0 + 10_000 * n)
+    before = state(project)
+    assert len(before.chains) == 4
+    rows = sum(c.rows for c in before.chains)
+    said = consolidate(project)
+    after = state(project)
+    assert f"temporal_consolidate: m: {rows} diffs became {after.chains[0].rows}" in said
+    assert len(after.chains) == 1 and after.since == after.frontier == before.frontier
+    for t in (after.since, T0 + 51_000, T0 + 52_999, T0 + 99_000):
+        read = project.render(f"select * from {{{{ temporal_as_of(ref('m'), {t}) }}}}")
+        oracle = "SELECT " + select.format(t="{s}.t", now=f"timestamp_millis({t}L)")
+        assert sorted(project.rows(read)) == sorted(project.rows(oracle)), t
+    # the old chains stay for readers, and the next run goes on from here
+    assert {t for t, _ in after.retired} >= {c.table for c in before.chains}
+    assert "unchanged" in project.run(now=T0 + 40_000).of("m").message
+    project.sql(f"INSERT INTO {{s}}.t SELECT 200L, timestamp_millis({T0}L + 90000)")
+    assert "advanced, 1 rows" in project.run(now=T0 + 50_000).of("m").message
+
+
+def test_nothing_is_left(project: Project) -> None:
+    project.sql(f"CREATE TABLE {{s}}.t AS SELECT 1 AS id, timestamp_millis({T0}L + 1000) AS hi")
+    project.model("m", f"select id from {project.schema}.t where mz_now() < hi")
+    project.run(now=T0)
+    project.sql("INSERT OVERWRITE {s}.t SELECT 2, NULL")
+    project.run(now=T0 + 500)
+    assert "2 diffs became 0" in consolidate(project)
+    assert state(project).chains == () and project.rows("SELECT * FROM {s}.m") == []
+
+
+def test_of_what_is_no_temporal_view(project: Project) -> None:
+    project.model("plain", "select 1 as a", materialized="table")
+    project.model("m", "select 1 as a where mz_now() > 0 limit 1")
+    assert "found: model 'plain', a table" in consolidate(project, "plain", check=False)
+    assert "found: model 'nobody', no model of this project" in consolidate(project, "nobody", check=False)
+    assert "m is not a temporal_view that has run" in consolidate(project, check=False)
