@@ -171,3 +171,16 @@ def test_an_input_that_changes_during_the_run(events: Project, times: int, monke
     assert sorted(events.rows("SHOW TABLES IN {s}")) == before
     monkeypatch.undo()
     assert "new files (4 new files of 6), 4 rows read" in run(events, 2000)[1]
+
+
+def test_late_rows(events: Project) -> None:
+    """One that comes when its window is over is reported, not stored; one that comes in its window appears."""
+    for number, hi in ((1, 999), (2, 1000), (3, 1001), (4, -86_400_000)):
+        events.sql(f"INSERT INTO {{s}}.t SELECT {number}L, timestamp_millis({T0}L + {hi})")
+    ran = events.run(now=T0 + 1000)
+    assert ran.of("m").adapter_response["rows_late"] == 3 and "advanced, 1 rows" in ran.of("m").message
+    assert "3 rows came after their windows" in ran.text
+    read = events.render(f"select id from {{{{ temporal_as_of(ref('m'), {T0 + 1000}) }}}} where id < 10")
+    assert events.rows(read) == [(3,)]
+    add(events, 5)
+    assert events.run(now=T0 + 1001).of("m").adapter_response["rows_late"] == 0

@@ -87,8 +87,9 @@ def test_crash_before_each_statement(model: Project, merging: bool, monkeypatch:
         committed = state(model).frontier == T0 + 10_000 * statement
         assert count(model) == rows + committed, hit
         crashed.append(hit[0])
+        model.sql(f"INSERT INTO {{s}}.events VALUES ({rows + 1})")
         model.run(now=T0 + 10_000 * statement + 5_000)
-        rows += 1
+        rows += 2
         assert count(model) == rows, hit
     said = " | ".join(crashed)
     for words in ("__lock`", "CREATE TABLE", "__live`", "__diffs` AS", "DROP TABLE IF EXISTS"):

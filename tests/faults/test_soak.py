@@ -188,7 +188,7 @@ def left_over(project: Project) -> tuple[set[str], set[str]]:
     for name in MODELS:
         state = read_state(Warehouse(project.rows), Target(f"`{project.schema}`", name))
         named |= {name, f"{name}__live", f"{name}__diffs", *state.tables}
-    tables = {row[1] for row in project.rows("SHOW TABLES IN {s}")}
+    tables = {name for _, name, temporary in project.rows("SHOW TABLES IN {s}") if not temporary}
     location = next(r[1] for r in project.rows("DESCRIBE DATABASE {s}") if r[0] == "Location")
     folders = {folder.name for folder in Path(location.removeprefix("file:")).iterdir()}
     return tables - named, folders - named

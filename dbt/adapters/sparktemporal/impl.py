@@ -60,6 +60,7 @@ class TemporalResponse(AdapterResponse):
     rows_in: int = 0
     rows_written: int = 0
     updates_beyond_expiration: int | None = None
+    rows_late: int | None = None
     chains_before: int = 0
     chains: int | None = None
     aggregates: list[str] = field(default_factory=list)
@@ -116,10 +117,13 @@ class SparkTemporalAdapter(SparkAdapter):
         return self.connections.with_clock(sql, as_of)
 
     def post_model_hook(self, config: Mapping[str, Any], context: Any) -> None:
-        held = getattr(self._locks, "held", None)
+        held, run = getattr(self._locks, "held", None), getattr(self._locks, "run", None)
         if held is not None:
-            self._locks.held = None
+            self._locks.held = self._locks.run = None
             try:
+                with suppress(Exception):  # the run has failed, and its own error is what people should read
+                    for step in run.abandon() if run is not None else []:
+                        self._rows(step.sql)
                 lock.give_back_lock(self._warehouse, *held)
             finally:
                 lock.forget_lock(held[1])
@@ -236,6 +240,7 @@ class SparkTemporalAdapter(SparkAdapter):
             self._locks.held = (target, token)
             run = first if first is not None and first.is_current() else observed()
             run.id, run.displaced = token, displaced
+            self._locks.run = run
             return run
 
     def _inputs_are_sampled(self) -> bool:

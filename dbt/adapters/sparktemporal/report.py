@@ -38,6 +38,7 @@ def report(run: Run) -> dict[str, Any]:
         "rows_in": run.capture.rows,
         "rows_written": run.rows_written,
         "updates_beyond_expiration": run.beyond_expiration,
+        "rows_late": run.late,
         "chains_before": len(run.old.chains) if run.old else 0,
         "chains": len(state.chains) if (state := run.state or run.old) else None,
         "aggregates": [core.core.kept for core in run.model.cores if core.core.kept],
@@ -51,6 +52,8 @@ def summary(run: Run) -> list[str]:
     d, why = run.decision, reason(run)
     what = action(run) + (f" ({why})" if why else "")
     said = [f"{run.capture.rows} rows in", f"{run.rows_written} diffs written"]
+    if run.late:
+        said.append(f"{run.late} rows came after their windows")
     if d.rebuilds:
         said += [core.core.kept for core in run.model.cores if core.core.kept]
     if d.expiration is not None:

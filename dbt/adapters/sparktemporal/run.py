@@ -22,7 +22,7 @@ from .temporal.core import TypedCore
 from .temporal.plan import ADVANCED, CHECKED, Decision, Step
 from .temporal.state import Chain, CoreState, State, embed
 from .temporal.stores import counted, store_of
-from .warehouse import Target, ViewInfo, Warehouse, live_view, run_of
+from .warehouse import Target, ViewInfo, Warehouse, live_view, read_state, run_of
 
 #: how often inputs that change while they are read are read again
 ATTEMPTS = 3
@@ -55,7 +55,9 @@ class Run:
     new_chains: dict[str, Chain] = field(default_factory=dict)
     state: State | None = None
     beyond_expiration: int | None = None  # updates of what was read, None when not counted
+    late: int | None = None  # windows that were over when their rows came, of new rows alone
     seconds: dict[str, float] = field(default_factory=dict)  # by phase
+    finished: bool = False
     script: list[str] = field(default_factory=list)
 
     # -- phases --
@@ -69,6 +71,7 @@ class Run:
                 yield name
             self.seconds[name] = self.seconds.get(name, 0) + time.monotonic() - began
             began = time.monotonic()
+        self.finished = True
 
     def _phases(self) -> Iterator[str]:
         if self.decision.action == CHECKED:
@@ -112,14 +115,19 @@ class Run:
 
     def fence(self) -> list[Step]:
         """What a run wrote whose lock was taken over: should it still go on, it cannot commit without it."""
-        named = {table.lower() for table in self.old.tables} if self.old else set()
+        return self._written_by(self.displaced, self.old, "left by a run whose lock was taken over")
+
+    def abandon(self) -> list[Step]:
+        """What a run that failed wrote and did not commit. Whether it did is read, not remembered."""
+        if self.finished:
+            return []
+        return self._written_by([self.id], read_state(self.warehouse, self.target), "left by a run that failed")
+
+    def _written_by(self, runs: Sequence[str], state: State | None, why: str) -> list[Step]:
+        named = {table.lower() for table in state.tables} if state else set()
         tables = self.warehouse.tables(self.target.schema, self.target.model)
-        of_them = [t for t in tables if any(chain_rules.is_of_run(self.target.model, t, d) for d in self.displaced)]
-        return [
-            Step("left by a run whose lock was taken over", f"DROP TABLE IF EXISTS {self.target.table(t)}")
-            for t in of_them
-            if t.lower() not in named
-        ]
+        of_them = [t for t in tables if any(chain_rules.is_of_run(self.target.model, t, run) for run in runs)]
+        return [Step(why, f"DROP TABLE IF EXISTS {self.target.table(t)}") for t in of_them if t.lower() not in named]
 
     def write(self) -> list[Step]:
         """One CTAS a core whose inputs changed: all that is wanted, what new files bring, or the corrections."""
@@ -189,8 +197,7 @@ class Run:
             rows = store.consolidated(store.stored(due, self._since, self.decision.expiration))
             create = self._create(core, self._chain(name, merged=True), rows, None)
             steps.append(Step(f"{name}: what is due of {len(chains)} chains -> one", create))
-        if self.decision.expiration is not None and (self.new_chains or self.decision.rebuilds):
-            self.beyond_expiration = self._count_beyond()
+        self._count_not_stored()
         return steps
 
     def commit(self) -> list[Step]:
@@ -367,11 +374,16 @@ class Run:
         rows = self.warehouse.rows(store_of(core).count(self.target.table(table), bucketed))
         return counted(table, rows, bucketed)
 
-    def _count_beyond(self) -> int:
-        assert self.decision.expiration is not None
+    def _count_not_stored(self) -> None:
+        """What of the rows that were read leaves no trace; of new rows also those that came too late."""
+        expiration, in_part = self.decision.expiration, any(self.capture.cores[c.name].in_part for c in self._changed)
+        if not (in_part or expiration is not None and (self.new_chains or self.decision.rebuilds)):
+            return
         read = [part for core in self._changed for part in self.capture.cores[core.name].parts or (core,)]
-        counts = [updates.beyond(part, self.decision.as_of, self.decision.expiration) for part in read]
-        return sum(int(row[0]) for sql in counts for row in self.warehouse.rows(sql))
+        counts = [self.warehouse.rows(updates.not_stored(part, self.decision.as_of, expiration))[0] for part in read]
+        self.beyond_expiration = None if expiration is None else sum(int(beyond) for beyond, _ in counts)
+        if all(self.capture.cores[core.name].in_part and core.core.condition is None for core in self._changed):
+            self.late = sum(int(late) for _, late in counts)
 
     def _expect(self, run: str | None, when: str) -> ViewInfo | None:
         """The commit record, of the run it should be of."""

@@ -114,12 +114,24 @@ def wanted(typed: TypedCore, as_of: int, expiration: int | None) -> str:
     )
 
 
-def beyond(typed: TypedCore, as_of: int, expiration: int) -> str:
-    """A query: how many updates of the core's rows come after the expiration, and so are not stored."""
-    late = f"CASE WHEN mz_from > {expiration}L THEN 1 + CAST(mz_until IS NOT NULL AS INT) "
-    late += f"WHEN mz_until > {expiration}L THEN 1 ELSE 0 END"
-    all_of_them = wanted(replace(typed, columns=()), as_of, None)
-    return f"SELECT coalesce(sum({late}), 0) FROM (\n{indent(all_of_them, 2)}\n) AS mz_late"
+#: before any instant (ms)
+_ALWAYS = -(1 << 62)
+
+
+def not_stored(typed: TypedCore, as_of: int, expiration: int | None) -> str:
+    """A query over the core's rows: how many updates come after the expiration, and how many windows were over before.
+
+    Neither is stored. (Of a general condition only what is there from `as_of` on is known.)
+    """
+    beyond = "0L"
+    if expiration is not None:
+        beyond = f"CASE WHEN mz_from > {expiration}L THEN 1L + CAST(mz_until IS NOT NULL AS BIGINT) "
+        beyond += f"WHEN mz_until > {expiration}L THEN 1L ELSE 0L END"
+    windows = wanted(replace(typed, columns=()), _ALWAYS if typed.core.condition is None else as_of, None)
+    return (
+        f"SELECT coalesce(sum({beyond}), 0), count_if(mz_until <= {as_of}L)\n"
+        f"FROM (\n{indent(windows, 2)}\n) AS mz_windows"
+    )
 
 
 def stored(
