@@ -130,3 +130,77 @@ def test_a_catalog_without_views(events: Project) -> None:
         assert not events.spark.sql(f"SHOW TABLES IN files.{events.schema}").collect()
     finally:
         events.spark.sql(f"USE {before}")
+
+
+def read_as(project: Project, after: int, column: str = "id") -> tuple[str, str]:
+    """A run: what dbt prints of it, and how it read its input. The view is right after it."""
+    ran = project.run(now=T0 + after).of("m")
+    read = project.render(f"select id from {{{{ temporal_as_of(ref('m'), {T0 + after}) }}}}")
+    oracle = f"SELECT {column} FROM {{s}}.events WHERE timestamp_millis({T0 + after}L) < ts + interval 30 seconds"
+    assert sorted(map(str, project.rows(read))) == sorted(str(tuple(row)) for row in project.rows(oracle))
+    return ran.message, ran.adapter_response["inputs"][0].partition("events: ")[2]
+
+
+def test_changes_alone(events: Project) -> None:
+    """Snapshots that append, that rewrite files, that rewrite nothing but files; and what they cannot tell."""
+    events.run(now=T0)
+    events.sql(f"INSERT INTO {{s}}.events VALUES (20, timestamp_millis({T0}L))")
+    events.sql(f"INSERT INTO {{s}}.events VALUES (21, timestamp_millis({T0}L)), (20, timestamp_millis({T0}L))")
+    message, told = read_as(events, 1)
+    assert "advanced, 3 rows" in message and told == "changes (2 snapshots, that only append), 3 rows read"
+    events.sql("DELETE FROM {s}.events WHERE id = 21")
+    message, told = read_as(events, 2)
+    assert "advanced, 1 rows" in message and told.startswith("changes (1 snapshots), ")
+    events.sql(
+        f"CALL spark_catalog.system.rewrite_data_files('{events.schema}.events', options => map('rewrite-all', 'true'))"
+    )
+    message, told = read_as(events, 3)
+    assert "unchanged" in message and told.startswith("changes (1 snapshots, that only append), 0 rows")
+    before = events.rows("SELECT snapshot_id FROM {s}.events.refs")[0][0]
+    events.sql(f"INSERT INTO {{s}}.events (id, ts) VALUES (31, timestamp_millis({T0}L))")
+    read_as(events, 6)
+    events.sql(f"CALL spark_catalog.system.rollback_to_snapshot('{events.schema}.events', {before})")
+    message, told = read_as(events, 7)
+    assert "full (" in told and "advanced, 1 rows" in message
+
+
+def test_a_column_that_is_another_one(events: Project) -> None:
+    """No snapshot says so: what a column of that name held is NULL now."""
+    events.sql("ALTER TABLE {s}.events ADD COLUMN v BIGINT")
+    events.sql("UPDATE {s}.events SET v = id + 100")
+    recent = f"select v as id from {events.schema}.events where mz_now() < ts + interval 30 seconds"
+    events.model("m", recent)
+    assert "hydrated, 10 rows" in read_as(events, 0, "v")[0]
+    events.sql("ALTER TABLE {s}.events DROP COLUMN v; ALTER TABLE {s}.events ADD COLUMN v BIGINT")
+    message, told = read_as(events, 1, "v")
+    assert "advanced, 20 rows" in message and told.startswith("full (its schema or its properties changed)")
+    events.sql(f"INSERT INTO {{s}}.events VALUES (30, timestamp_millis({T0}L), 7)")
+    assert read_as(events, 2, "v")[1].startswith("changes (1 snapshots, that only append), 1 rows")
+
+
+def test_changes_by_delete_files(events: Project) -> None:
+    events.sql(
+        "ALTER TABLE {s}.events SET TBLPROPERTIES ('format-version' = '2', 'write.delete.mode' = 'merge-on-read')"
+    )
+    events.run(now=T0)
+    events.sql("DELETE FROM {s}.events WHERE id IN (3, 4)")
+    message, told = read_as(events, 1)
+    assert "advanced, 2 rows" in message and "Delete files are currently not supported" in told
+    assert told.startswith("full (what version main ")
+
+
+def test_changes_of_both_sides_of_a_join(events: Project) -> None:
+    events.sql("CREATE TABLE {s}.names USING iceberg AS SELECT id % 3 AS k, concat('n', id) AS name FROM range(3)")
+    joined = "select e.id, n.name from {e} e join {n} n on e.id % 3 = n.k where {now} < e.ts + interval 30 seconds"
+    tables = {"e": f"{events.schema}.events", "n": f"{events.schema}.names"}
+    events.model("j", joined.format(now="mz_now()", **tables))
+    events.run(now=T0)
+    for step in range(1, 4):
+        events.sql(f"INSERT INTO {{s}}.events VALUES ({40 + step}, timestamp_millis({T0}L))")
+        events.sql(f"DELETE FROM {{s}}.names WHERE name = 'n{step - 1}'")
+        events.sql(f"INSERT INTO {{s}}.names VALUES ({step % 3}, 'x{step}')")
+        ran = events.run(now=T0 + step).of("j")
+        assert all("changes" in line for line in ran.adapter_response["inputs"])
+        read = events.render(f"select * from {{{{ temporal_as_of(ref('j'), {T0 + step}) }}}}")
+        oracle = joined.format(now=f"timestamp_millis({T0 + step}L)", **tables)
+        assert sorted(events.rows(read)) == sorted(events.rows(oracle))

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from . import inputs
-from .inputs import FILES, STACKED, Change, Input
+from .inputs import FILES, STACKED, VERSION, Change, Input
 from .temporal import capture, roundtrip, updates
-from .temporal.capture import Added, AddedChains
 from .temporal.core import TypedCore
 from .temporal.dialect import fragment, render
 from .temporal.plan import CHECKED, Decision
@@ -18,15 +17,17 @@ from .temporal.stacked import said_of, stacked_name
 from .temporal.state import State
 from .warehouse import Target, Warehouse
 
-SAME, ADDED, CHAINS, FULL = "unchanged", "new files", "new chains", "full"
+SAME, FULL = "unchanged", "full"
+#: what is new of an input, by the way its state is told
+NEW = {FILES: "new files", VERSION: "changes", STACKED: "new chains"}
 
 
 @dataclass(frozen=True)
 class Captured:
     """How a core is brought up to date.
 
-    way: its inputs are as they were (SAME), `parts` yield what they got and `gone` what they lost (ADDED, or CHAINS of
-    temporal views), or they are read in full, for `why`.
+    way: its inputs are as they were (SAME), `parts` yield what they got and `gone` what they lost (one of NEW), or they
+    are read in full, for `why`.
     read: relation -> the part of it that decides what is written, None for all.
     """
 
@@ -34,11 +35,11 @@ class Captured:
     why: str = ""
     parts: tuple[TypedCore, ...] = ()
     gone: tuple[TypedCore, ...] = ()
-    read: Mapping[str, Added | AddedChains | None] = field(default_factory=dict)
+    read: Mapping[str, capture.Change | None] = field(default_factory=dict)
 
     @property
     def in_part(self) -> bool:
-        return self.way in (ADDED, CHAINS)
+        return self.way in NEW.values()
 
 
 @dataclass
@@ -93,7 +94,7 @@ class Capture:
             found = {core.name: _of_core(warehouse, core, seen, changes, why) for core in cores}
         keeps = not why and all(changes[name].same for name, now in seen.items() if now.way == FILES)
         remembers = not keeps and config != FULL and decision.action != CHECKED
-        read: dict[str, Added | AddedChains | None] = {}
+        read: dict[str, capture.Change | None] = {}
         for captured in found.values():
             for name, added in captured.read.items():
                 read[name] = added if name not in read or read[name] == added else None
@@ -125,7 +126,8 @@ class Capture:
         for name in self.inputs:
             ways = [captured for captured in self.cores.values() if name in captured.read]
             full = next((captured for captured in ways if captured.way == FULL), None)
-            way, why = (full.way, full.why) if full else (ways[0].way, self.changes[name].why) if ways else (SAME, "")
+            new = NEW.get(self.inputs[name].way, SAME)
+            way, why = (full.way, full.why) if full else (new, self.changes[name].why) if ways else (SAME, "")
             why = why.removeprefix(f"{name}: ") or self.changes[name].why
             lines.append(f"{name}: {way} ({why}), {self.counts.get(name, 0)} rows read")
         return lines
@@ -160,7 +162,7 @@ def _of_core(
         if changes[name].added is None:
             return Captured(FULL, f"{name}: {changes[name].why}", read=in_full)
     found = {name: added for name in moved if (added := changes[name].added) is not None}
-    places: dict[int, Added | AddedChains] = {}
+    places: dict[int, capture.Change] = {}
     below: list[str] = []
     for place, (table, linear) in enumerate(capture.tables(query)):
         above = stacked_name(table)
@@ -194,8 +196,7 @@ def _of_core(
         if not same:
             return Captured(FULL, "its columns are named in a way that only the tables themselves have", read=in_full)
     parts, gone = (tuple(part for sign, part in signed if sign == wanted) for wanted in (1, -1))
-    way = CHAINS if all(seen[name].way == STACKED for name in moved) else ADDED
-    return Captured(way, ", ".join(changes[r].why for r in moved), parts, gone, found)
+    return Captured(NEW[seen[moved[0]].way], ", ".join(changes[r].why for r in moved), parts, gone, found)
 
 
 def _stacked(core: TypedCore) -> list[tuple[exp.Table, str]]:

@@ -11,8 +11,9 @@ import re
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 
-from .temporal import roundtrip
-from .temporal.capture import MOST_FILES, Added, AddedChains
+from . import versions
+from .temporal import capture, roundtrip
+from .temporal.capture import MOST_FILES, Added, AddedChains, AddedRows
 from .temporal.dialect import quote, string_literal
 from .temporal.stacked import Stack
 from .warehouse import Warehouse
@@ -51,7 +52,7 @@ class Change:
 
     why: str
     same: bool = False
-    added: Added | AddedChains | None = None
+    added: capture.Change | None = None
 
 
 def observe(warehouse: Warehouse, plan: str) -> dict[str, Input]:
@@ -65,7 +66,7 @@ def _observe(warehouse: Warehouse, table: str, of_files: bool) -> Input:
     name = quoted(table)
     told = warehouse.table(name)
     provider = told.details.get("Provider", "").lower()
-    version = _version(warehouse, name, provider)
+    version = versions.of(warehouse, name, provider)
     if version:
         return Input(table, VERSION, f"{VERSION} {version}")
     if not (of_files and provider in _SPARK_FILES):
@@ -88,20 +89,6 @@ def _observe(warehouse: Warehouse, table: str, of_files: bool) -> Input:
     return Input(table, FILES, f"{FILES} {summary} as {read_as}", listing, "_metadata.file_path")
 
 
-def _version(warehouse: Warehouse, name: str, provider: str) -> str:
-    """The snapshots of an Iceberg table, branches and tags included, or the version of a Delta table; "" for others."""
-    try:
-        if provider == "iceberg":
-            refs = warehouse.rows(f"SELECT name, snapshot_id FROM {name}.refs")
-            return ", ".join(sorted(f"{ref} {snapshot}" for ref, snapshot in refs)) or "empty"
-        if provider == "delta":
-            unique = warehouse.rows(f"DESCRIBE DETAIL {name}")[0][1]
-            return f"{warehouse.rows(f'DESCRIBE HISTORY {name} LIMIT 1')[0][0]} of {unique}"
-    except Exception:  # such as a table of metadata, which has no versions of its own
-        pass
-    return ""
-
-
 def is_still(warehouse: Warehouse, seen: Input) -> bool:
     """Whether an input is as it was seen, as far as that is told."""
     if seen.way == STACKED:  # its chains are never written again
@@ -121,6 +108,10 @@ def change(warehouse: Warehouse, now: Input, said: str | None, watermark: str | 
         return Change("nothing but its rows tells whether it changed")
     if now.said == said:
         return Change("no change", same=True)
+    if now.way == VERSION and said.startswith(VERSION):
+        name = quoted(now.relation)
+        why, told = versions.changes(warehouse, name, *(s.removeprefix(f"{VERSION} ") for s in (said, now.said)))
+        return Change(why, added=told)
     if now.way != FILES or not said.startswith(FILES):
         return Change(f"{said} is now {now.said}")
     if now.said.split(" as ")[1] != said.split(" as ")[1]:
@@ -162,7 +153,7 @@ def watermark(inputs: Iterable[Input]) -> str | None:
 
 
 def count_rows(
-    warehouse: Warehouse, read: Mapping[str, Added | AddedChains | None], stacked: Container[str] = ()
+    warehouse: Warehouse, read: Mapping[str, capture.Change | None], stacked: Container[str] = ()
 ) -> dict[str, int]:
     """relation -> how many rows it holds, or what was added to it does. Of chains that is known."""
     counts = {}
@@ -172,12 +163,16 @@ def count_rows(
         }
     plain = {name: added for name, added in read.items() if name not in counts}
     if plain:
-        asked = ", ".join(
-            f"(SELECT count(*) FROM {quoted(name)}{f' WHERE {added.condition}' if isinstance(added, Added) else ''})"
-            for name, added in plain.items()
-        )
+        asked = ", ".join(" + ".join(_counts(name, added)) for name, added in plain.items())
         counts |= dict(zip(plain, map(int, warehouse.rows(f"SELECT {asked}")[0])))
     return counts
+
+
+def _counts(name: str, added: capture.Change | None) -> list[str]:
+    if isinstance(added, AddedRows):
+        return [f"(SELECT count(*) FROM {source})" for source in (added.came, added.went) if source]
+    where = f" WHERE {added.condition}" if isinstance(added, Added) else ""
+    return [f"(SELECT count(*) FROM {quoted(name)}{where})"]
 
 
 def quoted(table: str) -> str:

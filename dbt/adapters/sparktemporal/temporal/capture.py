@@ -59,6 +59,28 @@ class AddedChains:
         _rename(table, table.name + BEFORE)
 
 
+@dataclass(frozen=True)
+class AddedRows:
+    """What changed of a table with versions, as SQL to stand in a FROM.
+
+    came, went: its rows that are new and those that are gone, "" for none. then: the table as it was.
+    """
+
+    came: str
+    went: str
+    then: str
+
+    def parts(self, table: exp.Table) -> list[tuple[int, Callable[[exp.Table], None]]]:
+        both = [(1, self.came), (-1, self.went)]
+        return [(sign, lambda table, source=source: _put(table, source)) for sign, source in both if source]  # type: ignore[misc]
+
+    def before(self, table: exp.Table) -> None:
+        _put(table, self.then)
+
+
+Change = Added | AddedChains | AddedRows
+
+
 def tables(query: exp.Query) -> list[tuple[exp.Table, bool]]:
     """The tables a query reads, CTEs set aside, and whether it is linear in each."""
     ctes = {cte.alias.lower() for cte in query.find_all(exp.CTE)}
@@ -70,7 +92,7 @@ def tables(query: exp.Query) -> list[tuple[exp.Table, bool]]:
     return found
 
 
-def added_rows(query: exp.Query, changes: Mapping[int, Added | AddedChains]) -> list[tuple[int, exp.Query]]:
+def added_rows(query: exp.Query, changes: Mapping[int, Change]) -> list[tuple[int, exp.Query]]:
     """Queries whose rows together are what is new (1), and what is gone (-1).
 
     changes: by place among the `tables`, each linear.
@@ -88,6 +110,12 @@ def added_rows(query: exp.Query, changes: Mapping[int, Added | AddedChains]) -> 
             put(every[place])
             queries.append((sign, copy))
     return queries
+
+
+def _put(table: exp.Table, source: str) -> None:
+    """A table -> other SQL that stands in a FROM, under the same name."""
+    alias = table.args.get("alias") or exp.TableAlias(this=table.this.copy())
+    table.replace(exp.Subquery(this=exp.select("*").from_(exp.Table(this=exp.var(source))), alias=alias.copy()))
 
 
 def _rename(table: exp.Table, name: str) -> None:

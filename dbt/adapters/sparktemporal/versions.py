@@ -1,0 +1,117 @@
+"""Tables that keep versions: Iceberg's snapshots, Delta's log. Which one a run reads, and what came and went since.
+
+Iceberg   incremental scan of appended snapshots, else the changelog table     Spark 4: `FROM t WITH (option = value)`
+Delta     the change data feed, where a table has it
+
+What one of them cannot tell (a rewrite with delete files, a changed schema, an expired snapshot) is read in full.
+"""
+
+from __future__ import annotations
+
+import re
+
+from .temporal.capture import AddedRows
+from .temporal.dialect import string_literal
+from .warehouse import Warehouse
+
+#: what a version of Delta may have done for its change data feed to tell all of it
+_DELTA_WRITES = frozenset(["WRITE", "DELETE", "UPDATE", "MERGE", "STREAMING UPDATE", "OPTIMIZE"])
+
+
+def of(warehouse: Warehouse, name: str, provider: str) -> str:
+    """The version of a table (name quoted), "" for tables that have none.
+
+    Iceberg: the snapshots of all branches and tags, and the file of metadata, which also changes with the schema.
+    """
+    try:
+        if provider == "iceberg":
+            refs = warehouse.rows(f"SELECT name, snapshot_id FROM {name}.refs")
+            told = ", ".join(sorted(f"{ref} {snapshot}" for ref, snapshot in refs)) or "empty"
+            return f"{told} in {_metadata(warehouse, name)[-1][0]}"
+        if provider == "delta":
+            unique = warehouse.rows(f"DESCRIBE DETAIL {name}")[0][1]
+            return f"{warehouse.rows(f'DESCRIBE HISTORY {name} LIMIT 1')[0][0]} of {unique}"
+    except Exception:  # such as a table of metadata, which has no versions of its own
+        pass
+    return ""
+
+
+def changes(warehouse: Warehouse, name: str, then: str, now: str) -> tuple[str, AddedRows | None]:
+    """What a table got and lost between two of its versions, and in words why so or why not."""
+    iceberg = [re.fullmatch(r"main (\d+) in (\S+)", version) for version in (then, now)]
+    delta = [re.fullmatch(r"(\d+) of (\S+)", version) for version in (then, now)]
+    try:
+        if iceberg[0] and iceberg[1]:
+            return _iceberg(warehouse, name, *iceberg[0].groups(), *iceberg[1].groups())
+        if delta[0] and delta[1] and delta[0][2] == delta[1][2]:
+            return _delta(warehouse, name, int(delta[0][1]), int(delta[1][1]))
+    except Exception as error:
+        return f"what version {then} became cannot be told: {str(error).splitlines()[0][:120]}", None
+    return f"version {then} is now {now}", None
+
+
+def _metadata(warehouse: Warehouse, name: str) -> list[tuple[str, int]]:
+    """The commits of an Iceberg table, as far as it remembers: file of metadata, snapshot."""
+    rows = warehouse.rows(f"SELECT timestamp, file, latest_snapshot_id FROM {name}.metadata_log_entries")
+    return [(str(file).rpartition("/")[2].removesuffix(".metadata.json"), at) for _, file, at in sorted(rows)]
+
+
+def _iceberg(
+    warehouse: Warehouse, name: str, old: str, old_file: str, new: str, new_file: str
+) -> tuple[str, AddedRows | None]:
+    commits = _metadata(warehouse, name)
+    files = [file for file, _ in commits]
+    if old_file not in files or new_file not in files:
+        return f"snapshot {old} is of a time it no longer remembers", None
+    between = commits[files.index(old_file) : files.index(new_file) + 1]
+    if any(before == after for (_, before), (_, after) in zip(between, between[1:])):
+        return "its schema or its properties changed", None
+    parents = {int(at): (parent, operation) for at, parent, operation in warehouse.rows(
+        f"SELECT snapshot_id, parent_id, operation FROM {name}.snapshots"
+    )}  # fmt: skip
+    at, operations = int(new), []
+    while at != int(old):
+        if parents.get(at, (None, ""))[0] is None:
+            return f"snapshot {old} is expired, or was rolled back", None
+        operations.append(parents[at][1])
+        at = int(parents[at][0])
+    span = f"WITH (`start-snapshot-id` = '{old}', `end-snapshot-id` = '{new}')"
+    before = f"{name} VERSION AS OF {old}"
+    said = f"{len(operations)} snapshots"
+    if set(operations) <= {"append", "replace"}:
+        return f"{said}, that only append", _told(warehouse, AddedRows(f"{name} {span}", "", before))
+    # upper(): Iceberg fails on a filter of this column that it is given to apply
+    log = (
+        f"(SELECT * EXCEPT (_change_type, _change_ordinal, _commit_snapshot_id) FROM {name}.changes {span} WHERE upper("
+    )
+    came, went = (f"{log}_change_type) IN ('{one}', '{two}'))" for one, two in (
+        ("INSERT", "UPDATE_AFTER"), ("DELETE", "UPDATE_BEFORE")
+    ))  # fmt: skip
+    return said, _told(warehouse, AddedRows(came, went, before))
+
+
+def _delta(warehouse: Warehouse, name: str, old: int, new: int) -> tuple[str, AddedRows | None]:
+    properties = {str(row[0]): str(row[1]) for row in warehouse.rows(f"SHOW TBLPROPERTIES {name}")}
+    if properties.get("delta.enableChangeDataFeed", "").lower() != "true":
+        return f"version {old} is now {new}, and it has no change data feed", None
+    done = {int(row[0]): str(row[4]) for row in warehouse.rows(f"DESCRIBE HISTORY {name} LIMIT {new - old}")}
+    others = sorted({done.get(v, "a version that is gone") for v in range(old + 1, new + 1)} - _DELTA_WRITES)
+    if others:
+        return f"after version {old} came {', '.join(others)}", None
+    feed = f"table_changes({string_literal(name)}, {old + 1}, {new})"
+    log = f"(SELECT * EXCEPT (_change_type, _commit_version, _commit_timestamp) FROM {feed} WHERE _change_type IN "
+    added = AddedRows(
+        f"{log}('insert', 'update_postimage'))",
+        f"{log}('delete', 'update_preimage'))",
+        f"{name} VERSION AS OF {old}",
+    )
+    return f"versions {old + 1} to {new}", _told(warehouse, added)
+
+
+def _told(warehouse: Warehouse, added: AddedRows) -> AddedRows:
+    """What can be planned; else the words of Spark."""
+    for source in filter(None, (added.came, added.went, added.then)):
+        said = warehouse.ask(f"EXPLAIN SELECT * FROM {source}")
+        if re.search(r"Error occurred during query planning|AnalysisException|\[[A-Z_.]{6,}\]", said):
+            raise ValueError(said.replace("Error occurred during query planning: ", "").strip())
+    return added

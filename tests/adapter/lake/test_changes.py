@@ -1,0 +1,54 @@
+"""What a run reads of a Delta table that changed: its change data feed, where it has one that tells all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from conftest import Project
+from pyspark.sql import SparkSession
+
+T0 = 1_709_294_400_000  # 2024-03-01 12:00 UTC
+
+
+@pytest.fixture
+def events(tmp_path: Path, spark: SparkSession) -> Iterator[Project]:
+    made = Project(tmp_path / "project", spark)
+    made.sql(
+        "CREATE TABLE {s}.events USING delta TBLPROPERTIES ('delta.enableChangeDataFeed' = 'true') AS "
+        f"SELECT id, timestamp_millis({T0}L + id * 1000) AS ts FROM range(10)"
+    )
+    made.model("m", f"select id from {made.schema}.events where mz_now() < ts + interval 30 seconds")
+    made.run(now=T0)
+    yield made
+    spark.sql(f"DROP DATABASE IF EXISTS {made.schema} CASCADE")
+
+
+def read_as(project: Project, after: int) -> tuple[str, str]:
+    """A run: what dbt prints of it, and how it read its input. The view is right after it."""
+    ran = project.run(now=T0 + after).of("m")
+    read = project.render(f"select id from {{{{ temporal_as_of(ref('m'), {T0 + after}) }}}}")
+    oracle = f"SELECT id FROM {{s}}.events WHERE timestamp_millis({T0 + after}L) < ts + interval 30 seconds"
+    assert sorted(project.rows(read)) == sorted(project.rows(oracle))
+    return ran.message, ran.adapter_response["inputs"][0].partition("events: ")[2]
+
+
+def test_the_change_data_feed(events: Project) -> None:
+    assert read_as(events, 1)[1].startswith("unchanged")
+    events.sql(f"INSERT INTO {{s}}.events VALUES (20, timestamp_millis({T0}L))")
+    message, told = read_as(events, 2)
+    assert "advanced, 1 rows" in message and told == "changes (versions 1 to 1), 1 rows read"
+    events.sql("DELETE FROM {s}.events WHERE id = 3; UPDATE {s}.events SET id = 44 WHERE id = 4; OPTIMIZE {s}.events")
+    message, told = read_as(events, 3)
+    assert "advanced, 3 rows" in message and told == "changes (versions 2 to 4), 3 rows read"
+    events.sql("ALTER TABLE {s}.events SET TBLPROPERTIES ('mine' = 'x')")
+    assert read_as(events, 4)[1].startswith("full (after version 4 came SET TBLPROPERTIES)")
+
+
+def test_without_a_change_data_feed(events: Project) -> None:
+    events.sql("ALTER TABLE {s}.events SET TBLPROPERTIES ('delta.enableChangeDataFeed' = 'false')")
+    read_as(events, 1)
+    events.sql(f"INSERT INTO {{s}}.events VALUES (20, timestamp_millis({T0}L))")
+    message, told = read_as(events, 2)
+    assert "advanced, 1 rows" in message and "and it has no change data feed" in told
