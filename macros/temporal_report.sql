@@ -6,5 +6,9 @@
   {%- for line in adapter.temporal_summary(run) -%}
     {%- do log(line, info=true) -%}
   {%- endfor -%}
+  {%- set warning = adapter.temporal_warning(run) -%}
+  {%- if warning -%}
+    {%- do exceptions.warn(warning) -%}
+  {%- endif -%}
   {%- do store_result('main', response=adapter.temporal_response(run)) -%}
 {% endmacro %}

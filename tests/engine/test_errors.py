@@ -92,6 +92,10 @@ CONFIGS: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "capture": ({"change_capture": "fast"}, ("change_capture: 'fast'", "full")),
     "format": ({"file_format": "csv"}, ("file_format: 'csv'", "parquet")),
     "typo": ({"expirations": "22 days"}, ("there is no such config", "instead: expiration")),
+    "expires_before_it_restarts": (
+        {"expiration": "7 days", "restart_every": "1 week"},
+        ("the view would raise 1 week after a restart, and the next one is due after 1 week", "three times"),
+    ),
     "not_yet": ({"refresh_every": "1 day"}, ("does not carry it out",)),
     "all_at_once": (
         {"expiration": "soon", "retain_history": "x", "change_capture": "no"},

@@ -9,6 +9,9 @@ from conftest import Project
 from pyspark.sql import SparkSession
 
 
+T0 = 1_709_294_400_000  # 2024-03-01 12:00 UTC
+
+
 @pytest.fixture(scope="module")
 def expired(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iterator[Project]:
     """Models that ran long ago, so that the engine's clock is past their expiration."""
@@ -95,3 +98,13 @@ def test_unexpired_check_costs_nothing(project: Project) -> None:
     plan = project.rows("EXPLAIN FORMATTED SELECT * FROM {s}.m")[0][0]
     assert "raise_error" not in plan and "Union" not in plan
     assert "GreaterThan(mz_until," in plan.split("PushedFilters")[1]
+
+
+def test_a_run_in_the_last_fifth_warns(project: Project) -> None:
+    project.sql(f"CREATE TABLE {{s}}.w AS SELECT 1 AS id, timestamp_millis({T0}L) AS ts")
+    project.model("w", f"select id from {project.schema}.w where mz_now() >= ts", expiration="100 seconds")
+    said = "temporal_view w expires at 2024-03-01 12:01:40.000 UTC, in 19 seconds: reads after that raise"
+    assert "expires at" not in project.run(now=T0).text
+    assert said not in project.run(now=T0 + 80_000).text
+    assert said in project.run(now=T0 + 80_001).text
+    assert "expires at" not in project.run("--full-refresh", now=T0 + 81_000).text

@@ -81,7 +81,8 @@ class Capture:
         if why or old is None:
             changes = {name: Change(why) for name in (*seen, *stacked)}
         else:
-            known = old.watermark and warehouse.tables(target.schema, old.watermark)
+            told = any(now.way == FILES and old.inputs.get(name) != now.said for name, now in seen.items())
+            known = told and old.watermark and warehouse.tables(target.schema, old.watermark)
             files = target.table(old.watermark) if known else None
             changes = {name: inputs.change(warehouse, now, old.inputs.get(name), files) for name, now in seen.items()}
             changes |= {name: inputs.stacked_change(stack, now, old.inputs.get(name)) for name, now in stacked.items()}

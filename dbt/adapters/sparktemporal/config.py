@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .errors import Refusal, TemporalError
-from .temporal.clock import parse_duration
+from .temporal.clock import format_duration, parse_duration
 
 _DURATIONS = ("expiration", "restart_every", "retain_history", "diffs_retention")
 _CAPTURES = ("auto", "full")
@@ -74,6 +74,19 @@ class TemporalConfig:
             close = difflib.get_close_matches(name, _NAMES, n=1, cutoff=0.85)
             if close and name not in _NAMES:
                 mistakes.append(str(Refusal(f"{name}: {config[name]!r}", "there is no such config", close[0])))
+        offset, restart = lengths["expiration"], lengths["restart_every"]
+        if offset is not None and restart is not None and offset <= restart:
+            mistakes.append(
+                str(
+                    Refusal(
+                        f"expiration: {config['expiration']!r}, restart_every: {config['restart_every']!r}",
+                        f"the view would raise {format_duration(offset)} after a restart, and the next one is due "
+                        f"after {format_duration(restart)}, at the first run from then on",
+                        "an expiration of more than restart_every and the time between two runs, such as three times "
+                        "restart_every and a day",
+                    )
+                )
+            )
         if mistakes:
             raise TemporalError(f"the configuration of temporal_view {model} cannot be used\n" + "\n".join(mistakes))
         retention = lengths["diffs_retention"]

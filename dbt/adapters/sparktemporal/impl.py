@@ -268,6 +268,11 @@ class SparkTemporalAdapter(SparkAdapter):
         return reports.summary(current)
 
     @available
+    def temporal_warning(self, current: Run) -> str:
+        """What dbt warns of after a run; empty for nothing."""
+        return reports.warning(current)
+
+    @available
     def temporal_read(self, relation: BaseRelation, instant: Any) -> str:
         """SQL of a model at an instant."""
         with _told():

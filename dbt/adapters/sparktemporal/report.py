@@ -7,7 +7,7 @@ from typing import Any
 
 from .changes import SAME
 from .run import Run
-from .temporal.clock import format_instant
+from .temporal.clock import format_duration, format_instant
 from .temporal.plan import ADVANCED
 
 
@@ -62,6 +62,18 @@ def summary(run: Run) -> list[str]:
     first = f"temporal_view {run.target.model}: {what} at {format_instant(d.as_of)}, {', '.join(said)}, "
     lines = [] if d.rebuilds or why else run.capture.report()
     return [f"{first}{_since(run.started) / 1000:.1f} s", *(f"  input {line}" for line in lines)]
+
+
+def warning(run: Run) -> str:
+    """What people should do something about before readers get an error; empty when there is nothing."""
+    d = run.decision
+    if d.expiration is None or d.rebuilds or 5 * (d.expiration - d.as_of) >= d.expiration - d.started_at:
+        return ""
+    return (
+        f"temporal_view {run.target.model} expires at {format_instant(d.expiration)}, in "
+        f"{format_duration(d.expiration - d.as_of)}: reads after that raise. To renew it: a restart_every that is due "
+        f"earlier, or dbt run --full-refresh -s {run.target.model}"
+    )
 
 
 def _since(started: float) -> int:

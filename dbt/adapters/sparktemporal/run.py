@@ -96,7 +96,7 @@ class Run:
 
     def is_current(self) -> bool:
         """Whether the commit is still the one this run began at."""
-        live = live_view(self.warehouse, self.target)
+        live = live_view(self.warehouse, self.target, self._there(self.before))
         return (None if live is None else run_of(live.text)) == self.before
 
     @property
@@ -385,9 +385,13 @@ class Run:
         if all(self.capture.cores[core.name].in_part and core.core.condition is None for core in self._changed):
             self.late = sum(int(late) for _, late in counts)
 
+    def _there(self, run: str | None) -> list[str] | None:
+        """What the schema is known to hold when the commit of a run is: a statement less."""
+        return None if run is None else [f"{self.target.model}__live"]
+
     def _expect(self, run: str | None, when: str) -> ViewInfo | None:
         """The commit record, of the run it should be of."""
-        live = live_view(self.warehouse, self.target)
+        live = live_view(self.warehouse, self.target, self._there(run))
         current = None if live is None else run_of(live.text)
         if current != run:
             raise TemporalError(
