@@ -8,7 +8,6 @@ import pytest
 from conftest import Project
 from pyspark.sql import SparkSession
 
-
 T0 = 1_709_294_400_000  # 2024-03-01 12:00 UTC
 
 
