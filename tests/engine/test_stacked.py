@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from conftest import Project
 
-from dbt.adapters.sparktemporal.temporal import chains
+from dbt.adapters.sparktemporal.temporal import buckets, chains, groups
 from dbt.adapters.sparktemporal.warehouse import Target, Warehouse, read_state
 
 T0 = 1_709_294_400_000  # 2024-03-01 12:00 UTC
@@ -182,3 +182,25 @@ def test_through_what_the_inner_model_reads(stack: Project) -> None:
     for after, expected in ((0, []), (2000, [(0, 2)]), (25_000, [(0, 10)]), (46_500, [(1, 2)]), (47_500, [])):
         read = stack.render(f"select k, n from {{{{ temporal_as_of(ref('top'), {T0 + after}) }}}}")
         assert stack.rows(read) == expected, after
+
+
+def test_over_groups_that_are_peeled(stack: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The inner chain stays, less what was due of it: only that and the new base are read."""
+    monkeypatch.setattr(chains, "LARGE_CHAIN", 1)
+    monkeypatch.setattr(groups, "FEW_UPDATES", 10)
+    monkeypatch.setattr(buckets, "GRANULARITY", 1 << 10)
+    sql = f"select id % 2 as k, count(*) as n from {stack.schema}.t where {{now}} >= ts and {{now}} < hi group by 1"
+    stack.model("grouped", sql.format(now="mz_now()"), aggregates="groups")
+    stack.model("many", "select k, n from {{ ref('grouped') }} where n > 1")
+    stack.run("-s", "grouped", "many", now=T0)
+    ran = stack.run("-s", "grouped", "many", now=T0 + 35_000)
+    inner = read_state(Warehouse(stack.rows), Target(f"`{stack.schema}`", "grouped"))
+    assert {c.after for c in inner.chains} == {None, T0 + 35_000}
+    told = inputs_of(ran.of("many"))
+    assert "grouped: new chains (2 new chains of 2)" in told
+    ran = stack.run("-s", "grouped", "many", now=T0 + 36_000)
+    assert "unchanged" in ran.of("many").message
+    for after in (36_000, 40_000, 46_999, 47_000, 48_000, 50_000):
+        read = stack.render(f"select * from {{{{ temporal_as_of(ref('many'), {T0 + after}) }}}}")
+        oracle = f"SELECT * FROM ({sql.format(now=f'timestamp_millis({T0 + after}L)')}) WHERE n > 1"
+        assert sorted(stack.rows(read)) == sorted(stack.rows(oracle)), after

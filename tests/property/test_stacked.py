@@ -32,6 +32,7 @@ INNER = {
     "top": "with live as (select h, id, lo, v from {e} where {now} >= lo and {now} < hi), ranked as (select *, "
     "row_number() over (partition by h order by lo desc, id desc, v desc nulls last) as place from live) "
     "select h, id, lo from ranked where place <= 2",
+    "placed": "select h, id, case when {now} < hi then 'in' else 'out' end as place from {e} where {now} >= lo",
     "either": "select h, id, v from {e} where {now} < lo or {now} >= hi",
 }
 OUTER = {
@@ -45,6 +46,7 @@ OUTER = {
     "beside": "select c.h, c.total, w.id from [counted] c join [windowed] w on c.h = w.h and c.k = w.k "
     "where {now} < w.hi",
     "newest": "with live as (select * from [top] where {now} < lo + interval 40 seconds) select h, id from live",
+    "placed_out": "select h, id from [placed] where place = 'out' and {now} >= '2024-03-01'",
     "outside": "select h, id, v from [either] where v > 1",
     "named": "select [begun].h, d.name from [begun] join {d} d on d.k = [begun].k where {now} < d.until",
     "apart": "select b.h, b.id, case when {now} < b.hi then 'in' else 'out' end as place from [begun] b "

@@ -109,8 +109,12 @@ class Stack:
         if which in (MORE, LESS):
             sign = 1 if which == MORE else -1
             fresh = [c for c in core.chains if c.identity not in old]
-            parts = [_part(state, core, c, sign, self.as_of) for c in fresh]
-            parts += [_part(state, core, _known(table), -sign, self.as_of) for table in gone]
+            # a chain that was peeled only lost what was due
+            later = {c.table: c for c in fresh if any(_known(g).table == c.table for g in gone)}
+            parts = [_part(state, core, c, sign, self.as_of) for c in fresh if c.table not in later]
+            for lost in map(_known, gone):
+                until = later[lost.table].after if lost.table in later else None
+                parts.append(_part(state, core, lost, -sign, self.as_of, until))
             return "\nUNION ALL\n".join(parts) or no_rows(_columns(core))
         if which == BEFORE:
             chains = [c for c in core.chains if c.identity in old]
@@ -187,13 +191,16 @@ def _there(state: State, core: CoreState, chains: Sequence[Chain], as_of: int) -
     return f"SELECT {names}mz_from AS mzu_from, mz_until AS mzu_until\nFROM (\n{rows}\n) AS mz_kept"
 
 
-def _part(state: State, core: CoreState, chain: Chain, sign: int, as_of: int) -> str:
-    """Rows of one chain: those of one sign, or 0 for all. The updates of groups have none: -1 is none of them."""
+def _part(state: State, core: CoreState, chain: Chain, sign: int, as_of: int, until: int | None = None) -> str:
+    """Rows of one chain: those of one sign, or 0 for all. The updates of groups have none: -1 is none of them.
+
+    until: of updates, only those up to this instant.
+    """
     names = "".join(f"{quote(n)}, " for n, _ in core.columns)
     source = f"FROM {chain.source(state.schema)}"
     if core.sums is not None:
         values = "".join(f", {quote(n)} AS {_sum(n)}" for n, _ in core.sums)
-        where = "" if sign >= 0 else "\nWHERE false"
+        where = "\nWHERE false" if sign < 0 else f"\nWHERE mz_timestamp <= {until}L" if until is not None else ""
         return f"SELECT {names}mz_timestamp AS mzu_timestamp, mz_diff AS mzu_diff{values}\n{source}{where}"
     conditions = [f"(mz_until IS NULL OR mz_until > {as_of}L)"]
     conditions += [f"mz_bucket > {as_of}L"] if chain.bucketed else []
