@@ -100,8 +100,8 @@ def test_unexpired_check_costs_nothing(project: Project) -> None:
 
 
 def test_a_run_in_the_last_fifth_warns(project: Project) -> None:
-    project.sql(f"CREATE TABLE {{s}}.w AS SELECT 1 AS id, timestamp_millis({T0}L) AS ts")
-    project.model("w", f"select id from {project.schema}.w where mz_now() >= ts", expiration="100 seconds")
+    project.sql(f"CREATE TABLE {{s}}.t AS SELECT 1 AS id, timestamp_millis({T0}L) AS ts")
+    project.model("w", f"select id from {project.schema}.t where mz_now() >= ts", expiration="100 seconds")
     said = "temporal_view w expires at 2024-03-01 12:01:40.000 UTC, in 19 seconds: reads after that raise"
     assert "expires at" not in project.run(now=T0).text
     assert said not in project.run(now=T0 + 80_000).text

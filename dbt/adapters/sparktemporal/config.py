@@ -74,7 +74,7 @@ class TemporalConfig:
             close = difflib.get_close_matches(name, _NAMES, n=1, cutoff=0.85)
             if close and name not in _NAMES:
                 mistakes.append(str(Refusal(f"{name}: {config[name]!r}", "there is no such config", close[0])))
-        offset, restart = lengths["expiration"], lengths["restart_every"]
+        offset, restart = lengths.get("expiration"), lengths.get("restart_every")
         if offset is not None and restart is not None and offset <= restart:
             mistakes.append(
                 str(
