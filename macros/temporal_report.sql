@@ -6,6 +6,9 @@
   {%- for line in adapter.temporal_summary(run) -%}
     {%- do log(line, info=true) -%}
   {%- endfor -%}
+  {%- if not run.script -%}
+    {%- do write('-- nothing new: no statement of this run changed anything\n') -%}
+  {%- endif -%}
   {%- set warning = adapter.temporal_warning(run) -%}
   {%- if warning -%}
     {%- do exceptions.warn(warning) -%}
