@@ -118,8 +118,11 @@ class Run:
         return self._written_by(self.displaced, self.old, "left by a run whose lock was taken over")
 
     def abandon(self) -> list[Step]:
-        """What a run that failed wrote and did not commit. Whether it did is read, not remembered."""
-        if self.finished:
+        """What a run that failed wrote and did not commit.
+
+        Once the commit is sent its fate is the server's, which may still carry it out when the client has given up.
+        """
+        if self.finished or self.state is not None:
             return []
         return self._written_by([self.id], read_state(self.warehouse, self.target), "left by a run that failed")
 
