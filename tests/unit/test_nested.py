@@ -34,6 +34,10 @@ MERGED = {
         "SELECT x.id FROM u LEFT JOIN u AS v USING (k) JOIN x ON x.id = u.id",
         [">= x.due", "< `x`.`mz_h0`"],
     ),
+    "select id from (select id, due from t where mz_now() < timestampadd(DAY, id, hi)) as x where mz_now() >= due": (
+        "SELECT id FROM (SELECT id, due, id AS `mz_h0`, hi AS `mz_h1` FROM t) AS x",
+        [">= due", "< timestampadd(DAY, `x`.`mz_h0`, `x`.`mz_h1`)"],
+    ),
     "with x as (select id, due, hi from t where hi is null or mz_now() < hi), y as (select id, due from x where "
     "mz_now() >= 5) select id from y where mz_now() >= due": (
         "WITH x AS (SELECT id, due, hi, hi AS `mz_h0` FROM t), "

@@ -19,6 +19,7 @@ from sqlglot import exp
 from ..errors import Refusal
 from .clock_side import NONE, Side, is_below_a_day, side
 from .dialect import fragment, has_clock, is_mz_now, render
+from .functions import starts_with_unit
 from .predicates import Comparison
 
 _COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ)
@@ -26,9 +27,6 @@ _COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, 
 
 #: what makes a side of a comparison depend on the clock by truth values, which change where their parts do
 _TRUTHS = (exp.Predicate, exp.Connector, exp.Not, exp.Case)
-
-#: their first argument is the word for a unit, no column
-_WITH_UNITS = frozenset(["date_add", "date_diff", "dateadd", "datediff", "timestampadd", "timestampdiff"])
 
 
 def static_column(index: int) -> str:
@@ -186,7 +184,7 @@ class _Analysis:
             return exp.column(exp.to_identifier(static_column(self._static(node, guards)), quoted=True))
         if isinstance(node, exp.Case) and node.args.get("this") is None:
             return self._hoisted_case(node, guards)
-        units = isinstance(node, exp.Anonymous) and node.name.lower() in _WITH_UNITS and len(node.expressions) == 3
+        units = starts_with_unit(node)
         for key, value in list(node.args.items()):
             if units and key == "expressions":
                 node.set(key, [value[0], *(self._hoisted(v, guards) for v in value[1:])])

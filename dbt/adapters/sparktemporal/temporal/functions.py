@@ -105,6 +105,15 @@ AGGREGATES = frozenset(
 )
 
 
+#: their first argument is the word for a unit, no column
+_WITH_UNITS = frozenset(["date_add", "date_diff", "dateadd", "datediff", "timestampadd", "timestampdiff"])
+
+
+def starts_with_unit(node: exp.Expression | None) -> bool:
+    """Whether the first argument of a call is a word such as DAY, which looks like a column."""
+    return isinstance(node, exp.Anonymous) and node.name.lower() in _WITH_UNITS and len(node.expressions) == 3
+
+
 def is_aggregate_call(node: exp.Expression) -> bool:
     if isinstance(node, exp.Anonymous):
         return node.name.lower() in AGGREGATES

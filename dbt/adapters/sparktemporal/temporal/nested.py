@@ -18,6 +18,7 @@ from ..errors import Refusal
 from .columns import expand_stars, quote_name, sources_of
 from .ctes import inside, table_names, visible_ctes
 from .dialect import VerbatimSpark, has_clock, mz_now_calls, render
+from .functions import starts_with_unit
 from .linear import is_linear, kept_one_by_one
 from .predicates import conjuncts
 
@@ -106,6 +107,8 @@ def _merge(
                 continue
             rewritten = exp.Paren(this=conjunct.copy())
             for column in list(rewritten.find_all(exp.Column)):
+                if starts_with_unit(column.parent) and column is column.parent.expressions[0]:
+                    continue
                 text = render(column)
                 if text not in names:
                     names[text] = f"{_COLUMN}{next(numbers)}"
