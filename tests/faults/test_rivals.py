@@ -57,13 +57,13 @@ def before_statement(monkeypatch: pytest.MonkeyPatch, words: str, act: Any) -> I
     assert not left, f"no statement with {words}"
 
 
-def take_over(project: Project, now: int) -> Any:
+def take_over(project: Project, now: int, model: str = "m") -> Any:
     """A whole run by another hand, to whom the owner of the lock is dead."""
-    warehouse, target = Warehouse(project.rows), Target(f"`{project.schema}`", "m")
+    warehouse, target = Warehouse(project.rows), Target(f"`{project.schema}`", model)
     held, locks._held = locks._held, set()
     try:
         token, displaced = locks.take_lock(warehouse, target, int(time.time() * 1000))
-        old = state(project)
+        old = read_state(warehouse, target)
         run = begin(warehouse, target, old.written, {}, now, now, warehouse.settings(), warehouse.version())
         run.id, run.displaced = token, displaced
         for phase in run.phases:

@@ -16,9 +16,8 @@ from typing import Any
 
 import pytest
 from conftest import Project
+from test_rivals import take_over
 
-from dbt.adapters.sparktemporal import lock as locks
-from dbt.adapters.sparktemporal.begin import begin
 from dbt.adapters.sparktemporal.connections import SparkTemporalConnectionManager
 from dbt.adapters.sparktemporal.reads import as_of
 from dbt.adapters.sparktemporal.temporal import buckets, chains, groups
@@ -80,25 +79,6 @@ def gone(_: str) -> None:
     raise RuntimeError("the process is gone")
 
 
-def take_over(project: Project, now: int) -> None:
-    """A run of `rows` by another hand, to whom the owner of its lock is dead."""
-    warehouse, target = Warehouse(project.rows), Target(f"`{project.schema}`", "rows")
-    old = read_state(warehouse, target)
-    if old is None:
-        return
-    held, locks._held = locks._held, set()
-    try:
-        token, displaced = locks.take_lock(warehouse, target, now)
-        run = begin(warehouse, target, old.written, {}, now, now, warehouse.settings(), warehouse.version())
-        run.id, run.displaced = token, displaced
-        for phase in run.phases:
-            for step in getattr(run, phase)():
-                project.spark.sql(step.sql)
-        locks.give_back_lock(warehouse, target, token)
-    finally:
-        locks._held = held
-
-
 def faulty_run(project: Project, fault: str, rng: random.Random, now: int, patch: pytest.MonkeyPatch) -> None:
     """A run to which something happens: what it leaves is for the next one to find."""
     pid = int(project.spark._jvm.java.lang.ProcessHandle.current().pid())
@@ -111,7 +91,8 @@ def faulty_run(project: Project, fault: str, rng: random.Random, now: int, patch
     def rival(_: str) -> None:
         if not once:
             once.append(1)
-            take_over(project, now)
+            if read_state(Warehouse(project.rows), Target(f"`{project.schema}`", "rows")) is not None:
+                take_over(project, now, "rows")
 
     if fault == "restart":
         project.run("--full-refresh", "-s", rng.choice(sorted(MODELS)), now=now, check=False)

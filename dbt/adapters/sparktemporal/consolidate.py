@@ -8,12 +8,13 @@ from __future__ import annotations
 from . import stack
 from .config import TemporalConfig
 from .errors import TemporalError
+from .reads import committed
 from .temporal import chains as chain_rules
 from .temporal import reading
 from .temporal.plan import Step
 from .temporal.state import Chain, CoreState, embed
 from .temporal.stores import counted, store_of
-from .warehouse import Target, Warehouse, live_view, read_state, run_of
+from .warehouse import Target, Warehouse, live_view, run_of
 
 
 def consolidate(
@@ -21,13 +22,7 @@ def consolidate(
 ) -> tuple[int, int]:
     """Write, commit and tidy up, under the model's lock -> rows before and after. clock: the engine's, ms."""
     existing = warehouse.tables(target.schema, target.model)
-    state = read_state(warehouse, target, existing)
-    if state is None:
-        raise TemporalError(
-            f"found: no {target.model}__live in {target.schema}\n"
-            f"why: {target.model} is not a temporal_view that has run\n"
-            f"instead: dbt run -s {target.model}"
-        )
+    state = committed(warehouse, target)
     since = max(state.since, state.frontier - (config.retain_history or 0))
     cores = []
     for core in state.cores:

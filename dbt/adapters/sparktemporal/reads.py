@@ -19,7 +19,8 @@ from .warehouse import Target, Warehouse, read_state
 _FLOATS = ("float", "double")
 
 
-def _state(warehouse: Warehouse, target: Target) -> State:
+def committed(warehouse: Warehouse, target: Target) -> State:
+    """The state of a model that has run, or an error."""
     state = read_state(warehouse, target)
     if state is None:
         raise TemporalError(
@@ -32,7 +33,7 @@ def _state(warehouse: Warehouse, target: Target) -> State:
 
 def as_of(warehouse: Warehouse, target: Target, instant: Any) -> str:
     """A parenthesised query: the model at an instant from since to expiration."""
-    state = _state(warehouse, target)
+    state = committed(warehouse, target)
     t = parse_instant(instant, "temporal_as_of")
     _check_range(state, t)
     return f"(\n{indent(reading.read_at(state, f'{t}L'), 2)}\n)"
@@ -57,7 +58,7 @@ def _check_range(state: State, t: int) -> None:
 
 def expiry(warehouse: Warehouse, target: Target, at_least: Any, clock: int) -> str:
     """A query: one row when the model has expired at `clock`, or will within `at_least`."""
-    state = _state(warehouse, target)
+    state = committed(warehouse, target)
     margin = parse_duration(at_least, "at_least") or 0
     if state.expiration is None:
         condition, left, instant = "false", 0, "never"
@@ -73,7 +74,7 @@ def expiry(warehouse: Warehouse, target: Target, at_least: Any, clock: int) -> s
 
 def inconsistencies(warehouse: Warehouse, target: Target) -> str:
     """A query: one row for each thing that is wrong with the stored diffs."""
-    state = _state(warehouse, target)
+    state = committed(warehouse, target)
     existing = {t.lower() for t in warehouse.tables(target.schema, target.model)}
     checks: list[str] = []
     for core in state.cores:
@@ -131,7 +132,7 @@ def matches_source(
     Columns: mz_instant, mz_verdict, mz_in_view, mz_in_source, and the model's. The verdict tells a mismatch from an
     input that moved since the frontier, which no view can have followed.
     """
-    state = _state(warehouse, target)
+    state = committed(warehouse, target)
     warehouse = stack.as_captured(warehouse, state)
     chosen = _instants(warehouse, state, instants, samples, clock)
     moved = _moved(warehouse, state, chosen[0])

@@ -115,7 +115,9 @@ class Run:
 
     def fence(self) -> list[Step]:
         """What a run wrote whose lock was taken over: should it still go on, it cannot commit without it."""
-        return self._written_by(self.displaced, self.old, "left by a run whose lock was taken over")
+        # read again: it may have committed since this run began
+        live = read_state(self.warehouse, self.target)
+        return self._written_by(self.displaced, live, "left by a run whose lock was taken over")
 
     def abandon(self) -> list[Step]:
         """What a run that failed wrote and did not commit.

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from sqlglot import exp
 
@@ -39,7 +40,7 @@ class Added:
 
     def parts(self, table: exp.Table) -> list[tuple[int, Callable[[exp.Table], None]]]:
         """What came to a table (1) and what went (-1): each puts it in the place of the table."""
-        return [(1, lambda table: _restrict(table, self.condition))]
+        return [(1, partial(_restrict, condition=self.condition))]
 
     def before(self, table: exp.Table) -> None:
         """Put the rows it had in the place of a table."""
@@ -53,7 +54,7 @@ class AddedChains:
     stack: Stack
 
     def parts(self, table: exp.Table) -> list[tuple[int, Callable[[exp.Table], None]]]:
-        return [(sign, lambda table, name=name: _rename(table, name)) for sign, name in self.stack.parts(table)]  # type: ignore[misc]
+        return [(sign, partial(_rename, name=name)) for sign, name in self.stack.parts(table)]
 
     def before(self, table: exp.Table) -> None:
         _rename(table, table.name + BEFORE)
@@ -72,7 +73,7 @@ class AddedRows:
 
     def parts(self, table: exp.Table) -> list[tuple[int, Callable[[exp.Table], None]]]:
         both = [(1, self.came), (-1, self.went)]
-        return [(sign, lambda table, source=source: _put(table, source)) for sign, source in both if source]  # type: ignore[misc]
+        return [(sign, partial(_put, source=source)) for sign, source in both if source]
 
     def before(self, table: exp.Table) -> None:
         _put(table, self.then)

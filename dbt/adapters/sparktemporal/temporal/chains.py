@@ -40,7 +40,7 @@ def next_id(run_id: str) -> str:
 
 def is_of_run(model: str, table: str, run_id: str) -> bool:
     """Whether a table was written by a run of a model."""
-    return born_of(model, table) is not None and f"_{run_id[:-2]}" in table.lower() and len(run_id) > 2
+    return born_of(model, table) is not None and f"_{run_id[:-2]}" in table.lower()
 
 
 def run_clock(run_id: str) -> int | None:

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from ..errors import Refusal
 from .ctes import visible_ctes
-from .dialect import fragment, parse, render
+from .dialect import expression, fragment, parse, render
 
 _CONVERSIONS = {
     "timestamp": "unix_millis({})",
@@ -61,7 +61,7 @@ def resolve_clock_casts(sql: str, describe: Callable[[str], list[tuple[str, str]
                 "a TIMESTAMP, DATE, TIMESTAMP_NTZ, an integer or a DECIMAL",
             )
         text = _CONVERSIONS[base].format(render(cast.this))
-        cast.replace(parse(f"SELECT {text}").expressions[0])  # type: ignore[attr-defined]
+        cast.replace(expression(text))
 
 
 def _to_clock(cast: exp.Cast) -> bool:

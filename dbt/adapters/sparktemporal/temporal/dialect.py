@@ -39,7 +39,7 @@ class VerbatimSpark(Spark):
         }
 
 
-def parse(sql: str) -> exp.Expression:
+def parse(sql: str) -> exp.Query:
     """The one query in `sql` as a tree, or a refusal that shows where reading stopped."""
     try:
         statements = [s for s in sqlglot.parse(sql, read=VerbatimSpark) if s is not None]
@@ -58,6 +58,11 @@ def parse(sql: str) -> exp.Expression:
             "a single SELECT (or WITH ... SELECT)",
         )
     return statements[0]
+
+
+def expression(sql: str) -> exp.Expression:
+    """The one expression in `sql` as a tree."""
+    return parse(f"SELECT {sql}").selects[0]
 
 
 def render(node: exp.Expression, pretty: bool = False) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from sqlglot import exp
 
 from ..errors import Refusal
-from .dialect import is_mz_now, mz_now_spans, parse, render
+from .dialect import expression, is_mz_now, mz_now_spans, parse, render
 from .intervals import BIGINT, TIMESTAMP
 from .predicates import Comparison
 
@@ -41,7 +41,7 @@ def printed_at(sql: str, kinds: Sequence[str], instant: str) -> str:
     starts = {start: kind for (start, _), kind in zip(mz_now_spans(sql), kinds, strict=True)}
 
     def replaced(call: exp.Expression) -> exp.Expression:
-        return parse(f"SELECT {clock_literal(starts[call.meta['start']], instant)}").expressions[0]
+        return expression(clock_literal(starts[call.meta["start"]], instant))
 
     return render(parse(sql).transform(lambda n: replaced(n) if is_mz_now(n) else n))
 
@@ -58,7 +58,7 @@ def with_marks(residual: exp.Expression, calls: Mapping[int, str]) -> exp.Expres
 
 def at_instant(residual: exp.Expression, instant: str) -> exp.Expression:
     """The same with the marks replaced by an instant (SQL of a BIGINT, ms)."""
-    return with_clock(residual, lambda kind: parse(f"SELECT {clock_literal(kind, instant)}").expressions[0])  # type: ignore
+    return with_clock(residual, lambda kind: expression(clock_literal(kind, instant)))
 
 
 def with_clock(residual: exp.Expression, clock: Callable[[str], exp.Expression]) -> exp.Expression:

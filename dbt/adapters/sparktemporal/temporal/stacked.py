@@ -22,7 +22,7 @@ from ..errors import TemporalError
 from .clock import format_instant
 from .columns import quote_name
 from .core import is_placeholder
-from .dialect import parse, quote, render
+from .dialect import expression, parse, quote, render
 from .intervals import TIMESTAMP
 from .roundtrip import with_clock
 from .state import Chain, CoreState, State
@@ -31,7 +31,7 @@ from .sums import COUNT
 from .updates import Columns, no_rows
 
 SCHEMA = "mz_stacked"
-ALL, MORE, LESS, BEFORE = "", "+", "-", "@"
+MORE, LESS, BEFORE = "+", "-", "@"
 _CHAINS = "chains from "
 _NAME = re.compile(rf"`{SCHEMA}`\.`((?:[^`]|``)+)`")
 
@@ -98,7 +98,14 @@ class Stack:
         plain = name.rstrip(MORE + LESS + BEFORE)
         key, _, core = plain.rpartition(".")
         state = self.states[key]
-        return state, next(c for c in state.cores if c.name == core)
+        found = next((c for c in state.cores if c.name == core), None)
+        if found is None:
+            raise TemporalError(
+                f"found: {key}, which was rebuilt from another query\n"
+                f"why: a model over it still is over the query of before\n"
+                f"instead: dbt run -s {key.rpartition('.')[2]}+"
+            )
+        return state, found
 
     def _rows(self, name: str) -> str:
         state, core = self._core(name)
@@ -150,7 +157,7 @@ def _said_of(state: State) -> str:
 
 def _core_of(table: str) -> str:
     """The end of a chain's name that tells its core: "" for the first, "_c1", …"""
-    found = re.search(r"__diffs_[0-9a-f]+(_\w+)?(>\d+)?$", table)
+    found = re.search(r"__diffs_[0-9a-f]+(_\w+)?(>-?\d+)?$", table)
     return (found.group(1) or "") if found else ""
 
 
@@ -275,8 +282,7 @@ def _read(core: CoreState, name: str) -> str:
 
 
 def _clock(kind: str) -> exp.Expression:
-    text = "mz_now()" if kind == TIMESTAMP else "unix_millis(mz_now())"
-    return parse(f"SELECT {text}").expressions[0]  # type: ignore[attr-defined]
+    return expression("mz_now()" if kind == TIMESTAMP else "unix_millis(mz_now())")
 
 
 # ---- refusals -------------------------------------------------------------------------------------------------------

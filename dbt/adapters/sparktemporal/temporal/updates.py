@@ -33,7 +33,7 @@ DAMAGED = "raise_error('the diffs retract a row more often than it was added')"
 
 _OURS = re.compile(
     r"mz_(from|until|diff|timestamp|bucket|key|n|copy|state|lower|upper|points|truth|spans|end|p|sign|[bhsx]\d+|"
-    r"(count|sum|true)_\d+)",
+    r"(count|sum|true)_\d+)|mzu_\w+",
     re.IGNORECASE,
 )
 
