@@ -50,6 +50,27 @@ def test_far_and_open_ends(project: Project) -> None:
 
 
 @pytest.mark.parametrize("kind", ["groups", "rows"])
+def test_a_large_chain_of_nothing(project: Project, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    """Written to hold much, as its inputs were rewritten, it has no row: they are as they were, or all went."""
+    monkeypatch.setattr(chains, "LARGE_CHAIN", 1)
+    rows = f"SELECT id % 3 AS k, timestamp_millis({T0 + DAY}L) AS hi FROM range(50)"
+    project.sql(f"CREATE TABLE {{s}}.t AS {rows}")
+    select, rest = ("k, count(*) as n", "group by k") if kind == "groups" else ("k, hi", "")
+    project.model("m", f"select {select} from {project.schema}.t where mz_now() < hi {rest}", aggregates="groups")
+    project.run(now=T0)
+    project.sql(f"INSERT OVERWRITE {{s}}.t {rows}")
+    ran = project.run(now=T0 + 1).of("m")
+    assert "unchanged, 0 rows" in ran.message and "full (" in ran.adapter_response["inputs"][0]
+    project.sql(f"INSERT OVERWRITE {{s}}.t SELECT * FROM ({rows}) WHERE k < 0")
+    project.run(now=T0 + 2)
+    read = "select count(*) from {{ temporal_as_of(ref('m'), " + str(T0 + 3) + ") }}"
+    assert project.rows(project.render(read)) == [(0,)]
+    project.sql(f"INSERT OVERWRITE {{s}}.t {rows}")
+    project.run(now=T0 + 3)
+    assert project.rows(project.render(read)) == [(3 if kind == "groups" else 50,)]
+
+
+@pytest.mark.parametrize("kind", ["groups", "rows"])
 def test_a_read_opens_what_is_due(project: Project, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     """Groups: buckets that have begun. Rows: buckets that have not ended."""
     monkeypatch.setattr(chains, "LARGE_CHAIN", 1)

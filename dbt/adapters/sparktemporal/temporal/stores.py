@@ -70,7 +70,7 @@ def store_of(core: CoreState | TypedCore) -> Store:
 
 
 def counted(table: str, parts: Sequence[Sequence[Any]], bucketed: bool) -> Chain:
-    """A chain, from what a store's `count` says: a row, or one for each bucket."""
+    """A chain, from what a store's `count` says: a row, or one for each bucket, so none where it is empty."""
     found = [[None if value is None else int(value) for value in part] for part in parts]
 
     def over(choose: Callable[..., int | None], column: int) -> int | None:
@@ -85,6 +85,6 @@ def counted(table: str, parts: Sequence[Sequence[Any]], bucketed: bool) -> Chain
         min_until=over(min, 4),
         max_until=over(max, 5),
         bucketed=bucketed,
-        open=None if found[0][7] is None else sum(part[7] or 0 for part in found),
+        open=None if not found or found[0][7] is None else sum(part[7] or 0 for part in found),
         parts=first_parts(sorted((part[6], part[0] or 0) for part in found if part[6] is not None)),
     )
