@@ -9,9 +9,8 @@
   {%- if not run.script -%}
     {%- do write('-- nothing new: no statement of this run changed anything\n') -%}
   {%- endif -%}
-  {%- set warning = adapter.temporal_warning(run) -%}
-  {%- if warning -%}
+  {%- for warning in adapter.temporal_warnings(run) -%}
     {%- do exceptions.warn(warning) -%}
-  {%- endif -%}
+  {%- endfor -%}
   {%- do store_result('main', response=adapter.temporal_response(run)) -%}
 {% endmacro %}

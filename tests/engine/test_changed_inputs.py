@@ -97,15 +97,6 @@ def test_files_remembered_of_another_state(events: Project) -> None:
     assert "full (the files remembered are not those of its state)" in run(events, 1000)[1]
 
 
-def test_below_a_view(events: Project) -> None:
-    events.sql("CREATE VIEW {s}.v AS SELECT * FROM {s}.t")
-    events.model("m", f"select id from {events.schema}.v where mz_now() < hi")
-    events.run("--full-refresh", now=T0)
-    add(events, 1)
-    message, told = run(events, 1000)
-    assert "advanced, 1 rows" in message and f"changed below the view {events.schema}.v)" in told
-
-
 def test_columns_named_with_the_schema(events: Project) -> None:
     """A subquery in place of the table has no such name."""
     name = f"{events.schema}.t"

@@ -85,7 +85,7 @@ def begin(
         )
     columns = warehouse.describe(at)
     updates.check_columns([(n, "string" if t == "void" else t) for n, t in columns if t != "void"], "4")
-    capture = Capture.of(warehouse, target, model.cores, analyzed, decision, old, parsed.change_capture)
+    capture = Capture.of(warehouse, target, model.cores, analyzed, decision, old, parsed)
     return Run(
         warehouse=warehouse,
         target=target,

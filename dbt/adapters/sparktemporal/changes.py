@@ -7,11 +7,14 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from . import inputs
-from .inputs import FILES, STACKED, VERSION, Change, Input
+from . import inputs, views
+from .appended import Follow
+from .config import TemporalConfig
+from .errors import Refusal
+from .inputs import COLUMN, FILES, STACKED, VERSION, Change, Input
 from .temporal import capture, roundtrip, updates
 from .temporal.core import TypedCore
-from .temporal.dialect import fragment, render
+from .temporal.dialect import render
 from .temporal.plan import CHECKED, Decision
 from .temporal.stacked import said_of, stacked_name
 from .temporal.state import State
@@ -19,7 +22,7 @@ from .warehouse import Target, Warehouse
 
 SAME, FULL = "unchanged", "full"
 #: what is new of an input, by the way its state is told
-NEW = {FILES: "new files", VERSION: "changes", STACKED: "new chains"}
+NEW = {FILES: "new files", VERSION: "changes", COLUMN: "new rows", STACKED: "new chains"}
 
 
 @dataclass(frozen=True)
@@ -68,20 +71,23 @@ class Capture:
         plan: str,
         decision: Decision,
         old: State | None,
-        config: str,
+        config: TemporalConfig,
     ) -> Capture:
-        """plan: the analyzed plan of the model. config: `auto`, or `full` for reading all whatever changed."""
-        seen = inputs.observe(warehouse, plan)
+        """plan: the analyzed plan of the model."""
+        column = config.append_column
+        seen = inputs.observe(warehouse, plan, Follow(column, config.lookback or 0) if column else None)
+        if column and not any(now.way == COLUMN for now in seen.values()):
+            raise _no_such_column(column, seen)
         below = {table: name for core in cores for table, name in _stacked(core)}
         stack = warehouse.stack
         stacked = {name: Input(name, STACKED, said_of(stack.states[name])) for name in below.values()} if stack else {}
-        views = [(name, info.text if (info := warehouse.view(name)) else "") for name in roundtrip.views(plan)]
-        read_by = roundtrip.plan_hash(plan, decision.as_of, views)
-        why = _why_full(decision, old, read_by, config)
+        texts = [(name, info.text if (info := warehouse.view(name)) else "") for name in roundtrip.views(plan)]
+        read_by = roundtrip.plan_hash(plan, decision.as_of, texts)
+        why = _why_full(decision, old, read_by, config.change_capture)
         if why or old is None:
             changes = {name: Change(why) for name in (*seen, *stacked)}
         else:
-            told = any(now.way == FILES and old.inputs.get(name) != now.said for name, now in seen.items())
+            told = any(now.way in (FILES, COLUMN) and old.inputs.get(name) != now.said for name, now in seen.items())
             known = told and old.watermark and warehouse.tables(target.schema, old.watermark)
             files = target.table(old.watermark) if known else None
             changes = {name: inputs.change(warehouse, now, old.inputs.get(name), files) for name, now in seen.items()}
@@ -93,8 +99,8 @@ class Capture:
             found = {core.name: Captured(SAME) for core in cores}
         else:
             found = {core.name: _of_core(warehouse, core, seen, changes, why) for core in cores}
-        keeps = not why and all(changes[name].same for name, now in seen.items() if now.way == FILES)
-        remembers = not keeps and config != FULL and decision.action != CHECKED
+        keeps = not why and all(changes[name].same for name, now in seen.items() if now.listing)
+        remembers = not keeps and config.change_capture != FULL and decision.action != CHECKED
         read: dict[str, capture.Change | None] = {}
         for captured in found.values():
             for name, added in captured.read.items():
@@ -121,6 +127,11 @@ class Capture:
             return []
         return [name for name, seen in self.inputs.items() if not inputs.is_still(self.warehouse, seen)]
 
+    @property
+    def broken(self) -> list[str]:
+        """The inputs that did what `change_capture: append` promises that they do not do, and what."""
+        return [f"{name}: {change.why}" for name, change in self.changes.items() if change.broken]
+
     def report(self) -> list[str]:
         """A line an input: how the run learnt what it did, and why so."""
         lines = []
@@ -143,6 +154,16 @@ def _why_full(decision: Decision, old: State | None, read_by: str, config: str) 
     return "" if old.read_by == read_by else "a view between says something else"
 
 
+def _no_such_column(column: str, seen: Mapping[str, Input]) -> Refusal:
+    by_version = [name for name, now in seen.items() if now.way == VERSION]
+    told = f"; {', '.join(by_version)} tells what changed by itself" if by_version else ""
+    return Refusal(
+        f"append_column: {column!r}",
+        f"it is a column of none of {', '.join(seen) or 'the inputs, of which there are none'}{told}",
+        "a column of an input table in whose order its rows come, or change_capture: auto",
+    )
+
+
 def _of_core(
     warehouse: Warehouse, core: TypedCore, seen: Mapping[str, Input], changes: Mapping[str, Change], why: str
 ) -> Captured:
@@ -163,26 +184,19 @@ def _of_core(
         if changes[name].added is None:
             return Captured(FULL, f"{name}: {changes[name].why}", read=in_full)
     found = {name: added for name in moved if (added := changes[name].added) is not None}
+    try:
+        query = views.open_views(warehouse, query, found.__contains__)
+    except views.Closed as closed:
+        return Captured(FULL, f"{', '.join(moved)} changed below a view: {closed}", read=in_full)
     places: dict[int, capture.Change] = {}
     below: list[str] = []
     for place, (table, linear) in enumerate(capture.tables(query)):
         above = stacked_name(table)
-        if above is not None:
-            below.append(above)
-            if above in found and not linear:
-                return Captured(FULL, f"{above} changed, and a row of it may decide about other rows", read=in_full)
-            if above in found:
-                places[place] = found[above]
-            continue
-        plain = exp.Table(**{key: table.args[key].copy() for key in ("this", "db", "catalog") if table.args.get(key)})
-        told = roundtrip.analyzed(warehouse.explain(f"SELECT * FROM {render(plain)}"))
-        reads = roundtrip.tables_read(told) or []
+        reads = [above] if above else roundtrip.tables_read(views.described(warehouse, table)) or []
         below += reads
         changed = next((name for name in reads if name in found), None)
         if changed is None:
             continue
-        if roundtrip.views(told):
-            return Captured(FULL, f"{changed} changed below the view {fragment(plain)}", read=in_full)
         if not linear:
             return Captured(FULL, f"{changed} changed, and a row of it may decide about other rows", read=in_full)
         places[place] = found[changed]

@@ -11,25 +11,25 @@ from .errors import Refusal, TemporalError
 from .temporal.clock import format_duration, parse_duration
 
 _DURATIONS = ("expiration", "restart_every", "retain_history", "diffs_retention")
-_CAPTURES = ("auto", "full")
+_CAPTURES = ("auto", "full", "append")
 _AGGREGATES = ("auto", "groups", "rows")
 _FORMATS = ("parquet", "orc", "delta", "iceberg")
 
 #: named by the design, not carried out yet: refused, so that nobody relies on them
 _NOT_YET = (
-    "restart_at", "refresh_every", "refresh_at", "append_column", "lookback", "pushdown", "pushdown_columns",
-    "pushdown_required", "max_staleness",
+    "restart_at", "refresh_every", "refresh_at", "pushdown", "pushdown_columns", "pushdown_required", "max_staleness",
 )  # fmt: skip
-#: dbt itself fills these in
-_DBT_DEFAULTS = {"lookback": 1}
-_NAMES = (*_DURATIONS, "change_capture", "aggregates", *_NOT_YET)
+#: what dbt itself fills in, for its microbatches
+_NO_LOOKBACK = (None, 1)
+_NAMES = (*_DURATIONS, "change_capture", "append_column", "lookback", "aggregates", *_NOT_YET)
 
 
 @dataclass(frozen=True)
 class TemporalConfig:
     """Lengths of time in ms; None is off.
 
-    change_capture: `full` reads the inputs whatever they did, `auto` no more than it must.
+    change_capture: `full` reads the inputs whatever they did, `auto` no more than it must; `append` takes what is later
+    than the latest `append_column` it has seen for new, and what came within `lookback` before that.
     aggregates: what to keep where groups or rows could be: `auto` looks at the data.
     """
 
@@ -38,6 +38,8 @@ class TemporalConfig:
     retain_history: int | None = None
     diffs_retention: int = 3_600_000
     change_capture: str = "auto"
+    append_column: str | None = None
+    lookback: int | None = None
     file_format: str = "parquet"
     aggregates: str = "auto"
 
@@ -46,13 +48,15 @@ class TemporalConfig:
         """The configs of one model -> TemporalConfig, or one error that lists every mistake."""
         mistakes: list[str] = []
         lengths: dict[str, int | None] = {}
-        for name in _DURATIONS:
+        given = {name: config.get(name) for name in _DURATIONS}
+        given["lookback"] = None if config.get("lookback") in _NO_LOOKBACK else config["lookback"]
+        for name, value in given.items():
             try:
-                lengths[name] = parse_duration(config.get(name), name)
+                lengths[name] = parse_duration(value, name)
             except Refusal as refusal:
                 mistakes.append(str(refusal))
         for name in _NOT_YET:
-            if config.get(name) not in (None, False, _DBT_DEFAULTS.get(name)):
+            if config.get(name) not in (None, False):
                 mistakes.append(
                     str(Refusal(f"{name}: {config[name]!r}", "this version does not carry it out", f"no {name}"))
                 )
@@ -60,6 +64,9 @@ class TemporalConfig:
         if capture not in _CAPTURES:
             known = ", ".join(_CAPTURES)
             mistakes.append(str(Refusal(f"change_capture: {capture!r}", "no such way is known", f"one of {known}")))
+        column = config.get("append_column") or None
+        if (capture == "append") != (column is not None) or lengths.get("lookback") and column is None:
+            mistakes.append(_append(capture, column, given["lookback"]))
         file_format = config.get("file_format") or "parquet"
         if file_format not in _FORMATS:
             known = ", ".join(_FORMATS)
@@ -98,6 +105,19 @@ class TemporalConfig:
             retain_history=lengths["retain_history"],
             diffs_retention=retention,
             change_capture=capture,
+            append_column=column,
+            lookback=lengths["lookback"],
             file_format=file_format,
             aggregates=aggregates,
         )
+
+
+def _append(capture: str, column: str | None, lookback: object) -> str:
+    found = {"change_capture": capture, "append_column": column, "lookback": lookback}
+    return str(
+        Refusal(
+            ", ".join(f"{name}: {value!r}" for name, value in found.items() if value is not None),
+            "change_capture: append follows a table by a column in whose order its rows come",
+            'change_capture: append with append_column: <column>, and lookback: "1 hour" where rows come late',
+        )
+    )

@@ -268,9 +268,9 @@ class SparkTemporalAdapter(SparkAdapter):
         return reports.summary(current)
 
     @available
-    def temporal_warning(self, current: Run) -> str:
-        """What dbt warns of after a run; empty for nothing."""
-        return reports.warning(current)
+    def temporal_warnings(self, current: Run) -> list[str]:
+        """What dbt warns of after a run."""
+        return reports.warnings(current)
 
     @available
     def temporal_read(self, relation: BaseRelation, instant: Any) -> str:

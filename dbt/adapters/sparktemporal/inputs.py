@@ -11,14 +11,15 @@ import re
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 
-from . import versions
+from . import appended, versions
+from .appended import Follow
 from .temporal import capture, roundtrip
 from .temporal.capture import MOST_FILES, Added, AddedChains, AddedRows
 from .temporal.dialect import quote, string_literal
 from .temporal.stacked import Stack
 from .warehouse import Warehouse
 
-FILES, VERSION, ROWS, STACKED = "files", "version", "rows", "chains"
+FILES, VERSION, COLUMN, ROWS, STACKED = "files", "version", appended.WAY, "rows", "chains"
 _SPARK_FILES = ("parquet", "orc", "csv", "json", "text", "avro")
 #: what is written the same in a path and in a URI
 _PLAIN_NAME, _PLAIN_PATH = "^[0-9A-Za-z._=-]+$", "[0-9A-Za-z:/._=-]+"
@@ -30,8 +31,9 @@ class Input:
     """A table that a model reads, as it is now.
 
     way: how its state is told: by its `files`, by the `version` of an Iceberg or Delta table, by the `chains` of a
-    temporal view, or by a checksum of its `rows`, which nothing else tells. said: that state, as the commit keeps it.
-    listing: SQL of its files (file, size, modified, place), for `files`; pin: the column of `_metadata` that is `file`.
+    temporal view, by a `column` in whose order rows come, or by a checksum of its `rows`, which nothing else tells.
+    said: that state, as the commit keeps it. listing: SQL of what is to be remembered of it (file, size, modified,
+    place): its files, or its latest rows; pin: the column of `_metadata` that is `file`.
     """
 
     relation: str
@@ -43,32 +45,44 @@ class Input:
     @property
     def told(self) -> bool:
         """Whether equal states mean equal rows, and its rows can be known to be of one state."""
-        return self.way in (FILES, VERSION)
+        return self.way in (FILES, VERSION, COLUMN)
 
 
 @dataclass(frozen=True)
 class Change:
-    """What an input did since a run read it: nothing (`same`), more files (`added`), or what only its rows tell."""
+    """What an input did since a run read it: nothing (`same`), more rows (`added`), or what only its rows tell.
+
+    broken: it did what `change_capture: append` promises that it does not do.
+    """
 
     why: str
     same: bool = False
     added: capture.Change | None = None
+    broken: bool = False
 
 
-def observe(warehouse: Warehouse, plan: str) -> dict[str, Input]:
-    """The tables an analyzed plan reads -> their states. Spark reads no older list of their files afterwards."""
+def observe(warehouse: Warehouse, plan: str, follow: Follow | None = None) -> dict[str, Input]:
+    """The tables an analyzed plan reads -> their states. Spark reads no older list of their files afterwards.
+
+    follow: the column in whose order rows come, in the tables that have it.
+    """
     of_files = roundtrip.file_tables(plan)
     every = dict.fromkeys([*of_files, *roundtrip.other_tables(plan)])
-    return {table: _observe(warehouse, table, table in of_files) for table in every}
+    return {table: _observe(warehouse, table, table in of_files, follow) for table in every}
 
 
-def _observe(warehouse: Warehouse, table: str, of_files: bool) -> Input:
+def _observe(warehouse: Warehouse, table: str, of_files: bool, follow: Follow | None = None) -> Input:
     name = quoted(table)
     told = warehouse.table(name)
     provider = told.details.get("Provider", "").lower()
     version = versions.of(warehouse, name, provider)
     if version:
         return Input(table, VERSION, f"{VERSION} {version}")
+    told_by = appended.observe(warehouse, name, told, follow) if follow else None
+    if told_by:
+        if of_files:
+            warehouse.rows(f"REFRESH TABLE {name}")
+        return Input(table, COLUMN, *told_by)
     if not (of_files and provider in _SPARK_FILES):
         return Input(table, ROWS, f"{ROWS} {_checksum(warehouse, name)}")
     location, options = told.details.get("Location", ""), told.details.get("Storage Properties", "[]")
@@ -97,6 +111,8 @@ def is_still(warehouse: Warehouse, seen: Input) -> bool:
         if seen.pin == "_metadata.file_path":
             warehouse.rows(f"REFRESH TABLE {quoted(seen.relation)}")
         return seen.said.startswith(f"{FILES} {_summary(warehouse, seen.listing)[0]} as ")
+    if seen.way == COLUMN:
+        return appended.is_still(warehouse, seen.said, seen.listing)
     return seen.way == ROWS or _observe(warehouse, seen.relation, False).said == seen.said
 
 
@@ -112,13 +128,21 @@ def change(warehouse: Warehouse, now: Input, said: str | None, watermark: str | 
         name = quoted(now.relation)
         why, told = versions.changes(warehouse, name, *(s.removeprefix(f"{VERSION} ") for s in (said, now.said)))
         return Change(why, added=told)
+    before = ""
+    if watermark is not None:
+        before = f"SELECT {_COLUMNS} FROM {watermark} WHERE relation = {string_literal(now.relation)}"
+    if now.way == COLUMN and said.startswith(COLUMN):
+        name = quoted(now.relation)
+        why, added, broken = appended.changes(warehouse, name, warehouse.table(name), said, now.said, before)
+        return Change(why, added=added, broken=broken)
+    if now.way == COLUMN:
+        return Change("it was not followed by append_column before")
     if now.way != FILES or not said.startswith(FILES):
         return Change(f"{said} is now {now.said}")
     if now.said.split(" as ")[1] != said.split(" as ")[1]:
         return Change("its columns, place or options changed")
-    if watermark is None:
+    if not before:
         return Change("the list of the files it had is gone")
-    before = f"SELECT {_COLUMNS} FROM {watermark} WHERE relation = {string_literal(now.relation)}"
     sql = (
         f"SELECT count_if(is_new IS NULL), count_if(is_old IS NULL), count(*),\n"
         f"  concat_ws(chr(10), slice(array_sort(collect_list(IF(is_old IS NULL, file, NULL))), 1, {MOST_FILES})),\n"

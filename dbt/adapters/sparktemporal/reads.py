@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import inputs, stack
+from .appended import Follow
 from .errors import Refusal, TemporalError
 from .temporal import reading, roundtrip
 from .temporal.clock import format_duration, format_instant, parse_duration, parse_instant
@@ -208,7 +209,8 @@ def _boundaries(warehouse: Warehouse, state: State, samples: int) -> Sequence[in
 
 def _moved(warehouse: Warehouse, state: State, t: int) -> list[str]:
     plan = warehouse.explain(roundtrip.written_at(state.written, state.kinds, f"{t}L"))
-    now = {name: seen.said for name, seen in inputs.observe(warehouse, roundtrip.analyzed(plan)).items()}
+    follow = next(filter(None, map(Follow.told, state.inputs.values())), None)
+    now = {name: seen.said for name, seen in inputs.observe(warehouse, roundtrip.analyzed(plan), follow).items()}
     if warehouse.stack is not None:
         now |= {name: said_of(below) for name, below in warehouse.stack.states.items()}
     return [name for name in sorted({*now, *state.inputs}) if now.get(name) != state.inputs.get(name)]

@@ -64,8 +64,18 @@ def summary(run: Run) -> list[str]:
     return [f"{first}{_since(run.started) / 1000:.1f} s", *(f"  input {line}" for line in lines)]
 
 
-def warning(run: Run) -> str:
-    """What people should do something about before readers get an error; empty when there is nothing."""
+def warnings(run: Run) -> list[str]:
+    """What people should do something about: promises that are not kept, an expiration that is near."""
+    model = run.target.model
+    broken = [
+        f"temporal_view {model}: not as change_capture: append promises, {told}. So all of it was read; where that is "
+        "no exception, a longer lookback or change_capture: auto"
+        for told in run.capture.broken
+    ]
+    return [*broken, *filter(None, [_expires_soon(run)])]
+
+
+def _expires_soon(run: Run) -> str:
     d = run.decision
     if d.expiration is None or d.rebuilds or 5 * (d.expiration - d.as_of) >= d.expiration - d.started_at:
         return ""

@@ -119,6 +119,10 @@ def analyzed(plan: str) -> str:
     return _sections(plan).get("Analyzed", "")
 
 
+def optimized(plan: str) -> str:
+    return _sections(plan)["Optimized"]
+
+
 def file_tables(plan: str) -> list[str]:
     """The file-based tables a plan reads, as catalog.schema.table."""
     return list(dict.fromkeys(re.findall(r"\bRelation ([^\s\[]+)\[[^\n]*\] (?:parquet|orc|csv|json|text)\b", plan)))
@@ -142,13 +146,13 @@ def tables_read(plan: str) -> list[str] | None:
     for leaf in leaves:
         table = _TABLE.match(leaf)
         if table:
-            found.append(table.group(1) or table.group(2))
+            found.append((table.group(1) or table.group(2) or table.group(3)).replace("`", ""))
         elif not _CONSTANT.match(leaf):
             return None
     return found if leaves else None
 
 
-_TABLE = re.compile(r"Relation ([^\s\[]+)\[.*\] \w+$|RelationV2\[.*?\] (\S+)")
+_TABLE = re.compile(r"Relation ([^\s\[]+)\[.*\] \w|RelationV2\[.*?\] (\S+)|HiveTableRelation \[`([^\]]+?)`,")
 _CONSTANT = re.compile(r"LocalRelation\b|OneRowRelation$|Range \(|CTERelationRef\b")
 
 

@@ -1,0 +1,135 @@
+"""Views between a model and its tables: what is new of a table below one is read through the view's own text.
+
+Spark keeps with a view the settings it was made under, and reads it under them whatever the session says. So its text
+may only stand in its place in a session that says the same, which Spark 4 tells (DESCRIBE … AS JSON).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from sqlglot import exp
+
+from .errors import Refusal, TemporalError
+from .temporal import capture, roundtrip
+from .temporal.columns import quote_name
+from .temporal.ctes import refuse_shadowed_ctes, visible_ctes
+from .temporal.dialect import fragment, parse, render
+from .temporal.stacked import stacked_name
+from .warehouse import Warehouse
+
+#: settings that decide how a query is carried out, not what its rows are
+_NO_MATTER = tuple(
+    f"spark.sql.{name}"
+    for name in (
+        "adaptive.", "artifact.", "autoBroadcast", "broadcast", "catalog", "cbo.", "codegen.", "debug.", "execution.",
+        "extensions", "files.", "hive.", "inMemoryColumnarStorage.", "join.", "maxPlan", "optimizer.",
+        "parser.manageParserCaches", "parser.parserDfa", "shuffle.", "sources.", "statistics.", "streaming.",
+        "thriftserver.", "ui.", "warehouse.",
+    )
+)  # fmt: skip
+
+
+class Closed(TemporalError):
+    """A view whose text cannot stand in its place, and why."""
+
+
+def open_views(warehouse: Warehouse, query: exp.Query, moved: Callable[[str], bool]) -> exp.Query:
+    """A query with the text of the views in the place of those that read an input that moved.
+
+    moved: of the name of a table. Raises Closed.
+    """
+    query, number = query.copy(), 0
+    while True:
+        for table, _ in capture.tables(query):
+            if stacked_name(table):
+                continue
+            told = described(warehouse, table)
+            if told and roundtrip.views(told) and any(map(moved, roundtrip.tables_read(told) or [])):
+                _put(table, _text(warehouse, table, f"mz_{number}_"))
+                number += 1
+                break
+        else:
+            return query
+
+
+def described(warehouse: Warehouse, table: exp.Table) -> str:
+    """The analyzed plan of reading a table or view."""
+    return roundtrip.analyzed(warehouse.explain(f"SELECT * FROM {render(_plain(table))}"))
+
+
+def _text(warehouse: Warehouse, table: exp.Table, prefix: str) -> exp.Subquery:
+    """A view -> its text, under the names it gives its columns. prefix: of the names of its CTEs."""
+    name = render(_plain(table))
+    try:
+        made: dict[str, Any] = json.loads(warehouse.rows(f"DESCRIBE TABLE EXTENDED {name} AS JSON")[0][0])
+        text, columns, place = made["view_text"], made["columns"], made["view_catalog_and_namespace"]
+        settings = made["view_creation_spark_configuration"]
+    except Exception:
+        raise Closed("nothing tells under which settings it was made") from None
+    if made.get("collation", "UTF8_BINARY") != "UTF8_BINARY":
+        raise Closed("its texts are compared in a collation of its own")
+    _check_settings(warehouse, settings)
+    try:
+        tree = parse(text)
+        refuse_shadowed_ctes(tree)
+    except Refusal as refusal:
+        raise Closed(f"its text is not read here: {refusal.found}") from None
+    _name_alone(tree, place.split(".")[-1].strip("`"), prefix)
+    names = [quote_name(column["name"]) for column in columns]
+    alias = table.args["alias"].this if table.args.get("alias") else table.this
+    opened = exp.Subquery(this=tree, alias=exp.TableAlias(this=alias.copy(), columns=names))
+    _check_meaning(warehouse, name, opened)
+    return opened
+
+
+def _check_settings(warehouse: Warehouse, made: dict[str, str]) -> None:
+    """Spark keeps those that were not as by default, so both sides are asked."""
+    ours = {str(key): str(value) for key, value in warehouse.rows("SET") if str(key).startswith("spark.sql.")}
+    for key in sorted({*made, *ours}):
+        if key.startswith(_NO_MATTER):
+            continue
+        here = ours[key] if key in ours else str(warehouse.rows(f"SET {key}")[0][1])
+        if made.get(key) != here:
+            raise Closed(f"{key} was {made.get(key, 'not set')} when it was made, and is {here}")
+
+
+def _check_meaning(warehouse: Warehouse, name: str, opened: exp.Subquery) -> None:
+    """Spark's plan of the text is that of the view, as far as it prints it."""
+    ways = (f"SELECT * FROM {name}", render(exp.select("*").from_(opened.copy())))
+    try:
+        of_view, of_text = (roundtrip.optimized(warehouse.explain(sql)) for sql in ways)
+        same = of_view == of_text and warehouse.describe(ways[0]) == warehouse.describe(ways[1])
+    except Exception:
+        same = False
+    if not same:
+        raise Closed("its text means something else outside of it")
+
+
+def _name_alone(tree: exp.Query, schema: str, prefix: str) -> None:
+    """Names that mean the same wherever the text stands: tables with their schema, CTEs with a prefix."""
+    for table in list(tree.find_all(exp.Table)):
+        if table.db or not isinstance(table.this, exp.Identifier):
+            continue
+        if table.name.lower() in {cte.alias.lower() for cte in visible_ctes(table)}:
+            alias = table.args.get("alias") or exp.TableAlias(this=table.this.copy())
+            table.set("alias", alias.copy())
+            table.set("this", quote_name(prefix + table.name.lower()))
+        else:
+            table.set("db", quote_name(schema))
+    for cte in tree.find_all(exp.CTE):
+        cte.args["alias"].set("this", quote_name(prefix + cte.alias.lower()))
+
+
+def _put(table: exp.Table, opened: exp.Subquery) -> None:
+    alias = table.args.get("alias")
+    others = {key for key, value in table.args.items() if value} - {"this", "db", "catalog", "alias"}
+    if others or (alias and alias.args.get("columns")):
+        raise Closed(f"it is read as {fragment(table)}")
+    table.replace(opened)
+
+
+def _plain(table: exp.Table) -> exp.Table:
+    return exp.Table(**{key: table.args[key].copy() for key in ("this", "db", "catalog") if table.args.get(key)})

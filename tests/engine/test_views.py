@@ -1,0 +1,144 @@
+"""Tables below views: what is new of them is read through the views' text, where it means the same there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from conftest import Project
+
+T0 = 1_709_294_400_000  # 2024-03-01 12:00 UTC
+PLAIN = "select id from {s}.v where mz_now() < hi"
+
+
+@pytest.fixture
+def events(project: Project) -> Project:
+    project.sql(f"CREATE TABLE {{s}}.t AS SELECT id, timestamp_millis({T0}L + id * 1000) AS hi FROM range(100, 120)")
+    return project
+
+
+def add(project: Project, number: int, hi: int = 500_000) -> None:
+    project.sql(f"INSERT INTO {{s}}.t SELECT {number}L, timestamp_millis({T0 + hi}L)")
+
+
+def made(project: Project, sql: str = PLAIN) -> Project:
+    project.model("m", sql.replace("{s}", project.schema))
+    project.run(now=T0)
+    return project
+
+
+def read(project: Project, sql: str = PLAIN, after: int = 1000) -> str:
+    """How a run reads its inputs. The view is right after it."""
+    ran = project.run(now=T0 + after).of("m")
+    instants = (after, 110_000, 499_999, 500_000)
+    ours = " union all ".join(f"select {t} as t, * from {{{{ temporal_as_of(ref('m'), {T0 + t}) }}}}" for t in instants)
+    plain = " UNION ALL ".join(
+        f"SELECT {t}, * FROM ({sql.replace('mz_now()', f'timestamp_millis({T0 + t}L)')})" for t in instants
+    )
+    assert sorted(project.rows(project.render(ours)), key=repr) == sorted(project.rows(plain), key=repr)
+    return " | ".join(ran.adapter_response["inputs"])
+
+
+@pytest.mark.parametrize(
+    ("views", "sql"),
+    [
+        ("CREATE VIEW {s}.v AS SELECT * FROM {s}.t", PLAIN),
+        (
+            "CREATE VIEW {s}.v (id, hi) AS SELECT id + 1 AS a, hi + INTERVAL 1 SECOND AS b FROM {s}.t WHERE id <> 5",
+            PLAIN,
+        ),
+        (
+            "CREATE VIEW {s}.u AS WITH big AS (SELECT * FROM {s}.t WHERE id > 3) SELECT *, id % 2 AS odd FROM big;"
+            "CREATE VIEW {s}.v AS SELECT u.id, u.hi FROM {s}.u AS u JOIN {s}.u AS w ON w.id = u.id + 1 WHERE w.odd = 1",
+            "with v as (select * from {s}.v) select a.id, b.hi from v as a join {s}.u as b using (id) "
+            "where mz_now() < least(a.hi, b.hi)",
+        ),
+        (
+            "CREATE VIEW {s}.v AS SELECT id, hi FROM {s}.t UNION ALL SELECT -id, hi FROM {s}.t",
+            "select v.id from {s}.v where mz_now() < v.hi and v.id <> 7",
+        ),
+        (
+            "CREATE VIEW {s}.v AS WITH x AS (SELECT * FROM {s}.t), Y AS (SELECT x.* FROM X) SELECT y.id, y.hi FROM y",
+            "with x as (select * from {s}.v) select id from x where mz_now() < hi",
+        ),
+        ("CREATE VIEW {s}.v AS SELECT 'a\\'b--' AS note, `id`, hi /* 1 */ FROM {s}.t -- it", PLAIN),
+    ],
+)
+def test_opened(events: Project, views: str, sql: str) -> None:
+    events.sql(views)
+    made(events, sql)
+    for turn, number in enumerate((1, 7, 8, 5)):
+        add(events, number)
+        told = read(events, sql, after=(turn + 1) * 1000)
+        assert ".t: new files (1 new files of" in told and told.endswith(" rows read")
+
+
+def test_names_in_the_schema_of_the_view(events: Project) -> None:
+    """A table of the same name in the current schema is another one."""
+    events.sql("CREATE TABLE default.t AS SELECT * FROM {s}.t; USE {s}; CREATE VIEW v AS SELECT * FROM t; USE default")
+    try:
+        made(events)
+        add(events, 1)
+        assert ".t: new files (1 new files of" in read(events)
+    finally:
+        events.sql("DROP TABLE default.t")
+
+
+@pytest.mark.parametrize(
+    ("view", "sql", "why"),
+    [
+        ("SELECT DISTINCT id, hi FROM {s}.t", PLAIN, "a row of it may decide about other rows"),
+        ("SELECT id, max(hi) AS hi FROM {s}.t GROUP BY id", PLAIN, "a row of it may decide about other rows"),
+        (
+            "SELECT * FROM {s}.t",
+            "select i from {s}.v as v(i, h) where mz_now() < h",
+            "changed below a view: it is read as",
+        ),
+    ],
+)
+def test_in_full(events: Project, view: str, sql: str, why: str) -> None:
+    events.sql(f"CREATE VIEW {{s}}.v AS {view}")
+    made(events, sql)
+    add(events, 1)
+    told = read(events, sql)
+    assert ".t: full (" in told and why in told
+
+
+OTHERS = [
+    ("spark.sql.session.timeZone", "America/New_York"),
+    ("spark.sql.ansi.enabled", "true"),
+    ("spark.sql.legacy.timeParserPolicy", "LEGACY"),
+]
+
+
+@contextmanager
+def under(project: Project, setting: str, value: str) -> Iterator[str]:
+    """A setting is another one -> what it was."""
+    conf = project.spark.conf
+    before, was_set = conf.get(setting), any(row[0] == setting for row in project.rows("SET"))
+    conf.set(setting, value)
+    try:
+        yield before
+    finally:
+        conf.set(setting, before) if was_set else conf.unset(setting)
+
+
+@pytest.mark.parametrize(("setting", "other"), OTHERS)
+def test_made_under_other_settings(events: Project, setting: str, other: str) -> None:
+    """Spark reads a view under the settings it was made under: so do runs."""
+    with under(events, setting, other) as before:
+        events.sql("CREATE VIEW {s}.v AS SELECT id, date_trunc('DAY', hi) + INTERVAL 1 DAY AS hi FROM {s}.t")
+    made(events)
+    add(events, 1)
+    assert f"changed below a view: {setting} was {other} when it was made, and is {before})" in read(events)
+
+
+def test_set_since_it_was_made(events: Project) -> None:
+    """What it was made without it is read without."""
+    events.sql("CREATE VIEW {s}.v AS SELECT * FROM {s}.t")
+    with under(events, "spark.sql.legacy.timeParserPolicy", "LEGACY"):
+        made(events)
+        add(events, 1)
+        told = read(events)
+    assert "spark.sql.legacy.timeParserPolicy was not set when it was made, and is LEGACY)" in told
