@@ -1,7 +1,7 @@
 """Tables that keep versions: Iceberg's snapshots, Delta's log. Which one a run reads, and what came and went since.
 
 Iceberg   incremental scan of appended snapshots, else the changelog table     Spark 4: `FROM t WITH (option = value)`
-Delta     the change data feed, where a table has it
+Delta     the change data feed, where a table has it; else the files that blind appends added
 
 What one of them cannot tell (a rewrite with delete files, a changed schema, an expired snapshot) is read in full.
 """
@@ -11,11 +11,12 @@ from __future__ import annotations
 import re
 
 from .errors import without_trace
-from .temporal.capture import AddedRows
+from .temporal.capture import MOST_FILES, AddedRows
 from .temporal.dialect import string_literal
 from .warehouse import Warehouse
 
 #: what a version of Delta may have done for its change data feed to tell all of it
+_DELTA_APPENDS = frozenset(["WRITE", "STREAMING UPDATE"])
 _DELTA_WRITES = frozenset(["WRITE", "DELETE", "UPDATE", "MERGE", "STREAMING UPDATE", "OPTIMIZE"])
 
 
@@ -93,10 +94,14 @@ def _iceberg(
 
 def _delta(warehouse: Warehouse, name: str, old: int, new: int) -> tuple[str, AddedRows | None]:
     properties = {str(row[0]): str(row[1]) for row in warehouse.rows(f"SHOW TBLPROPERTIES {name}")}
+    history = warehouse.rows(f"DESCRIBE HISTORY {name} LIMIT {new - old}")
+    done = {int(row[0]): (str(row[4]), row[11]) for row in history}
+    between = [done.get(version, ("a version that is gone", False)) for version in range(old + 1, new + 1)]
     if properties.get("delta.enableChangeDataFeed", "").lower() != "true":
-        return f"version {old} is now {new}, and it has no change data feed", None
-    done = {int(row[0]): str(row[4]) for row in warehouse.rows(f"DESCRIBE HISTORY {name} LIMIT {new - old}")}
-    others = sorted({done.get(v, "a version that is gone") for v in range(old + 1, new + 1)} - _DELTA_WRITES)
+        if not all(operation in _DELTA_APPENDS and blind for operation, blind in between):
+            return f"version {old} is now {new}, and it has no change data feed", None
+        return _delta_files(warehouse, name, old, new)
+    others = sorted({operation for operation, _ in between} - _DELTA_WRITES)
     if others:
         return f"after version {old} came {', '.join(others)}", None
     feed = f"table_changes({string_literal(name)}, {old + 1}, {new})"
@@ -107,6 +112,21 @@ def _delta(warehouse: Warehouse, name: str, old: int, new: int) -> tuple[str, Ad
         f"{name} VERSION AS OF {old}",
     )
     return f"versions {old + 1} to {new}", _told(warehouse, added)
+
+
+def _delta_files(warehouse: Warehouse, name: str, old: int, new: int) -> tuple[str, AddedRows | None]:
+    """What blind appends added: they take no file away and change none."""
+    then, now = (f"SELECT DISTINCT _metadata.file_path AS file FROM {name} VERSION AS OF {v}" for v in (old, new))
+    added, names = warehouse.rows(
+        f"SELECT count(*), concat_ws(chr(10), slice(array_sort(collect_list(file)), 1, {MOST_FILES}))\n"
+        f"FROM ({now}) LEFT ANTI JOIN ({then}) USING (file)"
+    )[0]
+    said = f"versions {old + 1} to {new}, that only append"
+    if int(added) > MOST_FILES:
+        return f"{said} {added} files, more than are named one by one", None
+    files = ", ".join(map(string_literal, filter(None, names.split("\n")))) or "''"
+    came = f"(SELECT * FROM {name} VERSION AS OF {new} WHERE _metadata.file_path IN ({files}))"
+    return said, _told(warehouse, AddedRows(came, "", f"{name} VERSION AS OF {old}"))
 
 
 def _told(warehouse: Warehouse, added: AddedRows) -> AddedRows:

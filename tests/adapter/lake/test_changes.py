@@ -9,6 +9,8 @@ import pytest
 from conftest import Project
 from pyspark.sql import SparkSession
 
+from dbt.adapters.sparktemporal import versions
+
 T0 = 1_709_294_400_000  # 2024-03-01 12:00 UTC
 
 
@@ -46,9 +48,30 @@ def test_the_change_data_feed(events: Project) -> None:
     assert read_as(events, 4)[1].startswith("full (after version 4 came SET TBLPROPERTIES)")
 
 
-def test_without_a_change_data_feed(events: Project) -> None:
+def test_without_a_change_data_feed(events: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What blind appends added is in new files; anything else is read in full."""
     events.sql("ALTER TABLE {s}.events SET TBLPROPERTIES ('delta.enableChangeDataFeed' = 'false')")
     read_as(events, 1)
+    events.sql(f"INSERT INTO {{s}}.events VALUES (20, timestamp_millis({T0}L)), (21, timestamp_millis({T0}L))")
     events.sql(f"INSERT INTO {{s}}.events VALUES (20, timestamp_millis({T0}L))")
     message, told = read_as(events, 2)
+    assert "advanced, 3 rows" in message and told == "changes (versions 2 to 3, that only append), 3 rows read"
+    events.sql("DELETE FROM {s}.events WHERE id = 3")
+    message, told = read_as(events, 3)
     assert "advanced, 1 rows" in message and "and it has no change data feed" in told
+    events.sql("INSERT INTO {s}.events SELECT id + 100, ts FROM {s}.events WHERE id = 4")
+    assert "advanced, 1 rows" in read_as(events, 4)[0]
+    monkeypatch.setattr(versions, "MOST_FILES", 0)
+    events.sql(f"INSERT INTO {{s}}.events VALUES (22, timestamp_millis({T0}L))")
+    message, told = read_as(events, 5)
+    assert "advanced, 1 rows" in message and "1 files, more than are named one by one" in told
+
+
+def test_a_schema_that_grew(events: Project) -> None:
+    """With columns the old version does not have, the old rows of a join cannot be read as they are now."""
+    events.sql("ALTER TABLE {s}.events SET TBLPROPERTIES ('delta.enableChangeDataFeed' = 'false')")
+    read_as(events, 1)
+    events.sql("ALTER TABLE {s}.events ADD COLUMNS (more STRING)")
+    events.sql(f"INSERT INTO {{s}}.events VALUES (20, timestamp_millis({T0}L), 'x')")
+    message, told = read_as(events, 2)
+    assert "advanced, 1 rows" in message and told.startswith("full (")
