@@ -96,7 +96,30 @@ CONFIGS: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
         {"expiration": "7 days", "restart_every": "1 week"},
         ("the view would raise 1 week after a restart, and the next one is due after 1 week", "three times"),
     ),
-    "not_yet": ({"refresh_every": "1 day"}, ("does not carry it out",)),
+    "not_yet": ({"max_staleness": "1 day"}, ("does not carry it out",)),
+    "append_alone": ({"change_capture": "append"}, ("change_capture: 'append'", "append_column: <column>")),
+    "append_column_alone": ({"append_column": "ts"}, ("append_column: 'ts'", "in whose order its rows come")),
+    "lookback_alone": ({"lookback": "1 hour"}, ("lookback: '1 hour'", "append_column: <column>")),
+    "lookback_words": ({"lookback": "late", "change_capture": "append", "append_column": "ts"}, ("lookback: 'late'",)),
+    "append_column_elsewhere": (
+        {"change_capture": "append", "append_column": "tz"},
+        ("append_column: 'tz'", "it is a column of none of spark_catalog."),
+    ),
+    "append_column_type": (
+        {"change_capture": "append", "append_column": "txt"},
+        ("'txt', of type string", "TIMESTAMP"),
+    ),
+    "restart_at_words": (
+        {"restart_every": "1 week", "restart_at": "Funday 3"},
+        ("restart_at: 'Funday 3'", "Sunday 03:00"),
+    ),
+    "restart_at_alone": ({"restart_at": "03:00"}, ("restart_at: '03:00'", "restart_every beside it")),
+    "restart_at_too_seldom": (
+        {"restart_every": "2 days", "restart_at": "Sunday 03:00"},
+        ("that time comes every 1 week", "a restart_every of 1 week or more"),
+    ),
+    "refresh_at_alone": ({"refresh_at": "2024-01-01"}, ("refresh_at: '2024-01-01'", "refresh_every beside it")),
+    "refresh_at_words": ({"refresh_every": "1 day", "refresh_at": "noon"}, ("refresh_at: 'noon'", "not an instant")),
     "all_at_once": (
         {"expiration": "soon", "retain_history": "x", "change_capture": "no"},
         ("expiration: 'soon'", "retain_history: 'x'", "change_capture: 'no'"),
@@ -133,7 +156,7 @@ def test_refused_config(name: str, refusals: Any) -> None:
     _, result = refusals
     outcome = result.of("c_" + name)
     assert outcome.status == "error"
-    for words in (f"temporal_view c_{name}", *CONFIGS[name][1]):
+    for words in (f"c_{name}", *CONFIGS[name][1]):
         assert words in outcome.message
 
 

@@ -17,6 +17,8 @@ from dbt.adapters.sparktemporal.temporal import chains, expiration, plan, roundt
 from dbt.adapters.sparktemporal.temporal.clock import format_instant, parse_duration, parse_instant
 from dbt.adapters.sparktemporal.temporal.cores import Split, split
 from dbt.adapters.sparktemporal.temporal.dialect import mz_now_spans, parse, render
+from dbt.adapters.sparktemporal.temporal.expiration import Expiry
+from dbt.adapters.sparktemporal.temporal.schedule import Refreshes, Restarts
 from dbt.adapters.sparktemporal.temporal.state import Chain, CoreState, State, embed, extract
 
 TABLES = {"t": ["id", "k", "ts", "v"], "u": ["id", "name", "until"]}
@@ -242,12 +244,12 @@ def test_run_ids_tell_their_clock() -> None:
     ],
 )
 def test_changed_offset(old: int | None, new: int | None, as_of: int, expected: tuple) -> None:
-    assert expiration.after_change(10, old, new, as_of) == expected
+    assert expiration.after_change(10, old, Expiry(new, ""), as_of) == expected
 
 
 def test_decisions() -> None:
     def decided(state: State | None, clock: int = 30, **changes: object) -> plan.Decision:
-        options = {"core_hash": "h", "settings": {"z": "UTC"}, "offset": 100, "restart_every": None}
+        options = {"core_hash": "h", "settings": {"z": "UTC"}, "expiry": Expiry(100, ""), "restarts": Restarts()}
         return plan.decide("m", state, clock=clock, full_refresh=False, **{**options, **changes})  # type: ignore[arg-type]
 
     assert decided(None).action == "hydrated"
@@ -256,8 +258,22 @@ def test_decisions() -> None:
     assert decided(a_state(), core_hash="other").reason == "the core changed"
     assert decided(a_state(), core_hash="other", settings={"z": "CET"}).reason == "z UTC -> CET"
     assert (decided(a_state(), clock=110).action, decided(a_state(), clock=111).action) == ("advanced", "restarted")
-    assert decided(a_state(), clock=60, restart_every=50).reason.startswith("restart_every")
-    assert decided(a_state(), clock=59, restart_every=50).action == "advanced"
+    assert decided(a_state(), clock=60, restarts=Restarts(50, words="restart_every")).reason.startswith("restart_every")
+    assert decided(a_state(), clock=59, restarts=Restarts(50)).action == "advanced"
+    assert decided(a_state(restart=True)).reason == "temporal_restart"
+
+
+def test_decisions_of_a_schedule() -> None:
+    every = Refreshes(100, 20)
+
+    def decided(clock: int, **changes: object) -> tuple[str, int]:
+        state = a_state(**{"refreshes": every, "expiration": None, "offset": None, **changes})
+        told = plan.decide("m", state, "h", {"z": "UTC"}, Expiry(None, ""), Restarts(), clock, False, refreshes=every)
+        return told.action, told.as_of
+
+    assert decided(119) == ("waiting", 20) and decided(120) == ("advanced", 120) and decided(250) == ("advanced", 220)
+    assert decided(119, refreshes=None) == ("advanced", 20)  # the view is to say so
+    assert decided(130, frontier=125, refreshes=Refreshes(5, 0)) == ("advanced", 125)
 
 
 @pytest.mark.parametrize(

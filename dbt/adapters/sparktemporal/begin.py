@@ -16,7 +16,9 @@ from .run import Run
 from .stack import put_in
 from .temporal import chains as chain_rules
 from .temporal import roundtrip, updates
-from .temporal.plan import decide, hash_cores
+from .temporal.expiration import Dependence
+from .temporal.expiration import expiry as expiry_of
+from .temporal.plan import WAITING, decide, hash_cores
 from .temporal.state import MARK, State, extract
 from .thin import Docs
 from .warehouse import Target, Warehouse, live_view, run_of
@@ -40,11 +42,13 @@ def begin(
     project: str = "",
     below: Sequence[Target] = (),
     readers: Sequence[Target] = (),
+    inputs: Sequence[Dependence] = (),
 ) -> Run:
     """Observe, refuse what cannot be right, and decide. Writes nothing.
 
     as_of: the instant of the invocation. clock: the engine's now, for ages of tables (both ms).
-    below: the temporal views that the model may read; readers: those that read it.
+    below: the temporal views that the model may read; readers: those that read it. inputs: what dbt knows of all that
+    it reads.
     """
     started = time.monotonic()
     parsed = TemporalConfig.parse(target.model, config)
@@ -68,9 +72,14 @@ def begin(
     text, calls = model.written, model.calls
     core_hash = hash_cores(model.cores, settings)
 
+    expiry = expiry_of(parsed.expiration, inputs)
+    if parsed.expiration is not None and not inputs:  # dbt knows of none: does it name tables itself?
+        named = _tables_named(warehouse, roundtrip.written_at(text, calls, f"{as_of}L"))
+        expiry = expiry_of(parsed.expiration, [Dependence(name) for name in named])
+    refreshes = parsed.refreshes(old.refreshes if old else None, as_of)
     decision = decide(
-        target.model, old, core_hash, settings, parsed.expiration, parsed.restart_every, as_of, full_refresh, sampled,
-        warehouse.stack.expiration if warehouse.stack else None,
+        target.model, old, core_hash, settings, expiry, parsed.restarts, as_of, full_refresh, sampled,
+        warehouse.stack.expiration if warehouse.stack else None, refreshes,
     )  # fmt: skip
     at = roundtrip.written_at(text, calls, f"{decision.as_of}L")
     plan = warehouse.explain(at)
@@ -85,7 +94,10 @@ def begin(
         )
     columns = warehouse.describe(at)
     updates.check_columns([(n, "string" if t == "void" else t) for n, t in columns if t != "void"], "4")
-    capture = Capture.of(warehouse, target, model.cores, analyzed, decision, old, parsed)
+    if decision.action == WAITING:
+        capture = Capture.nothing(warehouse, model.cores)
+    else:
+        capture = Capture.of(warehouse, target, model.cores, analyzed, decision, old, parsed)
     return Run(
         warehouse=warehouse,
         target=target,
@@ -101,12 +113,21 @@ def begin(
         core_hash=core_hash,
         settings=settings,
         capture=capture,
+        expiry=expiry,
+        refreshes=refreshes,
         sampled=sampled,
         docs=docs or Docs(),
         project=project,
         readers=readers,
         started=started,
     )
+
+
+def _tables_named(warehouse: Warehouse, sql: str) -> list[str]:
+    """The tables a model reads without dbt's knowing, itself or through a temporal view."""
+    plan = roundtrip.analyzed(warehouse.explain(sql))
+    below = warehouse.stack.states.values() if warehouse.stack else ()
+    return [*roundtrip.file_tables(plan), *roundtrip.other_tables(plan), *(n for s in below for n in s.inputs)]
 
 
 def _refuse_catalog_without_views(warehouse: Warehouse, target: Target) -> None:

@@ -15,7 +15,7 @@ from .inputs import COLUMN, FILES, STACKED, VERSION, Change, Input
 from .temporal import capture, roundtrip, updates
 from .temporal.core import TypedCore
 from .temporal.dialect import render
-from .temporal.plan import CHECKED, Decision
+from .temporal.plan import Decision
 from .temporal.stacked import said_of, stacked_name
 from .temporal.state import State
 from .warehouse import Target, Warehouse
@@ -100,7 +100,7 @@ class Capture:
         else:
             found = {core.name: _of_core(warehouse, core, seen, changes, why) for core in cores}
         keeps = not why and all(changes[name].same for name, now in seen.items() if now.listing)
-        remembers = not keeps and config.change_capture != FULL and decision.action != CHECKED
+        remembers = not keeps and config.change_capture != FULL and not decision.writes_nothing
         read: dict[str, capture.Change | None] = {}
         for captured in found.values():
             for name, added in captured.read.items():
@@ -116,6 +116,12 @@ class Capture:
             inputs.count_rows(warehouse, read, stacked),
             lambda: Capture.of(warehouse, target, cores, plan, decision, old, config),
         )
+
+    @staticmethod
+    def nothing(warehouse: Warehouse, cores: Sequence[TypedCore]) -> Capture:
+        """Of a run that does not look at the inputs."""
+        same = {core.name: Captured(SAME) for core in cores}
+        return Capture(warehouse, {}, {}, same, "", True, None, {}, lambda: Capture.nothing(warehouse, cores))
 
     @property
     def rows(self) -> int:

@@ -8,20 +8,22 @@ from dataclasses import dataclass
 from typing import Any
 
 from .errors import Refusal, TemporalError
-from .temporal.clock import format_duration, parse_duration
+from .temporal.clock import format_duration, parse_duration, parse_instant
+from .temporal.schedule import Refreshes, Restarts, TimeOfWeek
 
-_DURATIONS = ("expiration", "restart_every", "retain_history", "diffs_retention")
+_DURATIONS = ("expiration", "restart_every", "retain_history", "diffs_retention", "refresh_every")
 _CAPTURES = ("auto", "full", "append")
 _AGGREGATES = ("auto", "groups", "rows")
 _FORMATS = ("parquet", "orc", "delta", "iceberg")
 
 #: named by the design, not carried out yet: refused, so that nobody relies on them
 _NOT_YET = (
-    "restart_at", "refresh_every", "refresh_at", "pushdown", "pushdown_columns", "pushdown_required", "max_staleness",
+    "pushdown", "pushdown_columns", "pushdown_required", "max_staleness",
 )  # fmt: skip
 #: what dbt itself fills in, for its microbatches
 _NO_LOOKBACK = (None, 1)
-_NAMES = (*_DURATIONS, "change_capture", "append_column", "lookback", "aggregates", *_NOT_YET)
+_OTHERS = ("restart_at", "refresh_at", "change_capture", "append_column", "lookback", "aggregates")
+_NAMES = (*_DURATIONS, *_OTHERS, *_NOT_YET)
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,9 @@ class TemporalConfig:
 
     expiration: int | None = None
     restart_every: int | None = None
+    restart_at: TimeOfWeek | None = None
+    refresh_every: int | None = None
+    refresh_at: int | None = None
     retain_history: int | None = None
     diffs_retention: int = 3_600_000
     change_capture: str = "auto"
@@ -42,6 +47,20 @@ class TemporalConfig:
     lookback: int | None = None
     file_format: str = "parquet"
     aggregates: str = "auto"
+
+    @property
+    def restarts(self) -> Restarts:
+        every = "" if self.restart_every is None else f"restart_every {format_duration(self.restart_every)}"
+        at = f", {self.restart_at}" if self.restart_at else ""
+        return Restarts(self.restart_every, self.restart_at, every + at)
+
+    def refreshes(self, before: Refreshes | None, as_of: int) -> Refreshes | None:
+        """When the content is refreshed. Without refresh_at it goes on as before, or begins at the first run (ms)."""
+        if self.refresh_every is None:
+            return None
+        if self.refresh_at is None and before is not None and before.every == self.refresh_every:
+            return before
+        return Refreshes(self.refresh_every, as_of if self.refresh_at is None else self.refresh_at)
 
     @staticmethod
     def parse(model: str, config: Mapping[str, Any]) -> TemporalConfig:
@@ -81,6 +100,32 @@ class TemporalConfig:
             close = difflib.get_close_matches(name, _NAMES, n=1, cutoff=0.85)
             if close and name not in _NAMES:
                 mistakes.append(str(Refusal(f"{name}: {config[name]!r}", "there is no such config", close[0])))
+        times: dict[str, Any] = {}
+        for name, parse, of in (
+            ("restart_at", TimeOfWeek.parse, "restart_every"),
+            ("refresh_at", parse_instant, "refresh_every"),
+        ):
+            if config.get(name) is None:
+                continue
+            try:
+                times[name] = parse(config[name], name)
+            except Refusal as refusal:
+                mistakes.append(str(refusal))
+            if lengths.get(of) is None:
+                mistakes.append(
+                    str(Refusal(f"{name}: {config[name]!r}", f"it says when, and {of} how often", f"{of} beside it"))
+                )
+        at, every = times.get("restart_at"), lengths.get("restart_every")
+        if at is not None and every is not None and every < at.period:
+            mistakes.append(
+                str(
+                    Refusal(
+                        f"restart_at: {config['restart_at']!r}, restart_every: {config['restart_every']!r}",
+                        f"that time comes every {format_duration(at.period)}",
+                        f"a restart_every of {format_duration(at.period)} or more",
+                    )
+                )
+            )
         offset, restart = lengths.get("expiration"), lengths.get("restart_every")
         if offset is not None and restart is not None and offset <= restart:
             mistakes.append(
@@ -102,6 +147,9 @@ class TemporalConfig:
         return TemporalConfig(
             expiration=lengths["expiration"],
             restart_every=lengths["restart_every"],
+            restart_at=times.get("restart_at"),
+            refresh_every=lengths["refresh_every"],
+            refresh_at=times.get("refresh_at"),
             retain_history=lengths["retain_history"],
             diffs_retention=retention,
             change_capture=capture,

@@ -15,12 +15,13 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark.impl import SparkAdapter, SparkConfig
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
-from dbt.adapters.sparktemporal import leftovers, lock, reads, stack
+from dbt.adapters.sparktemporal import leftovers, lock, operations, reads, stack
 from dbt.adapters.sparktemporal import report as reports
 from dbt.adapters.sparktemporal.begin import begin
 from dbt.adapters.sparktemporal.config import TemporalConfig
 from dbt.adapters.sparktemporal.connections import SparkTemporalConnectionManager
 from dbt.adapters.sparktemporal.consolidate import consolidate
+from dbt.adapters.sparktemporal.dependence import dependences
 from dbt.adapters.sparktemporal.errors import Refusal, TemporalError
 from dbt.adapters.sparktemporal.run import Run
 from dbt.adapters.sparktemporal.temporal.clock import parse_instant
@@ -56,6 +57,7 @@ class TemporalResponse(AdapterResponse):
     reason: str = ""
     as_of: int = 0
     expiration: int | None = None
+    expiration_reason: str = ""
     inputs: list[str] = field(default_factory=list)
     rows_in: int = 0
     rows_written: int = 0
@@ -192,6 +194,33 @@ class SparkTemporalAdapter(SparkAdapter):
         return f"{model}: {before} diffs became {after}"
 
     @available
+    def temporal_restart(self, model: str, graph: Mapping[str, Any]) -> str:
+        """Have the next run of a model rebuild it -> what was done, in words."""
+        warehouse = self._warehouse
+        with _told():
+            node = stack.named(model, graph)
+            target = Target(quote(node["schema"]), node["alias"])
+            token, _ = lock.take_lock(warehouse, target, warehouse.clock())
+            try:
+                operations.ask_for_restart(warehouse, target, token)
+            finally:
+                lock.give_back_lock(warehouse, target, token)
+        return f"the next run of {model} rebuilds it; until then it answers as before"
+
+    @available
+    def temporal_status(self, graph: Mapping[str, Any], model: str | None = None) -> list[str]:
+        """Lines about every temporal_view of the project, or one."""
+        warehouse = self._warehouse
+        with _told():
+            nodes = [stack.named(model, graph)] if model else stack.every(graph)
+            clock, lines = warehouse.clock(), []
+            for node in nodes:
+                target = Target(quote(node["schema"]), node["alias"])
+                config = TemporalConfig.parse(node["name"], node["config"])
+                lines += operations.status(warehouse, target, config, dependences(node, graph), clock)
+        return lines
+
+    @available
     def temporal_begin(
         self,
         relation: BaseRelation,
@@ -228,6 +257,7 @@ class SparkTemporalAdapter(SparkAdapter):
                     project=self.config.project_name,
                     below=below,
                     readers=stack.readers(model, graph),
+                    inputs=dependences(model, graph),
                 )
 
             # most scheduled runs find nothing new: they need no lock

@@ -37,6 +37,8 @@ def as_of(warehouse: Warehouse, target: Target, instant: Any) -> str:
     state = committed(warehouse, target)
     t = parse_instant(instant, "temporal_as_of")
     _check_range(state, t)
+    if state.refreshes:
+        t = max(state.refreshes.last(t), state.frontier if t >= state.frontier else state.since)
     return f"(\n{indent(reading.read_at(state, f'{t}L'), 2)}\n)"
 
 

@@ -34,6 +34,7 @@ def report(run: Run) -> dict[str, Any]:
         "reason": reason(run),
         "as_of": d.as_of,
         "expiration": d.expiration,
+        "expiration_reason": run.expiry.why,
         "inputs": run.capture.report(),
         "rows_in": run.capture.rows,
         "rows_written": run.rows_written,
@@ -56,6 +57,8 @@ def summary(run: Run) -> list[str]:
         said.append(f"{run.late} rows came after their windows")
     if d.rebuilds:
         said += [core.core.kept for core in run.model.cores if core.core.kept]
+    if run.expiry.offset is None and run.config.expiration is not None:
+        said.append(run.expiry.why)
     if d.expiration is not None:
         dropped = f", {run.beyond_expiration} updates after that not stored" if run.beyond_expiration else ""
         said.append(f"expires {format_instant(d.expiration)}{dropped}")
@@ -72,7 +75,20 @@ def warnings(run: Run) -> list[str]:
         "no exception, a longer lookback or change_capture: auto"
         for told in run.capture.broken
     ]
-    return [*broken, *filter(None, [_expires_soon(run)])]
+    return [*broken, *filter(None, [_expires_soon(run), _runs_too_seldom(run)])]
+
+
+def _runs_too_seldom(run: Run) -> str:
+    """A restart waits for a run: as late as one came so far, the next may come after the expiration."""
+    offset, restart = run.expiry.offset, run.config.restart_every
+    if offset is None or restart is None or offset > restart + run.gap:
+        return ""
+    every, late, both = (format_duration(ms) for ms in (restart, run.gap, restart + run.gap))
+    return (
+        f"temporal_view {run.target.model} can expire before it is restarted: restart_every {every} + {late}, as late "
+        f"as a restart came so far, = {both}, and its expiration is {format_duration(offset)} after one. A longer "
+        "expiration, or runs more often"
+    )
 
 
 def _expires_soon(run: Run) -> str:

@@ -19,7 +19,9 @@ from .model import Model
 from .temporal import chains as chain_rules
 from .temporal import peel, reading, updates
 from .temporal.core import TypedCore
-from .temporal.plan import ADVANCED, CHECKED, Decision, Step
+from .temporal.expiration import NEVER, Expiry
+from .temporal.plan import ADVANCED, Decision, Step
+from .temporal.schedule import Refreshes
 from .temporal.state import Chain, CoreState, State, embed
 from .temporal.stores import counted, store_of
 from .warehouse import Target, ViewInfo, Warehouse, live_view, read_state, run_of
@@ -49,6 +51,8 @@ class Run:
     sampled: bool
     docs: thin.Docs
     project: str
+    expiry: Expiry = NEVER
+    refreshes: Refreshes | None = None
     readers: Sequence[Target] = ()  # the temporal views over this one
     displaced: Sequence[str] = ()  # runs whose lock this one took over
     started: float = field(default_factory=time.monotonic)
@@ -74,7 +78,7 @@ class Run:
         self.finished = True
 
     def _phases(self) -> Iterator[str]:
-        if self.decision.action == CHECKED:
+        if self.decision.writes_nothing:
             return
         if self.is_quiet:
             yield from ("publish", "clean_up")
@@ -92,7 +96,7 @@ class Run:
 
     @property
     def writes_nothing(self) -> bool:
-        return self.decision.action == CHECKED or self.is_quiet
+        return self.decision.writes_nothing or self.is_quiet
 
     def is_current(self) -> bool:
         """Whether the commit is still the one this run began at."""
@@ -106,10 +110,14 @@ class Run:
         if old is None or d.action != ADVANCED or self.sampled != old.sampled or not self.capture.keeps:
             return False
         said = {name: seen.said for name, seen in self.capture.inputs.items()}
-        now = (d.expiration, self.config.expiration, self.model.residual, tuple(self.columns), self.model.written)
-        then = (old.expiration, old.offset, old.residual, old.columns, old.written)
+        now = (d.expiration, self.expiry.offset, self.refreshes, self.model.residual, tuple(self.columns))
+        then = (old.expiration, old.offset, old.refreshes, old.residual, old.columns)
         stored = [(core.name, core.stored, core.core.kept) for core in self.model.cores]
-        same = now == then and stored == [(core.name, core.columns, core.kept) for core in old.cores]
+        same = (
+            now == then
+            and self.model.written == old.written
+            and stored == [(core.name, core.columns, core.kept) for core in old.cores]
+        )
         told = (said, self.capture.read_by, self.project) == (old.inputs, old.read_by, old.project)
         return same and told and not self._changed and self._since == old.since
 
@@ -234,7 +242,7 @@ class Run:
             since=self._since,
             frontier=self.decision.as_of,
             started_at=self.decision.started_at,
-            offset=self.config.expiration,
+            offset=self.expiry.offset,
             expiration=self.decision.expiration,
             core_hash=self.core_hash,
             residual=self.model.residual,
@@ -249,6 +257,9 @@ class Run:
             project=self.project,
             read_by=self.capture.read_by,
             watermark=watermark,
+            refreshes=self.refreshes,
+            dropped=self._dropped,
+            gap=self.gap,
         )
         text = embed(self.state, reading.live_view(self.state))
         live = self._expect(self.before, "before")
@@ -389,6 +400,22 @@ class Run:
         self.beyond_expiration = None if expiration is None else sum(int(beyond) for beyond, _ in counts)
         if all(self.capture.cores[core.name].in_part and core.core.condition is None for core in self._changed):
             self.late = sum(int(late) for _, late in counts)
+
+    @property
+    def gap(self) -> int:
+        """How much later than it was due a restart came at most, so far (ms): it waits for a run."""
+        if self.old is None:
+            return 0
+        due = self.config.restarts.due(self.old.started_at)
+        is_late = self.decision.rebuilds and due is not None and self.decision.as_of >= due
+        return max(self.old.gap, self.decision.as_of - due) if is_late and due is not None else self.old.gap
+
+    @property
+    def _dropped(self) -> int:
+        """How many updates were left out since the last restart: what is read in part adds to it, all says it anew."""
+        before = self.old.dropped if self.old and not self.decision.rebuilds else 0
+        in_part = all(self.capture.cores[core.name].in_part for core in self._changed)
+        return before + (self.beyond_expiration or 0) if in_part else self.beyond_expiration or before
 
     def _there(self, run: str | None) -> list[str] | None:
         """What the schema is known to hold when the commit of a run is: a statement less."""

@@ -26,6 +26,12 @@ def named(model: str, graph: Mapping[str, Any]) -> Mapping[str, Any]:
     return views[0]
 
 
+def every(graph: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The nodes of all temporal_views, by name."""
+    nodes = [n for n in graph.get("nodes", {}).values() if n["resource_type"] == "model"]
+    return sorted((n for n in nodes if n["config"].get("materialized") == "temporal_view"), key=lambda n: n["name"])
+
+
 def temporal_inputs(model: Mapping[str, Any], graph: Mapping[str, Any]) -> list[Target]:
     """The temporal views a model reads, by itself or through ephemeral models. Through a view they are refused."""
     nodes = graph.get("nodes", {})

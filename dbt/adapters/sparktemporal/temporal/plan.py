@@ -12,13 +12,16 @@ from . import expiration as expirations
 from .clock import format_duration, format_instant
 from .core import TypedCore
 from .dialect import mz_now_calls, render
+from .expiration import Expiry
+from .schedule import Refreshes, Restarts
 from .state import State
 from .updates import probe
 
 #: a run's clock may lag the frontier by less than this (ms); it then uses the frontier
 CLOCK_SKEW_MS = 60_000
 
-HYDRATED, ADVANCED, RESTARTED, CHECKED = "hydrated", "advanced", "restarted", "checked"
+HYDRATED, ADVANCED, RESTARTED = "hydrated", "advanced", "restarted"
+CHECKED, WAITING = "checked", "waiting"
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Decision:
-    """action: hydrated | advanced | restarted | checked (nothing is written), and why. All instants in ms."""
+    """action: hydrated | advanced | restarted, and checked | waiting (nothing is written); why. All instants in ms."""
 
     action: str
     reason: str
@@ -44,27 +47,35 @@ class Decision:
     def rebuilds(self) -> bool:
         return self.action in (HYDRATED, RESTARTED)
 
+    @property
+    def writes_nothing(self) -> bool:
+        return self.action in (CHECKED, WAITING)
+
 
 def decide(
     model: str,
     state: State | None,
     core_hash: str,
     settings: Mapping[str, str],
-    offset: int | None,
-    restart_every: int | None,
+    expiry: Expiry,
+    restarts: Restarts,
     clock: int,
     full_refresh: bool,
     sampled: bool = False,
     inputs_expire: int | None = None,
+    refreshes: Refreshes | None = None,
 ) -> Decision:
     """The decision of one run. `clock` is the as-of of the invocation; sampled: its inputs are (--empty, --sample).
 
     inputs_expire: the earliest expiration of the temporal views it reads (ms): it cannot answer for longer.
+    refreshes: the instants it is refreshed at, when not all are.
     """
+    if refreshes is not None:
+        clock = max(refreshes.last(clock), min(clock, state.frontier if state else clock - refreshes.every))
 
     def rebuild(action: str, reason: str, as_of: int) -> Decision:
-        own = expirations.expiration(as_of, offset)
-        return Decision(action, reason, as_of, as_of, as_of, expirations.earliest(own, inputs_expire))
+        expires = expirations.earliest(expiry.at(as_of), inputs_expire)
+        return Decision(action, reason, as_of, as_of, as_of, expires)
 
     if full_refresh:
         return rebuild(RESTARTED if state else HYDRATED, "--full-refresh", clock)
@@ -90,14 +101,23 @@ def decide(
         return rebuild(RESTARTED, why, as_of)
     if state.expiration is not None and as_of > state.expiration:
         return rebuild(RESTARTED, f"expired at {format_instant(state.expiration)}", as_of)
-    if restart_every is not None and as_of - state.started_at >= restart_every:
-        return rebuild(RESTARTED, f"restart_every {format_duration(restart_every)}", as_of)
-    expires, why_not = expirations.after_change(state.started_at, state.offset, offset, as_of)
+    if state.restart:
+        return rebuild(RESTARTED, "temporal_restart", as_of)
+    due = restarts.due(state.started_at)
+    if due is not None and as_of >= due:
+        return rebuild(RESTARTED, restarts.words, as_of)
+    expires, why_not = expirations.after_change(state.started_at, state.offset, expiry, as_of)
     if why_not:
         return rebuild(RESTARTED, why_not, as_of)
     expires = expirations.earliest(expires, inputs_expire)
     if state.expiration is not None and (expires is None or expires > state.expiration):
-        return rebuild(RESTARTED, "a temporal_view it reads was restarted and answers for longer", as_of)
+        return rebuild(RESTARTED, "what it reads answers for longer than before", as_of)
+    if expires is not None and as_of > expires:
+        return rebuild(RESTARTED, "what it reads answers no longer than that", as_of)
+    if refreshes is not None and refreshes == state.refreshes and as_of <= state.frontier:
+        following = format_instant(refreshes.last(as_of) + refreshes.every)
+        why = f"refreshed every {format_duration(refreshes.every)}, next at {following}"
+        return Decision(WAITING, why, as_of, state.started_at, state.since, state.expiration)
     return Decision(ADVANCED, "", as_of, state.started_at, state.since, expires)
 
 

@@ -19,8 +19,10 @@ from .stores import store_of
 from .updates import Columns, indent, pretty
 
 
-def live_instant(frontier: int) -> str:
-    return f"greatest(unix_millis(current_timestamp()), {frontier}L)"
+def live_instant(state: State) -> str:
+    clock = "unix_millis(current_timestamp())"
+    shown = state.refreshes.last_sql(clock) if state.refreshes else clock
+    return f"greatest({shown}, {state.frontier}L)"
 
 
 def read_core(core: CoreState, state: State, t: str) -> str:
@@ -59,7 +61,7 @@ def live_view(state: State) -> str:
     The check is an arm at the output, so that it is evaluated whatever the rest of the query finds or skips; the first
     arm, because a LIMIT collects one partition after the other, in order, and stops when it has enough.
     """
-    t = live_instant(state.frontier)
+    t = live_instant(state)
     body = read_at(state, t)
     if state.expiration is None:
         return body

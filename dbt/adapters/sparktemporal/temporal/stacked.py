@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from sqlglot import exp
 
@@ -152,7 +153,20 @@ def is_stacked(said: str) -> bool:
 
 
 def _said_of(state: State) -> str:
-    return f"{_CHAINS}{state.started_at}: "
+    every = f" every {state.refreshes.every} from {state.refreshes.anchor}" if state.refreshes else ""
+    return f"{_CHAINS}{state.started_at}{every}: "
+
+
+def _seen(state: State, t: str) -> str:
+    """When readers see what happens at an instant (SQL). What the commit knew they see at once."""
+    if state.refreshes is None:
+        return t
+    return f"IF({t} <= {state.frontier}L, {t}, {state.refreshes.next_sql(t)})"
+
+
+def _from(state: State, as_of: int) -> int:
+    """The instant whose content readers see at `as_of` (ms)."""
+    return max(state.refreshes.last(as_of), state.frontier) if state.refreshes else as_of
 
 
 def _core_of(table: str) -> str:
@@ -193,9 +207,10 @@ def _there(state: State, core: CoreState, chains: Sequence[Chain], as_of: int) -
     tables = [c.source(state.schema) for c in chains]
     bucketed = [table for table, c in zip(tables, chains) if c.bucketed]
     store = store_of(core)
-    rows = store.consolidated(store.stored(tables, as_of, None, bucketed))
+    rows = store.consolidated(store.stored(tables, _from(state, as_of), None, bucketed))
     names = "".join(f"{quote(n)}, " for n, _ in core.columns)
-    return f"SELECT {names}mz_from AS mzu_from, mz_until AS mzu_until\nFROM (\n{rows}\n) AS mz_kept"
+    times = f"{_seen(state, 'mz_from')} AS mzu_from, {_seen(state, 'mz_until')} AS mzu_until"
+    return f"SELECT {names}{times}\nFROM (\n{rows}\n) AS mz_kept"
 
 
 def _part(state: State, core: CoreState, chain: Chain, sign: int, as_of: int, until: int | None = None) -> str:
@@ -208,11 +223,14 @@ def _part(state: State, core: CoreState, chain: Chain, sign: int, as_of: int, un
     if core.sums is not None:
         values = "".join(f", {quote(n)} AS {_sum(n)}" for n, _ in core.sums)
         where = "\nWHERE false" if sign < 0 else f"\nWHERE mz_timestamp <= {until}L" if until is not None else ""
-        return f"SELECT {names}mz_timestamp AS mzu_timestamp, mz_diff AS mzu_diff{values}\n{source}{where}"
+        at = f"{_seen(state, 'mz_timestamp')} AS mzu_timestamp"
+        return f"SELECT {names}{at}, mz_diff AS mzu_diff{values}\n{source}{where}"
+    as_of = _from(state, as_of)
     conditions = [f"(mz_until IS NULL OR mz_until > {as_of}L)"]
     conditions += [f"mz_bucket > {as_of}L"] if chain.bucketed else []
     conditions += [f"mz_diff {'>' if sign > 0 else '<'} 0"] if sign else []
-    return f"SELECT {names}mz_from AS mzu_from, mz_until AS mzu_until\n{source}\nWHERE {' AND '.join(conditions)}"
+    times = f"{_seen(state, 'mz_from')} AS mzu_from, {_seen(state, 'mz_until')} AS mzu_until"
+    return f"SELECT {names}{times}\n{source}\nWHERE {' AND '.join(conditions)}"
 
 
 # ---- the text -------------------------------------------------------------------------------------------------------
@@ -246,7 +264,7 @@ def inlined(sql: str, states: Mapping[str, State]) -> str:
 
 def _query(state: State, names: tuple[str, ...], number: int) -> str:
     """The output of a model as a query over the rows of its cores, with mz_now()."""
-    residual = with_clock(parse(state.residual), _clock)
+    residual = with_clock(parse(state.residual), partial(_clock, state))
     cores = {core.placeholder: core for core in state.cores}
     key = ".".join(names[-2:]).lower()
     outputs = [quote(n) for n, _ in state.columns]
@@ -281,8 +299,13 @@ def _read(core: CoreState, name: str) -> str:
     return f"SELECT {items} FROM {source} WHERE mz_now() >= mzu_timestamp{group} HAVING sum(mzu_diff) <> 0"
 
 
-def _clock(kind: str) -> exp.Expression:
-    return expression("mz_now()" if kind == TIMESTAMP else "unix_millis(mz_now())")
+def _clock(state: State, kind: str) -> exp.Expression:
+    if state.refreshes is None:
+        return expression("mz_now()" if kind == TIMESTAMP else "unix_millis(mz_now())")
+    shown = state.refreshes.last_sql("unix_millis(mz_now())")
+    if state.refreshes.last(state.frontier) != state.frontier:  # they changed, and until the next one it is later
+        shown = f"greatest({shown}, {state.frontier}L)"
+    return expression(f"timestamp_millis({shown})" if kind == TIMESTAMP else shown)
 
 
 # ---- refusals -------------------------------------------------------------------------------------------------------

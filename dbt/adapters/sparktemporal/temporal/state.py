@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from ..errors import TemporalError
 from .core import PLACEHOLDER
 from .dialect import quote
+from .schedule import Refreshes
 
 FORMAT = 1
 MARK = "mz_state:"
@@ -83,6 +84,9 @@ class State:
     inputs: relation -> its state when the run read it. read_by: a hash of the plan and the views that read them.
     watermark: the table of the files they had, "" for none. retired: tables no longer named, and when.
     project: the dbt project that ran it, so that one project never drops what another made.
+    refreshes: the instants its content is of, None for every one. restart: the next run is to rebuild it.
+    dropped: about how many updates the expiration left out since the last restart. gap: how much later than it was due
+    a restart came at most (ms).
     """
 
     model: str
@@ -106,6 +110,10 @@ class State:
     project: str = ""
     read_by: str = ""
     watermark: str = ""
+    refreshes: Refreshes | None = None
+    restart: bool = False
+    dropped: int = 0
+    gap: int = 0
 
     @property
     def tables(self) -> tuple[str, ...]:
@@ -180,6 +188,8 @@ def _state(payload: dict) -> State:
         )
         for c in values["cores"]
     )
+    if values.get("refreshes"):
+        values["refreshes"] = Refreshes(**values["refreshes"])
     values["kinds"] = tuple(values["kinds"])
     values["retired"] = tuple((t, at) for t, at in values["retired"])
     return State(**values)

@@ -1,0 +1,314 @@
+"""When models expire, and when not; restarts and refreshes by a schedule; what people are told of them."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+from conftest import Project
+from pyspark.errors import PySparkException
+
+from dbt.adapters.sparktemporal.temporal.state import State
+from dbt.adapters.sparktemporal.warehouse import Target, Warehouse, read_state
+
+T0 = 1_709_294_400_000  # 2024-03-01 12:00 UTC, a Friday
+HOUR, DAY = 3_600_000, 86_400_000
+
+
+def state(project: Project, model: str = "m") -> State:
+    found = read_state(Warehouse(project.rows), Target(f"`{project.schema}`", model))
+    assert found is not None
+    return found
+
+
+def updates(project: Project, model: str = "m") -> int:
+    return project.rows(f"SELECT count(*) FROM {{s}}.{model}__diffs")[0][0]
+
+
+def every(project: Project, *asked: tuple[str, int]) -> list[list[tuple]]:
+    """Models at instants, by one dbt command."""
+    reads = " ;; ".join(f"select * from {{{{ temporal_as_of(ref('{model}'), {t}) }}}}" for model, t in asked)
+    return [sorted(project.rows(sql)) for sql in project.render(reads).split(";;")]
+
+
+def at(project: Project, t: int, model: str = "m") -> list[tuple]:
+    return every(project, (model, t))[0]
+
+
+def operation(project: Project, name: str, **args: str) -> str:
+    return project.dbt("run-operation", name, "--args", json.dumps(args)).text
+
+
+@pytest.fixture
+def thousand(project: Project) -> Project:
+    """A source of 1,000 events in the second before T0."""
+    project.sql(f"CREATE TABLE {{s}}.events AS SELECT id, timestamp_millis({T0 - 1000}L + id) AS ts FROM range(1000)")
+    sources(project)
+    return project
+
+
+def sources(project: Project, **meta: object) -> None:
+    table = {"name": "events", "meta": meta}
+    said = {"version": 2, "sources": [{"name": "raw", "schema": project.schema, "tables": [table]}]}
+    project.write("models/sources.yml", json.dumps(said))
+
+
+def window(days: int, source: str = "source('raw', 'events')") -> str:
+    return f"select id, ts from {{{{ {source} }}}} where mz_now() <= ts + interval {days} days"
+
+
+@pytest.mark.parametrize(("offset", "days", "kept"), [(30, 20, 2000), (20, 30, 1000), (0, 30, 2000)])
+def test_a_window_and_an_offset(thousand: Project, offset: int, days: int, kept: int) -> None:
+    thousand.model("m", window(days), expiration=f"{offset} days")
+    thousand.run(now=T0)
+    assert updates(thousand) == kept
+    assert state(thousand).dropped == 2000 - kept
+
+
+def test_left_out_through_a_chain_of_models(thousand: Project) -> None:
+    """The first one has an expiration: what it leaves out no model over it can have."""
+    thousand.model("a", window(30), expiration="20 days")
+    thousand.model("b", "select id, ts from {{ ref('a') }} where mz_now() < ts + interval 100 days")
+    thousand.model("m", "select id, ts from {{ ref('b') }} where mz_now() >= ts")
+    thousand.run(now=T0)
+    assert [updates(thousand, name) for name in "abm"] == [1000, 1000, 1000]
+    assert {state(thousand, name).expiration for name in "abm"} == {T0 + 20 * DAY}
+
+
+def test_offsets_of_stacked_models(thousand: Project) -> None:
+    thousand.model("a", window(30), expiration="20 days")
+    thousand.model(
+        "m", "select id, ts from {{ ref('a') }} where mz_now() < ts + interval 15 days", expiration="10 days"
+    )
+    thousand.model("late", "select id from {{ ref('a') }} where mz_now() < ts + interval 15 days", expiration="40 days")
+    thousand.run(now=T0)
+    assert [state(thousand, name).expiration for name in ("m", "late")] == [T0 + 10 * DAY, T0 + 20 * DAY]
+
+
+@pytest.mark.parametrize("between", ["", "table", "temporal_view"])
+def test_a_schedule_above(thousand: Project, between: str) -> None:
+    thousand.model("a", window(30), refresh_every="1 day")
+    if between == "temporal_view":
+        thousand.model("b", "select id, ts from {{ ref('a') }} where mz_now() >= ts")
+    elif between:
+        thousand.model("b", "select id, ts from {{ ref('a') }}", materialized=between)
+    below = "b" if between else "a"
+    thousand.model("m", f"select id, ts from {{{{ ref('{below}') }}}} where mz_now() <= ts + interval 30 days",
+                   expiration="20 days")  # fmt: skip
+    ran = thousand.run(now=T0).of("m").adapter_response
+    # the table is made with the clock of today, when all is over
+    assert (ran.get("expiration"), updates(thousand)) == (None, 0 if between == "table" else 2000)
+    assert ran["expiration_reason"] == "never expires: a is refreshed by a schedule"
+
+
+def test_constants_keep_all(project: Project) -> None:
+    """One of them ends after the year 9999."""
+    rows = f"values (1, {T0}L), (2, {T0 + 100 * DAY}L), (3, 253402300800000L) as v(id, ms)"
+    project.model("m", f"select id from {rows} where mz_now() <= ms + 1000", expiration="1 day")
+    ran = project.run(now=T0).of("m")
+    assert (updates(project), ran.adapter_response["expiration_reason"]) == (
+        6,
+        "never expires: its inputs are constant",
+    )
+    instants = (T0, T0 + 100 * DAY + 1001, 253402300801000, 253402300801001)
+    assert every(project, *(("m", t) for t in instants)) == [
+        [(1,), (2,), (3,)], [(3,)], [(3,)], []
+    ]  # fmt: skip
+
+
+def test_a_table_named_without_dbt_is_no_constant(thousand: Project) -> None:
+    sql = f"select id, ts from {thousand.schema}.events where mz_now() <= ts + interval 30 days"
+    thousand.model("m", sql, expiration="20 days")
+    thousand.run(now=T0)
+    assert state(thousand).expiration == T0 + 20 * DAY
+
+
+@pytest.mark.parametrize(
+    ("meta", "expires", "kept"),
+    [
+        ({"sealed": True}, None, 2000),
+        ({"sealed_until": "2024-03-26 12:00:00"}, T0 + 25 * DAY, 1000),
+        ({"sealed_until": "2024-04-26 12:00:00"}, T0 + 56 * DAY, 2000),
+        ({"sealed_until": "2024-03-05"}, T0 + 20 * DAY, 1000),
+        ({"time_dependence": "none"}, None, 2000),
+    ],
+)
+def test_what_a_source_says(thousand: Project, meta: dict, expires: int | None, kept: int) -> None:
+    sources(thousand, **meta)
+    thousand.model("m", window(30), expiration="20 days")
+    thousand.run(now=T0)
+    assert (state(thousand).expiration, updates(thousand)) == (expires, kept)
+
+
+def test_a_source_that_says_something_else(thousand: Project) -> None:
+    """Sealed later on: what was left out is needed, so the model restarts. No longer sealed: it expires as set."""
+    thousand.model("m", window(30), expiration="20 days")
+    thousand.run(now=T0)
+    sources(thousand, sealed=True)
+    assert "restarted" in thousand.run(now=T0 + DAY).of("m").message
+    assert (state(thousand).expiration, updates(thousand)) == (None, 2000)
+    sources(thousand)
+    thousand.run(now=T0 + 2 * DAY)
+    assert state(thousand).expiration == T0 + 21 * DAY
+    sources(thousand, sealed_until="2024-03-30 12:00:00")
+    told = thousand.run(now=T0 + 3 * DAY).of("m")
+    assert (
+        "restarted" in told.message
+        and told.adapter_response["reason"] == "what it reads answers for longer than before"
+    )
+
+
+def test_expired_and_restarted(project: Project) -> None:
+    """Of 130 seconds of window 70 are kept; after them the read fails; the restart has room for all retractions."""
+    began = int(time.time() * 1000) - 75_000
+    project.sql(f"CREATE TABLE {{s}}.events AS SELECT id, timestamp_millis({began}L) AS ts FROM range(1000)")
+    sources(project)
+    project.model(
+        "m",
+        "select id from {{ source('raw', 'events') }} where mz_now() <= ts + interval 130 seconds",
+        expiration="70 seconds",
+    )
+    project.run(now=began)
+    assert updates(project) == 1000
+    with pytest.raises(PySparkException, match="temporal_view m expired at .*To answer again: dbt run -s m"):
+        project.rows("SELECT count(*) FROM {s}.m")
+    told = project.run().of("m").adapter_response
+    assert told["action"] == "restarted" and told["reason"].startswith("expired at ")
+    assert (updates(project), project.rows("SELECT count(*) FROM {s}.m")) == (2000, [(1000,)])
+
+
+# ---- restarts -------------------------------------------------------------------------------------------------------
+
+
+def test_restart_at(thousand: Project) -> None:
+    """From Friday on: the next Sunday is the first, then every Sunday."""
+    thousand.model(
+        "m", window(30), expiration="22 days", restart_every="7 days", restart_at="Sunday 03:00 Europe/Berlin"
+    )
+    thousand.run(now=T0)
+    sunday = T0 + DAY + 14 * HOUR
+    for now, action in ((sunday - 1, "unchanged"), (sunday, "restarted"), (sunday + 7 * DAY - 1, "unchanged"),
+                        (sunday + 7 * DAY, "restarted")):  # fmt: skip
+        ran = thousand.run(now=now).of("m").adapter_response
+        assert ran["action"] == action, (now, ran)
+    assert ran["reason"] == "restart_every 1 week, Sunday 03:00 Europe/Berlin"
+    assert state(thousand).expiration == sunday + 29 * DAY
+
+
+def test_temporal_restart(thousand: Project) -> None:
+    thousand.model("m", window(30), expiration="20 days")
+    thousand.run(now=T0)
+    before = at(thousand, T0)
+    assert "the next run of m rebuilds it; until then it answers as before" in operation(
+        thousand, "temporal_restart", model="m"
+    )
+    assert at(thousand, T0) == before and state(thousand).expiration == T0 + 20 * DAY
+    ran = thousand.run(now=T0 + DAY).of("m").adapter_response
+    assert (ran["action"], ran["reason"]) == ("restarted", "temporal_restart")
+    assert state(thousand).expiration == T0 + 21 * DAY
+    assert thousand.run(now=T0 + DAY + 1).of("m").adapter_response["action"] == "unchanged"
+
+
+def test_restarts_that_come_late(thousand: Project) -> None:
+    """A restart waits for a run: as late as it came once it may come again."""
+    thousand.model("m", window(30), expiration="9 days", restart_every="7 days")
+    thousand.run(now=T0)
+    assert "can expire before" not in thousand.run(now=T0 + 8 * DAY).text
+    text = thousand.run(now=T0 + 17 * DAY).text
+    assert "restart_every 1 week + 2 days, as late as a restart came so far, = 1 week 2 days" in text
+    assert "and its expiration is 1 week 2 days after one" in text
+
+
+def test_status(thousand: Project) -> None:
+    thousand.model("m", window(30), expiration="20 days", restart_every="7 days")
+    thousand.model("g", "select count(*) as n from {{ source('raw', 'events') }} "
+                   "where mz_now() <= ts + interval 30 days", expiration="20 days")  # fmt: skip
+    assert operation(thousand, "temporal_status").count("has not run") == 2
+    thousand.run(now=T0)
+    text = operation(thousand, "temporal_status", model="m")
+    for words in (
+        "started      2024-03-01 12:00:00.000 UTC, ", "expiration   2024-03-21 12:00:00.000 UTC, ", ": reads raise",
+        "restart      at the first run from 2024-03-08 12:00:00.000 UTC, ",
+        "1,000 updates in 1,000 rows of 1 chains, ", "left out     1,000 updates after the expiration",
+    ):  # fmt: skip
+        assert words in text, text
+    assert "about " in operation(thousand, "temporal_status", model="g").split("left out")[1]
+
+
+# ---- refreshes ------------------------------------------------------------------------------------------------------
+
+
+def seen(project: Project, t: int) -> list[tuple]:
+    """The ids of the oracle at an instant."""
+    return sorted(project.rows(f"SELECT id FROM {{s}}.events WHERE timestamp_millis({t}L) < ts"))
+
+
+@pytest.fixture
+def hourly(project: Project) -> Project:
+    """A row ends every ten minutes; the view is refreshed at each half hour past."""
+    project.sql(
+        f"CREATE TABLE {{s}}.events AS SELECT id, timestamp_millis({T0}L + id * 600000) AS ts FROM range(1, 40)"
+    )
+    sources(project)
+    project.model(
+        "m", "select id from {{ source('raw', 'events') }} where mz_now() < ts",
+        refresh_every="1 hour", refresh_at="2024-01-01 00:30:00",
+    )  # fmt: skip
+    project.model("over", "select id from {{ ref('m') }} where id % 2 = 0")
+    project.model("counted", "select count(*) as n from {{ ref('m') }}")
+    project.run(now=T0)
+    return project
+
+
+def test_refreshed(hourly: Project) -> None:
+    """What is seen is of the last refresh, also between two runs; so it is for models over it."""
+    half = HOUR // 2
+    instants = [T0, T0 + half - 1, T0 + half, T0 + HOUR, T0 + 3 * half - 1, T0 + 3 * half, T0 + 9 * HOUR]
+    found = every(hourly, *((model, t) for t in instants for model in ("m", "over", "counted")))
+    for t, ours, over, counted in zip(instants, found[::3], found[1::3], found[2::3], strict=True):
+        shown = seen(hourly, t - (t - half) % HOUR)
+        assert (ours, over, counted) == (shown, [row for row in shown if row[0] % 2 == 0], [(len(shown),)]), t
+    assert len(found[9]) < len(found[0])
+
+
+def test_runs_between_refreshes(hourly: Project) -> None:
+    hourly.sql(f"INSERT INTO {{s}}.events VALUES (100, timestamp_millis({T0 + 100 * HOUR}L))")
+    ran = hourly.run(now=T0 + HOUR // 2 - 1)
+    told = ran.of("m").adapter_response
+    assert told["action"] == "waiting" and told["inputs"] == []
+    assert told["reason"] == "refreshed every 1 hour, next at 2024-03-01 12:30:00.000 UTC"
+    for ids in every(hourly, ("m", T0 + HOUR // 2 - 1), ("over", T0 + HOUR // 2 - 1)):
+        assert ids and (100,) not in ids
+    hourly.run(now=T0 + HOUR)
+    assert state(hourly).frontier == T0 + HOUR // 2
+    ids, over, counted = every(hourly, *((model, T0 + HOUR) for model in ("m", "over", "counted")))
+    assert ids == seen(hourly, T0 + HOUR // 2)
+    assert (100,) in over and counted == [(len(ids),)]
+
+
+def test_refreshed_now(project: Project) -> None:
+    """By the reader's clock."""
+    now = int(time.time() * 1000)
+    project.sql(
+        f"CREATE TABLE {{s}}.events AS SELECT id, timestamp_millis({now}L + id * 3600000) AS ts FROM range(-50, 50)"
+    )
+    sources(project)
+    project.model("m", "select id from {{ source('raw', 'events') }} where mz_now() < ts", refresh_every="1 day",
+                  refresh_at="2024-01-01")  # fmt: skip
+    project.run(now=now - 40 * HOUR)
+    midnight = now - now % DAY
+    shown = project.rows("SELECT id FROM {s}.m")
+    assert sorted(shown) in (seen(project, midnight), seen(project, midnight + DAY))
+
+
+def test_the_schedule_changes(hourly: Project) -> None:
+    hourly.model("m", "select id from {{ source('raw', 'events') }} where mz_now() < ts")
+    hourly.run(now=T0 + 1)
+    shown = seen(hourly, T0 + HOUR)
+    assert at(hourly, T0 + HOUR) == shown
+    assert at(hourly, T0 + HOUR, "over") == [row for row in shown if row[0] % 2 == 0]
+    hourly.model("m", "select id from {{ source('raw', 'events') }} where mz_now() < ts", refresh_every="1 day")
+    hourly.run(now=T0 + HOUR)
+    assert at(hourly, T0 + 2 * HOUR) == seen(hourly, T0 + HOUR)
+    assert at(hourly, T0 + 25 * HOUR) == seen(hourly, T0 + 25 * HOUR)
