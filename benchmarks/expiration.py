@@ -7,8 +7,8 @@ Events spread evenly over the window before the restart; models over windows of 
 count by customer, restarted weekly with an expiration of three weeks and a day. What must hold: the updates that are
 left out are those that arithmetic says; what differs by data is printed as it is.
 
-Of the 2 N updates of N rows in a window of W days the retractions later than the offset E are left out: a share of
-(W - E) / W of one half.
+Of N rows in a window of W days the retractions later than the offset E are left out, N (W - E) / W of them. By rows
+these are of 2 N updates; by group what came before the restart is one update a customer, so of N and the customers.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def main(number: int, turns: int, target: Path) -> None:
                     seconds.setdefault(name, []).append(said["seconds"])
         found = {name: {**stored(spark, name), "seconds": median(seconds[name])} for name in seconds}
         spark.stop()
-    show(found)
+    show(found, number)
     plot(found, number, target)
 
 
@@ -91,12 +91,13 @@ def saved(found: dict[str, dict[str, float]], kind: str, days: int, metric: str)
     return 100 * (1 - with_it / without)
 
 
-def show(found: dict[str, dict[str, float]]) -> None:
+def show(found: dict[str, dict[str, float]], number: int) -> None:
     print(f"  {'saved, per cent':22} {'updates':>9} {'(sums)':>7} {'rows':>7} {'bytes':>7} {'seconds':>8}")
     wrong = []
     for kind in QUERIES:
         for days in WINDOWS:
-            by_sums = 50 * max(0, days - OFFSET) / days
+            left_out = number * max(0, days - OFFSET) / days
+            by_sums = 100 * left_out / (2 * number if kind == "rows" else number + CUSTOMERS)
             measured = {m: saved(found, kind, days, m) for m in ("updates", "stored rows", "bytes", "seconds")}
             print(
                 f"  {kind:12} {days:4} days {measured['updates']:9.1f} {by_sums:7.1f} {measured['stored rows']:7.1f} "
