@@ -105,6 +105,15 @@ def test_in_full(events: Project, view: str, sql: str, why: str) -> None:
     assert ".t: full (" in told and why in told
 
 
+@pytest.mark.parametrize("which", ["current_date() > DATE'2020-01-01'", "rand(1) < 2", "now() > TIMESTAMP'2020-01-01'"])
+def test_a_view_that_changes_by_itself(events: Project, which: str) -> None:
+    """No file says so: it is read in full by each run."""
+    events.sql(f"CREATE VIEW {{s}}.v AS SELECT * FROM {{s}}.t WHERE {which}")
+    made(events)
+    for _ in range(2):
+        assert ".t: full (a view below has a clock or chance in it), " in read(events)
+
+
 OTHERS = [
     ("spark.sql.session.timeZone", "America/New_York"),
     ("spark.sql.ansi.enabled", "true"),

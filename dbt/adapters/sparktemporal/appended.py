@@ -25,7 +25,7 @@ _BACK = {
     "timestamp_ntz": "{value} - make_dt_interval(0, 0, 0, {ms} / 1000)",
     "date": "date_sub({value}, CAST(ceil({ms} / 86400000) AS INT))",
 }
-_NUMBERS = ("tinyint", "smallint", "int", "bigint", "decimal")
+_NUMBERS = ("int", "bigint", "decimal")
 _NESTED = ("array", "map", "struct", "variant")
 _AS_JSON = (
     "map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS XXX', "

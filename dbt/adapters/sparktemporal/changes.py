@@ -176,13 +176,16 @@ def _of_core(
     """What the inputs of a core did, the cheapest sound way first."""
     query = core.core.query
     # of the probe: the predicate may read tables too, by a subquery
-    every = roundtrip.tables_read(roundtrip.analyzed(warehouse.explain(render(updates.probe(core.core)))))
+    analyzed = roundtrip.analyzed(warehouse.explain(render(updates.probe(core.core))))
+    every = roundtrip.tables_read(analyzed)
     every = None if every is None else [*every, *(name for _, name in _stacked(core))]
     in_full = dict.fromkeys(name for name in (seen if every is None else every) if name in seen)
     if why:
         return Captured(FULL, why, read=in_full)
     if every is None or any(name not in seen for name in every):
-        return Captured(FULL, "it reads more than tables", read=in_full)
+        moves = roundtrip.moves_by_itself(analyzed)
+        why_all = "a view below has a clock or chance in it" if moves else "it reads more than tables"
+        return Captured(FULL, why_all, read=in_full)
     moved = [name for name in dict.fromkeys(every) if not changes[name].same]
     if not moved:
         return Captured(SAME)

@@ -78,11 +78,11 @@ def _observe(warehouse: Warehouse, table: str, of_files: bool, follow: Follow | 
     version = versions.of(warehouse, name, provider)
     if version:
         return Input(table, VERSION, f"{VERSION} {version}")
-    told_by = appended.observe(warehouse, name, told, follow) if follow else None
-    if told_by:
-        if of_files:
-            warehouse.rows(f"REFRESH TABLE {name}")
-        return Input(table, COLUMN, *told_by)
+    if follow:
+        warehouse.rows(f"REFRESH TABLE {name}")
+        told_by = appended.observe(warehouse, name, told, follow)
+        if told_by:
+            return Input(table, COLUMN, *told_by)
     if not (of_files and provider in _SPARK_FILES):
         return Input(table, ROWS, f"{ROWS} {_checksum(warehouse, name)}")
     location, options = told.details.get("Location", ""), told.details.get("Storage Properties", "[]")

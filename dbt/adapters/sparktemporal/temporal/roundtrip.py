@@ -137,8 +137,15 @@ def other_tables(plan: str) -> list[str]:
     return list(dict.fromkeys([*v2, *(h.replace("`", "") for h in hive), *plain]))
 
 
+def moves_by_itself(plan: str) -> bool:
+    """Whether an analyzed plan has a clock or chance in it: a view's, for a model has no other clock than mz_now()."""
+    return bool(_BY_ITSELF.search(plan))
+
+
 def tables_read(plan: str) -> list[str] | None:
     """The tables at the leaves of an analyzed plan, one a leaf; None when it reads anything else but constants."""
+    if moves_by_itself(plan):
+        return None
     lines = plan.splitlines()[1:]  # the first is the schema
     depths = [len(line) - len(line.lstrip(" :+-")) for line in lines]
     leaves = [line[depth:] for line, depth, after in zip(lines, depths, [*depths[1:], 0]) if after <= depth]
@@ -152,6 +159,11 @@ def tables_read(plan: str) -> list[str] | None:
     return found if leaves else None
 
 
+_BY_ITSELF = re.compile(
+    r"\b(current_timestamp|current_date|current_time|localtimestamp|now|rand|randn|random|randstr|uniform|"
+    r"uuid|shuffle|monotonically_increasing_id|spark_partition_id)\(",
+    re.IGNORECASE,
+)
 _TABLE = re.compile(r"Relation ([^\s\[]+)\[.*\] \w|RelationV2\[.*?\] (\S+)|HiveTableRelation \[`([^\]]+?)`,")
 _CONSTANT = re.compile(r"LocalRelation\b|OneRowRelation$|Range \(|CTERelationRef\b")
 
