@@ -42,7 +42,8 @@ class Expiry:
         """The last instant (ms) that is answered; None for ever."""
         if self.offset is None:
             return None
-        return max(started_at + self.offset, self.until if self.until is not None else started_at + self.offset)
+        instant = started_at + self.offset
+        return instant if self.until is None else max(instant, self.until)
 
 
 NEVER = Expiry(None, "no expiration is set")

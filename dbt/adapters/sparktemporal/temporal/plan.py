@@ -71,6 +71,7 @@ def decide(
     refreshes: the instants it is refreshed at, when not all are.
     """
     if refreshes is not None:
+        # the last refresh; where they are others than before, not earlier than what is committed
         clock = max(refreshes.last(clock), min(clock, state.frontier if state else clock - refreshes.every))
 
     def rebuild(action: str, reason: str, as_of: int) -> Decision:
