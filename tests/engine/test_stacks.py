@@ -136,7 +136,7 @@ def test_an_input_that_answers_for_longer(stack: Project) -> None:
     stack.run(now=T0)
     stack.run("--full-refresh", "-s", "inside", now=T0 + 5000)
     ran = stack.run("-s", "outside", now=T0 + 6000).of("outside")
-    assert ran.adapter_response["reason"] == "a temporal_view it reads was restarted and answers for longer"
+    assert ran.adapter_response["reason"] == "what it reads answers for longer than before"
     for after in (6000, 25_001, 30_000):
         right(stack, T0 + after)
 
