@@ -27,6 +27,7 @@ _BACK = {
 }
 _NUMBERS = ("int", "bigint", "decimal")
 _NESTED = ("array", "map", "struct", "variant")
+#: else a NULL would be as if the field were not there, and instants lose their microseconds and their zone
 _AS_JSON = (
     "map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS XXX', "
     "'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')"

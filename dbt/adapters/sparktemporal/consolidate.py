@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from . import stack
 from .config import TemporalConfig
-from .errors import TemporalError
-from .reads import committed
+from .reads import committed, live_of
 from .temporal import chains as chain_rules
 from .temporal import reading
 from .temporal.plan import Step
 from .temporal.state import Chain, CoreState, embed
 from .temporal.stores import counted, store_of
-from .warehouse import Target, Warehouse, live_view, run_of
+from .warehouse import Target, Warehouse
 
 
 def consolidate(
@@ -40,13 +39,7 @@ def consolidate(
         lambda: stack.held(warehouse, target, readers),
     )
     new = state.advanced(run=run_id, since=since, cores=tuple(cores), retired=swept.retired)
-    live = live_view(warehouse, target)
-    if live is None or run_of(live.text) != state.run:
-        raise TemporalError(
-            f"found: {target.model}__live is not of run {state.run} any more\n"
-            f"why: another run committed meanwhile\n"
-            f"instead: the same again, when no run of {target.model} is going on"
-        )
+    live = live_of(warehouse, target, state)
     steps = [
         Step("commit", f"{live.rewrite} {target.name('__live')} AS\n{embed(new, reading.live_view(new))}"),
         Step(

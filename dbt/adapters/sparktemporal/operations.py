@@ -5,25 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .config import TemporalConfig
-from .errors import TemporalError
-from .reads import committed
+from .reads import committed, live_of
 from .temporal import reading
 from .temporal.clock import format_duration, format_instant
 from .temporal.expiration import Dependence, expiry
 from .temporal.state import Chain, embed
-from .warehouse import Target, Warehouse, live_view, read_state, run_of
+from .warehouse import Target, Warehouse, read_state
 
 
 def ask_for_restart(warehouse: Warehouse, target: Target, run_id: str) -> None:
     """Commit, under the model's lock, that its next run is to rebuild it. Nothing else of it changes."""
     state = committed(warehouse, target)
-    live = live_view(warehouse, target)
-    if live is None or run_of(live.text) != state.run:
-        raise TemporalError(
-            f"found: {target.model}__live is not of run {state.run} any more\n"
-            f"why: another run committed meanwhile\n"
-            f"instead: the same again, when no run of {target.model} is going on"
-        )
+    live = live_of(warehouse, target, state)
     new = state.advanced(run=run_id, restart=True)
     warehouse.rows(f"{live.rewrite} {target.name('__live')} AS\n{embed(new, reading.live_view(new))}")
 

@@ -15,7 +15,7 @@ from .temporal.stacked import said_of
 from .temporal.state import State
 from .temporal.stores import store_of
 from .temporal.updates import indent
-from .warehouse import Target, Warehouse, read_state
+from .warehouse import Target, ViewInfo, Warehouse, live_view, read_state, run_of
 
 _FLOATS = ("float", "double")
 
@@ -30,6 +30,18 @@ def committed(warehouse: Warehouse, target: Target) -> State:
             f"instead: dbt run -s {target.model}"
         )
     return state
+
+
+def live_of(warehouse: Warehouse, target: Target, state: State) -> ViewInfo:
+    """The commit record of a state, or an error when another run has committed since it was read."""
+    live = live_view(warehouse, target)
+    if live is None or run_of(live.text) != state.run:
+        raise TemporalError(
+            f"found: {target.model}__live is not of run {state.run} any more\n"
+            f"why: another run committed meanwhile\n"
+            f"instead: the same again, when no run of {target.model} is going on"
+        )
+    return live
 
 
 def as_of(warehouse: Warehouse, target: Target, instant: Any) -> str:

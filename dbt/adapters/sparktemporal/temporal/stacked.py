@@ -20,7 +20,7 @@ from functools import partial
 from sqlglot import exp
 
 from ..errors import TemporalError
-from .clock import format_instant
+from .clock import LAST_MS, format_instant
 from .columns import quote_name
 from .core import is_placeholder
 from .dialect import expression, parse, quote, render
@@ -161,7 +161,8 @@ def _seen(state: State, t: str) -> str:
     """When readers see what happens at an instant (SQL). What the commit knew they see at once."""
     if state.refreshes is None:
         return t
-    return f"IF({t} <= {state.frontier}L, {t}, {state.refreshes.next_sql(t)})"
+    last = LAST_MS - state.refreshes.every  # a later one would be past the end of the clock
+    return f"IF({t} <= {state.frontier}L OR {t} > {last}L, {t}, {state.refreshes.next_sql(t)})"
 
 
 def _from(state: State, as_of: int) -> int:
