@@ -189,9 +189,8 @@ def test_histories(project: Project, seed: int) -> None:
             insert(project, *rows[: rng.randrange(4)], rows[0], table=table)
             if rng.random() < 0.08:
                 cut = f"SELECT * FROM {{s}}.{table} WHERE id <> {rng.randrange(4)}"
-                project.sql(f"CREATE OR REPLACE TEMP VIEW kept AS {cut}; DROP TABLE IF EXISTS {{s}}.u")
                 project.sql(
-                    f"CREATE TABLE {{s}}.u STORED AS TEXTFILE AS SELECT * FROM kept; "
+                    f"DROP TABLE IF EXISTS {{s}}.u; CREATE TABLE {{s}}.u STORED AS TEXTFILE AS {cut}; "
                     f"INSERT OVERWRITE {{s}}.{table} SELECT * FROM {{s}}.u"
                 )
         ran = project.run(now=T0 + now).of("m")

@@ -318,6 +318,20 @@ def test_failed_switch_keeps_the_temporal_view(project: Project) -> None:
     assert project.rows("SELECT count(*) FROM {s}.m") == [(0,)]
 
 
+def test_temporary_views_of_the_same_names_are_nobodys(project: Project) -> None:
+    events(project)
+    window(project)
+    for name in ("m", "m__live", "m__diffs"):
+        project.spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {name} AS SELECT 1 AS x")
+    try:
+        for now in (T0, T0 + 1):
+            project.run(now=now)
+            assert project.rows("SELECT count(*) FROM {s}.m__diffs") == [(20,)]
+    finally:
+        for name in ("m", "m__live", "m__diffs"):
+            project.spark.catalog.dropTempView(name)
+
+
 def test_temporal_drop(project: Project) -> None:
     events(project)
     for name in ("m", "renamed", "kept"):

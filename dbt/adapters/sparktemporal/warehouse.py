@@ -122,9 +122,12 @@ class Warehouse:
         return str(self.rows("SELECT version()")[0][0])
 
     def tables(self, schema: str, prefix: str = "", suffix: str = "") -> list[str]:
-        """The tables and views of a schema whose name starts and ends so, whatever the case."""
+        """The tables and views of a schema whose name starts and ends so, whatever the case.
+
+        Spark lists the session's temporary views with them, in no schema.
+        """
         pattern = "*".join(re.sub(r"[^0-9A-Za-z_]", "*", part) for part in (prefix, suffix))
-        found = [str(r[1]) for r in self.rows(f"SHOW TABLES IN {schema} LIKE '{pattern}'")]
+        found = [str(r[1]) for r in self.rows(f"SHOW TABLES IN {schema} LIKE '{pattern}'") if r[0]]
         return [n for n in found if n.lower().startswith(prefix.lower()) and n.lower().endswith(suffix.lower())]
 
     def view(self, relation: str) -> ViewInfo | None:
