@@ -14,6 +14,7 @@ import pytest
 from dbt.cli.main import dbtRunner
 from dbt.contracts.graph.manifest import Manifest
 from dbt_common.events.base_types import EventMsg
+from jinja2 import Environment, nodes
 from pyspark.sql import SparkSession
 
 os.environ["DBT_SEND_ANONYMOUS_USAGE_STATS"] = "false"
@@ -45,6 +46,22 @@ COLD = "-XX:TieredStopAtLevel=1"
 _MADE = ("target", "logs", "state")
 #: options by which the same files are another project
 _DECIDE = {"--target", "--profile", "--state", "--defer"}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def templates_parsed_once() -> Iterator[None]:
+    """Every project has the same 500 macros, and dbt would parse each anew for each project: half of a small test."""
+    parse, known = Environment.parse, {}
+
+    def once(self: Environment, source: str, name: str | None = None, filename: str | None = None) -> nodes.Template:
+        key = (type(self), frozenset(self.extensions), source)
+        if key not in known:
+            known[key] = parse(self, source, name, filename)
+        return known[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Environment, "parse", once)
+        yield
 
 
 @pytest.fixture(scope="session")
