@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 from conftest import Project
 
+from dbt.adapters.sparktemporal import skips
 from dbt.adapters.sparktemporal.model import understand
+from dbt.adapters.sparktemporal.pushdown.sargable import Range
 from dbt.adapters.sparktemporal.temporal.dialect import parse, render
 from dbt.adapters.sparktemporal.temporal.stores import store_of
 from dbt.adapters.sparktemporal.warehouse import Warehouse
@@ -86,7 +88,8 @@ def test_golden(name: str, warehouse: Warehouse) -> None:
     parts = [f"-- the model\n{MODELS[name]}"]
     for core in model.cores:
         what = "intervals" if core.sums is None else "updates of groups"
-        parts.append(f"-- core {core.name}: its {what}\n{store_of(core).wanted(core, AS_OF, EXPIRATION)}")
+        implied = skips.implied(warehouse, core, warehouse.settings(), Range(AS_OF, EXPIRATION))
+        parts.append(f"-- core {core.name}: its {what}\n{store_of(core).wanted(core, AS_OF, EXPIRATION, implied)}")
     parts.append(f"-- the residual\n{render(parse(model.residual), pretty=True)}")
     parts += [f"-- note: {note}" for note in model.notes]
     text = "\n\n".join(parts) + "\n"

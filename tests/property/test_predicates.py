@@ -14,7 +14,9 @@ import pytest
 from conftest import COMPILED, INTERPRETED, Project
 from test_histories import fresh_seed
 
+from dbt.adapters.sparktemporal import skips
 from dbt.adapters.sparktemporal.model import Model, understand
+from dbt.adapters.sparktemporal.pushdown.sargable import Range
 from dbt.adapters.sparktemporal.temporal import updates
 from dbt.adapters.sparktemporal.temporal.cores import split
 from dbt.adapters.sparktemporal.warehouse import Warehouse
@@ -34,6 +36,8 @@ VALUES = (
     "unix_millis(a), unix_millis(e), unix_millis(cast(d AS timestamp)), unix_millis(cast(ntz AS timestamp)), ms, "
     "cast(floor(dec) AS BIGINT)"
 )
+#: after any instant that is looked at (ms)
+NEVER = 2**62
 Rng = random.Random
 
 
@@ -108,10 +112,15 @@ class Grammar:
         return rng.choice(forms)()
 
     def instant(self) -> str:
-        return self.rng.choice(["a", "a", "e", "d", "ntz", "a + interval 1 day", "coalesce(a, e)", "a - iv"])
+        moved = [f"date_trunc('{self.unit()}', a)", "e - interval '1 02:30' day to minute", "d + 3", "date_sub(a, 2)"]
+        of_more = ["greatest(a, e)", "least(e, a)", "if(k = 1, a, e)", "timestamp_millis(ms)", "a + interval 1 month"]
+        plain = ["a", "a", "e", "d", "ntz", "a + interval 1 day", "coalesce(a, e)", "a - iv"]
+        return self.rng.choice([*plain, *plain, *moved, *of_more])
 
     def number(self) -> str:
-        return self.rng.choice(["ms", "ms", "dec", "ms + k", "cast(dec as bigint)", "k"])
+        made = ["ms + 5000", "100 * (ms div 100)", "unix_millis(a) - 1", "-k", "unix_seconds(e) * 1000"]
+        plain = ["ms", "ms", "dec", "ms + k", "cast(dec as bigint)", "k"]
+        return self.rng.choice([*plain, *plain, *made])
 
     def unit(self) -> str:
         return self.rng.choice(["HOUR", "DAY", "WEEK", "MONTH", "MINUTE", "QUARTER", "YEAR", "SECOND"])
@@ -177,12 +186,16 @@ def rows(rng: Rng, around: list[str], as_of: str) -> str:
     )
 
 
-def compared(number: int, text: str, model: Model, as_of: int) -> str:
-    """A query: where membership by intervals differs from the predicate's truth, or intervals touch."""
+def compared(warehouse: Warehouse, number: int, text: str, model: Model, as_of: int, last: int | None) -> str:
+    """A query: where membership by intervals differs from the predicate's truth, or intervals touch.
+
+    Up to the last instant that is asked for. Rows that are out all the while are left out early, by single columns.
+    """
     (core,) = model.cores
     assert core.core.first_call is not None and not model.notes, (text, model.notes)
     truth = text.format(n="timestamp_millis(t)", m="t")
-    spans = updates.wanted(core, as_of, None)
+    implied = skips.implied(warehouse, core, warehouse.settings(), Range(as_of, last))
+    spans = updates.wanted(core, as_of, last, implied)
     edges = "flatten(transform(spans, s -> array(s.f - 1, s.f, s.f + 1, s.u - 1, s.u, s.u + 1)))"
     return (
         f"SELECT {number} AS q, id, t, ({truth}) IS TRUE AS wanted, spans,\n"
@@ -192,7 +205,7 @@ def compared(number: int, text: str, model: Model, as_of: int) -> str:
         f"  SELECT id AS of, collect_list(named_struct('f', mz_from, 'u', mz_until)) AS spans\n"
         f"  FROM (\n{spans}\n  ) GROUP BY id\n) ON of = id\n"
         f"LATERAL VIEW explode(array_distinct(concat(instants, coalesce({edges}, array())))) x AS t\n"
-        f"WHERE t >= {as_of}L"
+        f"WHERE t BETWEEN {as_of}L AND {NEVER if last is None else last}L"
     )
 
 
@@ -225,7 +238,8 @@ def drive(
         for number, text in enumerate(predicates):
             written = f"SELECT id FROM mz_rows WHERE {text.format(n='mz_now()', m='mz_now()')}"
             model = understand(warehouse, written, settings, "4.1", as_of)
-            queries.append(compared(number, text, model, as_of))
+            last = as_of + rng.choice([0, 10**8, 10**10]) if rng.random() < 0.5 else None
+            queries.append(compared(warehouse, number, text, model, as_of, last))
         every = "\nUNION ALL\n".join(queries)
         differs = "coalesce(touching, false) OR found <> CAST(wanted AS INT)"
         one_task = f"SELECT /*+ COALESCE(1) */ * FROM ({every}) WHERE {differs}"  # each task is sent all of it
@@ -273,7 +287,7 @@ def test_forty_ors(project: Project) -> None:
         print(f"40 ORs split in {time.perf_counter() - began:.3f} s")
         model = understand(warehouse, written, warehouse.settings(), "4.1", 0)
         assert len(updates.wanted(model.cores[0], 0, None)) < 40 * len(text)
-        queries.append(compared(number, text, model, 0))
+        queries.append(compared(warehouse, number, text, model, 0, None))
     every = " UNION ALL ".join(queries)
     found = project.rows(f"SELECT count(*), count_if(found <> INT(wanted) OR touching) FROM ({every})")
     assert found[0][0] > 500 and found[0][1] == 0

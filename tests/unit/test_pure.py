@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import dbt.adapters.sparktemporal.pushdown as pushdown
 import dbt.adapters.sparktemporal.temporal as temporal
 from dbt.adapters.sparktemporal import errors
 from dbt.adapters.sparktemporal.errors import Refusal, TemporalError
@@ -24,6 +25,9 @@ from dbt.adapters.sparktemporal.temporal.state import Chain, CoreState, State, e
 TABLES = {"t": ["id", "k", "ts", "v"], "u": ["id", "name", "until"]}
 
 
+PURE = (temporal, pushdown)
+
+
 def describe(sql: str) -> list[tuple[str, str]]:
     table = sql.split("FROM ")[-1].split()[0].strip("()")
     return [(c, "int") for c in TABLES.get(table.split(".")[-1], ["id"])]
@@ -34,8 +38,8 @@ def cut(sql: str) -> Split:
 
 
 def test_the_pure_part_knows_neither_dbt_nor_spark() -> None:
-    folder = Path(temporal.__file__).parent
-    for file in folder.glob("*.py"):
+    folders = [Path(package.__file__).parent for package in PURE]
+    for file in (f for folder in folders for f in folder.glob("*.py")):
         for node in ast.walk(ast.parse(file.read_text())):
             names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
             if isinstance(node, ast.ImportFrom) and node.level == 0:
@@ -46,7 +50,7 @@ def test_the_pure_part_knows_neither_dbt_nor_spark() -> None:
 
 def test_examples_in_docstrings() -> None:
     attempted = 0
-    modules = [f"{temporal.__name__}.{module.name}" for module in pkgutil.iter_modules(temporal.__path__)]
+    modules = [f"{package.__name__}.{m.name}" for package in PURE for m in pkgutil.iter_modules(package.__path__)]
     for name in [errors.__name__, *modules]:
         found = doctest.testmod(importlib.import_module(name))
         assert found.failed == 0, name

@@ -14,15 +14,16 @@ from .temporal.schedule import Refreshes, Restarts, TimeOfWeek
 _DURATIONS = ("expiration", "restart_every", "retain_history", "diffs_retention", "refresh_every")
 _CAPTURES = ("auto", "full", "append")
 _AGGREGATES = ("auto", "groups", "rows")
+_PUSHDOWN = ("sargable", "off")
 _FORMATS = ("parquet", "orc", "delta", "iceberg")
 
 #: named by the design, not carried out yet: refused, so that nobody relies on them
 _NOT_YET = (
-    "pushdown", "pushdown_columns", "pushdown_required", "max_staleness",
+    "pushdown_columns", "pushdown_required", "max_staleness",
 )  # fmt: skip
 #: what dbt itself fills in, for its microbatches
 _NO_LOOKBACK = (None, 1)
-_OTHERS = ("restart_at", "refresh_at", "change_capture", "append_column", "lookback", "aggregates")
+_OTHERS = ("restart_at", "refresh_at", "change_capture", "append_column", "lookback", "aggregates", "pushdown")
 _NAMES = (*_DURATIONS, *_OTHERS, *_NOT_YET)
 
 
@@ -33,6 +34,7 @@ class TemporalConfig:
     change_capture: `full` reads the inputs whatever they did, `auto` no more than it must; `append` takes what is later
     than the latest `append_column` it has seen for new, and what came within `lookback` before that.
     aggregates: what to keep where groups or rows could be: `auto` looks at the data.
+    pushdown: whether a run asks Spark only for rows whose window is not over, by comparisons of single columns.
     """
 
     expiration: int | None = None
@@ -47,6 +49,7 @@ class TemporalConfig:
     lookback: int | None = None
     file_format: str = "parquet"
     aggregates: str = "auto"
+    pushdown: str = "sargable"
 
     @property
     def restarts(self) -> Restarts:
@@ -96,6 +99,12 @@ class TemporalConfig:
         if aggregates not in _AGGREGATES:
             known = ", ".join(_AGGREGATES)
             mistakes.append(str(Refusal(f"aggregates: {aggregates!r}", "no such way is known", f"one of {known}")))
+        pushdown = _word(config.get("pushdown"), "sargable")
+        if pushdown not in _PUSHDOWN:
+            known = ", ".join(_PUSHDOWN)
+            mistakes.append(
+                str(Refusal(f"pushdown: {config['pushdown']!r}", "no such way is known", f"one of {known}"))
+            )
         for name in config:
             close = difflib.get_close_matches(name, _NAMES, n=1, cutoff=0.85)
             if close and name not in _NAMES:
@@ -157,7 +166,13 @@ class TemporalConfig:
             lookback=lengths["lookback"],
             file_format=file_format,
             aggregates=aggregates,
+            pushdown=pushdown,
         )
+
+
+def _word(value: object, default: str) -> str:
+    """YAML reads a bare `off` as false."""
+    return default if value is None else "off" if value is False else str(value)
 
 
 def _append(capture: str, column: str | None, lookback: object) -> str:

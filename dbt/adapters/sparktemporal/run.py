@@ -11,11 +11,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
-from . import stack, thin
+from . import skips, stack, thin
 from .changes import SAME, Capture
 from .config import TemporalConfig
 from .errors import TemporalError
 from .model import Model
+from .pushdown.sargable import Range
 from .temporal import chains as chain_rules
 from .temporal import peel, reading, updates
 from .temporal.core import TypedCore
@@ -152,17 +153,18 @@ class Run:
             store, as_of, expiration = store_of(core), self.decision.as_of, self.decision.expiration
             what = "intervals" if core.sums is None else "updates of groups"
             captured, old = self.capture.cores[core.name], self._old_chains(core.name)
+            implied = self._implied(core, as_of, expiration)
             if captured.in_part:
                 purpose = f"{what} of new rows"
                 parts, gone = (
-                    "\nUNION ALL\n".join(store.wanted(part, as_of, expiration) for part in signed)
+                    "\nUNION ALL\n".join(store.wanted(part, as_of, expiration, implied) for part in signed)
                     for signed in (captured.parts, captured.gone)
                 )
                 several = len(captured.parts) > 1 and core.sums is not None
                 rows = store.difference(parts, gone) if gone else store.consolidated(parts) if several else parts
             else:
                 purpose = f"wanted {what} minus stored ones" if old else f"all {what}"
-                rows = store.wanted(core, as_of, expiration)
+                rows = store.wanted(core, as_of, expiration, implied)
                 rows = store.difference(rows, self._stored(core, old, as_of)) if old else rows
             create = self._create(core, self._chain(core.name), rows, as_of if self._writes_much(core) else None)
             steps.append(Step(f"{core.name}: {purpose} -> a new chain", self.warehouse.data(create)))
@@ -362,6 +364,12 @@ class Run:
         known = 0 if captured.in_part else sum(c.rows for c in self._old_chains(core.name))
         return most - known >= chain_rules.LARGE_CHAIN
 
+    def _implied(self, core: TypedCore, first: int, last: int | None) -> str | None:
+        """What the window of a core implies of its columns while the clock is between two instants."""
+        if self.config.pushdown == "off":
+            return None
+        return skips.implied(self.warehouse, core, self.settings, Range(first, last))
+
     def _stored(self, core: TypedCore, chains: Sequence[Chain], since: int) -> str:
         tables = [c.source(self.target.schema) for c in chains]
         bucketed = [self.target.table(c.table) for c in chains if c.bucketed]
@@ -395,8 +403,13 @@ class Run:
         expiration, in_part = self.decision.expiration, any(self.capture.cores[c.name].in_part for c in self._changed)
         if not (in_part or expiration is not None and (self.new_chains or self.decision.rebuilds)):
             return
-        read = [part for core in self._changed for part in self.capture.cores[core.name].parts or (core,)]
-        counts = [self.warehouse.rows(updates.not_stored(part, self.decision.as_of, expiration))[0] for part in read]
+        counts = []
+        for core in self._changed:
+            captured = self.capture.cores[core.name]
+            # of all rows only what leaves after the expiration is asked for, of new ones also what came too late
+            later = None if captured.in_part or expiration is None else self._implied(core, expiration, None)
+            for part in captured.parts or (core,):
+                counts += self.warehouse.rows(updates.not_stored(part, self.decision.as_of, expiration, later))
         self.beyond_expiration = None if expiration is None else sum(int(beyond) for beyond, _ in counts)
         if all(self.capture.cores[core.name].in_part and core.core.condition is None for core in self._changed):
             self.late = sum(int(late) for _, late in counts)

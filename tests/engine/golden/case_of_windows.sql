@@ -26,6 +26,7 @@ FROM (
       1709294400000L AS mz_lower,
       CAST(NULL AS BIGINT) AS mz_upper
     FROM (
+      -- the last condition is what the window implies of single columns
       SELECT
         id,
         CASE WHEN (
@@ -41,6 +42,11 @@ FROM (
         END AS `mz_s1`,
         kind = 'trial' AS `mz_s2`
       FROM events
+      WHERE
+        (
+          ts >= timestamp_millis(1708689600000)
+          OR ends_at >= timestamp_millis(1709294400000)
+        )
     ) AS mz_rows
         ) AS mz_bounded
         WHERE mz_lower < least(mz_upper, 9007199254740992L)

@@ -8,10 +8,13 @@ FROM (
     1709294400000L AS mz_from,
     unix_millis(CAST(`mz_b0` AS TIMESTAMP)) + 1 AS mz_until
   FROM (
+    -- the last condition is what the window implies of single columns
     SELECT
       id,
       CAST(ts AS TIMESTAMP) + INTERVAL '5' MINUTES AS `mz_b0`
     FROM events
+    WHERE
+      ts >= timestamp_millis(1709294100000)
   ) AS mz_rows
     WHERE `mz_b0` IS NOT NULL
 ) AS mz_intervals

@@ -8,10 +8,13 @@ FROM (
     greatest(1709294400000L, CASE WHEN floor(`mz_b0`) < 9223372036854775807BD THEN CAST(greatest(floor(`mz_b0`), -9223372036854775808BD) AS BIGINT) + 1L END) AS mz_from,
     CAST(NULL AS BIGINT) AS mz_until
   FROM (
+    -- the last condition is what the window implies of single columns
     SELECT
       id,
       cost AS `mz_b0`
     FROM events
+    WHERE
+      cost <= 1711195200000
   ) AS mz_rows
     WHERE `mz_b0` IS NOT NULL
       AND CASE WHEN floor(`mz_b0`) < 9223372036854775807BD THEN CAST(greatest(floor(`mz_b0`), -9223372036854775808BD) AS BIGINT) + 1L END IS NOT NULL

@@ -8,11 +8,14 @@ FROM (
     greatest(1709294400000L, CAST(`mz_b0` AS BIGINT)) AS mz_from,
     CAST(`mz_b1` AS BIGINT) AS mz_until
   FROM (
+    -- the last condition is what the window implies of single columns
     SELECT
       id,
       ms AS `mz_b0`,
       ms + 60000 AS `mz_b1`
     FROM events
+    WHERE
+      ms <= 1711195200000 AND ms >= 1709294340000
   ) AS mz_rows
     WHERE `mz_b0` IS NOT NULL
       AND `mz_b1` IS NOT NULL

@@ -8,6 +8,7 @@ FROM (
     1709294400000L AS mz_from,
     unix_millis(CAST(`mz_b0` AS TIMESTAMP)) + CAST(pmod(unix_micros(CAST(`mz_b0` AS TIMESTAMP)), 1000) > 0 AS BIGINT) AS mz_until
   FROM (
+    -- the last condition is what the window implies of single columns
     SELECT
       id,
       tag,
@@ -15,6 +16,8 @@ FROM (
     FROM users
     LATERAL VIEW
     explode(tags) x AS tag
+    WHERE
+      plan.till >= timestamp_millis(1709294400000)
   ) AS mz_rows
     WHERE `mz_b0` IS NOT NULL
 ) AS mz_intervals

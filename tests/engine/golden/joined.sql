@@ -8,6 +8,7 @@ FROM (
     greatest(1709294400000L, unix_millis(CAST(`mz_b1` AS TIMESTAMP)) + CAST(pmod(unix_micros(CAST(`mz_b1` AS TIMESTAMP)), 1000) > 0 AS BIGINT)) AS mz_from,
     unix_millis(CAST(`mz_b0` AS TIMESTAMP)) + CAST(pmod(unix_micros(CAST(`mz_b0` AS TIMESTAMP)), 1000) > 0 AS BIGINT) AS mz_until
   FROM (
+    -- the last condition is what the window implies of single columns
     SELECT
       e.id,
       u.name,
@@ -17,6 +18,10 @@ FROM (
     CROSS JOIN users AS u
     WHERE
       e.id = u.id
+      AND (
+        u.until >= timestamp_millis(1709294400000)
+        AND e.ts <= timestamp_millis(1711195200000)
+      )
   ) AS mz_rows
     WHERE `mz_b0` IS NOT NULL
       AND `mz_b1` IS NOT NULL

@@ -8,12 +8,15 @@ FROM (
     1709294400000L AS mz_from,
     unix_millis(CAST(`mz_b0` AS TIMESTAMP)) + 1 AS mz_until
   FROM (
+    -- the last condition is what the window implies of single columns
     SELECT
       id,
       kind,
       ts,
       ts + INTERVAL '30' DAYS AS `mz_b0`
     FROM events
+    WHERE
+      ts >= timestamp_millis(1706702400000)
   ) AS mz_rows
     WHERE `mz_b0` IS NOT NULL
 ) AS mz_intervals

@@ -8,10 +8,15 @@ FROM (
     1709294400000L AS mz_from,
     unix_millis(CAST(`mz_b0` AS TIMESTAMP)) + CAST(pmod(unix_micros(CAST(`mz_b0` AS TIMESTAMP)), 1000) > 0 AS BIGINT) AS mz_until
   FROM (
+    -- the last condition is what the window implies of single columns
     SELECT
       id,
       ends_at AS `mz_b0`
     FROM events
+    WHERE
+      (
+        ends_at >= timestamp_millis(1709294400000) OR ends_at IS NULL
+      )
   ) AS mz_rows
 ) AS mz_intervals
 WHERE (mz_until IS NULL OR mz_until > mz_from)

@@ -24,11 +24,16 @@ FROM (
       1709294400000L AS mz_lower,
       CAST(NULL AS BIGINT) AS mz_upper
     FROM (
+      -- the last condition is what the window implies of single columns
       SELECT
         id,
         ts AS `mz_s0`,
         kind = 'pinned' AS `mz_s1`
       FROM events
+      WHERE
+        (
+          ts >= timestamp_millis(1709294400000) OR kind = 'pinned'
+        )
     ) AS mz_rows
         ) AS mz_bounded
         WHERE mz_lower < least(mz_upper, 9007199254740992L)

@@ -26,11 +26,17 @@ FROM (
       1709294400000L AS mz_lower,
       CAST(NULL AS BIGINT) AS mz_upper
     FROM (
+      -- the last condition is what the window implies of single columns
       SELECT
         id,
         ts AS `mz_s0`,
         ends_at AS `mz_s1`
       FROM events
+      WHERE
+        (
+          ts >= timestamp_millis(1709294400000)
+          OR ends_at <= timestamp_millis(1711195200000)
+        )
     ) AS mz_rows
         ) AS mz_bounded
         WHERE mz_lower < least(mz_upper, 9007199254740992L)

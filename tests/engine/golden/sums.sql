@@ -15,6 +15,7 @@ FROM (
         1709294400000L AS mz_from,
         unix_millis(CAST(`mz_b0` AS TIMESTAMP)) + 1 AS mz_until
       FROM (
+        -- the last condition is what the window implies of single columns
         SELECT
           kind AS `kind`,
           cost AS `mz_x0`,
@@ -26,6 +27,8 @@ FROM (
             ts + INTERVAL '7' DAYS AS `mz_b0`
           FROM events
         ) AS `recent`
+        WHERE
+          `recent`.`mz_b0` >= timestamp_millis(1709294400000)
       ) AS mz_rows
         WHERE `mz_b0` IS NOT NULL
     ) AS mz_intervals

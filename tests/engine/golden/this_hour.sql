@@ -24,10 +24,13 @@ FROM (
       1709294400000L AS mz_lower,
       CAST(NULL AS BIGINT) AS mz_upper
     FROM (
+      -- the last condition is what the window implies of single columns
       SELECT
         id,
         date_trunc('HOUR', ts) AS `mz_s0`
       FROM events
+      WHERE
+        ts >= timestamp_millis(1709290800000) AND ts <= timestamp_millis(1711198800000)
     ) AS mz_rows
         ) AS mz_bounded
         WHERE mz_lower < least(mz_upper, 9007199254740992L)

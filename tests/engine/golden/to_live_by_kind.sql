@@ -8,10 +8,13 @@ FROM (
     1709294400000L AS mz_from,
     unix_millis(CAST(`mz_b0` AS TIMESTAMP)) + CAST(pmod(unix_micros(CAST(`mz_b0` AS TIMESTAMP)), 1000) > 0 AS BIGINT) AS mz_until
   FROM (
+    -- the last condition is what the window implies of single columns
     SELECT
       id,
       ts + CASE kind WHEN 'a' THEN INTERVAL '1' HOUR ELSE INTERVAL '2' DAYS END AS `mz_b0`
     FROM events
+    WHERE
+      ts >= timestamp_millis(1709121600000)
   ) AS mz_rows
     WHERE `mz_b0` IS NOT NULL
 ) AS mz_intervals

@@ -24,10 +24,14 @@ FROM (
       1709294400000L AS mz_lower,
       CAST(NULL AS BIGINT) AS mz_upper
     FROM (
+      -- the last condition is what the window implies of single columns
       SELECT
         id,
         day AS `mz_s0`
       FROM events
+      WHERE
+        day >= CAST(timestamp_millis(1709208000000) AS DATE)
+        AND day <= CAST(timestamp_millis(1711195200000) AS DATE)
     ) AS mz_rows
         ) AS mz_bounded
         WHERE mz_lower < least(mz_upper, 9007199254740992L)

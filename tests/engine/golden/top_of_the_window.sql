@@ -8,12 +8,15 @@ FROM (
     1709294400000L AS mz_from,
     unix_millis(CAST(`mz_b0` AS TIMESTAMP)) + CAST(pmod(unix_micros(CAST(`mz_b0` AS TIMESTAMP)), 1000) > 0 AS BIGINT) AS mz_until
   FROM (
+    -- the last condition is what the window implies of single columns
     SELECT
       `events`.`id` AS `id`,
       `events`.`kind` AS `kind`,
       `events`.`ts` AS `ts`,
       ts + INTERVAL '1' DAY AS `mz_b0`
     FROM events
+    WHERE
+      ts >= timestamp_millis(1709208000000)
   ) AS mz_rows
     WHERE `mz_b0` IS NOT NULL
 ) AS mz_intervals

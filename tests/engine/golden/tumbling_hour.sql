@@ -12,10 +12,13 @@ FROM (
         greatest(1709294400000L, unix_millis(CAST(`mz_b0` AS TIMESTAMP)) + CAST(pmod(unix_micros(CAST(`mz_b0` AS TIMESTAMP)), 1000) > 0 AS BIGINT)) AS mz_from,
         CAST(NULL AS BIGINT) AS mz_until
       FROM (
+        -- the last condition is what the window implies of single columns
         SELECT
           date_trunc('HOUR', ts) AS `hour`,
           date_trunc('HOUR', ts) + INTERVAL '1' HOUR AS `mz_b0`
         FROM events
+        WHERE
+          ts <= timestamp_millis(1711195200000)
       ) AS mz_rows
         WHERE `mz_b0` IS NOT NULL
     ) AS mz_intervals

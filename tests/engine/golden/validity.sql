@@ -8,11 +8,15 @@ FROM (
     greatest(1709294400000L, unix_millis(CAST(`mz_b0` AS TIMESTAMP)) + CAST(pmod(unix_micros(CAST(`mz_b0` AS TIMESTAMP)), 1000) > 0 AS BIGINT)) AS mz_from,
     unix_millis(CAST(`mz_b1` AS TIMESTAMP)) + CAST(pmod(unix_micros(CAST(`mz_b1` AS TIMESTAMP)), 1000) > 0 AS BIGINT) AS mz_until
   FROM (
+    -- the last condition is what the window implies of single columns
     SELECT
       *,
       ts AS `mz_b0`,
       ends_at AS `mz_b1`
     FROM events
+    WHERE
+      ts <= timestamp_millis(1711195200000)
+      AND ends_at >= timestamp_millis(1709294400000)
   ) AS mz_rows
     WHERE `mz_b0` IS NOT NULL
       AND `mz_b1` IS NOT NULL

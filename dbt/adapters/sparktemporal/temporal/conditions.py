@@ -144,7 +144,7 @@ class _Analysis:
                 index = self._static(other, guards)
                 self._edges.append(Edge(index, Comparison("=", other.copy(), fragment(node), clock.meta["start"])))
                 return
-            if not any(isinstance(n, _TRUTHS) for n in clock.walk()):
+            if not any(isinstance(n, _TRUTHS) and has_clock(n) for n in clock.walk()):
                 self._step(side(clock), clock, other, guards)
                 return
         self._changes(left, guards)

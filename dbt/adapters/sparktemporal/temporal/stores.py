@@ -19,8 +19,8 @@ class IntervalStore:
 
     columns: Columns
 
-    def wanted(self, typed: TypedCore, as_of: int, expiration: int | None) -> str:
-        return updates.wanted(typed, as_of, expiration)
+    def wanted(self, typed: TypedCore, as_of: int, expiration: int | None, implied: str | None = None) -> str:
+        return updates.wanted(typed, as_of, expiration, implied)
 
     def stored(self, tables: Sequence[str], since: int, expiration: int | None, bucketed: Container[str] = ()) -> str:
         return updates.stored(tables, self.columns, since, expiration, bucketed)

@@ -20,7 +20,7 @@ from sqlglot import exp
 from ..errors import Refusal
 from .conditions import static_column
 from .core import Core, TypedCore
-from .dialect import quote, render
+from .dialect import expression, quote, render
 from .intervals import bounds
 from .spans import spans
 
@@ -42,9 +42,15 @@ def operand_column(index: int) -> str:
     return f"mz_b{index}"
 
 
-def probe(core: Core) -> exp.Query:
-    """The core's rows beside the operands of its comparisons and the statics of its condition."""
+def probe(core: Core, implied: str | None = None) -> exp.Query:
+    """The core's rows beside the operands of its comparisons and the statics of its condition.
+
+    implied: SQL over the columns of the core's SELECT, to leave out rows early.
+    """
     query = core.query.copy()
+    if implied is not None:
+        assert isinstance(query, exp.Select)
+        query = query.where(expression(implied), copy=False)
     for index, comparison in enumerate(core.comparisons):
         item = exp.alias_(comparison.operand.copy(), operand_column(index), quoted=True)
         query.set("expressions", [*query.expressions, item])
@@ -80,10 +86,11 @@ def check_columns(columns: Columns, spark_version: str) -> None:
             )
 
 
-def wanted(typed: TypedCore, as_of: int, expiration: int | None) -> str:
+def wanted(typed: TypedCore, as_of: int, expiration: int | None, implied: str | None = None) -> str:
     """The intervals of the core's rows at this run, none before `as_of`, none stored past `expiration`.
 
-    A row that arrives after its window leaves no trace; one whose window is open enters at `as_of`.
+    A row that arrives after its window leaves no trace; one whose window is open enters at `as_of`. implied: SQL of
+    what that means for single columns, so that Spark can skip files (see `pushdown`).
     """
     core = typed.core
     quoted = [quote(n) for n, _ in typed.columns]
@@ -100,7 +107,8 @@ def wanted(typed: TypedCore, as_of: int, expiration: int | None) -> str:
     if expiration is not None:
         until = f"CASE WHEN mz_until <= {expiration}L THEN mz_until END AS mz_until"
         late = f"\n  AND mz_from <= {expiration}L"
-    rows = f"  FROM (\n{indent(pretty(probe(core)), 4)}\n  ) AS mz_rows{where}"
+    skips = "    -- the last condition is what the window implies of single columns\n" if implied else ""
+    rows = f"  FROM (\n{skips}{indent(pretty(probe(core, implied)), 4)}\n  ) AS mz_rows{where}"
     if core.condition is None:
         intervals = f"  SELECT {names}\n    {lower} AS mz_from,\n    {upper} AS mz_until\n{rows}"
     else:
@@ -118,16 +126,17 @@ def wanted(typed: TypedCore, as_of: int, expiration: int | None) -> str:
 _ALWAYS = -(1 << 62)
 
 
-def not_stored(typed: TypedCore, as_of: int, expiration: int | None) -> str:
+def not_stored(typed: TypedCore, as_of: int, expiration: int | None, implied: str | None = None) -> str:
     """A query over the core's rows: how many updates come after the expiration, and how many windows were over before.
 
-    Neither is stored. (Of a general condition only what is there from `as_of` on is known.)
+    Neither is stored. (Of a general condition only what is there from `as_of` on is known.) implied: of what leaves
+    after the expiration, where the others need not be counted.
     """
     beyond = "0L"
     if expiration is not None:
         beyond = f"CASE WHEN mz_from > {expiration}L THEN 1L + CAST(mz_until IS NOT NULL AS BIGINT) "
         beyond += f"WHEN mz_until > {expiration}L THEN 1L ELSE 0L END"
-    windows = wanted(replace(typed, columns=()), _ALWAYS if typed.core.condition is None else as_of, None)
+    windows = wanted(replace(typed, columns=()), _ALWAYS if typed.core.condition is None else as_of, None, implied)
     return (
         f"SELECT coalesce(sum({beyond}), 0), count_if(mz_until <= {as_of}L)\n"
         f"FROM (\n{indent(windows, 2)}\n) AS mz_windows"

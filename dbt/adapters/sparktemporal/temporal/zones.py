@@ -29,6 +29,18 @@ def has_fixed_offset(zone: str, since: int) -> bool:
     return len({day.astimezone(info).utcoffset() for day in _weeks(min(since, 0), until=since)}) == 1
 
 
+def never_changed(zone: str, since: int) -> bool:
+    """Whether a zone has had one offset from 1900 on, as far as is known after `since` (ms).
+
+    >>> never_changed("UTC", 0), never_changed("Asia/Kolkata", 0)
+    (True, False)
+    """
+    info = _zone(zone)
+    if info is None:
+        return _OFFSET.fullmatch(zone.strip()) is not None
+    return len({day.astimezone(info).utcoffset() for day in _weeks(-(2**41), until=since)}) == 1
+
+
 def dates_go_back(zone: str, since: int) -> bool:
     """Whether local time ever goes back over midnight from `since` (ms) on, so that a date comes twice.
 

@@ -1,0 +1,534 @@
+"""What a window implies of single columns while the clock is in a range: comparisons that reach statistics.
+
+    mz_now() < date_trunc('HOUR', ts) + interval 5 hours, mz_now() from 12:00 on     ->  ts >= 07:00
+    mz_now() >= coalesce(lo, begin) until 15:00                                      ->  lo <= 15:00 or lo is null and …
+
+Where the window holds at any instant of the range, what is implied holds: with AND it changes no row, and Spark
+compares it with the statistics of partitions, files and row groups. What is not understood implies nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, floor
+
+from sqlglot import exp
+
+from ..temporal.conditions import Condition
+from ..temporal.core import Core, TypedCore
+from ..temporal.dialect import has_clock, is_mz_now, render
+from ..temporal.functions import nondeterministic, starts_with_unit
+from ..temporal.intervals import TIMESTAMP
+from ..temporal.predicates import MIRRORED, OPERATORS, Comparison
+from .lengths import DATES, DAY, SECOND, constant, interval, moved
+
+INSTANT, DATE, NUMBER = "instant", "date", "number"
+
+_INTEGERS = {"tinyint": 7, "smallint": 15, "int": 31, "bigint": 63}
+#: functions between instants and numbers: how many µs one of the number is
+_NUMBERED = {
+    "unix_micros": 1, "unix_millis": 1_000, "unix_seconds": SECOND, "unix_timestamp": SECOND,
+    "to_unix_timestamp": SECOND,
+}  # fmt: skip
+_FROM_NUMBER = {"timestamp_micros": 1, "timestamp_millis": 1_000, "timestamp_seconds": SECOND}
+#: beyond these years nothing is said (µs)
+_FIRST, _LAST = -62_135_596_800 * SECOND, 253_402_300_800 * SECOND
+#: how far instants and local time drift apart where a zone has daylight saving: the day Samoa left out, and an hour
+_DRIFT = 25 * 3_600 * SECOND
+
+
+@dataclass(frozen=True)
+class Range:
+    """The instants the clock can still take (ms), both included; None is without end."""
+
+    first: int | None
+    last: int | None
+
+
+#: a bound: its side ("at least" or "at most") and where it is (µs of an instant, or the number itself)
+LEAST, MOST = ">=", "<="
+Bound = tuple[str, Fraction]
+
+
+def columns_of(core: Core) -> list[exp.Expression]:
+    """The columns that the window of a core is made of, in the names of its SELECT."""
+    found: dict[str, exp.Expression] = {}
+    of_condition = core.condition.statics if core.condition else ()
+    for operand in (*(c.operand for c in core.comparisons), *of_condition):
+        for column in _leaves(operand):
+            found.setdefault(render(column), column)
+    return list(found.values())
+
+
+def implied(typed: TypedCore, types: Mapping[str, str], clock: Range, fixed_zone: bool) -> str | None:
+    """SQL that holds for every row whose window the clock can be in; None when nothing is known of any column.
+
+    types: the columns, as rendered -> their Spark types. fixed_zone: the session's zone has had one offset for ever.
+    """
+    sargable = Sargable(types, 0 if fixed_zone else _DRIFT)
+    found = [
+        sargable.compared(comparison, kind, clock) for comparison, kind in zip(typed.core.comparisons, typed.kinds)
+    ]
+    condition = typed.core.condition
+    if condition is not None:
+        kinds = {edge.index: kind for edge, kind in zip(condition.edges, typed.edge_kinds)}
+        found.append(_OfCondition(sargable, condition, kinds, typed.calls, clock).of(condition.predicate))
+    return _all(found)
+
+
+@dataclass(frozen=True)
+class Sargable:
+    """types: column, as rendered -> its Spark type. slack: how far local time drifts from instants (µs)."""
+
+    types: Mapping[str, str]
+    slack: int
+
+    def compared(self, comparison: Comparison, kind: str, clock: Range) -> str | None:
+        """What a comparison with the bare clock implies."""
+        found = self.between(comparison.operand, comparison.operator, kind, clock)
+        if found is None or not comparison.optional:
+            return found
+        leaf = comparison.operand.unnest()
+        return f"({found} OR {render(leaf)} IS NULL)" if render(leaf) in self.types else None
+
+    def between(self, operand: exp.Expression, operator: str, kind: str, clock: Range) -> str | None:
+        unit = 1_000 if kind == TIMESTAMP else 1
+        bounds: list[Bound] = []
+        if operator in ("<", "<=", "=") and clock.first is not None:
+            bounds.append((LEAST, Fraction(clock.first * unit)))
+        if operator in (">", ">=", "=") and clock.last is not None:
+            bounds.append((MOST, Fraction(clock.last * unit)))
+        solve = self.instant if kind == TIMESTAMP else self.number
+        return _all(solve(operand, bound) for bound in bounds)
+
+    # -- instants --
+
+    def instant(self, node: exp.Expression, bound: Bound) -> str | None:
+        """What it takes for an expression of an instant (or a date: its midnight) to keep a bound (µs)."""
+        node, (side, at) = node.unnest(), bound
+        leaf = self._leaf_instant(node, bound)
+        if leaf is not None:
+            return leaf
+        several = self._several(node, lambda part: self.instant(part, bound), side)
+        if several is not None:
+            return several.found
+        scale = self._made_of_number(node)
+        if scale is not None:
+            return self.number(node.expressions[0], (side, at / scale))
+        step = moved(node) or self._days_added(node)
+        if step is None or self.kind(step[0]) not in (INSTANT, DATE):
+            return None
+        base, (low, high) = step
+        return self.instant(base, (side, at - high - self.slack if side == LEAST else at - low + self.slack))
+
+    def _leaf_instant(self, node: exp.Expression, bound: Bound) -> str | None:
+        text, (side, at) = render(node), bound
+        kind = self.types.get(text, "")
+        at += {LEAST: -self.slack, MOST: self.slack}[side] if kind != "timestamp" else 0
+        if not _FIRST < at < _LAST:
+            return None
+        instant = f"timestamp_millis({floor(at / 1000) if side == LEAST else ceil(at / 1000)})"
+        if kind == "timestamp":
+            return f"{text} {side} {instant}"
+        if kind in ("date", "timestamp_ntz"):
+            return f"{text} {side} CAST({instant} AS {kind.upper()})"
+        # a constant: Spark compares the two before it reads anything
+        return f"{text} {side} {instant}" if _is_constant(node) and self.kind(node) in (INSTANT, DATE) else None
+
+    def _days_added(self, node: exp.Expression) -> tuple[exp.Expression, tuple[int, int]] | None:
+        """`day + 7`."""
+        if isinstance(node, (exp.Add, exp.Sub)) and self.kind(node.left) == DATE:
+            days = constant(node.right)
+            if days is not None and days % 1 == 0:
+                length = int(days) * DAY * (1 if isinstance(node, exp.Add) else -1)
+                return node.left, (length, length)
+        return None
+
+    def _made_of_number(self, node: exp.Expression) -> int | None:
+        if isinstance(node, exp.Anonymous) and len(node.expressions) == 1:
+            scale = _FROM_NUMBER.get(node.name.lower())
+            return scale if scale is not None and self.kind(node.expressions[0]) == NUMBER else None
+        return None
+
+    # -- numbers --
+
+    def number(self, node: exp.Expression, bound: Bound) -> str | None:
+        """What it takes for an expression of a whole number to keep a bound."""
+        node, (side, at) = node.unnest(), bound
+        text = render(node)
+        if text in self.types:
+            return self._leaf_number(text, bound)
+        if constant(node) is not None:
+            return f"{text} {side} {_literal(floor(at) if side == LEAST else ceil(at))}"
+        several = self._several(node, lambda part: self.number(part, bound), side)
+        if several is not None:
+            return several.found
+        if isinstance(node, exp.Anonymous) and len(node.expressions) == 1:
+            scale = _NUMBERED.get(node.name.lower())
+            return None if scale is None else self._counted(node.expressions[0], bound, scale)
+        if isinstance(node, exp.Cast) and node.to.sql(dialect="spark").upper() == "BIGINT":
+            inner = node.this
+            if self.kind(inner) in (INSTANT, DATE):
+                return self._counted(inner, bound, SECOND)
+            return self.number(inner, bound) if self._bits(inner) else None
+        return self._arithmetic(node, bound)
+
+    def _leaf_number(self, text: str, bound: Bound) -> str | None:
+        side, at = bound
+        if self.types[text] in _INTEGERS:
+            whole = ceil(at) if side == LEAST else floor(at)
+        elif self.types[text].startswith("decimal"):
+            whole = floor(at) if side == LEAST else ceil(at)
+        else:
+            return None
+        return f"{text} {side} {_literal(whole)}" if abs(whole) < 2**63 else None
+
+    def _counted(self, inner: exp.Expression, bound: Bound, scale: int) -> str | None:
+        """Of an instant as a number, which is rounded down."""
+        if self.kind(inner) not in (INSTANT, DATE):
+            return None
+        side, at = bound
+        return self.instant(inner, (side, (floor(at) if side == LEAST else ceil(at) + 1) * Fraction(scale)))
+
+    def _arithmetic(self, node: exp.Expression, bound: Bound) -> str | None:
+        """Sums, products and quotients with a constant. Where they would wrap around a row may be anything: kept."""
+        side, at = bound
+        bits = self._bits(node)
+        if bits is None:
+            return None
+        if isinstance(node, exp.Neg):
+            return self._unless_wrapped(node.this, (_OTHER[side], -at), bits, Fraction(-1), Fraction(0))
+        if isinstance(node, (exp.Add, exp.Sub, exp.Mul)):
+            for base, other in ((node.left, node.right), (node.right, node.left)):
+                told = constant(other)
+                if told is None or told % 1 or isinstance(node, exp.Sub) and base is node.right:
+                    continue
+                by = Fraction(int(told))
+                if isinstance(node, exp.Mul):
+                    if not by:
+                        return None
+                    return self._unless_wrapped(
+                        base, (side if by > 0 else _OTHER[side], at / by), bits, by, Fraction(0)
+                    )
+                by = by if isinstance(node, exp.Add) else -by
+                return self._unless_wrapped(base, (side, at - by), bits, Fraction(1), by)
+            return None
+        if isinstance(node, exp.IntDiv):
+            divisor = constant(node.right)
+            if divisor is None or divisor < 1 or divisor % 1:
+                return None
+            # rounded towards zero
+            whole = floor(at) - 1 if side == LEAST else ceil(at) + 1
+            return self.number(node.left, (side, whole * Fraction(int(divisor))))
+        return None
+
+    def _unless_wrapped(
+        self, base: exp.Expression, bound: Bound, bits: int, by: Fraction, plus: Fraction
+    ) -> str | None:
+        """`by * base + plus` in a type of so many bits is what it says while base is between these."""
+        first, last = sorted(((-(2**bits) - plus) / by, (2**bits - 1 - plus) / by))
+        (lowest, highest), (side, at) = self._reach(base), bound
+        found = [self.number(base, (side, max(at, first) if side == MOST else min(at, last)))]
+        if side == MOST and last < highest:
+            found.append(self.number(base, (LEAST, last)))
+        if side == LEAST and first > lowest:
+            found.append(self.number(base, (MOST, first)))
+        return _any(found)
+
+    def _reach(self, node: exp.Expression) -> tuple[Fraction, Fraction]:
+        """The least and the greatest that a whole number can be."""
+        node = node.unnest()
+        divided = constant(node.right) if isinstance(node, exp.IntDiv) else None
+        if divided is not None and divided >= 1:
+            least, most = self._reach(node.left)
+            return least / int(divided), most / int(divided)
+        scale = _NUMBERED.get(node.name.lower(), 1) if isinstance(node, exp.Anonymous) else 1
+        largest = Fraction(2 ** (self._bits(node) or 63), scale)
+        return -largest, largest - 1
+
+    def _bits(self, node: exp.Expression) -> int | None:
+        """The size of a whole number's type; None for any other type."""
+        node = node.unnest()
+        text = render(node)
+        if text in self.types:
+            return _INTEGERS.get(self.types[text])
+        if isinstance(node, exp.Literal):
+            told = constant(node)
+            if told is None or told % 1 or node.is_string:
+                return None
+            return 31 if abs(told) < 2**31 else 63
+        if isinstance(node, exp.Cast):
+            to = node.to.sql(dialect="spark").lower()
+            of = self._bits(node.this)
+            return _INTEGERS[to] if to in _INTEGERS and of is not None and of <= _INTEGERS[to] else None
+        if isinstance(node, exp.Neg):
+            return self._bits(node.this)
+        if isinstance(node, (exp.Add, exp.Sub, exp.Mul)):
+            left, right = self._bits(node.left), self._bits(node.right)
+            return None if left is None or right is None else max(left, right)
+        if isinstance(node, exp.IntDiv):
+            return 63 if self._bits(node.left) and self._bits(node.right) else None
+        if isinstance(node, exp.Anonymous) and node.name.lower() in _NUMBERED:
+            return 63
+        return None
+
+    # -- either --
+
+    def _several(self, node: exp.Expression, solve: Callable[[exp.Expression], str | None], side: str) -> _Found | None:
+        """Functions that give one of several values; None when it is no such function."""
+        values = _values(node)
+        if not values:
+            return None
+        name, arguments = node.name.lower() if isinstance(node, exp.Anonymous) else "", values
+        if name in ("coalesce", "nvl", "ifnull"):
+            found: list[str | None] = []
+            before: list[str] = []
+            for argument in arguments:
+                one = solve(argument)
+                found.append(one if one is None or not before else " AND ".join([one, *before]))
+                text = render(argument.unnest())
+                before += [f"{text} IS NULL"] if text in self.types else []
+            return _Found(_any(found))
+        if name == ("least" if side == LEAST else "greatest"):
+            # all of them, but NULLs are left out
+            columns = [a for a in arguments if render(a.unnest()) in self.types]
+            each = ((render(a.unnest()), solve(a)) for a in columns)
+            return _Found(_all(f"({one} OR {text} IS NULL)" for text, one in each if one is not None))
+        return _Found(_any(solve(value) for value in values if not _null(value)))
+
+    def kind(self, node: exp.Expression) -> str | None:
+        """What an expression is, as far as it is understood here."""
+        node = node.unnest()
+        told = self.types.get(render(node))
+        if told is not None:
+            if told in ("timestamp", "timestamp_ntz", "date"):
+                return DATE if told == "date" else INSTANT
+            return NUMBER if told in _INTEGERS or told.startswith("decimal") else None
+        if is_mz_now(node):
+            return INSTANT
+        if isinstance(node, exp.Cast):
+            to = node.to.sql(dialect="spark").upper()
+            if to == "DATE" or to.startswith("TIMESTAMP"):
+                of = node.this.unnest()
+                is_instant = self.kind(of) in (INSTANT, DATE) or isinstance(of, exp.Literal) and of.is_string
+                return (DATE if to == "DATE" else INSTANT) if is_instant else None
+        values = _values(node)
+        if values:
+            kinds = {self.kind(value) for value in values if not _null(value)}
+            return kinds.pop() if len(kinds) == 1 else INSTANT if kinds == {INSTANT, DATE} else None
+        if self._made_of_number(node) is not None:
+            return INSTANT
+        if self._bits(node) is not None or constant(node) is not None:
+            return NUMBER
+        step = moved(node) or self._days_added(node)
+        if step is None:
+            return None
+        inner = self.kind(step[0])
+        if inner not in (INSTANT, DATE):
+            return None
+        is_date = isinstance(node, exp.Anonymous) and node.name.lower() in DATES and len(node.expressions) < 3
+        return DATE if is_date or inner == DATE and self._days_added(node) is not None else INSTANT
+
+
+@dataclass(frozen=True)
+class _Found:
+    found: str | None
+
+
+@dataclass(frozen=True)
+class _OfCondition:
+    """What a predicate that is more than a conjunction implies: by its comparisons, ANDs and ORs."""
+
+    sargable: Sargable
+    condition: Condition
+    kinds: Mapping[int, str]
+    calls: Mapping[int, str]
+    clock: Range
+
+    def of(self, node: exp.Expression) -> str | None:
+        node = node.unnest()
+        if isinstance(node, exp.And):
+            return _all((self.of(node.left), self.of(node.right)))
+        if isinstance(node, exp.Or):
+            return _any((self.of(node.left), self.of(node.right)))
+        if isinstance(node, exp.Not):
+            return self._negated(node.this.unnest())
+        if _values(node):  # of truth values; one that is FALSE or NULL is none that counts
+            return _any(self.of(value) for value in _values(node) if not (_null(value) or _is_false(value)))
+        if isinstance(node, exp.Between):
+            value = node.this
+            low = exp.GTE(this=value, expression=node.args["low"])
+            return _all((self.of(low), self.of(exp.LTE(this=value, expression=node.args["high"]))))
+        if isinstance(node, exp.Is) and isinstance(node.expression, exp.Boolean) and node.expression.this:
+            return self.of(node.this)
+        operator = OPERATORS.get(type(node))
+        if operator is not None and has_clock(node):
+            return self._comparison(node.left.unnest(), operator, node.right.unnest())
+        return self._plain(node)
+
+    def _negated(self, node: exp.Expression) -> str | None:
+        if isinstance(node, exp.Not):
+            return self.of(node.this)
+        if isinstance(node, (exp.And, exp.Or)):
+            parts = (self._negated(node.left.unnest()), self._negated(node.right.unnest()))
+            return _any(parts) if isinstance(node, exp.And) else _all(parts)
+        if isinstance(node, exp.Between):
+            value = node.this
+            below = exp.LT(this=value, expression=node.args["low"])
+            return _any((self.of(below), self.of(exp.GT(this=value, expression=node.args["high"]))))
+        turned = _NEGATED.get(type(node))
+        return self.of(turned(this=node.left, expression=node.right)) if turned else None
+
+    def _comparison(self, left: exp.Expression, operator: str, right: exp.Expression) -> str | None:
+        if has_clock(left) == has_clock(right):
+            return None
+        if has_clock(right):
+            left, right, operator = right, left, MIRRORED[operator]
+        other = self._written(right)
+        if is_mz_now(left):
+            kind = self.kinds.get(index) if (index := _static(right)) is not None else None
+            return None if kind is None else self.sargable.between(other, operator, kind, self.clock)
+        if isinstance(left, exp.Sub) and self._spread(left.left) and not has_clock(left.right):
+            return self._since(left, operator, other)
+        spread = self._spread(left)
+        if spread is None or self.sargable.kind(other) not in (INSTANT, DATE):
+            return None
+        return self._within(other, operator, *spread)
+
+    def _since(self, left: exp.Sub, operator: str, other: exp.Expression) -> str | None:
+        """`mz_now() - ts < interval 5 minutes`."""
+        spread, length, base = self._spread(left.left), interval(other), self._written(left.right.unnest())
+        if spread is None or length is None or self.sargable.kind(base) != INSTANT:
+            return None
+        low, high = spread
+        return self._within(base, operator, low - length[1], high - length[0])
+
+    def _within(self, other: exp.Expression, operator: str, low: int, high: int) -> str | None:
+        """What it takes of an instant that the clock, moved by low to high µs, compares so with."""
+        slack, found = self.sargable.slack, []
+        if operator in ("<", "<=", "=") and self.clock.first is not None:
+            at = self.clock.first * 1_000 + low - slack
+            found.append(self.sargable.instant(other, (LEAST, Fraction(at))))
+        if operator in (">", ">=", "=") and self.clock.last is not None:
+            at = self.clock.last * 1_000 + high + slack
+            found.append(self.sargable.instant(other, (MOST, Fraction(at))))
+        return _all(found)
+
+    def _spread(self, node: exp.Expression) -> tuple[int, int] | None:
+        """How far from the clock a function of it can be (µs)."""
+        node = node.unnest()
+        if is_mz_now(node):
+            return (0, 0) if self.calls.get(node.meta.get("start", -1), "").upper() == "TIMESTAMP" else None
+        step = moved(self._written(node))
+        if step is None or not has_clock(step[0]):
+            return None
+        inner = self._spread(step[0])
+        if inner is None:
+            return None
+        slack, (low, high) = self.sargable.slack, step[1]
+        return inner[0] + low - slack, inner[1] + high + slack
+
+    def _plain(self, node: exp.Expression) -> str | None:
+        """A part without the clock, if it is a comparison of columns with constants."""
+        return None if _static(node) is None else self._without_clock(self._written(node))
+
+    def _without_clock(self, node: exp.Expression) -> str | None:
+        node = node.unnest()
+        if isinstance(node, exp.And):
+            return _all((self._without_clock(node.left), self._without_clock(node.right)))
+        if isinstance(node, exp.Or):
+            return _any((self._without_clock(node.left), self._without_clock(node.right)))
+        if isinstance(node, exp.Is):
+            return render(node) if render(node.this.unnest()) in self.sargable.types else None
+        if not isinstance(node, (exp.EQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.In)):
+            return None
+        compared, *constants = list(node.iter_expressions())
+        of_column = render(compared.unnest()) in self.sargable.types
+        return render(node) if of_column and constants and all(map(_is_constant, constants)) else None
+
+    def _written(self, node: exp.Expression) -> exp.Expression:
+        """With what stands for the columns mz_s<i>."""
+
+        def put(part: exp.Expression) -> exp.Expression:
+            index = _static(part)
+            return exp.paren(self.condition.statics[index].copy()) if index is not None else part
+
+        return node.copy().transform(put).unnest()
+
+
+_NEGATED: dict[type, type] = {exp.LT: exp.GTE, exp.LTE: exp.GT, exp.GT: exp.LTE, exp.GTE: exp.LT, exp.NEQ: exp.EQ}
+_OTHER = {LEAST: MOST, MOST: LEAST}
+
+
+def _static(node: exp.Expression) -> int | None:
+    name = node.name if isinstance(node, exp.Column) and not node.table else ""
+    return int(name[len("mz_s") :]) if name.startswith("mz_s") and name[len("mz_s") :].isdigit() else None
+
+
+def _leaves(node: exp.Expression) -> Iterator[exp.Expression]:
+    """Columns and their fields, the longest names."""
+    if isinstance(node, (exp.Subquery, exp.Query, exp.Lambda)):
+        return
+    if isinstance(node, exp.Column) or isinstance(node, exp.Dot) and _is_name(node):
+        yield node
+        return
+    for child in node.expressions[1:] if starts_with_unit(node) else node.iter_expressions():
+        yield from _leaves(child)
+
+
+def _is_name(node: exp.Expression) -> bool:
+    if isinstance(node, exp.Dot):
+        return isinstance(node.expression, exp.Identifier) and _is_name(node.this)
+    return isinstance(node, exp.Column)
+
+
+def _is_constant(node: exp.Expression) -> bool:
+    known = (exp.Literal, exp.Cast, exp.Paren, exp.DataType, exp.Neg, exp.Boolean)
+    return all(isinstance(n, known) for n in node.walk()) and nondeterministic(node) is None
+
+
+def _values(node: exp.Expression) -> list[exp.Expression]:
+    """What a function gives one of, or NULL; nothing when it is no such function."""
+    if isinstance(node, exp.Case):
+        return [*(b.args["true"] for b in node.args.get("ifs") or []), *_given(node.args.get("default"))]
+    if isinstance(node, exp.If):
+        return [*_given(node.args.get("true")), *_given(node.args.get("false"))]
+    if isinstance(node, exp.Anonymous):
+        if node.name.lower() in ("coalesce", "nvl", "ifnull", "greatest", "least"):
+            return list(node.expressions)
+        if node.name.lower() == "nullif" and len(node.expressions) == 2:
+            return [node.expressions[0]]
+    return []
+
+
+def _given(node: exp.Expression | None) -> list[exp.Expression]:
+    return [] if node is None else [node]
+
+
+def _null(node: exp.Expression) -> bool:
+    return isinstance(node.unnest(), exp.Null)
+
+
+def _is_false(node: exp.Expression) -> bool:
+    return isinstance(node.unnest(), exp.Boolean) and not node.unnest().this
+
+
+def _literal(value: int) -> str:
+    return str(value) if value != -(2**63) else "(-9223372036854775807 - 1)"
+
+
+def _all(parts: Iterable[str | None]) -> str | None:
+    """What is not known is left out."""
+    known = list(dict.fromkeys(part for part in parts if part is not None))
+    return " AND ".join(known) if known else None
+
+
+def _any(parts: Iterable[str | None]) -> str | None:
+    """Known only where each is. None at all can be true: that is known too."""
+    every = list(dict.fromkeys(parts))
+    if None in every:
+        return None
+    known = [part for part in every if part is not None]
+    return None if not known else known[0] if len(known) == 1 else f"({' OR '.join(known)})"

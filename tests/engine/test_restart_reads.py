@@ -1,0 +1,105 @@
+"""What a rebuild reads of its inputs: the window, not the history."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from conftest import Project
+
+from dbt.adapters.sparktemporal.reads import as_of
+from dbt.adapters.sparktemporal.warehouse import Target, Warehouse
+
+DAY = 86_400_000
+T0 = 1_709_294_400_000
+DAYS, A_DAY = 24, 4_000
+
+
+def history(project: Project, layout: str) -> None:
+    """A file a day, the last one of today; every tenth row is without an instant."""
+    rows = (
+        f"SELECT id, sha2(CAST(id AS STRING), 512) AS payload, CAST(id % 7 AS INT) AS k, IF(id % 10 = 0, NULL, "
+        f"timestamp_millis({T0 - DAYS * DAY}L + CAST(id * {DAY / A_DAY!r}D AS BIGINT))) AS ts "
+        f"FROM range(0, {DAYS * A_DAY}, 1, {DAYS})"
+    )
+    if layout == "files":
+        project.sql(f"CREATE TABLE {{s}}.events USING parquet AS {rows}")
+    else:
+        rows = f"SELECT /*+ REBALANCE(day) */ *, coalesce(CAST(ts AS DATE), DATE'2024-03-01') AS day FROM ({rows})"
+        project.sql(f"CREATE TABLE {{s}}.events USING parquet PARTITIONED BY (day) AS {rows}")
+
+
+def bytes_read(project: Project) -> int:
+    """By all stages so far, from files."""
+    gateway = project.spark.sparkContext._gateway
+    listed = (
+        project.spark._jsc.sc()
+        .statusStore()
+        .stageList(
+            gateway.jvm.java.util.ArrayList(),
+            False,
+            False,
+            gateway.new_array(gateway.jvm.double, 0),
+            gateway.jvm.java.util.ArrayList(),
+        )
+    )
+    return sum(listed.apply(i).inputBytes() for i in range(listed.size()))
+
+
+WINDOWS = {
+    "plain": "{now} <= ts + interval 2 days",
+    "function": "{now} >= date_trunc('HOUR', ts) and {now} < date_trunc('HOUR', ts) + interval 2 days",
+    "either": "{now} between ts and ts + interval 1 day or {now} < ts + interval 36 hours and k = 3",
+    "partition": "{now} < day + interval 3 days and {now} < coalesce(ts, timestamp '2024-02-01 00:00:00')",
+}
+
+
+SETTINGS = {
+    # what Parquet's vectored reads read of local files, Hadoop does not count
+    "parquet.hadoop.vectored.io.enabled": "false",
+    # INT96, Spark's own choice, has no statistics
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+}
+
+
+@pytest.fixture(autouse=True)
+def settings(project: Project) -> Iterator[None]:
+    for key, value in SETTINGS.items():
+        project.spark.conf.set(key, value)
+    yield
+    for key in SETTINGS:
+        project.spark.conf.unset(key)
+
+
+@pytest.mark.parametrize("layout", ["files", "partitions"])
+def test_a_rebuild_reads_the_window(project: Project, layout: str) -> None:
+    history(project, layout)
+    names = [name for name in WINDOWS if (layout == "partitions") == (name == "partition")]
+    for name in names:
+        sql = f"select id, payload, k from {project.schema}.events where {WINDOWS[name].format(now='mz_now()')}"
+        project.model(name, sql, expiration="30 hours")
+        project.model(f"{name}_off", sql, expiration="30 hours", pushdown="off")
+    read = {}
+    for name in (f"{name}{off}" for name in names for off in ("", "_off")):
+        before = bytes_read(project)
+        project.run("-s", name, "--full-refresh", now=T0)
+        read[name] = bytes_read(project) - before
+    for name in names:
+        assert read[name] < 0.4 * read[f"{name}_off"], (name, read)
+        for t in (T0, T0 + 1, T0 + DAY, T0 + 30 * 3_600_000):
+            asked = WINDOWS[name].format(now=f"timestamp_millis({t}L)")
+            wanted = f"SELECT id, payload, k FROM {{s}}.events WHERE {asked}"
+            stored = as_of(Warehouse(project.rows), Target(f"`{project.schema}`", name), t)
+            assert project.rows(f"({wanted} EXCEPT ALL SELECT * FROM {stored})") == []
+            assert project.rows(f"(SELECT * FROM {stored} EXCEPT ALL {wanted})") == []
+        both = [project.rows(f"SELECT * FROM {{s}}.{m}__diffs") for m in (name, f"{name}_off")]
+        assert sorted(both[0]) == sorted(both[1])
+
+
+def test_the_text_of_a_run_shows_what_is_left_out(project: Project) -> None:
+    history(project, "files")
+    project.model("m", f"select id from {project.schema}.events where mz_now() <= ts + interval 2 days")
+    project.run(now=T0)
+    text = (project.path / "target/run/proj/models/m.sql").read_text()
+    assert f"ts >= timestamp_millis({T0 - 2 * DAY})" in text
+    assert "what the window implies of single columns" in text

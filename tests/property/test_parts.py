@@ -1,0 +1,232 @@
+"""Random parts, filters and ranges of the clock: a part that is left out holds no row that matters or raises an error.
+
+The oracle is the filter with an instant put in, evaluated by Spark over every row of every part.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+
+import pytest
+from conftest import Project
+from test_histories import fresh_seed
+from test_predicates import ZONES, Grammar
+
+from dbt.adapters.sparktemporal.pushdown.interpreter import Interpreter, Leaf
+from dbt.adapters.sparktemporal.pushdown.sargable import Range
+from dbt.adapters.sparktemporal.temporal import zones as zone_rules
+from dbt.adapters.sparktemporal.temporal.dialect import expression, mz_now_calls, render
+
+PARTS = 50
+COLUMNS = {
+    "a": "timestamp", "e": "timestamp", "d": "date", "ntz": "timestamp_ntz", "ms": "bigint", "dec": "decimal(20,3)",
+    "k": "int", "b": "boolean", "iv": "interval day to second", "x": "double", "t": "string", "s": "smallint",
+}  # fmt: skip
+
+
+class More(Grammar):
+    """Also texts, doubles, overflowing numbers, divisions by zero, and what is computed of several columns."""
+
+    def plain(self) -> str:
+        more = [
+            "t = 'mm'", "t < 'b'", "t like 'a%'", "x > 0", "x <= -1.5", "-x < 1", "x = x", "s + s > 0", "-s < 3",
+            "s * s >= 10", "100 / k > 3", "cast(t as int) = 1", "ms * ms > 5", "k in (0, 1)", "t is not null", "e > a",
+            "t in ('a', 'zz')", "t <=> 'a'", "k between -1 and 1", "year(a) = 2024", "d > '2024-01-01'", "ms > '5'",
+        ]  # fmt: skip
+        return self.rng.choice(more) if self.rng.random() < 0.5 else super().plain()
+
+    def number(self) -> str:
+        more = ["ms * k", "ms - k", "ms + ms", "-ms", "s * 1000", "ms div 60000 * 60000", "greatest(ms, k)", "abs(ms)"]
+        return self.rng.choice(more) if self.rng.random() < 0.4 else super().number()
+
+
+class Idioms(Grammar):
+    """The filters that people write."""
+
+    def comparison(self) -> str:
+        days = self.rng.choice([1, 7, 30])
+        return self.rng.choice([
+            f"{{n}} <= a + interval {days} days",
+            f"{{n}} >= a and {{n}} < a + interval {days} days",
+            "{n} >= a and {n} < e",
+            "{n} between a and e",
+            "{n} < coalesce(e, timestamp '9999-12-31 00:00:00')",
+            f"{{n}} < date_trunc('HOUR', a) + interval {days} hours",
+            "{n} >= d and {n} < date_add(d, 1)",
+            "{m} >= 60000 * (ms div 60000) and {m} < 60000 * (ms div 60000) + 60000",
+            f"{{m}} < unix_millis(a) + {days * 86_400_000}",
+            f"{{n}} < timestamp_millis(ms) + interval {days} days",
+            "t = 'mm' and {n} < e",
+            "{n} < greatest(a, e)",
+        ])  # fmt: skip
+
+    def predicate(self, depth: int) -> str:
+        return self.comparison()
+
+
+def value(rng: random.Random, kind: str, base: int) -> str:
+    """A value of a column, near a base (ms) where it is an instant."""
+    if rng.random() < 0.08:
+        return f"cast(null as {kind})"
+    ms = base + rng.choice([0, 1, -1, 999, 3_600_000, -86_400_000, rng.randrange(10**8)])
+    instant = f"timestamp_micros({ms * 1000 + rng.choice([0, 0, 1, 999])})"
+    return {
+        "timestamp": instant,
+        "date": f"cast({instant} as date)",
+        "timestamp_ntz": f"cast({instant} as timestamp_ntz)",
+        "bigint": f"{rng.choice([ms, ms, ms, 0, -(2**62), 2**63 - 1, 5])}L",
+        "decimal(20,3)": f"cast({ms}.5 as decimal(20, 3))",
+        "int": rng.choice(["0", "1", "-1", "2", "30", "2147483647"]),
+        "boolean": rng.choice(["true", "false"]),
+        "interval day to second": f"make_dt_interval(0, {rng.choice([0, 1, -25, 720])})",
+        "double": f"double('{rng.choice(['0', '-0.0', '1.5', '-2', 'NaN', 'Infinity', '-Infinity', '1e300'])}')",
+        "string": rng.choice(["'a'", "'mm'", "'zz'", "''", "'1'", "'10'", "'9'"]),
+        "smallint": f"cast({rng.choice([0, 1, -3, 200, 32767, -32768])} as smallint)",
+    }[kind]
+
+
+def parts(rng: random.Random, around: list[int]) -> str:
+    """Rows of many parts: near one instant each, some constant, some of one row, some of none but NULLs."""
+    out = []
+    for number in range(PARTS):
+        base = rng.choice(around) + rng.choice([0, 0, 10**9, -(10**9), 10**7])
+        fixed = {name for name in COLUMNS if rng.random() < 0.3}
+        nulls = {name for name in COLUMNS if rng.random() < 0.05}
+        constants = {name: value(rng, kind, base) for name, kind in COLUMNS.items()}
+        for _ in range(rng.choice([1, 2, 4])):
+            items = [
+                f"cast(null as {kind})"
+                if name in nulls
+                else constants[name]
+                if name in fixed
+                else value(rng, kind, base)
+                for name, kind in COLUMNS.items()
+            ]
+            out.append(f"({number}, {', '.join(items)})")
+    return f"SELECT * FROM VALUES {', '.join(out)} AS v(part, {', '.join(COLUMNS)})"
+
+
+def statistics(rng: random.Random, leaves: dict[str, Leaf]) -> str:
+    """Of each part; now and then one is missing, or a text is cut as storage does it."""
+    items = ["part", "count(*) AS mz_rows"]
+    for text, leaf in leaves.items():
+        least, most, nulls = leaf.columns
+        low, high = f"min({text})", f"max({text})"
+        if leaf.type == "string" and rng.random() < 0.3:
+            low, high = f"left({low}, 1)", f"concat(left({high}, 1), chr(255))"
+        gone = "true" if rng.random() < 0.05 else "false"
+        items += [f"IF({gone}, NULL, {low}) AS {least}", f"IF({gone}, NULL, {high}) AS {most}"]
+        items.append(f"IF({gone}, NULL, count_if(({text}) IS NULL)) AS {nulls}")
+    return f"SELECT {', '.join(items)} FROM mz_parts GROUP BY part"
+
+
+def drive(project: Project, count: int, seed: int, grammar_of: type[Grammar], ansi: bool) -> tuple[int, int]:
+    """Filters over PARTS parts each -> how many were left out, and how many could have been."""
+    spark, rng = project.spark, random.Random(seed)
+    spark.conf.set("spark.sql.ansi.enabled", str(ansi).lower())
+    left_out = could = 0
+    for turn in range(count):
+        zone = rng.choice(list(ZONES))
+        if turn % 5 == 0:
+            spark.conf.set("spark.sql.session.timeZone", zone)
+            around = [r[0] for t in ZONES[zone] for r in project.rows(f"SELECT unix_millis(timestamp '{t} UTC')")]
+            spark.sql(parts(rng, around)).coalesce(1).createOrReplaceTempView("mz_parts")
+            spark.catalog.cacheTable("mz_parts")
+        text = grammar_of(rng, True).predicate(rng.randrange(4))
+        first = rng.choice(around) + rng.choice([0, 1, -(10**9), 10**9, 10**7])
+        last = rng.choice([None, first, first + 10**6, first + 10**9])
+        found = verdicts(project, rng, text, Range(first, last), zone_rules.never_changed(zone, first), ansi)
+        wrong = [f"part {p}" for p, kept, hit in found if hit and not kept]
+        assert not wrong, f"{zone}, ansi {ansi}, {first} to {last}: {text}\n{wrong[:5]}"
+        left_out += sum(not kept for _, kept, _ in found)
+        could += sum(not hit for _, _, hit in found)
+        if turn % 5 == 4:
+            spark.catalog.uncacheTable("mz_parts")
+    return left_out, could
+
+
+def verdicts(
+    project: Project, rng: random.Random, text: str, clock: Range, fixed: bool, ansi: bool
+) -> list[tuple[int, bool, bool]]:
+    """(part, whether it is kept, whether a row of it matters at any of many instants)."""
+    sql = text.format(n="mz_now()", m="mz_now()")
+    predicate = expression(sql)
+    kinds = ["TIMESTAMP" if letter == "n" else "BIGINT" for letter in re.findall(r"\{([nm])\}", text)]
+    calls = dict(zip(sorted(call.meta["start"] for call in mz_now_calls(predicate)), kinds))
+    first_pass = Interpreter(clock, {}, COLUMNS, fixed, calls)
+    first_pass.may_matter(predicate)
+    leaves = {}
+    for want, node in first_pass.wants.items():
+        if want not in COLUMNS and ansi:
+            continue  # to compute it over all rows may be an error itself
+        told = project.rows(f"DESCRIBE QUERY SELECT {render(node)} AS x FROM mz_parts")
+        if told[0][1] != "void" and (want in COLUMNS or computes(project, render(node))):
+            leaves[want] = Leaf(len(leaves), told[0][1])
+    may_matter = Interpreter(clock, leaves, COLUMNS, fixed, calls).may_matter(predicate)
+    last = clock.last if clock.last is not None else 4_102_444_800_000
+    instants = {clock.first, last, *(rng.randrange(clock.first, last + 1) for _ in range(4))}
+    near = (
+        "filter(flatten(transform(filter(array(unix_millis(a), unix_millis(e), ms, unix_millis(cast(d AS timestamp)), "
+        "unix_millis(cast(ntz AS timestamp))), v -> v BETWEEN -10000000000000 AND 10000000000000), "
+        f"v -> array(v, v - 1, v + 1))), v -> v BETWEEN {clock.first}L AND {last}L)"
+    )
+    truth = text.format(n="timestamp_millis(at)", m="at")
+    hit = f"({truth}) IS TRUE"
+    rows = (
+        f"SELECT part, {hit} AS hit FROM mz_parts LATERAL VIEW explode(array_union("
+        f"array({', '.join(f'{t}L' for t in sorted(instants))}), {near})) x AS at"
+    )
+    kept = f"SELECT part, {may_matter} AS kept FROM ({statistics(rng, leaves)})"
+    decided = {int(p): bool(k) for p, k in project.rows(kept)}
+    hits = failing(project, rows, sorted(decided))
+    return [(p, k, hits[p]) for p, k in decided.items()]
+
+
+def computes(project: Project, text: str) -> bool:
+    """Whether an expression is no error for any row, so that there can be statistics of it."""
+    try:
+        return bool(project.rows(f"SELECT count({text}) FROM mz_parts"))
+    except Exception:
+        return False
+
+
+def failing(project: Project, rows: str, numbers: list[int]) -> dict[int, bool]:
+    """Which parts hold a row that matters or raises an error: by halves, as Spark tells only that there is one.
+
+    (Instants that leave the calendar are an error whatever the mode.)
+    """
+    listed = ", ".join(map(str, numbers))
+    try:
+        found = dict(project.rows(f"SELECT part, bool_or(hit) FROM ({rows}) WHERE part IN ({listed}) GROUP BY part"))
+        return {n: bool(found.get(n)) for n in numbers}
+    except Exception:
+        if len(numbers) == 1:
+            return {numbers[0]: True}
+        middle = len(numbers) // 2
+        return failing(project, rows, numbers[:middle]) | failing(project, rows, numbers[middle:])
+
+
+@pytest.mark.usefixtures("small_plans")
+def test_a_part_that_is_left_out_does_not_matter(project: Project) -> None:
+    left_out, _ = drive(project, 30, fresh_seed(), More, ansi=False)
+    assert left_out > 20
+
+
+@pytest.mark.usefixtures("small_plans")
+def test_nor_does_it_raise_an_error(project: Project) -> None:
+    drive(project, 8, fresh_seed(), More, ansi=True)
+
+
+@pytest.mark.usefixtures("small_plans")
+def test_the_share_of_idioms_that_is_left_out(project: Project) -> None:
+    left_out, could = drive(project, 20, fresh_seed(), Idioms, ansi=False)
+    print(f"left out: {left_out} of {could} parts without a row that matters")
+    assert left_out >= 0.7 * could
+
+
+@pytest.mark.deep
+@pytest.mark.usefixtures("small_plans")
+@pytest.mark.parametrize("part", range(8))
+def test_twenty_thousand_pairs(project: Project, part: int) -> None:
+    drive(project, 60, fresh_seed() + part, More, ansi=part % 4 == 3)
