@@ -99,7 +99,8 @@ def test_a_rebuild_reads_the_window(project: Project, layout: str) -> None:
 def test_the_text_of_a_run_shows_what_is_left_out(project: Project) -> None:
     history(project, "files")
     project.model("m", f"select id from {project.schema}.events where mz_now() <= ts + interval 2 days")
-    project.run(now=T0)
+    ran = project.run(now=T0).of("m")
+    assert ran.adapter_response["pushdown"] == [f"c0: ts >= timestamp_millis({T0 - 2 * DAY})"]
     text = (project.path / "target/run/proj/models/m.sql").read_text()
     assert f"ts >= timestamp_millis({T0 - 2 * DAY})" in text
     assert "what the window implies of single columns" in text

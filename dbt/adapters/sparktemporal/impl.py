@@ -59,6 +59,7 @@ class TemporalResponse(AdapterResponse):
     expiration: int | None = None
     expiration_reason: str = ""
     inputs: list[str] = field(default_factory=list)
+    pushdown: list[str] = field(default_factory=list)
     rows_in: int = 0
     rows_written: int = 0
     updates_beyond_expiration: int | None = None

@@ -36,6 +36,7 @@ def report(run: Run) -> dict[str, Any]:
         "expiration": d.expiration,
         "expiration_reason": run.expiry.why,
         "inputs": run.capture.report(),
+        "pushdown": [f"{core}: {implied}" for core, implied in run.implied.items()],
         "rows_in": run.capture.rows,
         "rows_written": run.rows_written,
         "updates_beyond_expiration": run.beyond_expiration,

@@ -60,6 +60,7 @@ class Run:
     new_chains: dict[str, Chain] = field(default_factory=dict)
     state: State | None = None
     beyond_expiration: int | None = None  # updates of what was read, None when not counted
+    implied: dict[str, str] = field(default_factory=dict)  # by core: what its rows were asked for by
     late: int | None = None  # windows that were over when their rows came, of new rows alone
     seconds: dict[str, float] = field(default_factory=dict)  # by phase
     finished: bool = False
@@ -153,11 +154,13 @@ class Run:
             store, as_of, expiration = store_of(core), self.decision.as_of, self.decision.expiration
             what = "intervals" if core.sums is None else "updates of groups"
             captured, old = self.capture.cores[core.name], self._old_chains(core.name)
-            implied = self._implied(core, as_of, expiration)
+            implied = None if captured.in_part else self._implied(core, as_of, expiration)
+            if implied is not None:
+                self.implied[core.name] = implied
             if captured.in_part:
                 purpose = f"{what} of new rows"
                 parts, gone = (
-                    "\nUNION ALL\n".join(store.wanted(part, as_of, expiration, implied) for part in signed)
+                    "\nUNION ALL\n".join(store.wanted(part, as_of, expiration) for part in signed)
                     for signed in (captured.parts, captured.gone)
                 )
                 several = len(captured.parts) > 1 and core.sums is not None
