@@ -104,3 +104,43 @@ def test_the_text_of_a_run_shows_what_is_left_out(project: Project) -> None:
     text = (project.path / "target/run/proj/models/m.sql").read_text()
     assert f"ts >= timestamp_millis({T0 - 2 * DAY})" in text
     assert "what the window implies of single columns" in text
+
+
+def test_explain_pushdown(project: Project) -> None:
+    history(project, "partitions")
+    project.model(
+        "m",
+        f"select id from {project.schema}.events where mz_now() < day + interval 3 days and mz_now() < ts "
+        "and mz_now() < cast(payload as timestamp)",
+        expiration="1 day",
+    )
+    project.run(now=T0)
+    told = project.dbt("run-operation", "temporal_explain_pushdown", "--args", "{model: m}", now=T0).log
+    text = "\n".join(told)
+    assert "m: a rebuild at 2024-03-01 12:00:00.000 UTC that expires at 2024-03-02 12:00:00.000 UTC" in text
+    assert f"c0: mz_now() < ts\n    -> ts >= timestamp_millis({T0})" in text
+    assert "c0: mz_now() < CAST(payload AS TIMESTAMP)\n    -> nothing about a single column" in text
+    assert "input spark_catalog" in text and "25 files" in text and "of it in partitions that can match" in text
+    assert "PartitionFilters: [isnotnull(day" in text and "PushedFilters: [IsNotNull(ts), GreaterThan" in text
+    project.model("late", f"select id from {project.schema}.events where mz_now() < day")
+    refused = project.dbt("run-operation", "temporal_explain_pushdown", "--args", "{model: late}", check=False)
+    assert not refused.success and "late is not a temporal_view that has run" in refused.text
+
+
+def test_an_input_that_must_not_be_read_whole(project: Project) -> None:
+    history(project, "files")
+    project.sql("CREATE TABLE {s}.names USING parquet AS SELECT 3 AS k, 'c' AS name")
+    joined = "select id, name from {s}.events join {s}.names using (k) where ".replace("{s}", project.schema)
+    project.model("m", f"{joined} mz_now() < ts + interval 2 days", pushdown_required=["events"])
+    project.run(now=T0)
+    project.model("m", f"{joined} mz_now() < cast(payload as timestamp)", pushdown_required=["events"])
+    refused = project.run(now=T0 + 1, check=False).text
+    assert "events, which would be read whole" in refused and "temporal_explain_pushdown" in refused
+    project.model("m", f"{joined} mz_now() < ts + interval 2 days", pushdown_required=True)
+    assert "names, which would be read whole" in project.run("--full-refresh", now=T0 + 2, check=False).text
+    project.model("m", f"{joined} mz_now() < ts + interval 2 days", pushdown_required="events", pushdown="some")
+    text = project.run(now=T0 + 3, check=False).text
+    assert "it is no list of tables" in text and "pushdown: 'some'" in text
+    project.model("m", f"{joined} mz_now() < ts + interval 2 days", pushdown_required=True, pushdown="off")
+    assert "nothing is pushed down then" in project.run(now=T0 + 4, check=False).text
+    assert project.rows("SELECT count(*) > 0 FROM {s}.m__diffs") == [(True,)]

@@ -19,11 +19,20 @@ _FORMATS = ("parquet", "orc", "delta", "iceberg")
 
 #: named by the design, not carried out yet: refused, so that nobody relies on them
 _NOT_YET = (
-    "pushdown_columns", "pushdown_required", "max_staleness",
+    "pushdown_columns", "max_staleness",
 )  # fmt: skip
 #: what dbt itself fills in, for its microbatches
 _NO_LOOKBACK = (None, 1)
-_OTHERS = ("restart_at", "refresh_at", "change_capture", "append_column", "lookback", "aggregates", "pushdown")
+_OTHERS = (
+    "restart_at",
+    "refresh_at",
+    "change_capture",
+    "append_column",
+    "lookback",
+    "aggregates",
+    "pushdown",
+    "pushdown_required",
+)
 _NAMES = (*_DURATIONS, *_OTHERS, *_NOT_YET)
 
 
@@ -35,6 +44,7 @@ class TemporalConfig:
     than the latest `append_column` it has seen for new, and what came within `lookback` before that.
     aggregates: what to keep where groups or rows could be: `auto` looks at the data.
     pushdown: whether a run asks Spark only for rows whose window is not over, by comparisons of single columns.
+    pushdown_required: the tables that must not be read whole, by their names; True is all of them.
     """
 
     expiration: int | None = None
@@ -50,6 +60,7 @@ class TemporalConfig:
     file_format: str = "parquet"
     aggregates: str = "auto"
     pushdown: str = "sargable"
+    pushdown_required: bool | tuple[str, ...] = False
 
     @property
     def restarts(self) -> Restarts:
@@ -104,6 +115,15 @@ class TemporalConfig:
             known = ", ".join(_PUSHDOWN)
             mistakes.append(
                 str(Refusal(f"pushdown: {config['pushdown']!r}", "no such way is known", f"one of {known}"))
+            )
+        required = config.get("pushdown_required") or False
+        if not (isinstance(required, bool) or isinstance(required, list) and all(isinstance(n, str) for n in required)):
+            mistakes.append(
+                str(Refusal(f"pushdown_required: {required!r}", "it is no list of tables", "true, or [events]"))
+            )
+        elif required and pushdown == "off":
+            mistakes.append(
+                str(Refusal("pushdown_required with pushdown: off", "nothing is pushed down then", "one of the two"))
             )
         for name in config:
             close = difflib.get_close_matches(name, _NAMES, n=1, cutoff=0.85)
@@ -167,6 +187,7 @@ class TemporalConfig:
             file_format=file_format,
             aggregates=aggregates,
             pushdown=pushdown,
+            pushdown_required=tuple(required) if isinstance(required, list) else bool(required),
         )
 
 

@@ -15,7 +15,7 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark.impl import SparkAdapter, SparkConfig
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
-from dbt.adapters.sparktemporal import leftovers, lock, operations, reads, stack
+from dbt.adapters.sparktemporal import explain, leftovers, lock, operations, reads, stack
 from dbt.adapters.sparktemporal import report as reports
 from dbt.adapters.sparktemporal.begin import begin
 from dbt.adapters.sparktemporal.config import TemporalConfig
@@ -43,9 +43,9 @@ class SparkTemporalConfig(SparkConfig):
     diffs_retention: str | None = None
     change_capture: str | None = None
     append_column: str | None = None
-    pushdown: bool | None = None
+    pushdown: str | bool | None = None
     pushdown_columns: list[str] | None = None
-    pushdown_required: bool | None = None
+    pushdown_required: bool | list[str] | None = None
     max_staleness: str | None = None
 
 
@@ -220,6 +220,16 @@ class SparkTemporalAdapter(SparkAdapter):
                 config = TemporalConfig.parse(node["name"], node["config"])
                 lines += operations.status(warehouse, target, config, dependences(node, graph), clock)
         return lines
+
+    @available
+    def temporal_explain_pushdown(self, model: str, graph: Mapping[str, Any]) -> list[str]:
+        """Lines about what a rebuild of a model would read."""
+        warehouse = self._warehouse
+        with _told():
+            node = stack.named(model, graph)
+            target = Target(quote(node["schema"]), node["alias"])
+            config = TemporalConfig.parse(node["name"], node["config"])
+            return explain.explain(warehouse, target, config, self.connections.as_of())
 
     @available
     def temporal_begin(

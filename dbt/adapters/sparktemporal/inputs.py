@@ -71,6 +71,21 @@ def observe(warehouse: Warehouse, plan: str, follow: Follow | None = None) -> di
     return {table: _observe(warehouse, table, table in of_files, follow) for table in every}
 
 
+def observe_files(warehouse: Warehouse, plan: str) -> dict[str, str]:
+    """The tables an analyzed plan reads -> how many files they have and of how many bytes, in words."""
+    of_files = roundtrip.file_tables(plan)
+    found = {}
+    for table in dict.fromkeys([*of_files, *roundtrip.other_tables(plan)]):
+        told = warehouse.table(quoted(table))
+        if table in of_files and told.details.get("Provider", "").lower() in _SPARK_FILES:
+            listing = _scan(quoted(table), told.partitions)
+            count, size = warehouse.rows(f"SELECT count(*), coalesce(sum(size), 0) FROM ({listing})")[0]
+            found[table] = f"{count} files, {int(size):,} bytes"
+        else:
+            found[table] = f"a {told.details.get('Provider', 'table')} table, whose files are not listed"
+    return found
+
+
 def _observe(warehouse: Warehouse, table: str, of_files: bool, follow: Follow | None = None) -> Input:
     name = quoted(table)
     told = warehouse.table(name)

@@ -155,6 +155,8 @@ class Run:
             what = "intervals" if core.sums is None else "updates of groups"
             captured, old = self.capture.cores[core.name], self._old_chains(core.name)
             implied = None if captured.in_part else self._implied(core, as_of, expiration)
+            if self.config.pushdown_required and not captured.in_part:
+                skips.refuse_unbounded(self.warehouse, core, implied, self.config.pushdown_required)
             if implied is not None:
                 self.implied[core.name] = implied
             if captured.in_part:

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
+from .errors import TemporalError
 from .pushdown import sargable
-from .temporal import zones
+from .temporal import roundtrip, updates, zones
 from .temporal.core import TypedCore
 from .temporal.dialect import render
 from .warehouse import Warehouse
@@ -15,16 +16,59 @@ from .warehouse import Warehouse
 
 def implied(warehouse: Warehouse, core: TypedCore, settings: Mapping[str, str], clock: sargable.Range) -> str | None:
     """SQL over the columns of a core's SELECT: what its window implies while the clock is in a range. None: nothing."""
+    types = _types(warehouse, core)
+    return sargable.implied(core, types, clock, _is_fixed(settings, clock)) if types else None
+
+
+def by_part(
+    warehouse: Warehouse, core: TypedCore, settings: Mapping[str, str], clock: sargable.Range
+) -> list[tuple[str, str | None]]:
+    """Likewise, of each part of the window: (as it is written, what it implies)."""
+    return sargable.by_part(core, _types(warehouse, core), clock, _is_fixed(settings, clock))
+
+
+def _types(warehouse: Warehouse, core: TypedCore) -> dict[str, str]:
+    """The columns that a window is made of, and what Spark says they are."""
     columns = sargable.columns_of(core.core)
     if not columns or not isinstance(core.core.query, exp.Select):
-        return None
+        return {}
     probe = core.core.query.copy()
     probe.set("expressions", [exp.alias_(column.copy(), f"mz_h{i}") for i, column in enumerate(columns)])
     probe.set("distinct", None)
     try:
         kinds = [kind.lower() for _, kind in warehouse.describe(render(probe))]
     except Exception:  # a name that means something in the WHERE alone: nothing is known of it
-        return None
-    types = {render(column): kind for column, kind in zip(columns, kinds)}
-    fixed = zones.never_changed(settings["spark.sql.session.timeZone"], clock.first or 0)
-    return sargable.implied(core, types, clock, fixed)
+        return {}
+    return {render(column): kind for column, kind in zip(columns, kinds)}
+
+
+def _is_fixed(settings: Mapping[str, str], clock: sargable.Range) -> bool:
+    return zones.never_changed(settings["spark.sql.session.timeZone"], clock.first or 0)
+
+
+def refuse_unbounded(
+    warehouse: Warehouse, core: TypedCore, asked: str | None, required: bool | tuple[str, ...]
+) -> None:
+    """An error where an input, of those that must not be read whole, would be.
+
+    asked: what is implied of the core's columns. required: names of tables, or True for all.
+    """
+    plan = warehouse.explain(render(updates.probe(core.core, asked)))
+    bounded = {_plain(name) for name, filters in roundtrip.scans(plan) if roundtrip.is_bounded(filters)}
+    read = roundtrip.tables_read(roundtrip.analyzed(plan)) or ["what it reads"]
+    named = None if required is True else {str(name).lower() for name in required or ()}
+    for table in read:
+        wanted = named is None or named & {table.lower(), _plain(table), _plain(table).rpartition(".")[2]}
+        if wanted and _plain(table) not in bounded:
+            raise TemporalError(
+                f"found: {table}, which would be read whole\n"
+                f"why: pushdown_required, and from {asked or 'the window nothing'} no comparison follows that reaches "
+                "its partitions or the statistics of its files\n"
+                "instead: a comparison of mz_now() with one of its columns in a form that docs/pushdown.md lists "
+                "(dbt run-operation temporal_explain_pushdown shows what follows), or pushdown_required without it"
+            )
+
+
+def _plain(table: str) -> str:
+    """Without catalog and quotes."""
+    return ".".join(table.replace("`", "").lower().split(".")[-2:])

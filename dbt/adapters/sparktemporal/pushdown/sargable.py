@@ -18,7 +18,7 @@ from sqlglot import exp
 
 from ..temporal.conditions import Condition
 from ..temporal.core import Core, TypedCore
-from ..temporal.dialect import has_clock, is_mz_now, render
+from ..temporal.dialect import fragment, has_clock, is_mz_now, render
 from ..temporal.functions import nondeterministic, starts_with_unit
 from ..temporal.intervals import TIMESTAMP
 from ..temporal.predicates import MIRRORED, OPERATORS, Comparison
@@ -67,15 +67,23 @@ def implied(typed: TypedCore, types: Mapping[str, str], clock: Range, fixed_zone
 
     types: the columns, as rendered -> their Spark types. fixed_zone: the session's zone has had one offset for ever.
     """
+    return _all(found for _, found in by_part(typed, types, clock, fixed_zone))
+
+
+def by_part(typed: TypedCore, types: Mapping[str, str], clock: Range, fixed_zone: bool) -> list[tuple[str, str | None]]:
+    """Likewise, of each part of the window: (as it is written, what it implies)."""
     sargable = Sargable(types, 0 if fixed_zone else _DRIFT)
     found = [
-        sargable.compared(comparison, kind, clock) for comparison, kind in zip(typed.core.comparisons, typed.kinds)
+        (comparison.written, sargable.compared(comparison, kind, clock))
+        for comparison, kind in zip(typed.core.comparisons, typed.kinds)
     ]
     condition = typed.core.condition
     if condition is not None:
         kinds = {edge.index: kind for edge, kind in zip(condition.edges, typed.edge_kinds)}
-        found.append(_OfCondition(sargable, condition, kinds, typed.calls, clock).of(condition.predicate))
-    return _all(found)
+        of_condition = _OfCondition(sargable, condition, kinds, typed.calls, clock)
+        written = fragment(of_condition.written(condition.predicate))
+        found.append((written, of_condition.of(condition.predicate)))
+    return found
 
 
 @dataclass(frozen=True)
@@ -386,7 +394,7 @@ class _OfCondition:
             return None
         if has_clock(right):
             left, right, operator = right, left, MIRRORED[operator]
-        other = self._written(right)
+        other = self.written(right)
         if is_mz_now(left):
             kind = self.kinds.get(index) if (index := _static(right)) is not None else None
             return None if kind is None else self.sargable.between(other, operator, kind, self.clock)
@@ -399,7 +407,7 @@ class _OfCondition:
 
     def _since(self, left: exp.Sub, operator: str, other: exp.Expression) -> str | None:
         """`mz_now() - ts < interval 5 minutes`."""
-        spread, length, base = self._spread(left.left), interval(other), self._written(left.right.unnest())
+        spread, length, base = self._spread(left.left), interval(other), self.written(left.right.unnest())
         if spread is None or length is None or self.sargable.kind(base) != INSTANT:
             return None
         low, high = spread
@@ -421,7 +429,7 @@ class _OfCondition:
         node = node.unnest()
         if is_mz_now(node):
             return (0, 0) if self.calls.get(node.meta.get("start", -1), "").upper() == "TIMESTAMP" else None
-        step = moved(self._written(node))
+        step = moved(self.written(node))
         if step is None or not has_clock(step[0]):
             return None
         inner = self._spread(step[0])
@@ -432,7 +440,7 @@ class _OfCondition:
 
     def _plain(self, node: exp.Expression) -> str | None:
         """A part without the clock, if it is a comparison of columns with constants."""
-        return None if _static(node) is None else self._without_clock(self._written(node))
+        return None if _static(node) is None else self._without_clock(self.written(node))
 
     def _without_clock(self, node: exp.Expression) -> str | None:
         node = node.unnest()
@@ -448,7 +456,7 @@ class _OfCondition:
         of_column = render(compared.unnest()) in self.sargable.types
         return render(node) if of_column and constants and all(map(_is_constant, constants)) else None
 
-    def _written(self, node: exp.Expression) -> exp.Expression:
+    def written(self, node: exp.Expression) -> exp.Expression:
         """With what stands for the columns mz_s<i>."""
 
         def put(part: exp.Expression) -> exp.Expression:

@@ -178,3 +178,26 @@ def plan_hash(plan: str, instant: int, views: Sequence[tuple[str, str]]) -> str:
 def views(plan: str) -> list[str]:
     """The views a plan goes through, quoted."""
     return list(dict.fromkeys(re.findall(r"\bView \((`[^(]*?`), \[", plan)))
+
+
+def scans(plan: str) -> list[tuple[str, str]]:
+    """The scans of files in a plan -> (table, what of its filters reaches partitions and statistics, as Spark prints).
+
+    >>> scans("== Physical Plan ==\\nFileScan parquet s.t[a#1] PushedFilters: [IsNotNull(a)], ReadSchema: x")
+    [('s.t', 'PushedFilters: [IsNotNull(a)]')]
+    """
+    physical = plan.rpartition("== Physical Plan ==")[2]
+    found = re.findall(
+        r"(?:FileScan|BatchScan) (?:\w+ )?([\w.`]+)\[.*?((?:PartitionFilters|PushedFilters|\[filters=).*)", physical
+    )
+    return [(name, filters.partition(", ReadSchema")[0].strip()) for name, filters in found]
+
+
+_SCAN = re.compile(r"(?:FileScan|BatchScan) (?:\w+ )?([\w.`]+)\[.*?((?:PartitionFilters|PushedFilters|\[filters=).*)")
+
+
+def is_bounded(filters: str) -> bool:
+    """Whether the filters of a scan say more than that columns are no NULLs."""
+    items = re.sub(r"\w+Filters: |\[filters=|[\[\]]", "", filters)
+    said = re.sub(r"isnotnull\([^)]*\)|[\w.`]+ IS NOT NULL|\.\.\.|, groupedBy=.*", "", items, flags=re.IGNORECASE)
+    return bool(said.strip(" ,"))

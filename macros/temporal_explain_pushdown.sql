@@ -1,0 +1,9 @@
+{# dbt run-operation temporal_explain_pushdown --args '{model: name}': what a rebuild would ask Spark for, of each part of
+   the window and of each input. No data is read. #}
+{% macro temporal_explain_pushdown(model) %}
+  {%- if execute -%}
+    {%- for line in adapter.temporal_explain_pushdown(model, graph) -%}
+      {%- do log(line, info=true) -%}
+    {%- endfor -%}
+  {%- endif -%}
+{% endmacro %}
