@@ -28,8 +28,6 @@ def session(home: Path) -> SparkSession:
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.ansi.enabled": "false",  # as dbt-spark sets it
-        # what Parquet's vectored reads read of local files, Hadoop does not count
-        "spark.hadoop.parquet.hadoop.vectored.io.enabled": "false",
         "spark.sql.warehouse.dir": str(home / "warehouse"),
         "spark.hadoop.javax.jdo.option.ConnectionURL": "jdbc:derby:memory:bench;create=true",
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={log4j} -Dderby.system.home={home}",

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 import pytest
 from conftest import Project
 
+from dbt.adapters.sparktemporal.pushdown.sargable import Range, Sargable
 from dbt.adapters.sparktemporal.reads import as_of
+from dbt.adapters.sparktemporal.temporal.dialect import expression
 from dbt.adapters.sparktemporal.warehouse import Target, Warehouse
 
 DAY = 86_400_000
@@ -138,9 +140,48 @@ def test_an_input_that_must_not_be_read_whole(project: Project) -> None:
     assert "events, which would be read whole" in refused and "temporal_explain_pushdown" in refused
     project.model("m", f"{joined} mz_now() < ts + interval 2 days", pushdown_required=True)
     assert "names, which would be read whole" in project.run("--full-refresh", now=T0 + 2, check=False).text
+    project.model("m", f"{joined} mz_now() < ts + interval 2 days", pushdown_required=["evnts"])
+    assert "reads no such table" in project.run("--full-refresh", now=T0 + 2, check=False).text
     project.model("m", f"{joined} mz_now() < ts + interval 2 days", pushdown_required="events", pushdown="some")
     text = project.run(now=T0 + 3, check=False).text
     assert "it is no list of tables" in text and "pushdown: 'some'" in text
     project.model("m", f"{joined} mz_now() < ts + interval 2 days", pushdown_required=True, pushdown="off")
     assert "nothing is pushed down then" in project.run(now=T0 + 4, check=False).text
     assert project.rows("SELECT count(*) > 0 FROM {s}.m__diffs") == [(True,)]
+
+
+NUMBERS = (
+    "ms + 5000", "ms - 5000", "5000 - ms", "-ms", "ms * 3", "ms * -2", "100 * (ms div 100)", "ms div 7",
+    "(ms + 9) * 1000", "s * 1000", "s + 2147483647", "-s", "s * 1000L", "s - 5", "t + 1", "t * 1000",
+    "coalesce(ms, s * 7)", "least(ms, s)", "greatest(s * 1000, ms)", "if(s > 0, ms + 1, s - 1)", "dec",
+    "cast(s as bigint) * 1000",
+)  # fmt: skip
+
+
+def test_numbers_that_wrap_around(project: Project) -> None:
+    """At the ends of their types a sum may be anything: a row for which the window holds is never left out."""
+    ends = {"ms": 63, "s": 31, "t": 15}
+    values = {
+        name: [*(e + d for e in (-(2**bits), 2**bits - 1) for d in (0, 1, -1, 5000, -5000)), 0, 7, -7, T0, T0 // 1000]
+        for name, bits in ends.items()
+    }
+    columns = []
+    for name, found in values.items():
+        listed = ", ".join(f"CAST('{v}' AS BIGINT)" for v in found if -(2 ** ends[name]) <= v < 2 ** ends[name])
+        columns.append(f"(SELECT explode(array({listed}, NULL)) AS {name})")
+    project.sql(
+        "CREATE TABLE {s}.n USING parquet AS SELECT ms, CAST(s AS INT) AS s, CAST(t AS SMALLINT) AS t, "
+        f"CAST(ms AS DECIMAL(20, 1)) + CAST(0.5 AS DECIMAL(2, 1)) AS dec FROM {' CROSS JOIN '.join(columns)}"
+    )
+    sargable = Sargable({"ms": "bigint", "s": "int", "t": "smallint", "dec": "decimal(21,1)"}, 0)
+    checks, known = [], 0
+    for text in NUMBERS:
+        for operator in ("<", "<=", ">", ">=", "="):
+            for first, last in ((T0, T0 + DAY), (-5000, 5000), (0, 0), (-(2**62), 2**62)):
+                found = sargable.between(expression(text), operator, "bigint", Range(first, last))
+                known += found is not None
+                holds = " OR ".join(f"{now}L {operator} {text}" for now in {first, (first + last) // 2, last})
+                checks.append(f"count_if(({holds}) AND ({found or 'true'}) IS NOT TRUE)")
+    assert known > 300
+    for at in range(0, len(checks), 55):
+        assert set(project.rows(f"SELECT {', '.join(checks[at : at + 55])} FROM {{s}}.n")[0]) == {0}, at

@@ -107,21 +107,23 @@ def parts(rng: random.Random, around: list[int]) -> str:
     return f"SELECT * FROM VALUES {', '.join(out)} AS v(part, {', '.join(COLUMNS)})"
 
 
-def statistics(rng: random.Random, leaves: dict[str, Leaf]) -> str:
-    """Of each part; now and then one is missing, or a text is cut as storage does it."""
+def statistics(rng: random.Random, leaves: dict[str, Leaf], missing: float) -> str:
+    """Of each part; a share of them is missing, and now and then a text is cut as storage does it."""
     items = ["part", "count(*) AS mz_rows"]
     for text, leaf in leaves.items():
         least, most, nulls = leaf.columns
         low, high = f"min({text})", f"max({text})"
         if leaf.type == "string" and rng.random() < 0.3:
             low, high = f"left({low}, 1)", f"concat(left({high}, 1), chr(255))"
-        gone = "true" if rng.random() < 0.05 else "false"
+        gone = "true" if rng.random() < missing else "false"
         items += [f"IF({gone}, NULL, {low}) AS {least}", f"IF({gone}, NULL, {high}) AS {most}"]
         items.append(f"IF({gone}, NULL, count_if(({text}) IS NULL)) AS {nulls}")
     return f"SELECT {', '.join(items)} FROM mz_parts GROUP BY part"
 
 
-def drive(project: Project, count: int, seed: int, grammar_of: type[Grammar], ansi: bool) -> tuple[int, int]:
+def drive(
+    project: Project, count: int, seed: int, grammar_of: type[Grammar], ansi: bool, missing: float = 0.05
+) -> tuple[int, int]:
     """Filters over PARTS parts each -> how many were left out, and how many could have been."""
     spark, rng = project.spark, random.Random(seed)
     spark.conf.set("spark.sql.ansi.enabled", str(ansi).lower())
@@ -136,7 +138,7 @@ def drive(project: Project, count: int, seed: int, grammar_of: type[Grammar], an
         text = grammar_of(rng, True).predicate(rng.randrange(4))
         first = rng.choice(around) + rng.choice([0, 1, -(10**9), 10**9, 10**7])
         last = rng.choice([None, first, first + 10**6, first + 10**9])
-        found = verdicts(project, rng, text, Range(first, last), zone_rules.never_changed(zone, first), ansi)
+        found = verdicts(project, rng, text, Range(first, last), zone_rules.never_changed(zone, first), ansi, missing)
         wrong = [f"part {p}" for p, kept, hit in found if hit and not kept]
         assert not wrong, f"{zone}, ansi {ansi}, {first} to {last}: {text}\n{wrong[:5]}"
         left_out += sum(not kept for _, kept, _ in found)
@@ -147,7 +149,7 @@ def drive(project: Project, count: int, seed: int, grammar_of: type[Grammar], an
 
 
 def verdicts(
-    project: Project, rng: random.Random, text: str, clock: Range, fixed: bool, ansi: bool
+    project: Project, rng: random.Random, text: str, clock: Range, fixed: bool, ansi: bool, missing: float
 ) -> list[tuple[int, bool, bool]]:
     """(part, whether it is kept, whether a row of it matters at any of many instants)."""
     sql = text.format(n="mz_now()", m="mz_now()")
@@ -177,7 +179,7 @@ def verdicts(
         f"SELECT part, {hit} AS hit FROM mz_parts LATERAL VIEW explode(array_union("
         f"array({', '.join(f'{t}L' for t in sorted(instants))}), {near})) x AS at"
     )
-    kept = f"SELECT part, {may_matter} AS kept FROM ({statistics(rng, leaves)})"
+    kept = f"SELECT part, {may_matter} AS kept FROM ({statistics(rng, leaves, missing)})"
     decided = {int(p): bool(k) for p, k in project.rows(kept)}
     hits = failing(project, rows, sorted(decided))
     return [(p, k, hits[p]) for p, k in decided.items()]
@@ -215,14 +217,16 @@ def test_a_part_that_is_left_out_does_not_matter(project: Project) -> None:
 
 @pytest.mark.usefixtures("small_plans")
 def test_nor_does_it_raise_an_error(project: Project) -> None:
-    drive(project, 8, fresh_seed(), More, ansi=True)
+    drive(project, 6, fresh_seed(), More, ansi=True)
+    left_out, _ = drive(project, 4, fresh_seed(), Idioms, ansi=True)
+    assert left_out > 0
 
 
 @pytest.mark.usefixtures("small_plans")
 def test_the_share_of_idioms_that_is_left_out(project: Project) -> None:
-    left_out, could = drive(project, 20, fresh_seed(), Idioms, ansi=False)
+    left_out, could = drive(project, 20, fresh_seed(), Idioms, ansi=False, missing=0)
     print(f"left out: {left_out} of {could} parts without a row that matters")
-    assert left_out >= 0.7 * could
+    assert left_out >= 0.9 * could
 
 
 @pytest.mark.deep

@@ -59,6 +59,10 @@ CASES = [
     # what is not understood
     ("<", "cast(k as timestamp)", "timestamp", None),
     ("<", "dec + 1", "decimal", None),
+    # Spark takes the whole part of 1.5, and rounds a month and a half to two
+    (">=", "dateadd(HOUR, 1.5, ts)", "timestamp", None),
+    (">=", "ts + interval '1' month * 1.5", "timestamp", None),
+    (">=", "ts + interval '1' day * 1.5", "timestamp", f"ts <= {at(LAST - 36 * 3_600_000)}"),
     ("<", "ms % 1000", "bigint", None),
     ("<", "abs(ms)", "bigint", None),
     ("<", "ts + make_interval(1)", "timestamp", None),

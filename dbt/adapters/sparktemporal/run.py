@@ -147,6 +147,7 @@ class Run:
     def write(self) -> list[Step]:
         """One CTAS a core whose inputs changed: all that is wanted, what new files bring, or the corrections."""
         steps = []
+        skips.refuse_unknown(self.capture.inputs, self.config.pushdown_required)
         if self.capture.watermark is not None:
             head = f"CREATE TABLE {self.target.table(self._watermark)} USING {self.config.file_format} AS"
             steps.append(Step("the files of the inputs", f"{head}\n{self.capture.watermark}"))

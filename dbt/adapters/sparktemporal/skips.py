@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from sqlglot import exp
 
@@ -55,11 +55,8 @@ def refuse_unbounded(
     """
     plan = warehouse.explain(render(updates.probe(core.core, asked)))
     bounded = {_plain(name) for name, filters in roundtrip.scans(plan) if roundtrip.is_bounded(filters)}
-    read = roundtrip.tables_read(roundtrip.analyzed(plan)) or ["what it reads"]
-    named = None if required is True else {str(name).lower() for name in required or ()}
-    for table in read:
-        wanted = named is None or named & {table.lower(), _plain(table), _plain(table).rpartition(".")[2]}
-        if wanted and _plain(table) not in bounded:
+    for table in roundtrip.tables_read(roundtrip.analyzed(plan)) or ["what it reads"]:
+        if _plain(table) not in bounded and (required is True or any(_is(table, name) for name in required or ())):
             raise TemporalError(
                 f"found: {table}, which would be read whole\n"
                 f"why: pushdown_required, and from {asked or 'the window nothing'} no comparison follows that reaches "
@@ -67,6 +64,23 @@ def refuse_unbounded(
                 "instead: a comparison of mz_now() with one of its columns in a form that docs/pushdown.md lists "
                 "(dbt run-operation temporal_explain_pushdown shows what follows), or pushdown_required without it"
             )
+
+
+def refuse_unknown(inputs: Iterable[str], required: bool | tuple[str, ...]) -> None:
+    """An error where pushdown_required names what is no input, so that nothing would be guarded."""
+    known = list(inputs)
+    for name in () if isinstance(required, bool) else required:
+        if not any(_is(table, name) for table in known):
+            raise TemporalError(
+                f"found: pushdown_required: [{name}]\n"
+                f"why: the model reads no such table, so nothing would be guarded\n"
+                f"instead: one of {', '.join(known) or 'its inputs, of which there are none'}"
+            )
+
+
+def _is(table: str, name: str) -> bool:
+    """Whether a table is meant by a name with or without schema and catalog."""
+    return name.lower() in (table.lower(), _plain(table), _plain(table).rpartition(".")[2])
 
 
 def _plain(table: str) -> str:

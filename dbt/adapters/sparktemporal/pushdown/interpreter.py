@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from sqlglot import exp
 
@@ -20,6 +21,8 @@ from . import specs
 from .lengths import constant, interval
 from .sargable import Range
 from .specs import ANY_TRUTH, ANYTHING, NO, YES, Truth, Values, both, either
+
+T = TypeVar("T", Values, Truth)
 
 INTEGER, DECIMAL, INSTANT, DATE, LENGTH = "integer", "decimal", "instant", "date", "length"
 
@@ -343,7 +346,15 @@ class Interpreter:
             found = replace(specs.union(together, one), null=both(found.null, other.null))
         return found
 
-    def _branches(self, node, of, when, union, empty, nothing):  # type: ignore[no-untyped-def]
+    def _branches(
+        self,
+        node: exp.Case | exp.If,
+        of: Callable[[exp.Expression], T],
+        when: Callable[[str, T], T],
+        union: Callable[[T, T], T],
+        empty: T,
+        nothing: T,
+    ) -> T:
         """CASE and IF: the branches that can be reached."""
         branches = node.args.get("ifs") if isinstance(node, exp.Case) else [node]
         default = node.args.get("default" if isinstance(node, exp.Case) else "false")

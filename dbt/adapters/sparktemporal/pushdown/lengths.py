@@ -77,7 +77,8 @@ def _function(node: exp.Anonymous) -> tuple[exp.Expression, Span] | None:
         return arguments[0], _MOVED[name]
     if name in ("dateadd", "date_add", "timestampadd") and len(arguments) == 3 and starts_with_unit(node):
         count, size = constant(arguments[1]), _unit(arguments[0].name)
-        return None if count is None or size is None else (arguments[2], _times(size, count))
+        # of a fraction Spark takes the whole part
+        return None if count is None or size is None or count % 1 else (arguments[2], _times(size, count))
     if len(arguments) != 2:
         return None
     first, second = arguments
@@ -112,7 +113,8 @@ def interval(node: exp.Expression) -> Span | None:
     if isinstance(node, exp.Mul):
         for length, factor in ((node.left, node.right), (node.right, node.left)):
             span, count = interval(length), constant(factor)
-            if span is not None and count is not None:
+            # a fraction of a month is rounded to a whole one
+            if span is not None and count is not None and (span[0] == span[1] or not count % 1):
                 return _times(span, count)
         return None
     if isinstance(node, exp.Case):

@@ -149,7 +149,7 @@ class Sargable:
         """`day + 7`."""
         if isinstance(node, (exp.Add, exp.Sub)) and self.kind(node.left) == DATE:
             days = constant(node.right)
-            if days is not None and days % 1 == 0:
+            if days is not None and days % 1 == 0 and self._bits(node.right) is not None:
                 length = int(days) * DAY * (1 if isinstance(node, exp.Add) else -1)
                 return node.left, (length, length)
         return None
@@ -366,9 +366,7 @@ class _OfCondition:
         if _values(node):  # of truth values; one that is FALSE or NULL is none that counts
             return _any(self.of(value) for value in _values(node) if not (_null(value) or _is_false(value)))
         if isinstance(node, exp.Between):
-            value = node.this
-            low = exp.GTE(this=value, expression=node.args["low"])
-            return _all((self.of(low), self.of(exp.LTE(this=value, expression=node.args["high"]))))
+            return _all((self.of(_pair(exp.GTE, node, "low")), self.of(_pair(exp.LTE, node, "high"))))
         if isinstance(node, exp.Is) and isinstance(node.expression, exp.Boolean) and node.expression.this:
             return self.of(node.this)
         operator = OPERATORS.get(type(node))
@@ -383,11 +381,9 @@ class _OfCondition:
             parts = (self._negated(node.left.unnest()), self._negated(node.right.unnest()))
             return _any(parts) if isinstance(node, exp.And) else _all(parts)
         if isinstance(node, exp.Between):
-            value = node.this
-            below = exp.LT(this=value, expression=node.args["low"])
-            return _any((self.of(below), self.of(exp.GT(this=value, expression=node.args["high"]))))
+            return _any((self.of(_pair(exp.LT, node, "low")), self.of(_pair(exp.GT, node, "high"))))
         turned = _NEGATED.get(type(node))
-        return self.of(turned(this=node.left, expression=node.right)) if turned else None
+        return self.of(_pair(turned, node, "expression")) if turned else None
 
     def _comparison(self, left: exp.Expression, operator: str, right: exp.Expression) -> str | None:
         if has_clock(left) == has_clock(right):
@@ -468,6 +464,11 @@ class _OfCondition:
 
 _NEGATED: dict[type, type] = {exp.LT: exp.GTE, exp.LTE: exp.GT, exp.GT: exp.LTE, exp.GTE: exp.LT, exp.NEQ: exp.EQ}
 _OTHER = {LEAST: MOST, MOST: LEAST}
+
+
+def _pair(comparison: type[exp.Expression], node: exp.Expression, other: str) -> exp.Expression:
+    """Another comparison of what a node compares. Copies: a tree knows its parents."""
+    return comparison(this=node.this.copy(), expression=node.args[other].copy())
 
 
 def _static(node: exp.Expression) -> int | None:
