@@ -18,8 +18,8 @@ from sqlglot import exp
 from ..temporal.clock_side import is_below_a_day
 from ..temporal.dialect import has_clock, is_mz_now, render
 from . import specs
-from .lengths import constant, interval
-from .sargable import Range
+from .lengths import DATES, constant, interval, moved
+from .sargable import DRIFT, Range
 from .specs import ANY_TRUTH, ANYTHING, NO, YES, Truth, Values, both, either
 
 T = TypeVar("T", Values, Truth)
@@ -38,6 +38,10 @@ _OF_INSTANTS = {
 _OF_LOCAL_TIME = {"date": DATE, "last_day": DATE, "to_date": DATE, "unix_date": INTEGER, "year": INTEGER}
 #: functions of a whole number -> how far they are computed
 _OF_NUMBERS = {"timestamp_micros": 10**17, "timestamp_millis": 10**14, "timestamp_seconds": 10**11}
+
+
+#: functions that are an error for words they do not know
+_BY_WORDS = frozenset(["next_day", "to_utc_timestamp", "from_utc_timestamp"])
 
 
 @dataclass(frozen=True)
@@ -152,7 +156,30 @@ class Interpreter:
         if isinstance(node, exp.Null):
             return Values(None, None, NO, YES, NO)
         told = self._constant(node) or self._function(node)
-        return told if told is not None else self._leaf(node)
+        return told if told is not None else self._moved(node) or self._leaf(node)
+
+    def _moved(self, node: exp.Expression) -> Values | None:
+        """An instant that goes back once a year, or by months: about where it was. Statistics of its own say more."""
+        step = None if render(node) in self.leaves else moved(node)
+        a = None if step is None else self.values(step[0])
+        in_words = isinstance(node, exp.Anonymous) and node.name.lower() in _BY_WORDS
+        is_sum_of_date = isinstance(node, (exp.Add, exp.Sub)) and a is not None and a.kind == DATE
+        if step is None or a is None or a.kind not in (INSTANT, DATE) or in_words or is_sum_of_date:
+            return None
+        self._leaf(node)  # it is wanted nonetheless
+        is_date = isinstance(node, exp.Cast) and node.to.sql(dialect="spark").upper() == "DATE"
+        is_date = (
+            is_date or isinstance(node, exp.Anonymous) and node.name.lower() in DATES and len(node.expressions) < 3
+        )
+        to = "DATE" if is_date else "TIMESTAMP"
+
+        def at(end: str | None, by: int) -> str | None:
+            micros = f"unix_micros(CAST({end} AS TIMESTAMP)) + {by}L"
+            return None if end is None else f"IF({end} {_YEARS}, CAST(timestamp_micros({micros}) AS {to}), NULL)"
+
+        low, high = step[1]
+        found = self._of_ends(at(a.least, low - DRIFT), at(a.most, high + DRIFT), [a], DATE if is_date else INSTANT)
+        return replace(found, null=YES)
 
     def _leaf(self, node: exp.Expression) -> Values:
         """What statistics say of an expression. One that is not among them may be anything; a column is no error."""

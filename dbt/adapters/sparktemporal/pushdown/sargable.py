@@ -36,7 +36,7 @@ _FROM_NUMBER = {"timestamp_micros": 1, "timestamp_millis": 1_000, "timestamp_sec
 #: beyond these years nothing is said (µs)
 _FIRST, _LAST = -62_135_596_800 * SECOND, 253_402_300_800 * SECOND
 #: how far instants and local time drift apart where a zone has daylight saving: the day Samoa left out, and an hour
-_DRIFT = 25 * 3_600 * SECOND
+DRIFT = 25 * 3_600 * SECOND
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def implied(typed: TypedCore, types: Mapping[str, str], clock: Range, fixed_zone
 
 def by_part(typed: TypedCore, types: Mapping[str, str], clock: Range, fixed_zone: bool) -> list[tuple[str, str | None]]:
     """Likewise, of each part of the window: (as it is written, what it implies)."""
-    sargable = Sargable(types, 0 if fixed_zone else _DRIFT)
+    sargable = Sargable(types, 0 if fixed_zone else DRIFT)
     found = [
         (comparison.written, sargable.compared(comparison, kind, clock))
         for comparison, kind in zip(typed.core.comparisons, typed.kinds)
