@@ -207,7 +207,7 @@ class Run:
         for core in self.model.cores:
             merged = self._merged.get(core.name)
             if merged:
-                rows = store_of(core).consolidated(self._stored(core, merged, self._since))
+                rows = store_of(core).merged(self._stored(core, merged, self._since), merged)
                 since = self._since if _is_large(merged) else None
                 create = self._create(core, self._chain(core.name, merged=True), rows, since)
                 steps.append(Step(f"{core.name}: {len(merged)} chains -> one", create))

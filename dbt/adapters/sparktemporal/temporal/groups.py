@@ -91,6 +91,9 @@ class GroupStore:
             f"  GROUP BY {self._keys}mz_timestamp"
         )
 
+    def merged(self, diffs: str, chains: Sequence[Chain]) -> str:
+        return self.consolidated(diffs)
+
     def _changed(self, diffs: str) -> str:
         changed = " OR ".join(f"{quote(n)} <> 0" for n, _ in (("mz_diff", ""), *self.sums))
         return f"SELECT *\nFROM (\n{diffs}\n) AS mz_sums\nWHERE {changed}"

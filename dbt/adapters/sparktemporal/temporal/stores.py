@@ -28,6 +28,10 @@ class IntervalStore:
     def consolidated(self, diffs: str) -> str:
         return updates.consolidated(diffs, self.columns)
 
+    def merged(self, diffs: str, chains: Sequence[Chain]) -> str:
+        """Without corrections there is nothing that two chains could cancel, so nothing to shuffle."""
+        return self.consolidated(diffs) if any(chain.negative for chain in chains) else diffs
+
     def difference(self, wanted: str, stored: str) -> str:
         return updates.difference(wanted, stored, self.columns)
 
