@@ -14,13 +14,11 @@ from .temporal.schedule import Refreshes, Restarts, TimeOfWeek
 _DURATIONS = ("expiration", "restart_every", "retain_history", "diffs_retention", "refresh_every")
 _CAPTURES = ("auto", "full", "append")
 _AGGREGATES = ("auto", "groups", "rows")
-_PUSHDOWN = ("sargable", "off")
+_PUSHDOWN = ("sargable", "statistics", "off")
 _FORMATS = ("parquet", "orc", "delta", "iceberg")
 
 #: named by the design, not carried out yet: refused, so that nobody relies on them
-_NOT_YET = (
-    "pushdown_columns", "max_staleness",
-)  # fmt: skip
+_NOT_YET = ("max_staleness",)
 #: what dbt itself fills in, for its microbatches
 _NO_LOOKBACK = (None, 1)
 _OTHERS = (
@@ -32,6 +30,9 @@ _OTHERS = (
     "aggregates",
     "pushdown",
     "pushdown_required",
+    "pushdown_collect",
+    "pushdown_columns",
+    "pushdown_audit",
 )
 _NAMES = (*_DURATIONS, *_OTHERS, *_NOT_YET)
 
@@ -43,7 +44,10 @@ class TemporalConfig:
     change_capture: `full` reads the inputs whatever they did, `auto` no more than it must; `append` takes what is later
     than the latest `append_column` it has seen for new, and what came within `lookback` before that.
     aggregates: what to keep where groups or rows could be: `auto` looks at the data.
-    pushdown: whether a run asks Spark only for rows whose window is not over, by comparisons of single columns.
+    pushdown: whether a run asks Spark only for rows whose window is not over, by comparisons of single columns
+    (`sargable`), and only for the files that can hold some, by statistics of them (`statistics`).
+    pushdown_collect: whether these are collected. pushdown_columns: of which columns first.
+    pushdown_audit: the share of the files left out that are read all the same, to see that they do not matter.
     pushdown_required: the tables that must not be read whole, by their names; True is all of them.
     """
 
@@ -61,6 +65,9 @@ class TemporalConfig:
     aggregates: str = "auto"
     pushdown: str = "sargable"
     pushdown_required: bool | tuple[str, ...] = False
+    pushdown_collect: bool = False
+    pushdown_columns: tuple[str, ...] = ()
+    pushdown_audit: float = 0.01
 
     @property
     def restarts(self) -> Restarts:
@@ -125,6 +132,23 @@ class TemporalConfig:
             mistakes.append(
                 str(Refusal("pushdown_required with pushdown: off", "nothing is pushed down then", "one of the two"))
             )
+        collect = config.get("pushdown_collect")
+        if collect is None:
+            collect = pushdown == "statistics"
+        elif not isinstance(collect, bool):
+            mistakes.append(str(Refusal(f"pushdown_collect: {collect!r}", "it is no yes or no", "true or false")))
+        columns = config.get("pushdown_columns") or []
+        if not (isinstance(columns, list) and all(isinstance(n, str) for n in columns)):
+            mistakes.append(str(Refusal(f"pushdown_columns: {columns!r}", "it is no list of columns", "[created_at]")))
+        share = 0.01 if config.get("pushdown_audit") is None else config["pushdown_audit"]
+        if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 <= share <= 1:
+            mistakes.append(
+                str(
+                    Refusal(
+                        f"pushdown_audit: {share!r}", "it is no share of files", "a number from 0 to 1, such as 0.01"
+                    )
+                )
+            )
         for name in config:
             close = difflib.get_close_matches(name, _NAMES, n=1, cutoff=0.85)
             if close and name not in _NAMES:
@@ -188,6 +212,9 @@ class TemporalConfig:
             aggregates=aggregates,
             pushdown=pushdown,
             pushdown_required=tuple(required) if isinstance(required, list) else bool(required),
+            pushdown_collect=collect,
+            pushdown_columns=tuple(columns),
+            pushdown_audit=float(share),
         )
 
 

@@ -28,7 +28,7 @@ def consolidate(
         made = _one(warehouse, target, core, config, run_id, since, state.expiration)
         cores.append(CoreState(core.name, core.columns, (made,) if made.rows else (), core.sums, core.kept))
     named = [c.table for core in cores for c in core.chains]
-    named += [state.watermark] if state.watermark else []
+    named += filter(None, (state.watermark, state.statistics))
     swept = chain_rules.sweep(
         target.model,
         existing,

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from . import inputs, stack
 from .config import TemporalConfig
 from .model import understand
+from .parts import Parts
 from .pushdown.sargable import Range
 from .reads import committed
 from .skips import by_part, implied
 from .temporal import roundtrip, updates
 from .temporal.clock import format_instant
+from .temporal.core import TypedCore
 from .temporal.dialect import render
+from .temporal.state import State
 from .warehouse import Target, Warehouse
 
 
@@ -34,7 +38,38 @@ def explain(warehouse: Warehouse, target: Target, config: TemporalConfig, clock:
             lines += [f"  {core.name}: {written}", f"    {'-> ' + found if found else _UNKNOWN}"]
         asked = updates.probe(core.core, implied(warehouse, core, state.settings, range_))
         lines += _inputs(warehouse, render(updates.probe(core.core)), render(asked))
+    if model.cores:
+        lines += _statistics(warehouse, target, state, config, model.cores, Range(clock, until))
     return lines
+
+
+def _statistics(
+    warehouse: Warehouse,
+    target: Target,
+    state: State,
+    config: TemporalConfig,
+    cores: Sequence[TypedCore],
+    clock: Range,
+) -> list[str]:
+    """What the statistics that are kept leave of each input, and what they cost."""
+    if not state.statistics:
+        return ["  no statistics of files are kept (pushdown: statistics, or pushdown_collect)"]
+    plan = roundtrip.analyzed(warehouse.explain(roundtrip.written_at(state.written, state.kinds, f"{clock.first}L")))
+    version, hints = warehouse.version(), config.pushdown_columns
+    parts = Parts.look(warehouse, cores, inputs.observe(warehouse, plan), state.settings, version, hints)
+    table = target.table(state.statistics)
+    lines = [f"  {note}" for note in parts.notes]
+    if parts.read_as != state.measured:
+        return [
+            *lines,
+            "  the statistics that are kept are of something else; the next run that reads in full collects",
+        ]
+    parts.known = table
+    for core in cores:
+        lines += [f"  {core.name}: {told}" for told in parts.told(core.name, clock)]
+    measured = sorted(text for one in parts.measured.values() for text in one.leaves)
+    size = inputs.size(warehouse, table)
+    return [*lines, f"  the statistics are {size}, of {', '.join(measured)}; {warehouse.count(table)} files measured"]
 
 
 _UNKNOWN = "-> nothing about a single column by itself: for this part all rows are read"

@@ -45,6 +45,8 @@ class SparkTemporalConfig(SparkConfig):
     append_column: str | None = None
     pushdown: str | bool | None = None
     pushdown_columns: list[str] | None = None
+    pushdown_collect: bool | None = None
+    pushdown_audit: float | None = None
     pushdown_required: bool | list[str] | None = None
     max_staleness: str | None = None
 

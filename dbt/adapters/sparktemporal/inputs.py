@@ -76,14 +76,22 @@ def observe_files(warehouse: Warehouse, plan: str) -> dict[str, str]:
     of_files = roundtrip.file_tables(plan)
     found = {}
     for table in dict.fromkeys([*of_files, *roundtrip.other_tables(plan)]):
-        told = warehouse.table(quoted(table))
-        if table in of_files and told.details.get("Provider", "").lower() in _SPARK_FILES:
-            listing = _scan(quoted(table), told.partitions)
-            count, size = warehouse.rows(f"SELECT count(*), coalesce(sum(size), 0) FROM ({listing})")[0]
-            found[table] = f"{count} files, {int(size):,} bytes"
-        else:
-            found[table] = f"a {told.details.get('Provider', 'table')} table, whose files are not listed"
+        found[table] = size(warehouse, quoted(table), table in of_files)
     return found
+
+
+def size(warehouse: Warehouse, table: str, of_files: bool = True) -> str:
+    """How many files a table (as SQL names it) has and of how many bytes, in words."""
+    told = warehouse.table(table)
+    provider = told.details.get("Provider", "").lower()
+    if of_files and provider in _SPARK_FILES:
+        asked = f"SELECT count(*), coalesce(sum(size), 0) FROM ({_scan(table, told.partitions)})"
+    elif provider == "iceberg":
+        asked = f"SELECT count(*), coalesce(sum(file_size_in_bytes), 0) FROM {table}.files"
+    else:
+        return f"a {told.details.get('Provider', 'table')} table, whose files are not listed"
+    count, total = warehouse.rows(asked)[0]
+    return f"{count} files, {int(total):,} bytes"
 
 
 def _observe(warehouse: Warehouse, table: str, of_files: bool, follow: Follow | None = None) -> Input:

@@ -1,6 +1,7 @@
 """What a temporal_view leaves in its schema when it stops being one, and how it goes.
 
-    <model>  <model>__diffs  <model>__lock  <model>__diffs_<run>...  <model>__inputs_<run>...  <model>__live
+    <model>  <model>__diffs  <model>__lock  <model>__diffs_<run>...  <model>__inputs_<run>...  <model>__stats_<run>...
+    <model>__live
 
 `<model>__live` goes last: while it is there, the rest can be found again.
 """

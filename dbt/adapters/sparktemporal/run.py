@@ -16,6 +16,7 @@ from .changes import SAME, Capture
 from .config import TemporalConfig
 from .errors import TemporalError
 from .model import Model
+from .parts import Parts
 from .pushdown.sargable import Range
 from .temporal import chains as chain_rules
 from .temporal import peel, reading, updates
@@ -61,6 +62,7 @@ class Run:
     state: State | None = None
     beyond_expiration: int | None = None  # updates of what was read, None when not counted
     implied: dict[str, str] = field(default_factory=dict)  # by core: what its rows were asked for by
+    pruned: list[str] = field(default_factory=list)  # what statistics left of inputs, and of what nothing is known
     late: int | None = None  # windows that were over when their rows came, of new rows alone
     seconds: dict[str, float] = field(default_factory=dict)  # by phase
     finished: bool = False
@@ -88,6 +90,8 @@ class Run:
         if self.displaced:
             yield "fence"
         for _ in range(ATTEMPTS):
+            if self._read_in_full and (self.config.pushdown == "statistics" or self.config.pushdown_collect):
+                yield "measure"
             yield "write"
             self._moving = self.capture.moving()
             if not self._moving:
@@ -144,6 +148,31 @@ class Run:
         of_them = [t for t in tables if any(chain_rules.is_of_run(self.target.model, t, run) for run in runs)]
         return [Step(why, f"DROP TABLE IF EXISTS {self.target.table(t)}") for t in of_them if t.lower() not in named]
 
+    def measure(self) -> list[Step]:
+        """Look at what statistics of the inputs' files are kept, and collect those of files nobody has measured.
+
+        Where they cannot be collected, nothing is left out by them: that is no reason for a run to fail.
+        """
+        parts = Parts.look(
+            self.warehouse,
+            self._read_in_full,
+            self.capture.inputs,
+            self.settings,
+            self.warehouse.version(),
+            self.config.pushdown_columns,
+        )
+        self.pruned, self._statistics = parts.notes, ""
+        known = self.old.statistics if self.old and self.old.measured == parts.read_as else ""
+        if known and self.warehouse.tables(self.target.schema, known):
+            parts.known, self._statistics = self.target.table(known), known
+        if self.config.pushdown_collect:
+            name = chain_rules.statistics_name(self.target.model, self.id)
+            if parts.collect(self.target.table(name), f" USING {self.config.file_format}"):
+                self._statistics = name
+                self.script.append(f"-- what is known of the inputs' files\n{parts.collected};")
+        self._parts = parts
+        return []
+
     def write(self) -> list[Step]:
         """One CTAS a core whose inputs changed: all that is wanted, what new files bring, or the corrections."""
         steps = []
@@ -156,8 +185,10 @@ class Run:
             what = "intervals" if core.sums is None else "updates of groups"
             captured, old = self.capture.cores[core.name], self._old_chains(core.name)
             implied = None if captured.in_part else self._implied(core, as_of, expiration)
+            narrowed = core if captured.in_part else self._narrowed(core, as_of, expiration, tells=True)
             if self.config.pushdown_required and not captured.in_part:
-                skips.refuse_unbounded(self.warehouse, core, implied, self.config.pushdown_required)
+                bounded = self._parts.bounded(core.name, Range(as_of, expiration)) if self._parts else ()
+                skips.refuse_unbounded(self.warehouse, core, implied, self.config.pushdown_required, bounded)
             if implied is not None:
                 self.implied[core.name] = implied
             if captured.in_part:
@@ -170,7 +201,7 @@ class Run:
                 rows = store.difference(parts, gone) if gone else store.consolidated(parts) if several else parts
             else:
                 purpose = f"wanted {what} minus stored ones" if old else f"all {what}"
-                rows = store.wanted(core, as_of, expiration, implied)
+                rows = store.wanted(narrowed, as_of, expiration, implied)
                 rows = store.difference(rows, self._stored(core, old, as_of)) if old else rows
             create = self._create(core, self._chain(core.name), rows, as_of if self._writes_much(core) else None)
             steps.append(Step(f"{core.name}: {purpose} -> a new chain", self.warehouse.data(create)))
@@ -180,6 +211,8 @@ class Run:
         """What was written is of inputs that changed meanwhile: it goes, and the run learns anew what they did."""
         tables = [self._chain(core.name) for core in self._changed]
         tables += [self._watermark] if self.capture.watermark is not None else []
+        tables += [self._statistics] if self._statistics and self._statistics.endswith(self.id) else []
+        self._parts = None
         self.capture, self.id = self.capture.again(), chain_rules.next_id(chain_rules.next_id(self.id))
         return [Step("read while an input changed", f"DROP TABLE IF EXISTS {self.target.table(t)}") for t in tables]
 
@@ -241,7 +274,8 @@ class Run:
         watermark = self._watermark if self.capture.watermark is not None else ""
         if self.capture.keeps and self.old is not None:
             watermark = self.old.watermark
-        swept = self._sweep([*(c.table for core in cores for c in core.chains), watermark])
+        statistics, measured = self._kept_statistics
+        swept = self._sweep([*(c.table for core in cores for c in core.chains), watermark, statistics])
         self._drops = list(swept.drop)
         self.state = State(
             model=self.target.model,
@@ -265,6 +299,8 @@ class Run:
             project=self.project,
             read_by=self.capture.read_by,
             watermark=watermark,
+            statistics=statistics,
+            measured=measured,
             refreshes=self.refreshes,
             dropped=self._dropped,
             gap=self.gap,
@@ -309,6 +345,8 @@ class Run:
     _merged: dict[str, list[Chain]] = field(default_factory=dict)  # by core: what became one
     _drops: list[str] = field(default_factory=list)
     _moving: list[str] = field(default_factory=list)  # the inputs that changed during the last attempt
+    _parts: Parts | None = None  # what statistics tell, where they are asked
+    _statistics: str = ""  # the table of them
 
     @property
     def _to_peel(self) -> dict[str, list[Chain]]:
@@ -333,6 +371,17 @@ class Run:
     @property
     def _changed(self) -> list[TypedCore]:
         return [core for core in self.model.cores if self.capture.cores[core.name].way != SAME]
+
+    @property
+    def _read_in_full(self) -> list[TypedCore]:
+        return [core for core in self._changed if not self.capture.cores[core.name].in_part]
+
+    @property
+    def _kept_statistics(self) -> tuple[str, str]:
+        """The table of statistics to be named by the commit, and what it knows."""
+        if self._parts is not None:
+            return self._statistics, self._parts.read_as if self._statistics else ""
+        return (self.old.statistics, self.old.measured) if self.old else ("", "")
 
     @property
     def _watermark(self) -> str:
@@ -376,6 +425,17 @@ class Run:
             return None
         return skips.implied(self.warehouse, core, self.settings, Range(first, last))
 
+    def _narrowed(self, core: TypedCore, first: int, last: int | None, tells: bool = False) -> TypedCore:
+        """A core without the files that cannot matter while the clock is between two instants, by their statistics."""
+        parts = self._parts
+        if parts is None or self.config.pushdown != "statistics":
+            return core
+        clock = Range(first, last)
+        if tells:
+            parts.audit(core.name, clock, self.config.pushdown_audit, self.id)
+            self.pruned += parts.told(core.name, clock)
+        return parts.narrowed(core, clock)
+
     def _stored(self, core: TypedCore, chains: Sequence[Chain], since: int) -> str:
         tables = [c.source(self.target.schema) for c in chains]
         bucketed = [self.target.table(c.table) for c in chains if c.bucketed]
@@ -414,7 +474,8 @@ class Run:
             captured = self.capture.cores[core.name]
             # of all rows only what leaves after the expiration is asked for, of new ones also what came too late
             later = None if captured.in_part or expiration is None else self._implied(core, expiration, None)
-            for part in captured.parts or (core,):
+            whole = core if captured.in_part or expiration is None else self._narrowed(core, expiration, None)
+            for part in captured.parts or (whole,):
                 counts += self.warehouse.rows(updates.not_stored(part, self.decision.as_of, expiration, later))
         self.beyond_expiration = None if expiration is None else sum(int(beyond) for beyond, _ in counts)
         if all(self.capture.cores[core.name].in_part and core.core.condition is None for core in self._changed):

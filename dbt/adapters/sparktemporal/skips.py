@@ -47,14 +47,20 @@ def _is_fixed(settings: Mapping[str, str], clock: sargable.Range) -> bool:
 
 
 def refuse_unbounded(
-    warehouse: Warehouse, core: TypedCore, asked: str | None, required: bool | tuple[str, ...]
+    warehouse: Warehouse,
+    core: TypedCore,
+    asked: str | None,
+    required: bool | tuple[str, ...],
+    known: Iterable[str] = (),
 ) -> None:
     """An error where an input, of those that must not be read whole, would be.
 
-    asked: what is implied of the core's columns. required: names of tables, or True for all.
+    asked: what is implied of the core's columns. required: names of tables, or True for all. known: those of which
+    statistics leave out files.
     """
     plan = warehouse.explain(render(updates.probe(core.core, asked)))
     bounded = {_plain(name) for name, filters in roundtrip.scans(plan) if roundtrip.is_bounded(filters)}
+    bounded |= {_plain(name) for name in known}
     for table in roundtrip.tables_read(roundtrip.analyzed(plan)) or ["what it reads"]:
         if _plain(table) not in bounded and (required is True or any(_is(table, name) for name in required or ())):
             raise TemporalError(

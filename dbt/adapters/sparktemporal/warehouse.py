@@ -118,6 +118,9 @@ class Warehouse:
         """The session settings an answer depends on."""
         return {key: str(self.rows(f"SET {key}")[0][1]) for key in _SETTINGS}
 
+    def count(self, relation: str) -> int:
+        return int(self.rows(f"SELECT count(*) FROM {relation}")[0][0])
+
     def version(self) -> str:
         return str(self.rows("SELECT version()")[0][0])
 

@@ -61,7 +61,7 @@ class Leaf:
 class Interpreter:
     """leaves: what has statistics, as rendered. types: the columns, likewise, of any input. calls: where a mz_now()
     stands -> its kind. fixed_zone: the session's zone has had one offset for ever. wants: the expressions that would be
-    known if there were statistics of them, as they were met.
+    known if there were statistics of them, as they were met. strict: to compare values of two types may be an error.
     """
 
     clock: Range
@@ -70,6 +70,7 @@ class Interpreter:
     fixed_zone: bool
     calls: Mapping[int, str] = field(default_factory=dict)
     wants: dict[str, exp.Expression] = field(default_factory=dict)
+    strict: bool = True
 
     def may_matter(self, predicate: exp.Expression) -> str:
         """SQL over statistics: whether a row of a part may fulfil it at an instant of the range, or raise an error."""
@@ -93,16 +94,16 @@ class Interpreter:
         if isinstance(node, exp.Between) and not node.args.get("symmetric"):
             value = self.values(node.this)
             low, high = self.values(node.args["low"]), self.values(node.args["high"])
-            return specs.and_(specs.compared(">=", value, low), specs.compared("<=", value, high))
+            return specs.and_(self._compared(">=", value, low), self._compared("<=", value, high))
         if isinstance(node, exp.In) and node.expressions and not node.args.get("query"):
             value, found = self.values(node.this), Truth(NO, YES, NO, NO)
             for item in node.expressions:
-                found = specs.or_(found, specs.compared("=", value, self.values(item)))
+                found = specs.or_(found, self._compared("=", value, self.values(item)))
             return found
         if isinstance(node, exp.NEQ):
-            return specs.not_(specs.compared("=", self.values(node.left), self.values(node.right)))
+            return specs.not_(self._compared("=", self.values(node.left), self.values(node.right)))
         if type(node) in _COMPARED:
-            return specs.compared(_COMPARED[type(node)], self.values(node.left), self.values(node.right))
+            return self._compared(_COMPARED[type(node)], self.values(node.left), self.values(node.right))
         if isinstance(node, (exp.NullSafeEQ, exp.NullSafeNEQ)):
             same = self._null_safe(self.values(node.left), self.values(node.right))
             return same if isinstance(node, exp.NullSafeEQ) else specs.not_(same)
@@ -126,8 +127,12 @@ class Interpreter:
         true, false = specs.may(value.most), specs.may(f"NOT {value.least}")
         return Truth(both(value.some, true), both(value.some, false), value.null, value.fails)
 
+    def _compared(self, operator: str, a: Values, b: Values) -> Truth:
+        found = specs.compared(operator, a, b)
+        return found if self.strict or specs.comparable(a, b) else replace(found, fails=either(a.fails, b.fails))
+
     def _null_safe(self, a: Values, b: Values) -> Truth:
-        equal = specs.compared("=", a, b)
+        equal = self._compared("=", a, b)
         true = either(equal.true, both(a.null, b.null))
         return Truth(true, either(equal.false, both(a.null, b.some), both(a.some, b.null)), NO, equal.fails)
 

@@ -40,11 +40,11 @@ class Added:
 
     def parts(self, table: exp.Table) -> list[tuple[int, Callable[[exp.Table], None]]]:
         """What came to a table (1) and what went (-1): each puts it in the place of the table."""
-        return [(1, partial(_restrict, condition=self.condition))]
+        return [(1, partial(restrict, condition=self.condition))]
 
     def before(self, table: exp.Table) -> None:
         """Put the rows it had in the place of a table."""
-        _restrict(table, f"NOT {self.condition}")
+        restrict(table, f"NOT {self.condition}")
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def added_rows(query: exp.Query, changes: Mapping[int, Change]) -> list[tuple[in
             for other, added in changes.items():
                 if other < place:
                     added.before(every[other])
-            _alone(every[place])
+            alone(every[place])
             put(every[place])
             queries.append((sign, copy))
     return queries
@@ -123,7 +123,7 @@ def _rename(table: exp.Table, name: str) -> None:
     table.set("this", exp.to_identifier(name, quoted=True))
 
 
-def _alone(table: exp.Table) -> None:
+def alone(table: exp.Table) -> None:
     """Without the other branches of the UNION ALLs that a table is below: they have no row of it."""
     node: exp.Expression = table
     while node.parent is not None:
@@ -136,8 +136,8 @@ def _alone(table: exp.Table) -> None:
         node = above
 
 
-def _restrict(table: exp.Table, condition: str) -> None:
-    """A table -> its rows in some files, under the same name."""
+def restrict(table: exp.Table, condition: str) -> None:
+    """A table -> its rows that fulfil a condition, such as to be in some files, under the same name."""
     alias = table.args.get("alias") or exp.TableAlias(this=table.this.copy())
     plain = exp.Table(**{key: table.args[key].copy() for key in _PLAIN[:-1] if table.args.get(key)})
     of_files = exp.maybe_parse(condition, dialect=VerbatimSpark)

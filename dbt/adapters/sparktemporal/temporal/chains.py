@@ -57,9 +57,16 @@ def watermark_name(model: str, run_id: str) -> str:
     return f"{model}__inputs_{run_id}"
 
 
+def statistics_name(model: str, run_id: str) -> str:
+    """The table of what a run knew of the files of its inputs."""
+    return f"{model}__stats_{run_id}"
+
+
 def born_of(model: str, table: str) -> int | None:
     """The clock of the run that wrote a table of a model; None when no run of it did."""
-    found = re.fullmatch(rf"{re.escape(model)}__(?:diffs|inputs)_([0-9a-f]{{19,24}})(?:_\w+)?", table, re.IGNORECASE)
+    found = re.fullmatch(
+        rf"{re.escape(model)}__(?:diffs|inputs|stats)_([0-9a-f]{{19,24}})(?:_\w+)?", table, re.IGNORECASE
+    )
     return run_clock(found.group(1).lower()) if found else None
 
 

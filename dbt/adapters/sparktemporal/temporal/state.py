@@ -82,7 +82,8 @@ class State:
     offset: ms from started_at to the expiration. core_hash: of all that decides what the chains hold.
     residual: SQL over the placeholders. written: the model's SQL as compiled; kinds: of its mz_now() calls in order.
     inputs: relation -> its state when the run read it. read_by: a hash of the plan and the views that read them.
-    watermark: the table of the files they had, "" for none. retired: tables no longer named, and when.
+    watermark: the table of the files they had, "" for none. statistics: the table of what is known of these files;
+    measured: a hash of what it knows. retired: tables no longer named, and when.
     project: the dbt project that ran it, so that one project never drops what another made.
     refreshes: the instants its content is of, None for every one. restart: the next run is to rebuild it.
     dropped: about how many updates the expiration left out since the last restart. gap: how much later than it was due
@@ -110,6 +111,8 @@ class State:
     project: str = ""
     read_by: str = ""
     watermark: str = ""
+    statistics: str = ""
+    measured: str = ""
     refreshes: Refreshes | None = None
     restart: bool = False
     dropped: int = 0
@@ -118,7 +121,7 @@ class State:
     @property
     def tables(self) -> tuple[str, ...]:
         """All that it names, so that nothing of it is dropped."""
-        return (*(c.table for c in self.chains), *([self.watermark] if self.watermark else []))
+        return (*(c.table for c in self.chains), *filter(None, (self.watermark, self.statistics)))
 
     @property
     def chains(self) -> tuple[Chain, ...]:

@@ -1,0 +1,243 @@
+"""What a window says of the rows of one table, through whatever SELECTs stand between.
+
+    SELECT id FROM (SELECT id, CAST(raw AS TIMESTAMP) AS ts FROM events WHERE kind = 'a') v
+    WHERE mz_now() < v.ts                            events:  kind = 'a' AND mz_now() < CAST(raw AS TIMESTAMP)
+
+Names are resolved by sqlglot's optimizer; what it cannot resolve may be anything, and an error too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+
+from sqlglot import exp
+from sqlglot.optimizer.qualify import qualify
+from sqlglot.optimizer.scope import Scope, build_scope
+
+from ..temporal import capture
+from ..temporal.core import TypedCore
+from ..temporal.dialect import VerbatimSpark, has_clock, quote
+from ..temporal.intervals import TIMESTAMP
+
+Columns = Sequence["tuple[str, str]"]
+
+_TABLE, _WINDOW, _OTHER, _UNKNOWN = "mz_place_", "mz_window_", "mz_other_", "mz_unknown_"
+_OPERATORS = {"<": exp.LT, "<=": exp.LTE, ">": exp.GT, ">=": exp.GTE, "=": exp.EQ}
+
+
+@dataclass(frozen=True)
+class Place:
+    """A table as a query reads it, each row of which is used by itself.
+
+    index: among the `capture.tables` of the query. predicate: what a row must fulfil, over the table's bare columns.
+    others: columns of other tables in it, as rendered -> their types, "" where that is not plain to see.
+    """
+
+    index: int
+    predicate: exp.Expression
+    others: Mapping[str, str]
+
+
+def windows(typed: TypedCore) -> tuple[list[exp.Expression], dict[int, str]]:
+    """The window of a core as predicates with mz_now(), and where a call stands -> its kind."""
+    found: list[exp.Expression] = []
+    calls = dict(typed.calls)
+    for number, (comparison, kind) in enumerate(zip(typed.core.comparisons, typed.kinds)):
+        now = exp.Anonymous(this="mz_now")
+        now.meta["start"] = -2 - number
+        calls[-2 - number] = TIMESTAMP if kind == TIMESTAMP else "BIGINT"
+        compared = _OPERATORS[comparison.operator](this=now, expression=exp.paren(comparison.operand.copy()))
+        if comparison.optional:
+            compared = exp.Or(
+                this=compared, expression=exp.Is(this=exp.paren(comparison.operand.copy()), expression=exp.null())
+            )
+        found.append(exp.paren(compared))
+    condition = typed.core.condition
+    if condition is not None:
+        statics = {f"mz_s{i}": static for i, static in enumerate(condition.statics)}
+
+        def put(node: exp.Expression) -> exp.Expression:
+            told = statics.get(node.name) if isinstance(node, exp.Column) and not node.table else None
+            return node if told is None else exp.paren(told.copy())
+
+        found.append(exp.paren(condition.predicate.copy().transform(put)))
+    return found, calls
+
+
+def places(
+    query: exp.Query, window: Sequence[exp.Expression], columns: Sequence[Columns], ansi: bool = False
+) -> list[Place]:
+    """The places of a query in which statistics can tell something.
+
+    columns: (name, type) of each of its tables. ansi: what a subquery stands in may be an error.
+    """
+    query = query.copy()
+    linear: set[int] = set()
+    schema: dict[str, dict[str, str]] = {}
+    if not isinstance(query, exp.Select):
+        return []
+    for index, ((table, is_linear), named) in enumerate(zip(capture.tables(query), columns)):
+        if len({name.lower() for name, _ in named}) < len(named):
+            return []
+        linear |= {index} if is_linear else set()
+        schema[f"{_TABLE}{index}"] = {quote(name): "unknown" for name, _ in named}
+        if table.args.get("alias") is None:
+            table.set("alias", exp.TableAlias(this=table.this.copy()))
+        table.set("this", exp.to_identifier(f"{_TABLE}{index}"))
+        table.set("db", None)
+        table.set("catalog", None)
+    items = [exp.alias_(part.copy(), f"{_WINDOW}{i}") for i, part in enumerate(window)]
+    query.set("expressions", [*query.expressions, *items])
+    try:
+        query = qualify(
+            query, dialect=VerbatimSpark, schema=schema, expand_alias_refs=False, validate_qualify_columns=False,
+            quote_identifiers=False, identify=False,
+        )  # fmt: skip
+        root = build_scope(query)
+    except Exception:  # what the optimizer does not resolve says nothing here
+        return []
+    if root is None:
+        return []
+    terms = [item.this for item in query.expressions if item.alias.startswith(_WINDOW)]
+    types = [{name.lower(): kind for name, kind in named} for named in columns]
+    found = [place for place in _Descent(types, ansi).below(root, terms) if place.index in linear]
+    return [place for place in found if not place.predicate.find(exp.Query)]
+
+
+@dataclass
+class _Descent:
+    """types: of the columns of each table, by their names in lower case."""
+
+    types: Sequence[Mapping[str, str]]
+    ansi: bool
+    others: dict[str, str] = field(default_factory=dict)
+    numbers: Iterator[int] = field(default_factory=count)
+
+    def below(self, scope: Scope, terms: list[exp.Expression]) -> Iterator[Place]:
+        """terms: predicates over the sources of a SELECT, which a row of it must fulfil."""
+        select = scope.expression
+        terms = [term for term in (*terms, *_filters(select)) if self.ansi or not term.find(exp.Query)]
+        for name, (node, source) in scope.selected_sources.items():
+            own = [term for term in terms if any(c.table == name for c in term.find_all(exp.Column))]
+            if isinstance(source, Scope):
+                yield from self._into(source, [self._of(term, name, scope) for term in own])
+            elif isinstance(node, exp.Table) and node.name.startswith(_TABLE) and own:
+                others: dict[str, str] = {}
+                told = [self._bare(self._of(term, name, scope, others)) for term in own]
+                yield Place(int(node.name[len(_TABLE) :]), exp.and_(*told), others)
+
+    def _into(self, scope: Scope, terms: list[exp.Expression]) -> Iterator[Place]:
+        """terms: over the columns that a query yields."""
+        node = scope.expression
+        if isinstance(node, exp.SetOperation):
+            branches = list(_branches(scope))
+            types = [self._output_types(branch) for branch in branches]
+            same = [len({of[i] for of in types}) == 1 and types[0][i] for i in range(min(map(len, types)))]
+            names = [item.alias_or_name for item in node.selects]
+            for branch in branches if len(same) == len(names) else ():
+                items = [item if known else None for item, known in zip(branch.expression.selects, same)]
+                found = dict(zip(names, items))
+                yield from self.below(branch, [self._put(term, found) for term in terms])
+        elif isinstance(node, exp.Select):
+            found = {item.alias_or_name: item for item in node.selects}
+            yield from self.below(scope, [self._put(term, found) for term in terms])
+
+    def _put(self, term: exp.Expression, items: Mapping[str, exp.Expression | None]) -> exp.Expression:
+        """A predicate over what a SELECT yields -> over what it reads."""
+
+        def put(node: exp.Expression) -> exp.Expression:
+            if not isinstance(node, exp.Column) or node.table != _BELOW:
+                return node
+            item = items.get(node.name)
+            found = self._marker(_UNKNOWN) if item is None else item.unalias().copy()
+            return found if isinstance(found, exp.Column) else exp.paren(found)
+
+        return term.copy().transform(put)
+
+    def _of(
+        self, term: exp.Expression, name: str, scope: Scope, others: dict[str, str] | None = None
+    ) -> exp.Expression:
+        """A predicate with the columns of one source marked; of the others nothing is known but that they are there."""
+
+        def mark(node: exp.Expression) -> exp.Expression:
+            if not isinstance(node, exp.Column) or node.name.startswith((_OTHER, _UNKNOWN)):
+                return node
+            if node.table == name:
+                return exp.column(node.this.copy(), table=_BELOW)
+            is_there = node.table in scope.selected_sources
+            marker = self._marker(_OTHER if is_there else _UNKNOWN)
+            if is_there:
+                self.others[quote(marker.name)] = self._type(node, scope)
+            return marker
+
+        marked = term.copy().transform(mark)
+        if others is not None:
+            there = [quote(c.name) for c in marked.find_all(exp.Column) if c.name.startswith(_OTHER)]
+            others |= {name: self.others[name] for name in there}
+        return marked
+
+    def _marker(self, kind: str) -> exp.Column:
+        return exp.column(exp.to_identifier(f"{kind}{next(self.numbers)}", quoted=True))
+
+    @staticmethod
+    def _bare(term: exp.Expression) -> exp.Expression:
+        def bare(node: exp.Expression) -> exp.Expression:
+            if isinstance(node, exp.Column) and node.table == _BELOW:
+                return exp.column(exp.to_identifier(node.name, quoted=True))
+            return node
+
+        return term.transform(bare)
+
+    def _output_types(self, scope: Scope) -> list[str]:
+        """The types of what a SELECT yields, "" where they are not plain to see."""
+        return [self._type(item.unalias(), scope) for item in scope.expression.selects]
+
+    def _type(self, node: exp.Expression, scope: Scope) -> str:
+        node = node.unnest()
+        if isinstance(node, exp.Cast):
+            return node.to.sql(dialect="spark").lower()
+        if not isinstance(node, exp.Column) or node.table not in scope.selected_sources:
+            return ""
+        table, source = scope.selected_sources[node.table]
+        if isinstance(source, Scope):
+            if not isinstance(source.expression, exp.Select):
+                return ""
+            items = {item.alias_or_name: item for item in source.expression.selects}
+            return self._type(items[node.name].unalias(), source) if node.name in items else ""
+        if not table.name.startswith(_TABLE):
+            return ""
+        return self.types[int(table.name[len(_TABLE) :])].get(node.name.lower(), "")
+
+
+def _branches(scope: Scope) -> Iterator[Scope]:
+    """The SELECTs of a UNION."""
+    for branch in scope.set_operation_scopes:
+        if branch.set_operation_scopes:
+            yield from _branches(branch)
+        else:
+            yield branch
+
+
+#: marks the columns of the source that is looked into
+_BELOW = "mz_below"
+
+
+def _filters(select: exp.Expression) -> list[exp.Expression]:
+    """What every row of a SELECT fulfils, part by part."""
+    where = select.args.get("where")
+    found = [where.this] if where is not None else []
+    joins = select.args.get("joins") or []
+    if all(not join.side and (join.kind or "").upper() in ("", "INNER", "CROSS") for join in joins):
+        found += [join.args["on"] for join in joins if join.args.get("on") is not None]
+    return [part for part in _conjuncts(found) if not has_clock(part)]
+
+
+def _conjuncts(predicates: Sequence[exp.Expression]) -> Iterator[exp.Expression]:
+    for predicate in predicates:
+        node = predicate.unnest()
+        if isinstance(node, exp.And):
+            yield from _conjuncts((node.left, node.right))
+        else:
+            yield node

@@ -1,0 +1,244 @@
+"""Statistics of the files of inputs as a table, what they leave out, and how that is told to Spark.
+
+    relation  file  size  modified  place   mz_rows  mz_min_0  mz_max_0  mz_nulls_0  ...
+
+A row stands for one file as it was: another size or time, and it counts no more. Columns are of the leaves of all
+inputs; NULL where a leaf is of another input. What is left out is named, so that a file nobody has measured is read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from ..temporal.capture import MOST_FILES
+from ..temporal.dialect import quote, string_literal
+from ..temporal.functions import nondeterministic
+from .interpreter import Leaf
+
+FILE = ("file", "size", "modified", "place")
+_KEY = ", ".join(FILE)
+#: types whose values are in the order that comparisons have
+_ORDERED = (
+    "tinyint", "smallint", "int", "bigint", "decimal", "float", "double", "string", "boolean", "date", "timestamp",
+    "timestamp_ntz", "interval day", "interval hour", "interval minute", "interval second", "interval year",
+    "interval month",
+)  # fmt: skip
+_TIME = ("timestamp", "date")
+#: of values that are no times so many are measured of an input
+MOST_LEAVES = 16
+#: characters of a text that are kept; then comes the last character there is
+_LETTERS, _LAST = 64, "decode(unhex('F48FBFBF'), 'UTF-8')"
+#: types of partition columns whose values are told apart as texts
+_NAMED = ("tinyint", "smallint", "int", "bigint", "date", "string", "boolean")
+
+
+@dataclass(frozen=True)
+class Measured:
+    """An input whose files have statistics.
+
+    source: as SQL names it. file: what tells a file, of `_metadata`. partitions: (name, type). listing: SQL of its
+    files as they are (file, size, modified, place). leaves: expressions over its columns, as rendered.
+    """
+
+    relation: str
+    source: str
+    file: str
+    partitions: Sequence[tuple[str, str]]
+    listing: str
+    leaves: Mapping[str, Leaf]
+
+
+def chosen(
+    wants: Mapping[str, exp.Expression], types: Mapping[str, str], hints: Sequence[str], functions: frozenset[str]
+) -> list[str]:
+    """What of the wanted expressions is measured: those of times, of the hinted columns, and some more.
+
+    types: theirs. hints: names of columns. functions: those of Spark itself; others may change what they do.
+    """
+    hinted = {hint.lower() for hint in hints}
+    kept = []
+    for text, node in wants.items():
+        kind = types.get(text, "")
+        called = [n.name.lower() for n in node.walk() if isinstance(n, exp.Anonymous)]
+        if not kind.startswith(_ORDERED) or nondeterministic(node) is not None:
+            continue
+        if any(name not in functions or name.startswith("current_") or name.endswith("user") for name in called):
+            continue
+        is_hinted = any(column.name.lower() in hinted for column in node.find_all(exp.Column))
+        kept.append((not kind.startswith(_TIME), not is_hinted, text))
+    times = [text for no_time, _, text in kept if not no_time]
+    others = [text for no_time, _, text in sorted(kept, key=lambda item: item[:2]) if no_time]
+    return times + others[: max(0, MOST_LEAVES)]
+
+
+def collect(one: Measured, every: Mapping[int, str], where: str) -> str:
+    """A query: the statistics of the files of an input.
+
+    every: index -> type of the leaves of all inputs. where: which files.
+    """
+    place = "''"
+    if one.file == "_metadata.file_path":
+        place = f"CAST(struct(true{''.join(f', {quote(name)}' for name, _ in one.partitions)}) AS STRING)"
+    by_index = {leaf.index: text for text, leaf in one.leaves.items()}
+    values = "".join(f",\n    {text} AS mz_e{index}" for index, text in by_index.items())
+    items = []
+    for index, kind in every.items():
+        low, high, nulls = f"min(mz_e{index})", f"max(mz_e{index})", f"count_if(mz_e{index} IS NULL)"
+        if index not in by_index:
+            low, high, nulls = f"CAST(NULL AS {kind})", f"CAST(NULL AS {kind})", "CAST(NULL AS BIGINT)"
+        elif kind == "string":
+            cut = f"concat(left({high}, {_LETTERS}), {_LAST})"
+            high = f"IF(length({high}) <= {_LETTERS}, {high}, IF({cut} >= {high}, {cut}, NULL))"
+            low = f"left({low}, {_LETTERS})"
+        items += [f"{value} AS {name}" for value, name in zip((low, high, nulls), Leaf(index, kind).columns)]
+    measured = "".join(f",\n  {item}" for item in items)
+    return (
+        f"SELECT {string_literal(one.relation)} AS relation, {_KEY}, count(*) AS mz_rows{measured}\n"
+        f"FROM (\n"
+        f"  SELECT {one.file} AS file, _metadata.file_size AS size,\n"
+        f"    unix_millis(_metadata.file_modification_time) AS modified, {place} AS place{values}\n"
+        f"  FROM {one.source}{where}\n"
+        f") AS mz_files\n"
+        f"GROUP BY {_KEY}"
+    )
+
+
+def of_files(one: Measured, every: Mapping[int, str], known: Sequence[str]) -> str:
+    """A query: the files of an input as they are, each with what is known of it. known: queries of statistics."""
+    columns = [name for index, kind in every.items() for name in Leaf(index, kind).columns]
+    listed = "".join(f", {name}" for name in ("mz_rows", *columns))
+    told = "\nUNION ALL\n".join(f"SELECT {_KEY}{listed} FROM (\n{query}\n)" for query in known)
+    return (
+        f"SELECT {string_literal(one.relation)} AS relation, {_KEY}{listed}\n"
+        f"FROM ({one.listing}) AS mz_now\n"
+        f"LEFT JOIN (\n{told}\n) AS mz_known USING ({_KEY})"
+    )
+
+
+def known(one: Measured, table: str) -> str:
+    """A query: what a table of statistics knows of the files of an input."""
+    return f"SELECT * FROM {table} WHERE relation = {string_literal(one.relation)} AND mz_rows IS NOT NULL"
+
+
+def unknown(one: Measured, table: str) -> str:
+    """A query of one row: how many files there are, of how many nothing is known, the names of the first of those, and
+    how many files that are known are gone."""
+    return (
+        f"SELECT count_if(is_there), count_if(is_known IS NULL),\n"
+        f"  to_json(slice(array_sort(collect_list(IF(is_known IS NULL, file, NULL))), 1, {MOST_FILES})),\n"
+        f"  count_if(is_there IS NULL)\n"
+        f"FROM (SELECT *, true AS is_there FROM ({one.listing}))\n"
+        f"FULL OUTER JOIN (SELECT {_KEY}, true AS is_known FROM ({known(one, table)})) USING ({_KEY})"
+    )
+
+
+def judged(one: Measured, table: str, may_matter: str) -> str:
+    """A query: the files of an input, with their partitions as texts, and whether each may matter (kept).
+
+    table: as `of_files` makes it.
+    """
+    parts = "".join(f", CAST({_leaf(one, name).columns[0]} AS STRING) AS mz_p{i}" for i, name, _ in _partitions(one))
+    return (
+        f"SELECT file, size, modified{parts}, mz_rows IS NULL AS unknown, mz_rows IS NULL OR ({may_matter}) AS kept\n"
+        f"FROM {table} WHERE relation = {string_literal(one.relation)}"
+    )
+
+
+def _leaf(one: Measured, column: str) -> Leaf:
+    return one.leaves[quote(column.lower())]
+
+
+def _partitions(one: Measured) -> list[tuple[int, str, str]]:
+    """The partition columns whose values are named: (number, name, type)."""
+    named = [(i, name, kind) for i, (name, kind) in enumerate(one.partitions) if kind in _NAMED]
+    return [part for part in named if quote(part[1].lower()) in one.leaves]
+
+
+@dataclass(frozen=True)
+class Left:
+    """What is left of an input: files and bytes of all, the condition that says so ("" where nothing is left out)."""
+
+    files: int
+    bytes: int
+    of_files: int
+    of_bytes: int
+    condition: str = ""
+
+
+def summed(one: Measured, relation: str) -> str:
+    """A query of one row over what was judged: counts, files to name (left out and in no such partition, or kept), and
+    partitions to name.
+
+    Of partitions only where every file is known: a file nobody has measured may lie in any.
+    """
+    parts = _partitions(one)
+    named = [f"length(mz_p{i}) < {_LETTERS} AND NOT bool_or(kept) OVER (PARTITION BY mz_p{i})" for i, _, _ in parts]
+    by_partition = f"NOT bool_or(unknown) OVER () AND ({' OR '.join(named)})" if named else "false"
+    files = ", ".join(
+        f"to_json(slice(array_sort(collect_list(IF({which}, file, NULL))), 1, {MOST_FILES}))"
+        for which in ("NOT kept AND NOT mz_by_partition", "kept")
+    )
+    values = "".join(
+        f",\n  (SELECT to_json(slice(array_sort(collect_list(value)), 1, {MOST_FILES + 1})) FROM "
+        f"(SELECT mz_p{i} AS value FROM mz_judged GROUP BY mz_p{i} HAVING NOT bool_or(kept) AND length(mz_p{i}) < "
+        f"{_LETTERS}) WHERE NOT EXISTS (SELECT 1 FROM mz_judged WHERE unknown))"
+        for i, _, _ in parts
+    )
+    return (
+        f"WITH mz_judged AS (\n"
+        f"SELECT *, coalesce({by_partition}, false) AS mz_by_partition\nFROM (\n{relation}\n))\n"
+        f"SELECT count(*), coalesce(sum(size), 0), count_if(kept), coalesce(sum(IF(kept, size, 0)), 0),\n"
+        f"  coalesce(max(modified), 0), coalesce(min(IF(kept, modified, NULL)), 0),\n"
+        f"  count_if(NOT kept AND NOT mz_by_partition),\n"
+        f"  {files}{values}\n"
+        f"FROM mz_judged"
+    )
+
+
+def left(one: Measured, row: Sequence[object]) -> Left:
+    """The row of `summed` -> what is left, and the condition over the input that says it."""
+    of_files, of_bytes, files, size, newest, oldest, others = (int(str(v)) for v in row[:7])
+    gone, kept = (json.loads(str(v)) for v in row[7:9])
+    parts = []
+    for (_, name, kind), value in zip(_partitions(one), row[9:]):
+        values = json.loads(str(value or "[]"))
+        if len(values) > MOST_FILES:  # too many to be named: then their files are no better told by partitions
+            others = of_files - files
+        elif values:
+            listed = ", ".join(f"CAST({string_literal(v)} AS {kind.upper()})" for v in values)
+            parts.append(f"({quote(name)} IS NULL OR {quote(name)} NOT IN ({listed}))")
+    if others:
+        if others <= min(MOST_FILES, len(gone)):
+            parts.append(f"NOT {one.file} IN ({', '.join(map(string_literal, gone))})")
+        elif files <= MOST_FILES:
+            newer = f"_metadata.file_modification_time > timestamp_millis({newest}L)"
+            listed = ", ".join(map(string_literal, kept))
+            parts.append(f"({one.file} IN ({listed}) OR {newer})" if kept else newer)
+        else:
+            parts.append(f"_metadata.file_modification_time >= timestamp_millis({oldest}L)")
+    return Left(files, size, of_files, of_bytes, " AND ".join(parts))
+
+
+def audited(relation: str, share: float, most_bytes: int, seed: str) -> str:
+    """A query: of the files that are left out some by chance, so many of a hundred, up to a number of bytes."""
+    return (
+        f"SELECT file, size FROM (\n"
+        f"  SELECT file, size, row_number() OVER by_chance AS mz_nth, sum(size) OVER by_chance AS mz_upto,\n"
+        f"    count(*) OVER () AS mz_all\n"
+        f"  FROM (SELECT *, xxhash64(file, {string_literal(seed)}) AS mz_hash FROM (\n{relation}\n  ) WHERE NOT kept)\n"
+        f"  WINDOW by_chance AS (ORDER BY mz_hash, file ROWS UNBOUNDED PRECEDING)\n"
+        f") WHERE mz_nth <= ceil({share!r} * mz_all) AND mz_upto <= {most_bytes} AND mz_nth <= {MOST_FILES}"
+    )
+
+
+def in_files(one: Measured, files: Sequence[str]) -> str:
+    return f"{one.file} IN ({', '.join(map(string_literal, files))})"
+
+
+def is_file(one: Measured, file: str) -> str:
+    """A condition over a table of statistics."""
+    return f"relation = {string_literal(one.relation)} AND file = {string_literal(file)}"

@@ -1,0 +1,159 @@
+"""Mistakes that others made when they left out parts by statistics: each keeps the part here, or finds the row.
+
+A part is given by its rows; its statistics are computed of them, as a run does it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dbt.adapters.sparktemporal.pushdown import statistics
+from dbt.adapters.sparktemporal.pushdown.interpreter import Interpreter, Leaf
+from dbt.adapters.sparktemporal.pushdown.sargable import Range
+from dbt.adapters.sparktemporal.temporal.dialect import expression, mz_now_calls, render
+
+NOON = 1_709_294_400_000  # 2024-03-01 12:00 UTC
+TYPES = {"ts": "timestamp", "x": "double", "k": "int", "t": "string", "dec": "decimal(10,2)", "payload": "string"}
+ROW = {name: f"CAST(NULL AS {kind})" for name, kind in TYPES.items()}
+
+
+def relation(*rows: dict[str, str]) -> str:
+    every = [", ".join({**ROW, **row}[name] for name in TYPES) for row in rows]
+    return f"SELECT * FROM VALUES {', '.join(f'({row})' for row in every)} AS v({', '.join(TYPES)})"
+
+
+def keeps(
+    spark: Any, predicate: str, part: str, first: int = NOON, last: int | None = NOON, ansi: bool = False
+) -> bool:
+    """Whether a part is kept. part: SQL of its rows."""
+    node = expression(predicate)
+    calls = {call.meta["start"]: "TIMESTAMP" for call in mz_now_calls(node)}
+    probe = Interpreter(Range(first, last), {}, TYPES, True, calls, strict=ansi)
+    probe.may_matter(node)
+    texts = {text: n for text, n in probe.wants.items() if text in TYPES or not ansi}
+    told = spark.sql(f"SELECT {', '.join(texts)} FROM ({part})").dtypes if texts else []
+    known = {text: kind.replace("timestamp_ltz", "timestamp") for text, (_, kind) in zip(texts, told)}
+    names = frozenset(name.lower() for (name,) in spark.sql("SHOW SYSTEM FUNCTIONS").collect())
+    chosen = statistics.chosen(texts, known, [], names)
+    leaves = {text: Leaf(i, known[text]) for i, text in enumerate(chosen)}
+    found = Interpreter(Range(first, last), leaves, TYPES, True, calls, strict=ansi).may_matter(node)
+    items = [
+        f"min({text}) AS mz_min_{i}, max({text}) AS mz_max_{i}, count_if(({text}) IS NULL) AS mz_nulls_{i}"
+        for i, text in enumerate(leaves)
+    ]
+    of_part = f"SELECT {', '.join(['count(*) AS mz_rows', *items])} FROM ({part})"
+    ((kept,),) = spark.sql(f"SELECT {found} FROM ({of_part})").collect()
+    return bool(kept)
+
+
+OLD, NEW = "timestamp '2020-01-01 00:00:00'", "timestamp '2030-01-01 00:00:00'"
+
+
+def test_a_window_that_is_over_is_left_out(spark: Any) -> None:
+    """Else the others here would pass with everything kept."""
+    assert not keeps(spark, "mz_now() < ts", relation({"ts": OLD}))
+    assert keeps(spark, "mz_now() < ts", relation({"ts": OLD}, {"ts": NEW}))
+
+
+@pytest.mark.parametrize("order", ["100 / k > 3 and mz_now() < ts", "mz_now() < ts and cast(t as int) = 1"])
+def test_an_error_beside_what_is_false(spark: Any, order: str) -> None:
+    """`mightfail(x) AND always_false(y)` is an error where errors are raised: it may be evaluated first."""
+    part = relation({"ts": OLD, "k": "0", "t": "'a'"})
+    assert keeps(spark, order, part, ansi=True)
+    assert not keeps(spark, order, part)
+
+
+def test_an_error_inside_a_range(spark: Any) -> None:
+    """100 / k fails at 0, though neither the least nor the greatest k does."""
+    part = relation({"ts": NEW, "k": "-5"}, {"ts": NEW, "k": "0"}, {"ts": NEW, "k": "5"})
+    assert keeps(spark, "100 / k > 1000 and mz_now() < ts", part, ansi=True)
+
+
+def test_months_are_not_in_order(spark: Any) -> None:
+    """January 30 23:59 + 1 month is later than January 31 + 1 month: both are February 29, by their hours."""
+    part = relation(
+        {"ts": "timestamp '2024-01-30 23:59:59'"}, {"ts": "timestamp '2024-01-31 00:00:00'"},
+    )  # fmt: skip
+    at = 1_709_251_198_000  # 2024-02-29 23:59:58
+    assert keeps(spark, "mz_now() < ts + interval 1 month", part, at, at)
+    assert keeps(
+        spark,
+        "mz_now() < add_months(ts, 1)",
+        relation({"ts": "timestamp '2024-01-31 00:00:00'"}),
+        NOON - 2 * 86_400_000,
+        None,
+    )
+
+
+@pytest.mark.parametrize("nan", ["double('NaN')", "-double('NaN')"])
+def test_numbers_that_are_none(spark: Any, nan: str) -> None:
+    """NaN of either sign is greater than all for Spark, and equal to itself; files order it otherwise."""
+    for others in ([], [{"x": "-1.0D", "ts": NEW}]):
+        part = relation({"x": nan, "ts": NEW}, *others)
+        assert keeps(spark, "x > 5 and mz_now() < ts", part)
+        assert keeps(spark, "-x > 5 and mz_now() < ts", part)
+        assert keeps(spark, f"x = {nan} and mz_now() < ts", part)
+
+
+def test_fields_that_only_some_rows_have(spark: Any) -> None:
+    """A field of a JSON text that is missing, or of another type there, is NULL; what is there still counts."""
+    at = "cast(get_json_object(payload, '$.at') as timestamp)"
+    old, new, none = ("""'{"at": "2020-01-01"}'""", """'{"at": "2030-01-01"}'""", "'{}'")
+    assert not keeps(spark, f"mz_now() < {at}", relation({"payload": old}, {"payload": none}))
+    assert keeps(spark, f"mz_now() < {at}", relation({"payload": old}, {"payload": none}, {"payload": new}))
+    assert keeps(
+        spark, f"mz_now() < coalesce({at}, ts)", relation({"payload": old, "ts": OLD}, {"payload": none, "ts": NEW})
+    )
+    assert keeps(
+        spark, f"({at}) is null and mz_now() < ts", relation({"payload": old, "ts": OLD}, {"payload": none, "ts": NEW})
+    )
+    mixed = relation({"payload": """'{"at": [1, 2]}'"""}, {"payload": new})
+    assert keeps(spark, f"mz_now() < {at}", mixed)
+
+
+def test_rounding_inside_a_range(spark: Any) -> None:
+    """A function with a scale is none that rises with its argument alone: its own values are looked at."""
+    part = relation({"dec": "1.25BD", "ts": NEW}, {"dec": "1.35BD", "ts": NEW})
+    assert keeps(spark, "round(dec, 1) = 1.3 and mz_now() < ts", part)
+    assert not keeps(spark, "round(dec, 1) = 1.5 and mz_now() < ts", part)
+
+
+def test_texts_of_numbers_are_not_in_their_order(spark: Any) -> None:
+    part = relation({"t": "'9'", "ts": NEW}, {"t": "'10'", "ts": NEW})
+    assert keeps(spark, "t > 8 and mz_now() < ts", part) and keeps(spark, "t < 10.5 and mz_now() < ts", part)
+
+
+def test_a_function_of_ones_own_is_not_measured(spark: Any) -> None:
+    """It may say something else tomorrow; so may what tells who asks, or when."""
+    names = frozenset(["upper", "current_user"])
+    texts = {t: expression(t) for t in ("upper(t)", "mine(t)", "concat(t, current_user())", "rand() * x")}
+    assert statistics.chosen(texts, dict.fromkeys(texts, "string"), [], names) == ["upper(t)"]
+
+
+def test_times_are_measured_whatever_else_is(spark: Any) -> None:
+    numbers = {f"c{i}": expression(f"c{i}") for i in range(40)}
+    texts = {**numbers, "at": expression("at")}
+    types = {**dict.fromkeys(numbers, "int"), "at": "timestamp"}
+    chosen = statistics.chosen(texts, types, ["C33"], frozenset())
+    assert chosen[:2] == ["at", "c33"] and len(chosen) == statistics.MOST_LEAVES + 1
+
+
+def test_what_a_projection_would_raise(spark: Any) -> None:
+    """An error of the SELECT list is one of rows in the window: a part with such a row is kept, so it is raised."""
+    part = relation({"ts": NEW, "k": "0"})
+    assert keeps(spark, "mz_now() < ts", part, ansi=True)
+    with pytest.raises(Exception, match="DIVIDE_BY_ZERO"):
+        spark.conf.set("spark.sql.ansi.enabled", "true")
+        try:
+            spark.sql(f"SELECT 100 / k FROM ({part}) WHERE timestamp_millis({NOON}L) < ts").collect()
+        finally:
+            spark.conf.set("spark.sql.ansi.enabled", "false")
+
+
+def test_the_interpreter_names_what_it_would_know(spark: Any) -> None:
+    node = expression("mz_now() < cast(t as timestamp) and k > 3")
+    reader = Interpreter(Range(NOON, None), {}, TYPES, True)
+    reader.may_matter(node)
+    assert {"CAST(t AS TIMESTAMP)", "k"} <= set(reader.wants) and all(render(n) == t for t, n in reader.wants.items())
