@@ -128,7 +128,9 @@ def test_texts_of_numbers_are_not_in_their_order(spark: Any) -> None:
 def test_a_function_of_ones_own_is_not_measured(spark: Any) -> None:
     """It may say something else tomorrow; so may what tells who asks, or when."""
     names = frozenset(["upper", "current_user"])
-    texts = {t: expression(t) for t in ("upper(t)", "mine(t)", "concat(t, current_user())", "rand() * x")}
+    texts = {
+        t: expression(t) for t in ("upper(t)", "mine(t)", "concat(t, current_user())", "rand() * x", "my.upper(t)")
+    }
     assert statistics.chosen(texts, dict.fromkeys(texts, "string"), [], names) == ["upper(t)"]
 
 

@@ -69,7 +69,8 @@ def _statistics(
         lines += [f"  {core.name}: {told}" for told in parts.told(core.name, clock)]
     measured = sorted(text for one in parts.measured.values() for text in one.leaves)
     size = inputs.size(warehouse, table)
-    return [*lines, f"  the statistics are {size}, of {', '.join(measured)}; {warehouse.count(table)} files measured"]
+    took = f"collected in {state.measuring / 1000:.1f} s"
+    return [*lines, f"  statistics of {', '.join(measured)}: {warehouse.count(table)} rows in {size}; {took}"]
 
 
 _UNKNOWN = "-> nothing about a single column by itself: for this part all rows are read"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -26,7 +27,6 @@ from .temporal.clock import format_instant
 from .temporal.core import TypedCore
 from .temporal.dialect import expression, quote, render
 from .temporal.stacked import stacked_name
-from .temporal.stores import store_of
 from .warehouse import Warehouse
 
 #: of files that are left out so many bytes are read by an audit at most
@@ -48,7 +48,7 @@ class Parts:
 
     measured: by input, what is kept of its files; types: of its columns. read_as: a hash of all that statistics depend
     on but the files. notes: why of something nothing is known. known: a table of statistics of before, as SQL names it;
-    table: one of all files as they are. collected: the statement that made it.
+    table: one of all files as they are. collected: the statement that made it, took: in so many ms.
     """
 
     warehouse: Warehouse
@@ -61,6 +61,7 @@ class Parts:
     known: str | None = None
     table: str | None = None
     collected: str | None = None
+    took: int = 0
     _left: dict[tuple[str, Range], dict[int, tuple[Measured, Left, str]]] = field(default_factory=dict)
 
     @staticmethod
@@ -130,7 +131,9 @@ class Parts:
                 self.table = self.known
                 return False
             self.collected = f"CREATE TABLE {table}{using} AS\n{sql}"
+            began = time.monotonic()
             self.warehouse.rows(self.collected)
+            self.took = int((time.monotonic() - began) * 1000)
         except Exception as error:
             self.notes.append(f"no statistics were collected: {str(error).strip().splitlines()[0]}")
             self.warehouse.rows(f"DROP TABLE IF EXISTS {table}")
@@ -212,7 +215,7 @@ class Parts:
     def _hit(self, core: str, index: int, one: Measured, files: Sequence[str], clock: Range) -> bool:
         narrowed = _restricted(self.of[core].core, {index: statistics.in_files(one, files)}, alone=True)
         assert clock.first is not None
-        rows = store_of(narrowed).wanted(narrowed, clock.first, clock.last)
+        rows = updates.wanted(replace(narrowed, columns=()), clock.first, clock.last)
         return bool(self.warehouse.rows(f"SELECT 1 FROM (\n{rows}\n) LIMIT 1"))
 
     def _violation(self, core: str, index: int, one: Measured, file: str, clock: Range) -> TemporalError:

@@ -274,7 +274,7 @@ class Run:
         watermark = self._watermark if self.capture.watermark is not None else ""
         if self.capture.keeps and self.old is not None:
             watermark = self.old.watermark
-        statistics, measured = self._kept_statistics
+        statistics, measured, measuring = self._kept_statistics
         swept = self._sweep([*(c.table for core in cores for c in core.chains), watermark, statistics])
         self._drops = list(swept.drop)
         self.state = State(
@@ -301,6 +301,7 @@ class Run:
             watermark=watermark,
             statistics=statistics,
             measured=measured,
+            measuring=measuring,
             refreshes=self.refreshes,
             dropped=self._dropped,
             gap=self.gap,
@@ -377,11 +378,12 @@ class Run:
         return [core for core in self._changed if not self.capture.cores[core.name].in_part]
 
     @property
-    def _kept_statistics(self) -> tuple[str, str]:
-        """The table of statistics to be named by the commit, and what it knows."""
-        if self._parts is not None:
-            return self._statistics, self._parts.read_as if self._statistics else ""
-        return (self.old.statistics, self.old.measured) if self.old else ("", "")
+    def _kept_statistics(self) -> tuple[str, str, int]:
+        """The table of statistics to be named by the commit, what it knows, and how long that took (ms)."""
+        old, parts = self.old, self._parts
+        if parts is None or old is not None and self._statistics == old.statistics:
+            return (old.statistics, old.measured, old.measuring) if old else ("", "", 0)
+        return self._statistics, parts.read_as if self._statistics else "", parts.took
 
     @property
     def _watermark(self) -> str:

@@ -63,7 +63,11 @@ def chosen(
     kept = []
     for text, node in wants.items():
         kind = types.get(text, "")
-        called = [n.name.lower() for n in node.walk() if isinstance(n, exp.Anonymous)]
+        called = [
+            "." if isinstance(n.parent, exp.Dot) else n.name.lower()
+            for n in node.walk()
+            if isinstance(n, exp.Anonymous)
+        ]
         if not kind.startswith(_ORDERED) or nondeterministic(node) is not None:
             continue
         if any(name not in functions or name.startswith("current_") or name.endswith("user") for name in called):
@@ -143,7 +147,8 @@ def judged(one: Measured, table: str, may_matter: str) -> str:
     """
     parts = "".join(f", CAST({_leaf(one, name).columns[0]} AS STRING) AS mz_p{i}" for i, name, _ in _partitions(one))
     return (
-        f"SELECT file, size, modified{parts}, mz_rows IS NULL AS unknown, mz_rows IS NULL OR ({may_matter}) AS kept\n"
+        f"SELECT file, size, modified{parts}, mz_rows IS NULL AS unknown,\n"
+        f"  mz_rows IS NULL OR coalesce({may_matter}, true) AS kept\n"
         f"FROM {table} WHERE relation = {string_literal(one.relation)}"
     )
 

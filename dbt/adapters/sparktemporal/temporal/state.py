@@ -83,7 +83,8 @@ class State:
     residual: SQL over the placeholders. written: the model's SQL as compiled; kinds: of its mz_now() calls in order.
     inputs: relation -> its state when the run read it. read_by: a hash of the plan and the views that read them.
     watermark: the table of the files they had, "" for none. statistics: the table of what is known of these files;
-    measured: a hash of what it knows. retired: tables no longer named, and when.
+    measured: a hash of what it knows; measuring: how long the last collection took (ms). retired: tables no longer
+    named, and when.
     project: the dbt project that ran it, so that one project never drops what another made.
     refreshes: the instants its content is of, None for every one. restart: the next run is to rebuild it.
     dropped: about how many updates the expiration left out since the last restart. gap: how much later than it was due
@@ -113,6 +114,7 @@ class State:
     watermark: str = ""
     statistics: str = ""
     measured: str = ""
+    measuring: int = 0
     refreshes: Refreshes | None = None
     restart: bool = False
     dropped: int = 0

@@ -1,0 +1,151 @@
+"""What a restart reads, however long the history of its source is.
+
+    python benchmarks/restart.py                          ten thousand events a day
+    python benchmarks/restart.py --events-a-day 100000
+
+A model keeps the last 30 days of a source that holds 1, 4 or 16 times as many: in partitions by day, or in files of a
+day each without partitions, as Spark writes them (timestamps without statistics of their own). It is rebuilt
+(`dbt run --full-refresh`) with pushdown by statistics and without. Bytes are those that the stages of the run read from
+files. Seconds are dbt's around the model, and those of its phase `write`, in which no files are listed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+from pathlib import Path
+
+import matplotlib
+from common import SCHEMA, Project, session, stages
+from pyspark.sql import SparkSession
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+
+DAY = 86_400_000
+START = 1_709_294_400_000  # 2024-03-01 12:00 UTC
+WINDOW = 30
+HISTORY = (1, 4, 16)
+#: what a restart may read and take of a longer history, as multiples of the shortest
+MOST_BYTES, MOST_SECONDS = 1.1, 1.2
+LAYOUTS = ("partitions", "files")
+FILTERS = {
+    "column": "mz_now() <= ts + interval 30 days",
+    "function": "mz_now() < date_trunc('HOUR', ts) + interval 30 days and mz_now() >= ts",
+    "json": "mz_now() <= cast(get_json_object(said, '$.at') as timestamp) + interval 30 days",
+}
+WAYS = {"": {"pushdown": "statistics", "pushdown_audit": 0}, "_off": {"pushdown": "off"}}
+
+
+def source(spark: SparkSession, name: str, layout: str, days: int, a_day: int) -> None:
+    """A file a day, in a partition of its own or right in the table; the oldest first."""
+    at = f"timestamp_millis({START - days * DAY}L + CAST(id * {DAY / a_day!r}D AS BIGINT))"
+    made = f"SELECT id, sha2(CAST(id AS STRING), 512) AS payload, {at} AS ts FROM range(0, {days * a_day}, 1, {days})"
+    rows = f"SELECT *, to_json(named_struct('at', CAST(ts AS STRING))) AS said FROM ({made})"
+    if layout == "files":
+        spark.sql(f"CREATE TABLE {name} USING parquet AS {rows}")
+        return
+    spark.sql(
+        f"CREATE TABLE {name} USING parquet PARTITIONED BY (day) AS "
+        f"SELECT /*+ REBALANCE(day) */ *, CAST(ts AS DATE) AS day FROM ({rows})"
+    )
+
+
+def run(spark: SparkSession, project: Project, name: str, now: int) -> dict[str, float]:
+    before = stages(spark)
+    said = project.run("--full-refresh", "-s", name, now=now)[name]
+    after = stages(spark)
+    phases = {key: ms / 1000 for key, ms in said["phases"].items()}
+    return {
+        "bytes": after["bytes"] - before["bytes"],
+        "seconds": said["seconds"],
+        "writing": phases["write"],
+        "measuring": phases.get("measure", 0.0),
+    }
+
+
+def main(a_day: int, turns: int, target: Path) -> None:
+    first: dict[str, dict[str, float]] = {}
+    found: dict[str, list[dict[str, float]]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        spark = session(Path(folder))
+        # what Parquet's vectored reads read of local files, Hadoop does not count
+        spark.conf.set("parquet.hadoop.vectored.io.enabled", "false")
+        project = Project(Path(folder))
+        print(f"{a_day:,} events a day, a window of {WINDOW} days; {os.cpu_count()} cores, Spark {spark.version}")
+        names = []
+        for layout in LAYOUTS:
+            for times in HISTORY:
+                table = f"{layout}_{times}"
+                source(spark, table, layout, WINDOW * times, a_day)
+                for kind, predicate in FILTERS.items():
+                    for off, config in WAYS.items():
+                        names.append(f"{table}_{kind}{off}")
+                        sql = f"select id, payload, ts from {SCHEMA}.{table} where {predicate}"
+                        project.model(names[-1], sql, materialized="temporal_view", expiration="22 days", **config)
+        for name in names:
+            first[name] = run(spark, project, name, START)
+        for turn in range(1, turns + 1):
+            for name in names:
+                found.setdefault(name, []).append(run(spark, project, name, START + turn))
+        for name in names:
+            if not name.endswith("_off"):
+                ours, plain = (
+                    spark.sql(f"SELECT count(*), sum(hash(*)) FROM {table}__diffs WHERE mz_timestamp > {START + turns}")
+                    for table in (name, f"{name}_off")
+                )
+                if ours.first() != plain.first() or not ours.first()[0]:
+                    raise SystemExit(f"{name}: other updates with pushdown than without")
+        spark.stop()
+    best = {name: {key: min(r[key] for r in runs) for key in runs[0]} for name, runs in found.items()}
+    show(best, first)
+    plot(best, target)
+
+
+def show(best: dict[str, dict[str, float]], first: dict[str, dict[str, float]]) -> None:
+    wrong = []
+    print(f"  history, times the window: {', '.join(map(str, HISTORY))}")
+    for layout in LAYOUTS:
+        for kind in FILTERS:
+            for off in WAYS:
+                runs = [best[f"{layout}_{times}_{kind}{off}"] for times in HISTORY]
+                bytes_, writing = ([r[m] / runs[0][m] for r in runs] for m in ("bytes", "writing"))
+                told = ", ".join(f"{b:.2f}" for b in bytes_), ", ".join(f"{s:.2f}" for s in writing)
+                whole = ", ".join(f"{r['seconds']:.1f}" for r in runs)
+                way = "without" if off else "with"
+                print(f"  {layout:10} {kind:8} {way:7}  bytes {told[0]:17} writing {told[1]:17} seconds {whole}")
+                if not off:
+                    wrong += [f"{layout}, {kind}: {b:.2f} times the bytes" for b in bytes_ if b > MOST_BYTES]
+                    wrong += [f"{layout}, {kind}: {s:.2f} times the seconds" for s in writing if s > MOST_SECONDS]
+            longest = f"{layout}_{HISTORY[-1]}_{kind}"
+            print(
+                f"  {layout:10} {kind:8} measured the first time: {first[longest]['measuring']:.1f} s of "
+                f"{first[longest]['seconds']:.1f} s; without pushdown {first[longest + '_off']['seconds']:.1f} s"
+            )
+    for line in wrong:
+        print(f"  above the aim of {MOST_BYTES} and {MOST_SECONDS}: {line}")
+
+
+def plot(best: dict[str, dict[str, float]], target: Path) -> None:
+    figure, axes = plt.subplots(1, len(LAYOUTS), figsize=(9, 3.2), layout="constrained", sharey=True)
+    for axis, layout in zip(axes, LAYOUTS):
+        for kind, color in zip(FILTERS, ("tab:blue", "tab:orange", "tab:green")):
+            for off, style in (("", "-o"), ("_off", ":x")):
+                values = [best[f"{layout}_{times}_{kind}{off}"]["bytes"] / 1e6 for times in HISTORY]
+                label = f"{kind}, {'without' if off else 'with'} pushdown"
+                axis.plot(HISTORY, values, style, color=color, label=label)
+        axis.set(title=f"{layout} by day", xlabel="history, times the window", xticks=HISTORY)
+    axes[0].set_ylabel("MB read by a restart")
+    axes[0].legend(fontsize=7)
+    figure.savefig(target / "restart.png", dpi=120, bbox_inches="tight")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--events-a-day", type=int, default=10_000)
+    parser.add_argument("--rounds", type=int, default=2)
+    plots = Path(__file__).parent / "plots"
+    plots.mkdir(exist_ok=True)
+    given = parser.parse_args()
+    main(given.events_a_day, given.rounds, plots)

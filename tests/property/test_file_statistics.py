@@ -1,0 +1,90 @@
+"""Random predicates over files of random rows: what statistics leave holds every row that the whole would give."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from conftest import Project
+from test_histories import fresh_seed
+from test_parts import Idioms, More, parts
+
+from dbt.adapters.sparktemporal import inputs
+from dbt.adapters.sparktemporal.errors import TemporalError
+from dbt.adapters.sparktemporal.model import understand
+from dbt.adapters.sparktemporal.parts import Parts
+from dbt.adapters.sparktemporal.pushdown.sargable import Range
+from dbt.adapters.sparktemporal.temporal import roundtrip
+from dbt.adapters.sparktemporal.temporal.stores import store_of
+from dbt.adapters.sparktemporal.warehouse import Warehouse
+
+#: ways to the rows: what stands between them and the window
+SHAPES = (
+    "select part, t from {s}.files where {predicate}",
+    "select part, t from (select * from {s}.files where k is null or k <> 2) v where {predicate}",
+    "with c as (select f.*, f.part as p from {s}.files f where part > 1) select c.p, c.t from c where {predicate}",
+    "select part, t from {s}.seen where {predicate}",
+    "select part, t, name from {s}.files join {s}.names on s = n where {predicate}",
+    "select part, t from (select * from {s}.files where part < 5 union all select * from {s}.files where part > 7) u "
+    "where {predicate}",
+    "select k, count(*) as n from {s}.files where {predicate} group by k",
+)
+MIDDLE = 1_709_294_400_000
+
+
+def drive(project: Project, count: int, seed: int) -> tuple[int, int]:
+    """Predicates -> how many files were left out of how many. Each is over 12 files of some rows."""
+    rng, warehouse = random.Random(seed), Warehouse(project.rows)
+    settings, version = warehouse.settings(), warehouse.version()
+    rows = f"SELECT * FROM ({parts(rng, [MIDDLE])}) WHERE part < 12"
+    frame = project.spark.sql(rows).localCheckpoint()
+    frame.repartitionByRange(12, "part").write.saveAsTable(f"{project.schema}.files")
+    project.sql(
+        "CREATE TABLE {s}.names USING parquet AS SELECT CAST(n AS SMALLINT) AS n, 'x' AS name FROM range(4) r(n)"
+    )
+    project.sql("CREATE VIEW {s}.seen AS SELECT * FROM {s}.files")
+    left_out = there = 0
+    for number in range(count):
+        predicate = rng.choice([More, Idioms, Idioms])(rng, True).predicate(rng.randrange(3))
+        sql = rng.choice(SHAPES).format(s=project.schema, predicate=predicate.format(n="mz_now()", m="mz_now()"))
+        first = MIDDLE + rng.choice([0, 1, -(10**9), 10**9, 10**7])
+        clock = Range(first, rng.choice([None, first, first + 10**6, first + 10**9]))
+        try:
+            model = understand(warehouse, sql, settings, version, first)
+        except TemporalError:  # refused: a run would not come so far
+            continue
+        plan = roundtrip.analyzed(warehouse.explain(roundtrip.written_at(model.written, model.calls, f"{first}L")))
+        seen = inputs.observe(warehouse, plan)
+        known = Parts.look(warehouse, model.cores, seen, settings, version, [])
+        known.collect(f"{project.schema}.stats_{number}", " USING parquet")
+        for core in model.cores:
+            for _, left, _ in known.left(core.name, clock).values():
+                left_out, there = left_out + left.of_files - left.files, there + left.of_files
+            narrowed = known.narrowed(core, clock)
+            whole, less = (store_of(c).wanted(c, first, clock.last) for c in (core, narrowed))
+            wrong = f"{clock}: {sql}\n{known.told(core.name, clock)}"
+            try:
+                missing = project.rows(f"({whole}\n) EXCEPT ALL (\n{less}\n)")
+            except Exception:  # an instant that leaves the calendar: both must say so
+                with pytest.raises(Exception, match="SQLSTATE"):
+                    project.rows(less)
+                continue
+            assert missing == [], wrong
+            assert project.rows(f"({less}\n) EXCEPT ALL (\n{whole}\n)") == [], wrong
+            known.audit(core.name, clock, 1.0, str(number))
+    return left_out, there
+
+
+@pytest.mark.usefixtures("small_plans")
+def test_what_statistics_leave(project: Project) -> None:
+    left_out, there = drive(project, 8, fresh_seed())
+    print(f"left out: {left_out} of {there} files")
+    assert there > 0
+
+
+@pytest.mark.deep
+@pytest.mark.usefixtures("small_plans")
+@pytest.mark.parametrize("part", range(4))
+def test_what_statistics_leave_for_long(project: Project, part: int) -> None:
+    left_out, there = drive(project, 60, fresh_seed() + part)
+    assert left_out > there / 10
