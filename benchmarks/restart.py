@@ -1,6 +1,6 @@
 """What a restart reads, however long the history of its source is.
 
-    python benchmarks/restart.py                          ten thousand events a day
+    python benchmarks/restart.py                          five thousand events a day
     python benchmarks/restart.py --events-a-day 100000
 
 A model keeps the last 30 days of a source that holds 1, 4 or 16 times as many: in partitions by day, or in files of a
@@ -41,7 +41,7 @@ WAYS = {"": {"pushdown": "statistics", "pushdown_audit": 0}, "_off": {"pushdown"
 def source(spark: SparkSession, name: str, layout: str, days: int, a_day: int) -> None:
     """A file a day, in a partition of its own or right in the table; the oldest first."""
     at = f"timestamp_millis({START - days * DAY}L + CAST(id * {DAY / a_day!r}D AS BIGINT))"
-    made = f"SELECT id, sha2(CAST(id AS STRING), 512) AS payload, {at} AS ts FROM range(0, {days * a_day}, 1, {days})"
+    made = f"SELECT id, sha2(CAST(id AS STRING), 256) AS payload, {at} AS ts FROM range(0, {days * a_day}, 1, {days})"
     rows = f"SELECT *, to_json(named_struct('at', CAST(ts AS STRING))) AS said FROM ({made})"
     if layout == "files":
         spark.sql(f"CREATE TABLE {name} USING parquet AS {rows}")
@@ -143,7 +143,7 @@ def plot(best: dict[str, dict[str, float]], target: Path) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--events-a-day", type=int, default=10_000)
+    parser.add_argument("--events-a-day", type=int, default=5_000)
     parser.add_argument("--rounds", type=int, default=2)
     plots = Path(__file__).parent / "plots"
     plots.mkdir(exist_ok=True)

@@ -70,6 +70,18 @@ def test_snapshots_tell_what_changed(events: Project) -> None:
     assert events.rows("SELECT count(*) FROM {s}.m__diffs WHERE mz_diff > 0") == [(10,)]
 
 
+def test_statistics_that_a_table_keeps_itself(events: Project) -> None:
+    """Iceberg has its own of each file: there the comparisons of columns do it, and nothing is measured."""
+    sql = f"select id from {events.schema}.events where mz_now() < ts + interval 30 seconds"
+    events.model("m", sql, file_format="iceberg", pushdown="statistics", pushdown_required=["events"])
+    said = events.run(now=T0 + 5_000).of("m").adapter_response["pushdown"]
+    assert said[0].startswith("c0: ts >= timestamp_millis(") and "no statistics are kept of what is no table" in said[1]
+    assert not [name for _, name, _ in events.rows("SHOW TABLES IN {s}") if "m__stats_" in name]
+    told = events.dbt("run-operation", "temporal_explain_pushdown", "--args", "{model: m}", now=T0).text
+    files, size = events.rows("SELECT count(*), sum(file_size_in_bytes) FROM {s}.events.files")[0]
+    assert f"events: {files} files, {size:,} bytes" in told
+
+
 def test_docs_live_on_the_view(events: Project) -> None:
     events.run(now=T0)
     assert "ICEBERG-VIEW" in details(events, "m")["Table Properties"]

@@ -7,29 +7,30 @@ from collections.abc import Iterable, Mapping
 from sqlglot import exp
 
 from .errors import TemporalError
-from .pushdown import sargable
+from .pushdown import implied as implications
+from .pushdown.sargable import Range
 from .temporal import roundtrip, updates, zones
 from .temporal.core import TypedCore
 from .temporal.dialect import render
 from .warehouse import Warehouse
 
 
-def implied(warehouse: Warehouse, core: TypedCore, settings: Mapping[str, str], clock: sargable.Range) -> str | None:
+def implied(warehouse: Warehouse, core: TypedCore, settings: Mapping[str, str], clock: Range) -> str | None:
     """SQL over the columns of a core's SELECT: what its window implies while the clock is in a range. None: nothing."""
     types = _types(warehouse, core)
-    return sargable.implied(core, types, clock, _is_fixed(settings, clock)) if types else None
+    return implications.implied(core, types, clock, _is_fixed(settings, clock)) if types else None
 
 
 def by_part(
-    warehouse: Warehouse, core: TypedCore, settings: Mapping[str, str], clock: sargable.Range
+    warehouse: Warehouse, core: TypedCore, settings: Mapping[str, str], clock: Range
 ) -> list[tuple[str, str | None]]:
     """Likewise, of each part of the window: (as it is written, what it implies)."""
-    return sargable.by_part(core, _types(warehouse, core), clock, _is_fixed(settings, clock))
+    return implications.by_part(core, _types(warehouse, core), clock, _is_fixed(settings, clock))
 
 
 def _types(warehouse: Warehouse, core: TypedCore) -> dict[str, str]:
     """The columns that a window is made of, and what Spark says they are."""
-    columns = sargable.columns_of(core.core)
+    columns = implications.columns_of(core.core)
     if not columns or not isinstance(core.core.query, exp.Select):
         return {}
     probe = core.core.query.copy()
@@ -42,7 +43,7 @@ def _types(warehouse: Warehouse, core: TypedCore) -> dict[str, str]:
     return {render(column): kind for column, kind in zip(columns, kinds)}
 
 
-def _is_fixed(settings: Mapping[str, str], clock: sargable.Range) -> bool:
+def _is_fixed(settings: Mapping[str, str], clock: Range) -> bool:
     return zones.never_changed(settings["spark.sql.session.timeZone"], clock.first or 0)
 
 

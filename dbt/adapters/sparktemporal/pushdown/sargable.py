@@ -1,28 +1,25 @@
-"""What a window implies of single columns while the clock is in a range: comparisons that reach statistics.
+"""What it takes of single columns for an expression to keep a bound.
 
-    mz_now() < date_trunc('HOUR', ts) + interval 5 hours, mz_now() from 12:00 on     ->  ts >= 07:00
-    mz_now() >= coalesce(lo, begin) until 15:00                                      ->  lo <= 15:00 or lo is null and …
+    date_trunc('HOUR', ts) + interval 5 hours >= 12:00      ts >= 07:00
+    greatest(a, b) <= 15:00                                 (a <= 15:00 OR a IS NULL) AND (b <= 15:00 OR b IS NULL)
 
-Where the window holds at any instant of the range, what is implied holds: with AND it changes no row, and Spark
-compares it with the statistics of partitions, files and row groups. What is not understood implies nothing.
+Each function takes the bound back by as much as it can have moved its argument. What is not understood takes nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
 
 from sqlglot import exp
 
-from ..temporal.conditions import Condition
-from ..temporal.core import Core, TypedCore
-from ..temporal.dialect import fragment, has_clock, is_mz_now, render
-from ..temporal.functions import nondeterministic, starts_with_unit
+from ..temporal.dialect import is_mz_now, render
+from ..temporal.functions import nondeterministic
 from ..temporal.intervals import TIMESTAMP
-from ..temporal.predicates import MIRRORED, OPERATORS, Comparison
-from .lengths import DATES, DAY, SECOND, constant, interval, moved
+from ..temporal.predicates import Comparison
+from .lengths import DATES, DAY, SECOND, constant, moved
 
 INSTANT, DATE, NUMBER = "instant", "date", "number"
 
@@ -52,40 +49,6 @@ LEAST, MOST = ">=", "<="
 Bound = tuple[str, Fraction]
 
 
-def columns_of(core: Core) -> list[exp.Expression]:
-    """The columns that the window of a core is made of, in the names of its SELECT."""
-    found: dict[str, exp.Expression] = {}
-    of_condition = core.condition.statics if core.condition else ()
-    for operand in (*(c.operand for c in core.comparisons), *of_condition):
-        for column in _leaves(operand):
-            found.setdefault(render(column), column)
-    return list(found.values())
-
-
-def implied(typed: TypedCore, types: Mapping[str, str], clock: Range, fixed_zone: bool) -> str | None:
-    """SQL that holds for every row whose window the clock can be in; None when nothing is known of any column.
-
-    types: the columns, as rendered -> their Spark types. fixed_zone: the session's zone has had one offset for ever.
-    """
-    return _all(found for _, found in by_part(typed, types, clock, fixed_zone))
-
-
-def by_part(typed: TypedCore, types: Mapping[str, str], clock: Range, fixed_zone: bool) -> list[tuple[str, str | None]]:
-    """Likewise, of each part of the window: (as it is written, what it implies)."""
-    sargable = Sargable(types, 0 if fixed_zone else DRIFT)
-    found = [
-        (comparison.written, sargable.compared(comparison, kind, clock))
-        for comparison, kind in zip(typed.core.comparisons, typed.kinds)
-    ]
-    condition = typed.core.condition
-    if condition is not None:
-        kinds = {edge.index: kind for edge, kind in zip(condition.edges, typed.edge_kinds)}
-        of_condition = _OfCondition(sargable, condition, kinds, typed.calls, clock)
-        written = fragment(of_condition.written(condition.predicate))
-        found.append((written, of_condition.of(condition.predicate)))
-    return found
-
-
 @dataclass(frozen=True)
 class Sargable:
     """types: column, as rendered -> its Spark type. slack: how far local time drifts from instants (µs)."""
@@ -109,7 +72,7 @@ class Sargable:
         if operator in (">", ">=", "=") and clock.last is not None:
             bounds.append((MOST, Fraction(clock.last * unit)))
         solve = self.instant if kind == TIMESTAMP else self.number
-        return _all(solve(operand, bound) for bound in bounds)
+        return all_of(solve(operand, bound) for bound in bounds)
 
     # -- instants --
 
@@ -143,7 +106,7 @@ class Sargable:
         if kind in ("date", "timestamp_ntz"):
             return f"{text} {side} CAST({instant} AS {kind.upper()})"
         # a constant: Spark compares the two before it reads anything
-        return f"{text} {side} {instant}" if _is_constant(node) and self.kind(node) in (INSTANT, DATE) else None
+        return f"{text} {side} {instant}" if is_constant(node) and self.kind(node) in (INSTANT, DATE) else None
 
     def _days_added(self, node: exp.Expression) -> tuple[exp.Expression, tuple[int, int]] | None:
         """`day + 7`."""
@@ -243,7 +206,7 @@ class Sargable:
             found.append(self.number(base, (LEAST, last)))
         if side == LEAST and first > lowest:
             found.append(self.number(base, (MOST, first)))
-        return _any(found)
+        return any_of(found)
 
     def _reach(self, node: exp.Expression) -> tuple[Fraction, Fraction]:
         """The least and the greatest that a whole number can be."""
@@ -286,7 +249,7 @@ class Sargable:
 
     def _several(self, node: exp.Expression, solve: Callable[[exp.Expression], str | None], side: str) -> _Found | None:
         """Functions that give one of several values; None when it is no such function."""
-        values = _values(node)
+        values = values_of(node)
         if not values:
             return None
         name, arguments = node.name.lower() if isinstance(node, exp.Anonymous) else "", values
@@ -298,13 +261,13 @@ class Sargable:
                 found.append(one if one is None or not before else " AND ".join([one, *before]))
                 text = render(argument.unnest())
                 before += [f"{text} IS NULL"] if text in self.types else []
-            return _Found(_any(found))
+            return _Found(any_of(found))
         if name == ("least" if side == LEAST else "greatest"):
             # all of them, but NULLs are left out
             columns = [a for a in arguments if render(a.unnest()) in self.types]
             each = ((render(a.unnest()), solve(a)) for a in columns)
-            return _Found(_all(f"({one} OR {text} IS NULL)" for text, one in each if one is not None))
-        return _Found(_any(solve(value) for value in values if not _null(value)))
+            return _Found(all_of(f"({one} OR {text} IS NULL)" for text, one in each if one is not None))
+        return _Found(any_of(solve(value) for value in values if not is_null(value)))
 
     def kind(self, node: exp.Expression) -> str | None:
         """What an expression is, as far as it is understood here."""
@@ -322,9 +285,9 @@ class Sargable:
                 of = node.this.unnest()
                 is_instant = self.kind(of) in (INSTANT, DATE) or isinstance(of, exp.Literal) and of.is_string
                 return (DATE if to == "DATE" else INSTANT) if is_instant else None
-        values = _values(node)
+        values = values_of(node)
         if values:
-            kinds = {self.kind(value) for value in values if not _null(value)}
+            kinds = {self.kind(value) for value in values if not is_null(value)}
             return kinds.pop() if len(kinds) == 1 else INSTANT if kinds == {INSTANT, DATE} else None
         if self._made_of_number(node) is not None:
             return INSTANT
@@ -345,160 +308,15 @@ class _Found:
     found: str | None
 
 
-@dataclass(frozen=True)
-class _OfCondition:
-    """What a predicate that is more than a conjunction implies: by its comparisons, ANDs and ORs."""
-
-    sargable: Sargable
-    condition: Condition
-    kinds: Mapping[int, str]
-    calls: Mapping[int, str]
-    clock: Range
-
-    def of(self, node: exp.Expression) -> str | None:
-        node = node.unnest()
-        if isinstance(node, exp.And):
-            return _all((self.of(node.left), self.of(node.right)))
-        if isinstance(node, exp.Or):
-            return _any((self.of(node.left), self.of(node.right)))
-        if isinstance(node, exp.Not):
-            return self._negated(node.this.unnest())
-        if _values(node):  # of truth values; one that is FALSE or NULL is none that counts
-            return _any(self.of(value) for value in _values(node) if not (_null(value) or _is_false(value)))
-        if isinstance(node, exp.Between):
-            return _all((self.of(_pair(exp.GTE, node, "low")), self.of(_pair(exp.LTE, node, "high"))))
-        if isinstance(node, exp.Is) and isinstance(node.expression, exp.Boolean) and node.expression.this:
-            return self.of(node.this)
-        operator = OPERATORS.get(type(node))
-        if operator is not None and has_clock(node):
-            return self._comparison(node.left.unnest(), operator, node.right.unnest())
-        return self._plain(node)
-
-    def _negated(self, node: exp.Expression) -> str | None:
-        if isinstance(node, exp.Not):
-            return self.of(node.this)
-        if isinstance(node, (exp.And, exp.Or)):
-            parts = (self._negated(node.left.unnest()), self._negated(node.right.unnest()))
-            return _any(parts) if isinstance(node, exp.And) else _all(parts)
-        if isinstance(node, exp.Between):
-            return _any((self.of(_pair(exp.LT, node, "low")), self.of(_pair(exp.GT, node, "high"))))
-        turned = _NEGATED.get(type(node))
-        return self.of(_pair(turned, node, "expression")) if turned else None
-
-    def _comparison(self, left: exp.Expression, operator: str, right: exp.Expression) -> str | None:
-        if has_clock(left) == has_clock(right):
-            return None
-        if has_clock(right):
-            left, right, operator = right, left, MIRRORED[operator]
-        other = self.written(right)
-        if is_mz_now(left):
-            kind = self.kinds.get(index) if (index := _static(right)) is not None else None
-            return None if kind is None else self.sargable.between(other, operator, kind, self.clock)
-        if isinstance(left, exp.Sub) and self._spread(left.left) and not has_clock(left.right):
-            return self._since(left, operator, other)
-        spread = self._spread(left)
-        if spread is None or self.sargable.kind(other) not in (INSTANT, DATE):
-            return None
-        return self._within(other, operator, *spread)
-
-    def _since(self, left: exp.Sub, operator: str, other: exp.Expression) -> str | None:
-        """`mz_now() - ts < interval 5 minutes`."""
-        spread, length, base = self._spread(left.left), interval(other), self.written(left.right.unnest())
-        if spread is None or length is None or self.sargable.kind(base) != INSTANT:
-            return None
-        low, high = spread
-        return self._within(base, operator, low - length[1], high - length[0])
-
-    def _within(self, other: exp.Expression, operator: str, low: int, high: int) -> str | None:
-        """What it takes of an instant that the clock, moved by low to high µs, compares so with."""
-        slack, found = self.sargable.slack, []
-        if operator in ("<", "<=", "=") and self.clock.first is not None:
-            at = self.clock.first * 1_000 + low - slack
-            found.append(self.sargable.instant(other, (LEAST, Fraction(at))))
-        if operator in (">", ">=", "=") and self.clock.last is not None:
-            at = self.clock.last * 1_000 + high + slack
-            found.append(self.sargable.instant(other, (MOST, Fraction(at))))
-        return _all(found)
-
-    def _spread(self, node: exp.Expression) -> tuple[int, int] | None:
-        """How far from the clock a function of it can be (µs)."""
-        node = node.unnest()
-        if is_mz_now(node):
-            return (0, 0) if self.calls.get(node.meta.get("start", -1), "").upper() == "TIMESTAMP" else None
-        step = moved(self.written(node))
-        if step is None or not has_clock(step[0]):
-            return None
-        inner = self._spread(step[0])
-        if inner is None:
-            return None
-        slack, (low, high) = self.sargable.slack, step[1]
-        return inner[0] + low - slack, inner[1] + high + slack
-
-    def _plain(self, node: exp.Expression) -> str | None:
-        """A part without the clock, if it is a comparison of columns with constants."""
-        return None if _static(node) is None else self._without_clock(self.written(node))
-
-    def _without_clock(self, node: exp.Expression) -> str | None:
-        node = node.unnest()
-        if isinstance(node, exp.And):
-            return _all((self._without_clock(node.left), self._without_clock(node.right)))
-        if isinstance(node, exp.Or):
-            return _any((self._without_clock(node.left), self._without_clock(node.right)))
-        if isinstance(node, exp.Is):
-            return render(node) if render(node.this.unnest()) in self.sargable.types else None
-        if not isinstance(node, (exp.EQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.In)):
-            return None
-        compared, *constants = list(node.iter_expressions())
-        of_column = render(compared.unnest()) in self.sargable.types
-        return render(node) if of_column and constants and all(map(_is_constant, constants)) else None
-
-    def written(self, node: exp.Expression) -> exp.Expression:
-        """With what stands for the columns mz_s<i>."""
-
-        def put(part: exp.Expression) -> exp.Expression:
-            index = _static(part)
-            return exp.paren(self.condition.statics[index].copy()) if index is not None else part
-
-        return node.copy().transform(put).unnest()
-
-
-_NEGATED: dict[type, type] = {exp.LT: exp.GTE, exp.LTE: exp.GT, exp.GT: exp.LTE, exp.GTE: exp.LT, exp.NEQ: exp.EQ}
 _OTHER = {LEAST: MOST, MOST: LEAST}
 
 
-def _pair(comparison: type[exp.Expression], node: exp.Expression, other: str) -> exp.Expression:
-    """Another comparison of what a node compares. Copies: a tree knows its parents."""
-    return comparison(this=node.this.copy(), expression=node.args[other].copy())
-
-
-def _static(node: exp.Expression) -> int | None:
-    name = node.name if isinstance(node, exp.Column) and not node.table else ""
-    return int(name[len("mz_s") :]) if name.startswith("mz_s") and name[len("mz_s") :].isdigit() else None
-
-
-def _leaves(node: exp.Expression) -> Iterator[exp.Expression]:
-    """Columns and their fields, the longest names."""
-    if isinstance(node, (exp.Subquery, exp.Query, exp.Lambda)):
-        return
-    if isinstance(node, exp.Column) or isinstance(node, exp.Dot) and _is_name(node):
-        yield node
-        return
-    for child in node.expressions[1:] if starts_with_unit(node) else node.iter_expressions():
-        yield from _leaves(child)
-
-
-def _is_name(node: exp.Expression) -> bool:
-    if isinstance(node, exp.Dot):
-        return isinstance(node.expression, exp.Identifier) and _is_name(node.this)
-    return isinstance(node, exp.Column)
-
-
-def _is_constant(node: exp.Expression) -> bool:
+def is_constant(node: exp.Expression) -> bool:
     known = (exp.Literal, exp.Cast, exp.Paren, exp.DataType, exp.Neg, exp.Boolean)
     return all(isinstance(n, known) for n in node.walk()) and nondeterministic(node) is None
 
 
-def _values(node: exp.Expression) -> list[exp.Expression]:
+def values_of(node: exp.Expression) -> list[exp.Expression]:
     """What a function gives one of, or NULL; nothing when it is no such function."""
     if isinstance(node, exp.Case):
         return [*(b.args["true"] for b in node.args.get("ifs") or []), *_given(node.args.get("default"))]
@@ -516,25 +334,21 @@ def _given(node: exp.Expression | None) -> list[exp.Expression]:
     return [] if node is None else [node]
 
 
-def _null(node: exp.Expression) -> bool:
+def is_null(node: exp.Expression) -> bool:
     return isinstance(node.unnest(), exp.Null)
-
-
-def _is_false(node: exp.Expression) -> bool:
-    return isinstance(node.unnest(), exp.Boolean) and not node.unnest().this
 
 
 def _literal(value: int) -> str:
     return str(value) if value != -(2**63) else "(-9223372036854775807 - 1)"
 
 
-def _all(parts: Iterable[str | None]) -> str | None:
+def all_of(parts: Iterable[str | None]) -> str | None:
     """What is not known is left out."""
     known = list(dict.fromkeys(part for part in parts if part is not None))
     return " AND ".join(known) if known else None
 
 
-def _any(parts: Iterable[str | None]) -> str | None:
+def any_of(parts: Iterable[str | None]) -> str | None:
     """Known only where each is. None at all can be true: that is known too."""
     every = list(dict.fromkeys(parts))
     if None in every:
