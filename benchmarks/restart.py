@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import os
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import matplotlib
@@ -26,7 +27,6 @@ import matplotlib.pyplot as plt
 DAY = 86_400_000
 START = 1_709_294_400_000  # 2024-03-01 12:00 UTC
 WINDOW = 30
-HISTORY = (1, 4, 16)
 #: what a restart may read and take of a longer history, as multiples of the shortest
 MOST_BYTES, MOST_SECONDS = 1.1, 1.2
 LAYOUTS = ("partitions", "files")
@@ -65,7 +65,7 @@ def run(spark: SparkSession, project: Project, name: str, now: int) -> dict[str,
     }
 
 
-def main(a_day: int, turns: int, target: Path) -> None:
+def main(a_day: int, turns: int, history: Sequence[int], filters: Sequence[str], target: Path) -> None:
     first: dict[str, dict[str, float]] = {}
     found: dict[str, list[dict[str, float]]] = {}
     with tempfile.TemporaryDirectory() as folder:
@@ -76,13 +76,13 @@ def main(a_day: int, turns: int, target: Path) -> None:
         print(f"{a_day:,} events a day, a window of {WINDOW} days; {os.cpu_count()} cores, Spark {spark.version}")
         names = []
         for layout in LAYOUTS:
-            for times in HISTORY:
+            for times in history:
                 table = f"{layout}_{times}"
                 source(spark, table, layout, WINDOW * times, a_day)
-                for kind, predicate in FILTERS.items():
+                for kind in filters:
                     for off, config in WAYS.items():
                         names.append(f"{table}_{kind}{off}")
-                        sql = f"select id, payload, ts from {SCHEMA}.{table} where {predicate}"
+                        sql = f"select id, payload, ts from {SCHEMA}.{table} where {FILTERS[kind]}"
                         project.model(names[-1], sql, materialized="temporal_view", expiration="22 days", **config)
         for name in names:
             first[name] = run(spark, project, name, START)
@@ -99,17 +99,22 @@ def main(a_day: int, turns: int, target: Path) -> None:
                     raise SystemExit(f"{name}: other updates with pushdown than without")
         spark.stop()
     best = {name: {key: min(r[key] for r in runs) for key in runs[0]} for name, runs in found.items()}
-    show(best, first)
-    plot(best, target)
+    show(best, first, history, filters)
+    plot(best, history, filters, target)
 
 
-def show(best: dict[str, dict[str, float]], first: dict[str, dict[str, float]]) -> None:
+def show(
+    best: dict[str, dict[str, float]],
+    first: dict[str, dict[str, float]],
+    history: Sequence[int],
+    filters: Sequence[str],
+) -> None:
     wrong = []
-    print(f"  history, times the window: {', '.join(map(str, HISTORY))}")
+    print(f"  history, times the window: {', '.join(map(str, history))}")
     for layout in LAYOUTS:
-        for kind in FILTERS:
+        for kind in filters:
             for off in WAYS:
-                runs = [best[f"{layout}_{times}_{kind}{off}"] for times in HISTORY]
+                runs = [best[f"{layout}_{times}_{kind}{off}"] for times in history]
                 bytes_, writing = ([r[m] / runs[0][m] for r in runs] for m in ("bytes", "writing"))
                 told = ", ".join(f"{b:.2f}" for b in bytes_), ", ".join(f"{s:.2f}" for s in writing)
                 whole = ", ".join(f"{r['seconds']:.1f}" for r in runs)
@@ -118,7 +123,7 @@ def show(best: dict[str, dict[str, float]], first: dict[str, dict[str, float]]) 
                 if not off:
                     wrong += [f"{layout}, {kind}: {b:.2f} times the bytes" for b in bytes_ if b > MOST_BYTES]
                     wrong += [f"{layout}, {kind}: {s:.2f} times the seconds" for s in writing if s > MOST_SECONDS]
-            longest = f"{layout}_{HISTORY[-1]}_{kind}"
+            longest = f"{layout}_{history[-1]}_{kind}"
             print(
                 f"  {layout:10} {kind:8} measured the first time: {first[longest]['measuring']:.1f} s of "
                 f"{first[longest]['seconds']:.1f} s; without pushdown {first[longest + '_off']['seconds']:.1f} s"
@@ -127,15 +132,15 @@ def show(best: dict[str, dict[str, float]], first: dict[str, dict[str, float]]) 
         print(f"  above the aim of {MOST_BYTES} and {MOST_SECONDS}: {line}")
 
 
-def plot(best: dict[str, dict[str, float]], target: Path) -> None:
+def plot(best: dict[str, dict[str, float]], history: Sequence[int], filters: Sequence[str], target: Path) -> None:
     figure, axes = plt.subplots(1, len(LAYOUTS), figsize=(9, 3.2), layout="constrained", sharey=True)
     for axis, layout in zip(axes, LAYOUTS):
-        for kind, color in zip(FILTERS, ("tab:blue", "tab:orange", "tab:green")):
+        for kind, color in zip(filters, ("tab:blue", "tab:orange", "tab:green")):
             for off, style in (("", "-o"), ("_off", ":x")):
-                values = [best[f"{layout}_{times}_{kind}{off}"]["bytes"] / 1e6 for times in HISTORY]
+                values = [best[f"{layout}_{times}_{kind}{off}"]["bytes"] / 1e6 for times in history]
                 label = f"{kind}, {'without' if off else 'with'} pushdown"
-                axis.plot(HISTORY, values, style, color=color, label=label)
-        axis.set(title=f"{layout} by day", xlabel="history, times the window", xticks=HISTORY)
+                axis.plot(history, values, style, color=color, label=label)
+        axis.set(title=f"{layout} by day", xlabel="history, times the window", xticks=history)
     axes[0].set_ylabel("MB read by a restart")
     axes[0].legend(fontsize=7)
     figure.savefig(target / "restart.png", dpi=120, bbox_inches="tight")
@@ -144,8 +149,10 @@ def plot(best: dict[str, dict[str, float]], target: Path) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--events-a-day", type=int, default=5_000)
+    parser.add_argument("--history", type=int, nargs="+", default=[1, 4, 16], help="times the window")
+    parser.add_argument("--filters", nargs="+", choices=list(FILTERS), default=list(FILTERS))
     parser.add_argument("--rounds", type=int, default=2)
     plots = Path(__file__).parent / "plots"
     plots.mkdir(exist_ok=True)
     given = parser.parse_args()
-    main(given.events_a_day, given.rounds, plots)
+    main(given.events_a_day, given.rounds, given.history, given.filters, plots)
