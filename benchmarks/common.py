@@ -25,6 +25,8 @@ def session(home: Path) -> SparkSession:
         "spark.master": f"local[{os.cpu_count()}]",
         "spark.driver.memory": "6g",
         "spark.ui.enabled": "false",
+        "spark.ui.retainedStages": "100000",  # what they read and wrote is added up
+        "spark.ui.retainedTasks": "1000000",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.ansi.enabled": "false",  # as dbt-spark sets it
