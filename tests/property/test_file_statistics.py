@@ -55,7 +55,7 @@ def drive(project: Project, count: int, seed: int) -> tuple[int, int]:
             continue
         plan = roundtrip.analyzed(warehouse.explain(roundtrip.written_at(model.written, model.calls, f"{first}L")))
         seen = inputs.observe(warehouse, plan)
-        known = Parts.look(warehouse, model.cores, seen, settings, version, [])
+        known = Parts.look(warehouse, model.cores, seen, settings, version, [], clock)
         known.collect(f"{project.schema}.stats_{number}", " USING parquet")
         for core in model.cores:
             for _, left, _ in known.left(core.name, clock).values():

@@ -56,7 +56,7 @@ def _statistics(
         return ["  no statistics of files are kept (pushdown: statistics, or pushdown_collect)"]
     plan = roundtrip.analyzed(warehouse.explain(roundtrip.written_at(state.written, state.kinds, f"{clock.first}L")))
     version, hints = warehouse.version(), config.pushdown_columns
-    parts = Parts.look(warehouse, cores, inputs.observe(warehouse, plan), state.settings, version, hints)
+    parts = Parts.look(warehouse, cores, inputs.observe(warehouse, plan), state.settings, version, hints, clock)
     table = target.table(state.statistics)
     lines = [f"  {note}" for note in parts.notes]
     if parts.read_as != state.measured:

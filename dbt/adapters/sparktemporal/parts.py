@@ -72,8 +72,9 @@ class Parts:
         settings: Mapping[str, str],
         version: str,
         hints: Sequence[str],
+        clock: Range,
     ) -> Parts:
-        """What of the inputs is to be measured."""
+        """What of the inputs is to be measured, for a clock in a range."""
         files = {name: seen for name, seen in inputs.items() if seen.way == FILES}
         notes = [f"{name}: no statistics are kept of what is no table of files" for name in inputs if name not in files]
         ansi = settings["spark.sql.ansi.enabled"].lower() == "true"
@@ -81,7 +82,10 @@ class Parts:
         wants: dict[str, dict[str, exp.Expression]] = {}
         types: dict[str, Mapping[str, str]] = {}
         parts = Parts(warehouse, settings, opened, {}, types, "", notes)
-        if not files or settings["spark.sql.caseSensitive"].lower() == "true":
+        if settings["spark.sql.caseSensitive"].lower() == "true":
+            notes.append("no statistics are kept while spark.sql.caseSensitive is set")
+            return parts
+        if not files:
             return parts
         for core in cores:
             found = _open(warehouse, core, files, types, ansi, notes)
@@ -89,36 +93,19 @@ class Parts:
                 continue
             opened[core.name] = found
             for place, relation in found.places:
-                reader = parts._interpreter(found, place, relation, Range(0, None), {})
+                reader = parts._interpreter(found, place, relation, clock, {})
                 reader.may_matter(place.predicate)
                 own = {text: node for text, node in reader.wants.items() if _is_of(node, types[relation])}
                 wants.setdefault(relation, {}).update(own)
         functions = frozenset(str(name).lower() for (name,) in warehouse.rows("SHOW SYSTEM FUNCTIONS"))
         measured: dict[str, Measured] = {}
-        numbers = 0
         for relation, texts in wants.items():
-            told = warehouse.table(quoted(relation))
-            named = [(name, types[relation].get(quote(name.lower()), "")) for name in told.partitions]
-            for name, _ in named:
-                text = quote(name.lower())
-                texts.setdefault(text, expression(text))
-            kinds = _types(warehouse, relation, texts, types[relation], ansi)
-            kept = statistics.chosen(texts, kinds, hints, functions)
-            leaves = {text: Leaf(numbers + i, kinds[text]) for i, text in enumerate(kept)}
-            numbers += len(leaves)
-            seen = files[relation]
-            if leaves:
-                measured[relation] = Measured(relation, quoted(relation), seen.pin, named, seen.listing, leaves)
-        form = {name: [(t, leaf.index, leaf.type) for t, leaf in m.leaves.items()] for name, m in measured.items()}
-        read_as = {name: files[name].said.rpartition(" as ")[2] for name in measured}
-        payload = json.dumps([form, read_as, dict(settings), version], sort_keys=True)
+            number = sum(len(one.leaves) for one in measured.values())
+            one = _measured(warehouse, files[relation], texts, types[relation], ansi, hints, functions, number)
+            measured |= {relation: one} if one.leaves else {}
         parts.measured = measured
-        parts.read_as = hashlib.sha256(payload.encode()).hexdigest()[:16]
+        parts.read_as = _hash(measured, files, settings, version)
         return parts
-
-    @property
-    def types_of_leaves(self) -> dict[int, str]:
-        return {leaf.index: leaf.type for one in self.measured.values() for leaf in one.leaves.values()}
 
     def collect(self, table: str, using: str) -> bool:
         """Make a table of the statistics of all files as they are, where the known one is not that already.
@@ -285,6 +272,8 @@ def _open(
         same = False
     if not same:
         notes.append(f"{core.name}: its columns are named in a way that only the tables themselves have")
+    if not found:
+        notes.append(f"{core.name}: its window is of no table of files whose rows are used one by one")
     return opened if same and found else None
 
 
@@ -301,6 +290,38 @@ def _restricted(typed: TypedCore, conditions: Mapping[int, str], alone: bool = F
         if condition:
             capture.restrict(tables[index], condition)
     return replace(typed, core=replace(typed.core, query=query))
+
+
+def _measured(
+    warehouse: Warehouse,
+    seen: Input,
+    wants: dict[str, exp.Expression],
+    types: Mapping[str, str],
+    ansi: bool,
+    hints: Sequence[str],
+    functions: frozenset[str],
+    number: int,
+) -> Measured:
+    """What of the wanted expressions over an input is measured, and the columns it is partitioned by."""
+    told = warehouse.table(quoted(seen.relation))
+    partitions = [(name, types.get(quote(name.lower()), "")) for name in told.partitions]
+    for name, _ in partitions:
+        text = quote(name.lower())
+        wants.setdefault(text, expression(text))
+    kinds = _types(warehouse, seen.relation, wants, types, ansi)
+    kept = statistics.chosen(wants, kinds, hints, functions)
+    leaves = {text: Leaf(number + i, kinds[text]) for i, text in enumerate(kept)}
+    return Measured(seen.relation, quoted(seen.relation), seen.pin, partitions, seen.listing, leaves)
+
+
+def _hash(
+    measured: Mapping[str, Measured], files: Mapping[str, Input], settings: Mapping[str, str], version: str
+) -> str:
+    """Of what statistics depend on but the files: what is measured, how tables are read, the session, Spark."""
+    form = {name: [(t, leaf.index, leaf.type) for t, leaf in m.leaves.items()] for name, m in measured.items()}
+    read_as = {name: files[name].said.rpartition(" as ")[2] for name in measured}
+    payload = json.dumps([form, read_as, dict(settings), version], sort_keys=True)
+    return hashlib.sha256(payload.encode()).hexdigest()[:16]
 
 
 def _is_of(node: exp.Expression, types: Mapping[str, str]) -> bool:

@@ -160,6 +160,7 @@ class Run:
             self.settings,
             self.warehouse.version(),
             self.config.pushdown_columns,
+            Range(self.decision.as_of, self.decision.expiration),
         )
         self.pruned, self._statistics = parts.notes, ""
         known = self.old.statistics if self.old and self.old.measured == parts.read_as else ""
