@@ -85,12 +85,16 @@ def _text(warehouse: Warehouse, table: exp.Table, prefix: str) -> exp.Subquery:
     return opened
 
 
+def settings_that_matter(warehouse: Warehouse) -> dict[str, str]:
+    """What a session has set of Spark's settings that can decide what rows are."""
+    told = ((str(key), str(value)) for key, value in warehouse.rows("SET"))
+    return {key: value for key, value in told if key.startswith("spark.sql.") and not key.startswith(_NO_MATTER)}
+
+
 def _check_settings(warehouse: Warehouse, made: dict[str, str]) -> None:
     """Spark keeps those that were not as by default, so both sides are asked."""
-    ours = {str(key): str(value) for key, value in warehouse.rows("SET") if str(key).startswith("spark.sql.")}
-    for key in sorted({*made, *ours}):
-        if key.startswith(_NO_MATTER):
-            continue
+    ours = settings_that_matter(warehouse)
+    for key in sorted({*(key for key in made if not key.startswith(_NO_MATTER)), *ours}):
         here = ours[key] if key in ours else str(warehouse.rows(f"SET {key}")[0][1])
         if made.get(key) != here:
             raise Closed(f"{key} was {made.get(key, 'not set')} when it was made, and is {here}")

@@ -68,7 +68,7 @@ def chosen(
             for n in node.walk()
             if isinstance(n, exp.Anonymous)
         ]
-        if not kind.startswith(_ORDERED) or nondeterministic(node) is not None:
+        if not kind.startswith(_ORDERED) or "collate" in kind or nondeterministic(node) is not None:
             continue
         if any(name not in functions or name.startswith("current_") or name.endswith("user") for name in called):
             continue
