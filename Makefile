@@ -55,7 +55,7 @@ bench: setup ## benchmarks at a size for 2 cores: ratios, and plots in benchmark
 	@$(BIN)/python benchmarks/read.py
 	@$(BIN)/python benchmarks/run_cost.py --payments 300000 --rounds 3
 	@$(BIN)/python benchmarks/expiration.py --events 300000 --rounds 1
-	@$(BIN)/python benchmarks/restart.py --events-a-day 1000 --history 1 8 --filters json --rounds 1
+	@$(BIN)/python benchmarks/restart.py --events-a-day 1000 --history 1 4 --filters json --rounds 1
 
 bench-full: setup ## the reading benchmark over 30 million payments (a quarter of an hour)
 	@$(BIN)/python benchmarks/read.py --payments 30000000
