@@ -181,7 +181,9 @@ class Parts:
 
     def bounded(self, core: str, clock: Range) -> list[str]:
         """The inputs of a core that are not read whole."""
-        return [one.relation for one, left, _ in self.left(core, clock).values() if left.files < left.of_files]
+        every = self.left(core, clock).values()
+        whole = {one.relation for one, left, _ in every if left.files == left.of_files}
+        return [one.relation for one, _, _ in every if one.relation not in whole]
 
     def narrowed(self, core: TypedCore, clock: Range) -> TypedCore:
         """A core without the files that cannot matter."""

@@ -155,7 +155,7 @@ class Run:
         """
         parts = Parts.look(
             self.warehouse,
-            self._read_in_full,
+            self.model.cores,  # whichever of them are read in full now: what is measured stays the same
             self.capture.inputs,
             self.settings,
             self.warehouse.version(),
@@ -188,7 +188,8 @@ class Run:
             implied = None if captured.in_part else self._implied(core, as_of, expiration)
             narrowed = core if captured.in_part else self._narrowed(core, as_of, expiration, tells=True)
             if self.config.pushdown_required and not captured.in_part:
-                bounded = self._parts.bounded(core.name, Range(as_of, expiration)) if self._parts else ()
+                used = self._parts if self.config.pushdown == "statistics" else None
+                bounded = used.bounded(core.name, Range(as_of, expiration)) if used else ()
                 skips.refuse_unbounded(self.warehouse, core, implied, self.config.pushdown_required, bounded)
             if implied is not None:
                 self.implied[core.name] = implied
