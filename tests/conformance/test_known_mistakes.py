@@ -125,6 +125,15 @@ def test_texts_of_numbers_are_not_in_their_order(spark: Any) -> None:
     assert keeps(spark, "t > 8 and mz_now() < ts", part) and keeps(spark, "t < 10.5 and mz_now() < ts", part)
 
 
+def test_a_list_of_texts_makes_texts_of_numbers(spark: Any) -> None:
+    part = relation({"k": "1", "ts": NEW})
+    assert spark.sql(f"SELECT count(*) FROM ({part}) WHERE k NOT IN ('01')").collect() == [(1,)]
+    assert keeps(spark, "k not in ('01') and mz_now() < ts", part)
+    assert not keeps(spark, "k not in (1, 2) and mz_now() < ts", part)
+    texts = relation({"t": "'m'", "ts": NEW})
+    assert not keeps(spark, "t in ('a', 'b') and mz_now() < ts", texts)
+
+
 def test_a_function_of_ones_own_is_not_measured(spark: Any) -> None:
     """It may say something else tomorrow; so may what tells who asks, or when."""
     names = frozenset(["upper", "current_user"])

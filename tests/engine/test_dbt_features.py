@@ -335,8 +335,9 @@ def test_temporary_views_of_the_same_names_are_nobodys(project: Project) -> None
 def test_temporal_drop(project: Project) -> None:
     events(project)
     for name in ("m", "renamed", "kept"):
-        window(project, name)
+        window(project, name, pushdown_collect=True)
     project.run(now=T0)
+    assert [r for r in relations(project) if r.startswith("renamed__stats_")]
     project.sql("CREATE VIEW {s}.mine__live AS SELECT 1 AS x; CREATE TABLE {s}.m__diffs_of_mine (x INT) USING parquet")
     for name in ("m", "renamed"):
         (project.path / "models" / f"{name}.sql").unlink()

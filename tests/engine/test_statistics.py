@@ -203,6 +203,15 @@ def test_statistics_before_they_are_used(project: Project) -> None:
     assert f"statistics leave 2 of {DAYS} files" in explained and "statistics of `ts`: 24 rows in " in explained
 
 
+def test_statistics_that_are_only_kept_are_not_what_is_required(project: Project) -> None:
+    events(project)
+    sql = SHAPES["json"].replace("{s}", project.schema)
+    project.model("m", sql, pushdown_collect=True, pushdown_required=["events"])
+    assert "pushdown_required" in project.run(now=T0, check=False).text
+    project.model("m", sql, pushdown="statistics", pushdown_required=["events"])
+    assert f"leave 2 of {DAYS} files" in told(project.run(now=T0).of("m"))
+
+
 def test_configs_of_statistics_that_cannot_be_used(project: Project) -> None:
     project.model("m", "select 1 as a", pushdown_collect="maybe", pushdown_columns="ts", pushdown_audit=2)
     text = project.run(check=False).text

@@ -68,6 +68,13 @@ def test_what_the_rows_of_a_table_must_fulfil(sql: str, window: str, expected: d
     assert expected or not told
 
 
+def test_columns_that_a_table_is_read_under_are_not_its_own() -> None:
+    """`uid` of e is `id` of the table here, and the other way round."""
+    assert found("select e.id from events as e(uid, id, kind, ts, f)", "mz_now() < e.kind") == {}
+    told = found("with c(a, b) as (select id, ts from events) select c.a from c", "mz_now() < c.b")
+    assert told == {0: "mz_now() < `ts`"}
+
+
 def test_a_subquery_may_be_an_error_where_errors_are_raised() -> None:
     assert found("select id from events where id in (select uid from users)", "mz_now() < ts", ansi=True).get(0) is None
 

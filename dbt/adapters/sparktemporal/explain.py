@@ -52,7 +52,7 @@ def _statistics(
     clock: Range,
 ) -> list[str]:
     """What the statistics that are kept leave of each input, and what they cost."""
-    if not state.statistics:
+    if not (state.statistics and warehouse.tables(target.schema, state.statistics)):
         return ["  no statistics of files are kept (pushdown: statistics, or pushdown_collect)"]
     plan = roundtrip.analyzed(warehouse.explain(roundtrip.written_at(state.written, state.kinds, f"{clock.first}L")))
     version, hints = warehouse.version(), config.pushdown_columns

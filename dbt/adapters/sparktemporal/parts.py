@@ -134,7 +134,7 @@ class Parts:
         for one in self.measured.values():
             where, known = "", []
             if self.known is not None:
-                _, new, names, gone = self.warehouse.rows(statistics.unknown(one, self.known))[0]
+                new, names, gone = self.warehouse.rows(statistics.unknown(one, self.known))[0]
                 files = json.loads(names)
                 changed = changed or int(new) > 0 or int(gone) > 0
                 if len(files) == int(new):  # else more than are named one by one: all are read
@@ -196,7 +196,7 @@ class Parts:
             if left.files == left.of_files or not share:
                 continue
             chosen = self.warehouse.rows(statistics.audited(judged, share, AUDITED_BYTES, seed))
-            files = [str(file) for file, _ in chosen]
+            files = [str(file) for (file,) in chosen]
             if files and self._hit(core, index, one, files, clock):
                 guilty = next((f for f in files if self._hit(core, index, one, [f], clock)), files[0])
                 raise self._violation(core, index, one, guilty, clock)

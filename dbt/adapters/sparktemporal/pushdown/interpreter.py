@@ -96,10 +96,7 @@ class Interpreter:
             low, high = self.values(node.args["low"]), self.values(node.args["high"])
             return specs.and_(self._compared(">=", value, low), self._compared("<=", value, high))
         if isinstance(node, exp.In) and node.expressions and not node.args.get("query"):
-            value, found = self.values(node.this), Truth(NO, YES, NO, NO)
-            for item in node.expressions:
-                found = specs.or_(found, self._compared("=", value, self.values(item)))
-            return found
+            return self._in(self.values(node.this), [self.values(item) for item in node.expressions])
         if isinstance(node, exp.NEQ):
             return specs.not_(self._compared("=", self.values(node.left), self.values(node.right)))
         if type(node) in _COMPARED:
@@ -126,6 +123,14 @@ class Interpreter:
             return replace(ANY_TRUTH, fails=value.fails)
         true, false = specs.may(value.most), specs.may(f"NOT {value.least}")
         return Truth(both(value.some, true), both(value.some, false), value.null, value.fails)
+
+    def _in(self, value: Values, items: list[Values]) -> Truth:
+        """All are made of one type first: beside a text a number is one, and 1 is not '01'."""
+        found = Truth(NO, YES, NO, NO)
+        for item in items:
+            alike = specs.comparable(value, item, constants=value.kind in ("string", specs.CONSTANT))
+            found = specs.or_(found, self._compared("=", value, item if alike else replace(item, kind="")))
+        return found
 
     def _compared(self, operator: str, a: Values, b: Values) -> Truth:
         found = specs.compared(operator, a, b)

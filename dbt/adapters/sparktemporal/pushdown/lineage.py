@@ -79,11 +79,13 @@ def places(
     if not isinstance(query, exp.Select):
         return []
     for index, ((table, is_linear), named) in enumerate(zip(capture.tables(query), columns)):
-        if len({name.lower() for name, _ in named}) < len(named):
+        alias = table.args.get("alias")
+        # `t AS e(a, b)` gives its columns other names, maybe those of others
+        if len({name.lower() for name, _ in named}) < len(named) or alias and alias.args.get("columns"):
             return []
         linear |= {index} if is_linear else set()
         schema[f"{_TABLE}{index}"] = {quote(name): "unknown" for name, _ in named}
-        if table.args.get("alias") is None:
+        if alias is None:
             table.set("alias", exp.TableAlias(this=table.this.copy()))
         table.set("this", exp.to_identifier(f"{_TABLE}{index}"))
         table.set("db", None)
@@ -131,7 +133,7 @@ class _Descent:
     def _into(self, scope: Scope, terms: list[exp.Expression]) -> Iterator[Place]:
         """terms: over the columns that a query yields."""
         node = scope.expression
-        if isinstance(node, exp.SetOperation):
+        if isinstance(node, exp.SetOperation) and not node.args.get("by_name"):
             branches = list(_branches(scope))
             types = [self._output_types(branch) for branch in branches]
             same = [len({of[i] for of in types}) == 1 and types[0][i] for i in range(min(map(len, types)))]

@@ -19,8 +19,7 @@ from ..temporal.dialect import quote, string_literal
 from ..temporal.functions import nondeterministic
 from .interpreter import Leaf
 
-FILE = ("file", "size", "modified", "place")
-_KEY = ", ".join(FILE)
+_KEY = "file, size, modified, place"
 #: types whose values are in the order that comparisons have
 _ORDERED = (
     "tinyint", "smallint", "int", "bigint", "decimal", "float", "double", "string", "boolean", "date", "timestamp",
@@ -76,7 +75,7 @@ def chosen(
         kept.append((not kind.startswith(_TIME), not is_hinted, text))
     times = [text for no_time, _, text in kept if not no_time]
     others = [text for no_time, _, text in sorted(kept, key=lambda item: item[:2]) if no_time]
-    return times + others[: max(0, MOST_LEAVES)]
+    return times + others[:MOST_LEAVES]
 
 
 def collect(one: Measured, every: Mapping[int, str], where: str) -> str:
@@ -129,10 +128,9 @@ def known(one: Measured, table: str) -> str:
 
 
 def unknown(one: Measured, table: str) -> str:
-    """A query of one row: how many files there are, of how many nothing is known, the names of the first of those, and
-    how many files that are known are gone."""
+    """A query of one row: of how many files nothing is known, the names of the first of those, how many are gone."""
     return (
-        f"SELECT count_if(is_there), count_if(is_known IS NULL),\n"
+        f"SELECT count_if(is_known IS NULL),\n"
         f"  to_json(slice(array_sort(collect_list(IF(is_known IS NULL, file, NULL))), 1, {MOST_FILES})),\n"
         f"  count_if(is_there IS NULL)\n"
         f"FROM (SELECT *, true AS is_there FROM ({one.listing}))\n"
@@ -231,8 +229,8 @@ def left(one: Measured, row: Sequence[object]) -> Left:
 def audited(relation: str, share: float, most_bytes: int, seed: str) -> str:
     """A query: of the files that are left out some by chance, so many of a hundred, up to a number of bytes."""
     return (
-        f"SELECT file, size FROM (\n"
-        f"  SELECT file, size, row_number() OVER by_chance AS mz_nth, sum(size) OVER by_chance AS mz_upto,\n"
+        f"SELECT file FROM (\n"
+        f"  SELECT file, row_number() OVER by_chance AS mz_nth, sum(size) OVER by_chance AS mz_upto,\n"
         f"    count(*) OVER () AS mz_all\n"
         f"  FROM (SELECT *, xxhash64(file, {string_literal(seed)}) AS mz_hash FROM (\n{relation}\n  ) WHERE NOT kept)\n"
         f"  WINDOW by_chance AS (ORDER BY mz_hash, file ROWS UNBOUNDED PRECEDING)\n"
