@@ -35,6 +35,8 @@ SPARK_CONF = {
     # Spark's parser remembers how it read every statement: without a limit thousands of them fill the heap
     "spark.sql.parser.manageParserCaches": "true",
     "spark.sql.parser.parserDfaCacheFlushThreshold": "30000",
+    # without checksums beside every file: a Java without Hadoop's own library starts a process for each file it makes
+    "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
     **INTERPRETED,
 }
 JVM = "-XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m"

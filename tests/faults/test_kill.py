@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from conftest import JVM, SPARK_CONF
+from conftest import COLD, JVM, SPARK_CONF
 
 WORKER = Path(__file__).parent / "worker.py"
 T0 = 1_709_294_400_000
@@ -24,7 +24,7 @@ def write_project(folder: Path) -> None:
     parameters = {
         **SPARK_CONF,
         "spark.driver.memory": "1g",
-        "spark.driver.extraJavaOptions": JVM,
+        "spark.driver.extraJavaOptions": f"{JVM} {COLD}",
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.hadoop.javax.jdo.option.ConnectionURL": f"jdbc:derby:{folder / 'metastore'};create=true",
     }

@@ -20,7 +20,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from conftest import JVM, Project
+from conftest import COLD, JVM, Project
 from dbt.cli.main import dbtRunner
 
 from dbt.adapters.sparktemporal.lock import host
@@ -66,7 +66,10 @@ def scripts() -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory, scripts: Any) -> Iterator[Server]:
     home, port = tmp_path_factory.mktemp("thrift server"), scripts.thrift_server.free_port()
-    with scripts.thrift_server.running(home, port, JVM), closing(scripts.thrift_server.connect(port)) as connection:
+    with (
+        scripts.thrift_server.running(home, port, f"{JVM} {COLD}"),
+        closing(scripts.thrift_server.connect(port)) as connection,
+    ):
         yield Server(port, home, connection)
 
 
