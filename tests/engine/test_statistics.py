@@ -134,6 +134,33 @@ def test_partitions_that_cannot_matter(project: Project) -> None:
     is_right(project, "m", sql, T0 + 2)
 
 
+def test_partitions_are_listed_seldom(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every file is opened for a list: at the beginning, for what is remembered, and after the write."""
+    events(project, partitioned=True)
+    sql = f"select id, day from {project.schema}.events where mz_now() <= ts + interval 2 days"
+    project.model("m", sql, pushdown="statistics")
+    project.run(now=T0)
+    seen: list[str] = []
+    plain = type(project.spark).sql
+    monkeypatch.setattr(
+        type(project.spark), "sql", lambda *args, **kwargs: (seen.append(args[1]), plain(*args, **kwargs))[1]
+    )
+    ran = project.run("--full-refresh", now=T0 + 1)
+    assert "statistics leave" in told(ran.of("m")) and ran.of("m").adapter_response["rows_in"] == DAYS * A_DAY
+    assert len([sql for sql in seen if "_metadata.file_modification_time" in sql]) == 3
+    assert not [sql for sql in seen if "(SELECT count(*) FROM" in sql]
+
+
+def test_a_file_without_rows_is_looked_at_once(project: Project) -> None:
+    events(project)
+    project.sql("INSERT INTO {s}.events SELECT * FROM {s}.events WHERE id < 0")
+    project.model("m", SHAPES["json"].replace("{s}", project.schema), pushdown="statistics")
+    assert f"leave 3 of {DAYS + 1} files" in told(project.run(now=T0).of("m"))
+    first = project.rows("SHOW TABLES IN {s} LIKE 'm__stats_*'")
+    assert f"leave 3 of {DAYS + 1} files" in told(project.run("--full-refresh", now=T0 + 1).of("m"))
+    assert project.rows("SHOW TABLES IN {s} LIKE 'm__stats_*'") == first
+
+
 def test_an_audit_finds_what_statistics_hide(project: Project) -> None:
     events(project)
     sql = f"select id from {project.schema}.events where mz_now() <= ts + interval 2 days"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from dbt.adapters.sparktemporal.errors import Refusal
@@ -107,6 +109,18 @@ def test_a_case_protects_what_is_computed_in_its_branches() -> None:
         "b <> 0",
         "CASE WHEN NOT ((b <> 0) IS NOT DISTINCT FROM TRUE) THEN d END",
     ]
+
+
+def test_so_does_an_if_wherever_it_stands() -> None:
+    """In a branch of another one, and as what a CASE is otherwise."""
+    inner = "if(b <> 0, mz_now() < a div b, c)"
+    for around in (f"if(c, {inner}, false)", f"case when c then false else {inner} end", f"coalesce({inner}, c)"):
+        found = condition(expression(around))
+        (edge,) = found.edges
+        assert "WHEN (b <> 0) THEN" in render(found.statics[edge.index]), around
+        assert "IF(" not in render(found.predicate), around
+    months = condition(expression("if(b > mz_now(), mz_now() + make_ym_interval(0, k) < if(k = 1, c, d), c)"))
+    assert all(re.fullmatch(r"`mz_s\d+`", render(step.other)) for step in months.steps) and months.steps
 
 
 def test_forty_ors_are_linear() -> None:

@@ -12,6 +12,7 @@ from .clock_calls import LIVE
 from .config import TemporalConfig
 from .errors import Refusal, TemporalError
 from .model import understand
+from .pruning import Pruning
 from .run import Run
 from .stack import put_in
 from .temporal import chains as chain_rules
@@ -118,6 +119,7 @@ def begin(
         sampled=sampled,
         docs=docs or Docs(),
         project=project,
+        pruning=Pruning(warehouse, target, parsed, settings),
         readers=readers,
         started=started,
     )

@@ -113,7 +113,7 @@ class Capture:
             read_by,
             keeps,
             inputs.watermark(seen.values()) if remembers else None,
-            inputs.count_rows(warehouse, read, stacked),
+            inputs.count_rows(warehouse, read, seen, stacked),
             lambda: Capture.of(warehouse, target, cores, plan, decision, old, config),
         )
 
@@ -193,15 +193,16 @@ def _of_core(
         if changes[name].added is None:
             return Captured(FULL, f"{name}: {changes[name].why}", read=in_full)
     found = {name: added for name in moved if (added := changes[name].added) is not None}
+    plans: dict[str, str] = {}
     try:
-        query = views.open_views(warehouse, query, found.__contains__)
+        query = views.open_views(warehouse, query, found.__contains__, plans)
     except views.Closed as closed:
         return Captured(FULL, f"{', '.join(moved)} changed below a view: {closed}", read=in_full)
     places: dict[int, capture.Change] = {}
     below: list[str] = []
     for place, (table, linear) in enumerate(capture.tables(query)):
         above = stacked_name(table)
-        reads = [above] if above else roundtrip.tables_read(views.described(warehouse, table)) or []
+        reads = [above] if above else roundtrip.tables_read(views.described(warehouse, table, plans)) or []
         below += reads
         changed = next((name for name in reads if name in found), None)
         if changed is None:

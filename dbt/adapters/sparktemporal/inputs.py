@@ -33,7 +33,8 @@ class Input:
     way: how its state is told: by its `files`, by the `version` of an Iceberg or Delta table, by the `chains` of a
     temporal view, by a `column` in whose order rows come, or by a checksum of its `rows`, which nothing else tells.
     said: that state, as the commit keeps it. listing: SQL of what is to be remembered of it (file, size, modified,
-    place): its files, or its latest rows; pin: the column of `_metadata` that is `file`.
+    place): its files, or its latest rows; pin: the column of `_metadata` that is `file`. rows: how many it holds, where
+    that was told on the way.
     """
 
     relation: str
@@ -41,6 +42,7 @@ class Input:
     said: str
     listing: str = ""
     pin: str = ""
+    rows: int | None = None
 
     @property
     def told(self) -> bool:
@@ -114,7 +116,7 @@ def _observe(warehouse: Warehouse, table: str, of_files: bool, follow: Follow | 
     if not told.partitions and options == "[]" and re.fullmatch(_PLAIN_PATH, location):
         listing = _directory(location)
         try:
-            summary, odd = _summary(warehouse, listing)
+            summary, odd, _ = _summary(warehouse, listing)
         except Exception:  # a table without a directory has no files in one
             odd = 1
         if not odd:
@@ -122,8 +124,8 @@ def _observe(warehouse: Warehouse, table: str, of_files: bool, follow: Follow | 
             return Input(table, FILES, f"{FILES} {summary} as {read_as}", listing, "_metadata.file_name")
     warehouse.rows(f"REFRESH TABLE {name}")
     listing = _scan(name, told.partitions)
-    summary, _ = _summary(warehouse, listing)
-    return Input(table, FILES, f"{FILES} {summary} as {read_as}", listing, "_metadata.file_path")
+    summary, _, rows = _summary(warehouse, listing, "sum(mz_rows)")
+    return Input(table, FILES, f"{FILES} {summary} as {read_as}", listing, "_metadata.file_path", rows)
 
 
 def is_still(warehouse: Warehouse, seen: Input) -> bool:
@@ -153,7 +155,7 @@ def change(warehouse: Warehouse, now: Input, said: str | None, watermark: str | 
         return Change(why, added=told)
     before = ""
     if watermark is not None:
-        before = f"SELECT {_COLUMNS} FROM {watermark} WHERE relation = {string_literal(now.relation)}"
+        before = remembered(now.relation, watermark)
     if now.way == COLUMN and said.startswith(COLUMN):
         name = quoted(now.relation)
         why, added, broken = appended.changes(warehouse, name, warehouse.table(name), said, now.said, before)
@@ -170,11 +172,11 @@ def change(warehouse: Warehouse, now: Input, said: str | None, watermark: str | 
         f"SELECT count_if(is_new IS NULL), count_if(is_old IS NULL), count(*),\n"
         f"  concat_ws(chr(10), slice(array_sort(collect_list(IF(is_old IS NULL, file, NULL))), 1, {MOST_FILES})),\n"
         f"  {_hash('is_old')}\n"
-        f"FROM (SELECT *, true AS is_new FROM ({now.listing}))\n"
+        f"FROM (SELECT {_COLUMNS}, true AS is_new FROM ({now.listing}))\n"
         f"FULL OUTER JOIN (SELECT *, true AS is_old FROM ({before})) USING ({_COLUMNS})"
     )
-    gone, new, every, names, remembered = warehouse.rows(sql)[0]
-    if f" {remembered} as " not in said:
+    gone, new, every, names, content = warehouse.rows(sql)[0]
+    if f" {content} as " not in said:
         return Change("the files remembered are not those of its state")
     if int(gone):
         return Change(f"{gone} of {int(every) - int(new)} files are gone or changed")
@@ -199,15 +201,24 @@ def watermark(inputs: Iterable[Input]) -> str | None:
     return "\nUNION ALL\n".join(parts) or None
 
 
+def remembered(relation: str, watermark: str) -> str:
+    """SQL of what a table remembers of an input (file, size, modified, place)."""
+    return f"SELECT {_COLUMNS} FROM {watermark} WHERE relation = {string_literal(relation)}"
+
+
 def count_rows(
-    warehouse: Warehouse, read: Mapping[str, capture.Change | None], stacked: Container[str] = ()
+    warehouse: Warehouse,
+    read: Mapping[str, capture.Change | None],
+    seen: Mapping[str, Input],
+    stacked: Container[str] = (),
 ) -> dict[str, int]:
     """relation -> how many rows it holds, or what was added to it does. Of chains that is known."""
-    counts = {}
+    counts: dict[str, int] = {}
     if warehouse.stack is not None:
         counts = {
             name: warehouse.stack.count(name, added is not None) for name, added in read.items() if name in stacked
         }
+    counts |= {name: known for name, added in read.items() if added is None and (known := seen[name].rows) is not None}
     plain = {name: added for name, added in read.items() if name not in counts}
     if plain:
         asked = ", ".join(" + ".join(_counts(name, added)) for name, added in plain.items())
@@ -238,20 +249,24 @@ def _directory(location: str) -> str:
 
 
 def _scan(name: str, partitions: Iterable[str]) -> str:
-    """The files of a table and the partition each is in."""
+    """The files of a table, the partition each is in, and how many rows (mz_rows)."""
     place = "".join(f", {quote(p)}" for p in partitions)
     return (
-        f"SELECT DISTINCT _metadata.file_path AS file, _metadata.file_size AS size,\n"
-        f"  unix_millis(_metadata.file_modification_time) AS modified, CAST(struct(true{place}) AS STRING) AS place\n"
-        f"FROM {name}"
+        f"SELECT {_COLUMNS}, count(*) AS mz_rows\n"
+        f"FROM (\n"
+        f"  SELECT _metadata.file_path AS file, _metadata.file_size AS size,\n"
+        f"    unix_millis(_metadata.file_modification_time) AS modified, CAST(struct(true{place}) AS STRING) AS place\n"
+        f"  FROM {name}\n"
+        f")\n"
+        f"GROUP BY {_COLUMNS}"
     )
 
 
-def _summary(warehouse: Warehouse, listing: str) -> tuple[str, int]:
-    """How many files, their bytes and a hash of the list; and how many of them have a place."""
-    sql = f"SELECT count(*), coalesce(sum(size), 0), count_if(place <> ''), {_hash('true')}\nFROM ({listing})"
-    count, size, placed, content = warehouse.rows(sql)[0]
-    return f"{count}, {size} bytes, {content}", int(placed)
+def _summary(warehouse: Warehouse, listing: str, rows: str = "0") -> tuple[str, int, int]:
+    """How many files, their bytes and a hash of the list; how many of them have a place; how many rows there are."""
+    asked = f"count(*), coalesce(sum(size), 0), count_if(place <> ''), {_hash('true')}, coalesce({rows}, 0)"
+    count, size, placed, content, held = warehouse.rows(f"SELECT {asked}\nFROM ({listing})")[0]
+    return f"{count}, {size} bytes, {content}", int(placed), int(held)
 
 
 def _hash(condition: str) -> str:

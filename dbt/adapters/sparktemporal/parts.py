@@ -245,8 +245,9 @@ def _open(
     ansi: bool,
     notes: list[str],
 ) -> _Opened | None:
+    plans: dict[str, str] = {}
     try:
-        query = views.open_views(warehouse, core.core.query, files.__contains__)
+        query = views.open_views(warehouse, core.core.query, files.__contains__, plans)
     except views.Closed as closed:
         notes.append(f"{core.name}: below a view: {closed}")
         return None
@@ -255,9 +256,8 @@ def _open(
     for table, is_linear in capture.tables(query):
         name = render(exp.Table(**{k: table.args[k].copy() for k in ("this", "db", "catalog") if table.args.get(k)}))
         columns.append(warehouse.describe(f"SELECT * FROM {name}"))
-        reads = (
-            roundtrip.tables_read(views.described(warehouse, table)) if is_linear and not stacked_name(table) else []
-        )
+        is_told = is_linear and not stacked_name(table)
+        reads = roundtrip.tables_read(views.described(warehouse, table, plans)) if is_told else []
         relations.append(reads[0] if reads and len(reads) == 1 and reads[0] in files else None)
     window, calls = lineage.windows(core)
     found = []

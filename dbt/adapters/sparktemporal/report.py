@@ -36,7 +36,7 @@ def report(run: Run) -> dict[str, Any]:
         "expiration": d.expiration,
         "expiration_reason": run.expiry.why,
         "inputs": run.capture.report(),
-        "pushdown": [*(f"{core}: {implied}" for core, implied in run.implied.items()), *run.pruned],
+        "pushdown": [*(f"{core}: {implied}" for core, implied in run.pruning.implied.items()), *run.pruning.notes],
         "rows_in": run.capture.rows,
         "rows_written": run.rows_written,
         "updates_beyond_expiration": run.beyond_expiration,
@@ -65,7 +65,7 @@ def summary(run: Run) -> list[str]:
         said.append(f"expires {format_instant(d.expiration)}{dropped}")
     first = f"temporal_view {run.target.model}: {what} at {format_instant(d.as_of)}, {', '.join(said)}, "
     lines = [] if d.rebuilds or why else run.capture.report()
-    return [f"{first}{_since(run.started) / 1000:.1f} s", *(f"  input {line}" for line in [*lines, *run.pruned])]
+    return [f"{first}{_since(run.started) / 1000:.1f} s", *(f"  input {line}" for line in [*lines, *run.pruning.notes])]
 
 
 def warnings(run: Run) -> list[str]:

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 
 from . import skips, stack, thin
 from .changes import SAME, Capture
 from .config import TemporalConfig
 from .errors import TemporalError
+from .inputs import Input, remembered
 from .model import Model
-from .parts import Parts
+from .pruning import Pruning
 from .pushdown.sargable import Range
 from .temporal import chains as chain_rules
 from .temporal import peel, reading, updates
@@ -53,6 +54,7 @@ class Run:
     sampled: bool
     docs: thin.Docs
     project: str
+    pruning: Pruning
     expiry: Expiry = NEVER
     refreshes: Refreshes | None = None
     readers: Sequence[Target] = ()  # the temporal views over this one
@@ -61,8 +63,6 @@ class Run:
     new_chains: dict[str, Chain] = field(default_factory=dict)
     state: State | None = None
     beyond_expiration: int | None = None  # updates of what was read, None when not counted
-    implied: dict[str, str] = field(default_factory=dict)  # by core: what its rows were asked for by
-    pruned: list[str] = field(default_factory=list)  # what statistics left of inputs, and of what nothing is known
     late: int | None = None  # windows that were over when their rows came, of new rows alone
     seconds: dict[str, float] = field(default_factory=dict)  # by phase
     finished: bool = False
@@ -90,7 +90,9 @@ class Run:
         if self.displaced:
             yield "fence"
         for _ in range(ATTEMPTS):
-            if self._read_in_full and (self.config.pushdown == "statistics" or self.config.pushdown_collect):
+            if self.capture.watermark is not None:
+                yield "remember"
+            if self._read_in_full and self.pruning.measures:
                 yield "measure"
             yield "write"
             self._moving = self.capture.moving()
@@ -148,51 +150,28 @@ class Run:
         of_them = [t for t in tables if any(chain_rules.is_of_run(self.target.model, t, run) for run in runs)]
         return [Step(why, f"DROP TABLE IF EXISTS {self.target.table(t)}") for t in of_them if t.lower() not in named]
 
-    def measure(self) -> list[Step]:
-        """Look at what statistics of the inputs' files are kept, and collect those of files nobody has measured.
+    def remember(self) -> list[Step]:
+        """The files of the inputs: a later run tells by them what is new, and this one asks for no more lists."""
+        assert self.capture.watermark is not None
+        head = f"CREATE TABLE {self.target.table(self._watermark)} USING {self.config.file_format} AS"
+        return [Step("the files of the inputs", f"{head}\n{self.capture.watermark}")]
 
-        Where they cannot be collected, nothing is left out by them: that is no reason for a run to fail.
-        """
-        parts = Parts.look(
-            self.warehouse,
-            self.model.cores,  # whichever of them are read in full now: what is measured stays the same
-            self.capture.inputs,
-            self.settings,
-            self.warehouse.version(),
-            self.config.pushdown_columns,
-            Range(self.decision.as_of, self.decision.expiration),
-        )
-        self.pruned, self._statistics = parts.notes, ""
-        known = self.old.statistics if self.old and self.old.measured == parts.read_as else ""
-        if known and self.warehouse.tables(self.target.schema, known):
-            parts.known, self._statistics = self.target.table(known), known
-        if self.config.pushdown_collect:
-            name = chain_rules.statistics_name(self.target.model, self.id)
-            if parts.collect(self.target.table(name), f" USING {self.config.file_format}"):
-                self._statistics = name
-                self.script.append(f"-- what is known of the inputs' files\n{parts.collected};")
-        self._parts = parts
+    def measure(self) -> list[Step]:
+        """What is known of the inputs' files, and is not yet."""
+        # of all cores, whichever of them are read in full now: what is measured stays the same
+        clock = Range(self.decision.as_of, self.decision.expiration)
+        collected = self.pruning.measure(self.model.cores, self._listed, clock, self.old, self.id)
+        self.script += [f"-- what is known of the inputs' files\n{collected};"] if collected else []
         return []
 
     def write(self) -> list[Step]:
         """One CTAS a core whose inputs changed: all that is wanted, what new files bring, or the corrections."""
         steps = []
         skips.refuse_unknown(self.capture.inputs, self.config.pushdown_required)
-        if self.capture.watermark is not None:
-            head = f"CREATE TABLE {self.target.table(self._watermark)} USING {self.config.file_format} AS"
-            steps.append(Step("the files of the inputs", f"{head}\n{self.capture.watermark}"))
         for core in self._changed:
             store, as_of, expiration = store_of(core), self.decision.as_of, self.decision.expiration
             what = "intervals" if core.sums is None else "updates of groups"
             captured, old = self.capture.cores[core.name], self._old_chains(core.name)
-            implied = None if captured.in_part else self._implied(core, as_of, expiration)
-            narrowed = core if captured.in_part else self._narrowed(core, as_of, expiration, tells=True)
-            if self.config.pushdown_required and not captured.in_part:
-                used = self._parts if self.config.pushdown == "statistics" else None
-                bounded = used.bounded(core.name, Range(as_of, expiration)) if used else ()
-                skips.refuse_unbounded(self.warehouse, core, implied, self.config.pushdown_required, bounded)
-            if implied is not None:
-                self.implied[core.name] = implied
             if captured.in_part:
                 purpose = f"{what} of new rows"
                 parts, gone = (
@@ -203,6 +182,7 @@ class Run:
                 rows = store.difference(parts, gone) if gone else store.consolidated(parts) if several else parts
             else:
                 purpose = f"wanted {what} minus stored ones" if old else f"all {what}"
+                narrowed, implied = self.pruning.of(core, Range(as_of, expiration), self.id)
                 rows = store.wanted(narrowed, as_of, expiration, implied)
                 rows = store.difference(rows, self._stored(core, old, as_of)) if old else rows
             create = self._create(core, self._chain(core.name), rows, as_of if self._writes_much(core) else None)
@@ -213,8 +193,7 @@ class Run:
         """What was written is of inputs that changed meanwhile: it goes, and the run learns anew what they did."""
         tables = [self._chain(core.name) for core in self._changed]
         tables += [self._watermark] if self.capture.watermark is not None else []
-        tables += [self._statistics] if self._statistics and self._statistics.endswith(self.id) else []
-        self._parts = None
+        tables += self.pruning.forget(self.id)
         self.capture, self.id = self.capture.again(), chain_rules.next_id(chain_rules.next_id(self.id))
         return [Step("read while an input changed", f"DROP TABLE IF EXISTS {self.target.table(t)}") for t in tables]
 
@@ -276,7 +255,7 @@ class Run:
         watermark = self._watermark if self.capture.watermark is not None else ""
         if self.capture.keeps and self.old is not None:
             watermark = self.old.watermark
-        statistics, measured, measuring = self._kept_statistics
+        statistics, measured, measuring = self.pruning.kept(self.old)
         swept = self._sweep([*(c.table for core in cores for c in core.chains), watermark, statistics])
         self._drops = list(swept.drop)
         self.state = State(
@@ -348,8 +327,6 @@ class Run:
     _merged: dict[str, list[Chain]] = field(default_factory=dict)  # by core: what became one
     _drops: list[str] = field(default_factory=list)
     _moving: list[str] = field(default_factory=list)  # the inputs that changed during the last attempt
-    _parts: Parts | None = None  # what statistics tell, where they are asked
-    _statistics: str = ""  # the table of them
 
     @property
     def _to_peel(self) -> dict[str, list[Chain]]:
@@ -380,12 +357,12 @@ class Run:
         return [core for core in self._changed if not self.capture.cores[core.name].in_part]
 
     @property
-    def _kept_statistics(self) -> tuple[str, str, int]:
-        """The table of statistics to be named by the commit, what it knows, and how long that took (ms)."""
-        old, parts = self.old, self._parts
-        if parts is None or old is not None and self._statistics == old.statistics:
-            return (old.statistics, old.measured, old.measuring) if old else ("", "", 0)
-        return self._statistics, parts.read_as if self._statistics else "", parts.took
+    def _listed(self) -> dict[str, Input]:
+        """The inputs, whose files are listed by what is remembered of them now."""
+        seen, table = dict(self.capture.inputs), self.target.table(self._watermark)
+        if self.capture.watermark is None:
+            return seen
+        return {n: replace(s, listing=remembered(n, table)) if s.listing else s for n, s in seen.items()}
 
     @property
     def _watermark(self) -> str:
@@ -422,23 +399,6 @@ class Run:
         most = sum(self.capture.counts[name] for name in captured.read)
         known = 0 if captured.in_part else sum(c.rows for c in self._old_chains(core.name))
         return most - known >= chain_rules.LARGE_CHAIN
-
-    def _implied(self, core: TypedCore, first: int, last: int | None) -> str | None:
-        """What the window of a core implies of its columns while the clock is between two instants."""
-        if self.config.pushdown == "off":
-            return None
-        return skips.implied(self.warehouse, core, self.settings, Range(first, last))
-
-    def _narrowed(self, core: TypedCore, first: int, last: int | None, tells: bool = False) -> TypedCore:
-        """A core without the files that cannot matter while the clock is between two instants, by their statistics."""
-        parts = self._parts
-        if parts is None or self.config.pushdown != "statistics":
-            return core
-        clock = Range(first, last)
-        if tells:
-            parts.audit(core.name, clock, self.config.pushdown_audit, self.id)
-            self.pruned += parts.told(core.name, clock)
-        return parts.narrowed(core, clock)
 
     def _stored(self, core: TypedCore, chains: Sequence[Chain], since: int) -> str:
         tables = [c.source(self.target.schema) for c in chains]
@@ -477,8 +437,10 @@ class Run:
         for core in self._changed:
             captured = self.capture.cores[core.name]
             # of all rows only what leaves after the expiration is asked for, of new ones also what came too late
-            later = None if captured.in_part or expiration is None else self._implied(core, expiration, None)
-            whole = core if captured.in_part or expiration is None else self._narrowed(core, expiration, None)
+            later, whole = None, core
+            if not captured.in_part and expiration is not None:
+                later = self.pruning.condition(core, Range(expiration, None))
+                whole = self.pruning.narrowed(core, Range(expiration, None))
             for part in captured.parts or (whole,):
                 counts += self.warehouse.rows(updates.not_stored(part, self.decision.as_of, expiration, later))
         self.beyond_expiration = None if expiration is None else sum(int(beyond) for beyond, _ in counts)

@@ -36,17 +36,20 @@ class Closed(TemporalError):
     """A view whose text cannot stand in its place, and why."""
 
 
-def open_views(warehouse: Warehouse, query: exp.Query, moved: Callable[[str], bool]) -> exp.Query:
+def open_views(
+    warehouse: Warehouse, query: exp.Query, moved: Callable[[str], bool], plans: dict[str, str] | None = None
+) -> exp.Query:
     """A query with the text of the views in the place of those that read an input that moved.
 
-    moved: of the name of a table. Raises Closed.
+    moved: of the name of a table. plans: those `described` knows already; it gets more. Raises Closed.
     """
+    plans = {} if plans is None else plans
     query, number = query.copy(), 0
     while True:
         for table, _ in capture.tables(query):
             if stacked_name(table):
                 continue
-            told = described(warehouse, table)
+            told = described(warehouse, table, plans)
             if told and roundtrip.views(told) and any(map(moved, roundtrip.tables_read(told) or [])):
                 _put(table, _text(warehouse, table, f"mz_{number}_"))
                 number += 1
@@ -55,9 +58,12 @@ def open_views(warehouse: Warehouse, query: exp.Query, moved: Callable[[str], bo
             return query
 
 
-def described(warehouse: Warehouse, table: exp.Table) -> str:
-    """The analyzed plan of reading a table or view."""
-    return roundtrip.analyzed(warehouse.explain(f"SELECT * FROM {render(_plain(table))}"))
+def described(warehouse: Warehouse, table: exp.Table, plans: dict[str, str]) -> str:
+    """The analyzed plan of reading a table or view. plans: by name; what is in it is not asked again."""
+    name = render(_plain(table))
+    if name not in plans:
+        plans[name] = roundtrip.analyzed(warehouse.explain(f"SELECT * FROM {name}"))
+    return plans[name]
 
 
 def _text(warehouse: Warehouse, table: exp.Table, prefix: str) -> exp.Subquery:

@@ -128,13 +128,17 @@ def known(one: Measured, table: str) -> str:
 
 
 def unknown(one: Measured, table: str) -> str:
-    """A query of one row: of how many files nothing is known, the names of the first of those, how many are gone."""
+    """A query of one row: how many files are new, the names of the first of those, how many are gone.
+
+    One that was looked at and of which nothing is known (it has no rows) is not new.
+    """
+    looked_at = f"SELECT {_KEY}, true AS is_known FROM {table} WHERE relation = {string_literal(one.relation)}"
     return (
         f"SELECT count_if(is_known IS NULL),\n"
         f"  to_json(slice(array_sort(collect_list(IF(is_known IS NULL, file, NULL))), 1, {MOST_FILES})),\n"
         f"  count_if(is_there IS NULL)\n"
         f"FROM (SELECT *, true AS is_there FROM ({one.listing}))\n"
-        f"FULL OUTER JOIN (SELECT {_KEY}, true AS is_known FROM ({known(one, table)})) USING ({_KEY})"
+        f"FULL OUTER JOIN ({looked_at}) USING ({_KEY})"
     )
 
 

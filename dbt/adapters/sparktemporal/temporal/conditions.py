@@ -70,14 +70,17 @@ class Condition:
 
 def condition(predicate: exp.Expression) -> Condition:
     """A predicate with the clock -> its analysis, or a refusal naming the part whose changes cannot be listed."""
-    return _Analysis().of(predicate.transform(_as_case))
+    return _Analysis().of(_with_cases(predicate))
 
 
-def _as_case(node: exp.Expression) -> exp.Expression:
-    """IF(a, b, c) is CASE WHEN a THEN b ELSE c END."""
-    if not isinstance(node, exp.If) or isinstance(node.parent, exp.Case):
-        return node
-    return exp.Case(ifs=[exp.If(this=node.this, true=node.args["true"])], default=node.args.get("false"))
+def _with_cases(predicate: exp.Expression) -> exp.Expression:
+    """IF(a, b, c) is CASE WHEN a THEN b ELSE c END, wherever it stands."""
+    around = exp.Paren(this=predicate.copy())
+    for node in list(around.find_all(exp.If)):
+        if not (node.arg_key == "ifs" and isinstance(node.parent, exp.Case)):
+            branch = exp.If(this=node.this, true=node.args["true"])
+            node.replace(exp.Case(ifs=[branch], default=node.args.get("false")))
+    return around.this.pop()
 
 
 class _Analysis:
