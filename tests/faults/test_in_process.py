@@ -158,7 +158,16 @@ def test_rival_commit_is_noticed(model: Project, monkeypatch: pytest.MonkeyPatch
     assert state(model).frontier == T0 + 500 and count(model) == 11
 
 
+def test_reader_beside_runs(model: Project) -> None:
+    reader_beside(model, 15)
+
+
+@pytest.mark.deep
 def test_reader_beside_sixty_runs(model: Project) -> None:
+    reader_beside(model, 60)
+
+
+def reader_beside(model: Project, runs: int) -> None:
     """A reader in a session of its own never sees an error, a missing view or half a run."""
     model.run(now=T0)
     session = model.spark.newSession()
@@ -174,12 +183,12 @@ def test_reader_beside_sixty_runs(model: Project) -> None:
 
     reader = threading.Thread(target=read)
     reader.start()
-    for n in range(60):
+    for n in range(runs):
         model.sql(f"INSERT INTO {{s}}.events VALUES ({10 + n})")
         # the same statements, most of them without what dbt does around them
         (model.run if n % 6 == 0 else partial(rival_run, model))(now=T0 + 1000 * (n + 1))
     stop.set()
     reader.join()
-    assert errors == [] and len(seen) > 60
+    assert errors == [] and len(seen) > runs
     assert all(rows == top + 1 for rows, top in seen)
-    assert [r[0] for r in seen] == sorted(r[0] for r in seen) and count(model) == 70
+    assert [r[0] for r in seen] == sorted(r[0] for r in seen) and count(model) == 10 + runs
