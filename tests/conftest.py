@@ -17,6 +17,9 @@ from dbt_common.events.base_types import EventMsg
 from jinja2 import Environment, nodes
 from pyspark.sql import SparkSession
 
+from dbt.adapters.sparktemporal.reads import as_of
+from dbt.adapters.sparktemporal.warehouse import Target, Warehouse
+
 os.environ["DBT_SEND_ANONYMOUS_USAGE_STATS"] = "false"
 os.environ.setdefault("TZ", "UTC")
 
@@ -189,6 +192,10 @@ class Project:
         """Jinja -> SQL, as dbt compiles an inline query."""
         result = self.dbt("compile", "--inline", text, **vars_)
         return result.results[0].node.compiled_code
+
+    def at(self, model: str, t: int) -> str:
+        """What `temporal_as_of(ref(model), t)` stands for, without a dbt command."""
+        return as_of(Warehouse(self.rows), Target(f"`{self.schema}`", model), t)
 
     def rows(self, sql: str) -> list[tuple]:
         return [tuple(r) for r in self.spark.sql(sql.replace("{s}", self.schema)).collect()]

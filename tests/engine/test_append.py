@@ -36,9 +36,9 @@ def events(project: Project) -> Project:
 
 def right(project: Project, oracle: str, *instants: int) -> None:
     """The view is the query at each of these instants (ms after T0)."""
-    read = " union all ".join(f"select {t} as t, * from {{{{ temporal_as_of(ref('m'), {T0 + t}) }}}}" for t in instants)
+    read = " union all ".join(f"select {t} as t, * from {project.at('m', T0 + t)}" for t in instants)
     asked = " UNION ALL ".join(f"SELECT {t}, * FROM ({oracle.replace('mz_now()', stamp(t))})" for t in instants)
-    assert sorted(project.rows(project.render(read)), key=repr) == sorted(project.rows(asked), key=repr)
+    assert sorted(project.rows(read), key=repr) == sorted(project.rows(asked), key=repr)
 
 
 def run(project: Project, after: int) -> tuple[str, str, str]:
@@ -162,7 +162,7 @@ def test_rows_of_any_type(project: Project) -> None:
         insert(project, one.format(*values))
         ran = project.run(now=T0).of("m")
         assert "advanced, 1 rows" in ran.message and "new rows" in ran.adapter_response["inputs"][0]
-    read = project.rows(project.render(f"select a, b, s from {{{{ temporal_as_of(ref('m'), {T0}) }}}}"))
+    read = project.rows(f"select a, b, s from {project.at('m', T0)}")
     assert sorted(read, key=repr) == sorted(project.rows("SELECT a, b, s FROM {s}.t"), key=repr)
 
 

@@ -63,11 +63,10 @@ def test_a_large_chain_of_nothing(project: Project, monkeypatch: pytest.MonkeyPa
     assert "unchanged, 0 rows" in ran.message and "full (" in ran.adapter_response["inputs"][0]
     project.sql(f"INSERT OVERWRITE {{s}}.t SELECT * FROM ({rows}) WHERE k < 0")
     project.run(now=T0 + 2)
-    read = "select count(*) from {{ temporal_as_of(ref('m'), " + str(T0 + 3) + ") }}"
-    assert project.rows(project.render(read)) == [(0,)]
+    assert project.rows(f"select count(*) from {project.at('m', T0 + 3)}") == [(0,)]
     project.sql(f"INSERT OVERWRITE {{s}}.t {rows}")
     project.run(now=T0 + 3)
-    assert project.rows(project.render(read)) == [(3 if kind == "groups" else 50,)]
+    assert project.rows(f"select count(*) from {project.at('m', T0 + 3)}") == [(3 if kind == "groups" else 50,)]
 
 
 @pytest.mark.parametrize("kind", ["groups", "rows"])
@@ -136,7 +135,7 @@ def test_corrections_of_equal_rows(project: Project) -> None:
         project.sql(f"CREATE TABLE {{s}}.kept AS SELECT * FROM {{s}}.t WHERE {left}")
         project.sql("INSERT OVERWRITE {s}.t SELECT * FROM {s}.kept; DROP TABLE {s}.kept")
         project.run(now=T0 + 1)
-        read = project.render(f"select count(*) from {{{{ temporal_as_of(ref('m'), {T0 + 1}) }}}}")
+        read = f"select count(*) from {project.at('m', T0 + 1)}"
         assert project.rows(read) == [(of,)]
     assert "BROADCAST" in project.rows("SHOW CREATE TABLE {s}.m__live")[0][0]
 
@@ -158,7 +157,7 @@ def test_what_is_due_is_peeled(project: Project, monkeypatch: pytest.MonkeyPatch
         return project.run(now=T0 + hours * HOUR).of("m").message
 
     def right(t: int) -> None:
-        read = project.render(f"select k, n from {{{{ temporal_as_of(ref('m'), {t}) }}}}")
+        read = f"select k, n from {project.at('m', t)}"
         assert sorted(project.rows(read)) == sorted(
             project.rows(sql.format(t="{s}.t", now=f"timestamp_millis({t}L)"))
         ), t

@@ -31,7 +31,7 @@ def add(project: Project, *ids: int, table: str = "t") -> None:
 def run(project: Project, after: int, *args: str) -> tuple[str, str]:
     """What dbt prints of a run, and how it read its inputs. The view is right after it."""
     ran = project.run(*args, now=T0 + after).of("m")
-    read = project.render(f"select id from {{{{ temporal_as_of(ref('m'), {T0 + after}) }}}}")
+    read = f"select id from {project.at('m', T0 + after)}"
     oracle = f"SELECT id FROM {{s}}.t WHERE timestamp_millis({T0 + after}L) < hi"
     assert sorted(project.rows(read)) == sorted(project.rows(oracle))
     return ran.message, " | ".join(ran.adapter_response["inputs"])
@@ -130,7 +130,7 @@ def test_a_table_that_only_the_predicate_reads(events: Project) -> None:
         if new == 107:
             add(events, 116)
         ran = events.run(now=T0 + after).of("m")
-        read = events.render(f"select id from {{{{ temporal_as_of(ref('m'), {T0 + after}) }}}}")
+        read = f"select id from {events.at('m', T0 + after)}"
         oracle = f"SELECT id FROM {{s}}.t WHERE {chosen.replace('mz_now()', f'timestamp_millis({T0 + after}L)')}"
         assert sorted(events.rows(read)) == sorted(events.rows(oracle))
         assert "predicate reads tables" in str(ran.adapter_response["inputs"])
@@ -171,7 +171,7 @@ def test_late_rows(events: Project) -> None:
     ran = events.run(now=T0 + 1000)
     assert ran.of("m").adapter_response["rows_late"] == 3 and "advanced, 1 rows" in ran.of("m").message
     assert "3 rows came after their windows" in ran.text
-    read = events.render(f"select id from {{{{ temporal_as_of(ref('m'), {T0 + 1000}) }}}} where id < 10")
+    read = f"select id from {events.at('m', T0 + 1000)} where id < 10"
     assert events.rows(read) == [(3,)]
     add(events, 5)
     assert events.run(now=T0 + 1001).of("m").adapter_response["rows_late"] == 0

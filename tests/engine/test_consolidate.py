@@ -43,7 +43,7 @@ def test_one_chain(project: Project, grouped: bool, monkeypatch: pytest.MonkeyPa
     assert f"temporal_consolidate: m: {rows} diffs became {after.chains[0].rows}" in said
     assert len(after.chains) == 1 and after.since == after.frontier == before.frontier
     for t in (after.since, T0 + 51_000, T0 + 52_999, T0 + 99_000):
-        read = project.render(f"select * from {{{{ temporal_as_of(ref('m'), {t}) }}}}")
+        read = f"select * from {project.at('m', t)}"
         oracle = "SELECT " + select.format(t="{s}.t", now=f"timestamp_millis({t}L)")
         assert sorted(project.rows(read)) == sorted(project.rows(oracle)), t
     # the old chains stay for readers, and the next run goes on from here

@@ -286,7 +286,7 @@ def test_now_is_read_as_the_clock_and_said(project: Project) -> None:
     project.model("m", f"select id, current_date() as today from {project.schema}.events where now() >= ts")
     log = project.run(now=T0 + 3).text
     assert "temporal_view m: now() is read as mz_now()" in log and "m: current_date() is read as mz_now()" in log
-    at = project.render(f"select id, today from {{{{ temporal_as_of(ref('m'), {T0 + 4}) }}}}")
+    at = f"select id, today from {project.at('m', T0 + 4)}"
     assert sorted(map(str, project.rows(at)))[-1] == "(4, datetime.date(2024, 3, 1))"
 
 
@@ -297,7 +297,7 @@ def test_what_is_evaluated_at_read_time_is_said(project: Project) -> None:
     inner = f"select 1 from {schema}.plain e where e.id = o.id and mz_now() >= e.ts"
     project.model("m", f"select id from {schema}.dim o where exists ({inner})")
     assert "evaluated when the view is read, over all rows of its inputs: e.id = o.id" in project.run(now=T0 + 1).text
-    at = project.render(f"select id from {{{{ temporal_as_of(ref('m'), {T0 + 1}) }}}}")
+    at = f"select id from {project.at('m', T0 + 1)}"
     assert project.rows(at) == [(1,)]
 
 
@@ -317,6 +317,5 @@ def test_bounds_at_the_ends_of_a_bigint_beside_a_step(project: Project) -> None:
     for model, inside in (("m", [1, 3]), ("n", [1, 2, 3, 4])):
         at = {}
         for t in (midnight - 1, midnight, midnight + 1):
-            text = f"select id from {{{{ temporal_as_of(ref('{model}'), {t}) }}}}"
-            at[t - midnight] = sorted(r[0] for r in project.rows(project.render(text)))
+            at[t - midnight] = sorted(r[0] for r in project.rows(f"select id from {project.at(model, t)}"))
         assert at == {-1: [], 0: inside, 1: inside}, model

@@ -27,9 +27,8 @@ def updates(project: Project, model: str = "m") -> int:
 
 
 def every(project: Project, *asked: tuple[str, int]) -> list[list[tuple]]:
-    """Models at instants, by one dbt command."""
-    reads = " ;; ".join(f"select * from {{{{ temporal_as_of(ref('{model}'), {t}) }}}}" for model, t in asked)
-    return [sorted(project.rows(sql)) for sql in project.render(reads).split(";;")]
+    """Models at instants."""
+    return [sorted(project.rows(f"select * from {project.at(model, t)}")) for model, t in asked]
 
 
 def at(project: Project, t: int, model: str = "m") -> list[tuple]:

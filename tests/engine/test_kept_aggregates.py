@@ -36,7 +36,7 @@ def model(project: Project, select: str, rest: str = "group by k", **config: Any
 
 def at(project: Project, second: float) -> list[tuple]:
     t = T0 + int(second * 1000)
-    return sorted(project.rows(project.render(f"select * from {{{{ temporal_as_of(ref('m'), {t}) }}}}")), key=str)
+    return sorted(project.rows(f"select * from {project.at('m', t)}"), key=str)
 
 
 def state(project: Project) -> Any:

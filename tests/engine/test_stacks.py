@@ -30,7 +30,7 @@ def stack(project: Project) -> Project:
 
 
 def ids(project: Project, t: int, model: str = "outside") -> list[int]:
-    read = project.render(f"select id from {{{{ temporal_as_of(ref('{model}'), {t}) }}}}")
+    read = f"select id from {project.at(model, t)}"
     return sorted(row[0] for row in project.rows(read))
 
 
@@ -184,7 +184,7 @@ def test_through_what_the_inner_model_reads(stack: Project) -> None:
     stack.model("top", "with live as (select * from {{ ref('between') }}) select k, n from live order by k limit 1")
     stack.run(now=T0)
     for after, expected in ((0, []), (2000, [(0, 2)]), (25_000, [(0, 10)]), (46_500, [(1, 2)]), (47_500, [])):
-        read = stack.render(f"select k, n from {{{{ temporal_as_of(ref('top'), {T0 + after}) }}}}")
+        read = f"select k, n from {stack.at('top', T0 + after)}"
         assert stack.rows(read) == expected, after
 
 
@@ -205,6 +205,6 @@ def test_over_groups_that_are_peeled(stack: Project, monkeypatch: pytest.MonkeyP
     ran = stack.run("-s", "grouped", "many", now=T0 + 36_000)
     assert "unchanged" in ran.of("many").message
     for after in (36_000, 40_000, 46_999, 47_000, 48_000, 50_000):
-        read = stack.render(f"select * from {{{{ temporal_as_of(ref('many'), {T0 + after}) }}}}")
+        read = f"select * from {stack.at('many', T0 + after)}"
         oracle = f"SELECT * FROM ({sql.format(now=f'timestamp_millis({T0 + after}L)')}) WHERE n > 1"
         assert sorted(stack.rows(read)) == sorted(stack.rows(oracle)), after

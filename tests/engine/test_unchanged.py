@@ -34,7 +34,7 @@ def statements(project: Project, monkeypatch: pytest.MonkeyPatch, now: int) -> t
 
 
 def count_at(project: Project, t: int) -> int:
-    return project.rows(project.render(f"select count(*) from {{{{ temporal_as_of(ref('m'), {t}) }}}}"))[0][0]
+    return project.rows(f"select count(*) from {project.at('m', t)}")[0][0]
 
 
 def test_nothing_is_read_again(events: Project, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,7 +100,7 @@ def test_partitions_that_may_be_renamed(events: Project) -> None:
     assert "unchanged" in events.run(now=T0).of("m").message
     events.sql("ALTER TABLE {s}.p PARTITION (part = 1) RENAME TO PARTITION (part = 2)")
     events.run(now=T0 + 1)
-    read = events.render(f"select distinct part from {{{{ temporal_as_of(ref('m'), {T0 + 1}) }}}}")
+    read = f"select distinct part from {events.at('m', T0 + 1)}"
     assert events.rows(read) == [(2,)]
 
 

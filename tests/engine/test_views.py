@@ -32,11 +32,11 @@ def read(project: Project, sql: str = PLAIN, after: int = 1000) -> str:
     """How a run reads its inputs. The view is right after it."""
     ran = project.run(now=T0 + after).of("m")
     instants = (after, 110_000, 499_999, 500_000)
-    ours = " union all ".join(f"select {t} as t, * from {{{{ temporal_as_of(ref('m'), {T0 + t}) }}}}" for t in instants)
+    ours = " union all ".join(f"select {t} as t, * from {project.at('m', T0 + t)}" for t in instants)
     plain = " UNION ALL ".join(
         f"SELECT {t}, * FROM ({sql.replace('mz_now()', f'timestamp_millis({T0 + t}L)')})" for t in instants
     )
-    assert sorted(project.rows(project.render(ours)), key=repr) == sorted(project.rows(plain), key=repr)
+    assert sorted(project.rows(ours), key=repr) == sorted(project.rows(plain), key=repr)
     return " | ".join(ran.adapter_response["inputs"])
 
 
