@@ -31,6 +31,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def spark_conf() -> dict[str, str]:
     return {
         "spark.jars.packages": DELTA,
+        "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.LocalFileSystem",  # whole, as a Spark of one's own has it
         "spark.jars.excludes": ",".join(f"{group}:*" for group in OF_SPARK),
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
