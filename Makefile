@@ -34,7 +34,7 @@ format: $(VENV)/.made ## put the code in order
 	@$(BIN)/ruff format .
 
 test: setup ## all tests, with a slice of the property tests
-	@echo "== tests: two processes with a Spark session each, dbt in-process (about an hour on 2 cores)"
+	@echo "== tests: two processes with a Spark session each, dbt in-process (20 minutes on 2 idle cores)"
 	@$(BIN)/python -m pytest -m "not deep and not lake" -n 2 --dist loadfile --no-loadscope-reorder \
 	  tests/property tests/faults tests/conformance tests/adapter tests/engine tests/thrift tests/integration tests/unit
 

@@ -6,6 +6,7 @@ import json
 import os
 import textwrap
 import uuid
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,19 @@ COLD = "-XX:TieredStopAtLevel=1"
 _MADE = ("target", "logs", "state")
 #: options by which the same files are another project
 _DECIDE = {"--target", "--profile", "--state", "--defer"}
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest selects by marks
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of the parameters of a test marked `first(n)` all but the first n are deep."""
+    seen: Counter[str] = Counter()
+    for item in items:
+        mark = item.get_closest_marker("first")
+        if mark is not None:
+            test = item.nodeid.partition("[")[0]
+            seen[test] += 1
+            if seen[test] > mark.args[0]:
+                item.add_marker(pytest.mark.deep)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -31,6 +31,9 @@ from dbt.tests.adapter.query_comment.test_query_comment import (
 )
 from dbt.tests.adapter.sample_mode.test_sample_mode import BaseSampleModeTest
 
+pytestmark = pytest.mark.deep  # what dbt-spark gives, unchanged
+
+
 SPARK_CATALOG = {
     "id_type": "long",
     "text_type": "string",

@@ -23,6 +23,8 @@ from dbt.tests.adapter.persist_docs.test_persist_docs import (
     BasePersistDocsQuotedColumnCaseSensitive,
 )
 
+pytestmark = pytest.mark.deep  # what dbt-spark gives, unchanged
+
 
 class Parquet:
     @pytest.fixture(scope="class")

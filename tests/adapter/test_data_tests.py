@@ -27,6 +27,8 @@ from dbt.tests.adapter.unit_testing.test_types import (
     BaseUnitTestingVarcharFixtureNoTruncation,
 )
 
+pytestmark = pytest.mark.deep  # what dbt-spark gives, unchanged
+
 
 class TestStoreFailures(BaseStoreTestFailures):
     pass

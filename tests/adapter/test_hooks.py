@@ -21,6 +21,9 @@ from dbt.tests.adapter.hooks.test_run_hooks import BaseAfterRunHooks, BasePrePos
 from dbt.tests.util import run_dbt
 from dbt_common.exceptions import DbtRuntimeError
 
+pytestmark = pytest.mark.deep  # what dbt-spark gives, unchanged
+
+
 FIELDS = (
     "test_state", "target_dbname", "target_host", "target_name", "target_schema", "target_type", "target_user",
     "target_pass", "target_threads", "run_started_at", "invocation_id", "thread_id",

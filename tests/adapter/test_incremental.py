@@ -14,6 +14,8 @@ from dbt.tests.adapter.incremental.test_incremental_on_schema_change import (
 )
 from dbt.tests.util import run_dbt
 
+pytestmark = pytest.mark.deep  # what dbt-spark gives, unchanged
+
 
 class TestIncremental(BaseIncremental):
     pass

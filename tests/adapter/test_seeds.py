@@ -20,6 +20,8 @@ from dbt.tests.adapter.simple_seed.test_seed import (
 )
 from dbt.tests.adapter.simple_seed.test_seed_type_override import BaseSimpleSeedColumnOverride
 
+pytestmark = pytest.mark.deep  # what dbt-spark gives, unchanged
+
 
 class NoneForNull:
     @pytest.fixture(scope="class", autouse=True)

@@ -54,6 +54,8 @@ from dbt.tests.adapter.utils.test_string_literal import BaseStringLiteral
 from dbt.tests.adapter.utils.test_timestamps import BaseCurrentTimestamps
 from dbt.tests.adapter.utils.test_validate_sql import BaseValidateSqlMethod
 
+pytestmark = pytest.mark.deep  # what dbt-spark gives, unchanged
+
 
 class TestTypeBigInt(BaseTypeBigInt):
     pass

@@ -134,6 +134,30 @@ def test_a_list_of_texts_makes_texts_of_numbers(spark: Any) -> None:
     assert not keeps(spark, "t in ('a', 'b') and mz_now() < ts", texts)
 
 
+@pytest.mark.parametrize(
+    "predicate",
+    [
+        "dec not in (1, '01')",
+        "coalesce(k, '01') > '10'",
+        "(case when false then 'a' else k end) > '10'",
+        "if(false, concat(t, 'a'), k) > '10'",
+        "k < (case when t = 'a' then '10' else '9' end)",
+        "k < if(t = 'a', '10', '9')",
+    ],
+)
+def test_branches_and_lists_with_a_text_are_texts(spark: Any, predicate: str) -> None:
+    """So '9' is after '10', and '1.00' is not 1; of two texts the least is not that of the numbers they tell."""
+    part = relation({"k": "9", "dec": "1.00BD", "t": "'a'", "ts": NEW})
+    rows = spark.sql(f"SELECT count(*) FROM ({part}) WHERE {predicate}").collect()
+    assert keeps(spark, f"{predicate} and mz_now() < ts", part), rows
+
+
+def test_branches_of_one_type_are_not_given_up(spark: Any) -> None:
+    part = relation({"k": "9", "t": "'m'", "ts": NEW})
+    for never in ("coalesce(k, 3, null) > 9.5", "greatest(k, 2L) < 9", "coalesce(t, 'a') > 'n'"):
+        assert not keeps(spark, f"{never} and mz_now() < ts", part), never
+
+
 def test_a_function_of_ones_own_is_not_measured(spark: Any) -> None:
     """It may say something else tomorrow; so may what tells who asks, or when."""
     names = frozenset(["upper", "current_user"])

@@ -49,6 +49,7 @@ def test_far_and_open_ends(project: Project) -> None:
     assert found == [(buckets.NEVER,)] * 3
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("kind", ["groups", "rows"])
 def test_a_large_chain_of_nothing(project: Project, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     """Written to hold much, as its inputs were rewritten, it has no row: they are as they were, or all went."""
@@ -69,6 +70,7 @@ def test_a_large_chain_of_nothing(project: Project, monkeypatch: pytest.MonkeyPa
     assert project.rows(f"select count(*) from {project.at('m', T0 + 3)}") == [(3 if kind == "groups" else 50,)]
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("kind", ["groups", "rows"])
 def test_a_read_opens_what_is_due(project: Project, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     """Groups: buckets that have begun. Rows: buckets that have not ended."""
@@ -119,6 +121,7 @@ def test_near_until() -> None:
     assert groups.first_parts([(1, 7), (2, few + 1), (3, 1)]) == ((1, 7), (2, few + 1))
 
 
+@pytest.mark.deep
 def test_corrections_of_equal_rows(project: Project) -> None:
     """Rows that are taken back are found by a hash: it must be one for what GROUP BY takes as one."""
     values = (

@@ -63,6 +63,7 @@ def test_many_new_files(events: Project, monkeypatch: pytest.MonkeyPatch) -> Non
     assert "full (2 new files, more than are named one by one), 22 rows read" in run(events, 1000)[1]
 
 
+@pytest.mark.deep
 def test_the_list_of_files_is_gone(events: Project) -> None:
     state = read_state(Warehouse(events.rows), Target(f"`{events.schema}`", "m"))
     assert state is not None and state.watermark
@@ -74,6 +75,7 @@ def test_the_list_of_files_is_gone(events: Project) -> None:
     assert "new files (1 new files of" in run(events, 2000)[1]
 
 
+@pytest.mark.deep
 def test_full_between(events: Project) -> None:
     """A run that reads everything remembers no files: the next one cannot take older files for new ones."""
     where = f"select id from {events.schema}.t where mz_now() < hi"
@@ -107,6 +109,7 @@ def test_columns_named_with_the_schema(events: Project) -> None:
     assert "advanced, 1 rows" in message and "named in a way that only the tables themselves have" in told
 
 
+@pytest.mark.deep
 def test_rows_that_decide_about_others(events: Project) -> None:
     events.model("m", f"select distinct id from {events.schema}.t where mz_now() < hi", aggregates="rows")
     events.run("--full-refresh", now=T0)
@@ -136,6 +139,7 @@ def test_a_table_that_only_the_predicate_reads(events: Project) -> None:
         assert "predicate reads tables" in str(ran.adapter_response["inputs"])
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("times", [1, 9])
 def test_an_input_that_changes_during_the_run(events: Project, times: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was read of two states is dropped and read again; when it never stays, the run fails and nothing is lost."""

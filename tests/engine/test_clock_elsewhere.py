@@ -25,6 +25,7 @@ def events(project: Project) -> Project:
     return project
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("kind", ["table", "incremental", "view"])
 def test_in_other_models(events: Project, kind: str) -> None:
     extra: dict[str, Any] = {"incremental_strategy": "append"} if kind == "incremental" else {}

@@ -23,6 +23,7 @@ def consolidate(project: Project, model: str = "m", check: bool = True) -> str:
     ).text
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("grouped", [False, True])
 def test_one_chain(project: Project, grouped: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chains, "RATIO", 0)

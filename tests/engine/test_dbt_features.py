@@ -46,6 +46,7 @@ def script(project: Project, model: str = "m") -> str:
 # ---- docs, contracts, hooks, grants ----------------------------------------------------------------------------------
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("file_format", ["parquet", "orc"])
 def test_persist_docs(project: Project, file_format: str) -> None:
     events(project)
@@ -132,6 +133,7 @@ def test_grants(project: Project) -> None:
 # ---- neighbours ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.deep
 def test_read_from_every_kind_of_model(project: Project) -> None:
     events(project)
     window(project)
@@ -232,6 +234,7 @@ def test_schemas_aliases_and_names_that_need_quotes(project: Project) -> None:
         project.spark.sql(f"DROP DATABASE IF EXISTS {other} CASCADE")
 
 
+@pytest.mark.deep
 def test_clone_defer_and_state(project: Project) -> None:
     events(project)
     window(project)
@@ -263,6 +266,7 @@ def test_clone_defer_and_state(project: Project) -> None:
         project.spark.sql(f"DROP DATABASE IF EXISTS {dev} CASCADE")
 
 
+@pytest.mark.deep
 def test_retry_after_a_failure(project: Project) -> None:
     window(project)  # its input is not there yet
     project.run(now=T0, check=False)
@@ -287,6 +291,7 @@ def test_docs_generate(project: Project) -> None:
 # ---- leaving ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("kind", ["view", "table", "incremental"])
 def test_switch_there_and_back(project: Project, kind: str) -> None:
     events(project)
@@ -318,6 +323,7 @@ def test_failed_switch_keeps_the_temporal_view(project: Project) -> None:
     assert project.rows("SELECT count(*) FROM {s}.m") == [(0,)]
 
 
+@pytest.mark.deep
 def test_temporary_views_of_the_same_names_are_nobodys(project: Project) -> None:
     events(project)
     window(project)
@@ -355,6 +361,7 @@ def test_temporal_drop(project: Project) -> None:
     assert "nothing is left behind" in project.dbt("run-operation", "temporal_drop").text
 
 
+@pytest.mark.deep
 def test_temporal_drop_leaves_other_projects_alone(project: Project) -> None:
     events(project)
     window(project)

@@ -75,6 +75,7 @@ def test_left_out_through_a_chain_of_models(thousand: Project) -> None:
     assert {state(thousand, name).expiration for name in "abm"} == {T0 + 20 * DAY}
 
 
+@pytest.mark.deep
 def test_offsets_of_stacked_models(thousand: Project) -> None:
     thousand.model("a", window(30), expiration="20 days")
     thousand.model(
@@ -85,6 +86,7 @@ def test_offsets_of_stacked_models(thousand: Project) -> None:
     assert [state(thousand, name).expiration for name in ("m", "late")] == [T0 + 10 * DAY, T0 + 20 * DAY]
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("between", ["", "table", "temporal_view"])
 def test_a_schedule_above(thousand: Project, between: str) -> None:
     thousand.model("a", window(30), refresh_every="1 day")
@@ -116,6 +118,7 @@ def test_constants_keep_all(project: Project) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.deep
 def test_a_table_named_without_dbt_is_no_constant(thousand: Project) -> None:
     sql = f"select id, ts from {thousand.schema}.events where mz_now() <= ts + interval 30 days"
     thousand.model("m", sql, expiration="20 days")
@@ -123,6 +126,7 @@ def test_a_table_named_without_dbt_is_no_constant(thousand: Project) -> None:
     assert state(thousand).expiration == T0 + 20 * DAY
 
 
+@pytest.mark.first(3)
 @pytest.mark.parametrize(
     ("meta", "expires", "kept"),
     [
@@ -140,6 +144,7 @@ def test_what_a_source_says(thousand: Project, meta: dict, expires: int | None, 
     assert (state(thousand).expiration, updates(thousand)) == (expires, kept)
 
 
+@pytest.mark.deep
 def test_a_source_that_says_something_else(thousand: Project) -> None:
     """Sealed later on: what was left out is needed, so the model restarts. No longer sealed: it expires as set."""
     thousand.model("m", window(30), expiration="20 days")
@@ -180,6 +185,7 @@ def test_expired_and_restarted(project: Project) -> None:
 # ---- restarts -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.deep
 def test_restart_at(thousand: Project) -> None:
     """From Friday on: the next Sunday is the first, then every Sunday."""
     thousand.model(
@@ -209,6 +215,7 @@ def test_temporal_restart(thousand: Project) -> None:
     assert thousand.run(now=T0 + DAY + 1).of("m").adapter_response["action"] == "unchanged"
 
 
+@pytest.mark.deep
 def test_restarts_that_come_late(thousand: Project) -> None:
     """A restart waits for a run: as late as it came once it may come again."""
     thousand.model("m", window(30), expiration="9 days", restart_every="7 days")
@@ -286,6 +293,7 @@ def test_runs_between_refreshes(hourly: Project) -> None:
     assert (100,) in over and counted == [(len(ids),)]
 
 
+@pytest.mark.deep
 def test_refreshed_now(project: Project) -> None:
     """By the reader's clock."""
     now = int(time.time() * 1000)
@@ -301,6 +309,7 @@ def test_refreshed_now(project: Project) -> None:
     assert sorted(shown) in (seen(project, midnight), seen(project, midnight + DAY))
 
 
+@pytest.mark.deep
 def test_the_schedule_changes(hourly: Project) -> None:
     hourly.model("m", "select id from {{ source('raw', 'events') }} where mz_now() < ts")
     hourly.run(now=T0 + 1)

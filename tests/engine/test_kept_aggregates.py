@@ -48,6 +48,15 @@ def passes(project: Project, now: int) -> None:
 
 
 def test_a_life(project: Project) -> None:
+    live(project, 3)
+
+
+@pytest.mark.deep
+def test_a_longer_life(project: Project) -> None:
+    live(project, 9)
+
+
+def live(project: Project, seconds: int) -> None:
     """Groups that come, change, go and come back, through corrections and a merge of chains."""
     fill(project, "('a', 1, 0, 10)", "('a', 2, 0, 20)", "('b', 5, 5, 15)", "(null, 7, 0, 30)", "('b', null, 0, 30)")
     model(
@@ -60,8 +69,7 @@ def test_a_life(project: Project) -> None:
     assert at(project, 9.999)[0][:3] == ("a", 2, 3)
     assert at(project, 10)[0][:3] == ("a", 1, 2)
     assert [r[0] for r in at(project, 20)] == ["b", None]
-    passes(project, T0)
-    for second in range(1, 10):
+    for second in range(1, seconds + 1):
         fill(project, f"('a', {second}, {second}, {second + 8})")
         project.run(now=T0 + second * 1000)
         if second % 3 == 0:
@@ -94,6 +102,7 @@ def test_expiration(project: Project) -> None:
     passes(project, T0)
 
 
+@pytest.mark.deep
 def test_global_aggregate_over_nothing(project: Project) -> None:
     fill(project, "('a', 3, 0, 10)")
     model(project, "count(*) as n, sum(v) as total, avg(v) as mean, count(v) as c, bool_or(v = 3) as b", rest="")
@@ -103,6 +112,7 @@ def test_global_aggregate_over_nothing(project: Project) -> None:
     passes(project, T0)
 
 
+@pytest.mark.deep
 def test_aggregation_gap_and_group_that_comes_back(project: Project) -> None:
     """A group's last row leaves before its next comes: between them there is no group, not one of nothing."""
     fill(project, "('a', 1, 0, 5)", "('a', 2, 7, 9)", "('a', 3, 9, 12)")
@@ -113,6 +123,7 @@ def test_aggregation_gap_and_group_that_comes_back(project: Project) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.deep
 def test_vanishing_group_whose_sum_is_zero_before_it_goes(project: Project) -> None:
     fill(project, "('a', 5, 0, 10)", "('a', -5, 0, 20)", "('z', null, 0, 5)")
     model(project, "k, sum(v) as total, count(v) as c")
@@ -130,6 +141,7 @@ def test_having_that_flips_with_time(project: Project) -> None:
     assert [at(project, s) for s in (2.999, 3, 6.999, 7)] == [[], [("a",)], [("a",)], []]
 
 
+@pytest.mark.deep
 def test_avg_of_ints_is_a_double(project: Project) -> None:
     fill(project, "('a', 1, 0, 10)", "('a', 2, 0, 10)", "('a', 2, 0, 5)")
     model(project, "k, avg(v) as mean")
@@ -139,6 +151,7 @@ def test_avg_of_ints_is_a_double(project: Project) -> None:
     assert dict(project.spark.table(f"{project.schema}.m").dtypes) == {"k": "string", "mean": "double"}
 
 
+@pytest.mark.deep
 def test_sum_overflow_wraps_around(project: Project) -> None:
     """A sum of BIGINT is Spark's own also where it overflows, and right again when the row that did it has left."""
     fill(project, "('a', 9223372036854775807, 0, 10)", "('a', 1, 5, 7)")
@@ -158,6 +171,7 @@ def test_count_distinct_with_two_rows_of_one_value(project: Project) -> None:
     assert [at(project, s) for s in (0, 5, 7, 10)] == [[("a", 2)], [("a", 2)], [("a", 1)], []]
 
 
+@pytest.mark.deep
 def test_distinct_rows(project: Project) -> None:
     """A value is there once while any row has it; twice the same instant changes nothing."""
     fill(project, "('a', 1, 0, 5)", "('a', 1, 0, 10)", "('a', 1, 12, 14)", "(null, null, 0, 3)", "('b', null, 3, 8)")
@@ -212,6 +226,7 @@ def test_damage_is_not_shown(project: Project) -> None:
     assert str(failed["temporal_diffs_consistent_m_"]) == "fail"
 
 
+@pytest.mark.deep
 def test_sums_of_too_many_digits(project: Project) -> None:
     """A diff that has no value is never stored: the run fails, and says what to do."""
     nines = "9" * 38

@@ -73,7 +73,8 @@ def settings(project: Project) -> Iterator[None]:
         project.spark.conf.unset(key)
 
 
-@pytest.mark.parametrize("layout", ["files", "partitions"])
+@pytest.mark.first(1)
+@pytest.mark.parametrize("layout", ["partitions", "files"])
 def test_a_rebuild_reads_the_window(project: Project, layout: str) -> None:
     history(project, layout)
     names = [name for name in WINDOWS if (layout == "partitions") == (name == "partition")]
@@ -108,6 +109,7 @@ def test_the_text_of_a_run_shows_what_is_left_out(project: Project) -> None:
     assert "what the window implies of single columns" in text
 
 
+@pytest.mark.deep
 def test_explain_pushdown(project: Project) -> None:
     history(project, "partitions")
     project.model(

@@ -42,6 +42,7 @@ def at(project: Project, t: int, columns: str = "count(*)", model: str = "m") ->
     return project.rows(project.render(f"select {columns} from {{{{ temporal_as_of(ref('{model}'), {t}) }}}}"))
 
 
+@pytest.mark.first(2)
 @pytest.mark.parametrize(("expiration", "updates"), [("40 days", 2000), ("20 days", 1000), (None, 2000), ("0", 2000)])
 def test_updates_beyond_the_expiration_are_not_stored(project: Project, expiration: str, updates: int) -> None:
     thousand(project)
@@ -89,6 +90,7 @@ def test_second_run_advances_third_writes_nothing(project: Project) -> None:
     assert at(project, T0 + 4999) == [(1000,)]  # as the run before had read its inputs
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("small", [100_000, 1])
 def test_chains_become_one(project: Project, small: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Beside one that is much larger, which is left alone. Small ones keep their times."""
@@ -118,6 +120,7 @@ def test_chains_are_dropped_after_diffs_retention(project: Project) -> None:
     assert first not in chains(project) and len(chains(project)) == 1
 
 
+@pytest.mark.deep
 def test_old_chains_stay_for_their_readers(project: Project) -> None:
     thousand(project)
     window(project)
@@ -152,6 +155,7 @@ def test_changed_residual_only_replaces_the_view(project: Project) -> None:
     assert project.spark.table(f"{project.schema}.m").columns == ["top", "label"]
 
 
+@pytest.mark.deep
 def test_changed_residual_over_groups_only_replaces_the_view(project: Project) -> None:
     thousand(project)
     core = f"with w as (select id, ts from {project.schema}.events where mz_now() < ts + interval 1 day) "
@@ -208,6 +212,7 @@ def test_one_clock_for_all_models_and_the_engine_gives_it(project: Project) -> N
     assert project.rows("SELECT count(*) FROM {s}.m") == [(0,)]
 
 
+@pytest.mark.deep
 def test_other_session_settings_restart(project: Project) -> None:
     """A bound computed under one time zone is not used under another."""
     project.sql("CREATE TABLE {s}.events USING parquet AS SELECT 1 AS id, DATE'2024-03-02' AS d")
@@ -250,6 +255,7 @@ def test_empty_input_then_rows_then_none(project: Project) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("flag", [["--empty"], ["--sample", "1 day"]], ids=lambda f: f[0])
 def test_a_sample_never_advances_what_was_captured(flag: list[str], project: Project) -> None:
     thousand(project)
@@ -293,6 +299,7 @@ def test_static_side_is_read_as_captured(project: Project) -> None:
     assert sorted(at(project, T0 + 6000, "id, name")) == [(0, None), (1, "one"), (2, "two")]
 
 
+@pytest.mark.deep
 def test_table_of_the_name_gives_way(project: Project) -> None:
     thousand(project)
     project.model("m", f"select id from {project.schema}.events", materialized="table")
@@ -348,6 +355,7 @@ def test_matches_source_shows_the_wrong_row(project: Project) -> None:
     assert rows[0][:4] == ("2024-03-01 12:00:00.000 UTC", "mismatch", 1, 0) and rows[0][4] == 7
 
 
+@pytest.mark.deep
 def test_matches_source_tells_a_moved_input_apart(project: Project) -> None:
     thousand(project)
     window(project)
@@ -361,6 +369,7 @@ def test_matches_source_tells_a_moved_input_apart(project: Project) -> None:
     assert project.dbt("test", now=T0 + 1).success
 
 
+@pytest.mark.deep
 def test_matches_source_at_given_instants(project: Project) -> None:
     thousand(project)
     window(project)

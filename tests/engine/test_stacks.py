@@ -73,6 +73,7 @@ def test_rows_that_leave_the_inner_one(stack: Project) -> None:
         right(stack, T0 + after)
 
 
+@pytest.mark.deep
 def test_chains_that_were_merged(stack: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """What became of them is the difference of both, as long as the old ones are there; they are kept for that."""
     monkeypatch.setattr(chains, "RATIO", 10**9)
@@ -94,6 +95,7 @@ def test_chains_that_were_merged(stack: Project, monkeypatch: pytest.MonkeyPatch
     assert not before & after  # nobody needs them any more
 
 
+@pytest.mark.deep
 def test_chains_that_are_gone(stack: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chains, "RATIO", 10**9)
     stack.run(now=T0)
@@ -131,6 +133,7 @@ def test_the_earliest_expiration_is_everybodys(stack: Project) -> None:
     right(stack, T0 + 45_000)
 
 
+@pytest.mark.deep
 def test_an_input_that_answers_for_longer(stack: Project) -> None:
     stack.model("inside", INNER.replace("{s}", stack.schema), expiration="25 seconds")
     stack.run(now=T0)
@@ -155,6 +158,7 @@ def test_a_clock_before_the_input(stack: Project) -> None:
     assert read_state(Warehouse(stack.rows), Target(f"`{stack.schema}`", "outside")).frontier == T0
 
 
+@pytest.mark.deep
 def test_the_oracle_of_a_stack(stack: Project) -> None:
     stack.write(
         "models/schema.yml",
@@ -188,6 +192,7 @@ def test_through_what_the_inner_model_reads(stack: Project) -> None:
         assert stack.rows(read) == expected, after
 
 
+@pytest.mark.deep
 def test_over_groups_that_are_peeled(stack: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """The inner chain stays, less what was due of it: only that and the new base are read."""
     monkeypatch.setattr(chains, "LARGE_CHAIN", 1)

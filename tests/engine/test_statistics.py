@@ -65,6 +65,7 @@ SHAPES = {
 }
 
 
+@pytest.mark.deep
 def test_a_rebuild_reads_the_files_of_the_window(project: Project) -> None:
     """All that is left out is audited, so a file left out wrongly would fail the run."""
     events(project)
@@ -134,6 +135,7 @@ def test_partitions_that_cannot_matter(project: Project) -> None:
     is_right(project, "m", sql, T0 + 2)
 
 
+@pytest.mark.deep
 def test_partitions_are_listed_seldom(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every file is opened for a list: at the beginning, for what is remembered, and after the write."""
     events(project, partitioned=True)
@@ -151,6 +153,7 @@ def test_partitions_are_listed_seldom(project: Project, monkeypatch: pytest.Monk
     assert not [sql for sql in seen if "(SELECT count(*) FROM" in sql]
 
 
+@pytest.mark.deep
 def test_a_file_without_rows_is_looked_at_once(project: Project) -> None:
     events(project)
     project.sql("INSERT INTO {s}.events SELECT * FROM {s}.events WHERE id < 0")
@@ -216,6 +219,7 @@ def test_what_cannot_be_measured_is_read(project: Project) -> None:
     assert project.rows("SHOW TABLES IN {s} LIKE 'm__stats_*'") == []
 
 
+@pytest.mark.deep
 def test_statistics_before_they_are_used(project: Project) -> None:
     events(project)
     sql = f"select id from {project.schema}.events where mz_now() <= ts + interval 2 days"
@@ -230,6 +234,7 @@ def test_statistics_before_they_are_used(project: Project) -> None:
     assert f"statistics leave 2 of {DAYS} files" in explained and "statistics of `ts`: 24 rows in " in explained
 
 
+@pytest.mark.deep
 def test_statistics_that_are_only_kept_are_not_what_is_required(project: Project) -> None:
     events(project)
     sql = SHAPES["json"].replace("{s}", project.schema)

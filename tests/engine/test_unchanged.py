@@ -68,6 +68,7 @@ def test_a_view_between_that_says_something_else(events: Project) -> None:
     assert "unchanged" in events.run(now=T0 + 2000).of("m").message
 
 
+@pytest.mark.deep
 def test_what_cannot_be_told_is_read_again(events: Project) -> None:
     """Files named by their path, and views of a session."""
     folder = events.path / "files"
@@ -88,6 +89,7 @@ def test_what_cannot_be_told_is_read_again(events: Project) -> None:
     assert "t: full (it reads more than tables), 20 rows read" in said.adapter_response["inputs"][0]
 
 
+@pytest.mark.deep
 def test_partitions_that_may_be_renamed(events: Project) -> None:
     """The files of an external table may stay while its partitions change."""
     folder = events.path / "external"

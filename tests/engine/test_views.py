@@ -40,6 +40,7 @@ def read(project: Project, sql: str = PLAIN, after: int = 1000) -> str:
     return " | ".join(ran.adapter_response["inputs"])
 
 
+@pytest.mark.first(2)
 @pytest.mark.parametrize(
     ("views", "sql"),
     [
@@ -85,6 +86,7 @@ def test_names_in_the_schema_of_the_view(events: Project) -> None:
         events.sql("DROP TABLE default.t")
 
 
+@pytest.mark.first(2)
 @pytest.mark.parametrize(
     ("view", "sql", "why"),
     [
@@ -105,6 +107,7 @@ def test_in_full(events: Project, view: str, sql: str, why: str) -> None:
     assert ".t: full (" in told and why in told
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("which", ["current_date() > DATE'2020-01-01'", "rand(1) < 2", "now() > TIMESTAMP'2020-01-01'"])
 def test_a_view_that_changes_by_itself(events: Project, which: str) -> None:
     """No file says so: it is read in full by each run."""
@@ -133,6 +136,7 @@ def under(project: Project, setting: str, value: str) -> Iterator[str]:
         conf.set(setting, before) if was_set else conf.unset(setting)
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize(("setting", "other"), OTHERS)
 def test_made_under_other_settings(events: Project, setting: str, other: str) -> None:
     """Spark reads a view under the settings it was made under: so do runs."""
@@ -143,6 +147,7 @@ def test_made_under_other_settings(events: Project, setting: str, other: str) ->
     assert f"changed below a view: {setting} was {other} when it was made, and is {before})" in read(events)
 
 
+@pytest.mark.deep
 def test_set_since_it_was_made(events: Project) -> None:
     """What it was made without it is read without."""
     events.sql("CREATE VIEW {s}.v AS SELECT * FROM {s}.t")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import random
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
 
@@ -35,6 +36,7 @@ def count(project: Project) -> int:
     return project.rows("SELECT count(*) FROM {s}.m")[0][0]
 
 
+@pytest.mark.first(2)
 @pytest.mark.parametrize("word", ["CREATE TABLE", "ALTER VIEW", "SELECT count(*), count_if"])
 def test_failing_statement_leaves_the_old_answer(model: Project, word: str, monkeypatch: pytest.MonkeyPatch) -> None:
     model.run(now=T0)
@@ -57,15 +59,26 @@ def test_failing_statement_leaves_the_old_answer(model: Project, word: str, monk
     assert count(model) == 11
 
 
+def test_crash_before_some_statements(model: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert len(crash(model, range(random.choice([1, 2, 3]), 30, 3), monkeypatch)) > 1
+
+
+@pytest.mark.deep
 @pytest.mark.parametrize("merging", [False, True])
 def test_crash_before_each_statement(model: Project, merging: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if the process had gone: nothing is tidied, not even the lock; the next run repairs."""
+    monkeypatch.setattr("dbt.adapters.sparktemporal.temporal.chains.RATIO", 10**9 if merging else 0)
+    said = " | ".join(crash(model, range(1, 30), monkeypatch))
+    for words in ("__lock`", "CREATE TABLE", "__live`", "__diffs` AS", "DROP TABLE IF EXISTS"):
+        assert words in said, said
+
+
+def crash(model: Project, statements: Iterable[int], monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """As if the process had gone: nothing is tidied, not even the lock; the next run repairs. -> where it went."""
     original = SparkTemporalConnectionManager.add_query
     monkeypatch.setattr("dbt.adapters.sparktemporal.temporal.chains.CHAIN_CAP", 100)
-    monkeypatch.setattr("dbt.adapters.sparktemporal.temporal.chains.RATIO", 10**9 if merging else 0)
     model.run(now=T0)
     rows, crashed = 10, []
-    for statement in range(1, 30):
+    for statement in statements:
         model.sql(f"INSERT INTO {{s}}.events VALUES ({rows})")
         left, hit = [statement], []
 
@@ -92,9 +105,7 @@ def test_crash_before_each_statement(model: Project, merging: bool, monkeypatch:
         model.run(now=T0 + 10_000 * statement + 5_000)
         rows += 2
         assert count(model) == rows, hit
-    said = " | ".join(crashed)
-    for words in ("__lock`", "CREATE TABLE", "__live`", "__diffs` AS", "DROP TABLE IF EXISTS"):
-        assert words in said, said
+    return crashed
 
 
 def lock(project: Project, owner: str, at: int) -> None:
@@ -159,7 +170,7 @@ def test_rival_commit_is_noticed(model: Project, monkeypatch: pytest.MonkeyPatch
 
 
 def test_reader_beside_runs(model: Project) -> None:
-    reader_beside(model, 15)
+    reader_beside(model, 8)
 
 
 @pytest.mark.deep

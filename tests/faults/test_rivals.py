@@ -141,6 +141,7 @@ def test_disk_full(model: Project, words: str, monkeypatch: pytest.MonkeyPatch) 
     assert tables(model) - there <= now  # nothing is left of the run that failed
 
 
+@pytest.mark.deep
 def test_a_reader_in_flight(model: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """It has planned what it reads; merges and drops come between. It ends with its answer, or with an error."""
     monkeypatch.setattr(chains, "RATIO", 10**9)

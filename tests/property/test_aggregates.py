@@ -221,13 +221,13 @@ pytestmark = pytest.mark.usefixtures("small_plans")
 
 
 def test_random_aggregations(project: Project) -> None:
-    kept = drive(project, 12, fresh_seed())
+    kept = drive(project, 3, fresh_seed())
     assert min(kept.values()) > 0, kept
 
 
 def test_random_aggregations_in_ansi_mode(project: Project) -> None:
     project.spark.conf.set("spark.sql.ansi.enabled", "true")
-    drive(project, 6, fresh_seed())
+    drive(project, 2, fresh_seed())
 
 
 @pytest.mark.deep

@@ -32,7 +32,7 @@ SHAPES = (
 )
 MIDDLE = 1_709_294_400_000
 #: Spark has no SQLSTATE for all of its overflows
-OVERFLOWS = "SQLSTATE|ArithmeticException|DateTimeException"
+OVERFLOWS = "SQLSTATE: 22|ArithmeticException|DateTimeException"
 
 
 def drive(project: Project, count: int, seed: int) -> tuple[int, int]:

@@ -192,12 +192,14 @@ def check_model(project: Project, name: str, sql: str, rng: random.Random, chang
     assert found == [], (name, state.frontier, found[:10])
 
 
-def drive(project: Project, histories: int, models: dict[str, tuple[str, dict]], seed: int, instants: int) -> None:
+def drive(
+    project: Project, histories: int, models: dict[str, tuple[str, dict]], seed: int, instants: int, runs: int = RUNS
+) -> None:
     rng = random.Random(seed)
     for name, (sql, config) in models.items():
         project.model(name, fill(project, sql, "mz_now()", "mz_now()"), **config)
     rows = {h: [event(rng, h) for _ in range(rng.choice([0, 1, 3, 6]))] for h in range(histories)}
-    for run in range(RUNS):
+    for run in range(runs):
         load_events(project, [r for h in rows.values() for r in h])
         if run % 3 == 0:
             load_dim(project, rng)
@@ -226,8 +228,8 @@ def test_two_hundred_histories(project: Project, monkeypatch: pytest.MonkeyPatch
     """Some of the models, other ones each time."""
     small_limits(monkeypatch)
     seed, every = fresh_seed(), {**MODELS, **DEEP_MODELS}
-    chosen = ["validity", "summed", *random.Random(seed).sample(sorted(set(every) - {"validity", "summed"}), 2)]
-    drive(project, 200, {name: every[name] for name in chosen}, seed, instants=3)
+    chosen = ["summed", *random.Random(seed).sample(sorted(set(every) - {"summed"}), 2)]
+    drive(project, 200, {name: every[name] for name in chosen}, seed, instants=2, runs=5)
 
 
 @pytest.mark.deep

@@ -253,20 +253,20 @@ def failing(project: Project, rows: str, numbers: list[int]) -> dict[int, bool]:
 
 @pytest.mark.usefixtures("small_plans")
 def test_a_part_that_is_left_out_does_not_matter(project: Project) -> None:
-    left_out, _ = drive(project, 30, fresh_seed(), More, ansi=False)
-    assert left_out > 20
+    left_out, _ = drive(project, 10, fresh_seed(), More, ansi=False)
+    assert left_out > 3
 
 
 @pytest.mark.usefixtures("small_plans")
 def test_nor_does_it_raise_an_error(project: Project) -> None:
-    drive(project, 6, fresh_seed(), More, ansi=True)
-    left_out, _ = drive(project, 4, fresh_seed(), Idioms, ansi=True)
+    drive(project, 2, fresh_seed(), More, ansi=True)
+    left_out, _ = drive(project, 2, fresh_seed(), Idioms, ansi=True)
     assert left_out > 0
 
 
 @pytest.mark.usefixtures("small_plans")
 def test_the_share_of_idioms_that_is_left_out(project: Project) -> None:
-    left_out, could = drive(project, 14, fresh_seed(), Idioms, ansi=False, missing=0, box=True)
+    left_out, could = drive(project, 6, fresh_seed(), Idioms, ansi=False, missing=0, box=True)
     print(f"left out: {left_out} of {could} parts whose statistics allow no row that matters")
     assert left_out >= 0.9 * could
 

@@ -252,12 +252,12 @@ def drive(
 
 @pytest.mark.usefixtures("small_plans")
 def test_random_predicates(project: Project) -> None:
-    drive(project, 60, fresh_seed(), depth=4)
+    drive(project, 24, fresh_seed(), depth=4)
 
 
 @pytest.mark.usefixtures("small_plans")
 def test_months_at_their_ends(project: Project) -> None:
-    drive(project, 20, fresh_seed(), depth=1, zones=MONTH_ENDS, grammar_of=Months)
+    drive(project, 8, fresh_seed(), depth=1, zones=MONTH_ENDS, grammar_of=Months)
 
 
 @pytest.mark.deep

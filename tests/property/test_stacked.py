@@ -127,8 +127,8 @@ def drive(project: Project, names: list[str], histories: int, runs: int, seed: i
 def test_stacks(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     small_limits(monkeypatch)
     seed = fresh_seed()
-    outer = random.Random(seed).sample(sorted({**OUTER, **THIRD}), 2)
-    ways = drive(project, list(dict.fromkeys(["soon_over", *outer])), 60, 4, seed, instants=3)
+    outer = random.Random(seed).choice(sorted(OUTER))
+    ways = drive(project, list(dict.fromkeys(["soon_over", outer])), 60, 3, seed, instants=2)
     assert "new chains" in ways, ways
 
 

@@ -37,13 +37,12 @@ class Closed(TemporalError):
 
 
 def open_views(
-    warehouse: Warehouse, query: exp.Query, moved: Callable[[str], bool], plans: dict[str, str] | None = None
+    warehouse: Warehouse, query: exp.Query, moved: Callable[[str], bool], plans: dict[str, str]
 ) -> exp.Query:
     """A query with the text of the views in the place of those that read an input that moved.
 
     moved: of the name of a table. plans: those `described` knows already; it gets more. Raises Closed.
     """
-    plans = {} if plans is None else plans
     query, number = query.copy(), 0
     while True:
         for table, _ in capture.tables(query):

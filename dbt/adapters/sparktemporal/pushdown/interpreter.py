@@ -126,9 +126,9 @@ class Interpreter:
 
     def _in(self, value: Values, items: list[Values]) -> Truth:
         """All are made of one type first: beside a text a number is one, and 1 is not '01'."""
+        alike = all(specs.alike(value, item) for item in items)
         found = Truth(NO, YES, NO, NO)
         for item in items:
-            alike = specs.comparable(value, item, constants=value.kind in ("string", specs.CONSTANT))
             found = specs.or_(found, self._compared("=", value, item if alike else replace(item, kind="")))
         return found
 
@@ -164,7 +164,7 @@ class Interpreter:
         if is_mz_now(node):
             return self._now(node)
         if isinstance(node, exp.Null):
-            return Values(None, None, NO, YES, NO)
+            return Values(None, None, NO, YES, NO, specs.NULL)
         told = self._constant(node) or self._function(node)
         return told if told is not None else self._moved(node) or self._leaf(node)
 
@@ -258,8 +258,8 @@ class Interpreter:
                 self.values,
                 specs.where,
                 specs.union,
-                Values(None, None, NO, YES, NO),
-                Values(None, None, NO, NO, NO),
+                Values(None, None, NO, YES, NO, specs.NULL),
+                Values(None, None, NO, NO, NO, specs.NULL),
             )
         return self._call(node) if isinstance(node, exp.Anonymous) else None
 
@@ -371,6 +371,8 @@ class Interpreter:
         """greatest or least, which leave NULLs out."""
         found = values[0]
         for other in values[1:]:
+            if not specs.alike(found, other):
+                return replace(ANYTHING, fails=either(*(v.fails for v in values)))
             one = specs.union(specs.where(other.null, found), specs.where(found.null, other))
             # where both are values, the ends are those of the ends
             ends = [

@@ -125,24 +125,28 @@ def when(condition: str, a: Truth) -> Truth:
 _NUMBERS, _INSTANTS = frozenset(["integer", "decimal", "float"]), frozenset(["instant", "date"])
 
 
-def comparable(a: Values, b: Values, constants: bool = True) -> bool:
+def comparable(a: Values, b: Values) -> bool:
     """Whether the two are compared in the order of their ends: a number and a text in digits are not.
 
-    constants: a text that is a constant is made what the other is.
+    A text that is a constant is made what the other is.
     """
-    if NO in (a.some, b.some) or constants and CONSTANT in (a.kind, b.kind):
-        return True
+    return NO in (a.some, b.some) or CONSTANT in (a.kind, b.kind) or alike(a, b)
+
+
+def alike(a: Values, b: Values) -> bool:
+    """Whether both stay in their order where all are made one type: IN, CASE and coalesce make texts of numbers."""
     kinds = {a.kind, b.kind}
-    return bool(a.kind) and (len(kinds) == 1 or kinds <= _NUMBERS or kinds <= _INSTANTS)
+    return NULL in kinds or any(kinds <= those for those in (_NUMBERS, _INSTANTS, _TEXTS)) or a.kind == b.kind != ""
 
 
-#: the kind of a text that is a constant
-CONSTANT = "constant"
+#: the kinds of a text that is a constant, and of a bare NULL
+CONSTANT, NULL = "constant", "null"
+_TEXTS = frozenset(["string", CONSTANT])
 
 
 def union(a: Values, b: Values) -> Values:
     """One of the two: the hull of what they may be."""
-    if not comparable(a, b, constants=a.kind == b.kind):
+    if not alike(a, b):
         return Values(None, None, either(a.some, b.some), either(a.null, b.null), YES)
     return Values(
         _hull("least", a, b, a.least, b.least),
@@ -155,10 +159,13 @@ def union(a: Values, b: Values) -> Values:
 
 
 def _kind_of_both(a: Values, b: Values) -> str:
-    if NO in (a.some, b.some) or a.kind == b.kind:
-        return b.kind if a.some == NO else a.kind
+    if NULL in (a.kind, b.kind):
+        return b.kind if a.kind == NULL else a.kind
+    if a.kind == b.kind != CONSTANT:
+        return a.kind
+    # of two constants one is the least as a text, which it need not be as what they are compared with
     wider = ("float", "decimal", "instant")
-    return next((kind for kind in wider if kind in (a.kind, b.kind)), a.kind)
+    return next((kind for kind in wider if kind in (a.kind, b.kind)), "string")
 
 
 def _hull(function: str, a: Values, b: Values, x: str | None, y: str | None) -> str | None:

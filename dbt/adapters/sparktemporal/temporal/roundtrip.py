@@ -193,9 +193,6 @@ def scans(plan: str) -> list[tuple[str, str]]:
     return [(name, filters.partition(", ReadSchema")[0].strip()) for name, filters in found]
 
 
-_SCAN = re.compile(r"(?:FileScan|BatchScan) (?:\w+ )?([\w.`]+)\[.*?((?:PartitionFilters|PushedFilters|\[filters=).*)")
-
-
 def is_bounded(filters: str) -> bool:
     """Whether the filters of a scan say more than that columns are no NULLs."""
     items = re.sub(r"\w+Filters: |\[filters=|[\[\]]", "", filters)
