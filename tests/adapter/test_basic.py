@@ -53,10 +53,12 @@ class TestAliases(SparkLiterals, BaseAliases):
     pass
 
 
+@pytest.mark.deep
 class TestAliasErrors(BaseAliasErrors):
     pass
 
 
+@pytest.mark.deep
 class TestSameAliasDifferentSchemas(SparkLiterals, BaseSameAliasDifferentSchemas):
     pass
 
@@ -85,6 +87,7 @@ class TestSingularTests(BaseSingularTests):
     pass
 
 
+@pytest.mark.deep
 class TestSingularTestsEphemeral(BaseSingularTestsEphemeral):
     pass
 
@@ -109,22 +112,27 @@ class SparkCache:
         assert found[0][0] == project.test_schema
 
 
+@pytest.mark.deep
 class TestCachingLowercaseModel(SparkCache, BaseCachingLowercaseModel):
     pass
 
 
+@pytest.mark.deep
 class TestCachingUppercaseModel(SparkCache, BaseCachingUppercaseModel):
     pass
 
 
+@pytest.mark.deep
 class TestCachingSelectedSchemaOnly(SparkCache, BaseCachingSelectedSchemaOnly):
     pass
 
 
+@pytest.mark.deep
 class TestNoPopulateCache(SparkCache, BaseNoPopulateCache):
     pass
 
 
+@pytest.mark.deep
 class TestConcurrency(BaseConcurrency):
     pass
 
@@ -135,6 +143,7 @@ def ctes_of(project, model: str) -> list[str]:
     return re.findall(r"__dbt__cte__(\w+) as \(", sql)
 
 
+@pytest.mark.deep
 class TestEphemeralMulti(BaseEphemeralMulti):
     def test_ephemeral_multi(self, project):
         """The statement is compared by its CTEs: the original expects PostgreSQL's text."""
@@ -144,6 +153,7 @@ class TestEphemeralMulti(BaseEphemeralMulti):
         assert ctes_of(project, "double_dependent") == ["base", "base_copy"]
 
 
+@pytest.mark.deep
 class TestEphemeralNested(BaseEphemeralNested):
     def test_ephemeral_nested(self, project):
         """The statement is compared by its CTEs: the original expects PostgreSQL's text."""
@@ -151,6 +161,7 @@ class TestEphemeralNested(BaseEphemeralNested):
         assert ctes_of(project, "root_view") == ["ephemeral_level_two", "ephemeral"]
 
 
+@pytest.mark.deep
 class TestEphemeralErrorHandling(BaseEphemeralErrorHandling):
     pass
 
@@ -159,15 +170,18 @@ class TestChangeRelationTypes(BaseChangeRelationTypeValidator):
     pass
 
 
+@pytest.mark.deep
 class TestDropSchemaNamed(BaseDropSchemaNamed):
     pass
 
 
+@pytest.mark.deep
 class TestSimpleCopy(SimpleCopyBase):
     #: Spark makes materialized views in pipelines only
     test_simple_copy_with_materialized_views = None
 
 
+@pytest.mark.deep
 class TestSimpleCopyUppercase(BaseSimpleCopyUppercase):
     @pytest.fixture(scope="class")
     def dbt_profile_target(self, dbt_profile_target):
@@ -175,5 +189,6 @@ class TestSimpleCopyUppercase(BaseSimpleCopyUppercase):
         return dbt_profile_target
 
 
+@pytest.mark.deep
 class TestEmptyModelsArentRun(EmptyModelsArentRunBase):
     pass

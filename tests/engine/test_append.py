@@ -62,7 +62,7 @@ def test_new_rows_and_late_ones(events: Project) -> None:
     assert "unchanged" in message and told.endswith(".t: unchanged (no change), 0 rows read")
 
 
-@pytest.mark.first(3)
+@pytest.mark.first(1)
 @pytest.mark.parametrize(
     ("change", "why"),
     [
@@ -126,7 +126,7 @@ def test_compacted_files(project: Project) -> None:
     assert "unchanged (no change)" in run(project, 1)[1]
 
 
-@pytest.mark.first(2)
+@pytest.mark.first(1)
 @pytest.mark.parametrize(
     ("kind", "values"),
     [

@@ -75,6 +75,7 @@ def test_declared_in_dbt_project_yml(events: Project) -> None:
     assert [int(row[0]) for row in shown.results[0].agate_table.rows] == [8]
 
 
+@pytest.mark.first(2)
 @pytest.mark.parametrize(
     ("where", "count"),
     [

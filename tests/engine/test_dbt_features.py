@@ -68,6 +68,7 @@ def test_persist_docs(project: Project, file_format: str) -> None:
     assert project.rows("SELECT count(*) FROM {s}.m__diffs") == [(20,)]
 
 
+@pytest.mark.deep
 def test_comment_alone_alters_nothing_else(project: Project) -> None:
     events(project)
     window(project, persist_docs={"relation": True})
@@ -275,6 +276,7 @@ def test_retry_after_a_failure(project: Project) -> None:
     assert project.rows("SELECT count(*) FROM {s}.m__diffs") == [(20,)]
 
 
+@pytest.mark.deep
 def test_docs_generate(project: Project) -> None:
     events(project)
     window(project)

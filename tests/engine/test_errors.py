@@ -57,6 +57,10 @@ REFUSED: dict[str, tuple[str, tuple[str, ...]]] = {
         "select id from r",
         ("not linear", "an upstream table"),
     ),
+    "not_planned": (
+        "select id from {e} where mz_now() < ts and ts < timestamp_millis(9223372036854775807)",
+        ("long overflow", "Spark makes no plan of this query"),
+    ),
     "number_and_timestamp": ("select id from {e} where mz_now() between ms and ts", ("a number and with a timestamp",)),
     "random": ("select id, rand() as r from {e} where mz_now() < ts", ("rand()", "another value at every run")),
     "random_bound": ("select id from {e} where mz_now() < ts + make_dt_interval(0, 0, 0, rand())", ("rand()",)),

@@ -57,6 +57,7 @@ def window(days: int, source: str = "source('raw', 'events')") -> str:
     return f"select id, ts from {{{{ {source} }}}} where mz_now() <= ts + interval {days} days"
 
 
+@pytest.mark.first(2)
 @pytest.mark.parametrize(("offset", "days", "kept"), [(30, 20, 2000), (20, 30, 1000), (0, 30, 2000)])
 def test_a_window_and_an_offset(thousand: Project, offset: int, days: int, kept: int) -> None:
     thousand.model("m", window(days), expiration=f"{offset} days")
@@ -278,6 +279,7 @@ def test_refreshed(hourly: Project) -> None:
     assert len(found[9]) < len(found[0])
 
 
+@pytest.mark.deep
 def test_runs_between_refreshes(hourly: Project) -> None:
     hourly.sql(f"INSERT INTO {{s}}.events VALUES (100, timestamp_millis({T0 + 100 * HOUR}L))")
     ran = hourly.run(now=T0 + HOUR // 2 - 1)

@@ -161,6 +161,7 @@ def test_sum_overflow_wraps_around(project: Project) -> None:
     assert at(project, 10) == []
 
 
+@pytest.mark.deep
 def test_count_distinct_with_two_rows_of_one_value(project: Project) -> None:
     """The value counts until the last row that has it leaves."""
     fill(project, "('a', 1, 0, 5)", "('a', 1, 0, 10)", "('a', 2, 0, 7)")
@@ -188,6 +189,7 @@ def test_distinct_rows(project: Project) -> None:
     passes(project, T0)
 
 
+@pytest.mark.deep
 def test_rows_are_kept_where_equal_values_differ(project: Project) -> None:
     """0.0 and -0.0 are one group to Spark, and two values."""
     fill(project, "('a', 0, 0, 10)", "('a', 3, 0, 5)")

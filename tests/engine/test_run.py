@@ -111,6 +111,7 @@ def test_chains_become_one(project: Project, small: int, monkeypatch: pytest.Mon
     assert "retain_history" in early.text
 
 
+@pytest.mark.deep
 def test_chains_are_dropped_after_diffs_retention(project: Project) -> None:
     thousand(project)
     window(project, diffs_retention="0")
@@ -142,6 +143,7 @@ def test_changed_core_restarts_and_says_so(project: Project) -> None:
     assert state(project).started_at == T0 + 1000
 
 
+@pytest.mark.deep
 def test_changed_residual_only_replaces_the_view(project: Project) -> None:
     thousand(project)
     core = f"with w as (select id, ts from {project.schema}.events where mz_now() < ts + interval 1 day) "
@@ -228,6 +230,7 @@ def test_other_session_settings_restart(project: Project) -> None:
         project.spark.conf.set("spark.sql.session.timeZone", "UTC")
 
 
+@pytest.mark.deep
 def test_clock_type_casts(project: Project) -> None:
     project.sql("CREATE TABLE {s}.events USING parquet AS SELECT 1 AS id, 10L AS ms, timestamp_micros(20900) AS ts")
     project.model(
@@ -283,6 +286,7 @@ def test_a_sample_never_advances_what_was_captured(flag: list[str], project: Pro
     assert not state(project).sampled and at(project, T0 + 4000) == [(1001,)]
 
 
+@pytest.mark.deep
 def test_static_side_is_read_as_captured(project: Project) -> None:
     """A table that only the residual reads changes for readers with the next run, not before."""
     thousand(project)

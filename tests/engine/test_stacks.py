@@ -64,6 +64,7 @@ def test_new_chains_alone(stack: Project) -> None:
     right(stack, T0 + 41_000)
 
 
+@pytest.mark.deep
 def test_rows_that_leave_the_inner_one(stack: Project) -> None:
     stack.run(now=T0)
     stack.sql(f"INSERT OVERWRITE {{s}}.t {rows_of(5, 25)}")
@@ -109,6 +110,7 @@ def test_chains_that_are_gone(stack: Project, monkeypatch: pytest.MonkeyPatch) -
     right(stack, T0 + 45_000)
 
 
+@pytest.mark.deep
 def test_a_restarted_input(stack: Project) -> None:
     stack.run(now=T0)
     stack.run("--full-refresh", "-s", "inside", now=T0 + 1000)

@@ -207,6 +207,7 @@ def test_files_that_are_compacted_while_they_are_read(project: Project, monkeypa
     is_right(project, "m", sql, T0 + 1, T0 + DAY)
 
 
+@pytest.mark.deep
 def test_what_cannot_be_measured_is_read(project: Project) -> None:
     """An error of an expression that the query itself never computes is no reason for a run to fail."""
     events(project)

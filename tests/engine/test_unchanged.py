@@ -106,6 +106,7 @@ def test_partitions_that_may_be_renamed(events: Project) -> None:
     assert events.rows(read) == [(2,)]
 
 
+@pytest.mark.deep
 def test_options_of_text_files(events: Project) -> None:
     """The same files, read otherwise."""
     folder = events.path / "texts"

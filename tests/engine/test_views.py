@@ -40,7 +40,7 @@ def read(project: Project, sql: str = PLAIN, after: int = 1000) -> str:
     return " | ".join(ran.adapter_response["inputs"])
 
 
-@pytest.mark.first(2)
+@pytest.mark.first(1)
 @pytest.mark.parametrize(
     ("views", "sql"),
     [
@@ -75,6 +75,7 @@ def test_opened(events: Project, views: str, sql: str) -> None:
         assert ".t: new files (1 new files of" in told and told.endswith(" rows read")
 
 
+@pytest.mark.deep
 def test_names_in_the_schema_of_the_view(events: Project) -> None:
     """A table of the same name in the current schema is another one."""
     events.sql("CREATE TABLE default.t AS SELECT * FROM {s}.t; USE {s}; CREATE VIEW v AS SELECT * FROM t; USE default")
@@ -86,7 +87,7 @@ def test_names_in_the_schema_of_the_view(events: Project) -> None:
         events.sql("DROP TABLE default.t")
 
 
-@pytest.mark.first(2)
+@pytest.mark.first(1)
 @pytest.mark.parametrize(
     ("view", "sql", "why"),
     [

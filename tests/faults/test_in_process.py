@@ -170,7 +170,7 @@ def test_rival_commit_is_noticed(model: Project, monkeypatch: pytest.MonkeyPatch
 
 
 def test_reader_beside_runs(model: Project) -> None:
-    reader_beside(model, 8)
+    reader_beside(model, 4)
 
 
 @pytest.mark.deep

@@ -119,6 +119,7 @@ def test_two_at_once(model: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "m__lock, held by process" in said[0] and count(model) == 11
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("words", ["AS SELECT * FROM (", "__inputs_"])
 def test_disk_full(model: Project, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The kernel lets Spark write no file of more than 100 bytes, in the middle of the run."""

@@ -166,6 +166,7 @@ def grown(built: Any, data: Path) -> Iterator[Any]:
     spark.sql(f"DROP DATABASE {schema} CASCADE")
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("view", BOUNDS)
 def test_a_run_finds_the_orders_that_were_loaded_since(view: str, grown: Any) -> None:
     spark, schema, (first, second), before = grown

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from .errors import TemporalError
+from .errors import Refusal, TemporalError
 from .temporal.dialect import quote
 from .temporal.stacked import Stack
 from .temporal.state import State, extract
@@ -95,6 +95,12 @@ class Warehouse:
         """The plans of a query, whole: what it reads, and whether that changed, is told by them."""
         sql = self.shape(sql)
         plan = str(self.rows(f"EXPLAIN EXTENDED {sql}")[0][0])
+        if "== Optimized Logical Plan ==" not in plan:  # EXPLAIN answers with the words of the error
+            raise Refusal(
+                plan.strip(),
+                "Spark makes no plan of this query, so what it reads and means cannot be told",
+                "a query that Spark can plan: what fails for constants alone fails for every row",
+            )
         if _CUT.search(plan):
             self.rows(_WHOLE_PLANS)
             plan = str(self.rows(f"EXPLAIN EXTENDED {sql}")[0][0])

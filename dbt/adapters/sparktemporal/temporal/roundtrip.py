@@ -185,16 +185,27 @@ def scans(plan: str) -> list[tuple[str, str]]:
 
     >>> scans("== Physical Plan ==\\nFileScan parquet s.t[a#1] PushedFilters: [IsNotNull(a)], ReadSchema: x")
     [('s.t', 'PushedFilters: [IsNotNull(a)]')]
+    >>> scans("== Physical Plan ==\\nBatchScan c.s.t[a#1] IcebergScan(table=c.s.t, filters=a >= 5, runtimeFilters=)")
+    [('c.s.t', 'filters=a >= 5')]
     """
     physical = plan.rpartition("== Physical Plan ==")[2]
-    found = re.findall(
-        r"(?:FileScan|BatchScan) (?:\w+ )?([\w.`]+)\[.*?((?:PartitionFilters|PushedFilters|\[filters=).*)", physical
-    )
-    return [(name, filters.partition(", ReadSchema")[0].strip()) for name, filters in found]
+    return [(name, (of_spark or of_iceberg).strip()) for name, of_spark, of_iceberg in _SCAN.findall(physical)]
+
+
+_SCAN = re.compile(
+    r"(?:FileScan|BatchScan) (?:\w+ )?([\w.`]+)\[.*?"
+    r"(?:((?:PartitionFilters|PushedFilters): .*?)(?:, ReadSchema|$)|"
+    r"\b(filters=.*?)(?:, (?:runtimeFilters|groupedBy)=|$))",
+    re.MULTILINE,
+)
 
 
 def is_bounded(filters: str) -> bool:
-    """Whether the filters of a scan say more than that columns are no NULLs."""
-    items = re.sub(r"\w+Filters: |\[filters=|[\[\]]", "", filters)
-    said = re.sub(r"isnotnull\([^)]*\)|[\w.`]+ IS NOT NULL|\.\.\.|, groupedBy=.*", "", items, flags=re.IGNORECASE)
+    """Whether the filters of a scan say more than that columns are no NULLs.
+
+    >>> is_bounded("filters=ts IS NOT NULL, ts >= 5"), is_bounded("filters=ts IS NOT NULL")
+    (True, False)
+    """
+    items = re.sub(r"\w+Filters: |filters=|[\[\]]", "", filters)
+    said = re.sub(r"isnotnull\([^)]*\)|[\w.`]+ IS NOT NULL|\.\.\.", "", items, flags=re.IGNORECASE)
     return bool(said.strip(" ,"))
