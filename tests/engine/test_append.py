@@ -94,6 +94,7 @@ def test_a_broken_promise(events: Project, change: str, why: str) -> None:
     assert "advanced, 1 rows" in message and ".t: new rows (" in told and not warned
 
 
+@pytest.mark.deep
 def test_without_lookback(events: Project) -> None:
     """Nothing may come late: a row of the same instant as the latest is late."""
     sql = f"select id, note from {events.schema}.t where mz_now() < hi"
@@ -126,7 +127,7 @@ def test_compacted_files(project: Project) -> None:
     assert "unchanged (no change)" in run(project, 1)[1]
 
 
-@pytest.mark.first(1)
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("kind", "values"),
     [

@@ -80,7 +80,7 @@ def compare(project: Project, models: list[str], rng: random.Random, now: int, s
 
 
 def test_with_and_without(project: Project) -> None:
-    drive(project, ["kept", "over"], 4, fresh_seed())
+    drive(project, ["kept", "over"], 3, fresh_seed())
 
 
 @pytest.mark.deep
