@@ -93,22 +93,21 @@ class Warehouse:
 
     def explain(self, sql: str) -> str:
         """The plans of a query, whole: what it reads, and whether that changed, is told by them."""
-        sql = self.shape(sql)
-        plan = str(self.rows(f"EXPLAIN EXTENDED {sql}")[0][0])
-        if "== Optimized Logical Plan ==" not in plan:  # EXPLAIN answers with the words of the error
-            raise Refusal(
-                plan.strip(),
-                "Spark makes no plan of this query, so what it reads and means cannot be told",
-                "a query that Spark can plan: what fails for constants alone fails for every row",
-            )
+        plan = self.ask(f"EXPLAIN EXTENDED {sql}")
         if _CUT.search(plan):
             self.rows(_WHOLE_PLANS)
-            plan = str(self.rows(f"EXPLAIN EXTENDED {sql}")[0][0])
+            plan = self.ask(f"EXPLAIN EXTENDED {sql}")
         if _CUT.search(plan):
             raise TemporalError(
                 "found: a plan that Spark cut short (... more fields)\n"
                 "why: what a model reads, and whether that changed, is told by its plans\n"
                 f"instead: a session in which this has effect: {_WHOLE_PLANS}"
+            )
+        if "== Optimized Logical Plan ==" not in plan:
+            raise Refusal(
+                plan,
+                "Spark makes no plan of this query, so what it reads and means cannot be told",
+                "a query that Spark can plan: what fails for constants alone fails for every row",
             )
         return plan
 
