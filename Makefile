@@ -33,12 +33,12 @@ format: $(VENV)/.made ## put the code in order
 	@$(BIN)/ruff check --fix-only .
 	@$(BIN)/ruff format .
 
-test: setup ## all tests, with a slice of the property tests
+test: setup ## a slice of each feature, and all that is quick
 	@echo "== tests: two processes with a Spark session each, dbt in-process (20 minutes on 2 idle cores)"
 	@$(BIN)/python -m pytest -m "not deep and not lake" -n 2 --dist loadfile --no-loadscope-reorder \
 	  tests/property tests/faults tests/conformance tests/adapter tests/engine tests/thrift tests/integration tests/unit
 
-test-deep: setup test-lake ## the property tests in their full counts, and whatever else takes long
+test-deep: setup test-lake ## the rest: property tests in full counts, faults at every statement, dbt's own suites
 	@echo "== deep tests"
 	@$(BIN)/python -m pytest -m deep -n 2 --dist load
 

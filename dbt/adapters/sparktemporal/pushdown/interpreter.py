@@ -372,7 +372,7 @@ class Interpreter:
         found = values[0]
         for other in values[1:]:
             if not specs.alike(found, other):
-                return replace(ANYTHING, fails=either(*(v.fails for v in values)))
+                return ANYTHING
             one = specs.union(specs.where(other.null, found), specs.where(found.null, other))
             # where both are values, the ends are those of the ends
             ends = [
