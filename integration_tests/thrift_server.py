@@ -91,7 +91,7 @@ def _command(home: Path, port: int, java_options: str) -> list[str]:
         "hive.server2.thrift.port": str(port),
         "hive.exec.scratchdir": str(home / "tmp" / "scratch"),
         # a client that asks for the state of a statement hears of its end at once, even if it takes more than 5 s
-        "hive.server2.long.polling.timeout": "60s",
+        "hive.server2.long.polling.timeout": "300s",
     }
     folders = {"derby.system.home": home, "java.io.tmpdir": home / "tmp"}
     settings = {"log4j2.configurationFile": HERE / "log4j2.properties", "log.level": "error", **folders}

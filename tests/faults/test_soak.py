@@ -182,8 +182,8 @@ def left_over(project: Project) -> tuple[set[str], set[str]]:
 def test_twenty_runs(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     seed = random.SystemRandom().randrange(10**6)
     print(f"seed {seed}")
-    met = soak(project, 10, seed, monkeypatch)  # most of them beside one to which something happens
-    assert len(met) > 1 and left_over(project) == (set(), set())
+    met = soak(project, 20, seed, monkeypatch)
+    assert len(met) > 2 and left_over(project) == (set(), set())
 
 
 @pytest.mark.deep

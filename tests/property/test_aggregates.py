@@ -82,15 +82,16 @@ def load(project: Project, name: str, rows: list[tuple]) -> None:
     project.spark.catalog.cacheTable(name)
 
 
-def aggregation(rng: Rng, rows: bool = False) -> str:
-    """A query text with {t} for the input and {now} for the clock; rows: one that needs them."""
+def aggregation(rng: Rng, kept: str = "") -> str:
+    """A query text with {t} for the input and {now} for the clock; kept: one of which `rows` or `groups` are."""
     keys = list(dict.fromkeys(rng.sample(KEYS, rng.choice([0, 1, 1, 1, 2, 2, 3]))))
     pool = rng.choice([SUMS, SUMS, SUMS + OF_VALUES, SUMS + OF_VALUES, SUMS + OF_VALUES + OTHERS])
+    pool = SUMS if kept == "groups" else pool
     calls = [c for c in rng.sample(pool, rng.choice([1, 2, 3, 4])) if keys or c != "100 / count(*)"] or ["count(*)"]
-    calls += ["avg(eighth)"] if rows else []
+    calls += ["avg(eighth)"] if kept == "rows" else []
     items = [f"{key} AS g{i}" if rng.random() < 0.6 or not key.isidentifier() else key for i, key in enumerate(keys)]
     values = [f"{call} AS a{i}" for i, call in enumerate(calls)]
-    if keys and rng.random() < 0.12 and not rows:
+    if keys and rng.random() < 0.12 and kept != "rows":
         return shape(rng, f"select distinct {', '.join(items)} from", "")
     form = rng.choice(["plain", "plain", "plain", "ordinal", "alias", "all", "rollup", "cube", "sets"])
     if "v > 1" in keys and form in ("rollup", "cube", "sets"):
@@ -182,7 +183,7 @@ def drive(project: Project, count: int, seed: int, ansi: bool = False) -> dict[s
         both = []
         texts = []
         for number in range(min(BATCH, count - done)):
-            text = aggregation(rng, rows=done == 0)
+            text = aggregation(rng, {0: "rows", 1: "groups"}.get(done, ""))
             project.spark.sql(f"SELECT * FROM {inputs[-1]}").createOrReplaceTempView("mz_agg_input")
             model = understand(
                 warehouse, text.format(t="mz_agg_input", now="mz_now()"), settings, "4.1", AS_OF[0], None, "groups"

@@ -104,7 +104,7 @@ def drive(project: Project, names: list[str], histories: int, runs: int, seed: i
         if run % 3 == 0:
             load_dim(project, rng)
         now = START + run * STEP
-        if run and rng.random() < 0.3:
+        if run > 1 and rng.random() < 0.3:
             restarted = rng.choice([n for n in names if n in INNER])
             project.run("--full-refresh", "-s", restarted, now=now)
         said = project.run("--threads", "2", now=now)

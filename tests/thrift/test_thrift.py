@@ -308,10 +308,12 @@ def test_a_rival_and_a_killed_client(project: Project, tmp_path: Path) -> None:
     project.sql("CREATE VIEW {s}.slow AS SELECT id FROM {s}.events")
     project.model("m", f"select id from {project.schema}.slow where mz_now() >= {T0}L + id")
     project.run(now=T0 + 1000)
-    # thirty rows of one file, each of which takes 0.4 s to read; the server has another core for the rest
-    project.sql("INSERT INTO {s}.events SELECT /*+ COALESCE(1) */ id FROM range(100, 130)")
+    # a thousand rows of one file, each of which takes 0.4 s to read until the property is set; the server has another
+    # core for the rest
+    project.sql("INSERT INTO {s}.events SELECT /*+ COALESCE(1) */ id FROM range(100, 1100)")
+    going = f"java_method('java.lang.System', 'getProperty', '{project.schema}') = 'go'"
     sleep = "java_method('java.lang.Thread', 'sleep', 400L)"
-    project.sql(f"ALTER VIEW {{s}}.slow AS SELECT id FROM {{s}}.events WHERE id < 100 OR {sleep} <> ''")
+    project.sql(f"ALTER VIEW {{s}}.slow AS SELECT id FROM {{s}}.events WHERE id < 100 OR {going} OR {sleep} <> ''")
 
     log = tmp_path / "log"
     now = json.dumps({"temporal_now": T0 + 2000})
@@ -326,12 +328,14 @@ def test_a_rival_and_a_killed_client(project: Project, tmp_path: Path) -> None:
         killed.communicate()
 
     project.sql("ALTER VIEW {s}.slow AS SELECT id FROM {s}.events")
-    assert "OK advanced, 30 rows" in project.run(now=T0 + 4000).of("m").message
-    assert project.rows("SELECT count(*), max(id) FROM {s}.m") == [(40, 129)]
-    until(lambda: orphan in diffs(project))  # the server has not noticed that its client is gone, and writes to the end
+    assert "OK advanced, 1000 rows" in project.run(now=T0 + 4000).of("m").message
+    assert project.rows("SELECT count(*), max(id) FROM {s}.m") == [(1010, 1099)]
+    assert orphan not in diffs(project)
+    project.sql(f"SELECT java_method('java.lang.System', 'setProperty', '{project.schema}', 'go')")
+    until(lambda: orphan in diffs(project))  # the server does not notice that its client is gone, and writes to the end
     assert orphan not in {c.table for c in state(project).chains}
     assert "OK unchanged" in project.run(now=T0 + 5000).of("m").message
-    assert project.rows("SELECT count(*), max(id) FROM {s}.m") == [(40, 129)]
+    assert project.rows("SELECT count(*), max(id) FROM {s}.m") == [(1010, 1099)]
 
 
 def content(file: Path) -> str:

@@ -125,11 +125,15 @@ class Interpreter:
         return Truth(both(value.some, true), both(value.some, false), value.null, value.fails)
 
     def _in(self, value: Values, items: list[Values]) -> Truth:
-        """All are made of one type first: beside a text a number is one, and 1 is not '01'."""
-        alike = all(specs.alike(value, item) for item in items)
+        """All are made of one type first: beside a text a number is one, and 1 is not '01'; beside a DOUBLE a BIGINT is
+        one, which has fewer digits.
+        """
+        kinds = {v.kind for v in (value, *items)} - {specs.NULL}
+        if not all(specs.alike(value, item) for item in items) or "float" in kinds and len(kinds) > 1:
+            return ANY_TRUTH if self.strict else replace(ANY_TRUTH, fails=either(*(v.fails for v in (value, *items))))
         found = Truth(NO, YES, NO, NO)
         for item in items:
-            found = specs.or_(found, self._compared("=", value, item if alike else replace(item, kind="")))
+            found = specs.or_(found, self._compared("=", value, item))
         return found
 
     def _compared(self, operator: str, a: Values, b: Values) -> Truth:

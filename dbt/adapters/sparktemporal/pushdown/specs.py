@@ -145,8 +145,13 @@ _TEXTS = frozenset(["string", CONSTANT])
 
 
 def union(a: Values, b: Values) -> Values:
-    """One of the two: the hull of what they may be."""
-    if not alike(a, b):
+    """One of the two: the hull of what they may be.
+
+    The ends of one that never counts are left out, and its type with them: a DATE beside a TIMESTAMP is compared with a
+    text otherwise than a DATE alone.
+    """
+    one_type = a.kind == b.kind or NULL in (a.kind, b.kind)
+    if not alike(a, b) or NO in (a.some, b.some) and not one_type:
         return Values(None, None, either(a.some, b.some), either(a.null, b.null), YES)
     return Values(
         _hull("least", a, b, a.least, b.least),
