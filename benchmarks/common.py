@@ -18,8 +18,8 @@ ROOT = Path(__file__).parents[1]
 SCHEMA = "bench"
 
 
-def session(home: Path) -> SparkSession:
-    """As a user would start one on this machine, with everything it writes below `home`."""
+def session(home: Path, more: Mapping[str, str] | None = None) -> SparkSession:
+    """As a user would start one on this machine, with everything it writes below `home`; more: further settings."""
     log4j = (ROOT / "integration_tests" / "log4j2.properties").as_uri()
     conf = {
         "spark.master": f"local[{os.cpu_count()}]",
@@ -33,6 +33,7 @@ def session(home: Path) -> SparkSession:
         "spark.sql.warehouse.dir": str(home / "warehouse"),
         "spark.hadoop.javax.jdo.option.ConnectionURL": "jdbc:derby:memory:bench;create=true",
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={log4j} -Dderby.system.home={home}",
+        **(more or {}),
     }
     builder = SparkSession.builder.appName("benchmarks")
     for key, value in conf.items():

@@ -2,11 +2,13 @@
 
     python benchmarks/restart.py                          five thousand events a day
     python benchmarks/restart.py --events-a-day 100000
+    python benchmarks/restart.py --layouts iceberg --filters column function     (its jar comes from Maven Central)
 
-A model keeps the last 30 days of a source that holds 1, 4 or 16 times as many: in partitions by day, or in files of a
-day each without partitions, as Spark writes them (timestamps without statistics of their own). It is rebuilt
-(`dbt run --full-refresh`) with pushdown by statistics and without. Bytes are those that the stages of the run read from
-files. Seconds are dbt's around the model, and those of its phase `write`, in which no files are listed.
+A model keeps the last 30 days of a source that holds 1, 4 or 16 times as many: in partitions by day, in files of a day
+each without partitions, as Spark writes them (timestamps without statistics of their own), or in an Iceberg table by
+days(ts). It is rebuilt (`dbt run --full-refresh`) with pushdown by statistics and without. Bytes are those that the
+stages of the run read from files. Seconds are dbt's around the model, and those of its phase `write`, in which no files
+are listed.
 """
 
 from __future__ import annotations
@@ -29,7 +31,13 @@ START = 1_709_294_400_000  # 2024-03-01 12:00 UTC
 WINDOW = 30
 #: what a restart may read and take of a longer history, as multiples of the shortest
 MOST_BYTES, MOST_SECONDS = 1.1, 1.2
-LAYOUTS = ("partitions", "files")
+LAYOUTS = ("partitions", "files", "iceberg")
+#: the Iceberg that is built for the Spark of constraints.txt, in a catalog of its own
+ICEBERG = {
+    "spark.jars.packages": "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.11.0",
+    "spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog",
+    "spark.sql.catalog.lake.type": "hadoop",
+}
 FILTERS = {
     "column": "mz_now() <= ts + interval 30 days",
     "function": "mz_now() < date_trunc('HOUR', ts) + interval 30 days and mz_now() >= ts",
@@ -39,12 +47,15 @@ WAYS = {"": {"pushdown": "statistics", "pushdown_audit": 0}, "_off": {"pushdown"
 
 
 def source(spark: SparkSession, name: str, layout: str, days: int, a_day: int) -> None:
-    """A file a day, in a partition of its own or right in the table; the oldest first."""
+    """A file a day, in a partition of its own (which Iceberg makes of `ts`) or right in the table; the oldest first."""
     at = f"timestamp_millis({START - days * DAY}L + CAST(id * {DAY / a_day!r}D AS BIGINT))"
     made = f"SELECT id, sha2(CAST(id AS STRING), 256) AS payload, {at} AS ts FROM range(0, {days * a_day}, 1, {days})"
     rows = f"SELECT *, to_json(named_struct('at', CAST(ts AS STRING))) AS said FROM ({made})"
     if layout == "files":
         spark.sql(f"CREATE TABLE {name} USING parquet AS {rows}")
+        return
+    if layout == "iceberg":
+        spark.sql(f"CREATE TABLE {name} USING iceberg PARTITIONED BY (days(ts)) AS {rows}")
         return
     spark.sql(
         f"CREATE TABLE {name} USING parquet PARTITIONED BY (day) AS "
@@ -65,24 +76,28 @@ def run(spark: SparkSession, project: Project, name: str, now: int) -> dict[str,
     }
 
 
-def main(a_day: int, turns: int, history: Sequence[int], filters: Sequence[str], target: Path) -> None:
+def main(
+    a_day: int, turns: int, history: Sequence[int], filters: Sequence[str], layouts: Sequence[str], target: Path
+) -> None:
     first: dict[str, dict[str, float]] = {}
     found: dict[str, list[dict[str, float]]] = {}
     with tempfile.TemporaryDirectory() as folder:
-        spark = session(Path(folder))
+        lake = {**ICEBERG, "spark.sql.catalog.lake.warehouse": str(Path(folder) / "lake")}
+        spark = session(Path(folder), lake if "iceberg" in layouts else {})
         # what Parquet's vectored reads read of local files, Hadoop does not count
         spark.conf.set("parquet.hadoop.vectored.io.enabled", "false")
         project = Project(Path(folder))
         print(f"{a_day:,} events a day, a window of {WINDOW} days; {os.cpu_count()} cores, Spark {spark.version}")
         names = []
-        for layout in LAYOUTS:
+        for layout in layouts:
             for times in history:
                 table = f"{layout}_{times}"
-                source(spark, table, layout, WINDOW * times, a_day)
+                stored = f"lake.{SCHEMA}.{table}" if layout == "iceberg" else f"{SCHEMA}.{table}"
+                source(spark, stored, layout, WINDOW * times, a_day)
                 for kind in filters:
                     for off, config in WAYS.items():
                         names.append(f"{table}_{kind}{off}")
-                        sql = f"select id, payload, ts from {SCHEMA}.{table} where {FILTERS[kind]}"
+                        sql = f"select id, payload, ts from {stored} where {FILTERS[kind]}"
                         project.model(names[-1], sql, materialized="temporal_view", expiration="22 days", **config)
         for name in names:
             first[name] = run(spark, project, name, START)
@@ -99,8 +114,8 @@ def main(a_day: int, turns: int, history: Sequence[int], filters: Sequence[str],
                     raise SystemExit(f"{name}: other updates with pushdown than without")
         spark.stop()
     best = {name: {key: min(r[key] for r in runs) for key in runs[0]} for name, runs in found.items()}
-    show(best, first, history, filters)
-    plot(best, history, filters, target)
+    show(best, first, history, filters, layouts)
+    plot(best, history, filters, layouts, target)
 
 
 def show(
@@ -108,10 +123,11 @@ def show(
     first: dict[str, dict[str, float]],
     history: Sequence[int],
     filters: Sequence[str],
+    layouts: Sequence[str],
 ) -> None:
     wrong = []
     print(f"  history, times the window: {', '.join(map(str, history))}")
-    for layout in LAYOUTS:
+    for layout in layouts:
         for kind in filters:
             for off in WAYS:
                 runs = [best[f"{layout}_{times}_{kind}{off}"] for times in history]
@@ -132,9 +148,18 @@ def show(
         print(f"  above the aim of {MOST_BYTES} and {MOST_SECONDS}: {line}")
 
 
-def plot(best: dict[str, dict[str, float]], history: Sequence[int], filters: Sequence[str], target: Path) -> None:
-    figure, axes = plt.subplots(1, len(LAYOUTS), figsize=(9, 3.2), layout="constrained", sharey=True)
-    for axis, layout in zip(axes, LAYOUTS):
+def plot(
+    best: dict[str, dict[str, float]],
+    history: Sequence[int],
+    filters: Sequence[str],
+    layouts: Sequence[str],
+    target: Path,
+) -> None:
+    wide = 4.5 * len(layouts)
+    figure, (axes,) = plt.subplots(
+        1, len(layouts), figsize=(wide, 3.2), layout="constrained", sharey=True, squeeze=False
+    )
+    for axis, layout in zip(axes, layouts):
         for kind, color in zip(filters, ("tab:blue", "tab:orange", "tab:green")):
             for off, style in (("", "-o"), ("_off", ":x")):
                 values = [best[f"{layout}_{times}_{kind}{off}"]["bytes"] / 1e6 for times in history]
@@ -151,8 +176,9 @@ if __name__ == "__main__":
     parser.add_argument("--events-a-day", type=int, default=5_000)
     parser.add_argument("--history", type=int, nargs="+", default=[1, 4, 16], help="times the window")
     parser.add_argument("--filters", nargs="+", choices=list(FILTERS), default=list(FILTERS))
+    parser.add_argument("--layouts", nargs="+", choices=LAYOUTS, default=["partitions", "files"])
     parser.add_argument("--rounds", type=int, default=2)
     plots = Path(__file__).parent / "plots"
     plots.mkdir(exist_ok=True)
     given = parser.parse_args()
-    main(given.events_a_day, given.rounds, given.history, given.filters, plots)
+    main(given.events_a_day, given.rounds, given.history, given.filters, given.layouts, plots)

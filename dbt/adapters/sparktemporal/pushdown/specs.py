@@ -12,6 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 YES, NO = "true", "false"
+#: kinds of values; those of a text that is a constant, and of a bare NULL
+INTEGER, DECIMAL, INSTANT, DATE, LENGTH = "integer", "decimal", "instant", "date", "length"
+CONSTANT, NULL = "constant", "null"
 
 
 @dataclass(frozen=True)
@@ -122,7 +125,8 @@ def when(condition: str, a: Truth) -> Truth:
 
 
 #: kinds of values that Spark compares by one of them, in the order of both
-_NUMBERS, _INSTANTS = frozenset(["integer", "decimal", "float"]), frozenset(["instant", "date"])
+_NUMBERS, _INSTANTS = frozenset([INTEGER, DECIMAL, "float"]), frozenset([INSTANT, DATE])
+_TEXTS = frozenset(["string", CONSTANT])
 
 
 def comparable(a: Values, b: Values) -> bool:
@@ -137,11 +141,6 @@ def alike(a: Values, b: Values) -> bool:
     """Whether both stay in their order where all are made one type: IN, CASE and coalesce make texts of numbers."""
     kinds = {a.kind, b.kind}
     return NULL in kinds or any(kinds <= those for those in (_NUMBERS, _INSTANTS, _TEXTS)) or a.kind == b.kind != ""
-
-
-#: the kinds of a text that is a constant, and of a bare NULL
-CONSTANT, NULL = "constant", "null"
-_TEXTS = frozenset(["string", CONSTANT])
 
 
 def union(a: Values, b: Values) -> Values:
@@ -169,7 +168,7 @@ def _kind_of_both(a: Values, b: Values) -> str:
     if a.kind == b.kind != CONSTANT:
         return a.kind
     # of two constants one is the least as a text, which it need not be as what they are compared with
-    wider = ("float", "decimal", "instant")
+    wider = ("float", DECIMAL, INSTANT)
     return next((kind for kind in wider if kind in (a.kind, b.kind)), "string")
 
 

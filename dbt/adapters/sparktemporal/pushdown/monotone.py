@@ -1,0 +1,181 @@
+"""Functions that rise or fall with an argument: of the ends of what it may be, those of what they give.
+
+    ts + interval 30 days, min_0 to max_0     try_add(min_0, INTERVAL '30' DAYS) to try_add(max_0, INTERVAL '30' DAYS)
+
+Spark computes the ends, by functions that give NULL instead of an error or of a number that wrapped around: then
+nothing is concluded. A function of kinds that it does not rise or fall with is None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import product
+
+from sqlglot import exp
+
+from ..temporal.clock_side import is_below_a_day
+from ..temporal.dialect import render
+from . import specs
+from .lengths import constant, interval
+from .specs import ANYTHING, DATE, DECIMAL, INSTANT, INTEGER, LENGTH, NO, YES, Values, both, either
+
+_WHOLE = ("tinyint", "smallint", "int", "bigint")
+#: the years of which Spark documents what it computes
+_YEARS = "BETWEEN TIMESTAMP '0001-01-02 00:00:00Z' AND TIMESTAMP '9999-12-30 00:00:00Z'"
+#: functions of an instant that never fall when it rises -> what they give; by the clock of UTC, and by local time
+_OF_INSTANTS = {
+    "unix_micros": INTEGER, "unix_millis": INTEGER, "unix_seconds": INTEGER, "unix_timestamp": INTEGER,
+    "timestamp": INSTANT, "to_timestamp": INSTANT,
+}  # fmt: skip
+_OF_LOCAL_TIME = {"date": DATE, "last_day": DATE, "to_date": DATE, "unix_date": INTEGER, "year": INTEGER}
+#: functions of a whole number -> how far they are computed
+_OF_NUMBERS = {"timestamp_micros": 10**17, "timestamp_millis": 10**14, "timestamp_seconds": 10**11}
+
+
+def kind_of(spark_type: str) -> str:
+    if spark_type in _WHOLE:
+        return INTEGER
+    if spark_type.startswith("decimal"):
+        return DECIMAL
+    kinds = {"timestamp": INSTANT, "date": DATE, "timestamp_ntz": INSTANT, "float": "float", "double": "float"}
+    return kinds.get(spark_type, spark_type)
+
+
+def of_ends(least: str | None, most: str | None, of: Sequence[Values], kind: str) -> Values:
+    """A function of what is known, of which Spark gives NULL where it would fail or be no longer monotone."""
+    some, null = both(*(v.some for v in of)), either(*(v.null for v in of))
+    found = Values(least, most, some, null, either(*(v.fails for v in of)), kind)
+    unknown = specs.negated(found.known)
+    return replace(found, null=either(null, unknown), fails=either(found.fails, unknown))
+
+
+def each_end(a: Values, function: Callable[[str], str], kind: str) -> Values:
+    """A function that never falls when its argument rises."""
+    least, most = (None if end is None else function(end) for end in (a.least, a.most))
+    return of_ends(least, most, [a], kind)
+
+
+def of_time(a: Values, function: Callable[[str], str], kind: str) -> Values:
+    """The same of an instant."""
+    return each_end(a, lambda end: in_known_years(end, function(end)), kind)
+
+
+def in_known_years(end: str, then: str) -> str:
+    return f"IF({end} {_YEARS}, {then}, NULL)"
+
+
+def literal(node: exp.Expression) -> Values | None:
+    """A constant as it is written."""
+    text = render(node)
+    if isinstance(node, exp.Literal):
+        kind = specs.CONSTANT if node.is_string else INTEGER if node.name.isdigit() else DECIMAL
+        return Values(text, text, YES, NO, NO, kind)
+    if isinstance(node, exp.Neg) and isinstance(node.this.unnest(), exp.Literal):
+        told = literal(node.this.unnest())
+        return None if told is None else replace(told, least=text, most=text)
+    if isinstance(node, exp.Interval):
+        span = interval(node)
+        return None if span is None or span[0] != span[1] else Values(text, text, YES, NO, NO, LENGTH)
+    if isinstance(node, exp.Cast) and isinstance(node.this.unnest(), exp.Literal):
+        to, is_text = node.to.sql(dialect="spark").upper(), node.this.unnest().is_string
+        if to in (("DATE", "TIMESTAMP", "TIMESTAMP_NTZ") if is_text else ("BIGINT", "INT")):
+            end = f"TRY_CAST({render(node.this)} AS {to})"
+            return of_ends(end, end, [], kind_of(to.lower()))
+    return None
+
+
+def added(function: str, a: Values, b: Values, by: exp.Expression, fixed_zone: bool) -> Values | None:
+    """function: try_add or try_subtract. by: b as it is written."""
+    numbers = a.kind in (INTEGER, DECIMAL) and b.kind in (INTEGER, DECIMAL)
+    days = a.kind == DATE and b.kind == INTEGER
+    moved = a.kind in (INSTANT, DATE) and b.kind == LENGTH and (fixed_zone or is_below_a_day(by))
+    # instants are apart by local time, which goes back once a year
+    apart = function == "try_subtract" and a.kind == b.kind == INSTANT and fixed_zone
+    if not (numbers or days or moved or apart):
+        return None
+    if None in (a.least, a.most, b.least, b.most):
+        return of_ends(None, None, [a, b], a.kind)
+    low, high = (b.least, b.most) if function == "try_add" else (b.most, b.least)
+    kind = LENGTH if apart else DECIMAL if DECIMAL in (a.kind, b.kind) else INSTANT if moved else a.kind
+    return of_ends(f"{function}({a.least}, {low})", f"{function}({a.most}, {high})", [a, b], kind)
+
+
+def multiplied(a: Values, b: Values) -> Values | None:
+    if a.kind != INTEGER or b.kind != INTEGER:
+        return None
+    if None in (a.least, a.most, b.least, b.most):
+        return of_ends(None, None, [a, b], INTEGER)
+    corners = dict.fromkeys(f"try_multiply({x}, {y})" for x, y in product((a.least, a.most), (b.least, b.most)))
+    unknown = " OR ".join(f"{c} IS NULL" for c in corners)
+    least, most = (f"IF({unknown}, NULL, {f}(array({', '.join(corners)})))" for f in ("array_min", "array_max"))
+    return of_ends(least, most, [a, b], INTEGER)
+
+
+def negative(a: Values) -> Values | None:
+    if a.kind != INTEGER or a.least is None or a.most is None:
+        return None
+    # as wide as it is: 0 is an INT, and -(-128) no TINYINT
+    same = f"typeof({a.least}) IN ('int', 'bigint')"
+    least, most = (f"IF({same}, try_subtract(0, {end}), NULL)" for end in (a.most, a.least))
+    return of_ends(least, most, [a], INTEGER)
+
+
+def divided(a: Values, by: exp.Expression) -> Values | None:
+    """DIV by a whole number that is written out."""
+    divisor = constant(by)
+    if a.kind != INTEGER or divisor is None or divisor < 1 or divisor % 1:
+        return None
+    return each_end(a, lambda end: f"({end} DIV {render(by)})", INTEGER)
+
+
+def cast(a: Values, to: str, fixed_zone: bool) -> Values | None:
+    of_number = a.kind in (INTEGER, DECIMAL) and (to in _WHOLE or to.startswith("decimal"))
+    of_instant = a.kind == INSTANT and (to in ("timestamp", "bigint") or to == "date" and fixed_zone)
+    of_date = a.kind == DATE and to in ("date", "timestamp")
+    if not (of_number or of_instant or of_date):
+        return None
+    return each_end(a, lambda end: f"TRY_CAST({end} AS {to.upper()})", kind_of(to))
+
+
+def of_one(name: str, a: Values, fixed_zone: bool) -> Values | None:
+    """A function of one argument."""
+    kinds = {**_OF_INSTANTS, **(_OF_LOCAL_TIME if fixed_zone or a.kind == DATE else {})}
+    if a.kind in (INSTANT, DATE) and name in kinds:
+        return of_time(a, lambda end: f"{name}({end})", kinds[name])
+    if a.kind == INTEGER and name in _OF_NUMBERS:
+        far = _OF_NUMBERS[name]
+        return each_end(a, lambda end: f"IF({end} BETWEEN -{far}L AND {far}L, {name}({end}), NULL)", INSTANT)
+    if a.kind in (INTEGER, DECIMAL) and name in ("ceil", "ceiling", "floor"):
+        return each_end(a, lambda end: f"{name}({end})", DECIMAL)
+    return None
+
+
+def truncated(a: Values, unit: exp.Expression) -> Values | None:
+    """date_trunc, by local time."""
+    return of_time(a, lambda end: f"date_trunc({render(unit)}, {end})", INSTANT) if a.kind in (INSTANT, DATE) else None
+
+
+def days_later(name: str, a: Values, days: exp.Expression, fixed_zone: bool) -> Values | None:
+    """name: date_add or date_sub, of a constant number."""
+    if constant(days) is None or not (a.kind == DATE or a.kind == INSTANT and fixed_zone):
+        return None
+    return of_time(a, lambda end: f"{name}({end}, {render(days)})", DATE)
+
+
+def extreme(name: str, values: Sequence[Values]) -> Values:
+    """greatest or least, which leave NULLs out."""
+    found = values[0]
+    for other in values[1:]:
+        if not specs.alike(found, other):
+            return ANYTHING
+        one = specs.union(specs.where(other.null, found), specs.where(found.null, other))
+        # where both are values, the ends are those of the ends
+        ends = [
+            None if x is None or y is None else f"IF({x} IS NULL OR {y} IS NULL, NULL, {name}({x}, {y}))"
+            for x, y in ((found.least, other.least), (found.most, other.most))
+        ]
+        fails = either(found.fails, other.fails)
+        together = Values(ends[0], ends[1], both(found.some, other.some), NO, fails, found.kind)
+        found = replace(specs.union(together, one), null=both(found.null, other.null))
+    return found
