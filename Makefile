@@ -34,7 +34,7 @@ format: $(VENV)/.made ## put the code in order
 	@$(BIN)/ruff format .
 
 test: setup ## a slice of each feature, and all that is quick
-	@echo "== tests: two processes with a Spark session each, dbt in-process (20 minutes on 2 idle cores)"
+	@echo "== tests: two processes with a Spark session each, dbt in-process (half an hour on 2 slow cores)"
 	@$(BIN)/python -m pytest -m "not deep and not lake" -n 2 --dist loadfile --no-loadscope-reorder \
 	  tests/property tests/faults tests/conformance tests/adapter tests/engine tests/thrift tests/integration tests/unit
 

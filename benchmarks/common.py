@@ -112,15 +112,16 @@ def scanned(spark: SparkSession, sql: str) -> dict[str, int]:
 
 
 def stages(spark: SparkSession) -> dict[str, int]:
-    """Rows and bytes that all stages so far read from files and wrote to them."""
+    """Rows and bytes that all stages so far read from files and wrote to them; read: the bytes they read alone."""
     gateway = spark.sparkContext._gateway
     empty = gateway.jvm.java.util.ArrayList()
     none = gateway.new_array(gateway.jvm.double, 0)
     listed = spark._jsc.sc().statusStore().stageList(empty, False, False, none, empty)
-    total = {"rows": 0, "bytes": 0}
+    total = {"rows": 0, "bytes": 0, "read": 0}
     for stage in (listed.apply(i) for i in range(listed.size())):
         total["rows"] += stage.inputRecords() + stage.outputRecords()
         total["bytes"] += stage.inputBytes() + stage.outputBytes()
+        total["read"] += stage.inputBytes()
     return total
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from . import appended, versions
@@ -20,6 +20,8 @@ from .temporal.stacked import Stack
 from .warehouse import Warehouse
 
 FILES, VERSION, COLUMN, ROWS, STACKED = "files", "version", appended.WAY, "rows", "chains"
+#: formats of which `_metadata.row_index` is known
+_NUMBERED = ("parquet",)
 _SPARK_FILES = ("parquet", "orc", "csv", "json", "text", "avro")
 #: what is written the same in a path and in a URI
 _PLAIN_NAME, _PLAIN_PATH = "^[0-9A-Za-z._=-]+$", "[0-9A-Za-z:/._=-]+"
@@ -87,7 +89,7 @@ def size(warehouse: Warehouse, table: str, of_files: bool = True) -> str:
     told = warehouse.table(table)
     provider = told.details.get("Provider", "").lower()
     if of_files and provider in _SPARK_FILES:
-        asked = f"SELECT count(*), coalesce(sum(size), 0) FROM ({_scan(table, told.partitions)})"
+        asked = f"SELECT count(*), coalesce(sum(size), 0) FROM ({_scan(table, told.partitions, provider)})"
     elif provider == "iceberg":
         asked = f"SELECT count(*), coalesce(sum(file_size_in_bytes), 0) FROM {table}.files"
     else:
@@ -123,9 +125,11 @@ def _observe(warehouse: Warehouse, table: str, of_files: bool, follow: Follow | 
             warehouse.rows(f"REFRESH TABLE {name}")
             return Input(table, FILES, f"{FILES} {summary} as {read_as}", listing, "_metadata.file_name")
     warehouse.rows(f"REFRESH TABLE {name}")
-    listing = _scan(name, told.partitions)
-    summary, _, rows = _summary(warehouse, listing, "sum(mz_rows)")
-    return Input(table, FILES, f"{FILES} {summary} as {read_as}", listing, "_metadata.file_path", rows)
+    listing = _scan(name, told.partitions, provider)
+    counted = provider not in _NUMBERED
+    summary, _, rows = _summary(warehouse, listing, "sum(mz_rows)" if counted else "0")
+    said = f"{FILES} {summary} as {read_as}"
+    return Input(table, FILES, said, listing, "_metadata.file_path", rows if counted else None)
 
 
 def is_still(warehouse: Warehouse, seen: Input) -> bool:
@@ -248,17 +252,24 @@ def _directory(location: str) -> str:
     )
 
 
-def _scan(name: str, partitions: Iterable[str]) -> str:
-    """The files of a table, the partition each is in, and how many rows (mz_rows)."""
-    place = "".join(f", {quote(p)}" for p in partitions)
+def _scan(name: str, partitions: Sequence[str], provider: str) -> str:
+    """The files of a table and the partition each is in, by what Spark says of the first row of each.
+
+    Of files whose rows have no numbers all are looked at, and counted (mz_rows). What is told in words is made once for
+    each file.
+    """
+    values = [f"mz_p{i}" for i, _ in enumerate(partitions)]
+    of_rows = "".join(f", {quote(p)} AS {value}" for p, value in zip(partitions, values))
+    place = f"CAST(struct({', '.join(['true', *values])}) AS STRING)"
+    first, count = (" WHERE _metadata.row_index = 0", "") if provider in _NUMBERED else ("", ", count(*) AS mz_rows")
     return (
-        f"SELECT {_COLUMNS}, count(*) AS mz_rows\n"
+        f"SELECT file, size, unix_millis(mz_at) AS modified, {place} AS place{count}\n"
         f"FROM (\n"
-        f"  SELECT _metadata.file_path AS file, _metadata.file_size AS size,\n"
-        f"    unix_millis(_metadata.file_modification_time) AS modified, CAST(struct(true{place}) AS STRING) AS place\n"
-        f"  FROM {name}\n"
+        f"  SELECT _metadata.file_path AS file, _metadata.file_size AS size, _metadata.file_modification_time AS mz_at"
+        f"{of_rows}\n"
+        f"  FROM {name}{first}\n"
         f")\n"
-        f"GROUP BY {_COLUMNS}"
+        f"GROUP BY {', '.join(['file, size, mz_at', *values])}"
     )
 
 

@@ -83,9 +83,9 @@ def collect(one: Measured, every: Mapping[int, str], where: str) -> str:
 
     every: index -> type of the leaves of all inputs. where: which files.
     """
-    place = "''"
-    if one.file == "_metadata.file_path":
-        place = f"CAST(struct(true{''.join(f', {quote(name)}' for name, _ in one.partitions)}) AS STRING)"
+    parts = [f"mz_p{i}" for i, _ in enumerate(one.partitions)] if one.file == "_metadata.file_path" else []
+    of_rows = "".join(f", {quote(name)} AS {part}" for part, (name, _) in zip(parts, one.partitions))
+    place = f"CAST(struct({', '.join(['true', *parts])}) AS STRING)" if one.file == "_metadata.file_path" else "''"
     by_index = {leaf.index: text for text, leaf in one.leaves.items()}
     values = "".join(f",\n    {text} AS mz_e{index}" for index, text in by_index.items())
     items = []
@@ -100,13 +100,14 @@ def collect(one: Measured, every: Mapping[int, str], where: str) -> str:
         items += [f"{value} AS {name}" for value, name in zip((low, high, nulls), Leaf(index, kind).columns)]
     measured = "".join(f",\n  {item}" for item in items)
     return (
-        f"SELECT {string_literal(one.relation)} AS relation, {_KEY}, count(*) AS mz_rows{measured}\n"
+        f"SELECT {string_literal(one.relation)} AS relation, file, size, unix_millis(mz_at) AS modified,\n"
+        f"  {place} AS place, count(*) AS mz_rows{measured}\n"
         f"FROM (\n"
         f"  SELECT {one.file} AS file, _metadata.file_size AS size,\n"
-        f"    unix_millis(_metadata.file_modification_time) AS modified, {place} AS place{values}\n"
+        f"    _metadata.file_modification_time AS mz_at{of_rows}{values}\n"
         f"  FROM {one.source}{where}\n"
         f") AS mz_files\n"
-        f"GROUP BY {_KEY}"
+        f"GROUP BY {', '.join(['file, size, mz_at', *parts])}"
     )
 
 
