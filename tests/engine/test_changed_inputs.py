@@ -179,3 +179,29 @@ def test_late_rows(events: Project) -> None:
     assert events.rows(read) == [(3,)]
     add(events, 5)
     assert events.run(now=T0 + 1001).of("m").adapter_response["rows_late"] == 0
+
+
+@pytest.mark.parametrize("vectorized", ["true", "false"])
+def test_files_of_partitions_are_listed_by_their_first_rows(project: Project, vectorized: str) -> None:
+    """Each once, however many row groups and tasks it is read in; as by all of their rows, with one of no partition."""
+    project.sql(
+        "CREATE TABLE {s}.p USING parquet PARTITIONED BY (day, `a b`) OPTIONS ('parquet.block.size' '2048') AS "
+        "SELECT id, uuid() AS word, nullif(id % 3, 2) AS day, concat('x=', id % 2, '/') AS `a b` "
+        "FROM range(0, 9000, 1, 2)"
+    )
+    project.sql("INSERT INTO {s}.p SELECT id, 'none', 1, 'x' FROM range(9) WHERE false")
+    partitions = ("day", "a b")
+    settings = {"spark.sql.parquet.enableVectorizedReader": vectorized, "spark.sql.files.maxPartitionBytes": "8192"}
+    for key, value in settings.items():
+        project.spark.conf.set(key, value)
+    try:
+        rows_of = "SELECT file, size, modified, place FROM ({})"
+        by_first, by_all = (
+            sorted(project.rows(rows_of.format(inputs._scan(f"{project.schema}.p", partitions, provider))))
+            for provider in ("parquet", "orc")
+        )
+    finally:
+        for key in settings:
+            project.spark.conf.unset(key)
+    assert by_first == by_all and len(by_first) == 12 and len(set(by_first)) == 12
+    assert {place for *_, place in by_first} >= {"{true, NULL, x=0/}", "{true, 1, x=1/}"}
