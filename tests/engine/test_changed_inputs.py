@@ -204,4 +204,4 @@ def test_files_of_partitions_are_listed_by_their_first_rows(project: Project, ve
         for key in settings:
             project.spark.conf.unset(key)
     assert by_first == by_all and len(by_first) == 12 and len(set(by_first)) == 12
-    assert {place for *_, place in by_first} >= {"{true, NULL, x=0/}", "{true, 1, x=1/}"}
+    assert {place for *_, place in by_first} >= {"{true, null, x=0/}", "{true, 1, x=1/}"}
