@@ -7,8 +7,8 @@
 A model keeps the last 30 days of a source that holds 1, 4 or 16 times as many: in partitions by day, in files of a day
 each without partitions, as Spark writes them (timestamps without statistics of their own), or in an Iceberg table by
 days(ts). It is rebuilt (`dbt run --full-refresh`) with pushdown by statistics and without. Bytes are those that the
-stages of the run read from files. Seconds are dbt's around the model, and those of its phase `write`, in which no files
-are listed.
+stages of the run read from files. Seconds are dbt's around the model, and those of its phase `write`: the run lists no
+files in it, but Spark itself does when it plans a query.
 """
 
 from __future__ import annotations

@@ -142,6 +142,33 @@ def test_disk_full(model: Project, words: str, monkeypatch: pytest.MonkeyPatch) 
     assert tables(model) - there <= now  # nothing is left of the run that failed
 
 
+def test_disk_full_for_statistics_alone(model: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run says so; only what cannot be computed is done without."""
+    model.model(
+        "m", f"select id from {model.schema}.events where mz_now() >= timestamp_millis(id)", pushdown="statistics"
+    )
+    before = state(model)
+    pid = int(model.spark._jvm.java.lang.ProcessHandle.current().pid())
+    limits = resource.prlimit(pid, resource.RLIMIT_FSIZE)
+    name = f"`{model.schema}`.`m__stats_"
+    full = before_statement(
+        monkeypatch, f"CREATE TABLE {name}", lambda: resource.prlimit(pid, resource.RLIMIT_FSIZE, (100, limits[1]))
+    )
+    empty = before_statement(
+        monkeypatch, f"DROP TABLE IF EXISTS {name}", lambda: resource.prlimit(pid, resource.RLIMIT_FSIZE, limits)
+    )
+    try:
+        with full, empty:
+            result = model.run("--full-refresh", now=T0 + 1000, check=False)
+    finally:
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, limits)
+    assert not result.success and ("File too large" in result.text or "Job aborted" in result.text), result.text
+    assert state(model) == before and count(model) == 10 and not [t for t in tables(model) if "lock" in t]
+    assert not [t for t in tables(model) if "__stats_" in t]
+    model.run("--full-refresh", now=T0 + 2000)
+    assert state(model).statistics in tables(model) and count(model) == 10
+
+
 @pytest.mark.deep
 def test_a_reader_in_flight(model: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """It has planned what it reads; merges and drops come between. It ends with its answer, or with an error."""

@@ -110,22 +110,34 @@ class Parts:
     def collect(self, table: str, using: str) -> bool:
         """Make a table of the statistics of all files as they are, where the known one is not that already.
 
-        Only files that it does not know are read. An error is noted: then no more is known than before.
+        Only files that it does not know are read. An expression that cannot be computed of a row is noted: then no more
+        is known than before. Other errors are raised.
         """
-        try:
-            sql = self._statistics()
-            if sql is None:
-                self.table = self.known
-                return False
-            self.collected = f"CREATE TABLE {table}{using} AS\n{sql}"
-            began = time.monotonic()
-            self.warehouse.rows(self.collected)
-            self.took = int((time.monotonic() - began) * 1000)
-        except Exception as error:
-            self.notes.append(f"no statistics were collected: {str(error).strip().splitlines()[0]}")
-            self.warehouse.rows(f"DROP TABLE IF EXISTS {table}")
+        sql = self._statistics()
+        if sql is None:
+            self.table = self.known
             return False
+        self.collected = f"CREATE TABLE {table}{using} AS\n{sql}"
+        began = time.monotonic()
+        try:
+            self.warehouse.rows(self.collected)
+        except Exception as error:
+            self.warehouse.rows(f"DROP TABLE IF EXISTS {table}")
+            if self._can_be_computed():
+                raise
+            self.notes.append(f"no statistics were collected: {str(error).strip().splitlines()[0]}")
+            return False
+        self.took = int((time.monotonic() - began) * 1000)
         self.table = table
+        return True
+
+    def _can_be_computed(self) -> bool:
+        """Whether what is measured is no error for any row: nothing is written, so it is not for want of space."""
+        try:
+            for one in self.measured.values():
+                self.warehouse.rows(statistics.computed(one))
+        except Exception:
+            return False
         return True
 
     def _statistics(self) -> str | None:

@@ -111,6 +111,11 @@ def collect(one: Measured, every: Mapping[int, str], where: str) -> str:
     )
 
 
+def computed(one: Measured) -> str:
+    """A query that computes all that is measured of an input, to see whether it can be."""
+    return f"SELECT count(*) FROM {one.source} WHERE xxhash64({', '.join(one.leaves)}) = 0"
+
+
 def of_files(one: Measured, every: Mapping[int, str], known: Sequence[str]) -> str:
     """A query: the files of an input as they are, each with what is known of it. known: queries of statistics."""
     columns = [name for index, kind in every.items() for name in Leaf(index, kind).columns]
