@@ -14,7 +14,8 @@ from test_restart_reads import DAY, DAYS, T0
 
 from dbt.adapters.sparktemporal.parts import Parts
 from dbt.adapters.sparktemporal.reads import as_of
-from dbt.adapters.sparktemporal.warehouse import Target, Warehouse
+from dbt.adapters.sparktemporal.temporal import chains
+from dbt.adapters.sparktemporal.warehouse import Target, Warehouse, read_state
 
 A_DAY = 1_000
 COLUMNS = "id, sha2(CAST(id AS STRING), 512) AS pad, ts, CAST(id % 7 AS INT) AS k"
@@ -205,6 +206,20 @@ def test_files_that_are_compacted_while_they_are_read(project: Project, monkeypa
     ran = project.run(now=T0 + 1).of("m")
     assert done and "leave 1 of 1 files" in told(ran) and ran.adapter_response["rows_written"] == 0
     is_right(project, "m", sql, T0 + 1, T0 + DAY)
+
+
+@pytest.mark.parametrize("pushdown, bucketed", [("statistics", False), ("sargable", True)])
+def test_a_chain_of_what_is_left_is_no_large_one(
+    project: Project, monkeypatch: pytest.MonkeyPatch, pushdown: str, bucketed: bool
+) -> None:
+    """Its input is large, the files that matter are not: it is written as of those, without a shuffle."""
+    monkeypatch.setattr(chains, "LARGE_CHAIN", 5 * A_DAY)
+    events(project)
+    project.model("m", SHAPES["plain"].replace("{s}", project.schema), pushdown=pushdown)
+    assert project.run(now=T0).success
+    state = read_state(Warehouse(project.rows), Target(f"`{project.schema}`", "m"))
+    assert state is not None and [c.bucketed for c in state.chains] == [bucketed]
+    is_right(project, "m", SHAPES["plain"].replace("{s}", project.schema), T0, T0 + DAY)
 
 
 @pytest.mark.deep

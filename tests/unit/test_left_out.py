@@ -20,7 +20,8 @@ BY_DAY = Measured(
 
 def row(gone: list[str], kept: list[str], files: int, of_files: int, *partitions: list[str]) -> list[object]:
     lists = [json.dumps(names[:MOST_FILES]) for names in (gone, kept)]
-    return [of_files, 10 * of_files, files, 10 * files, 2_000, 1_000, len(gone), *lists, *map(json.dumps, partitions)]
+    counts = [of_files, 10 * of_files, files, 10 * files, 2_000, 1_000, len(gone), 7 * files]
+    return [*counts, *lists, *map(json.dumps, partitions)]
 
 
 def names(letter: str, count: int) -> list[str]:
@@ -30,7 +31,7 @@ def names(letter: str, count: int) -> list[str]:
 def test_few_files_are_named() -> None:
     told = left(PLAIN, row(["a", "b'c"], ["d"], 1, 3))
     assert told.condition == "NOT _metadata.file_name IN ('a', 'b\\'c')"
-    assert (told.files, told.of_files, told.bytes, told.of_bytes) == (1, 3, 10, 30)
+    assert (told.files, told.of_files, told.bytes, told.of_bytes, told.rows) == (1, 3, 10, 30, 7)
 
 
 def test_nothing_is_said_where_nothing_is_left_out() -> None:

@@ -191,6 +191,16 @@ class Parts:
             for one, left, _ in self.left(core, clock).values()
         ]
 
+    def rows(self, core: str, clock: Range) -> dict[str, int]:
+        """How many rows the files hold that are left of the inputs of a core, where that is known."""
+        found: dict[str, int] = {}
+        every = self.left(core, clock).values()
+        unknown = {one.relation for one, left, _ in every if left.rows is None}
+        for one, left, _ in every:
+            if one.relation not in unknown:
+                found[one.relation] = found.get(one.relation, 0) + (left.rows or 0)
+        return found
+
     def bounded(self, core: str, clock: Range) -> list[str]:
         """The inputs of a core that are not read whole."""
         every = self.left(core, clock).values()

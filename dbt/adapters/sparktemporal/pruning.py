@@ -85,6 +85,12 @@ class Pruning:
             self.implied[core.name] = implied
         return self.narrowed(core, clock), implied
 
+    def rows(self, core: TypedCore, clock: Range) -> dict[str, int]:
+        """How many rows of its inputs a core is made of at most while the clock is in a range, where that is known."""
+        if self._parts is None or self.config.pushdown != "statistics":
+            return {}
+        return self._parts.rows(core.name, clock)
+
     def condition(self, core: TypedCore, clock: Range) -> str | None:
         """What the window of a core implies of its columns while the clock is in a range."""
         return None if self.config.pushdown == "off" else skips.implied(self.warehouse, core, self.settings, clock)

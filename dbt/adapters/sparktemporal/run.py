@@ -396,7 +396,8 @@ class Run:
     def _writes_much(self, core: TypedCore) -> bool:
         """Whether what is read for a core, less what is stored already when that is all, may make a large chain."""
         captured = self.capture.cores[core.name]
-        most = sum(self.capture.counts[name] for name in captured.read)
+        left = {} if captured.in_part else self.pruning.rows(core, Range(self.decision.as_of, self.decision.expiration))
+        most = sum(left.get(name, self.capture.counts[name]) for name in captured.read)
         known = 0 if captured.in_part else sum(c.rows for c in self._old_chains(core.name))
         return most - known >= chain_rules.LARGE_CHAIN
 

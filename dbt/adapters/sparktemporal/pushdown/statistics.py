@@ -155,7 +155,7 @@ def judged(one: Measured, table: str, may_matter: str) -> str:
     """
     parts = "".join(f", CAST({_leaf(one, name).columns[0]} AS STRING) AS mz_p{i}" for i, name, _ in _partitions(one))
     return (
-        f"SELECT file, size, modified{parts}, mz_rows IS NULL AS unknown,\n"
+        f"SELECT file, size, modified{parts}, mz_rows, mz_rows IS NULL AS unknown,\n"
         f"  mz_rows IS NULL OR coalesce({may_matter}, true) AS kept\n"
         f"FROM {table} WHERE relation = {string_literal(one.relation)}"
     )
@@ -173,12 +173,16 @@ def _partitions(one: Measured) -> list[tuple[int, str, str]]:
 
 @dataclass(frozen=True)
 class Left:
-    """What is left of an input: files and bytes of all, the condition that says so ("" where nothing is left out)."""
+    """What is left of an input: files and bytes of all, the condition that says so ("" where nothing is left out).
+
+    rows: how many they hold, None where a file is not known.
+    """
 
     files: int
     bytes: int
     of_files: int
     of_bytes: int
+    rows: int | None
     condition: str = ""
 
 
@@ -206,7 +210,7 @@ def summed(one: Measured, relation: str) -> str:
         f"SELECT *, coalesce({by_partition}, false) AS mz_by_partition\nFROM (\n{relation}\n))\n"
         f"SELECT count(*), coalesce(sum(size), 0), count_if(kept), coalesce(sum(IF(kept, size, 0)), 0),\n"
         f"  coalesce(max(modified), 0), coalesce(min(IF(kept, modified, NULL)), 0),\n"
-        f"  count_if(NOT kept AND NOT mz_by_partition),\n"
+        f"  count_if(NOT kept AND NOT mz_by_partition), IF(bool_or(unknown), NULL, sum(IF(kept, mz_rows, 0))),\n"
         f"  {files}{values}\n"
         f"FROM mz_judged"
     )
@@ -215,9 +219,10 @@ def summed(one: Measured, relation: str) -> str:
 def left(one: Measured, row: Sequence[object]) -> Left:
     """The row of `summed` -> what is left, and the condition over the input that says it."""
     of_files, of_bytes, files, size, newest, oldest, others = (int(str(v)) for v in row[:7])
-    gone, kept = (json.loads(str(v)) for v in row[7:9])
+    rows = None if row[7] is None else int(str(row[7]))
+    gone, kept = (json.loads(str(v)) for v in row[8:10])
     parts = []
-    for (_, name, kind), value in zip(_partitions(one), row[9:]):
+    for (_, name, kind), value in zip(_partitions(one), row[10:]):
         values = json.loads(str(value or "[]"))
         if len(values) > MOST_FILES:  # too many to be named: then their files are no better told by partitions
             others = of_files - files
@@ -233,7 +238,7 @@ def left(one: Measured, row: Sequence[object]) -> Left:
             parts.append(f"({one.file} IN ({listed}) OR {newer})" if kept else newer)
         else:
             parts.append(f"_metadata.file_modification_time >= timestamp_millis({oldest}L)")
-    return Left(files, size, of_files, of_bytes, " AND ".join(parts))
+    return Left(files, size, of_files, of_bytes, rows, " AND ".join(parts))
 
 
 def audited(relation: str, share: float, most_bytes: int, seed: str) -> str:
