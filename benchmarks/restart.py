@@ -99,9 +99,11 @@ def main(
                         names.append(f"{table}_{kind}{off}")
                         sql = f"select id, payload, ts from {stored} where {FILTERS[kind]}"
                         project.model(names[-1], sql, materialized="temporal_view", expiration="22 days", **config)
+        print(f"  {len(names)} models, each built and then restarted {turns} times", flush=True)
         for name in names:
             first[name] = run(spark, project, name, START)
         for turn in range(1, turns + 1):
+            print(f"  restart {turn}", flush=True)
             for name in names:
                 found.setdefault(name, []).append(run(spark, project, name, START + turn))
         for name in names:
