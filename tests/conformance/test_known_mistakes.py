@@ -17,7 +17,8 @@ from dbt.adapters.sparktemporal.temporal.dialect import expression, mz_now_calls
 NOON = 1_709_294_400_000  # 2024-03-01 12:00 UTC
 TYPES = {
     "ts": "timestamp", "x": "double", "k": "int", "t": "string", "dec": "decimal(10,2)", "payload": "string",
-    "d": "date", "big": "bigint",
+    "d": "date", "big": "bigint", "d1": "decimal(38,18)", "d2": "decimal(38,0)", "d3": "decimal(38,10)", "f": "float",
+    "ntz": "timestamp_ntz",
 }  # fmt: skip
 ROW = {name: f"CAST(NULL AS {kind})" for name, kind in TYPES.items()}
 
@@ -202,3 +203,98 @@ def test_the_interpreter_names_what_it_would_know(spark: Any) -> None:
     reader = Interpreter(Range(NOON, None), {}, TYPES, True)
     reader.may_matter(node)
     assert {"CAST(t AS TIMESTAMP)", "k"} <= set(reader.wants) and all(render(n) == t for t, n in reader.wants.items())
+
+
+MAY = {"d": "DATE'2024-05-05'", "ts": NEW}
+
+
+def wide(**values: str) -> dict[str, str]:
+    """A row of decimals, in the types of their columns."""
+    return {"ts": NEW, **{name: f"CAST({value} AS {TYPES[name].upper()})" for name, value in values.items()}}
+
+
+WIDE = wide(d1="0.6", d2="7", d3="8")
+
+
+@pytest.mark.parametrize(
+    "predicate, rows",
+    [
+        # a text that is no date, or no number, is NULL beside one
+        ("d <=> '' or mz_now() < d", [{}]),
+        ("ts <=> 'n/a' or mz_now() < ts", [{}]),
+        ("k <=> '' and mz_now() < ts", [{"ts": NEW}]),
+        ("not (d is distinct from '') and mz_now() < ts", [{"ts": NEW}]),
+        ("(k = 'abc') is null and mz_now() < ts", [{"ts": NEW, "k": "5"}]),
+        ("(d between '' and '2024-12-31') is null and mz_now() < ts", [MAY]),
+        # what is not known of both ends is not known to be a value
+        ("coalesce(d, cast('' as date)) is null and mz_now() < ts", [{"ts": NEW}]),
+        ("greatest(d, cast('' as date)) is null and mz_now() < ts", [{"ts": NEW}]),
+        ("case when k > 0 then cast('2024-02-30' as date) else d end is null and mz_now() < ts", [{**MAY, "k": "1"}]),
+        ("ts <=> cast('' as timestamp) and mz_now() < coalesce(ts, timestamp'2030-01-01 00:00:00')", [{}]),
+        # days that wrap around
+        (
+            "d + k > date'2024-03-03' and mz_now() < ts",
+            [{**MAY, "k": "5"}, {**MAY, "k": "2147483647"}],
+        ),
+        (
+            "d - k < date'2024-03-03' and mz_now() < ts",
+            [{"ts": NEW, "d": "DATE'1960-03-05'", "k": k} for k in ("5", "2147483647")],
+        ),
+        (
+            "date_add(d, 2147483647) > date'2024-03-03' and mz_now() < ts",
+            [{"ts": NEW, "d": "DATE'1960-03-05'"}, MAY],
+        ),
+        # decimals are rounded where the digits of all are too many
+        ("d1 in (1, d2) and mz_now() < ts", [WIDE]),
+        ("d1 in (1, cast(7 as decimal(38,0))) and mz_now() < ts", [WIDE]),
+        ("if(true, d1, d2) = 0 and mz_now() < ts", [wide(d1="0.4", d2="7")]),
+        (
+            "coalesce(d1, d3, d2) < 0.5 and mz_now() < ts",
+            [wide(d1="0.499999999999", d2="7", d3="8"), wide(d3="7", d2="8"), wide(d2="9")],
+        ),
+        # a number with an exponent is a DOUBLE
+        ("big in (9007199254740993, 1e0) and mz_now() < ts", [{"ts": NEW, "big": "9007199254740992"}]),
+        ("if(false, 1e0, d2) = 9007199254740993 and mz_now() < ts", [wide(d2="9007199254740992")]),
+        # a branch that never counts still says of what type all are
+        ("if(true, d + interval 1 day, ts) < '2030-01-01 12:00:00' and mz_now() < ts", [MAY]),
+        (
+            "if(true, ntz, ts) > '2024-01-01 00:00:00+05:00' and mz_now() < ts",
+            [{"ts": NEW, "ntz": "timestamp_ntz'2023-12-31 20:00:00'"}],
+        ),
+        ("if(false, d2, ceil(k)) < '9.5' and mz_now() < ts", [{"ts": NEW, "k": "9"}]),
+        ("if(false, x, f) > '0.1' and mz_now() < ts", [{"ts": NEW, "f": "CAST(0.1 AS FLOAT)"}]),
+    ],
+)
+def test_what_is_made_of_two_types(spark: Any, predicate: str, rows: list[dict[str, str]]) -> None:
+    """Each is true of the first row, as Spark says."""
+    at_noon = predicate.replace("mz_now()", f"timestamp_millis({NOON}L)")
+    assert spark.sql(f"SELECT count(*) FROM ({relation(rows[0])}) WHERE {at_noon}").collect() == [(1,)], at_noon
+    assert keeps(spark, predicate, relation(*rows))
+
+
+def test_what_two_types_leave_out(spark: Any) -> None:
+    """Nor is everything kept that is written so."""
+    part = relation({"ts": NEW, "d": "DATE'2024-05-05'", "k": "5", "dec": "1.00BD"})
+    for predicate in (
+        "d <=> '2024-05-04'", "k = '7'", "d + k < date'2024-05-01'", "dec in (2, 3.5)", "coalesce(dec, 0.5) > 4",
+        "greatest(d, date'2024-01-01') > date'2025-01-01'", "if(k > 3, d, null) < '2024-01-01'", "k > 5e0",
+    ):  # fmt: skip
+        assert not keeps(spark, f"{predicate} and mz_now() < ts", part), predicate
+
+
+def test_texts_and_nullif_may_be_errors(spark: Any) -> None:
+    part = relation({"ts": OLD, "k": "7", "t": "'a'"})
+    for predicate in ("nullif(k, t) > 5", "nullif(k, '5a') > 5", "k = '5a'"):
+        assert keeps(spark, f"{predicate} and mz_now() < ts", part, ansi=True), predicate
+    assert not keeps(spark, "k = '5' and mz_now() < ts", part, ansi=True)
+
+
+def test_local_time_has_gaps(spark: Any) -> None:
+    """01:30 on the day clocks go forward is later than 03:00, as an instant."""
+    predicate = expression(
+        "mz_now() < case when k = 1 then timestamp_ntz'2024-03-10 02:30:00' else timestamp_ntz'2024-03-10 03:00:00' end"
+    )
+    calls = {call.meta["start"]: "TIMESTAMP" for call in mz_now_calls(predicate)}
+    late = Range(1_710_054_900_000, 1_710_054_900_000)  # 2024-03-10 07:15 UTC
+    found = Interpreter(late, {}, TYPES, False, calls, strict=False).may_matter(predicate)
+    assert spark.sql(f"SELECT {found} FROM (SELECT 1 AS mz_rows)").collect() == [(True,)]

@@ -208,6 +208,34 @@ def test_files_that_are_compacted_while_they_are_read(project: Project, monkeypa
     is_right(project, "m", sql, T0 + 1, T0 + DAY)
 
 
+@pytest.mark.parametrize("kind", ["orc", "csv"])
+def test_partitions_of_other_formats(project: Project, kind: str) -> None:
+    """Their files are listed by all of their rows."""
+    project.sql(
+        f"CREATE TABLE {{s}}.events USING {kind} PARTITIONED BY (k) AS SELECT id, "
+        f"timestamp_millis({T0}L - id * {DAY}L) AS ts, id DIV 5 AS k FROM range(20)"
+    )
+    sql = f"select id, k from {project.schema}.events where mz_now() <= ts + interval 2 days"
+    project.model("m", sql, pushdown="statistics")
+    assert "statistics leave 1 of " in told(project.run(now=T0).of("m"))
+    is_right(project, "m", sql, T0, T0 + DAY)
+
+
+def test_malformed_rows_depend_on_what_is_read(project: Project, tmp_path: Path) -> None:
+    """A row of which only another column is malformed is none to those who do not read that one."""
+    (tmp_path / "a.csv").write_text("1,abc,2030-01-01 00:00:00\n2,1,2020-01-01 00:00:00\n")
+    project.sql(
+        f"CREATE TABLE {{s}}.t (id INT, a INT, ts TIMESTAMP) USING csv OPTIONS (mode 'DROPMALFORMED') "
+        f"LOCATION '{tmp_path.as_uri()}'"
+    )
+    part = f"select id from {project.schema}.t where mz_now() < ts"
+    project.model("m", f"{part} union all {part} + make_dt_interval(a)", pushdown="statistics")
+    assert "statistics leave" not in told(project.run(now=T0).of("m"))
+    assert project.rows(f"SELECT id FROM {as_of(Warehouse(project.rows), Target(f'`{project.schema}`', 'm'), T0)}") == [
+        (1,)
+    ]
+
+
 @pytest.mark.parametrize("pushdown, bucketed", [("statistics", False), ("sargable", True)])
 def test_a_chain_of_what_is_left_is_no_large_one(
     project: Project, monkeypatch: pytest.MonkeyPatch, pushdown: str, bucketed: bool

@@ -47,7 +47,11 @@ CASES = [
     ("<", "unix_seconds(ts) * 1000", "bigint", f"ts >= {at(FIRST)}"),
     ("<", "unix_millis(ts)", "bigint", f"ts >= {at(FIRST)}"),
     (">=", "unix_seconds(ts)", "bigint", f"ts <= {at((LAST + 1) * 1000)}"),
-    ("<", "dec", "decimal", f"dec >= {FIRST}"),
+    # rounded towards zero; local time, as if it was UTC
+    ("<", "unix_timestamp(ts) * 1000", "bigint", f"ts >= {at(FIRST - 1000)}"),
+    ("<", "unix_timestamp(n) * 1000", "bigint", None),
+    ("<", "cast(ms + 1e3 as bigint)", "bigint", None),
+    ("<", "dec", "decimal", f"dec >= {FIRST - 1}"),
     ("<", "case when k = 'a' then a end", "timestamp", f"a >= {at(FIRST)}"),
     ("<", "if(k = 'a', a, b)", "timestamp", f"(a >= {at(FIRST)} OR b >= {at(FIRST)})"),
     ("<", "nullif(a, b)", "timestamp", f"a >= {at(FIRST)}"),

@@ -112,7 +112,7 @@ class Interpreter:
         one, which has fewer digits.
         """
         kinds = {v.kind for v in (value, *items)} - {specs.NULL}
-        if not all(specs.alike(value, item) for item in items) or "float" in kinds and len(kinds) > 1:
+        if not specs.all_alike([value, *items]) or "float" in kinds and len(kinds) > 1:
             return ANY_TRUTH if self.strict else replace(ANY_TRUTH, fails=either(*(v.fails for v in (value, *items))))
         found = Truth(NO, YES, NO, NO)
         for item in items:
@@ -121,10 +121,13 @@ class Interpreter:
 
     def _compared(self, operator: str, a: Values, b: Values) -> Truth:
         found = specs.compared(operator, a, b)
-        return found if self.strict or specs.comparable(a, b) else replace(found, fails=either(a.fails, b.fails))
+        if self.strict:
+            return replace(found, fails=either(found.fails, specs.lost(a, b)))
+        return found if specs.comparable(a, b) else replace(found, fails=either(a.fails, b.fails))
 
     def _null_safe(self, a: Values, b: Values) -> Truth:
-        equal = self._compared("=", a, b)
+        equal, lost = self._compared("=", a, b), specs.lost(a, b)
+        a, b = (replace(v, null=either(v.null, lost)) if v.kind == specs.CONSTANT else v for v in (a, b))
         true = either(equal.true, both(a.null, b.null))
         return Truth(true, either(equal.false, both(a.null, b.some), both(a.some, b.null)), NO, equal.fails)
 
@@ -152,7 +155,10 @@ class Interpreter:
             return self._now(node)
         if isinstance(node, exp.Null):
             return Values(None, None, NO, YES, NO, specs.NULL)
-        told = monotone.literal(node) or self._function(node)
+        told = monotone.literal(node)
+        if told is not None and told.type == "timestamp_ntz" and not self.fixed_zone:
+            return replace(told, least=None, most=None)  # as of a column
+        told = told or self._function(node)
         return told if told is not None else self._moved(node) or self._leaf(node)
 
     def _moved(self, node: exp.Expression) -> Values | None:
@@ -162,6 +168,8 @@ class Interpreter:
         in_words = isinstance(node, exp.Anonymous) and node.name.lower() in _BY_WORDS
         is_sum_of_date = isinstance(node, (exp.Add, exp.Sub)) and a is not None and a.kind == DATE
         if step is None or a is None or a.kind not in (INSTANT, DATE) or in_words or is_sum_of_date:
+            return None
+        if a.type == "timestamp_ntz" or _is_local(node):  # a text with an offset is compared with it by local time
             return None
         self._leaf(node)  # it is wanted nonetheless
         is_date = isinstance(node, exp.Cast) and node.to.sql(dialect="spark").upper() == "DATE"
@@ -187,14 +195,15 @@ class Interpreter:
         if not any(isinstance(n, _NOT_OF_A_ROW) for n in node.walk()) and not has_clock(node):
             self.wants.setdefault(text, node)
         if leaf is None:
-            return replace(ANYTHING, fails=NO if is_column else YES, kind=kind)
+            return replace(ANYTHING, fails=NO if is_column else YES, kind=kind, type=self.types.get(text, ""))
         least, most, nulls = leaf.columns
         if leaf.type == "timestamp_ntz" and not self.fixed_zone:  # beside an instant it goes back once a year
             least = most = None
         if kind == "float":  # NaN comes after all others, and what is computed with it anywhere
             least, most = (f"IF(isnan({least}) OR isnan({most}), NULL, {end})" for end in (least, most))
         fails = NO if is_column else f"({nulls} IS NULL)"
-        return Values(least, most, specs.may(f"{nulls} < mz_rows"), specs.may(f"{nulls} > 0"), fails, kind)
+        some, null = specs.may(f"{nulls} < mz_rows"), specs.may(f"{nulls} > 0")
+        return Values(least, most, some, null, fails, kind, leaf.type)
 
     def _now(self, node: exp.Expression) -> Values:
         as_number = self.calls.get(node.meta.get("start", -1), "TIMESTAMP").upper() != "TIMESTAMP"
@@ -203,7 +212,8 @@ class Interpreter:
             return None if instant is None else f"{instant}L" if as_number else f"timestamp_millis({instant}L)"
 
         first, last = at(self.clock.first), at(self.clock.last)
-        return Values(first, last, YES, NO, NO, INTEGER if as_number else INSTANT)
+        kind, named = (INTEGER, "bigint") if as_number else (INSTANT, "timestamp")
+        return Values(first, last, YES, NO, NO, kind, named)
 
     def _function(self, node: exp.Expression) -> Values | None:
         """What follows of the arguments; None where nothing does."""
@@ -247,7 +257,7 @@ class Interpreter:
             return found
         if name == "nullif" and len(arguments) == 2:
             value, other = self.values(arguments[0]), self.values(arguments[1])
-            return replace(value, null=YES, fails=either(value.fails, other.fails))
+            return replace(value, null=YES, fails=self._compared("=", value, other).fails)
         if name in ("greatest", "least"):
             return monotone.extreme(name, [self.values(a) for a in arguments])
         if len(arguments) == 1:
@@ -282,6 +292,13 @@ class Interpreter:
 
 #: what is of several rows, or another one each time
 _NOT_OF_A_ROW = (exp.Query, exp.Subquery, exp.Window, exp.AggFunc)
+
+
+def _is_local(node: exp.Expression) -> bool:
+    """Whether it is a TIMESTAMP_NTZ."""
+    if isinstance(node, exp.Cast):
+        return node.to.sql(dialect="spark").upper() == "TIMESTAMP_NTZ"
+    return isinstance(node, exp.Anonymous) and node.name.lower() == "to_timestamp_ntz"
 
 
 def _is_truth(node: exp.Expression) -> bool:

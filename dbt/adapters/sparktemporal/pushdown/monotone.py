@@ -29,6 +29,8 @@ _OF_INSTANTS = {
     "timestamp": INSTANT, "to_timestamp": INSTANT,
 }  # fmt: skip
 _OF_LOCAL_TIME = {"date": DATE, "last_day": DATE, "to_date": DATE, "unix_date": INTEGER, "year": INTEGER}
+#: that are added to a date: far more of them wrap around, without a word
+_MOST_DAYS = 3_000_000
 #: functions of a whole number -> how far they are computed
 _OF_NUMBERS = {"timestamp_micros": 10**17, "timestamp_millis": 10**14, "timestamp_seconds": 10**11}
 
@@ -42,23 +44,23 @@ def kind_of(spark_type: str) -> str:
     return kinds.get(spark_type, spark_type)
 
 
-def of_ends(least: str | None, most: str | None, of: Sequence[Values], kind: str) -> Values:
+def of_ends(least: str | None, most: str | None, of: Sequence[Values], kind: str, named: str = "") -> Values:
     """A function of what is known, of which Spark gives NULL where it would fail or be no longer monotone."""
     some, null = both(*(v.some for v in of)), either(*(v.null for v in of))
-    found = Values(least, most, some, null, either(*(v.fails for v in of)), kind)
+    found = Values(least, most, some, null, either(*(v.fails for v in of)), kind, named)
     unknown = specs.negated(found.known)
     return replace(found, null=either(null, unknown), fails=either(found.fails, unknown))
 
 
-def each_end(a: Values, function: Callable[[str], str], kind: str) -> Values:
+def each_end(a: Values, function: Callable[[str], str], kind: str, named: str = "") -> Values:
     """A function that never falls when its argument rises."""
     least, most = (None if end is None else function(end) for end in (a.least, a.most))
-    return of_ends(least, most, [a], kind)
+    return of_ends(least, most, [a], kind, named)
 
 
-def of_time(a: Values, function: Callable[[str], str], kind: str) -> Values:
+def of_time(a: Values, function: Callable[[str], str], kind: str, named: str = "") -> Values:
     """The same of an instant."""
-    return each_end(a, lambda end: in_known_years(end, function(end)), kind)
+    return each_end(a, lambda end: in_known_years(end, function(end)), kind, named)
 
 
 def in_known_years(end: str, then: str) -> str:
@@ -69,8 +71,7 @@ def literal(node: exp.Expression) -> Values | None:
     """A constant as it is written."""
     text = render(node)
     if isinstance(node, exp.Literal):
-        kind = specs.CONSTANT if node.is_string else INTEGER if node.name.isdigit() else DECIMAL
-        return Values(text, text, YES, NO, NO, kind)
+        return Values(text, text, YES, NO, NO, *_kind_and_type(node))
     if isinstance(node, exp.Neg) and isinstance(node.this.unnest(), exp.Literal):
         told = literal(node.this.unnest())
         return None if told is None else replace(told, least=text, most=text)
@@ -81,8 +82,21 @@ def literal(node: exp.Expression) -> Values | None:
         to, is_text = node.to.sql(dialect="spark").upper(), node.this.unnest().is_string
         if to in (("DATE", "TIMESTAMP", "TIMESTAMP_NTZ") if is_text else ("BIGINT", "INT")):
             end = f"TRY_CAST({render(node.this)} AS {to})"
-            return of_ends(end, end, [], kind_of(to.lower()))
+            return of_ends(end, end, [], kind_of(to.lower()), to.lower())
     return None
+
+
+def _kind_and_type(node: exp.Literal) -> tuple[str, str]:
+    text = node.name.lower()
+    if node.is_string:
+        return specs.CONSTANT, "string"
+    if "e" in text:  # a DOUBLE, however whole it looks
+        return "float", "double"
+    if text.isdigit() and int(text) < 2**63:
+        return INTEGER, "int" if int(text) < 2**31 else "bigint"
+    whole, _, fraction = text.partition(".")
+    digits = max(len((whole + fraction).lstrip("0")), len(fraction), 1)
+    return DECIMAL, f"decimal({digits},{len(fraction)})"
 
 
 def added(function: str, a: Values, b: Values, by: exp.Expression, fixed_zone: bool) -> Values | None:
@@ -98,7 +112,16 @@ def added(function: str, a: Values, b: Values, by: exp.Expression, fixed_zone: b
         return of_ends(None, None, [a, b], a.kind)
     low, high = (b.least, b.most) if function == "try_add" else (b.most, b.least)
     kind = LENGTH if apart else DECIMAL if DECIMAL in (a.kind, b.kind) else INSTANT if moved else a.kind
-    return of_ends(f"{function}({a.least}, {low})", f"{function}({a.most}, {high})", [a, b], kind)
+    least, most = f"{function}({a.least}, {low})", f"{function}({a.most}, {high})"
+    if days:
+        least, most = (
+            in_known_years(end, f"IF({by} BETWEEN -{_MOST_DAYS} AND {_MOST_DAYS}, {then}, NULL)")
+            for end, by, then in ((a.least, low, least), (a.most, high, most))
+        )
+    named = (
+        a.type if days or moved and a.type == "timestamp" or numbers and a.type == b.type and kind == INTEGER else ""
+    )
+    return of_ends(least, most, [a, b], kind, named)
 
 
 def multiplied(a: Values, b: Values) -> Values | None:
@@ -135,17 +158,20 @@ def cast(a: Values, to: str, fixed_zone: bool) -> Values | None:
     of_date = a.kind == DATE and to in ("date", "timestamp")
     if not (of_number or of_instant or of_date):
         return None
-    return each_end(a, lambda end: f"TRY_CAST({end} AS {to.upper()})", kind_of(to))
+    return each_end(a, lambda end: f"TRY_CAST({end} AS {to.upper()})", kind_of(to), to)
 
 
 def of_one(name: str, a: Values, fixed_zone: bool) -> Values | None:
     """A function of one argument."""
     kinds = {**_OF_INSTANTS, **(_OF_LOCAL_TIME if fixed_zone or a.kind == DATE else {})}
     if a.kind in (INSTANT, DATE) and name in kinds:
-        return of_time(a, lambda end: f"{name}({end})", kinds[name])
+        named = {INSTANT: "timestamp", DATE: "date"}.get(kinds[name], "")
+        return of_time(a, lambda end: f"{name}({end})", kinds[name], named)
     if a.kind == INTEGER and name in _OF_NUMBERS:
         far = _OF_NUMBERS[name]
-        return each_end(a, lambda end: f"IF({end} BETWEEN -{far}L AND {far}L, {name}({end}), NULL)", INSTANT)
+        return each_end(
+            a, lambda end: f"IF({end} BETWEEN -{far}L AND {far}L, {name}({end}), NULL)", INSTANT, "timestamp"
+        )
     if a.kind in (INTEGER, DECIMAL) and name in ("ceil", "ceiling", "floor"):
         return each_end(a, lambda end: f"{name}({end})", DECIMAL)
     return None
@@ -153,14 +179,17 @@ def of_one(name: str, a: Values, fixed_zone: bool) -> Values | None:
 
 def truncated(a: Values, unit: exp.Expression) -> Values | None:
     """date_trunc, by local time."""
-    return of_time(a, lambda end: f"date_trunc({render(unit)}, {end})", INSTANT) if a.kind in (INSTANT, DATE) else None
+    if a.kind not in (INSTANT, DATE):
+        return None
+    return of_time(a, lambda end: f"date_trunc({render(unit)}, {end})", INSTANT, "timestamp")
 
 
 def days_later(name: str, a: Values, days: exp.Expression, fixed_zone: bool) -> Values | None:
     """name: date_add or date_sub, of a constant number."""
-    if constant(days) is None or not (a.kind == DATE or a.kind == INSTANT and fixed_zone):
+    count = constant(days)
+    if count is None or abs(count) > _MOST_DAYS or not (a.kind == DATE or a.kind == INSTANT and fixed_zone):
         return None
-    return of_time(a, lambda end: f"{name}({end}, {render(days)})", DATE)
+    return of_time(a, lambda end: f"{name}({end}, {render(days)})", DATE, "date")
 
 
 def extreme(name: str, values: Sequence[Values]) -> Values:
@@ -176,6 +205,6 @@ def extreme(name: str, values: Sequence[Values]) -> Values:
             for x, y in ((found.least, other.least), (found.most, other.most))
         ]
         fails = either(found.fails, other.fails)
-        together = Values(ends[0], ends[1], both(found.some, other.some), NO, fails, found.kind)
+        together = Values(ends[0], ends[1], both(found.some, other.some), NO, fails, one.kind, one.type)
         found = replace(specs.union(together, one), null=both(found.null, other.null))
     return found

@@ -138,7 +138,8 @@ class Sargable:
             return several.found
         if isinstance(node, exp.Anonymous) and len(node.expressions) == 1:
             scale = _NUMBERED.get(node.name.lower())
-            return None if scale is None else self._counted(node.expressions[0], bound, scale)
+            towards_zero = node.name.lower().endswith("unix_timestamp")
+            return None if scale is None else self._counted(node.expressions[0], bound, scale, towards_zero)
         if isinstance(node, exp.Cast) and node.to.sql(dialect="spark").upper() == "BIGINT":
             inner = node.this
             if self.kind(inner) in (INSTANT, DATE):
@@ -150,18 +151,25 @@ class Sargable:
         side, at = bound
         if self.types[text] in _INTEGERS:
             whole = ceil(at) if side == LEAST else floor(at)
-        elif self.types[text].startswith("decimal"):
-            whole = floor(at) if side == LEAST else ceil(at)
+        elif self.types[text].startswith("decimal"):  # rounded, beside one of other digits
+            whole = floor(at) - 1 if side == LEAST else ceil(at) + 1
         else:
             return None
         return f"{text} {side} {_literal(whole)}" if abs(whole) < 2**63 else None
 
-    def _counted(self, inner: exp.Expression, bound: Bound, scale: int) -> str | None:
-        """Of an instant as a number, which is rounded down."""
-        if self.kind(inner) not in (INSTANT, DATE):
+    def _counted(self, inner: exp.Expression, bound: Bound, scale: int, towards_zero: bool = False) -> str | None:
+        """Of an instant as a number, which is rounded down, or towards zero. Local time is counted as if it was UTC."""
+        if self.kind(inner) not in (INSTANT, DATE) or self._is_local(inner):
             return None
         side, at = bound
-        return self.instant(inner, (side, (floor(at) if side == LEAST else ceil(at) + 1) * Fraction(scale)))
+        whole = floor(at) - towards_zero if side == LEAST else ceil(at) + 1
+        return self.instant(inner, (side, whole * Fraction(scale)))
+
+    def _is_local(self, node: exp.Expression) -> bool:
+        """Whether there is a TIMESTAMP_NTZ in it."""
+        casts = any(n.to.sql(dialect="spark").upper() == "TIMESTAMP_NTZ" for n in node.find_all(exp.Cast))
+        calls = any(n.name.lower() == "to_timestamp_ntz" for n in node.find_all(exp.Anonymous))
+        return casts or calls or any(self.types.get(render(n)) == "timestamp_ntz" for n in node.walk())
 
     def _arithmetic(self, node: exp.Expression, bound: Bound) -> str | None:
         """Sums, products and quotients with a constant. Where they would wrap around a row may be anything: kept."""
@@ -227,7 +235,7 @@ class Sargable:
             return _INTEGERS.get(self.types[text])
         if isinstance(node, exp.Literal):
             told = constant(node)
-            if told is None or told % 1 or node.is_string:
+            if told is None or told % 1 or node.is_string or "e" in node.name.lower():
                 return None
             return 31 if abs(told) < 2**31 else 63
         if isinstance(node, exp.Cast):

@@ -9,6 +9,8 @@ one that is not known; nothing is concluded from it.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 YES, NO = "true", "false"
@@ -21,7 +23,8 @@ CONSTANT, NULL = "constant", "null"
 class Values:
     """least, most: SQL of the ends, None where there is none to be known. The others are SQL of truth values.
 
-    some: it may be a value; null: it may be NULL; fails: to evaluate it may be an error. kind: its type, roughly.
+    some: it may be a value; null: it may be NULL; fails: to evaluate it may be an error. kind: its type, roughly; type:
+    exactly, "" where that is not known.
     """
 
     least: str | None = None
@@ -30,13 +33,14 @@ class Values:
     null: str = YES
     fails: str = YES
     kind: str = ""
+    type: str = ""
 
     @property
     def known(self) -> str:
         """Whether both ends are known where there are values at all."""
         if self.least is None or self.most is None:
             return NO
-        return either(negated(self.some), f"({self.least}) IS NOT NULL AND ({self.most}) IS NOT NULL")
+        return either(negated(self.some), f"(({self.least}) IS NOT NULL AND ({self.most}) IS NOT NULL)")
 
 
 @dataclass(frozen=True)
@@ -69,7 +73,7 @@ def either(*parts: str) -> str:
 
 
 def negated(part: str) -> str:
-    return {YES: NO, NO: YES}.get(part, f"NOT {part}" if part.startswith("(") else f"NOT ({part})")
+    return {YES: NO, NO: YES}.get(part, f"NOT ({part})")
 
 
 def may(comparison: str | None) -> str:
@@ -84,7 +88,7 @@ def compared(operator: str, a: Values, b: Values) -> Truth:
     if operator in (">", ">="):
         return compared({">": "<", ">=": "<="}[operator], b, a)
     values = both(a.some, b.some)
-    null, fails = either(a.null, b.null), either(a.fails, b.fails)
+    null, fails = either(a.null, b.null, lost(a, b)), either(a.fails, b.fails)
     if operator == "=":
         apart = [_ends(a.most, "<", b.least), _ends(b.most, "<", a.least)]
         true = both(*(negated(f"coalesce({e}, false)") for e in apart if e is not None))
@@ -127,6 +131,9 @@ def when(condition: str, a: Truth) -> Truth:
 #: kinds of values that Spark compares by one of them, in the order of both
 _NUMBERS, _INSTANTS = frozenset([INTEGER, DECIMAL, "float"]), frozenset([INSTANT, DATE])
 _TEXTS = frozenset(["string", CONSTANT])
+_WHOLE_DIGITS = {"tinyint": 3, "smallint": 5, "int": 10}
+#: that a DECIMAL of Spark has at most
+MOST_DIGITS = 38
 
 
 def comparable(a: Values, b: Values) -> bool:
@@ -137,10 +144,62 @@ def comparable(a: Values, b: Values) -> bool:
     return NO in (a.some, b.some) or CONSTANT in (a.kind, b.kind) or alike(a, b)
 
 
+def lost(a: Values, b: Values) -> str:
+    """Whether a text that is a constant may be NULL (under ANSI rules: an error) when it is made what the other is."""
+    text, other = (a, b) if a.kind == CONSTANT else (b, a)
+    if text.kind != CONSTANT or other.kind in (*_TEXTS, NULL):
+        return NO
+    types = {
+        INTEGER: [other.type or "tinyint"], DECIMAL: [other.type, "double"], "float": [other.type or "float"],
+        INSTANT: ["date", "timestamp"], DATE: ["date", "timestamp"],
+    }.get(other.kind)  # fmt: skip
+    ends = dict.fromkeys(end for end in (text.least, text.most) if end is not None)
+    if types is None or not ends:
+        return YES
+    return either(*(f"(TRY_CAST({end} AS {to.upper()}) IS NULL)" for end in ends for to in types if to))
+
+
 def alike(a: Values, b: Values) -> bool:
-    """Whether both stay in their order where all are made one type: IN, CASE and coalesce make texts of numbers."""
+    """Whether both stay in their order where all are made one type: IN, CASE and coalesce make texts of numbers, and
+    round decimals where their digits are too many for one.
+    """
     kinds = {a.kind, b.kind}
-    return NULL in kinds or any(kinds <= those for those in (_NUMBERS, _INSTANTS, _TEXTS)) or a.kind == b.kind != ""
+    if NULL in kinds:
+        return True
+    ordered = any(kinds <= those for those in (_NUMBERS, _INSTANTS, _TEXTS)) or a.kind == b.kind != ""
+    return ordered and _type_of_both(a, b) is not None
+
+
+def all_alike(values: Sequence[Values]) -> bool:
+    """The same of several."""
+    found = values[0]
+    for other in values[1:]:
+        if not alike(found, other):
+            return False
+        found = replace(found, kind=_kind_of_both(found, other), type=_type_of_both(found, other) or "")
+    return True
+
+
+def _type_of_both(a: Values, b: Values) -> str | None:
+    """The type that both are made; "" where it is not known, None where a decimal may be rounded in it."""
+    if NULL in (a.kind, b.kind):
+        return b.type if a.kind == NULL else a.type
+    if DECIMAL not in (a.kind, b.kind) or "float" in (a.kind, b.kind):
+        return a.type if a.type == b.type else ""
+    digits = [_digits(v) for v in (a, b)]
+    known = [d for d in digits if d is not None]
+    if len(known) < 2:
+        return None
+    whole, scale = max(d[0] for d in known), max(d[1] for d in known)
+    return f"decimal({whole + scale},{scale})" if whole + scale <= MOST_DIGITS else None
+
+
+def _digits(value: Values) -> tuple[int, int] | None:
+    """Of a number: before the point and after it."""
+    if value.kind == INTEGER:
+        return _WHOLE_DIGITS.get(value.type, 20), 0
+    told = re.fullmatch(r"decimal\((\d+), ?(\d+)\)", value.type)
+    return (int(told[1]) - int(told[2]), int(told[2])) if told else None
 
 
 def union(a: Values, b: Values) -> Values:
@@ -149,7 +208,7 @@ def union(a: Values, b: Values) -> Values:
     The ends of one that never counts are left out, and its type with them: a DATE beside a TIMESTAMP is compared with a
     text otherwise than a DATE alone.
     """
-    one_type = a.kind == b.kind or NULL in (a.kind, b.kind)
+    one_type = a.type == b.type != "" or NULL in (a.kind, b.kind)
     if not alike(a, b) or NO in (a.some, b.some) and not one_type:
         return Values(None, None, either(a.some, b.some), either(a.null, b.null), YES)
     return Values(
@@ -159,6 +218,7 @@ def union(a: Values, b: Values) -> Values:
         either(a.null, b.null),
         either(a.fails, b.fails),
         _kind_of_both(a, b),
+        _type_of_both(a, b) or "",
     )
 
 

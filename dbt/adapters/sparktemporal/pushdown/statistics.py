@@ -123,7 +123,7 @@ def of_files(one: Measured, every: Mapping[int, str], known: Sequence[str]) -> s
     told = "\nUNION ALL\n".join(f"SELECT {_KEY}{listed} FROM (\n{query}\n)" for query in known)
     return (
         f"SELECT {string_literal(one.relation)} AS relation, {_KEY}{listed}\n"
-        f"FROM ({one.listing}) AS mz_now\n"
+        f"FROM (SELECT {_KEY} FROM ({one.listing})) AS mz_now\n"
         f"LEFT JOIN (\n{told}\n) AS mz_known USING ({_KEY})"
     )
 

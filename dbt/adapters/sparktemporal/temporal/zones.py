@@ -30,15 +30,15 @@ def has_fixed_offset(zone: str, since: int) -> bool:
 
 
 def never_changed(zone: str, since: int) -> bool:
-    """Whether a zone has had one offset from 1900 on, as far as is known after `since` (ms).
+    """Whether a zone has had one offset from 1830 on, before any had one by law, as far as is known after `since` (ms).
 
-    >>> never_changed("UTC", 0), never_changed("Asia/Kolkata", 0)
-    (True, False)
+    >>> never_changed("UTC", 0), never_changed("Asia/Kolkata", 0), never_changed("Pacific/Port_Moresby", 0)
+    (True, False, False)
     """
     info = _zone(zone)
     if info is None:
         return _OFFSET.fullmatch(zone.strip()) is not None
-    return len({day.astimezone(info).utcoffset() for day in _weeks(-(2**41), until=since)}) == 1
+    return len({day.astimezone(info).utcoffset() for day in _weeks(-(2**42), until=since)}) == 1
 
 
 def dates_go_back(zone: str, since: int) -> bool:
@@ -79,7 +79,7 @@ def _zone(zone: str) -> ZoneInfo | None:
 
 def _weeks(since: int, until: int | None = None) -> Iterator[datetime]:
     """A day a week, from `since` to some years after `until` (ms)."""
-    start, last = (min(max(t, -(2**41)), 2**46) for t in (since, since if until is None else until))
+    start, last = (min(max(t, -(2**42)), 2**46) for t in (since, since if until is None else until))
     days = (last - start) // 86_400_000 + 366 * _YEARS
     return (
         datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(milliseconds=start, days=n) for n in range(0, days, 7)
