@@ -14,7 +14,7 @@ FROM (
       cost AS `mz_b0`
     FROM events
     WHERE
-      cost <= 1711195200000
+      cost <= 1711195200001
   ) AS mz_rows
     WHERE `mz_b0` IS NOT NULL
       AND CASE WHEN floor(`mz_b0`) < 9223372036854775807BD THEN CAST(greatest(floor(`mz_b0`), -9223372036854775808BD) AS BIGINT) + 1L END IS NOT NULL
