@@ -298,3 +298,26 @@ def test_local_time_has_gaps(spark: Any) -> None:
     late = Range(1_710_054_900_000, 1_710_054_900_000)  # 2024-03-10 07:15 UTC
     found = Interpreter(late, {}, TYPES, False, calls, strict=False).may_matter(predicate)
     assert spark.sql(f"SELECT {found} FROM (SELECT 1 AS mz_rows)").collect() == [(True,)]
+
+
+def test_local_time_beside_an_offset(spark: Any) -> None:
+    """A text with an offset, made local time, is up to 32 hours from where it is read without one."""
+    predicate = expression("cast(ts as timestamp_ntz) > '2024-01-01 00:00:00-18:00'")
+    reader = Interpreter(Range(NOON, NOON), {"ts": Leaf(0, "timestamp")}, TYPES, False, strict=True)
+    zone = spark.conf.get("spark.sql.session.timeZone")
+    spark.conf.set("spark.sql.session.timeZone", "Pacific/Kiritimati")
+    try:
+        at = "timestamp'2023-12-31 12:00:00Z'"
+        part = f"SELECT 1L AS mz_rows, {at} AS mz_min_0, {at} AS mz_max_0, 0L AS mz_nulls_0"
+        true = spark.sql(f"SELECT {render(predicate)} FROM (SELECT {at} AS ts)").collect()
+        kept = spark.sql(f"SELECT {reader.may_matter(predicate)} FROM ({part})").collect()
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", zone)
+    assert true == kept == [(True,)]
+
+
+def test_days_too_many_for_a_number_of_microseconds(spark: Any) -> None:
+    """Of which nothing is measured, as under ANSI rules: what is asked of Spark is a statement all the same."""
+    part = relation({"ts": NEW, "d": "DATE'2024-05-05'"})
+    for days in (2147483647, -2147483648):
+        assert keeps(spark, f"date_add(d, {days}) > date'2024-03-03' and mz_now() < ts", part, ansi=True)

@@ -230,7 +230,8 @@ def test_malformed_rows_depend_on_what_is_read(project: Project, tmp_path: Path)
     )
     part = f"select id from {project.schema}.t where mz_now() < ts"
     project.model("m", f"{part} union all {part} + make_dt_interval(a)", pushdown="statistics")
-    assert "statistics leave" not in told(project.run(now=T0).of("m"))
+    assert "no statistics are kept of a table with the option mode" in told(ran := project.run(now=T0).of("m"))
+    assert "statistics leave" not in told(ran)
     assert project.rows(f"SELECT id FROM {as_of(Warehouse(project.rows), Target(f'`{project.schema}`', 'm'), T0)}") == [
         (1,)
     ]

@@ -31,8 +31,9 @@ MODELS = {
     "where {now} >= lo and {now} < hi group by k",
     "above": "select id, v from {rows} where {now} >= hi - interval 15 seconds",
 }
+CONFIG: dict[str, Any] = {"expiration": "150 seconds", "aggregates": "groups"}
 #: rebuilds of the aggregate leave files out by their statistics, and look into some of those
-CONFIGS: dict[str, dict[str, Any]] = {"groups": {"pushdown": "statistics", "pushdown_audit": 0.5}}
+CONFIGS = {"groups": {**CONFIG, "pushdown": "statistics", "pushdown_audit": 0.5}}
 FAULTS = ("none", "none", "gone", "gone", "disk full", "rival", "restart", "expired")
 
 
@@ -143,8 +144,7 @@ def soak(project: Project, runs: int, seed: int, patch: pytest.MonkeyPatch) -> s
     project.spark.sql(f"CREATE TABLE {project.schema}.events USING parquet AS {rows(rng, 30, now)}")
     written = {n: sql.format(s=project.schema, now="mz_now()", rows="{{ ref('rows') }}") for n, sql in MODELS.items()}
     for name, sql in written.items():
-        config = {"expiration": "150 seconds", "aggregates": "groups", **CONFIGS.get(name, {})}
-        project.model(name, sql, diffs_retention="30 seconds", **config)
+        project.model(name, sql, diffs_retention="30 seconds", **CONFIGS.get(name, CONFIG))
     for run in range(runs):
         fault = rng.choice(FAULTS)
         met.add(fault)
@@ -159,8 +159,7 @@ def soak(project: Project, runs: int, seed: int, patch: pytest.MonkeyPatch) -> s
     # the end: nothing is kept for slow readers, nothing counts as still being written
     patch.setattr(chains, "LONGEST_RUN_MS", -1)
     for name, sql in written.items():
-        config = {"expiration": "150 seconds", "aggregates": "groups", **CONFIGS.get(name, {})}
-        project.model(name, sql, diffs_retention="0", **config)
+        project.model(name, sql, diffs_retention="0", **CONFIGS.get(name, CONFIG))
     # the lock of a dead run goes when another run writes, what a restart replaced when its readers have followed
     now += STEP
     lasting = f"(1, 1, 1, timestamp_millis({now}L), timestamp_millis({now + 10**7}L))"

@@ -102,6 +102,11 @@ class Parts:
         measured: dict[str, Measured] = {}
         for relation, texts in wants.items():
             number = sum(len(one.leaves) for one in measured.values())
+            # which rows are malformed, and left out, depends on the columns that are read
+            options = warehouse.table(quoted(relation)).details.get("Storage Properties", "")
+            if re.search(r"\bmode=", options.lower()):
+                notes.append(f"{relation}: no statistics are kept of a table with the option mode")
+                continue
             one = _measured(warehouse, files[relation], texts, types[relation], ansi, hints, functions, number)
             measured |= {relation: one} if one.leaves else {}
         parts.measured = measured
@@ -330,9 +335,6 @@ def _measured(
     """What of the wanted expressions over an input is measured, and the columns it is partitioned by."""
     told = warehouse.table(quoted(seen.relation))
     partitions = [(name, types.get(quote(name.lower()), "")) for name in told.partitions]
-    if re.search(r"\bmode=", told.details.get("Storage Properties", "").lower()):
-        # which rows are malformed, and left out, depends on the columns that are read
-        return Measured(seen.relation, quoted(seen.relation), seen.pin, partitions, seen.listing, {})
     for name, _ in partitions:
         text = quote(name.lower())
         wants.setdefault(text, expression(text))

@@ -16,13 +16,15 @@ from sqlglot import exp
 
 from ..temporal.dialect import has_clock, is_mz_now, render
 from . import monotone, specs
-from .lengths import DATES, moved
+from .lengths import DATES, DAY, is_local, moved
 from .sargable import DRIFT, Range
 from .specs import ANY_TRUTH, ANYTHING, DATE, INSTANT, INTEGER, LENGTH, NO, YES, Truth, Values, both, either
 
 T = TypeVar("T", Values, Truth)
 
 _COMPARED = {exp.EQ: "=", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">="}
+#: how far an instant is moved at most, for the sum to be a BIGINT of microseconds
+_FARTHEST = 3_000_000 * DAY
 #: functions that are an error for words they do not know
 _BY_WORDS = frozenset(["next_day", "to_utc_timestamp", "from_utc_timestamp"])
 
@@ -169,7 +171,10 @@ class Interpreter:
         is_sum_of_date = isinstance(node, (exp.Add, exp.Sub)) and a is not None and a.kind == DATE
         if step is None or a is None or a.kind not in (INSTANT, DATE) or in_words or is_sum_of_date:
             return None
-        if a.type == "timestamp_ntz" or _is_local(node):  # a text with an offset is compared with it by local time
+        low, high = step[1]
+        if a.type == "timestamp_ntz" or is_local(node):  # a text with an offset is compared with it by local time
+            return None
+        if max(-low, high) > _FARTHEST:
             return None
         self._leaf(node)  # it is wanted nonetheless
         is_date = isinstance(node, exp.Cast) and node.to.sql(dialect="spark").upper() == "DATE"
@@ -182,7 +187,6 @@ class Interpreter:
             micros = f"unix_micros(CAST({of} AS TIMESTAMP)) + {by}L"
             return None if of is None else monotone.in_known_years(of, f"CAST(timestamp_micros({micros}) AS {to})")
 
-        low, high = step[1]
         kind = DATE if is_date else INSTANT
         found = monotone.of_ends(end(a.least, low - DRIFT), end(a.most, high + DRIFT), [a], kind)
         return replace(found, null=YES)
@@ -292,13 +296,6 @@ class Interpreter:
 
 #: what is of several rows, or another one each time
 _NOT_OF_A_ROW = (exp.Query, exp.Subquery, exp.Window, exp.AggFunc)
-
-
-def _is_local(node: exp.Expression) -> bool:
-    """Whether it is a TIMESTAMP_NTZ."""
-    if isinstance(node, exp.Cast):
-        return node.to.sql(dialect="spark").upper() == "TIMESTAMP_NTZ"
-    return isinstance(node, exp.Anonymous) and node.name.lower() == "to_timestamp_ntz"
 
 
 def _is_truth(node: exp.Expression) -> bool:

@@ -71,6 +71,13 @@ def moved(node: exp.Expression) -> tuple[exp.Expression, Span] | None:
 _INSTANTS = ("DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ")
 
 
+def is_local(node: exp.Expression) -> bool:
+    """Whether it makes a TIMESTAMP_NTZ of something."""
+    if isinstance(node, exp.Cast):
+        return node.to.sql(dialect="spark").upper() == "TIMESTAMP_NTZ"
+    return isinstance(node, exp.Anonymous) and node.name.lower() == "to_timestamp_ntz"
+
+
 def _function(node: exp.Anonymous) -> tuple[exp.Expression, Span] | None:
     name, arguments = node.name.lower(), node.expressions
     if len(arguments) == 1 and name in _MOVED:

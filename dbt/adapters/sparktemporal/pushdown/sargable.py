@@ -19,7 +19,7 @@ from ..temporal.dialect import is_mz_now, render
 from ..temporal.functions import nondeterministic
 from ..temporal.intervals import TIMESTAMP
 from ..temporal.predicates import Comparison
-from .lengths import DATES, DAY, SECOND, constant, moved
+from .lengths import DATES, DAY, SECOND, constant, is_local, moved
 
 INSTANT, DATE, NUMBER = "instant", "date", "number"
 
@@ -159,17 +159,15 @@ class Sargable:
 
     def _counted(self, inner: exp.Expression, bound: Bound, scale: int, towards_zero: bool = False) -> str | None:
         """Of an instant as a number, which is rounded down, or towards zero. Local time is counted as if it was UTC."""
-        if self.kind(inner) not in (INSTANT, DATE) or self._is_local(inner):
+        if self.kind(inner) not in (INSTANT, DATE) or self._has_local(inner):
             return None
         side, at = bound
         whole = floor(at) - towards_zero if side == LEAST else ceil(at) + 1
         return self.instant(inner, (side, whole * Fraction(scale)))
 
-    def _is_local(self, node: exp.Expression) -> bool:
+    def _has_local(self, node: exp.Expression) -> bool:
         """Whether there is a TIMESTAMP_NTZ in it."""
-        casts = any(n.to.sql(dialect="spark").upper() == "TIMESTAMP_NTZ" for n in node.find_all(exp.Cast))
-        calls = any(n.name.lower() == "to_timestamp_ntz" for n in node.find_all(exp.Anonymous))
-        return casts or calls or any(self.types.get(render(n)) == "timestamp_ntz" for n in node.walk())
+        return any(is_local(n) or self.types.get(render(n)) == "timestamp_ntz" for n in node.walk())
 
     def _arithmetic(self, node: exp.Expression, bound: Bound) -> str | None:
         """Sums, products and quotients with a constant. Where they would wrap around a row may be anything: kept."""
