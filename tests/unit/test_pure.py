@@ -39,7 +39,7 @@ def cut(sql: str) -> Split:
 
 def test_the_pure_part_knows_neither_dbt_nor_spark() -> None:
     folders = [Path(package.__file__).parent for package in PURE]
-    for file in (f for folder in folders for f in folder.glob("*.py")):
+    for file in (f for folder in folders for f in folder.rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text())):
             names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
             if isinstance(node, ast.ImportFrom) and node.level == 0:
@@ -50,7 +50,7 @@ def test_the_pure_part_knows_neither_dbt_nor_spark() -> None:
 
 def test_examples_in_docstrings() -> None:
     attempted = 0
-    modules = [f"{package.__name__}.{m.name}" for package in PURE for m in pkgutil.iter_modules(package.__path__)]
+    modules = [m.name for package in PURE for m in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")]
     for name in [errors.__name__, *modules]:
         found = doctest.testmod(importlib.import_module(name))
         assert found.failed == 0, name
