@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -20,6 +19,8 @@ from .temporal import roundtrip, updates
 from .temporal.expiration import Dependence
 from .temporal.expiration import expiry as expiry_of
 from .temporal.plan import WAITING, decide, hash_cores
+from .temporal.sql import identifiers
+from .temporal.sql.identifiers import Identifiers
 from .temporal.state import MARK, State, extract
 from .thin import Docs
 from .warehouse import Target, Warehouse, live_view, run_of
@@ -143,8 +144,8 @@ def _refuse_catalog_without_views(warehouse: Warehouse, target: Target) -> None:
 
 
 def _refuse_missing_chains(target: Target, state: State, existing: Iterable[str]) -> None:
-    have = {name.lower() for name in existing}
-    gone = [c.table for c in state.chains if c.table.lower() not in have]
+    have = Identifiers(existing)
+    gone = [c.table for c in state.chains if c.table not in have]
     if gone:
         raise TemporalError(
             f"found: {target.model} without its chain {', '.join(gone)}\n"
@@ -159,17 +160,18 @@ def _refuse_temporal_inputs(warehouse: Warehouse, analyzed: str) -> None:
         if live_clock:
             info = warehouse.view(view)
             if info and LIVE in info.text and MARK not in info.text:
-                name = re.findall(r"`((?:[^`]|``)*)`", view)[-1]
+                name = identifiers.parts(view)[-1]
                 raise Refusal(
                     f"{name}, a view with mz_now(), as an input",
                     "its content changes with the clock between runs, and nobody would notice",
                     f"materialized='ephemeral' for {name}: its predicate then is one of this model",
                 )
-        if not view.rstrip("`").lower().endswith("__live"):
+        relation = identifiers.parts(view)[-1]
+        if not identifiers.folded(relation).endswith("__live"):
             continue
         info = warehouse.view(view)
         if info and MARK in info.text:
-            name = re.findall(r"`((?:[^`]|``)*)`", view)[-1][: -len("__live")]
+            name = relation[: -len("__live")]
             raise Refusal(
                 f"{name}, a temporal_view, as an input that dbt does not know of",
                 "its content changes with the clock between runs; what it stores is read instead where ref() names it",

@@ -26,6 +26,7 @@ from dbt.adapters.sparktemporal.errors import Refusal, TemporalError
 from dbt.adapters.sparktemporal.run import Run
 from dbt.adapters.sparktemporal.temporal.clock import parse_instant
 from dbt.adapters.sparktemporal.temporal.dialect import quote
+from dbt.adapters.sparktemporal.temporal.sql.identifiers import Identifier
 from dbt.adapters.sparktemporal.thin import Docs
 from dbt.adapters.sparktemporal.warehouse import Target, Warehouse
 
@@ -154,19 +155,20 @@ class SparkTemporalAdapter(SparkAdapter):
     @available
     def temporal_leftovers(self, graph: Mapping[str, Any], schemas: list[str] | None = None) -> list[dict[str, Any]]:
         """The temporal_views no model of this project names: model, project, mine (this project made it)."""
-        named: dict[str, set[str]] = {schema: set() for schema in schemas or []}
+        # of one schema in two spellings the names are together: what one names is no leftover of the other
+        named: dict[Identifier, list[str]] = {Identifier(schema): [] for schema in schemas or []}
+        named.setdefault(Identifier(self.config.credentials.schema), [])
         for node in graph.get("nodes", {}).values():
             if node.get("resource_type") == "model":
-                names = named.setdefault(node["schema"], set())
+                names = named.setdefault(Identifier(node["schema"]), [])
                 if node["config"].get("materialized") == "temporal_view":
-                    names.add(node["alias"])
-        named.setdefault(self.config.credentials.schema, set())
+                    names.append(node["alias"])
         with _told():
             return [
                 {"target": left.target, "project": left.project, "mine": left.project == self.config.project_name}
-                for schema, names in sorted(named.items())
-                if self.check_schema_exists(None, schema)
-                for left in leftovers.find(self._warehouse, quote(schema), names)
+                for schema in sorted(self.list_schemas(None))
+                if Identifier(schema) in named
+                for left in leftovers.find(self._warehouse, quote(schema), named[Identifier(schema)])
             ]
 
     @available

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from .temporal import chains as chain_rules
 from .temporal.plan import Step
+from .temporal.sql.identifiers import Identifiers, dotted, folded, parts
 from .temporal.state import MARK
 from .warehouse import Target, Warehouse
 
@@ -30,12 +31,12 @@ class Leftover:
 
 def find(warehouse: Warehouse, schema: str, named: Iterable[str]) -> list[Leftover]:
     """The temporal_views of a schema (quoted) that are not among the names, whatever the case."""
-    kept = {name.lower() for name in named}
+    kept = Identifiers(named)
     found = []
     for table in warehouse.tables(schema, suffix=_LIVE):
         model = table[: -len(_LIVE)]
         target = Target(schema, model)
-        if model.lower() not in kept:
+        if model not in kept:
             text = _live(warehouse, target)
             if text is not None:
                 project = re.search(r'"project":"([^"]*)"', text)
@@ -46,21 +47,21 @@ def find(warehouse: Warehouse, schema: str, named: Iterable[str]) -> list[Leftov
 def is_thin(warehouse: Warehouse, target: Target) -> bool:
     """Whether the relation of the model's name is the thin view over its `__live`."""
     view = warehouse.view(target.name())
-    return view is not None and " ".join(view.text.split()).endswith(f" FROM {target.name(_LIVE)}")
+    _, found, source = view.text.rpartition("FROM ") if view is not None else ("", "", "")
+    return bool(found) and folded(dotted(parts(source)[-2:])) == folded(dotted(parts(target.name(_LIVE))))
 
 
 def drop(warehouse: Warehouse, target: Target) -> list[Step]:
     """The statements that drop all of a temporal_view; none when there is none of that name."""
     existing = warehouse.tables(target.schema, target.model)
-    names = {name.lower(): name for name in existing}
-    live = names.get(f"{target.model}{_LIVE}".lower())
-    if live is None or _live(warehouse, target) is None:
+    names = Identifiers(existing)
+    if f"{target.model}{_LIVE}" not in names or _live(warehouse, target) is None:
         return []
     steps = []
-    if target.model.lower() in names and is_thin(warehouse, target):
+    if target.model in names and is_thin(warehouse, target):
         steps.append(Step("the view", f"DROP VIEW IF EXISTS {target.name()}"))
     steps.append(Step("its updates", f"DROP VIEW IF EXISTS {target.name('__diffs')}"))
-    for name in names.values():
+    for name in names:
         if chain_rules.born_of(target.model, name) is not None:
             steps.append(Step("a chain, or a list of files", f"DROP TABLE IF EXISTS {target.table(name)}"))
     steps.append(Step("its lock", f"DROP TABLE IF EXISTS {target.name('__lock')}"))

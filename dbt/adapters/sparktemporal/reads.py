@@ -11,6 +11,7 @@ from .errors import Refusal, TemporalError
 from .temporal import reading, roundtrip
 from .temporal.clock import format_duration, format_instant, parse_duration, parse_instant
 from .temporal.dialect import quote, string_literal
+from .temporal.sql.identifiers import Identifiers
 from .temporal.stacked import said_of
 from .temporal.state import State
 from .temporal.stores import store_of
@@ -90,11 +91,11 @@ def expiry(warehouse: Warehouse, target: Target, at_least: Any, clock: int) -> s
 def inconsistencies(warehouse: Warehouse, target: Target) -> str:
     """A query: one row for each thing that is wrong with the stored diffs."""
     state = committed(warehouse, target)
-    existing = {t.lower() for t in warehouse.tables(target.schema, target.model)}
+    existing = Identifiers(warehouse.tables(target.schema, target.model))
     checks: list[str] = []
     for core in state.cores:
         for chain in core.chains:
-            if chain.table.lower() not in existing:
+            if chain.table not in existing:
                 checks.append(_said(chain.table, "the chain is gone", "NULL", "true", ""))
                 continue
             table = chain.source(target.schema)
@@ -109,7 +110,7 @@ def inconsistencies(warehouse: Warehouse, target: Target) -> str:
                     f" FROM (SELECT count(*) AS mz_n FROM {table}) AS mz_counts",
                 )
             )
-        present = [c.source(target.schema) for c in core.chains if c.table.lower() in existing]
+        present = [c.source(target.schema) for c in core.chains if c.table in existing]
         if present:
             names = ", ".join(quote(n) for n, _ in core.columns)
             each = f"PARTITION BY {names} " if names else ""

@@ -25,6 +25,7 @@ from .temporal.core import TypedCore
 from .temporal.expiration import NEVER, Expiry
 from .temporal.plan import ADVANCED, Decision, Step
 from .temporal.schedule import Refreshes
+from .temporal.sql.identifiers import Identifiers
 from .temporal.state import Chain, CoreState, State, embed
 from .temporal.stores import counted, store_of
 from .warehouse import Target, ViewInfo, Warehouse, live_view, read_state, run_of
@@ -145,10 +146,10 @@ class Run:
         return self._written_by([self.id], read_state(self.warehouse, self.target), "left by a run that failed")
 
     def _written_by(self, runs: Sequence[str], state: State | None, why: str) -> list[Step]:
-        named = {table.lower() for table in state.tables} if state else set()
+        named = Identifiers(state.tables if state else ())
         tables = self.warehouse.tables(self.target.schema, self.target.model)
         of_them = [t for t in tables if any(chain_rules.is_of_run(self.target.model, t, run) for run in runs)]
-        return [Step(why, f"DROP TABLE IF EXISTS {self.target.table(t)}") for t in of_them if t.lower() not in named]
+        return [Step(why, f"DROP TABLE IF EXISTS {self.target.table(t)}") for t in of_them if t not in named]
 
     def remember(self) -> list[Step]:
         """The files of the inputs: a later run tells by them what is new, and this one asks for no more lists."""
@@ -297,14 +298,14 @@ class Run:
         state = self.state or self.old
         assert state is not None
         live = self._expect(self.id, "after") if self.state else None
-        names = list(map(str.lower, self.existing))
-        there = self.warehouse.view(self.target.name()) if self.target.model.lower() in names else None
+        names = Identifiers(self.existing)
+        there = self.warehouse.view(self.target.name()) if self.target.model in names else None
         # same names, other types: a view remembers the types it was made with
         retyped = self.old is not None and self.old.columns != state.columns
         steps = thin.publish(self.target, self.columns, self.docs, there, retyped)
         readable = store_of(state.cores[0]).as_updates(reading.tables_of(state))
         verb = "CREATE VIEW"
-        if f"{self.target.model}__diffs".lower() in names:
+        if f"{self.target.model}__diffs" in names:
             updates_now = live or self.warehouse.view(self.target.name("__diffs"))
             if live is None and updates_now and updates_now.text.split() == readable.split():
                 return steps

@@ -9,8 +9,10 @@ from .errors import Refusal, TemporalError
 from .temporal import stacked
 from .temporal.dialect import quote
 from .temporal.plan import CLOCK_SKEW_MS
+from .temporal.sql import identifiers
+from .temporal.sql.identifiers import Identifiers
 from .temporal.stacked import Stack
-from .temporal.state import State
+from .temporal.state import AFTER, State
 from .warehouse import Target, Warehouse, read_state
 
 
@@ -77,7 +79,7 @@ def readers(model: Mapping[str, Any], graph: Mapping[str, Any]) -> list[Target]:
     return found
 
 
-def held(warehouse: Warehouse, target: Target, by: Sequence[Target]) -> set[str]:
+def held(warehouse: Warehouse, target: Target, by: Sequence[Target]) -> Identifiers:
     """The chains of a model that others have read and not yet what became of them."""
     tables: set[str] = set()
     for reader in by:
@@ -86,9 +88,9 @@ def held(warehouse: Warehouse, target: Target, by: Sequence[Target]) -> set[str]
         except TemporalError:  # it needs a full refresh, and then reads all anew
             continue
         if state is not None:
-            said = stacked.chains_said(state.inputs.get(_key(target)))
-            tables.update(chain.partition(">")[0] for chain in said)
-    return tables
+            said = stacked.chains_said(state.inputs.get(target.key))
+            tables.update(chain.partition(AFTER)[0] for chain in said)
+    return Identifiers(tables)
 
 
 def put_in(
@@ -100,10 +102,10 @@ def put_in(
     """
     if not below:
         return sql, warehouse, as_of
-    named = {".".join(names[-2:]).lower() for _, _, names, _ in stacked.references(sql)}
+    named = {stacked.key_of(names) for _, _, names, _ in stacked.references(sql)}
     states = {}
     for inner in below:
-        key = _key(inner)
+        key = inner.key
         if key in named:
             state = read_state(warehouse, inner)
             states[key] = stacked.check(target.model, key, state, as_of, CLOCK_SKEW_MS)
@@ -118,7 +120,7 @@ def as_captured(warehouse: Warehouse, state: State) -> Warehouse:
     states = {}
     for name, said in state.inputs.items():
         if stacked.is_stacked(said):
-            schema, _, model = name.rpartition(".")
+            schema, model = identifiers.parts(name)
             inner = read_state(warehouse, Target(quote(schema), model))
             states[name] = stacked.check(state.model, name, inner, state.frontier, CLOCK_SKEW_MS)
     if not states:
@@ -133,10 +135,6 @@ def _stack(warehouse: Warehouse, states: Mapping[str, State], old: State | None,
     for name, state in states.items():
         gone = set(before.get(name, ())) - {chain.identity for chain in state.chains}
         if gone:
-            there = set(warehouse.tables(state.schema, f"{state.model}__diffs_"))
-            kept |= {chain for chain in gone if chain.partition(">")[0] in there}
+            there = Identifiers(warehouse.tables(state.schema, f"{state.model}__diffs_"))
+            kept |= {chain for chain in gone if chain.partition(AFTER)[0] in there}
     return Stack(states, as_of, before, frozenset(kept))
-
-
-def _key(target: Target) -> str:
-    return f"{target.schema.strip('`')}.{target.model}".lower()

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from .errors import Refusal, TemporalError
 from .temporal.dialect import quote
+from .temporal.sql import identifiers
+from .temporal.sql.identifiers import Identifiers, folded
 from .temporal.stacked import Stack
 from .temporal.state import State, extract
 
@@ -37,6 +39,11 @@ class Target:
 
     def table(self, name: str) -> str:
         return f"{self.schema}.{quote(name)}"
+
+    @property
+    def key(self) -> str:
+        """The same for a model however its name is written."""
+        return identifiers.key(self.schema, self.model)
 
 
 @dataclass(frozen=True)
@@ -136,7 +143,7 @@ class Warehouse:
         """
         pattern = "*".join(re.sub(r"[^0-9A-Za-z_]", "*", part) for part in (prefix, suffix))
         found = [str(r[1]) for r in self.rows(f"SHOW TABLES IN {schema} LIKE '{pattern}'") if r[0]]
-        return [n for n in found if n.lower().startswith(prefix.lower()) and n.lower().endswith(suffix.lower())]
+        return [n for n in found if folded(n).startswith(folded(prefix)) and folded(n).endswith(folded(suffix))]
 
     def view(self, relation: str) -> ViewInfo | None:
         """A view that is there; None when it is a table."""
@@ -181,7 +188,7 @@ def live_view(warehouse: Warehouse, target: Target, existing: Iterable[str] | No
     """
     if existing is None:
         existing = warehouse.tables(target.schema, target.model + "__live")
-    if f"{target.model}__live".lower() not in (name.lower() for name in existing):
+    if f"{target.model}__live" not in Identifiers(existing):
         return None
     return warehouse.view(target.name("__live")) or ViewInfo("", {}, None)
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 
+from .sql.identifiers import Identifier, Identifiers
 from .state import Chain, State
 
 #: each chain has at least so many times the rows of the next, and there are at most so many
@@ -40,7 +41,8 @@ def next_id(run_id: str) -> str:
 
 def is_of_run(model: str, table: str, run_id: str) -> bool:
     """Whether a table was written by a run of a model."""
-    return born_of(model, table) is not None and f"_{run_id[:-2]}" in table.lower()
+    found = _run_of(model, table)
+    return found is not None and found[:-2] == run_id[:-2]
 
 
 def run_clock(run_id: str) -> int | None:
@@ -63,11 +65,39 @@ def statistics_name(model: str, run_id: str) -> str:
 
 
 def born_of(model: str, table: str) -> int | None:
-    """The clock of the run that wrote a table of a model; None when no run of it did."""
-    found = re.fullmatch(
-        rf"{re.escape(model)}__(?:diffs|inputs|stats)_([0-9a-f]{{19,24}})(?:_\w+)?", table, re.IGNORECASE
-    )
-    return run_clock(found.group(1).lower()) if found else None
+    """The clock of the run that wrote a table of a model; None when the name is not one that a run gives."""
+    run_id = _run_of(model, table)
+    return None if run_id is None else run_clock(run_id)
+
+
+def core_of(model: str, table: str) -> str | None:
+    """The core whose chain a table of a model is: c0, c1 and so on; None when its name is that of no chain.
+
+    What may stand in the name of a model may stand in that of a chain, so only the rest is looked at.
+
+    >>> run = "018dfa3cc80deadbe00"
+    >>> core_of("m", f"m__diffs_{run}"), core_of("M", f"m__diffs_{run}_c1"), core_of("m", f"m__inputs_{run}")
+    ('c0', 'c1', None)
+    >>> core_of("orders__diffs_2024", f"orders__diffs_2024__diffs_{run}_c1")
+    'c1'
+    """
+    found = _of_a_run(model, table)
+    return (found["core"] or "c0") if found is not None and found["kind"].lower() == "diffs" else None
+
+
+def _run_of(model: str, table: str) -> str | None:
+    found = _of_a_run(model, table)
+    return None if found is None else found["run"].lower()
+
+
+def _of_a_run(model: str, table: str) -> re.Match[str] | None:
+    if Identifier(table[: len(model)]) != Identifier(model):
+        return None
+    return _OF_A_RUN.fullmatch(table[len(model) :])
+
+
+#: what follows the name of the model in those of its tables
+_OF_A_RUN = re.compile(r"__(?P<kind>diffs|inputs|stats)_(?P<run>[0-9a-f]{19,24})(?:_(?P<core>c[0-9]+))?", re.IGNORECASE)
 
 
 def largest_first(chains: Sequence[Chain]) -> list[Chain]:
@@ -104,32 +134,34 @@ class Sweep:
 
 def sweep(
     model: str,
-    existing: Sequence[str],
+    existing: Iterable[str],
     old: State | None,
-    new_tables: Sequence[str],
+    new_tables: Iterable[str],
     clock: int,
     retention: int,
     held: Callable[[], Container[str]] = frozenset,
+    is_ours: Callable[[str], bool] = lambda table: True,
 ) -> Sweep:
     """Which tables of a model may go: those no state has named for `retention` ms, and orphans of dead runs.
 
     Without an old state nothing is known about what exists, so nothing is dropped. held: those that models which read
-    this one have still to follow; asked only where it matters.
+    this one have still to follow; is_ours: whether a run made a table that no state ever named. Both are asked only
+    where it matters.
     """
-    retired = dict(old.retired) if old else {}
-    if old:
-        for table in old.tables:
-            if table not in new_tables:
-                retired.setdefault(table, clock)
-    drop = [t for t, at in retired.items() if clock - at >= retention]
+    there, named = Identifiers(existing), Identifiers(new_tables)
+    retired = {Identifier(table): at for table, at in old.retired} if old else {}
+    for table in old.tables if old else ():
+        if table not in named:
+            retired.setdefault(Identifier(table), clock)
+    drop = [t for t, at in retired.items() if clock - at >= retention and t.text not in named]
     if drop:
         kept_for = held()
-        drop = [t for t in drop if t not in kept_for or clock - retired[t] >= LONGEST_HELD_MS]
+        drop = [t for t in drop if t.text not in kept_for or clock - retired[t] >= LONGEST_HELD_MS]
     if old:
-        known = {*retired, *new_tables, *old.tables}
-        for table in existing:
+        known = Identifiers([*(t.text for t in retired), *named, *old.tables])
+        for table in there:
             born = born_of(model, table)
-            if born is not None and table not in known and clock - born > LONGEST_RUN_MS:
-                drop.append(table)
-    kept = tuple((t, at) for t, at in retired.items() if t not in drop and t in existing)
-    return Sweep(tuple(t for t in drop if t in existing), kept)
+            if born is not None and table not in known and clock - born > LONGEST_RUN_MS and is_ours(table):
+                drop.append(Identifier(table))
+    kept = tuple((t.text, at) for t, at in retired.items() if t not in drop and t.text in there)
+    return Sweep(tuple(t.text for t in drop if t.text in there), kept)

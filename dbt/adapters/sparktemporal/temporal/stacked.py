@@ -20,13 +20,15 @@ from functools import partial
 from sqlglot import exp
 
 from ..errors import TemporalError
+from .chains import core_of
 from .clock import LAST_MS, format_instant
 from .columns import quote_name
 from .core import is_placeholder
 from .dialect import expression, parse, quote, render
 from .intervals import TIMESTAMP
 from .roundtrip import with_clock
-from .state import Chain, CoreState, State
+from .sql import identifiers
+from .state import AFTER, Chain, CoreState, State
 from .stores import store_of
 from .sums import COUNT
 from .updates import Columns, no_rows
@@ -57,11 +59,11 @@ class Stack:
 
     def shape(self, sql: str) -> str:
         """SQL to be described: the columns of the rows, none of them."""
-        return _NAME.sub(lambda found: f"({no_rows(_columns(self._core(found.group(1))[1]))})", sql)
+        return _NAME.sub(lambda found: f"({no_rows(_columns(self._core(_unquoted(found))[1]))})", sql)
 
     def data(self, sql: str) -> str:
         """SQL to be run: the rows themselves."""
-        return _NAME.sub(lambda found: f"(\n{self._rows(found.group(1))}\n)", sql)
+        return _NAME.sub(lambda found: f"(\n{self._rows(_unquoted(found))}\n)", sql)
 
     def change(self, name: str, said: str | None) -> tuple[str, bool]:
         """Why the rows of an input changed since its state was `said`, and whether that can be told by its chains."""
@@ -104,7 +106,7 @@ class Stack:
             raise TemporalError(
                 f"found: {key}, which was rebuilt from another query\n"
                 f"why: a model over it still is over the query of before\n"
-                f"instead: dbt run -s {key.rpartition('.')[2]}+"
+                f"instead: dbt run -s {identifiers.parts(key)[-1]}+"
             )
         return state, found
 
@@ -112,8 +114,7 @@ class Stack:
         state, core = self._core(name)
         key = name.rstrip(MORE + LESS + BEFORE).rpartition(".")[0]
         which, old = name[-1:], self.before.get(key, ())
-        suffix = "" if core.name == "c0" else f"_{core.name}"
-        gone = [t for t in self._gone(key) if _core_of(t) == suffix]
+        gone = [t for t in self._gone(key) if core_of(state.model, _known(t).table) == core.name]
         if which in (MORE, LESS):
             sign = 1 if which == MORE else -1
             fresh = [c for c in core.chains if c.identity not in old]
@@ -131,9 +132,13 @@ class Stack:
         return _there(state, core, core.chains, self.as_of)
 
 
+def _unquoted(found: re.Match[str]) -> str:
+    return found.group(1).replace("``", "`")
+
+
 def _known(identity: str) -> Chain:
     """A chain of which nothing is known any more but its identity."""
-    table, _, after = identity.partition(">")
+    table, _, after = identity.partition(AFTER)
     return Chain(table, 1, 1, None, None, None, None, after=int(after) if after else None)
 
 
@@ -168,12 +173,6 @@ def _seen(state: State, t: str) -> str:
 def _from(state: State, as_of: int) -> int:
     """The instant whose content readers see at `as_of` (ms)."""
     return max(state.refreshes.last(as_of), state.frontier) if state.refreshes else as_of
-
-
-def _core_of(table: str) -> str:
-    """The end of a chain's name that tells its core: "" for the first, "_c1", …"""
-    found = re.search(r"__diffs_[0-9a-f]+(_\w+)?(>-?\d+)?$", table)
-    return (found.group(1) or "") if found else ""
 
 
 def stacked_name(table: exp.Table) -> str | None:
@@ -250,11 +249,16 @@ def references(sql: str) -> list[tuple[int, int, tuple[str, ...], bool]]:
     return sorted(found)
 
 
+def key_of(names: Sequence[str]) -> str:
+    """The key of the model that a reference names, if it names one."""
+    return identifiers.key(identifiers.dotted(names[-2:-1]), names[-1])
+
+
 def inlined(sql: str, states: Mapping[str, State]) -> str:
-    """A model's text with the query of each temporal view in place of its name. states: by schema.model, lower case."""
+    """A model's text with the query of each temporal view in place of its name. states: by their keys."""
     out, last = [], 0
     for number, (start, end, names, aliased) in enumerate(references(sql)):
-        state = states.get(".".join(names[-2:]).lower())
+        state = states.get(key_of(names))
         if state is None:
             continue
         alias = "" if aliased else f" AS {quote(names[-1])}"
@@ -267,7 +271,7 @@ def _query(state: State, names: tuple[str, ...], number: int) -> str:
     """The output of a model as a query over the rows of its cores, with mz_now()."""
     residual = with_clock(parse(state.residual), partial(_clock, state))
     cores = {core.placeholder: core for core in state.cores}
-    key = ".".join(names[-2:]).lower()
+    key = key_of(names)
     outputs = [quote(n) for n, _ in state.columns]
     plain = render(residual) == f"SELECT * FROM {state.cores[0].placeholder}"
     if plain and len(cores) == 1 and [n for n, _ in state.cores[0].columns] == [n for n, _ in state.columns]:
@@ -314,7 +318,7 @@ def _clock(state: State, kind: str) -> exp.Expression:
 
 def check(model: str, name: str, state: State | None, as_of: int, skew: int) -> State:
     """A temporal view that can be read from `as_of` (ms) on, or an error that says why not."""
-    inner = name.rpartition(".")[2]
+    inner = identifiers.parts(name)[-1]
     if state is None:
         raise TemporalError(
             f"found: {name}, a temporal_view that has not run, as an input of {model}\n"

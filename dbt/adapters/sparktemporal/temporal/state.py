@@ -17,6 +17,9 @@ from .schedule import Refreshes
 FORMAT = 1
 MARK = "mz_state:"
 
+#: between the name of a table and the instant after which it counts
+AFTER = ">"
+
 #: Derby keeps a view's text in a LONG VARCHAR of 32,700 characters
 VIEW_TEXT_LIMIT = 30_000
 
@@ -55,7 +58,7 @@ class Chain:
     @property
     def identity(self) -> str:
         """Equal for equal rows."""
-        return self.table if self.after is None else f"{self.table}>{self.after}"
+        return self.table if self.after is None else f"{self.table}{AFTER}{self.after}"
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,108 @@
+"""Names of schemas, tables and views, compared as Spark compares them.
+
+| | under `spark.sql.caseSensitive` false | true |
+|---|---|---|
+| schemas, tables, views in a Hive metastore | kept in lower case, found in any | the same |
+| the same in a catalog that keeps case (Iceberg: hadoop, jdbc, REST) | found as they were written | the same |
+| columns, CTEs, aliases, temporary views | found in any case | found as they were written |
+
+So the setting decides nothing about a relation. Names of relations are compared without case here, in every catalog.
+Where a catalog keeps case, two names that differ by case alone are then taken for one: what is there is kept, and what
+would be in the way is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+#: one part of a name in a plan of Spark, which quotes only those with other characters than letters, digits and `_`
+_PART = r"(?:`(?:[^`]|``)+`|[^\s`.,\[\]()]+)"
+#: a name of one part or more, in a plan or in SQL (a pattern without groups)
+DOTTED = rf"{_PART}(?:\.{_PART})*"
+
+
+def folded(name: str) -> str:
+    """A name as the names that mean the same relation have it in common.
+
+    >>> folded("MyModel__Diffs") == folded("mymodel__diffs")
+    True
+    """
+    return name.lower()
+
+
+@dataclass(frozen=True, eq=False)
+class Identifier:
+    """The name of a schema, table or view: equal to the same in another case.
+
+    >>> Identifier("MyModel") == Identifier("mymodel"), len({Identifier("E5"), Identifier("e5")})
+    (True, 1)
+    """
+
+    text: str
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Identifier) and folded(self.text) == folded(other.text)
+
+    def __hash__(self) -> int:
+        return hash(folded(self.text))
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class Identifiers:
+    """Some names of one schema, as they were written; looked up in any case.
+
+    >>> there = Identifiers(["mymodel__live", "Other"])
+    >>> "MyModel__live" in there, there.find("OTHER"), there.find("mine")
+    (True, 'Other', None)
+    """
+
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        self._names: dict[Identifier, str] = {}
+        for name in names:
+            self._names.setdefault(Identifier(name), name)
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and Identifier(name) in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names.values())
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def find(self, name: str) -> str | None:
+        """The name as it was written here; None when it is not among them."""
+        return self._names.get(Identifier(name))
+
+
+def parts(name: str) -> list[str]:
+    """A name as Spark prints it or SQL has it -> its parts.
+
+    >>> parts("spark_catalog.s.t"), parts("`s`.`a.b`"), parts("c.s.`we``ird`")
+    (['spark_catalog', 's', 't'], ['s', 'a.b'], ['c', 's', 'we`ird'])
+    """
+    found = re.findall(_PART, name)
+    return [part[1:-1].replace("``", "`") if part.startswith("`") else part for part in found]
+
+
+def dotted(names: Iterable[str]) -> str:
+    """Parts -> one name, in which only those are quoted that have to be: as Spark's plans have it.
+
+    >>> dotted(["spark_catalog", "s", "t"]), dotted(["s", "a.b"])
+    ('spark_catalog.s.t', 's.`a.b`')
+    """
+    plain = re.compile(r"(?!\d+$)\w+", re.ASCII)
+    return ".".join(n if plain.fullmatch(n) else "`" + n.replace("`", "``") + "`" for n in names)
+
+
+def key(schema: str, model: str) -> str:
+    """The one name of a model in the states of those that read it. schema: quoted or not.
+
+    >>> key("`E5`", "MyModel")
+    'e5.mymodel'
+    """
+    return folded(dotted([*parts(schema), model]))
