@@ -3,11 +3,14 @@
 
   {{ run_hooks(pre_hooks) }}
 
-  {%- do temporal_make_room(target) -%}
-  {%- set run = temporal_begin(target) -%}
+  {%- set existing = load_cached_relation(this) -%}
+  {%- set run = temporal_begin(target, existing) -%}
   {%- for phase in run.phases -%}
     {%- do temporal_execute(run, phase) -%}
   {%- endfor -%}
+  {%- if run.gave_way and existing -%}
+    {%- do adapter.cache_dropped(existing) -%}
+  {%- endif -%}
   {%- do temporal_report(run) -%}
 
   {%- set grants = config.get('grants') -%}

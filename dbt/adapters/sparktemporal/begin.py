@@ -45,12 +45,13 @@ def begin(
     below: Sequence[Target] = (),
     readers: Sequence[Target] = (),
     inputs: Sequence[Dependence] = (),
+    in_the_way: bool = False,
 ) -> Run:
     """Observe, refuse what cannot be right, and decide. Writes nothing.
 
     as_of: the instant of the invocation. clock: the engine's now, for ages of tables (both ms).
     below: the temporal views that the model may read; readers: those that read it. inputs: what dbt knows of all that
-    it reads.
+    it reads. in_the_way: a relation of the model's name is no view.
     """
     started = time.monotonic()
     parsed = TemporalConfig.parse(target.model, config)
@@ -86,6 +87,7 @@ def begin(
     at = roundtrip.written_at(text, calls, f"{decision.as_of}L")
     plan = warehouse.explain(at)
     analyzed = roundtrip.analyzed(plan)
+    _refuse_itself(target, analyzed)
     _refuse_temporal_inputs(warehouse, analyzed)
     if old is None or old.written != text:
         # an instant that prints the same from text and tree, so that only what the user wrote can differ
@@ -122,6 +124,7 @@ def begin(
         project=project,
         pruning=Pruning(warehouse, target, parsed, settings),
         readers=readers,
+        in_the_way=in_the_way,
         started=started,
     )
 
@@ -151,6 +154,18 @@ def _refuse_missing_chains(target: Target, state: State, existing: Iterable[str]
             f"found: {target.model} without its chain {', '.join(gone)}\n"
             f"why: the rows in it are lost, and a run on what is left would be wrong\n"
             f"instead: dbt run --full-refresh -s {target.model}"
+        )
+
+
+def _refuse_itself(target: Target, analyzed: str) -> None:
+    own = identifiers.dotted(identifiers.parts(target.name()))
+    read = [*roundtrip.file_tables(analyzed), *roundtrip.other_tables(analyzed), *roundtrip.views(analyzed)]
+    last_two = (identifiers.dotted(identifiers.parts(name)[-2:]) for name in read)
+    if any(identifiers.folded(name) == identifiers.folded(own) for name in last_two):
+        raise Refusal(
+            f"{own} in the query of {target.model} itself",
+            "a temporal_view that reads itself: it takes the place of that relation, whose rows then are gone",
+            "another name (or alias) for this model, or for the relation that it reads",
         )
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -123,34 +124,47 @@ class SparkTemporalAdapter(SparkAdapter):
         return self.connections.with_clock(sql, as_of)
 
     def post_model_hook(self, config: Mapping[str, Any], context: Any) -> None:
-        held, run = getattr(self._locks, "held", None), getattr(self._locks, "run", None)
-        if held is not None:
-            self._locks.held = self._locks.run = None
-            try:
-                with suppress(Exception):  # the run has failed, and its own error is what people should read
-                    for step in run.abandon() if run is not None else []:
-                        self._rows(step.sql)
-                lock.give_back_lock(self._warehouse, *held)
-            finally:
-                lock.forget_lock(held[1])
-        self._drop_leftovers(config)
+        failed = sys.exc_info()[0] is not None  # dbt calls this in a `finally`
+        # of a model that failed people should read its own error
+        with suppress(Exception) if failed else nullcontext():
+            self._give_back()
+        with suppress(Exception) if failed else nullcontext():
+            self._settle(config, failed)
         super().post_model_hook(config, context)
 
-    def _drop_leftovers(self, config: Any) -> None:
-        """A model that was a temporal_view and now is something else: what it kept is of no use any more."""
+    def _give_back(self) -> None:
+        held, run = getattr(self._locks, "held", None), getattr(self._locks, "run", None)
+        if held is None:
+            return
+        self._locks.held = self._locks.run = None
+        try:
+            with suppress(Exception):  # the run has failed
+                for step in run.abandon() if run is not None else []:
+                    self._rows(step.sql)
+            lock.give_back_lock(self._warehouse, *held)
+        finally:
+            lock.forget_lock(held[1])
+
+    def _settle(self, config: Any, failed: bool) -> None:
+        """A model that was a temporal_view and now is something else: see `leftovers.replaced`."""
         node = getattr(config, "model", None)
         if node is None or config.get("materialized") == "temporal_view":
             return
         relation = self.Relation.create_from(self.config, node)
         live = self.get_relation(relation.database, relation.schema, f"{relation.identifier}__live")
-        if live is None or leftovers.is_thin(self._warehouse, self._target(relation)):
-            return  # there never was one, or the run that was to replace it failed
-        steps = leftovers.drop(self._warehouse, self._target(relation))
+        if live is None:
+            return
+        steps = leftovers.replaced(self._warehouse, self._target(relation), Docs.of(node.to_dict()), failed)
         for step in steps:
             self._rows(step.sql)
-        if steps:
+        if not steps:
+            return
+        if steps[-1].sql.startswith("DROP"):
             logger.info(f"{relation.identifier} is no temporal_view any more: {len(steps)} relations of it dropped")
-        self.cache_dropped(live)
+            self.cache_dropped(live)
+        else:
+            logger.info(f"{relation.identifier} was not made: the temporal_view of that name answers as before")
+            self.cache_added(relation.incorporate(type="view"))
 
     @available
     def temporal_leftovers(self, graph: Mapping[str, Any], schemas: list[str] | None = None) -> list[dict[str, Any]]:
@@ -244,9 +258,11 @@ class SparkTemporalAdapter(SparkAdapter):
         graph: Mapping[str, Any],
         as_of: int,
         full_refresh: bool,
+        existing: BaseRelation | None = None,
     ) -> Run:
         """Observe, refuse, decide: see `begin`. Where something is to be written, under the model's lock.
 
+        existing: the relation of the model's name, as dbt's cache has it.
         `post_model_hook` gives the lock back however the run ends.
         """
         warehouse, target = self._warehouse, self._target(relation)
@@ -273,6 +289,7 @@ class SparkTemporalAdapter(SparkAdapter):
                     below=below,
                     readers=stack.readers(model, graph),
                     inputs=dependences(model, graph),
+                    in_the_way=existing is not None and not existing.is_view,
                 )
 
             # most scheduled runs find nothing new: they need no lock

@@ -12,11 +12,13 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from . import thin
 from .temporal import chains as chain_rules
 from .temporal.plan import Step
 from .temporal.sql.identifiers import Identifiers, dotted, folded, parts
 from .temporal.state import MARK
-from .warehouse import Target, Warehouse
+from .thin import Docs
+from .warehouse import Target, Warehouse, read_state
 
 _LIVE = "__live"
 
@@ -42,6 +44,21 @@ def find(warehouse: Warehouse, schema: str, named: Iterable[str]) -> list[Leftov
                 project = re.search(r'"project":"([^"]*)"', text)
                 found.append(Leftover(target, project.group(1) if project else ""))
     return found
+
+
+def replaced(warehouse: Warehouse, target: Target, docs: Docs, failed: bool) -> list[Step]:
+    """The statements after a run of a model that was a temporal_view and is something else by now.
+
+    What it stored goes when the new relation stands. Where the run dropped the view and made nothing in its place, the
+    view is made again: it answers as before.
+    """
+    there = Identifiers(warehouse.tables(target.schema, target.model))
+    if target.model not in there:
+        state = read_state(warehouse, target, there)
+        return thin.publish(target, list(state.columns), docs, None, False) if state else []
+    if failed or is_thin(warehouse, target):
+        return []
+    return drop(warehouse, target)
 
 
 def is_thin(warehouse: Warehouse, target: Target) -> bool:

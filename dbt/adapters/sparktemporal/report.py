@@ -63,6 +63,8 @@ def summary(run: Run) -> list[str]:
     if d.expiration is not None:
         dropped = f", {run.beyond_expiration} updates after that not stored" if run.beyond_expiration else ""
         said.append(f"expires {format_instant(d.expiration)}{dropped}")
+    if run.gave_way:
+        said.append("the table of that name is dropped")
     first = f"temporal_view {run.target.model}: {what} at {format_instant(d.as_of)}, {', '.join(said)}, "
     lines = [] if d.rebuilds or why else run.capture.report()
     return [f"{first}{_since(run.started) / 1000:.1f} s", *(f"  input {line}" for line in [*lines, *run.pruning.notes])]

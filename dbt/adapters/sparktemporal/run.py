@@ -59,6 +59,7 @@ class Run:
     expiry: Expiry = NEVER
     refreshes: Refreshes | None = None
     readers: Sequence[Target] = ()  # the temporal views over this one
+    in_the_way: bool = False  # dbt knows of a relation of the model's name that is no view
     displaced: Sequence[str] = ()  # runs whose lock this one took over
     started: float = field(default_factory=time.monotonic)
     new_chains: dict[str, Chain] = field(default_factory=dict)
@@ -67,6 +68,7 @@ class Run:
     late: int | None = None  # windows that were over when their rows came, of new rows alone
     seconds: dict[str, float] = field(default_factory=dict)  # by phase
     finished: bool = False
+    gave_way: bool = False  # a table of the model's name was dropped for the view
     script: list[str] = field(default_factory=list)
 
     # -- phases --
@@ -84,6 +86,8 @@ class Run:
 
     def _phases(self) -> Iterator[str]:
         if self.decision.writes_nothing:
+            if self.in_the_way or self.target.model not in Identifiers(self.existing):
+                yield "publish"  # a run was killed between its commit and the view
             return
         if self.is_quiet:
             yield from ("publish", "clean_up")
@@ -299,10 +303,14 @@ class Run:
         assert state is not None
         live = self._expect(self.id, "after") if self.state else None
         names = Identifiers(self.existing)
-        there = self.warehouse.view(self.target.name()) if self.target.model in names else None
+        stands = self.target.model in names
+        there = self.warehouse.view(self.target.name()) if stands else None
+        self.gave_way = stands and there is None
         # same names, other types: a view remembers the types it was made with
         retyped = self.old is not None and self.old.columns != state.columns
-        steps = thin.publish(self.target, self.columns, self.docs, there, retyped)
+        steps = thin.publish(self.target, list(state.columns), self.docs, there, retyped)
+        if self.gave_way:  # a view cannot take a table's place in one statement: all else stands before
+            steps.insert(0, Step("the table of that name gives way", f"DROP TABLE IF EXISTS {self.target.name()}"))
         readable = store_of(state.cores[0]).as_updates(reading.tables_of(state))
         verb = "CREATE VIEW"
         if f"{self.target.model}__diffs" in names:
@@ -310,7 +318,8 @@ class Run:
             if live is None and updates_now and updates_now.text.split() == readable.split():
                 return steps
             verb = updates_now.rewrite if updates_now else verb
-        return [*steps, Step("the updates, readable", f"{verb} {self.target.name('__diffs')} AS\n{readable}")]
+        readable_updates = Step("the updates, readable", f"{verb} {self.target.name('__diffs')} AS\n{readable}")
+        return [readable_updates, *steps] if self.gave_way else [*steps, readable_updates]
 
     def clean_up(self) -> list[Step]:
         """Drops of chains that nothing has named for diffs_retention."""
