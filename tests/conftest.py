@@ -18,6 +18,7 @@ from dbt_common.events.base_types import EventMsg
 from jinja2 import Environment, nodes
 from pyspark.sql import SparkSession
 
+from dbt.adapters.sparktemporal import lock
 from dbt.adapters.sparktemporal.reads import as_of
 from dbt.adapters.sparktemporal.warehouse import Target, Warehouse
 
@@ -81,6 +82,35 @@ def templates_parsed_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Environment, "parse", once)
         yield
+
+
+class FakeTime:
+    """Pauses take no time. later: what is to happen after so many seconds of them."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.pauses: list[float] = []
+        self._due: list[tuple[float, Any]] = []
+
+    def later(self, seconds: float, act: Any) -> None:
+        self._due.append((self.now + seconds, act))
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+        self.pauses.append(seconds)
+        due = [act for at, act in self._due if at <= self.now]
+        self._due = [(at, act) for at, act in self._due if at > self.now]
+        for act in due:
+            act()
+
+
+@pytest.fixture(autouse=True)
+def waiting(monkeypatch: pytest.MonkeyPatch) -> FakeTime:
+    """Whoever waits for a lock waits in no time."""
+    fake = FakeTime()
+    monkeypatch.setattr(lock, "sleep", fake.sleep)
+    monkeypatch.setattr(lock, "monotonic", lambda: fake.now)
+    return fake
 
 
 @pytest.fixture(scope="session")

@@ -64,7 +64,8 @@ def take_over(project: Project, now: int, model: str = "m") -> Any:
     try:
         token, displaced = locks.take_lock(warehouse, target, int(time.time() * 1000))
         old = read_state(warehouse, target)
-        run = begin(warehouse, target, old.written, {}, now, now, warehouse.settings(), warehouse.version())
+        settings = warehouse.settings()
+        run = begin(warehouse, target, old.written, {}, now, now, settings, warehouse.version(), project="proj")
         run.id, run.displaced = token, displaced
         for phase in run.phases:
             for step in getattr(run, phase)():

@@ -7,12 +7,11 @@ import re
 import pytest
 
 from dbt.adapters.sparktemporal.errors import Refusal
-from dbt.adapters.sparktemporal.temporal.clock_side import is_below_a_day, is_day_time, side
+from dbt.adapters.sparktemporal.temporal.clock_side import is_below_a_day, milliseconds, side
 from dbt.adapters.sparktemporal.temporal.conditions import condition
 from dbt.adapters.sparktemporal.temporal.cores import split
 from dbt.adapters.sparktemporal.temporal.dialect import parse, render
 from dbt.adapters.sparktemporal.temporal.other_clocks import put_mz_now
-from dbt.adapters.sparktemporal.temporal.zones import has_fixed_offset
 
 COLUMNS = {"t": ["id", "k", "ts", "hi"], "u": ["id", "until"]}
 
@@ -81,7 +80,7 @@ def test_neither_rises_nor_falls(text: str) -> None:
 )  # fmt: skip
 def test_lengths_that_are_as_long_in_every_zone(text: str, day_time: bool, below_a_day: bool) -> None:
     node = expression(text)
-    assert (is_day_time(node), is_below_a_day(node)) == (day_time, below_a_day)
+    assert (milliseconds(node) is not None, is_below_a_day(node)) == (day_time, below_a_day)
 
 
 def test_what_follows_local_time_says_so() -> None:
@@ -89,8 +88,6 @@ def test_what_follows_local_time_says_so() -> None:
     assert [render(n) for n in side(expression("date_trunc('DAY', mz_now() + iv)")).added] == ["iv"]
     for text in ("CAST(mz_now() AS DATE) - interval 7 days", "d - to_date(mz_now())", "last_day(mz_now()) + iv"):
         assert side(expression(text)).added == ()  # a day at a time: no hour turns it back
-    assert has_fixed_offset("Asia/Tokyo", 1_700_000_000_000)
-    assert not has_fixed_offset("America/New_York", 1_700_000_000_000)
 
 
 def test_what_does_not_depend_on_the_clock_is_computed_once() -> None:
@@ -201,8 +198,8 @@ def test_where_the_clock_may_stand(name: str) -> None:
 
 def test_days_of_the_calendar_stay_on_the_clocks_side() -> None:
     sql = "select id from t where mz_now() - interval 1 day <= ts"
-    assert split(sql, described, fixed_zone=True).cores[0].condition is None
-    (step,) = split(sql, described, fixed_zone=False).cores[0].condition.steps
+    assert split(sql, described, moves=lambda _: True).cores[0].condition is None
+    (step,) = split(sql, described, moves=lambda _: False).cores[0].condition.steps
     assert render(step.function) == "mz_now() - `mz_s0`" and step.added == (0,)
 
 
@@ -238,7 +235,3 @@ def test_a_bare_name_may_be_a_column(name: str) -> None:
     with pytest.raises(Refusal, match="a column of that name") as raised:
         put_mz_now(f"select id from t where {name} < ts")
     assert f"instead: {name}() for the clock" in str(raised.value)
-
-
-def test_a_zone_that_gave_up_daylight_saving_is_not_taken_for_fixed() -> None:
-    assert not has_fixed_offset("Europe/Moscow", 1_700_000_000_000)

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from .errors import Refusal, TemporalError
+from .lock import PATIENCE
 from .temporal.clock import format_duration, parse_duration, parse_instant
 from .temporal.schedule import Refreshes, Restarts, TimeOfWeek
 
-_DURATIONS = ("expiration", "restart_every", "retain_history", "diffs_retention", "refresh_every")
+_DURATIONS = ("expiration", "restart_every", "retain_history", "diffs_retention", "refresh_every", "lock_timeout")
 _CAPTURES = ("auto", "full", "append")
 _AGGREGATES = ("auto", "groups", "rows")
 _PUSHDOWN = ("sargable", "statistics", "off")
@@ -58,6 +59,7 @@ class TemporalConfig:
     refresh_at: int | None = None
     retain_history: int | None = None
     diffs_retention: int = 3_600_000
+    lock_timeout: int = PATIENCE
     change_capture: str = "auto"
     append_column: str | None = None
     lookback: int | None = None
@@ -197,6 +199,9 @@ class TemporalConfig:
         retention = lengths["diffs_retention"]
         if retention is None:
             retention = 0 if config.get("diffs_retention") is not None else 3_600_000
+        patience = lengths["lock_timeout"]
+        if patience is None:
+            patience = 0 if config.get("lock_timeout") is not None else PATIENCE
         return TemporalConfig(
             expiration=lengths["expiration"],
             restart_every=lengths["restart_every"],
@@ -205,6 +210,7 @@ class TemporalConfig:
             refresh_at=times.get("refresh_at"),
             retain_history=lengths["retain_history"],
             diffs_retention=retention,
+            lock_timeout=patience,
             change_capture=capture,
             append_column=column,
             lookback=lengths["lookback"],

@@ -28,6 +28,7 @@ from dbt.adapters.sparktemporal.run import Run
 from dbt.adapters.sparktemporal.temporal.clock import parse_instant
 from dbt.adapters.sparktemporal.temporal.dialect import quote
 from dbt.adapters.sparktemporal.temporal.sql.identifiers import Identifier
+from dbt.adapters.sparktemporal.temporal.zones import Zone
 from dbt.adapters.sparktemporal.thin import Docs
 from dbt.adapters.sparktemporal.warehouse import Target, Warehouse
 
@@ -43,6 +44,7 @@ class SparkTemporalConfig(SparkConfig):
     refresh_at: str | None = None
     retain_history: str | None = None
     diffs_retention: str | None = None
+    lock_timeout: str | None = None
     change_capture: str | None = None
     append_column: str | None = None
     pushdown: str | bool | None = None
@@ -93,6 +95,7 @@ class SparkTemporalAdapter(SparkAdapter):
     def __init__(self, config: Any, mp_context: Any) -> None:
         super().__init__(config, mp_context)
         self._session: tuple[dict[str, str], str] | None = None
+        self._zones: dict[str, Zone] = {}
         self._locks = threading.local()
 
     def _rows(self, sql: str) -> list[tuple]:
@@ -104,7 +107,7 @@ class SparkTemporalAdapter(SparkAdapter):
 
     @property
     def _warehouse(self) -> Warehouse:
-        return Warehouse(self._rows)
+        return Warehouse(self._rows, zones=self._zones)
 
     @staticmethod
     def _target(relation: BaseRelation) -> Target:
@@ -190,7 +193,7 @@ class SparkTemporalAdapter(SparkAdapter):
         """Drop all of a temporal_view, when no run of it is going on."""
         warehouse = self._warehouse
         with _told():
-            token, _ = lock.take_lock(warehouse, target, warehouse.clock())
+            token, _ = lock.take_lock(warehouse, target, warehouse.clock(), lock.PATIENCE)
             try:
                 for step in leftovers.drop(warehouse, target):
                     warehouse.rows(step.sql)
@@ -205,7 +208,7 @@ class SparkTemporalAdapter(SparkAdapter):
             node = stack.named(model, graph)
             target, config = Target(quote(node["schema"]), node["alias"]), TemporalConfig.parse(model, node["config"])
             clock = warehouse.clock()
-            token, _ = lock.take_lock(warehouse, target, clock)
+            token, _ = lock.take_lock(warehouse, target, clock, config.lock_timeout)
             try:
                 before, after = consolidate(warehouse, target, config, token, clock, stack.readers(node, graph))
             finally:
@@ -218,8 +221,8 @@ class SparkTemporalAdapter(SparkAdapter):
         warehouse = self._warehouse
         with _told():
             node = stack.named(model, graph)
-            target = Target(quote(node["schema"]), node["alias"])
-            token, _ = lock.take_lock(warehouse, target, warehouse.clock())
+            target, config = Target(quote(node["schema"]), node["alias"]), TemporalConfig.parse(model, node["config"])
+            token, _ = lock.take_lock(warehouse, target, warehouse.clock(), config.lock_timeout)
             try:
                 operations.ask_for_restart(warehouse, target, token)
             finally:
@@ -270,6 +273,7 @@ class SparkTemporalAdapter(SparkAdapter):
             self._session = (warehouse.settings(), warehouse.version())
         settings, version = self._session
         with _told():
+            patience = TemporalConfig.parse(target.model, model["config"]).lock_timeout
             below, clock = stack.temporal_inputs(model, graph), warehouse.clock()
 
             def observed() -> Run:
@@ -298,7 +302,7 @@ class SparkTemporalAdapter(SparkAdapter):
                 first = observed()
             if first is not None and first.writes_nothing:
                 return first
-            token, displaced = lock.take_lock(warehouse, target, clock)
+            token, displaced = lock.take_lock(warehouse, target, clock, patience)
             self._locks.held = (target, token)
             run = first if first is not None and first.is_current() else observed()
             run.id, run.displaced = token, displaced

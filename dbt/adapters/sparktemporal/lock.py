@@ -7,18 +7,24 @@ import socket
 import threading
 import time
 from collections.abc import Mapping
+from time import monotonic, sleep
+from typing import NoReturn
 
 from .errors import TemporalError
 from .temporal import chains as chain_rules
 from .temporal.clock import format_duration, format_instant
 from .warehouse import ALREADY_THERE, MISSING, Target, Warehouse
 
+#: how long a run waits for another one (ms), where no config says so; pauses between two looks at its lock (s)
+PATIENCE = 10_000
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0
+
 _held: set[str] = set()
 _held_guard = threading.Lock()
 
 
-def take_lock(warehouse: Warehouse, target: Target, clock: int) -> tuple[str, list[str]]:
-    """CREATE TABLE is atomic everywhere: who created it runs.
+def take_lock(warehouse: Warehouse, target: Target, clock: int, patience: int = 0) -> tuple[str, list[str]]:
+    """CREATE TABLE is atomic everywhere: who created it runs. Another run is waited for, patience ms at most.
 
     -> the id of the run, to give back, and those of runs it was taken from. (No property is named token: Spark hides
     the values of those.)
@@ -27,42 +33,57 @@ def take_lock(warehouse: Warehouse, target: Target, clock: int) -> tuple[str, li
     with _held_guard:
         _held.add(token)
     try:
-        displaced = _create_lock(warehouse, target, clock, token)
+        displaced = _create_lock(warehouse, target, clock, token, patience)
     except BaseException:
         forget_lock(token)
         raise
     return token, displaced
 
 
-def _create_lock(warehouse: Warehouse, target: Target, clock: int, token: str) -> list[str]:
+def _create_lock(warehouse: Warehouse, target: Target, clock: int, token: str, patience: int) -> list[str]:
     owner = f"{host()} {os.getpid()} {_process_start(os.getpid())}"
     create = (
         f"CREATE TABLE {target.name('__lock')} (mz_owner STRING) USING parquet "
         f"TBLPROPERTIES ('mz_owner' = '{owner}', 'mz_at' = '{clock}', 'mz_run' = '{token}')"
     )
     displaced: list[str] = []
-    for attempt in range(3):
+    began, pause, hands = monotonic(), _FIRST_PAUSE, 0
+    while True:
         try:
             warehouse.rows(create)
-            return displaced
+            return [run for run in displaced if chain_rules.run_clock(run) is not None]
         except Exception as error:
             if not ALREADY_THERE.search(str(error)):
                 raise
-        try:
-            rows = warehouse.rows(f"SHOW TBLPROPERTIES {target.name('__lock')}")
-        except Exception as error:
-            if MISSING.search(str(error)):  # given back meanwhile
-                continue
-            raise
-        properties = {str(r[0]): str(r[1]) for r in rows}
+        waited = int((monotonic() - began) * 1_000)
+        properties = _properties(warehouse, target)
+        if properties is None:  # given back meanwhile
+            hands += 1
+            if hands >= 3 and waited >= patience:
+                raise TemporalError(f"the lock of {target.model} changed hands three times; run it again")
+            continue
         at = properties.get("mz_at")
         if at is None:
             at = _created(warehouse, target.name("__lock"))
-        if attempt == 2 or not _stale(properties, clock, at):
-            _locked(target, properties, clock, at)
-        warehouse.rows(f"DROP TABLE IF EXISTS {target.name('__lock')}")
-        displaced += [run] if chain_rules.run_clock(run := properties.get("mz_run", "")) is not None else []
-    raise TemporalError(f"the lock of {target.model} changed hands three times; run it again")
+        if len(displaced) < 2 and _stale(properties, clock + waited, at):
+            warehouse.rows(f"DROP TABLE IF EXISTS {target.name('__lock')}")
+            displaced.append(properties.get("mz_run", ""))
+        elif waited < patience:
+            sleep(min(pause, (patience - waited) / 1_000))
+            pause = min(pause * 1.5, _LONGEST_PAUSE)
+        else:
+            _locked(target, properties, clock + waited, at, waited)
+
+
+def _properties(warehouse: Warehouse, target: Target) -> dict[str, str] | None:
+    """What a lock says of its owner; None when it is gone."""
+    try:
+        rows = warehouse.rows(f"SHOW TBLPROPERTIES {target.name('__lock')}")
+    except Exception as error:
+        if MISSING.search(str(error)):
+            return None
+        raise
+    return {str(r[0]): str(r[1]) for r in rows}
 
 
 def _created(warehouse: Warehouse, table: str) -> str | None:
@@ -75,7 +96,7 @@ def _created(warehouse: Warehouse, table: str) -> str | None:
     return None
 
 
-def _locked(target: Target, properties: Mapping[str, str], clock: int, at: str | None) -> None:
+def _locked(target: Target, properties: Mapping[str, str], clock: int, at: str | None, waited: int) -> NoReturn:
     owner = properties.get("mz_owner", "").split()
     who = f"process {owner[1]} on {owner[0]}" if len(owner) == 3 else "an unknown owner"
     since = (
@@ -83,8 +104,10 @@ def _locked(target: Target, properties: Mapping[str, str], clock: int, at: str |
     )
     raise TemporalError(
         f"found: {target.model}__lock, held by {who} {since}\n"
-        f"why: runs of one model go one after the other\n"
-        f"instead: wait for that run. If it is dead: DROP TABLE {target.name('__lock')}; "
+        f"why: runs of one model go one after the other"
+        f"{f', and after {format_duration(waited)} this one waits no longer' if waited else ''}\n"
+        f"instead: a longer lock_timeout, or the same again after that run. If it is dead: "
+        f"DROP TABLE {target.name('__lock')}; "
         f"a lock older than {format_duration(chain_rules.STALE_LOCK_MS)} is taken over"
     )
 
@@ -137,11 +160,6 @@ def forget_lock(token: str) -> None:
 def give_back_lock(warehouse: Warehouse, target: Target, token: str) -> None:
     """Drop the lock if it is still this run's."""
     forget_lock(token)
-    try:
-        rows = warehouse.rows(f"SHOW TBLPROPERTIES {target.name('__lock')}")
-    except Exception as error:
-        if MISSING.search(str(error)):
-            return
-        raise
-    if any(r[0] == "mz_run" and r[1] == token for r in rows):
+    properties = _properties(warehouse, target)
+    if properties is not None and properties.get("mz_run") == token:
         warehouse.rows(f"DROP TABLE IF EXISTS {target.name('__lock')}")

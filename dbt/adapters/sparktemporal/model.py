@@ -8,21 +8,24 @@ from dataclasses import dataclass, replace
 
 from .clock_calls import type_calls
 from .errors import Refusal, TemporalError
-from .temporal import roundtrip, updates
+from .temporal import reach, roundtrip, updates
+from .temporal.clock import FIRST_MS, format_instant
 from .temporal.clock_side import DAYS, MOVED
 from .temporal.clock_type import resolve_clock_casts
 from .temporal.conditions import Condition, Step
-from .temporal.core import HALVES, MONTHS, UNIT, Core, TypedCore, refuse_nondeterministic
+from .temporal.core import HALVES, MONTHS, UNIT, Core, Guard, TypedCore, refuse_nondeterministic
 from .temporal.cores import Split, split
 from .temporal.dialect import fragment, has_clock, mz_now_spans, render
 from .temporal.groups import shrinking
 from .temporal.intervals import operand_kind
 from .temporal.other_clocks import put_mz_now
 from .temporal.state import State
-from .temporal.zones import dates_go_back, has_fixed_offset
+from .temporal.zones import is_offset
 from .warehouse import Warehouse
 
 _BY_CONFIG = "config aggregates: rows"
+#: a unit of date_trunc begins no longer before what is cut to it, ms
+_LONGEST_UNIT = 400 * 86_400_000
 
 
 @dataclass(frozen=True)
@@ -92,11 +95,10 @@ def _understand(
     old: State | None,
     by_rows: Mapping[int, str],
 ) -> Model:
-    fixed_zone = has_fixed_offset(settings["spark.sql.session.timeZone"], as_of)
+    zone = _Zone(warehouse, settings["spark.sql.session.timeZone"], as_of)
     ansi = settings["spark.sql.ansi.enabled"].lower() == "true"
-    parts, described = _split(warehouse, text, fixed_zone, by_rows, ansi)
-    cores = [_typed(core, columns, version, fixed_zone) for core, columns in zip(parts.cores, described)]
-    _refuse_local_time(cores, described, settings["spark.sql.session.timeZone"], as_of)
+    parts, described = _split(warehouse, text, zone, by_rows, ansi)
+    cores = [_typed(core, columns, version, zone) for core, columns in zip(parts.cores, described)]
     by_call = _call_kinds(warehouse, text, cores, old)
     return Model(
         text,
@@ -108,7 +110,7 @@ def _understand(
 
 
 def _split(
-    warehouse: Warehouse, text: str, fixed_zone: bool, by_rows: Mapping[int, str], ansi: bool
+    warehouse: Warehouse, text: str, zone: _Zone, by_rows: Mapping[int, str], ansi: bool
 ) -> tuple[Split, list[list[tuple[str, str]]]]:
     """The split of a model, and what DESCRIBE says of each core's probe.
 
@@ -116,7 +118,7 @@ def _split(
     """
     at_read: frozenset[int] = frozenset()
     while True:
-        parts = split(text, warehouse.describe, fixed_zone, at_read, by_rows, ansi)
+        parts = split(text, warehouse.describe, zone.moves, at_read, by_rows, ansi)
         described = []
         for core in parts.cores:
             probe = updates.probe(core)
@@ -148,7 +150,7 @@ def _split(
             return parts, described
 
 
-def _typed(core: Core, described: list[tuple[str, str]], version: str, fixed_zone: bool) -> TypedCore:
+def _typed(core: Core, described: list[tuple[str, str]], version: str, zone: _Zone) -> TypedCore:
     """What DESCRIBE says of a core's probe, checked."""
     judged = core.condition
     statics = len(judged.statics) if judged else 0
@@ -158,15 +160,22 @@ def _typed(core: Core, described: list[tuple[str, str]], version: str, fixed_zon
     updates.check_columns(columns if core.groups is None else columns[: core.groups.keys], version)
     kinds = tuple(operand_kind(c, t) for c, (_, t) in zip(core.comparisons, operands))
     edge_kinds = tuple(operand_kind(e.comparison, types[e.index]) for e in judged.edges) if judged else ()
-    searches = tuple(_search(s, judged, types, fixed_zone) for s in judged.steps) if judged else ()
-    return TypedCore(core, tuple(columns), kinds, edge_kinds, searches)
+    steps = judged.steps if judged else ()
+    searches = tuple(_search(s, judged, types, zone) for s in steps)
+    guards = tuple(zone.guards(s, judged, types) for s in steps)
+    return TypedCore(core, tuple(columns), kinds, edge_kinds, searches, guards)
 
 
-def _search(step: Step, judged: Condition, types: list[str], fixed_zone: bool) -> str:
+def _other_type(step: Step, types: list[str]) -> str:
+    """The type of what a step compares the clock's side with; "" when that is not known."""
+    column = re.fullmatch(r"`mz_s(\d+)`", render(step.other))
+    return types[int(column.group(1))].lower() if column else ""
+
+
+def _search(step: Step, judged: Condition, types: list[str], zone: _Zone) -> str:
     """How the instants at which a step changes are found; a refusal when months make it go back."""
     added = [types[i].lower() for i in step.added]
-    column = re.fullmatch(r"`mz_s(\d+)`", render(step.other))
-    other = types[int(column.group(1))].lower() if column else ""
+    other = _other_type(step, types)
     if any(kind == "interval" or kind.startswith(("interval month", "interval year")) for kind in added):
         plain = len(added) == 1 and added[0] != "interval" and other in ("timestamp", "timestamp_ntz", "date")
         if step.months == MOVED and plain:
@@ -179,32 +188,49 @@ def _search(step: Step, judged: Condition, types: list[str], fixed_zone: bool) -
                 "changes cannot be listed",
                 f"the two alone on their side (`mz_now() - {length} <= ts`), their date, or months on the other side",
             )
-    return UNIT if step.truncates and fixed_zone and other in ("timestamp", "date") else HALVES
+    return UNIT if step.truncates and other in ("timestamp", "date") and zone.moves(_LONGEST_UNIT) else HALVES
 
 
-def _refuse_local_time(cores: list[TypedCore], described: list[list[tuple[str, str]]], zone: str, as_of: int) -> None:
-    """What follows local time on the clock's side, in a zone where that goes back."""
-    steps = [
-        (step, judged, columns[len(columns) - len(judged.statics) :])
-        for core, columns in zip(cores, described)
-        if (judged := core.core.condition) is not None
-        for step in judged.steps
-    ]
-    if not steps or has_fixed_offset(zone, as_of):
-        return
-    for step, judged, types in steps:
-        local = [i for i in step.added if types[i][1].startswith(("interval", "timestamp", "date"))]
-        parts = [f"{render(judged.statics[i])} beside mz_now()" for i in local]
-        if dates_go_back(zone, as_of):
-            parts.append(render(step.function))
-        for part in (*step.local, *parts):
-            raise Refusal(
-                part,
-                f"on the clock's side it follows local time, which goes back when daylight saving ends in {zone}, so "
-                "the instants at which it changes cannot be listed",
-                "mz_now() alone on its side (`mz_now() <= ts + interval 1 day`), or "
-                "spark.sql.session.timeZone: UTC in the profile",
-            )
+@dataclass(frozen=True)
+class _Zone:
+    """The session's time zone, for a clock that begins at as_of (ms). The engine is asked where that is needed."""
+
+    warehouse: Warehouse
+    name: str
+    as_of: int
+
+    def moves(self, length: int) -> bool:
+        """Whether the clock has one offset from so long (ms) before as_of on."""
+        fixed_from = self.warehouse.fixed_from(self.name)
+        return fixed_from is not None and self.as_of - length >= fixed_from
+
+    def guards(self, step: Step, judged: Condition, types: list[str]) -> tuple[Guard, ...]:
+        """What is to be asked of each row before a step can be searched; a refusal where the zone always breaks it."""
+        if is_offset(self.name):
+            return ()
+        found = []
+        for reading in reach.readings(step.function, judged.statics, types, _other_type(step, types)):
+            whole = self.warehouse.zone(self.name)
+            first = reading.free_from(whole)
+            if first is None or self.as_of - reading.back < first:
+                raise self._refusal(reading, step, judged, first)
+            if reading.at is not None and first > FIRST_MS:
+                found.append((reading.at, first, self.name))
+        return tuple({render(guard[0]): guard for guard in found}.values())
+
+    def _refusal(self, reading: reach.Reading, step: Step, judged: Condition, first: int | None) -> Refusal:
+        statics = {f"`mz_s{i}`": render(static) for i, static in enumerate(judged.statics)}
+        written = re.sub(r"`mz_s\d+`", lambda column: statics[column.group()], reading.written)
+        if first is None:
+            why = f"which goes back when daylight saving ends in {self.name}"
+        else:
+            why = f"and before {format_instant(first)} {self.name} had other offsets, which it meets"
+        return Refusal(
+            written,
+            f"on the clock's side it follows local time, {why}, so the instants at which it changes cannot be listed",
+            "mz_now() alone on its side (`mz_now() <= ts + interval 1 day`), or "
+            "spark.sql.session.timeZone: UTC in the profile",
+        )
 
 
 def _call_kinds(warehouse: Warehouse, text: str, cores: list[TypedCore], old: State | None) -> dict[int, str]:

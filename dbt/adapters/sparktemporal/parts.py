@@ -23,7 +23,7 @@ from .pushdown import lineage, statistics
 from .pushdown.interpreter import Interpreter, Leaf
 from .pushdown.sargable import Range
 from .pushdown.statistics import Left, Measured
-from .temporal import capture, roundtrip, updates, zones
+from .temporal import capture, roundtrip, updates
 from .temporal.clock import format_instant
 from .temporal.core import TypedCore
 from .temporal.dialect import expression, quote, render
@@ -259,7 +259,7 @@ class Parts:
     def _interpreter(
         self, opened: _Opened, place: lineage.Place, relation: str, clock: Range, leaves: Mapping[str, Leaf]
     ) -> Interpreter:
-        fixed = zones.never_changed(self.settings["spark.sql.session.timeZone"], clock.first or 0)
+        fixed = self.warehouse.never_changed(self.settings["spark.sql.session.timeZone"])
         types = {**self.types[relation], **place.others}
         ansi = self.settings["spark.sql.ansi.enabled"].lower() == "true"
         return Interpreter(clock, leaves, types, fixed, opened.calls, strict=ansi)

@@ -9,7 +9,7 @@ from sqlglot import exp
 from .errors import TemporalError
 from .pushdown import implied as implications
 from .pushdown.sargable import Range
-from .temporal import roundtrip, updates, zones
+from .temporal import roundtrip, updates
 from .temporal.core import TypedCore
 from .temporal.dialect import render
 from .warehouse import Warehouse
@@ -18,14 +18,14 @@ from .warehouse import Warehouse
 def implied(warehouse: Warehouse, core: TypedCore, settings: Mapping[str, str], clock: Range) -> str | None:
     """SQL over the columns of a core's SELECT: what its window implies while the clock is in a range. None: nothing."""
     types = _types(warehouse, core)
-    return implications.implied(core, types, clock, _is_fixed(settings, clock)) if types else None
+    return implications.implied(core, types, clock, _is_fixed(warehouse, settings)) if types else None
 
 
 def by_part(
     warehouse: Warehouse, core: TypedCore, settings: Mapping[str, str], clock: Range
 ) -> list[tuple[str, str | None]]:
     """Likewise, of each part of the window: (as it is written, what it implies)."""
-    return implications.by_part(core, _types(warehouse, core), clock, _is_fixed(settings, clock))
+    return implications.by_part(core, _types(warehouse, core), clock, _is_fixed(warehouse, settings))
 
 
 def _types(warehouse: Warehouse, core: TypedCore) -> dict[str, str]:
@@ -43,8 +43,8 @@ def _types(warehouse: Warehouse, core: TypedCore) -> dict[str, str]:
     return {render(column): kind for column, kind in zip(columns, kinds)}
 
 
-def _is_fixed(settings: Mapping[str, str], clock: Range) -> bool:
-    return zones.never_changed(settings["spark.sql.session.timeZone"], clock.first or 0)
+def _is_fixed(warehouse: Warehouse, settings: Mapping[str, str]) -> bool:
+    return warehouse.never_changed(settings["spark.sql.session.timeZone"])
 
 
 def refuse_unbounded(

@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from .errors import Refusal, TemporalError
+from .temporal import zones
 from .temporal.dialect import quote
 from .temporal.sql import identifiers
 from .temporal.sql.identifiers import Identifiers, folded
 from .temporal.stacked import Stack
 from .temporal.state import State, extract
+from .temporal.zones import Zone
 
 Rows = Callable[[str], "list[tuple]"]
 
@@ -72,16 +74,18 @@ class TableInfo:
 class Warehouse:
     """What a run may ask: statements by one function, answers as rows of plain values.
 
+    zones: those it has asked for.
     stack: the temporal views the model reads. Their rows stand in SQL as a name; what it is read for decides what is
     put there: their columns where a query is described or explained, the rows themselves where it is run.
     """
 
-    def __init__(self, rows: Rows, stack: Stack | None = None) -> None:
+    def __init__(self, rows: Rows, stack: Stack | None = None, zones: dict[str, Zone] | None = None) -> None:
         self._rows, self.stack = rows, stack
+        self._zones = {} if zones is None else zones
 
     def over(self, stack: Stack) -> Warehouse:
         """The same for a model over these temporal views."""
-        return Warehouse(self._rows, stack)
+        return Warehouse(self._rows, stack, self._zones)
 
     def rows(self, sql: str) -> list[tuple]:
         return self._rows(self.data(sql))
@@ -125,6 +129,26 @@ class Warehouse:
     def clock(self) -> int:
         """The engine's clock, ms."""
         return int(self.rows("SELECT unix_millis(current_timestamp())")[0][0])
+
+    def zone(self, name: str) -> Zone:
+        """A time zone as the engine has it, which is asked once."""
+        if zones.is_offset(name):
+            return Zone(name)
+        if name not in self._zones:
+            self._zones[name] = zones.zone_of(name, str(self.rows(zones.changes_query(name))[0][0]))
+        return self._zones[name]
+
+    def fixed_from(self, zone: str) -> int | None:
+        """From when on a zone has one offset (ms); None when it never will, as far as is known without asking."""
+        if zones.is_known_to_change(zone, for_ever=True):
+            return None
+        return self.zone(zone).fixed_from
+
+    def never_changed(self, zone: str) -> bool:
+        """Whether a zone has had one offset as long as there are zones."""
+        return (
+            zones.is_offset(zone) or not zones.is_known_to_change(zone, for_ever=False) and not self.zone(zone).changes
+        )
 
     def settings(self) -> dict[str, str]:
         """The session settings an answer depends on."""

@@ -32,8 +32,8 @@ _NUMBERED = {
 _FROM_NUMBER = {"timestamp_micros": 1, "timestamp_millis": 1_000, "timestamp_seconds": SECOND}
 #: beyond these years nothing is said (µs)
 _FIRST, _LAST = -62_135_596_800 * SECOND, 253_402_300_800 * SECOND
-#: how far instants and local time drift apart where a zone has daylight saving: the day Samoa left out, and an hour
-DRIFT = 25 * 3_600 * SECOND
+#: how far apart the offsets of a zone are, at any two times: 25.5 hours in Samoa, which left out a day
+DRIFT = 26 * 3_600 * SECOND
 
 
 @dataclass(frozen=True)

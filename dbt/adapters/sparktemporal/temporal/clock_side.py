@@ -14,6 +14,7 @@ Months are monotone by the day only: 30 March 12:00 and a month is 30 April 12:0
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -21,8 +22,9 @@ from sqlglot import exp
 from ..errors import Refusal
 from .dialect import fragment, has_clock, is_mz_now
 
+DAY_MS = 86_400_000
 _UNITS = {
-    "microsecond": 0.001, "millisecond": 1, "second": 1_000, "minute": 60_000, "hour": 3_600_000, "day": 86_400_000,
+    "microsecond": 0.001, "millisecond": 1, "second": 1_000, "minute": 60_000, "hour": 3_600_000, "day": DAY_MS,
     "week": 604_800_000,
 }  # fmt: skip
 
@@ -115,19 +117,17 @@ def side(node: exp.Expression) -> Side:
     raise _refusal(node, "it is no function of the clock that only rises or only falls")
 
 
-def is_day_time(node: exp.Expression) -> bool:
-    """`interval 5 minutes`, `interval '1 02:00' day to minute`: a literal without months."""
-    return _milliseconds(node) is not None
-
-
 def is_below_a_day(node: exp.Expression) -> bool:
     """A literal that moves an instant by as much in every zone: Spark counts whole days by the calendar."""
-    length = _milliseconds(node)
-    return length is not None and length < 86_400_000
+    length = milliseconds(node)
+    return length is not None and length < DAY_MS
 
 
-def _milliseconds(node: exp.Expression) -> float | None:
-    """The length of a day-time literal, roughly and without sign; None for anything else."""
+def milliseconds(node: exp.Expression) -> float | None:
+    """The length of a day-time literal, roughly and without sign; None for anything else.
+
+    `interval '2 02:00' day to minute` is as long as three days, to be safe.
+    """
     node = node.unnest()
     if not isinstance(node, exp.Interval):
         return None
@@ -138,7 +138,10 @@ def _milliseconds(node: exp.Expression) -> float | None:
         return None
     if isinstance(unit, exp.IntervalSpan):
         spans = (unit.this.name.lower(), unit.expression.name.lower())
-        return float(_UNITS["day"]) if all(s in _UNITS for s in spans) else None  # as long as a day, to be safe
+        first = re.match(r"\s*[+-]?\s*(\d+)", value.name)
+        if first is None or not all(s in _UNITS for s in spans):
+            return None
+        return max(_UNITS[spans[0]] * (int(first[1]) + 1), DAY_MS)
     size = _UNITS.get(unit.name.lower().rstrip("s")) if unit is not None else None
     try:
         return None if size is None else abs(float(value.name)) * size

@@ -19,6 +19,9 @@ PLACEHOLDER = "mz_core_"
 #: at the edges of the unit the clock is truncated to; around the days from which months lead there; by halves
 UNIT, MONTHS, HALVES = "unit", "months", "halves"
 
+#: (an instant that is made of the clock, ms it must not be before, the zone)
+Guard = tuple[exp.Expression, int, str]
+
 
 @dataclass(frozen=True)
 class Core:
@@ -58,6 +61,7 @@ class TypedCore:
 
     columns: (name, type) of what its query yields. kinds: of the operands of its comparisons; edge_kinds: of those of
     its condition's edges. searches: how the changes of each of its steps are found, `UNIT`, `MONTHS` or `HALVES`.
+    guards: of each step, instants that must not be before another one (ms), see `reach`.
     calls: where a call stands in the model's text -> the kind of mz_now() there.
     """
 
@@ -66,6 +70,7 @@ class TypedCore:
     kinds: tuple[str, ...] = ()
     edge_kinds: tuple[str, ...] = ()
     searches: tuple[str, ...] = ()
+    guards: tuple[tuple[Guard, ...], ...] = ()
     calls: Mapping[int, str] = field(default_factory=dict)
 
     @property

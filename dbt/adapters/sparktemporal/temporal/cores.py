@@ -26,7 +26,7 @@ from .dialect import VerbatimSpark, fragment, has_clock, mz_now_calls, parse
 from .lifting import lift
 from .linear import is_aggregation, is_inside_a_value, is_linear, names_columns
 from .nested import merge_nested
-from .predicates import Comparison, comparisons, conjuncts
+from .predicates import Comparison, Moves, anywhere, comparisons, conjuncts
 from .static_parts import StaticParts
 from .sums import NoSum
 
@@ -49,14 +49,15 @@ class Split:
 def split(
     sql: str,
     describe: Describe,
-    fixed_zone: bool = True,
+    moves: Moves = anywhere,
     at_read: frozenset[int] = frozenset(),
     by_rows: Mapping[int, str] | None = None,
     ansi: bool = False,
 ) -> Split:
     """The text of a model -> its cores and residual; what is not covered is refused.
 
-    fixed_zone: the session's zone has no daylight saving. at_read: SELECTs that are no cores (they name columns from
+    moves: which lengths move the clock as they move rows, in the session's zone.
+    at_read: SELECTs that are no cores (they name columns from
     outside), by where their first call of mz_now() stands. by_rows: likewise, those not to keep per group, and why.
     """
     tree = parse(sql)
@@ -70,7 +71,7 @@ def split(
     residual: exp.Query = tree  # type: ignore[assignment]
     for number, select in enumerate(selects):
         visible = visible_ctes(select)
-        core, rest = _take_core(select, f"c{number}", describe, fixed_zone, by_rows or {}, ansi)
+        core, rest = _take_core(select, f"c{number}", describe, moves, by_rows or {}, ansi)
         with_ctes(core.query, visible)
         core = replace(core, inner=is_inside_a_value(select))
         refuse_nondeterministic(core.query)
@@ -187,7 +188,7 @@ def _owner(call: exp.Expression) -> tuple[exp.Select | None, str]:
 
 
 def _take_core(
-    select: exp.Select, name: str, describe: Describe, fixed_zone: bool, by_rows: Mapping[int, str], ansi: bool
+    select: exp.Select, name: str, describe: Describe, moves: Moves, by_rows: Mapping[int, str], ansi: bool
 ) -> tuple[Core, exp.Select]:
     """A temporal SELECT -> its core and the SELECT that takes its place in the residual."""
     found: list[Comparison] = []
@@ -209,7 +210,7 @@ def _take_core(
             if not has_clock(conjunct):
                 static.append(conjunct)
                 continue
-            plain = comparisons(conjunct, fixed_zone)
+            plain = comparisons(conjunct, moves)
             if plain is None:
                 general.append(conjunct)
             else:

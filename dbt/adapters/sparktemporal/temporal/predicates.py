@@ -9,13 +9,14 @@ are not, so NOT is first pushed down to the comparisons, which is exact in three
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from math import ceil
 
 from sqlglot import exp
 
 from ..errors import Refusal
-from .clock_side import is_below_a_day, is_day_time
+from .clock_side import DAY_MS, milliseconds
 from .dialect import fragment, has_clock, is_mz_now
 
 #: the operator with mz_now() on its left, by node type
@@ -36,6 +37,14 @@ _NEGATED: dict[type[exp.Expression], type[exp.Expression]] = {
     exp.GTE: exp.LT,
     exp.NEQ: exp.EQ,
 }
+
+#: whether the zone is known to move an instant of the clock and one of a row by as much, over so many ms
+Moves = Callable[[int], bool]
+
+
+def anywhere(length: int) -> bool:
+    """A zone of one offset."""
+    return True
 
 
 @dataclass(frozen=True)
@@ -69,11 +78,12 @@ def conjuncts(predicate: exp.Expression) -> Iterator[exp.Expression]:
 
 
 def comparisons(
-    conjunct: exp.Expression, fixed_zone: bool = True
+    conjunct: exp.Expression, moves: Moves = anywhere
 ) -> tuple[list[Comparison], list[exp.Expression]] | None:
     """One conjunct that mentions the clock -> (comparisons with it, parts without it), all to hold together.
 
     None when it is something else than comparisons of a bare mz_now(): see `conditions`.
+    moves: of lengths of a day and more.
     """
     written = fragment(conjunct)
     if isinstance(conjunct, exp.Between):
@@ -85,7 +95,7 @@ def comparisons(
         found: list[Comparison] = []
         static: list[exp.Expression] = []
         for leg in legs:
-            one = _comparison(leg, written, fixed_zone) if has_clock(leg) else None
+            one = _comparison(leg, written, moves) if has_clock(leg) else None
             if one is not None:
                 found.append(one)
             elif has_clock(leg):
@@ -95,30 +105,36 @@ def comparisons(
         return found, static
     if isinstance(conjunct, exp.In) and len(conjunct.expressions) == 1:
         conjunct = exp.EQ(this=conjunct.this.copy(), expression=conjunct.expressions[0].copy())
-    one = (_unless_null if isinstance(conjunct, exp.Or) else _comparison)(conjunct, written, fixed_zone)
+    one = (_unless_null if isinstance(conjunct, exp.Or) else _comparison)(conjunct, written, moves)
     return None if one is None else ([one], [])
 
 
-def _comparison(node: exp.Expression, written: str, fixed_zone: bool) -> Comparison | None:
+def _comparison(node: exp.Expression, written: str, moves: Moves) -> Comparison | None:
     operator = OPERATORS.get(type(node))
     if operator is None:
         return None
-    left, right = _bare(node.left.unnest(), node.right.unnest(), fixed_zone)
+    left, right = _bare(node.left.unnest(), node.right.unnest(), moves)
     if is_mz_now(left) and not has_clock(right):
         return Comparison(operator, right.copy(), written, left.meta["start"])
-    right, left = _bare(right, left, fixed_zone)
+    right, left = _bare(right, left, moves)
     if is_mz_now(right) and not has_clock(left):
         return Comparison(MIRRORED[operator], left.copy(), written, right.meta["start"])
     return None
 
 
-def _bare(clock: exp.Expression, other: exp.Expression, fixed_zone: bool) -> tuple[exp.Expression, exp.Expression]:
+def _bare(clock: exp.Expression, other: exp.Expression, moves: Moves) -> tuple[exp.Expression, exp.Expression]:
     """`mz_now() - interval 5 minutes` against x is mz_now() against `x + interval 5 minutes`.
 
     As exact as Spark's arithmetic on instants, where neither side meets a change of the zone's offset.
     """
-    moves = is_day_time if fixed_zone else is_below_a_day
-    while isinstance(clock, (exp.Add, exp.Sub)) and has_clock(clock.left) and moves(clock.right):
+    total = 0
+    while isinstance(clock, (exp.Add, exp.Sub)) and has_clock(clock.left):
+        length = milliseconds(clock.right)
+        if length is None:
+            break
+        total += ceil(length)
+        if length >= DAY_MS and not moves(total):
+            break
         back = exp.Sub if isinstance(clock, exp.Add) else exp.Add
         instant = exp.cast(other.copy(), "TIMESTAMP")
         other = back(this=instant, expression=clock.right.copy())
@@ -126,11 +142,11 @@ def _bare(clock: exp.Expression, other: exp.Expression, fixed_zone: bool) -> tup
     return clock, other
 
 
-def _unless_null(node: exp.Expression, written: str, fixed_zone: bool) -> Comparison | None:
+def _unless_null(node: exp.Expression, written: str, moves: Moves) -> Comparison | None:
     """`x is null or mz_now() < x`: a window that may stay open."""
     for test, compared in ((node.left.unnest(), node.right.unnest()), (node.right.unnest(), node.left.unnest())):
         if isinstance(test, exp.Is) and isinstance(test.expression.unnest(), exp.Null) and not has_clock(test):
-            one = _comparison(compared, written, fixed_zone)
+            one = _comparison(compared, written, moves)
             if one is not None and one.operator != "=" and test.this.unnest() == one.operand.unnest():
                 return replace(one, optional=True)
     return None

@@ -13,10 +13,12 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
+from ..errors import Refusal
+from .clock import format_instant
 from .clock_side import TRUNCATED
 from .conditions import Step, static_column
-from .core import MONTHS, UNIT, TypedCore
-from .dialect import has_clock, is_mz_now, quote, render
+from .core import MONTHS, UNIT, Guard, TypedCore
+from .dialect import fragment, has_clock, is_mz_now, quote, render, string_literal
 from .intervals import edges_of
 from .roundtrip import clock_literal
 
@@ -34,9 +36,12 @@ def spans(rows: str, names: Sequence[str], typed: TypedCore) -> str:
     points = ["mz_lower"]
     for edge, kind in zip(condition.edges, typed.edge_kinds):
         points += edges_of(static_column(edge.index), kind)
-    for step, search in zip(condition.steps, typed.searches):
-        found = {UNIT: _unit_edges, MONTHS: _month_edges}.get(search)
-        points += found(step) if found else _crossings(step, calls)
+    for step, search, guards in zip(condition.steps, typed.searches, typed.guards, strict=True):
+        search_of = {UNIT: _unit_edges, MONTHS: _month_edges}.get(search)
+        found = search_of(step) if search_of else _crossings(step, calls)
+        for guard in guards:
+            found[0] = _guarded(found[0], guard, calls)
+        points += found
     listed = ",\n      ".join(dict.fromkeys(points))
     columns = "".join(f"{n}, " for n in names)
     statics = "".join(f"{quote(static_column(i))}, " for i in range(len(condition.statics)))
@@ -61,6 +66,20 @@ def spans(rows: str, names: Sequence[str], typed: TypedCore) -> str:
         f") AS mz_spanned\n"
         f"LATERAL VIEW inline(mz_spans) mz_each AS mz_from, mz_end"
     )
+
+
+def _guarded(point: str, guard: Guard, calls: Mapping[int, str]) -> str:
+    """An error where a row moves the clock back to where the zone had another offset."""
+    instant, first, zone = guard
+    at = _at(exp.cast(instant.copy(), "TIMESTAMP"), calls, "mz_lower")
+    said = Refusal(
+        f"{fragment(instant)}, which leads a row to before {format_instant(first)}",
+        f"it follows local time on the clock's side, and {zone} had other offsets then, so the instants at which it "
+        "changes cannot be listed",
+        "a shorter interval in that row, or spark.sql.session.timeZone: UTC in the profile",
+    )
+    error = f"CAST(raise_error({string_literal(str(said))}) AS BIGINT)"
+    return f"IF(coalesce(unix_millis({at}) < {first}L, false), {error}, {point})"
 
 
 def _unit_edges(step: Step) -> list[str]:

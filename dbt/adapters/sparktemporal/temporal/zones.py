@@ -1,86 +1,148 @@
-"""Whether local time only goes forward in a session's zone.
+"""When a zone's local time changes its offset, as the engine has it, and what that breaks.
 
-In a zone with daylight saving local time goes back once a year, so whatever is computed on it does too:
-`mz_now() + interval 1 day` is a calendar day in Spark, of 23, 24 or 25 hours, and `interval 1 month` likewise.
+    gap      23:59:59 -> 00:44:30    local time leaps; what is truncated into the gap is put after it by as much
+    overlap  01:59:59 -> 01:00:00    local time goes back, and whatever is computed on it too
+
+`mz_now() + interval 1 day` is a calendar day in Spark, of 23, 24 or 25 hours. A minute is not always whole either: at
+the leap of Monrovia above, `date_trunc('MINUTE', 00:44:45)` is 00:44:00, which is in the gap, so it becomes 01:28:30.
+
+The rules are the engine's: Python's may be of other years. Python's only save a question, where they say that a zone
+changes all the time.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
+from functools import lru_cache
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from .clock import FIRST_MS
+from .dialect import string_literal
+
 _OFFSET = re.compile(r"(UTC|GMT|UT)?[+-]\d{1,2}(:?\d{2}){0,2}|Z|UTC|GMT|UT|Etc/.*", re.IGNORECASE)
-_YEARS = 15  # of rules that are known; what a parliament decides later, no program knows
+#: no zone had an offset by law before, and what changes in the last years of these does so for ever (s)
+_FIRST, _FOR_EVER, _LAST = -4_102_444_800, 3_944_678_400, 4_102_444_800
+#: between two changes of any zone lie 167 hours at least (s)
+_STEP = 6 * 86_400
+#: local time and instants around a change: a day that is left out, or comes twice, and its hours (ms)
+_AROUND = 2 * 86_400_000
 
 
-def has_fixed_offset(zone: str, since: int) -> bool:
-    """Whether a zone keeps one offset from `since` (ms), and from 1970, on: intervals reach back from the clock.
+@dataclass(frozen=True)
+class Change:
+    """From the second `at` on a zone has another offset (s, east of Greenwich)."""
 
-    >>> has_fixed_offset("UTC", 0), has_fixed_offset("+05:30", 0), has_fixed_offset("Europe/Berlin", 1704067200000)
-    (True, True, False)
-    >>> has_fixed_offset("Asia/Kolkata", 1704067200000), has_fixed_offset("no such zone", 0)
+    at: int
+    before: int
+    after: int
+
+    @property
+    def ends(self) -> int:
+        """Local time right before the change, as seconds."""
+        return self.at + self.before
+
+    @property
+    def begins(self) -> int:
+        """Local time at the change."""
+        return self.at + self.after
+
+    def goes_back(self) -> bool:
+        return self.after < self.before
+
+    def repeats_a_date(self) -> bool:
+        return self.begins // 86_400 < (self.ends - 1) // 86_400
+
+    def splits(self, unit: int) -> bool:
+        """Whether local time cut to a unit (s) goes back: in a gap or an overlap is the beginning of one, not at its
+        end or start.
+
+        >>> Change(63593070, -2670, 0).splits(60), Change(1711846800, 3600, 7200).splits(3600)
+        (True, False)
+        """
+        cut = self.begins // unit
+        if not self.begins % unit:
+            return False
+        return cut < (self.ends - 1) // unit if self.goes_back() else cut * unit > self.ends
+
+
+@dataclass(frozen=True)
+class Zone:
+    """A zone by all its changes, in their order."""
+
+    name: str
+    changes: tuple[Change, ...] = ()
+
+    def free_of(self, breaks: Callable[[Change], bool]) -> int | None:
+        """From when on (ms) no change breaks anything; None when some will for ever.
+
+        >>> new_york = Zone("x", (Change(-2717650800, -17762, -18000), Change(4092541200, -18000, -14400)))
+        >>> new_york.free_of(lambda c: True), new_york.free_of(Change.goes_back), Zone("UTC").free_of(lambda c: True)
+        (None, -2717478000000, -9223372036854775808)
+        """
+        last = max((change.at for change in self.changes if breaks(change)), default=None)
+        if last is None:
+            return FIRST_MS
+        return None if last >= _FOR_EVER else last * 1_000 + _AROUND
+
+    @property
+    def fixed_from(self) -> int | None:
+        return self.free_of(lambda _: True)
+
+
+def is_offset(name: str) -> bool:
+    """Whether a zone is an offset, by its name.
+
+    >>> is_offset("UTC"), is_offset("+05:30"), is_offset("Etc/GMT+3"), is_offset("Asia/Kolkata")
+    (True, True, True, False)
+    """
+    return _OFFSET.fullmatch(name.strip()) is not None
+
+
+@lru_cache(maxsize=64)
+def is_known_to_change(name: str, for_ever: bool) -> bool:
+    """Whether Python knows that a zone ever had another offset, or that it changes for ever.
+
+    >>> is_known_to_change("Asia/Kolkata", False), is_known_to_change("Asia/Kolkata", True)
+    (True, False)
+    >>> is_known_to_change("Europe/Berlin", True), is_known_to_change("no such zone", False)
     (True, False)
     """
-    info = _zone(zone)
-    if info is None:
-        return _OFFSET.fullmatch(zone.strip()) is not None
-    return len({day.astimezone(info).utcoffset() for day in _weeks(min(since, 0), until=since)}) == 1
-
-
-def never_changed(zone: str, since: int) -> bool:
-    """Whether a zone has had one offset from 1830 on, before any had one by law, as far as is known after `since` (ms).
-
-    >>> never_changed("UTC", 0), never_changed("Asia/Kolkata", 0), never_changed("Pacific/Port_Moresby", 0)
-    (True, False, False)
-    """
-    info = _zone(zone)
-    if info is None:
-        return _OFFSET.fullmatch(zone.strip()) is not None
-    return len({day.astimezone(info).utcoffset() for day in _weeks(-(2**42), until=since)}) == 1
-
-
-def dates_go_back(zone: str, since: int) -> bool:
-    """Whether local time ever goes back over midnight from `since` (ms) on, so that a date comes twice.
-
-    >>> dates_go_back("America/St_Johns", 978307200000), dates_go_back("America/St_Johns", 1704067200000)
-    (True, False)
-    >>> dates_go_back("America/Havana", 978307200000), dates_go_back("Europe/Berlin", 978307200000)
-    (False, False)
-    """
-    info = _zone(zone)
-    weeks = list(_weeks(since)) if info is not None else []
-    for before, after in zip(weeks, weeks[1:]):
-        if before.astimezone(info).utcoffset() == after.astimezone(info).utcoffset():
-            continue
-        while after - before > _INSTANT:
-            middle = before + (after - before) / 2
-            if middle.astimezone(info).utcoffset() == before.astimezone(info).utcoffset():
-                before = middle
-            else:
-                after = middle
-        if before.astimezone(info).date() > after.astimezone(info).date():
-            return True
-    return False
-
-
-_INSTANT = timedelta(milliseconds=1)
-
-
-def _zone(zone: str) -> ZoneInfo | None:
-    if _OFFSET.fullmatch(zone.strip()):
-        return None
     try:
-        return ZoneInfo(zone.strip())
+        info = ZoneInfo(name.strip())
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        return None
+        return False
+    start = datetime(1970, 1, 1, tzinfo=timezone.utc)
+    seconds = range(_FOR_EVER if for_ever else _FIRST, _LAST, _STEP)
+    return len({(start + timedelta(seconds=s)).astimezone(info).utcoffset() for s in seconds}) > 1
 
 
-def _weeks(since: int, until: int | None = None) -> Iterator[datetime]:
-    """A day a week, from `since` to some years after `until` (ms)."""
-    start, last = (min(max(t, -(2**42)), 2**46) for t in (since, since if until is None else until))
-    days = (last - start) // 86_400_000 + 366 * _YEARS
+def changes_query(name: str) -> str:
+    """A query of one text: the changes of a zone as the engine has them. No table is read, no task is started."""
+
+    def offset(second: str) -> str:
+        return f"unix_seconds(from_utc_timestamp(timestamp_seconds({second}), {string_literal(name)})) - {second}"
+
+    halves = _STEP.bit_length()
+    middle = "shiftright(b.lo + b.hi, 1)"
     return (
-        datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(milliseconds=start, days=n) for n in range(0, days, 7)
+        f"SELECT to_json(transform(filter(sequence({_FIRST}L, {_LAST}L, {_STEP}L),\n"
+        f"  t -> {offset('t')} <> {offset(f'(t + {_STEP}L)')}),\n"
+        f"  t -> aggregate(sequence(1, {halves}), named_struct('lo', t, 'hi', t + {_STEP}L), (b, i) -> CASE\n"
+        f"    WHEN b.hi - b.lo <= 1 THEN b\n"
+        f"    WHEN {offset(middle)} = {offset('b.lo')} THEN named_struct('lo', {middle}, 'hi', b.hi)\n"
+        f"    ELSE named_struct('lo', b.lo, 'hi', {middle}) END,\n"
+        f"    b -> array(b.hi, {offset('b.lo')}, {offset('b.hi')}))))"
     )
+
+
+def zone_of(name: str, told: str) -> Zone:
+    """The answer to `changes_query` -> a zone.
+
+    >>> zone_of("x", "[[5,0,3600]]").changes
+    (Change(at=5, before=0, after=3600),)
+    """
+    return Zone(name, tuple(Change(*map(int, change)) for change in json.loads(told)))

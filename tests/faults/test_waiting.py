@@ -1,0 +1,124 @@
+"""A run that finds another one of its model: it waits for a while, looks again, and then says whose the lock is."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from conftest import FakeTime, Project
+from test_in_process import lock
+from test_rivals import T0, count, model, state, take_over  # noqa: F401
+
+from dbt.adapters.sparktemporal import lock as locks
+from dbt.adapters.sparktemporal.config import TemporalConfig
+from dbt.adapters.sparktemporal.errors import TemporalError
+from dbt.adapters.sparktemporal.warehouse import Target, Warehouse
+
+
+def held_for(project: Project, waiting: FakeTime, seconds: float, act: Callable[[], Any] = lambda: None) -> None:
+    """A rival elsewhere has the lock, and gives it back after so long, when it has done its work."""
+    lock(project, "elsewhere 4711 99", int(time.time() * 1000) - 1_000)
+
+    def gone() -> None:
+        project.sql("DROP TABLE {s}.m__lock")
+        act()
+
+    waiting.later(seconds, gone)
+
+
+def is_locked(project: Project) -> bool:
+    return bool(project.rows("SHOW TABLES IN {s} LIKE 'm__lock'"))
+
+
+def test_a_lock_that_is_held_for_a_moment(model: Project, waiting: FakeTime) -> None:  # noqa: F811
+    model.sql("INSERT INTO {s}.events VALUES (77)")
+    held_for(model, waiting, 0.6)
+    model.run(now=T0 + 1000)
+    assert count(model) == 11 and not is_locked(model)
+    assert 0.6 <= sum(waiting.pauses) < 1.5 and waiting.pauses == sorted(waiting.pauses)
+
+
+def test_what_the_other_run_did_is_seen(model: Project, waiting: FakeTime) -> None:  # noqa: F811
+    """What was observed before the lock is observed again, and what is new since the other run is the rest."""
+    model.sql("INSERT INTO {s}.events VALUES (77)")
+
+    def rival() -> None:
+        take_over(model, T0 + 500)
+        model.sql("INSERT INTO {s}.events VALUES (78)")
+
+    held_for(model, waiting, 3, rival)
+    result = model.run(now=T0 + 1000)
+    assert count(model) == 12 and state(model).frontier == T0 + 1000 and "advanced" in result.text
+
+
+def test_nothing_is_new_after_the_other_run(model: Project, waiting: FakeTime) -> None:  # noqa: F811
+    model.sql("INSERT INTO {s}.events VALUES (77)")
+    held_for(model, waiting, 3, lambda: take_over(model, T0 + 500))
+    result = model.run(now=T0 + 1000)
+    assert "unchanged" in result.text and count(model) == 11 and not is_locked(model)
+    assert state(model).frontier == T0 + 500
+
+
+def test_whose_it_is_when_it_lasts(model: Project, waiting: FakeTime) -> None:  # noqa: F811
+    model.sql("INSERT INTO {s}.events VALUES (77)")
+    held_for(model, waiting, 3_600)
+    text = model.run(now=T0 + 1000, check=False).text
+    assert re.search(r"held by process 4711 on elsewhere for 1\d seconds", text)
+    assert "after 10 seconds this one waits no longer" in text
+    assert "instead: a longer lock_timeout" in text and sum(waiting.pauses) == pytest.approx(10, abs=0.1)
+    assert is_locked(model) and count(model) == 10  # it is not ours to drop
+
+
+def test_no_patience(model: Project, waiting: FakeTime) -> None:  # noqa: F811
+    sql = f"select id from {model.schema}.events where mz_now() >= timestamp_millis(id)"
+    model.model("m", sql, lock_timeout="0")
+    model.sql("INSERT INTO {s}.events VALUES (77)")
+    held_for(model, waiting, 0.1)
+    text = model.run(now=T0 + 1000, check=False).text
+    assert "why: runs of one model go one after the other\n" in text and waiting.pauses == []
+
+
+def test_a_lock_that_grows_old_meanwhile(model: Project, waiting: FakeTime) -> None:  # noqa: F811
+    model.sql("INSERT INTO {s}.events VALUES (77)")
+    lock(model, "elsewhere 4711 99", int(time.time() * 1000) - 3_600_000 + 5_000)
+    model.run(now=T0 + 1000)
+    assert count(model) == 11 and 4 < sum(waiting.pauses) < 8
+
+
+@pytest.mark.parametrize("operation", ["temporal_restart", "temporal_consolidate"])
+def test_operations_wait_too(model: Project, waiting: FakeTime, operation: str) -> None:  # noqa: F811
+    held_for(model, waiting, 0.6)
+    model.dbt("run-operation", operation, "--args", "{model: m}")
+    assert waiting.pauses and not is_locked(model)
+
+
+def test_so_does_the_drop_of_leftovers(model: Project, waiting: FakeTime) -> None:  # noqa: F811
+    (model.path / "models" / "m.sql").unlink()
+    model.model("other", "select 1 as a", materialized="table")
+    held_for(model, waiting, 0.6)
+    model.dbt("run-operation", "temporal_drop")
+    assert waiting.pauses and not model.rows("SHOW TABLES IN {s} LIKE 'm__live'")
+
+
+def test_an_interrupt_while_it_waits(model: Project, waiting: FakeTime) -> None:  # noqa: F811
+    """The lock stays the other's, and nothing of ours is left."""
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    held_for(model, waiting, 3_600)
+    waiting.later(0.5, interrupt)
+    held = set(locks._held)
+    with pytest.raises(KeyboardInterrupt):
+        locks.take_lock(Warehouse(model.rows), Target(f"`{model.schema}`", "m"), int(time.time() * 1000), 60_000)
+    assert is_locked(model) and locks._held == held
+
+
+def test_how_long() -> None:
+    parsed = [TemporalConfig.parse("m", {"lock_timeout": text}).lock_timeout for text in (None, "0", "2 minutes")]
+    assert parsed == [10_000, 0, 120_000]
+    with pytest.raises(TemporalError, match="found: lock_timeout: 'soon'\nwhy: it is not a length of time"):
+        TemporalConfig.parse("m", {"lock_timeout": "soon"})

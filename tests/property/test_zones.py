@@ -1,0 +1,239 @@
+"""Predicates around the changes of time zones, from the first local time by law on, and shifts that lead there.
+
+The oracle is Spark's own evaluation, as in test_predicates. A predicate may be refused, and a row that is moved further
+back than can be answered for is an error; what is accepted is right.
+"""
+
+from __future__ import annotations
+
+import random
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+from conftest import Project
+from test_predicates import Grammar, compared, rows
+
+from dbt.adapters.sparktemporal.errors import Refusal
+from dbt.adapters.sparktemporal.model import understand
+from dbt.adapters.sparktemporal.temporal import zones
+from dbt.adapters.sparktemporal.temporal.zones import Change, Zone
+from dbt.adapters.sparktemporal.warehouse import Warehouse
+
+#: leaps that are no whole minute or hour, dates that come twice or never, offsets that were given up, and plain ones
+ZONES = [
+    "Africa/Monrovia", "America/Juneau", "Asia/Kolkata", "America/New_York", "Asia/Manila", "Pacific/Apia",
+    "America/St_Johns", "Australia/Lord_Howe", "Europe/Amsterdam", "Asia/Tokyo", "America/Caracas", "Africa/Casablanca",
+    "Asia/Kathmandu", "America/Sao_Paulo", "Europe/Dublin", "Antarctica/Casey", "+05:30", "Etc/GMT+9", "UTC",
+]  # fmt: skip
+EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+GUARDED = "leads a row to before"
+
+
+class Zoned(Grammar):
+    """What follows local time on the clock's side. back: how far a change lies before the clock (s)."""
+
+    def __init__(self, rng: random.Random, zone: str, back: int) -> None:
+        super().__init__(rng, fixed_zone=False)
+        self.zone, self.back = zone, back
+
+    def length(self) -> str:
+        days = self.back // 86_400 + self.rng.choice([-1, 0, 0, 1])
+        return self.rng.choice(
+            [
+                f"interval {days} days",
+                f"interval {days * 24 + self.rng.choice([0, 1, 13])} hours",
+                f"interval '{days} {self.rng.randrange(24)}:30' day to minute",
+                f"interval {round(days / 365.2425)} years",
+                f"interval {round(days / 30.436875)} months",
+                "interval 1 day",
+                "interval 90 minutes",
+                f"make_dt_interval({days}, coalesce(k, 0))",
+                f"make_ym_interval(0, {round(days / 30.436875)} + coalesce(k, 0))",
+                "iv",
+            ]
+        )
+
+    def comparison(self) -> str:
+        rng = self.rng
+        op, instant, length = rng.choice(["<", "<=", ">", ">=", "=", "<>"]), self.instant(), self.length()
+        clock = rng.choice(["{n}", f"{{n}} - {length}", f"{{n}} + {length}", "{n} - interval 90 minutes"])
+        far = f"timestamp_millis(unix_millis({{n}}) - {self.back}000L)"
+        clock = rng.choice([clock, clock, clock, "{n}", far])
+        unit = rng.choice(["SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR"])
+        forms = [
+            f"{clock} {op} {instant}",
+            f"date_trunc('{unit}', {clock}) {op} {instant}",
+            f"date_trunc('{unit}', {clock}) {op} date_trunc('{unit}', {instant})",
+            f"date_trunc('{unit}', {{n}}) {op} date_trunc('{unit}', a)",
+            f"date_trunc('{unit}', {{n}}) {op} a",
+            f"cast({clock} as date) {op} d",
+            f"date_add({clock}, k) {op} {rng.choice(['d', 'a'])}",
+            f"year({clock}) {op} year(a)",
+            f"last_day({clock}) {op} d",
+            f"trunc({clock}, 'MM') {op} d",
+            f"datediff({clock}, d) {op} k",
+            f"cast({clock} as timestamp_ntz) {op} {rng.choice(['ntz', 'a'])}",
+            f"cast({{n}} as timestamp_ntz) - {length} {op} {rng.choice(['ntz', 'a'])}",
+            f"dateadd({rng.choice(['DAY', 'HOUR'])}, coalesce(k, 0) - {self.back // 86_400}, {{n}}) {op} a",
+            f"timestampdiff({rng.choice(['HOUR', 'DAY', 'MONTH'])}, a, {clock}) {op} k",
+            f"{{n}} - a {op} iv",
+            f"{{n}} {op} {instant}",
+            f"{{n}} {op} to_utc_timestamp(a, '{self.zone}')",
+            f"{{n}} {op} make_timestamp(year(a), month(a), day(a), hour(a), minute(a), 30)",
+            f"{{n}} between {instant} and a + {length}",
+        ]
+        return rng.choice(forms)
+
+
+def jumps(zone: Zone) -> list[Change]:
+    return list(zone.changes) or [Change(-800_000_000, 0, 0), Change(1_700_000_000, 0, 0)]
+
+
+def text_of(second: int) -> str:
+    return f"{EPOCH + timedelta(seconds=second):%Y-%m-%d %H:%M:%S}"
+
+
+def judge(project: Project, zone: str, texts: list[str], as_of: int, source: str) -> tuple[int, int]:
+    """-> how many predicates were accepted, and how many of those met a row that leads too far; a wrong one fails."""
+    spark, warehouse = project.spark, Warehouse(project.rows)
+    spark.conf.set("spark.sql.session.timeZone", zone)
+    spark.sql(source).coalesce(1).createOrReplaceTempView("mz_rows")
+    settings, accepted, guarded = warehouse.settings(), 0, 0
+    queries = []
+    for number, text in enumerate(texts):
+        written = f"SELECT id FROM mz_rows WHERE {text.format(n='mz_now()', m='mz_now()')}"
+        try:
+            model = understand(warehouse, written, settings, "4.1", as_of)
+        except Refusal:
+            continue
+        accepted += 1
+        queries.append((text, compared(warehouse, number, text, model, as_of, None)))
+    differs = "coalesce(touching, false) OR found <> CAST(wanted AS INT)"
+    batches = [queries]
+    while batches:
+        batch = batches.pop()
+        every = "\nUNION ALL\n".join(query for _, query in batch)
+        if not batch:
+            continue
+        try:
+            found = spark.sql(f"SELECT /*+ COALESCE(1) */ * FROM ({every}) WHERE {differs} LIMIT 1").collect()
+        except Exception as error:
+            if GUARDED not in str(error):
+                raise
+            guarded += len(batch) == 1
+            batches += [[query] for query in batch] if len(batch) > 1 else []
+            continue
+        for row in found:
+            shown = spark.table("mz_rows").where(f"id = {row.id}").drop("instants").collect()[0]
+            raise AssertionError(f"{zone}, as of {as_of}: {texts[row.q]}\n  {shown}\n  {row}")
+    return accepted, guarded
+
+
+def drive(project: Project, zone: str, seed: int, rounds: int, each: int) -> int:
+    rng = random.Random(f"{zone} {seed}")
+    project.spark.conf.set("spark.sql.session.timeZone", zone)
+    known = jumps(Warehouse(project.rows).zone(zone))
+    accepted = 0
+    for _ in range(rounds):
+        change = rng.choice(known)
+        later = rng.choice([0, 0, *(c.at - change.at for c in known if c.at > change.at), 1_750_000_000 - change.at])
+        clock = change.at + max(later, 0) + rng.choice([-86_400, -3_600, -1, 0, 30, 1_800, 86_400, 10**7])
+        as_of = clock * 1_000 - rng.choice([0, 1, 999])
+        near = [change.at, change.at + rng.choice([-1, 45, 1_000, 5_000, -40_000])]
+        around = [text_of(s) for s in (*near, clock, clock + rng.choice([-1, 45, 3_600, 90_000]))]
+        grammar = Zoned(rng, zone, max(clock - change.at, 0))
+        texts: list[str] = []
+        while len(texts) < each:
+            text = grammar.predicate(rng.choice([0, 0, 1]))
+            if "{n}" in text:
+                texts.append(text)
+        accepted += judge(project, zone, texts, as_of, rows(rng, around, f"{as_of}L"))[0]
+    return accepted
+
+
+@pytest.mark.usefixtures("small_plans")
+def test_zones(project: Project) -> None:
+    accepted = [drive(project, zone, 1, rounds=1, each=3) for zone in ZONES[:8]]
+    assert sum(accepted) > 8, accepted
+
+
+#: zone -> clock, predicate, and where a row lies; what is accepted is compared, the others are told so in these words
+EARLIER = "had other offsets"
+KOLKATA = "Asia/Kolkata", "2026-10-14 17:00:00"
+KNOWN = [
+    (*KOLKATA, "{n} - interval 81 years <= a", "1945-10-14 17:20:00", EARLIER),
+    (*KOLKATA, "{n} - interval 29585 days <= a", "1945-10-14 17:20:00", EARLIER),
+    (*KOLKATA, "{n} - interval 70 years <= a", "1956-10-14 17:20:00", ""),
+    (*KOLKATA, "{n} - make_ym_interval(81, 0 * id) <= a", "1945-10-14 17:20:00", GUARDED),
+    (*KOLKATA, "date_trunc('DAY', {n} - make_dt_interval(29585 + 0 * id)) <= a",
+     "1945-10-14 17:20:00", GUARDED),
+    (*KOLKATA, "{n} - make_ym_interval(70, 0 * id) <= a", "1956-10-14 17:20:00", ""),
+    ("Asia/Kolkata", "1941-09-30 18:00:00", "{n} - interval 1 day <= a", "1941-09-30 18:40:00", EARLIER),
+    ("Asia/Kolkata", "1941-09-30 18:00:00", "date_trunc('HOUR', {n}) <= a", "1941-09-30 18:40:00", ""),
+    ("America/New_York", "1883-11-18 16:00:00", "date_trunc('HOUR', {n}) <= a", "1883-11-18 17:01:00", ""),
+    ("America/New_York", "1883-11-18 16:00:00", "cast({n} as timestamp_ntz) <= a", "1883-11-18 17:01:00", "goes back"),
+    ("America/New_York", "1883-11-20 17:00:00", "date_trunc('HOUR', {n}) <= a", "1883-11-20 18:01:00", ""),
+    ("America/Juneau", "1867-10-18 12:00:00", "cast({n} as date) = d", "1867-10-19 12:00:00", EARLIER),
+    ("America/Juneau", "1867-10-18 12:00:00", "{n} < d", "1867-10-19 12:00:00", ""),
+    ("Africa/Monrovia", "1972-01-07 00:40:00", "date_trunc('MINUTE', {n}) <= a", "1972-01-07 00:44:50", EARLIER),
+    ("Africa/Monrovia", "1972-01-07 00:40:00", "{n} <= date_trunc('MINUTE', a)", "1972-01-07 00:44:50", ""),
+    ("Pacific/Apia", "2011-12-29 12:00:00", "cast({n} as date) >= d", "2011-12-31 10:00:00", ""),
+    ("Europe/Berlin", "2026-10-20 00:00:00", "{n} - interval 1 day <= a", "2026-10-25 01:30:00", "goes back when"),
+]  # fmt: skip
+
+
+@pytest.mark.usefixtures("small_plans")
+@pytest.mark.parametrize(("zone", "clock", "text", "row", "told"), KNOWN)
+def test_known_jumps(project: Project, zone: str, clock: str, text: str, row: str, told: str) -> None:
+    as_of = int(datetime.fromisoformat(f"{clock}+00:00").timestamp()) * 1_000
+    source = rows(random.Random(zone), [row], f"{as_of}L")
+    if told in ("", GUARDED):
+        assert judge(project, zone, [text], as_of, source) == (1, int(told == GUARDED))
+        return
+    project.spark.conf.set("spark.sql.session.timeZone", zone)
+    project.spark.sql(source).createOrReplaceTempView("mz_rows")
+    warehouse = Warehouse(project.rows)
+    with pytest.raises(Refusal) as raised:
+        understand(
+            warehouse, f"SELECT id FROM mz_rows WHERE {text.format(n='mz_now()')}", warehouse.settings(), "", as_of
+        )
+    assert told in str(raised.value) and "local time" in str(raised.value), raised.value
+
+
+@pytest.mark.usefixtures("small_plans")
+def test_the_rules_are_those_of_the_engine(project: Project) -> None:
+    """Also of zones that Python does not know, and of changes a week apart."""
+    warehouse, java = Warehouse(project.rows), project.spark._jvm.java.time
+    for zone in ("Africa/Casablanca", "SystemV/EST5", "America/Boa_Vista"):
+        assert warehouse.zone(zone).changes == rules_of(java, zone), zone
+    assert warehouse.zone("+05:30").changes == () and warehouse.fixed_from("Asia/Kolkata") == -763_972_200_000
+    assert warehouse.fixed_from("Europe/Berlin") is None and not warehouse.never_changed("Asia/Tokyo")
+
+
+@pytest.mark.deep
+@pytest.mark.usefixtures("small_plans")
+def test_the_rules_of_all_zones(project: Project) -> None:
+    warehouse, java = Warehouse(project.rows), project.spark._jvm.java.time
+    for zone in java.ZoneId.getAvailableZoneIds():
+        assert warehouse.zone(zone).changes == rules_of(java, zone), zone
+
+
+def rules_of(jvm: Any, zone: str) -> tuple[Change, ...]:
+    """What Java says, asked for one change after the other."""
+    found, rules = [], jvm.ZoneId.of(zone).getRules()
+    instant = jvm.Instant.ofEpochSecond(zones._FIRST)
+    while (change := rules.nextTransition(instant)) is not None and change.toEpochSecond() < zones._LAST:
+        offsets = change.getOffsetBefore().getTotalSeconds(), change.getOffsetAfter().getTotalSeconds()
+        found.append(Change(change.toEpochSecond(), *offsets))
+        instant = change.getInstant()
+    return tuple(found)
+
+
+@pytest.mark.deep
+@pytest.mark.usefixtures("small_plans")
+@pytest.mark.parametrize("part", range(10))
+def test_all_zones(project: Project, part: int) -> None:
+    every = sorted(project.spark._jvm.java.time.ZoneId.getAvailableZoneIds())
+    for zone in [*every[part::10], *ZONES]:
+        drive(project, zone, 100 + part, rounds=2, each=8)
