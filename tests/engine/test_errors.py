@@ -267,8 +267,8 @@ def test_spark_errors_are_about_the_model(project: Project) -> None:
 @pytest.mark.parametrize(
     ("zone", "where", "words"),
     [
-        ("America/New_York", "mz_now() - interval 1 day <= ts", "INTERVAL '1' DAY beside mz_now()"),
-        ("America/New_York", "id = 1 or mz_now() - ts < interval 1 hour", "ts beside mz_now()"),
+        ("America/New_York", "mz_now() - interval 1 day <= ts", "found: mz_now() - INTERVAL '1' DAY\n"),
+        ("America/New_York", "id = 1 or mz_now() - ts < interval 1 hour", "found: mz_now() - ts\n"),
         ("America/New_York", "timestampdiff(HOUR, ts, mz_now()) < 3", "timestampdiff(HOUR, ts, mz_now())"),
         ("America/St_Johns", "cast(mz_now() as date) = cast(ts as date)", "CAST(mz_now() AS DATE)"),
     ],
@@ -279,7 +279,7 @@ def test_local_time_on_the_clocks_side(project: Project, zone: str, where: str, 
     sql = f"select id from {project.schema}.events where {where}"
     settings = {**warehouse.settings(), "spark.sql.session.timeZone": zone}
     in_2001 = 978_307_200_000
-    with pytest.raises(Refusal, match="goes back when daylight saving ends") as raised:
+    with pytest.raises(Refusal, match="follows local time, which .*goes back") as raised:
         understand(warehouse, sql, settings, "4.1.4", in_2001)
     assert words in str(raised.value) and zone in str(raised.value)
     understand(warehouse, sql, {**settings, "spark.sql.session.timeZone": "Asia/Tokyo"}, "4.1.4", in_2001)

@@ -15,7 +15,7 @@ from .pruning import Pruning
 from .run import Run
 from .stack import put_in
 from .temporal import chains as chain_rules
-from .temporal import roundtrip, updates
+from .temporal import roundtrip, timestamps, updates
 from .temporal.expiration import Dependence
 from .temporal.expiration import expiry as expiry_of
 from .temporal.plan import WAITING, decide, hash_cores
@@ -91,10 +91,10 @@ def begin(
     _refuse_temporal_inputs(warehouse, analyzed)
     if old is None or old.written != text:
         # an instant that prints the same from text and tree, so that only what the user wrote can differ
-        instant = f"CAST({decision.as_of} AS BIGINT)"
+        instant, local = f"CAST({decision.as_of} AS BIGINT)", timestamps.are_local(settings)
         roundtrip.check(
             warehouse.explain(warehouse.data(roundtrip.written_at(text, calls, instant))),
-            warehouse.explain(warehouse.data(roundtrip.printed_at(text, calls, instant))),
+            warehouse.explain(warehouse.data(roundtrip.printed_at(text, calls, instant, local))),
         )
     columns = warehouse.describe(at)
     updates.check_columns([(n, "string" if t == "void" else t) for n, t in columns if t != "void"], "4")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from .clock_calls import type_calls
 from .errors import Refusal, TemporalError
-from .temporal import reach, roundtrip, updates
+from .temporal import reach, roundtrip, timestamps, updates
 from .temporal.clock import FIRST_MS, format_instant
 from .temporal.clock_side import DAYS, MOVED
 from .temporal.clock_type import resolve_clock_casts
@@ -53,7 +53,8 @@ def understand(
     aggregates: `groups` | `rows`, what to keep of an aggregation that can be either. `auto`: what the last run kept;
     the first time groups, unless they are more than half as many as the rows.
     """
-    text, clocks = put_mz_now(resolve_clock_casts(sql.strip().rstrip(";"), warehouse.describe))
+    local = timestamps.are_local(settings)
+    text, clocks = put_mz_now(resolve_clock_casts(sql.strip().rstrip(";"), warehouse.describe, local))
     by_rows: dict[int, str] = {}
     while True:
         model = _understand(warehouse, text, clocks, settings, version, as_of, old, by_rows)
@@ -97,7 +98,7 @@ def _understand(
 ) -> Model:
     zone = _Zone(warehouse, settings["spark.sql.session.timeZone"], as_of)
     ansi = settings["spark.sql.ansi.enabled"].lower() == "true"
-    parts, described = _split(warehouse, text, zone, by_rows, ansi)
+    parts, described = _split(warehouse, text, zone, by_rows, ansi, timestamps.are_local(settings))
     cores = [_typed(core, columns, version, zone) for core, columns in zip(parts.cores, described)]
     by_call = _call_kinds(warehouse, text, cores, old)
     return Model(
@@ -110,7 +111,7 @@ def _understand(
 
 
 def _split(
-    warehouse: Warehouse, text: str, zone: _Zone, by_rows: Mapping[int, str], ansi: bool
+    warehouse: Warehouse, text: str, zone: _Zone, by_rows: Mapping[int, str], ansi: bool, local: bool
 ) -> tuple[Split, list[list[tuple[str, str]]]]:
     """The split of a model, and what DESCRIBE says of each core's probe.
 
@@ -118,7 +119,7 @@ def _split(
     """
     at_read: frozenset[int] = frozenset()
     while True:
-        parts = split(text, warehouse.describe, zone.moves, at_read, by_rows, ansi)
+        parts = split(text, warehouse.describe, zone.moves, at_read, by_rows, ansi, local)
         described = []
         for core in parts.cores:
             probe = updates.probe(core)
@@ -224,7 +225,7 @@ class _Zone:
         if first is None:
             why = f"which goes back when daylight saving ends in {self.name}"
         else:
-            why = f"and before {format_instant(first)} {self.name} had other offsets, which it meets"
+            why = f"which in {self.name} goes back, or leaps, until {format_instant(first)}"
         return Refusal(
             written,
             f"on the clock's side it follows local time, {why}, so the instants at which it changes cannot be listed",

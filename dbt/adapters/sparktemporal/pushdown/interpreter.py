@@ -181,10 +181,10 @@ class Interpreter:
         is_date = (
             is_date or isinstance(node, exp.Anonymous) and node.name.lower() in DATES and len(node.expressions) < 3
         )
-        to = "DATE" if is_date else "TIMESTAMP"
+        to = "DATE" if is_date else "TIMESTAMP_LTZ"
 
         def end(of: str | None, by: int) -> str | None:
-            micros = f"unix_micros(CAST({of} AS TIMESTAMP)) + {by}L"
+            micros = f"unix_micros(CAST({of} AS TIMESTAMP_LTZ)) + {by}L"
             return None if of is None else monotone.in_known_years(of, f"CAST(timestamp_micros({micros}) AS {to})")
 
         kind = DATE if is_date else INSTANT

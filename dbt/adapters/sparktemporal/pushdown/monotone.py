@@ -16,17 +16,18 @@ from sqlglot import exp
 
 from ..temporal.clock_side import is_below_a_day
 from ..temporal.dialect import render
+from ..temporal.timestamps import sql_type
 from . import specs
 from .lengths import constant, interval
 from .specs import ANYTHING, DATE, DECIMAL, INSTANT, INTEGER, LENGTH, NO, YES, Values, both, either
 
 _WHOLE = ("tinyint", "smallint", "int", "bigint")
 #: the years of which Spark documents what it computes
-_YEARS = "BETWEEN TIMESTAMP '0001-01-02 00:00:00Z' AND TIMESTAMP '9999-12-30 00:00:00Z'"
+_YEARS = "BETWEEN TIMESTAMP_LTZ '0001-01-02 00:00:00Z' AND TIMESTAMP_LTZ '9999-12-30 00:00:00Z'"
 #: functions of an instant that never fall when it rises -> what they give; by the clock of UTC, and by local time
 _OF_INSTANTS = {
     "unix_micros": INTEGER, "unix_millis": INTEGER, "unix_seconds": INTEGER, "unix_timestamp": INTEGER,
-    "timestamp": INSTANT, "to_timestamp": INSTANT,
+    "timestamp": INSTANT,
 }  # fmt: skip
 _OF_LOCAL_TIME = {"date": DATE, "last_day": DATE, "to_date": DATE, "unix_date": INTEGER, "year": INTEGER}
 #: that are added to a date: far more of them wrap around, without a word
@@ -80,9 +81,9 @@ def literal(node: exp.Expression) -> Values | None:
         return None if span is None or span[0] != span[1] else Values(text, text, YES, NO, NO, LENGTH)
     if isinstance(node, exp.Cast) and isinstance(node.this.unnest(), exp.Literal):
         to, is_text = node.to.sql(dialect="spark").upper(), node.this.unnest().is_string
-        if to in (("DATE", "TIMESTAMP", "TIMESTAMP_NTZ") if is_text else ("BIGINT", "INT")):
-            end = f"TRY_CAST({render(node.this)} AS {to})"
-            return of_ends(end, end, [], kind_of(to.lower()), to.lower())
+        if to in (("DATE", "TIMESTAMP", "TIMESTAMP_LTZ", "TIMESTAMP_NTZ") if is_text else ("BIGINT", "INT")):
+            end, named = f"TRY_CAST({render(node.this)} AS {to})", to.lower().replace("_ltz", "")
+            return of_ends(end, end, [], kind_of(named), named)
     return None
 
 
@@ -153,12 +154,13 @@ def divided(a: Values, by: exp.Expression) -> Values | None:
 
 
 def cast(a: Values, to: str, fixed_zone: bool) -> Values | None:
+    to = to.replace("_ltz", "")
     of_number = a.kind in (INTEGER, DECIMAL) and (to in _WHOLE or to.startswith("decimal"))
     of_instant = a.kind == INSTANT and (to in ("timestamp", "bigint") or to == "date" and fixed_zone)
     of_date = a.kind == DATE and to in ("date", "timestamp")
     if not (of_number or of_instant or of_date):
         return None
-    return each_end(a, lambda end: f"TRY_CAST({end} AS {to.upper()})", kind_of(to), to)
+    return each_end(a, lambda end: f"TRY_CAST({end} AS {sql_type(to).upper()})", kind_of(to), to)
 
 
 def of_one(name: str, a: Values, fixed_zone: bool) -> Values | None:

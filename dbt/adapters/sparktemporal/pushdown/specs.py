@@ -13,6 +13,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from ..temporal.timestamps import sql_type
+
 YES, NO = "true", "false"
 #: kinds of values; those of a text that is a constant, and of a bare NULL
 INTEGER, DECIMAL, INSTANT, DATE, LENGTH = "integer", "decimal", "instant", "date", "length"
@@ -156,7 +158,7 @@ def lost(a: Values, b: Values) -> str:
     ends = dict.fromkeys(end for end in (text.least, text.most) if end is not None)
     if types is None or not ends:
         return YES
-    return either(*(f"(TRY_CAST({end} AS {to.upper()}) IS NULL)" for end in ends for to in types if to))
+    return either(*(f"(TRY_CAST({end} AS {sql_type(to).upper()}) IS NULL)" for end in ends for to in types if to))
 
 
 def alike(a: Values, b: Values) -> bool:

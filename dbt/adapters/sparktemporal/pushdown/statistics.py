@@ -17,6 +17,7 @@ from sqlglot import exp
 from ..temporal.capture import MOST_FILES
 from ..temporal.dialect import quote, string_literal
 from ..temporal.functions import nondeterministic
+from ..temporal.timestamps import sql_type
 from .interpreter import Leaf
 
 _KEY = "file, size, modified, place"
@@ -92,7 +93,11 @@ def collect(one: Measured, every: Mapping[int, str], where: str) -> str:
     for index, kind in every.items():
         low, high, nulls = f"min(mz_e{index})", f"max(mz_e{index})", f"count_if(mz_e{index} IS NULL)"
         if index not in by_index:
-            low, high, nulls = f"CAST(NULL AS {kind})", f"CAST(NULL AS {kind})", "CAST(NULL AS BIGINT)"
+            low, high, nulls = (
+                f"CAST(NULL AS {sql_type(kind)})",
+                f"CAST(NULL AS {sql_type(kind)})",
+                "CAST(NULL AS BIGINT)",
+            )
         elif kind == "string":
             cut = f"concat(left({high}, {_LETTERS}), {_LAST})"
             high = f"IF(length({high}) <= {_LETTERS}, {high}, IF({cut} >= {high}, {cut}, NULL))"

@@ -211,11 +211,11 @@ def _unit(name: str, arguments: list[exp.Expression], at: int) -> str | None:
 def _cast(node: exp.Cast) -> Side:
     kind = node.to.sql(dialect="spark").upper()
     moves = side(node.this)
-    if kind in ("DATE", "TIMESTAMP", "BIGINT", "DOUBLE"):
+    if kind in ("DATE", "TIMESTAMP", "TIMESTAMP_LTZ", "BIGINT", "DOUBLE"):
         unit = "DAY" if kind == "DATE" and is_mz_now(node.this.unnest()) else None
         if kind == "DATE":
             moves = moves.to_days()
-        elif kind != "TIMESTAMP":
+        elif not kind.startswith("TIMESTAMP"):
             moves = replace(moves, months=moves._months())
         return replace(moves, truncates=unit, dated=moves.dated or kind == "DATE")
     if kind == "TIMESTAMP_NTZ":

@@ -1,6 +1,6 @@
 """`CAST(x AS mz_timestamp)` and `x::mz_timestamp`: the conversion to the clock, whole milliseconds as a BIGINT.
 
-ts::mz_timestamp  ->  unix_millis(CAST(ts AS TIMESTAMP))        a TIMESTAMP, DATE or TIMESTAMP_NTZ, floored
+ts::mz_timestamp  ->  unix_millis(CAST(ts AS TIMESTAMP_LTZ))    a TIMESTAMP, DATE or TIMESTAMP_NTZ, floored
 ms::mz_timestamp  ->  CAST(ms AS BIGINT)                        an integer
 d::mz_timestamp   ->  CAST(floor(d) AS BIGINT)                  a DECIMAL
 """
@@ -14,11 +14,12 @@ from sqlglot import exp
 from ..errors import Refusal
 from .ctes import visible_ctes
 from .dialect import expression, fragment, parse, render
+from .timestamps import as_written
 
 _CONVERSIONS = {
     "timestamp": "unix_millis({})",
-    "timestamp_ntz": "unix_millis(CAST({} AS TIMESTAMP))",
-    "date": "unix_millis(CAST({} AS TIMESTAMP))",
+    "timestamp_ntz": "unix_millis(CAST({} AS TIMESTAMP_LTZ))",
+    "date": "unix_millis(CAST({} AS TIMESTAMP_LTZ))",
     "tinyint": "CAST({} AS BIGINT)",
     "smallint": "CAST({} AS BIGINT)",
     "int": "CAST({} AS BIGINT)",
@@ -27,11 +28,13 @@ _CONVERSIONS = {
 }
 
 
-def resolve_clock_casts(sql: str, describe: Callable[[str], list[tuple[str, str]]]) -> str:
+def resolve_clock_casts(
+    sql: str, describe: Callable[[str], list[tuple[str, str]]], local_timestamps: bool = False
+) -> str:
     """The model with its casts to mz_timestamp written out; without any, the text as it is."""
     if "mz_timestamp" not in sql.lower():
         return sql
-    tree = parse(sql)
+    tree = as_written(parse(sql)) if local_timestamps else parse(sql)
     found = False
     while True:
         cast = next((c for c in tree.find_all(exp.Cast) if _to_clock(c) and not _inner(c)), None)

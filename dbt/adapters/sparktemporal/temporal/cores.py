@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from ..errors import Refusal
+from . import timestamps
 from .aggregates import take_groups
 from .columns import needed_columns
 from .conditions import condition
@@ -53,14 +54,16 @@ def split(
     at_read: frozenset[int] = frozenset(),
     by_rows: Mapping[int, str] | None = None,
     ansi: bool = False,
+    local_timestamps: bool = False,
 ) -> Split:
     """The text of a model -> its cores and residual; what is not covered is refused.
 
     moves: which lengths move the clock as they move rows, in the session's zone.
     at_read: SELECTs that are no cores (they name columns from
     outside), by where their first call of mz_now() stands. by_rows: likewise, those not to keep per group, and why.
+    local_timestamps: the session takes TIMESTAMP for TIMESTAMP_NTZ.
     """
-    tree = parse(sql)
+    tree = timestamps.as_written(parse(sql)) if local_timestamps else parse(sql)
     refuse_shadowed_ctes(tree)
     tree = merge_nested(tree, describe)
     calls = list(mz_now_calls(tree))
@@ -84,6 +87,8 @@ def split(
     for number, (core, place) in enumerate(zip(cores, places)):
         if core.groups is None and not core.kept and place.parent is not None:
             cores[number], residual = _lifted(core, place, residual, describe, by_rows or {}, ansi)
+    if local_timestamps:
+        cores = [replace(c, comparisons=tuple(map(_of_instants, c.comparisons))) for c in cores]
     drop_unused_ctes(residual)
     static = StaticParts(residual, len(cores))
     static.capture()
@@ -92,6 +97,10 @@ def split(
         raise Refusal(fragment(tree), "the temporal SELECT reads nothing", "a FROM with the rows to window")
     notes = tuple(f"evaluated when the view is read, over all rows of its inputs: {fragment(e)}" for e in evaluated)
     return Split((*cores, *static.cores), residual, notes)
+
+
+def _of_instants(comparison: Comparison) -> Comparison:
+    return replace(comparison, operand=timestamps.as_instants(comparison.operand))
 
 
 def _refuse_calls(tree: exp.Expression, calls: list[exp.Expression]) -> None:

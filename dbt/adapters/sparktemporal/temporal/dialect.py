@@ -21,7 +21,16 @@ from ..errors import Refusal
 
 MZ_NOW_NAMES = ("mz_now", "mz_logical_timestamp")
 
+#: in the meta of a cast: it is written as a literal (`timestamp '2024-01-01'`)
+IS_LITERAL = "is_literal"
+
 _SPECIAL_FORMS = ("CAST", "TRY_CAST", "EXTRACT", "TRIM", "POSITION", "OVERLAY", "SUBSTRING")
+
+
+def _timestamp_literal(parser: sqlglot.Parser, text: exp.Expression, kind: exp.DataType) -> exp.Expression:
+    cast = parser.expression(exp.Cast(this=text, to=kind))
+    cast.meta[IS_LITERAL] = True
+    return cast
 
 
 class VerbatimSpark(Spark):
@@ -36,6 +45,10 @@ class VerbatimSpark(Spark):
         FUNCTIONS: dict = {}
         FUNCTION_PARSERS = {
             name: parser for name, parser in Spark.Parser.FUNCTION_PARSERS.items() if name in _SPECIAL_FORMS
+        }
+        TYPE_LITERAL_PARSERS = {
+            **Spark.Parser.TYPE_LITERAL_PARSERS,
+            **dict.fromkeys((exp.DType.TIMESTAMP, exp.DType.TIMESTAMPTZ), _timestamp_literal),
         }
 
 

@@ -105,7 +105,7 @@ _UPPER = {"<": _CEIL, "<=": _AFTER, "=": _AFTER}
 
 def _timestamp_edges(e: str) -> dict[str, str]:
     # unix_millis floors, also before 1970; a TIMESTAMP has 9.2e15 ms at most, so + 1 cannot overflow
-    at = f"CAST({e} AS TIMESTAMP)"
+    at = f"CAST({e} AS TIMESTAMP_LTZ)"
     return {
         _CEIL: f"unix_millis({at}) + CAST(pmod(unix_micros({at}), 1000) > 0 AS BIGINT)",
         _AFTER: f"unix_millis({at}) + 1",

@@ -16,6 +16,7 @@ from .dialect import parse, quote, string_literal
 from .roundtrip import at_instant
 from .state import CoreState, State
 from .stores import store_of
+from .timestamps import sql_type
 from .updates import Columns, indent, pretty
 
 
@@ -66,7 +67,7 @@ def live_view(state: State) -> str:
     if state.expiration is None:
         return body
     message = string_literal(expired_message(state))
-    arm = ", ".join(f"CAST(raise_error({message}) AS {k}) AS {quote(n)}" for n, k in state.columns)
+    arm = ", ".join(f"CAST(raise_error({message}) AS {sql_type(k)}) AS {quote(n)}" for n, k in state.columns)
     return f"SELECT {arm}\nWHERE {t} > {state.expiration}L AND raise_error({message}) IS NULL\nUNION ALL\n{body}"
 
 

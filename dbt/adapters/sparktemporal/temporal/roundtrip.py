@@ -16,6 +16,7 @@ from ..errors import Refusal
 from .dialect import expression, is_mz_now, mz_now_spans, parse, render
 from .intervals import BIGINT, TIMESTAMP
 from .predicates import Comparison
+from .timestamps import as_written
 
 
 def clock_literal(kind: str, instant: str) -> str:
@@ -36,14 +37,15 @@ def written_at(sql: str, kinds: Sequence[str], instant: str) -> str:
     return "".join(out) + sql[last:]
 
 
-def printed_at(sql: str, kinds: Sequence[str], instant: str) -> str:
-    """The same from the tree: what `check` compares the text with."""
+def printed_at(sql: str, kinds: Sequence[str], instant: str, local_timestamps: bool = False) -> str:
+    """The same from the tree: what `check` compares the text with. local_timestamps: see `timestamps`."""
     starts = {start: kind for (start, _), kind in zip(mz_now_spans(sql), kinds, strict=True)}
 
     def replaced(call: exp.Expression) -> exp.Expression:
         return expression(clock_literal(starts[call.meta["start"]], instant))
 
-    return render(parse(sql).transform(lambda n: replaced(n) if is_mz_now(n) else n))
+    tree = as_written(parse(sql)) if local_timestamps else parse(sql)
+    return render(tree.transform(lambda n: replaced(n) if is_mz_now(n) else n))
 
 
 _AT_READ = {TIMESTAMP: "mz_now_timestamp", BIGINT: "mz_now_bigint"}

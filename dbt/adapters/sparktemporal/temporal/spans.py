@@ -71,11 +71,11 @@ def spans(rows: str, names: Sequence[str], typed: TypedCore) -> str:
 def _guarded(point: str, guard: Guard, calls: Mapping[int, str]) -> str:
     """An error where a row moves the clock back to where the zone had another offset."""
     instant, first, zone = guard
-    at = _at(exp.cast(instant.copy(), "TIMESTAMP"), calls, "mz_lower")
+    at = _at(exp.cast(instant.copy(), "TIMESTAMP_LTZ", dialect="spark"), calls, "mz_lower")
     said = Refusal(
         f"{fragment(instant)}, which leads a row to before {format_instant(first)}",
-        f"it follows local time on the clock's side, and {zone} had other offsets then, so the instants at which it "
-        "changes cannot be listed",
+        f"on the clock's side it follows local time, which in {zone} goes back, or leaps, until then, so the instants "
+        "at which it changes cannot be listed",
         "a shorter interval in that row, or spark.sql.session.timeZone: UTC in the profile",
     )
     error = f"CAST(raise_error({string_literal(str(said))}) AS BIGINT)"
@@ -97,8 +97,8 @@ def _month_edges(step: Step) -> list[str]:
     moved = step.function.unnest()
     months = moved.right if has_clock(moved.left) else moved.left
     back = "-" if isinstance(moved, exp.Add) else "+"
-    instant = f"CAST({render(step.other)} AS TIMESTAMP)"
-    first = f"unix_millis(CAST(CAST({instant} AS DATE) {back} {render(months)} AS TIMESTAMP))"
+    instant = f"CAST({render(step.other)} AS TIMESTAMP_LTZ)"
+    first = f"unix_millis(CAST(CAST({instant} AS DATE) {back} {render(months)} AS TIMESTAMP_LTZ))"
     time = f"(unix_millis({instant}) - unix_millis(date_trunc('DAY', {instant})))"
     midnights = [f"{first} + {day * 86_400_000}L" for day in range(-1, 5)]
     return [point for m in midnights for point in (m, f"{m} + {time}", f"{m} + {time} + 1L")]

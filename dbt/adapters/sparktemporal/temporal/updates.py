@@ -23,6 +23,7 @@ from .core import Core, TypedCore
 from .dialect import expression, quote, render
 from .intervals import bounds
 from .spans import spans
+from .timestamps import sql_type
 
 Columns = Sequence["tuple[str, str]"]
 
@@ -227,7 +228,9 @@ def create_chain(table: str, rows: str, using: str, order: str, bucket: str | No
 
 def no_rows(columns: Columns) -> str:
     """An empty relation of these columns."""
-    return f"SELECT {', '.join(f'CAST(NULL AS {kind}) AS {quote(name)}' for name, kind in columns)}\nWHERE false"
+    return (
+        f"SELECT {', '.join(f'CAST(NULL AS {sql_type(kind)}) AS {quote(name)}' for name, kind in columns)}\nWHERE false"
+    )
 
 
 def indent(text: str, by: int) -> str:

@@ -1,0 +1,51 @@
+"""The conformance cases in a session that takes TIMESTAMP for TIMESTAMP_NTZ: the same answers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+from conftest import Project
+from test_cases import CASES, create, model_name, plain, relation_sql, wanted
+
+from dbt.adapters.sparktemporal.reads import as_of
+from dbt.adapters.sparktemporal.temporal.clock import parse_instant
+from dbt.adapters.sparktemporal.warehouse import Target, Warehouse
+
+#: a slice of every kind; the others are deep
+SLICE, EACH = 12, 9
+
+
+@pytest.fixture
+def local(project: Project) -> Iterator[Project]:
+    project.spark.conf.set("spark.sql.timestampType", "TIMESTAMP_NTZ")
+    yield project
+    project.spark.conf.unset("spark.sql.timestampType")
+
+
+@pytest.mark.first(1)
+@pytest.mark.parametrize("part", range(EACH))
+def test_cases_with_local_timestamps(local: Project, part: int) -> None:
+    cases, start = CASES["cases"][part::EACH], 0
+    for case in cases:
+        create(local, f"{case['id']}_t", case["columns"], case["rows"])
+        if "u" in case:
+            create(local, f"{case['id']}_u", case["u"]["columns"], case["u"]["rows"])
+        local.model(model_name(case), relation_sql(case, f"{local.schema}.{case['id']}"))
+        start = min([start, *(parse_instant(c["at"]) for c in case["checks"])])
+    assert len(cases) >= SLICE
+    result = local.run(now=start, check=False)
+    wrong = []
+    for case in cases:
+        outcome = result.of(model_name(case))
+        if outcome.status != "success":
+            wrong.append((case["id"], outcome.message))
+            continue
+        target = Target(f"`{local.schema}`", model_name(case))
+        for check in case["checks"]:
+            sql = as_of(Warehouse(local.rows), target, parse_instant(check["at"]))
+            found = [tuple(plain(v) for v in row) for row in local.rows(f"SELECT * FROM {sql}")]
+            if Counter(found) != Counter(map(wanted, check["rows"])):
+                wrong.append((case["id"], check["at"], found, check["rows"]))
+    assert not wrong, wrong
