@@ -16,10 +16,10 @@ FROM (
       FROM (
         SELECT `id`, `mz_s0`, `mz_s1`, `mz_s2`, mz_upper, array_sort(array_distinct(filter(array(
         mz_lower,
-        unix_millis(CAST(`mz_s0` AS TIMESTAMP)) + CAST(pmod(unix_micros(CAST(`mz_s0` AS TIMESTAMP)), 1000) > 0 AS BIGINT),
-        unix_millis(CAST(`mz_s0` AS TIMESTAMP)) + 1,
-        unix_millis(CAST(`mz_s1` AS TIMESTAMP)) + CAST(pmod(unix_micros(CAST(`mz_s1` AS TIMESTAMP)), 1000) > 0 AS BIGINT),
-        unix_millis(CAST(`mz_s1` AS TIMESTAMP)) + 1
+        unix_millis(CAST(`mz_s0` AS TIMESTAMP_LTZ)) + CAST(pmod(unix_micros(CAST(`mz_s0` AS TIMESTAMP_LTZ)), 1000) > 0 AS BIGINT),
+        unix_millis(CAST(`mz_s0` AS TIMESTAMP_LTZ)) + 1,
+        unix_millis(CAST(`mz_s1` AS TIMESTAMP_LTZ)) + CAST(pmod(unix_micros(CAST(`mz_s1` AS TIMESTAMP_LTZ)), 1000) > 0 AS BIGINT),
+        unix_millis(CAST(`mz_s1` AS TIMESTAMP_LTZ)) + 1
         ), p -> p >= mz_lower AND p < least(mz_upper, 9007199254740992L)))) AS mz_points
         FROM (
     SELECT `id`, `mz_s0`, `mz_s1`, `mz_s2`, 

@@ -5,8 +5,8 @@ select id from events where mz_now() >= day and mz_now() < date_add(day, 7)
 SELECT `id`, mz_from, CASE WHEN mz_until <= 1711195200000L THEN mz_until END AS mz_until, 1L AS mz_diff
 FROM (
   SELECT `id`, 
-    greatest(1709294400000L, unix_millis(CAST(`mz_b0` AS TIMESTAMP)) + CAST(pmod(unix_micros(CAST(`mz_b0` AS TIMESTAMP)), 1000) > 0 AS BIGINT)) AS mz_from,
-    unix_millis(CAST(`mz_b1` AS TIMESTAMP)) + CAST(pmod(unix_micros(CAST(`mz_b1` AS TIMESTAMP)), 1000) > 0 AS BIGINT) AS mz_until
+    greatest(1709294400000L, unix_millis(CAST(`mz_b0` AS TIMESTAMP_LTZ)) + CAST(pmod(unix_micros(CAST(`mz_b0` AS TIMESTAMP_LTZ)), 1000) > 0 AS BIGINT)) AS mz_from,
+    unix_millis(CAST(`mz_b1` AS TIMESTAMP_LTZ)) + CAST(pmod(unix_micros(CAST(`mz_b1` AS TIMESTAMP_LTZ)), 1000) > 0 AS BIGINT) AS mz_until
   FROM (
     -- the last condition is what the window implies of single columns
     SELECT

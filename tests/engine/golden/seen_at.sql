@@ -6,7 +6,7 @@ SELECT `id`, `ts`, mz_from, CASE WHEN mz_until <= 1711195200000L THEN mz_until E
 FROM (
   SELECT `id`, `ts`, 
     1709294400000L AS mz_from,
-    unix_millis(CAST(`mz_b0` AS TIMESTAMP)) + CAST(pmod(unix_micros(CAST(`mz_b0` AS TIMESTAMP)), 1000) > 0 AS BIGINT) AS mz_until
+    unix_millis(CAST(`mz_b0` AS TIMESTAMP_LTZ)) + CAST(pmod(unix_micros(CAST(`mz_b0` AS TIMESTAMP_LTZ)), 1000) > 0 AS BIGINT) AS mz_until
   FROM (
     -- the last condition is what the window implies of single columns
     SELECT

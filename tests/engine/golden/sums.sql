@@ -13,7 +13,7 @@ FROM (
     FROM (
       SELECT `kind`, `mz_x0`, `mz_x1`, 
         1709294400000L AS mz_from,
-        unix_millis(CAST(`mz_b0` AS TIMESTAMP)) + 1 AS mz_until
+        unix_millis(CAST(`mz_b0` AS TIMESTAMP_LTZ)) + 1 AS mz_until
       FROM (
         -- the last condition is what the window implies of single columns
         SELECT

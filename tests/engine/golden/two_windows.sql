@@ -5,7 +5,7 @@ select id, 'soon' as w from events where mz_now() >= ts and mz_now() < ts + inte
 SELECT `id`, `late`, mz_from, CASE WHEN mz_until <= 1711195200000L THEN mz_until END AS mz_until, 1L AS mz_diff
 FROM (
   SELECT `id`, `late`, 
-    greatest(1709294400000L, unix_millis(CAST(`mz_b0` AS TIMESTAMP)) + CAST(pmod(unix_micros(CAST(`mz_b0` AS TIMESTAMP)), 1000) > 0 AS BIGINT)) AS mz_from,
+    greatest(1709294400000L, unix_millis(CAST(`mz_b0` AS TIMESTAMP_LTZ)) + CAST(pmod(unix_micros(CAST(`mz_b0` AS TIMESTAMP_LTZ)), 1000) > 0 AS BIGINT)) AS mz_from,
     CAST(NULL AS BIGINT) AS mz_until
   FROM (
     -- the last condition is what the window implies of single columns
@@ -26,8 +26,8 @@ WHERE (mz_until IS NULL OR mz_until > mz_from)
 SELECT `id`, `w`, mz_from, CASE WHEN mz_until <= 1711195200000L THEN mz_until END AS mz_until, 1L AS mz_diff
 FROM (
   SELECT `id`, `w`, 
-    greatest(1709294400000L, unix_millis(CAST(`mz_b0` AS TIMESTAMP)) + CAST(pmod(unix_micros(CAST(`mz_b0` AS TIMESTAMP)), 1000) > 0 AS BIGINT)) AS mz_from,
-    unix_millis(CAST(`mz_b1` AS TIMESTAMP)) + CAST(pmod(unix_micros(CAST(`mz_b1` AS TIMESTAMP)), 1000) > 0 AS BIGINT) AS mz_until
+    greatest(1709294400000L, unix_millis(CAST(`mz_b0` AS TIMESTAMP_LTZ)) + CAST(pmod(unix_micros(CAST(`mz_b0` AS TIMESTAMP_LTZ)), 1000) > 0 AS BIGINT)) AS mz_from,
+    unix_millis(CAST(`mz_b1` AS TIMESTAMP_LTZ)) + CAST(pmod(unix_micros(CAST(`mz_b1` AS TIMESTAMP_LTZ)), 1000) > 0 AS BIGINT) AS mz_until
   FROM (
     -- the last condition is what the window implies of single columns
     SELECT
