@@ -8,13 +8,25 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark.connections import SparkConnectionManager, SparkCredentials
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 from dbt_common.invocation import get_invocation_id
 
+from . import replays
 from .clock_calls import LIVE, has_clock_calls, is_lasting_view, put_clock
 from .errors import TemporalError, without_trace
 from .temporal.clock import parse_instant
+
+logger = AdapterLogger("sparktemporal")
+
+
+@contextmanager
+def _as_runtime_error() -> Iterator[None]:
+    try:
+        yield
+    except TemporalError as error:
+        raise DbtRuntimeError(str(error)) from None
 
 
 @dataclass
@@ -31,6 +43,7 @@ class SparkTemporalConnectionManager(SparkConnectionManager):
         super().__init__(config, mp_context)
         self._as_of: dict[str, int] = {}
         self._guard = threading.Lock()
+        self._own = threading.local()
 
     def as_of(self) -> int:
         """The instant of this dbt invocation (ms): var temporal_now, else the engine's clock, read once."""
@@ -46,7 +59,36 @@ class SparkTemporalConnectionManager(SparkConnectionManager):
     def add_query(self, sql: str, *args: Any, **kwargs: Any) -> Any:
         if has_clock_calls(sql):
             sql = self.with_clock(sql)
+        if not getattr(self._own, "now", False) and self._pinned() is not None:
+            known = getattr(self._own, "known", None)
+            with _as_runtime_error():
+                sql = replays.at_instant(sql, self.as_of(), self._ask_plainly, logger.warning, known)
         return super().add_query(sql, *args, **kwargs)
+
+    @contextmanager
+    def own(self) -> Iterator[None]:
+        """Statements of ours: what they read of temporal views is as it should be."""
+        before, self._own.now = getattr(self._own, "now", False), True
+        try:
+            yield
+        finally:
+            self._own.now = before
+
+    def look_ahead(self, sql: str | None) -> None:
+        """Refuse the query of a model that the pinned clock does not allow; dbt-spark drops its table before it asks.
+
+        None: the model is done.
+        """
+        self._own.known = {}
+        if sql is None or self._pinned() is None:
+            return
+        with _as_runtime_error():
+            query = self.with_clock(sql) if has_clock_calls(sql) else sql
+            self._own.known[query.strip()] = replays.query_at(query, self.as_of(), self._ask_plainly).strip()
+
+    def run_is_on(self, on: bool) -> None:
+        """From its beginning to its end, all statements of this thread are those of a run of a temporal_view."""
+        self._own.now = on
 
     def with_clock(self, sql: str, as_of: int | None = None) -> str:
         """A statement with each mz_now() replaced: by the clock of the read in a view, else by the as-of."""
@@ -56,10 +98,8 @@ class SparkTemporalConnectionManager(SparkConnectionManager):
                 return LIVE
             return f"{self.as_of() if as_of is None else as_of}L"
 
-        try:
+        with _as_runtime_error():
             return put_clock(sql, self._explain, instant)
-        except TemporalError as error:
-            raise DbtRuntimeError(str(error)) from None
 
     def _pinned(self) -> Any:
         """var temporal_now, wherever dbt takes variables from."""
@@ -73,6 +113,9 @@ class SparkTemporalConnectionManager(SparkConnectionManager):
 
     def _explain(self, sql: str) -> str:
         return "\n".join(str(row[0]) for row in self._ask(sql))
+
+    def _ask_plainly(self, sql: str) -> list[tuple]:
+        return [tuple(row) for row in self._ask(sql)]
 
     def _ask(self, sql: str) -> list[Any]:
         _, cursor = super().add_query(sql, auto_begin=False)

@@ -99,7 +99,8 @@ class SparkTemporalAdapter(SparkAdapter):
         self._locks = threading.local()
 
     def _rows(self, sql: str) -> list[tuple]:
-        _, cursor = self.connections.add_query(sql, auto_begin=False)
+        with self.connections.own():
+            _, cursor = self.connections.add_query(sql, auto_begin=False)
         try:
             return [tuple(row) for row in cursor.fetchall() or []]
         except Exception as error:
@@ -126,8 +127,16 @@ class SparkTemporalAdapter(SparkAdapter):
         """A statement with each mz_now() replaced by an instant."""
         return self.connections.with_clock(sql, as_of)
 
+    def pre_model_hook(self, config: Mapping[str, Any]) -> Any:
+        node = getattr(config, "model", None)
+        if config.get("materialized") in ("table", "incremental") and getattr(node, "language", "sql") == "sql":
+            self.connections.look_ahead(getattr(node, "compiled_code", None))
+        return super().pre_model_hook(config)
+
     def post_model_hook(self, config: Mapping[str, Any], context: Any) -> None:
         failed = sys.exc_info()[0] is not None  # dbt calls this in a `finally`
+        self.connections.run_is_on(False)
+        self.connections.look_ahead(None)
         # of a model that failed people should read its own error
         with suppress(Exception) if failed else nullcontext():
             self._give_back()
@@ -269,6 +278,7 @@ class SparkTemporalAdapter(SparkAdapter):
         `post_model_hook` gives the lock back however the run ends.
         """
         warehouse, target = self._warehouse, self._target(relation)
+        self.connections.run_is_on(True)  # until `temporal_response`, or `post_model_hook` where it fails
         if self._session is None:  # all connections of an invocation have the profile's settings
             self._session = (warehouse.settings(), warehouse.version())
         settings, version = self._session
@@ -323,6 +333,7 @@ class SparkTemporalAdapter(SparkAdapter):
     @available
     def temporal_response(self, current: Run) -> AdapterResponse:
         """What goes to run_results.json."""
+        self.connections.run_is_on(False)
         message = f"OK {reports.outcome(current)}"
         return TemporalResponse(
             _message=message, code="OK", rows_affected=current.rows_written, **reports.report(current)

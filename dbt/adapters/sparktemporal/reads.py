@@ -47,7 +47,11 @@ def live_of(warehouse: Warehouse, target: Target, state: State) -> ViewInfo:
 
 def as_of(warehouse: Warehouse, target: Target, instant: Any) -> str:
     """A parenthesised query: the model at an instant from since to expiration."""
-    state = committed(warehouse, target)
+    return at(committed(warehouse, target), instant)
+
+
+def at(state: State, instant: Any) -> str:
+    """The same of a model whose state is known."""
     t = parse_instant(instant, "temporal_as_of")
     _check_range(state, t)
     if state.refreshes:

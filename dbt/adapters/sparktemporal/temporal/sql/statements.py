@@ -1,0 +1,121 @@
+"""The relations that any statement reads: where their names stand, and the statement with queries in their place.
+
+    insert into s.t select m.id from s.m     ->  insert into s.t select m.id from ((select ...) AS `m`)
+    create view s.v as select s.m.id from s.m  ->  create view s.v as select m.id from ((select ...) AS `m`)
+
+The text is spliced, never printed from the tree: what is not replaced stays what the user wrote.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from ..dialect import VerbatimSpark, quote
+from .identifiers import key
+
+_QUERIES = {"SELECT", "WITH", "FROM", "VALUES", "TABLE", "("}
+_WRITES = {"INSERT", "MERGE", "UPDATE", "DELETE", "DECLARE"}
+#: they give a query a name: what is read is behind their AS
+_DEFINITIONS = {"CREATE", "REPLACE", "ALTER", "CACHE"}
+#: a view that is that other relation, whatever rows that one has
+_SAME_ROWS = re.compile(r"\s*select\s+\*\s+from\s+(\S+)\s*;?\s*", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A relation named in a text: from where to where (offsets), what it is (`identifiers.key`), how it is called.
+
+    qualifier: of a column (`s.m.id`), the part that names the schema; else None and a row source.
+    """
+
+    start: int
+    end: int
+    key: str
+    name: str
+    aliased: bool
+    is_column: bool = False
+
+
+def reading_part(sql: str) -> int | None:
+    """Where the part of a statement begins that reads rows; None when it reads none.
+
+    >>> reading_part("/* dbt */ create table s.t using parquet as select 1"), reading_part("drop table s.t")
+    (44, None)
+    """
+    try:
+        tokens = sqlglot.tokenize(sql, read=VerbatimSpark)
+    except SqlglotError:
+        return None
+    words = [token.text.upper() for token in tokens]
+    if not words:
+        return None
+    sets_variable = words[0] == "SET" and words[1:2] in (["VAR"], ["VARIABLE"])
+    if words[0] in _WRITES or sets_variable:
+        return tokens[0].start if "SELECT" in words or "FROM" in words or "USING" in words else None
+    if words[0] in _QUERIES:
+        return tokens[0].start
+    if words[0] not in _DEFINITIONS:
+        return None
+    depth = 0
+    for word, token, following, after in zip(words, tokens, words[1:], tokens[1:]):
+        depth += {"(": 1, ")": -1}.get(word, 0)
+        if depth == 0 and word == "AS" and following in _QUERIES and token.token_type.name != "STRING":
+            return after.start
+    return None
+
+
+def references(sql: str) -> list[Reference]:
+    """The relations a text names with a schema, in the order of the text; none where it cannot be read."""
+    try:
+        trees = [tree for tree in sqlglot.parse(sql, read=VerbatimSpark) if tree is not None]
+    except SqlglotError:
+        return []
+    found = []
+    for tree in trees:
+        for node in tree.find_all(exp.Table, exp.Column):
+            is_column = isinstance(node, exp.Column)
+            names = node.parts[:-1] if is_column else node.parts
+            if len(names) < 2 or not all(isinstance(p, exp.Identifier) and "start" in p.meta for p in names):
+                continue
+            end = names[-1].meta["start"] if is_column else names[-1].meta["end"] + 1
+            start, last = names[0].meta["start"], names[-1].name
+            aliased = not is_column and bool(node.alias)
+            found.append(Reference(start, end, key(quote(names[-2].name), last), last, aliased, is_column))
+    return sorted(found, key=lambda one: one.start)
+
+
+def replaced(sql: str, queries: Mapping[str, str]) -> str:
+    """A statement with queries (in parentheses) in place of the relations of these keys.
+
+    >>> replaced("select s.m.id, x.id from S.`M` join s.m x join m", {"s.m": "(q)"})
+    'select m.id, x.id from ((q) AS `M`) join (q) x join m'
+    """
+    found = [one for one in references(sql) if one.key in queries]
+    bare = {one.key for one in found if not one.is_column and not one.aliased}
+    out, last = [], 0
+    for one in found:
+        if one.is_column and one.key not in bare:
+            continue  # the column of a struct
+        out.append(sql[last : one.start])
+        if not one.is_column:
+            query = queries[one.key]
+            out.append(query if one.aliased else f"({query} AS {quote(one.name)})")
+        last = one.end
+    return "".join(out) + sql[last:]
+
+
+def same_rows_as(text: str) -> str | None:
+    """The relation (its key) of which a view of this text has all rows and columns, as `dbt clone` makes it.
+
+    >>> same_rows_as("select * from prod.`m`"), same_rows_as("select * from prod.m where x")
+    ('prod.m', None)
+    """
+    found = _SAME_ROWS.fullmatch(text)
+    names = references(text) if found else []
+    return names[0].key if len(names) == 1 and not names[0].aliased else None
