@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from .columns import is_lambda_variable, quote_name, resolve, sources_of
+from .ctes import with_ctes
 from .dialect import VerbatimSpark, fragment, has_clock, render
 from .functions import is_aggregate_call, nondeterministic
 from .linear import is_aggregation, is_linear
@@ -320,10 +321,8 @@ def _distinct(
 
 
 def _with_ctes(rows: exp.Select, ctes: list[exp.CTE]) -> exp.Select:
-    if not ctes:
-        return rows
     probe = rows.copy()
-    probe.set("with_", exp.With(expressions=[cte.copy() for cte in ctes]))
+    with_ctes(probe, ctes)
     return probe
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from ..errors import Refusal
-from .ctes import visible_ctes
+from .ctes import visible_ctes, with_ctes
 from .dialect import expression, fragment, parse, render
 from .timestamps import as_written
 
@@ -52,9 +52,7 @@ def resolve_clock_casts(
             # an ON may itself hold a cast; the columns are the same without it
             if join.args.get("on"):
                 join.set("on", exp.true())
-        ctes = visible_ctes(select)
-        if ctes:
-            probe.set("with_", exp.With(expressions=[c.copy() for c in ctes]))
+        with_ctes(probe, visible_ctes(select))
         spark_type = describe(render(probe))[0][1].lower()
         base = "decimal" if spark_type.startswith("decimal") else spark_type
         if base not in _CONVERSIONS:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from ..errors import Refusal
+from .ctes import with_ctes
 from .dialect import fragment, render
 
 _ROWS = "mz_rows"
@@ -127,8 +128,7 @@ def _source(node: exp.Expression, position: int, describe: Callable, ctes: list[
     if not node.alias_or_name:
         node.set("alias", exp.TableAlias(this=quote_name(f"mz_source_{position}")))
     probe = exp.select("*").from_(node.copy())
-    if ctes:
-        probe.set("with_", exp.With(expressions=[cte.copy() for cte in ctes]))
+    with_ctes(probe, ctes)
     columns = tuple(name for name, _ in describe(render(probe)))
     path = tuple(p.name for p in node.parts) if isinstance(node, exp.Table) and not node.alias else ()
     name = node.alias_or_name

@@ -22,7 +22,15 @@ from .aggregates import take_groups
 from .columns import needed_columns
 from .conditions import condition
 from .core import PLACEHOLDER, Core, refuse_nondeterministic
-from .ctes import drop_unused_ctes, inside, refuse_shadowed_ctes, visible_ctes, with_ctes
+from .ctes import (
+    drop_unused_ctes,
+    inside,
+    is_recursive,
+    names_itself,
+    refuse_shadowed_ctes,
+    visible_ctes,
+    with_ctes,
+)
 from .dialect import VerbatimSpark, fragment, has_clock, mz_now_calls, parse
 from .lifting import lift
 from .linear import is_aggregation, is_inside_a_value, is_linear, names_columns
@@ -123,9 +131,9 @@ def _refuse_calls(tree: exp.Expression, calls: list[exp.Expression]) -> None:
                 "without an alias its name would hold the instant of the run, another one each time",
                 f"{fragment(item)} AS a_name",
             )
-    for with_ in tree.find_all(exp.With):
-        if with_.args.get("recursive") and has_clock(with_):
-            raise Refusal(fragment(with_), "a recursive query over the clock is not linear", "an upstream table")
+    for cte in tree.find_all(exp.CTE):
+        if is_recursive(cte) and names_itself(cte) and has_clock(cte):
+            raise Refusal(fragment(cte), "a recursive query over the clock is not linear", "an upstream table")
 
 
 def _scopes(

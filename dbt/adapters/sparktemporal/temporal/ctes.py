@@ -17,7 +17,8 @@ def visible_ctes(node: exp.Expression) -> list[exp.CTE]:
     while parent is not None:
         if isinstance(parent, exp.With):
             position = next(i for i, cte in enumerate(parent.expressions) if cte is child)
-            found = parent.expressions[:position] + found
+            # a recursive CTE may also name itself
+            found = parent.expressions[: position + bool(parent.args.get("recursive"))] + found
             child, parent = parent.parent, parent.parent.parent  # type: ignore[assignment,union-attr]
             continue
         with_ = parent.args.get("with_")
@@ -28,15 +29,34 @@ def visible_ctes(node: exp.Expression) -> list[exp.CTE]:
 
 
 def with_ctes(query: exp.Query, visible: list[exp.CTE]) -> None:
-    """Give a query taken out of its model the CTEs it names, and those they name."""
+    """Give a query taken out of its model the CTEs it names, and those they name; RECURSIVE stays where it stood."""
     needed: list[exp.CTE] = []
     names = table_names(query)
     for cte in reversed(visible):
         if cte.alias.lower() in names:
-            needed.insert(0, cte.copy())
+            needed.insert(0, cte)
             names |= table_names(cte.this)
-    if needed:
-        query.set("with_", exp.With(expressions=needed))
+    if not needed:
+        return
+    recursive = any(map(is_recursive, needed))
+    hidden = next((cte for cte in needed if recursive and not is_recursive(cte) and names_itself(cte)), None)
+    if hidden is not None:
+        raise Refusal(
+            f"WITH {hidden.alias} AS (...) over a table {hidden.alias}, beside a WITH RECURSIVE",
+            "within WITH RECURSIVE the name would be the CTE itself",
+            f"another name for the CTE {hidden.alias}",
+        )
+    query.set("with_", exp.With(expressions=[cte.copy() for cte in needed], recursive=recursive))
+
+
+def names_itself(cte: exp.CTE) -> bool:
+    """Whether a table in a CTE has its name: itself in WITH RECURSIVE, else a table of the catalog."""
+    return cte.alias.lower() in table_names(cte.this)
+
+
+def is_recursive(cte: exp.CTE) -> bool:
+    """Whether a CTE stands in a WITH RECURSIVE."""
+    return cte.parent is not None and bool(cte.parent.args.get("recursive"))
 
 
 def table_names(node: exp.Expression) -> set[str]:

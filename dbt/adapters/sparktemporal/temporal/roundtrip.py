@@ -113,7 +113,14 @@ def _sections(plan: str) -> dict[str, str]:
 
 
 def _numbered(body: str) -> str:
+    """Expression ids, and the names that Spark numbers, in the order they appear.
+
+    >>> _numbered("_common_expr_34#7 AS a#9L, _common_expr_34#7")
+    '_common_expr_0#0 AS a#1, _common_expr_0#0'
+    """
     ids: dict[str, str] = {}
+    names: dict[str, str] = {}
+    body = re.sub(r"\b_common_expr_\d+", lambda m: names.setdefault(m.group(), f"_common_expr_{len(names)}"), body)
     return re.sub(r"#\d+L?", lambda m: ids.setdefault(m.group(), f"#{len(ids)}"), body)
 
 

@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from ..errors import Refusal
 from .core import Core, is_placeholder, refuse_nondeterministic
-from .ctes import drop_unused_ctes, visible_ctes, with_ctes
+from .ctes import drop_unused_ctes, is_recursive, names_itself, visible_ctes, with_ctes
 from .dialect import fragment, has_clock
 
 
@@ -95,6 +95,8 @@ class StaticParts:
             return
         if not self._is_static(query) or not self._has_input(query):
             return
+        if isinstance(query.parent, exp.CTE) and is_recursive(query.parent) and names_itself(query.parent):
+            return  # its rows are no query by itself; the tables that it reads are stored
         visible = visible_ctes(query)
         part = query.copy()
         part.set("with_", None)

@@ -1,0 +1,105 @@
+"""Several temporal CTEs, recursive ones beside them, and expressions that Spark names by a number."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from conftest import Project
+
+from dbt.adapters.sparktemporal.temporal.state import State
+from dbt.adapters.sparktemporal.warehouse import Target, Warehouse, read_state
+
+T0 = 1_709_294_400_000  # 2024-03-01 12:00 UTC
+TABLE = (
+    "CREATE TABLE {s}.t USING parquet AS SELECT id, concat('c', id % 3) AS card, IF(id % 5 = 0, NULL, id % 7) AS v, "
+    "IF(id % 4 = 0, NULL, concat(' ', 'k', id % 2)) AS k, "
+    f"timestamp_millis({T0}L + id * 1000) AS ts, timestamp_millis({T0}L + id * 1500 + 500) AS conf FROM range(12)"
+)
+SPINE = "spine as (select 0 as n union all select n + 1 from spine where n < 4)"
+
+#: the model -> how its first cores are kept
+MODELS = {
+    "two_aggregates": (
+        "with a as (select card, count(*) c from {t} where mz_now() >= ts group by card),\n"
+        "b as (select card, sum(id) s from {t} where mz_now() >= conf group by card)\n"
+        "select a.card, c, s from a left join b on a.card = b.card",
+        ["groups are kept", "groups are kept"],
+    ),
+    "three": (
+        "with a as (select card, count(*) c from {t} where mz_now() >= ts group by card),\n"
+        "w as (select card, id, row_number() over (partition by card order by id) r from {t} where mz_now() >= conf),\n"
+        "d as (select distinct card, k from {t} where mz_now() < ts + interval 5 seconds)\n"
+        "select a.card, c, w.id, d.k from a join w on a.card = w.card and r = 1 left join d on d.card = a.card",
+        ["groups are kept", "", "distinct rows are kept"],
+    ),
+    "aggregate_after_rows": (
+        "with a as (select card, id from {t} where mz_now() >= ts),\n"
+        "b as (select card, min(v) s from {t} join (select 'c1' as card) using (card) where mz_now() >= conf "
+        "group by card)\n"
+        "select a.*, s from a left join b on a.card = b.card",
+        ["", "groups with the values of min(v) are kept"],
+    ),
+    "a_static_cte_between": (
+        "with a as (select card, count(*) c from {t} where mz_now() >= ts group by card),\n"
+        "dim as (select distinct card, k from {t}),\n"
+        "b as (select dim.k, sum(id) s from {t} t join dim on dim.card = t.card\n"
+        "where mz_now() >= conf group by dim.k)\n"
+        "select a.card, c, b.k, s from a left join dim on dim.card = a.card left join b on b.k <=> dim.k",
+        ["groups are kept", "groups are kept"],
+    ),
+    "a_spine_outside": (
+        f"with recursive {SPINE}, a as (select v, count(*) c from {{t}} where mz_now() >= ts group by v)\n"
+        "select n, c from spine left join a on a.v = n",
+        ["groups are kept"],
+    ),
+    "a_spine_inside": (
+        f"with recursive {SPINE}\n"
+        "select n, count(*) c, sum(id) s from {t} join spine on v = n where mz_now() >= ts group by n",
+        ["groups are kept"],
+    ),
+    "a_spine_in_an_input": (
+        "with recursive spine as (select min(v) as n from {t} union all select n + 1 from spine where n < 4),\n"
+        "a as (select v, count(*) c from {t} where mz_now() >= ts group by v)\n"
+        "select n, c from spine left join a on a.v = n",
+        ["groups are kept"],
+    ),
+    "a_spine_in_a_cte": (
+        f"with a as (with recursive {SPINE} select n, id from {{t}} join spine on v = n where mz_now() >= ts)\n"
+        "select n, count(*) c from a group by n",
+        ["groups are kept"],
+    ),
+    "numbered_by_spark": (
+        "select card, count_if(v > 1L) as many, sum(10L div nullif(v, 0)) as part, sum(+v) as plus, "
+        "count(nullif(trim(k), '')) as named, max(10L div nullif(v, 0)) as most "
+        "from {t} where mz_now() >= ts group by card",
+        ["groups with the values of max(CAST(10 AS BIGINT) DIV nullif(v, 0)) are kept"],
+    ),
+}
+
+
+def state(project: Project) -> State:
+    found = read_state(Warehouse(project.rows), Target(f"`{project.schema}`", "m"))
+    assert found is not None
+    return found
+
+
+def contents(project: Project, sql: str) -> Counter[tuple]:
+    return Counter(project.rows(sql))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_against_the_query_as_written(project: Project, name: str) -> None:
+    written, kept = MODELS[name]
+    project.sql(TABLE)
+    sql = written.replace("{t}", f"{project.schema}.t")
+    project.model("m", sql, aggregates="groups")
+    for grown in (False, True):
+        if grown:
+            project.sql("CREATE TABLE {s}.more AS SELECT * FROM {s}.t WHERE id < 5; INSERT INTO {s}.t TABLE {s}.more")
+        project.run(now=T0)
+        if not grown:
+            assert [core.kept for core in state(project).cores][: len(kept)] == kept
+        for t in (T0 + 500, T0 + 5000, T0 + 60_000):
+            oracle = sql.replace("mz_now()", f"timestamp_millis({t}L)")
+            assert contents(project, f"select * from {project.at('m', t)}") == contents(project, oracle), t
