@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 from conftest import FakeTime, Project
+from dbt_common.exceptions import DbtDatabaseError
 from test_in_process import lock
 from test_rivals import T0, count, model, state, take_over  # noqa: F401
 
 from dbt.adapters.sparktemporal import lock as locks
 from dbt.adapters.sparktemporal.config import TemporalConfig
+from dbt.adapters.sparktemporal.connections import SparkTemporalConnectionManager
 from dbt.adapters.sparktemporal.errors import TemporalError
 from dbt.adapters.sparktemporal.warehouse import Target, Warehouse
 
@@ -115,6 +117,41 @@ def test_an_interrupt_while_it_waits(model: Project, waiting: FakeTime) -> None:
     with pytest.raises(KeyboardInterrupt):
         locks.take_lock(Warehouse(model.rows), Target(f"`{model.schema}`", "m"), int(time.time() * 1000), 60_000)
     assert is_locked(model) and locks._held == held
+
+
+def test_a_lock_that_is_half_gone(model: Project, waiting: FakeTime, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    """The table is gone and its folder is not: looked at again, and told in the end."""
+    original = Warehouse.rows
+
+    def rows(self: Warehouse, sql: str) -> list[tuple]:
+        if sql.startswith("CREATE TABLE") and "__lock" in sql:
+            raise RuntimeError("[LOCATION_ALREADY_EXISTS] the folder is there")
+        return original(self, sql)
+
+    monkeypatch.setattr(Warehouse, "rows", rows)
+    target = Target(f"`{model.schema}`", "m")
+    with pytest.raises(TemporalError, match="a folder of that name is left"):
+        locks.take_lock(Warehouse(model.rows), target, 0, 1_000)
+    assert 1 <= sum(waiting.pauses) < 3
+    waiting.later(0.5, lambda: monkeypatch.setattr(Warehouse, "rows", original))
+    token, _ = locks.take_lock(Warehouse(model.rows), target, 0, 1_000)
+    locks.give_back_lock(Warehouse(model.rows), target, token)
+
+
+def test_a_rival_drops_what_is_looked_at(model: Project, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    """Before the lock: what a rival took away is no error of this run, which looks again under it."""
+    model.sql("INSERT INTO {s}.events VALUES (77)")
+    original, left = SparkTemporalConnectionManager.add_query, [1]
+
+    def once(self: Any, sql: str, *args: Any, **kwargs: Any) -> Any:
+        if "__inputs_" in sql and left:
+            left.clear()
+            raise DbtDatabaseError("[TABLE_OR_VIEW_NOT_FOUND] dropped by a rival")
+        return original(self, sql, *args, **kwargs)
+
+    monkeypatch.setattr(SparkTemporalConnectionManager, "add_query", once)
+    model.run(now=T0 + 1000)
+    assert not left and count(model) == 11 and not is_locked(model)
 
 
 def test_how_long() -> None:

@@ -308,7 +308,8 @@ class SparkTemporalAdapter(SparkAdapter):
 
             # most scheduled runs find nothing new: they need no lock
             first: Run | None = None
-            with suppress(TemporalError):  # a rival may be in between; what is still wrong under the lock is told
+            # a rival may be in between, which commits and drops; what is still wrong under the lock is told
+            with suppress(TemporalError, DbtRuntimeError):
                 first = observed()
             if first is not None and first.writes_nothing:
                 return first

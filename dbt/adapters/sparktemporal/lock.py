@@ -57,10 +57,16 @@ def _create_lock(warehouse: Warehouse, target: Target, clock: int, token: str, p
                 raise
         waited = int((monotonic() - began) * 1_000)
         properties = _properties(warehouse, target)
-        if properties is None:  # given back meanwhile
+        if properties is None:  # given back meanwhile, or half gone: its folder may be there without it
             hands += 1
             if hands >= 3 and waited >= patience:
-                raise TemporalError(f"the lock of {target.model} changed hands three times; run it again")
+                raise TemporalError(
+                    f"found: {target.model}__lock, which was gone each of {hands} times it was looked at\n"
+                    "why: it changes hands, or a folder of that name is left where its table would be\n"
+                    "instead: the same again; if that helps nothing, remove the folder"
+                )
+            if hands > 1:
+                sleep(pause)
             continue
         at = properties.get("mz_at")
         if at is None:
