@@ -16,7 +16,7 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark.impl import SparkAdapter, SparkConfig
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
-from dbt.adapters.sparktemporal import explain, leftovers, lock, operations, reads, stack
+from dbt.adapters.sparktemporal import explain, leftovers, lock, nodes, operations, reads, stack
 from dbt.adapters.sparktemporal import report as reports
 from dbt.adapters.sparktemporal.begin import begin
 from dbt.adapters.sparktemporal.config import TemporalConfig
@@ -214,7 +214,7 @@ class SparkTemporalAdapter(SparkAdapter):
         """Make one chain of all of a model, when no run of it is going on -> what was done, in words."""
         warehouse = self._warehouse
         with _told():
-            node = stack.named(model, graph)
+            node = nodes.named(model, graph)
             target, config = Target(quote(node["schema"]), node["alias"]), TemporalConfig.parse(model, node["config"])
             clock = warehouse.clock()
             token, _ = lock.take_lock(warehouse, target, clock, config.lock_timeout)
@@ -229,7 +229,7 @@ class SparkTemporalAdapter(SparkAdapter):
         """Have the next run of a model rebuild it -> what was done, in words."""
         warehouse = self._warehouse
         with _told():
-            node = stack.named(model, graph)
+            node = nodes.named(model, graph)
             target, config = Target(quote(node["schema"]), node["alias"]), TemporalConfig.parse(model, node["config"])
             token, _ = lock.take_lock(warehouse, target, warehouse.clock(), config.lock_timeout)
             try:
@@ -243,9 +243,9 @@ class SparkTemporalAdapter(SparkAdapter):
         """Lines about every temporal_view of the project, or one."""
         warehouse = self._warehouse
         with _told():
-            nodes = [stack.named(model, graph)] if model else stack.every(graph)
+            chosen = [nodes.named(model, graph)] if model else nodes.every(graph)
             clock, lines = warehouse.clock(), []
-            for node in nodes:
+            for node in chosen:
                 target = Target(quote(node["schema"]), node["alias"])
                 config = TemporalConfig.parse(node["name"], node["config"])
                 lines += operations.status(warehouse, target, config, dependences(node, graph), clock)
@@ -256,7 +256,7 @@ class SparkTemporalAdapter(SparkAdapter):
         """Lines about what a rebuild of a model would read."""
         warehouse = self._warehouse
         with _told():
-            node = stack.named(model, graph)
+            node = nodes.named(model, graph)
             target = Target(quote(node["schema"]), node["alias"])
             config = TemporalConfig.parse(node["name"], node["config"])
             return explain.explain(warehouse, target, config, self.connections.as_of())

@@ -16,24 +16,6 @@ from .temporal.state import AFTER, State
 from .warehouse import Target, Warehouse, read_state
 
 
-def named(model: str, graph: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The node of a temporal_view, by its name."""
-    found = [n for n in graph.get("nodes", {}).values() if n.get("name") == model and n["resource_type"] == "model"]
-    views = [n for n in found if n["config"].get("materialized") == "temporal_view"]
-    if not views:
-        what = f"a {found[0]['config'].get('materialized')}" if found else "no model of this project"
-        raise TemporalError(
-            f"found: model {model!r}, {what}\nwhy: only a temporal_view has diffs\ninstead: the name of a temporal_view"
-        )
-    return views[0]
-
-
-def every(graph: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The nodes of all temporal_views, by name."""
-    nodes = [n for n in graph.get("nodes", {}).values() if n["resource_type"] == "model"]
-    return sorted((n for n in nodes if n["config"].get("materialized") == "temporal_view"), key=lambda n: n["name"])
-
-
 def temporal_inputs(model: Mapping[str, Any], graph: Mapping[str, Any]) -> list[Target]:
     """The temporal views a model reads, by itself or through ephemeral models. Through a view they are refused."""
     nodes = graph.get("nodes", {})
