@@ -208,11 +208,6 @@ def test_edited_state_is_told(broken: tuple[str, str]) -> None:
     assert "--full-refresh -s m" in str(raised.value)
 
 
-def test_text_over_the_limit() -> None:
-    with pytest.raises(TemporalError, match="a view text of 30,"):
-        embed(a_state(), "SELECT " + "x" * 29_500)
-
-
 DAY = 86_400_000
 NAME = f"m__diffs_{0:011x}deadbeef"
 

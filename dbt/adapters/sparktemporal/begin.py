@@ -8,6 +8,7 @@ from typing import Any
 
 from .changes import Capture
 from .clock_calls import LIVE
+from .commit import ViewTexts
 from .config import TemporalConfig
 from .errors import Refusal, TemporalError
 from .model import understand
@@ -21,9 +22,10 @@ from .temporal.expiration import expiry as expiry_of
 from .temporal.plan import WAITING, decide, hash_cores
 from .temporal.sql import identifiers
 from .temporal.sql.identifiers import Identifiers
-from .temporal.state import MARK, State, extract
+from .temporal.state import MARK, State
+from .temporal.worst import worst
 from .thin import Docs
-from .warehouse import Target, Warehouse, live_view, run_of
+from .warehouse import Target, Warehouse, live_view, run_of, state_of
 
 #: how Spark's plan shows the clock of a view
 LIVE_IN_A_PLAN = "unix_millis(current_timestamp()"
@@ -59,7 +61,7 @@ def begin(
     live = live_view(warehouse, target, existing)
     old: State | None = None
     try:
-        old = None if live is None else extract(live.text, target.model)
+        old = None if live is None else state_of(warehouse, target, live.text)
     except TemporalError:
         if not full_refresh:
             raise
@@ -102,6 +104,11 @@ def begin(
         capture = Capture.nothing(warehouse, model.cores)
     else:
         capture = Capture.of(warehouse, target, model.cores, analyzed, decision, old, parsed)
+    texts = ViewTexts(warehouse, target, live)
+    if old is None or decision.rebuilds:
+        texts.refuse_too_long(
+            worst(target.model, target.schema, columns, model.cores, model.residual, decision.expiration, refreshes)
+        )
     return Run(
         warehouse=warehouse,
         target=target,
@@ -123,6 +130,7 @@ def begin(
         docs=docs or Docs(),
         project=project,
         pruning=Pruning(warehouse, target, parsed, settings),
+        texts=texts,
         readers=readers,
         in_the_way=in_the_way,
         started=started,

@@ -6,12 +6,12 @@ No input is read. What was before the frontier can no longer be asked for, but f
 from __future__ import annotations
 
 from . import stack
+from .commit import ViewTexts
 from .config import TemporalConfig
 from .reads import committed, live_of
 from .temporal import chains as chain_rules
-from .temporal import reading
 from .temporal.plan import Step
-from .temporal.state import Chain, CoreState, embed
+from .temporal.state import Chain, CoreState
 from .temporal.stores import counted, store_of
 from .warehouse import Target, Warehouse
 
@@ -40,12 +40,12 @@ def consolidate(
     )
     new = state.advanced(run=run_id, since=since, cores=tuple(cores), retired=swept.retired)
     live = live_of(warehouse, target, state)
+    texts = ViewTexts(warehouse, target, live)
+    new, committing = texts.commit(new, live.rewrite)
+    readable = texts.updates(new.cores[0], new.schema)
     steps = [
-        Step("commit", f"{live.rewrite} {target.name('__live')} AS\n{embed(new, reading.live_view(new))}"),
-        Step(
-            "the updates, readable",
-            f"{live.rewrite} {target.name('__diffs')} AS\n{store_of(new.cores[0]).as_updates(reading.tables_of(new))}",
-        ),
+        *committing,
+        Step("the updates, readable", f"{live.rewrite} {target.name('__diffs')} AS\n{readable}"),
         *(Step("no longer read", f"DROP TABLE IF EXISTS {target.table(t)}") for t in swept.drop),
     ]
     for step in steps:

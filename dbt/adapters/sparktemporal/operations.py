@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from .commit import ViewTexts
 from .config import TemporalConfig
 from .reads import committed, live_of
-from .temporal import reading
 from .temporal.clock import format_duration, format_instant
 from .temporal.expiration import Dependence, expiry
-from .temporal.state import Chain, embed
+from .temporal.state import Chain
 from .warehouse import Target, Warehouse, read_state
 
 
@@ -18,7 +18,9 @@ def ask_for_restart(warehouse: Warehouse, target: Target, run_id: str) -> None:
     state = committed(warehouse, target)
     live = live_of(warehouse, target, state)
     new = state.advanced(run=run_id, restart=True)
-    warehouse.rows(f"{live.rewrite} {target.name('__live')} AS\n{embed(new, reading.live_view(new))}")
+    _, steps = ViewTexts(warehouse, target, live).commit(new, live.rewrite)
+    for step in steps:
+        warehouse.rows(step.sql)
 
 
 def status(

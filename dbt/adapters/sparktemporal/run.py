@@ -13,6 +13,7 @@ from itertools import chain
 
 from . import skips, stack, thin
 from .changes import SAME, Capture
+from .commit import ViewTexts
 from .config import TemporalConfig
 from .errors import TemporalError
 from .inputs import Input, remembered
@@ -20,13 +21,13 @@ from .model import Model
 from .pruning import Pruning
 from .pushdown.sargable import Range
 from .temporal import chains as chain_rules
-from .temporal import peel, reading, updates
+from .temporal import peel, updates
 from .temporal.core import TypedCore
 from .temporal.expiration import NEVER, Expiry
 from .temporal.plan import ADVANCED, Decision, Step
 from .temporal.schedule import Refreshes
 from .temporal.sql.identifiers import Identifiers
-from .temporal.state import Chain, CoreState, State, embed
+from .temporal.state import Chain, CoreState, State
 from .temporal.stores import counted, store_of
 from .warehouse import Target, ViewInfo, Warehouse, live_view, read_state, run_of
 
@@ -56,6 +57,7 @@ class Run:
     docs: thin.Docs
     project: str
     pruning: Pruning
+    texts: ViewTexts
     expiry: Expiry = NEVER
     refreshes: Refreshes | None = None
     readers: Sequence[Target] = ()  # the temporal views over this one
@@ -263,7 +265,7 @@ class Run:
         statistics, measured, measuring = self.pruning.kept(self.old)
         swept = self._sweep([*(c.table for core in cores for c in core.chains), watermark, statistics])
         self._drops = list(swept.drop)
-        self.state = State(
+        state = State(
             model=self.target.model,
             schema=self.target.schema,
             run=self.id,
@@ -292,10 +294,9 @@ class Run:
             dropped=self._dropped,
             gap=self.gap,
         )
-        text = embed(self.state, reading.live_view(self.state))
         live = self._expect(self.before, "before")
-        verb = live.rewrite if live else "CREATE VIEW"
-        return [Step("commit", f"{verb} {self.target.name('__live')} AS\n{text}")]
+        self.state, steps = self.texts.commit(state, live.rewrite if live else "CREATE VIEW")
+        return steps
 
     def publish(self) -> list[Step]:
         """The thin view and the readable updates, when they are not as they should be."""
@@ -311,7 +312,7 @@ class Run:
         steps = thin.publish(self.target, list(state.columns), self.docs, there, retyped)
         if self.gave_way:  # a view cannot take a table's place in one statement: all else stands before
             steps.insert(0, Step("the table of that name gives way", f"DROP TABLE IF EXISTS {self.target.name()}"))
-        readable = store_of(state.cores[0]).as_updates(reading.tables_of(state))
+        readable = self.texts.updates(state.cores[0], state.schema)
         verb = "CREATE VIEW"
         if f"{self.target.model}__diffs" in names:
             updates_now = live or self.warehouse.view(self.target.name("__diffs"))
@@ -420,7 +421,8 @@ class Run:
         """Largest first."""
         if self.old is None or self.decision.rebuilds:
             return []
-        return chain_rules.largest_first([c for s in self.old.cores if s.name == core for c in s.chains])
+        chains = [c for s in self.old.cores if s.name == core for c in s.chains]
+        return chain_rules.largest_first([c for c in chains if c.rows])  # one without rows only tells the columns
 
     @property
     def _since(self) -> int:

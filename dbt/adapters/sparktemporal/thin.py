@@ -10,9 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from .temporal import compact
 from .temporal.dialect import quote, string_literal
 from .temporal.plan import Step
 from .temporal.reading import thin_view
+from .temporal.state import VIEW_TEXT_LIMIT
 from .temporal.updates import Columns
 from .warehouse import Target, ViewInfo
 
@@ -42,6 +44,10 @@ def publish(target: Target, columns: Columns, docs: Docs, there: ViewInfo | None
     view remembers the types it was made with.
     """
     text = thin_view(columns, target.name("__live"))
+    differ = False
+    if len(text) > VIEW_TEXT_LIMIT:  # what `SELECT *` stands for is not told by the text
+        text = compact.thin_view(target.name("__live"))
+        differ = there is not None and list(there.comments) != [n for n, _ in columns]
     described = docs.columns or {}
     wanted = {n.lower(): described[n.lower()] for n, _ in columns if n.lower() in described}
     listed = ", ".join(
@@ -50,7 +56,7 @@ def publish(target: Target, columns: Columns, docs: Docs, there: ViewInfo | None
     comment = f" COMMENT {string_literal(docs.relation)}" if docs.relation else ""
     if there is None:
         return [Step("the view", f"CREATE VIEW {target.name()} ({listed}){comment} AS\n{text}")]
-    changed = retyped or _words(there.text) != _words(text)
+    changed = retyped or differ or _words(there.text) != _words(text)
     documented = {n.lower(): c for n, c in there.comments.items() if c}
     if (docs.columns is not None and documented != wanted) or (changed and wanted):
         kept = comment if docs.relation is not None else _comment(there.comment)

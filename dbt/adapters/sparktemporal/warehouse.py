@@ -202,7 +202,22 @@ class Warehouse:
 def read_state(warehouse: Warehouse, target: Target, existing: Iterable[str] | None = None) -> State | None:
     """The committed state; None when the model was never committed."""
     live = live_view(warehouse, target, existing)
-    return None if live is None else extract(live.text, target.model)
+    return None if live is None else state_of(warehouse, target, live.text)
+
+
+def state_of(warehouse: Warehouse, target: Target, text: str) -> State:
+    """The state that the text of a live view holds or names."""
+
+    def load(table: str) -> str:
+        try:
+            rows = warehouse.rows(f"SELECT mz_state FROM {target.table(table)}")
+        except Exception as error:  # whatever Spark says of a table that is gone or damaged
+            raise ValueError(f"it is in {table}, which cannot be read: {str(error).strip().splitlines()[0]}") from None
+        if len(rows) != 1:
+            raise ValueError(f"{table} has {len(rows)} rows instead of one")
+        return str(rows[0][0])
+
+    return extract(text, target.model, load)
 
 
 def live_view(warehouse: Warehouse, target: Target, existing: Iterable[str] | None = None) -> ViewInfo | None:

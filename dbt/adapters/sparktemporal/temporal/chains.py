@@ -64,6 +64,11 @@ def statistics_name(model: str, run_id: str) -> str:
     return f"{model}__stats_{run_id}"
 
 
+def state_name(model: str, run_id: str) -> str:
+    """The table of a state that is too long for the text of a view."""
+    return f"{model}__state_{run_id}"
+
+
 def born_of(model: str, table: str) -> int | None:
     """The clock of the run that wrote a table of a model; None when the name is not one that a run gives."""
     run_id = _run_of(model, table)
@@ -97,7 +102,9 @@ def _of_a_run(model: str, table: str) -> re.Match[str] | None:
 
 
 #: what follows the name of the model in those of its tables
-_OF_A_RUN = re.compile(r"__(?P<kind>diffs|inputs|stats)_(?P<run>[0-9a-f]{19,24})(?:_(?P<core>c[0-9]+))?", re.IGNORECASE)
+_OF_A_RUN = re.compile(
+    r"__(?P<kind>diffs|inputs|stats|state)_(?P<run>[0-9a-f]{19,24})(?:_(?P<core>c[0-9]+))?", re.IGNORECASE
+)
 
 
 def largest_first(chains: Sequence[Chain]) -> list[Chain]:

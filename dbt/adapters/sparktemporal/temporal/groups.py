@@ -51,6 +51,11 @@ class GroupStore:
     sums: Columns
 
     @property
+    def times_and_sums(self) -> Columns:
+        """The columns of a chain beside the keys."""
+        return (*updates.UPDATE, *self.sums)
+
+    @property
     def _keys(self) -> str:
         return "".join(f"{quote(n)}, " for n, _ in self.columns)
 

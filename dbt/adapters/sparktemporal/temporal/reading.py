@@ -6,7 +6,7 @@ a literal, so the filter on `mz_from` and `mz_until` reaches partitions and row 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
@@ -34,14 +34,20 @@ def read_core(core: CoreState, state: State, t: str) -> str:
 def read_at(state: State, t: str) -> str:
     """The model's output at t: the residual with its cores put in, columns named as the model names them."""
     residual = at_instant(parse(state.residual), t)
-    cores = {core.placeholder: core for core in state.cores}
+    body = put_in(residual, {core.placeholder: read_core(core, state, t) for core in state.cores})
+    names = ", ".join(quote(n) for n, _ in state.columns)
+    return f"SELECT *\nFROM (\n{indent(body, 2)}\n) AS mz_out({names})"
+
+
+def put_in(residual: exp.Expression, cores: Mapping[str, str]) -> str:
+    """A residual, and the query of each core by its placeholder -> one text."""
     reads: dict[str, str] = {}
+    residual = residual.copy()
     for table in list(residual.find_all(exp.Table)):
         if is_placeholder(table):
-            core = cores[table.name]
             alias = table.args.get("alias") or exp.TableAlias(this=exp.to_identifier(table.name))
             mark = f"mz_read_{len(reads)}"
-            reads[mark] = read_core(core, state, t)
+            reads[mark] = cores[table.name]
             table.replace(exp.Table(this=exp.to_identifier(mark), alias=alias.copy()))
     lines = []
     for line in pretty(residual).splitlines():
@@ -51,9 +57,7 @@ def read_at(state: State, t: str) -> str:
                 margin = len(line) - len(line.lstrip())
                 line = f"{head}(\n{indent(read, margin + 2)}\n{' ' * margin}) {tail}"
         lines.append(line)
-    names = ", ".join(quote(n) for n, _ in state.columns)
-    body = "\n".join(lines)
-    return f"SELECT *\nFROM (\n{indent(body, 2)}\n) AS mz_out({names})"
+    return "\n".join(lines)
 
 
 def live_view(state: State) -> str:

@@ -40,17 +40,23 @@ def read(chains: Sequence[Chain], schema: str, columns: Columns, t: str, since: 
 
 
 def _there(items: str, chain: Chain, schema: str, t: str, since: int, also: str = "") -> str:
-    """What of a chain is there at t. A condition that always holds is left out, and its column not read."""
-    conditions = [also] if also else []
+    """What of a chain is there at t."""
+    met = [*([also] if also else []), *conditions(chain, t, since)]
+    where = f"\nWHERE {' AND '.join(met)}" if met else ""
+    return f"SELECT {items}\nFROM {schema}.{quote(chain.table)}{where}"
+
+
+def conditions(chain: Chain, t: str, since: int) -> list[str]:
+    """When a row of a chain is there at t. A condition that always holds is left out, and its column not read."""
+    met = []
     last = chain.max_from
     if last is None or last > since:
-        conditions.append(f"mz_from <= {t}")
+        met.append(f"mz_from <= {t}")
     if last is None or chain.min_until is not None:
-        conditions.append(f"(mz_until IS NULL OR mz_until > {t})")
+        met.append(f"(mz_until IS NULL OR mz_until > {t})")
     if chain.bucketed:
-        conditions.append(f"mz_bucket > {t}")
-    where = f"\nWHERE {' AND '.join(conditions)}" if conditions else ""
-    return f"SELECT {items}\nFROM {schema}.{quote(chain.table)}{where}"
+        met.append(f"mz_bucket > {t}")
+    return met
 
 
 def _union(parts: Iterable[str]) -> str:

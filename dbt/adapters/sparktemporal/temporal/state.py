@@ -1,13 +1,26 @@
 """The state of a model: everything the next run and a read need, as one line of JSON in the text of `<model>__live`.
 
-Small by design (chains, instants, the split model); the rows are in the chains.
+Small by design (chains, instants, the split model); the rows are in the chains. A metastore limits the text of a view,
+so the state of a model of many columns or of a long query is packed, or in a table of one row that the view names:
+
+| form | in the comment | beside it |
+|---|---|---|
+| INLINE | all fields, readable | |
+| PACKED | model, run, project; all fields compressed | |
+| TABLE | model, run, project; the name of the table | the table, `<model>__state_<run>` |
+
+In each form the comment holds a checksum over all fields and the query of the view.
 """
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
+import zlib
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
+from enum import Enum
 
 from ..errors import TemporalError
 from .core import PLACEHOLDER
@@ -20,8 +33,14 @@ MARK = "mz_state:"
 #: between the name of a table and the instant after which it counts
 AFTER = ">"
 
-#: Derby keeps a view's text in a LONG VARCHAR of 32,700 characters
+#: a Hive metastore in Derby keeps 32,700 characters of a view's text
 VIEW_TEXT_LIMIT = 30_000
+
+
+class Form(Enum):
+    """How the text of a view holds the state."""
+
+    INLINE, PACKED, TABLE = "inline", "packed", "table"
 
 
 @dataclass(frozen=True)
@@ -91,7 +110,7 @@ class State:
     project: the dbt project that ran it, so that one project never drops what another made.
     refreshes: the instants its content is of, None for every one. restart: the next run is to rebuild it.
     dropped: about how many updates the expiration left out since the last restart. gap: how much later than it was due
-    a restart came at most (ms).
+    a restart came at most (ms). state_table: the table that holds this state, "" where the view itself does.
     """
 
     model: str
@@ -122,11 +141,12 @@ class State:
     restart: bool = False
     dropped: int = 0
     gap: int = 0
+    state_table: str = ""
 
     @property
     def tables(self) -> tuple[str, ...]:
         """All that it names, so that nothing of it is dropped."""
-        return (*(c.table for c in self.chains), *filter(None, (self.watermark, self.statistics)))
+        return (*(c.table for c in self.chains), *filter(None, (self.watermark, self.statistics, self.state_table)))
 
     @property
     def chains(self) -> tuple[Chain, ...]:
@@ -136,26 +156,32 @@ class State:
         return replace(self, **changes)  # type: ignore[arg-type]
 
 
-def embed(state: State, body: str) -> str:
+def embed(state: State, body: str, form: Form = Form.INLINE) -> str:
     """State and the query of the view -> the text to commit."""
     payload = {"format": FORMAT, **asdict(state)}
-    payload["check"] = _check(payload, body)
+    check = _check(payload, body)
+    head, _, tail = body.partition("SELECT")
+    if form is not Form.INLINE:
+        payload = {"format": FORMAT, "model": state.model, "run": state.run, "project": state.project}
+        payload |= {"packed": packed(state)} if form is Form.PACKED else {"in_table": state.state_table}
+    payload["check"] = check
     line = json.dumps(payload, separators=(",", ":"), ensure_ascii=True)
     # `/*` and `*/` are Spark's to nest and to end comments, `${` would be substituted
     line = line.replace("*", "\\u002a").replace("$", "\\u0024")
-    head, _, tail = body.partition("SELECT")
-    text = f"{head}SELECT /* {MARK} {line} */{tail}"
-    if len(text) > VIEW_TEXT_LIMIT:
-        raise TemporalError(
-            f"found: a view text of {len(text):,} characters for {state.model}__live\n"
-            f"why: a metastore keeps {VIEW_TEXT_LIMIT:,} at most, and a longer one would be lost\n"
-            f"instead: move static parts of the model (long CASEs, CTEs, column lists) into an upstream model"
-        )
-    return text
+    return f"{head}SELECT /* {MARK} {line} */{tail}"
 
 
-def extract(text: str, model: str) -> State:
-    """The text of a live view -> the state in it, or an error when it is not as a run left it."""
+def packed(state: State) -> str:
+    """All fields of a state, in letters, digits and `+/=`."""
+    plain = json.dumps({"format": FORMAT, **asdict(state)}, separators=(",", ":"))
+    return base64.b64encode(zlib.compress(plain.encode(), 9)).decode()
+
+
+def extract(text: str, model: str, load: Callable[[str], str] | None = None) -> State:
+    """The text of a live view -> the state in it, or an error when it is not as a run left it.
+
+    load: the name of a table of the model's schema -> the packed state in it; a ValueError says why there is none.
+    """
     _, found, rest = text.partition(f"/* {MARK} ")
     line, closed, tail = rest.partition(" */")
     head = text.partition(f" /* {MARK} ")[0]
@@ -166,6 +192,7 @@ def extract(text: str, model: str) -> State:
         check = payload.pop("check")
         if payload["format"] != FORMAT:
             raise ValueError(f"its format is {payload['format']}, this version reads {FORMAT}")
+        payload = _unpacked(payload, load)
         if check != _check(payload, head + tail):
             raise ValueError("it was edited by hand: its checksum does not match")
         return _state(payload)
@@ -175,6 +202,21 @@ def extract(text: str, model: str) -> State:
             f"why: what is stored for {model} is not known without it, so nothing is read, changed or dropped\n"
             f"instead: dbt run --full-refresh -s {model}"
         ) from None
+
+
+def _unpacked(payload: dict, load: Callable[[str], str] | None) -> dict:
+    """The fields a comment holds -> all fields of the state."""
+    if "in_table" in payload:
+        table = payload["in_table"]
+        if load is None:
+            raise ValueError(f"it is in the table {table}")
+        payload = {"packed": load(table)}
+    if "packed" not in payload:
+        return payload
+    try:
+        return dict(json.loads(zlib.decompress(base64.b64decode(payload["packed"], validate=True))))
+    except (ValueError, zlib.error) as error:
+        raise ValueError(f"what is packed cannot be read: {error}") from None
 
 
 def _check(payload: dict, body: str) -> str:

@@ -19,6 +19,11 @@ class IntervalStore:
 
     columns: Columns
 
+    @property
+    def times_and_sums(self) -> Columns:
+        """The columns of a chain beside those that are kept."""
+        return (("mz_from", "BIGINT"), ("mz_until", "BIGINT"), ("mz_diff", "BIGINT"))
+
     def wanted(self, typed: TypedCore, as_of: int, expiration: int | None, implied: str | None = None) -> str:
         return updates.wanted(typed, as_of, expiration, implied)
 

@@ -1,0 +1,93 @@
+"""Models of many columns: a Hive metastore keeps a view's text up to a limit, however many columns it names."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from conftest import Project
+
+from dbt.adapters.sparktemporal.temporal.state import VIEW_TEXT_LIMIT, State
+from dbt.adapters.sparktemporal.warehouse import Target, Warehouse, read_state
+
+T0 = 4_102_444_800_000  # 2100: reads of the view are at the frontier
+HOUR = 3_600_000
+LIVE = "unix_millis(current_timestamp())"
+
+
+def names(count: int) -> list[str]:
+    """Names of 32 characters that do not compress well."""
+    return [f"c{i:04d}_{hash((i, 7)) & (1 << 108) - 1:026x}"[:32] for i in range(count)]
+
+
+def value(column: int, of: str) -> str:
+    """Each column of a type of its own; the number and the version of a row decide the value."""
+    kinds = (
+        f"{of} + {column}",
+        f"concat('v', {of}, '-{column}')",
+        f"IF({of} % 3 = 0, NULL, CAST({of} AS DECIMAL(12, 2)))",
+        f"CAST({of} AS DOUBLE) / 4",
+        f"array({of}, {column})",
+        f"named_struct('a', {of}, 'b', 'x')",
+    )
+    return kinds[column % len(kinds)]
+
+
+def write(project: Project, columns: list[str], rows: dict[int, tuple[int, int]], name: str = "wide") -> None:
+    """rows: number -> (version, the hour in which it leaves)."""
+    project.sql(f"DROP TABLE IF EXISTS {{s}}.{name}")
+    values = ", ".join(f"({n}L, {v}L, {until}L)" for n, (v, until) in rows.items())
+    items = "".join(f", {value(i, '(v * 10 + n)')} AS {c}" for i, c in enumerate(columns))
+    project.sql(
+        f"CREATE TABLE {{s}}.{name} USING parquet AS\n"
+        f"SELECT n AS id, timestamp_millis({T0}L + u * {HOUR}L) AS ts{items}\n"
+        f"FROM VALUES {values} AS t(n, v, u)"
+    )
+
+
+def state_of(project: Project, model: str = "m") -> State:
+    found = read_state(Warehouse(project.rows), Target(f"`{project.schema}`", model))
+    assert found is not None
+    return found
+
+
+def text_of(project: Project, view: str) -> str:
+    rows = project.rows(f"DESCRIBE TABLE EXTENDED {{s}}.{view}")
+    return next(str(r[1]) for r in rows if r[0] == "View Text")
+
+
+def check(project: Project, written: str, instants: list[int], model: str = "m") -> None:
+    """The view at instants, and what is readable of it, against the query as written."""
+    text = text_of(project, f"{model}__live")
+    assert len(text) <= VIEW_TEXT_LIMIT
+    for t in instants:
+        wanted = project.rows(written.replace("mz_now()", f"timestamp_millis({t}L)"))
+        assert Counter(map(str, project.rows(text.replace(LIVE, f"{t}L")))) == Counter(map(str, wanted)), t
+
+
+def lives(project: Project, count: int, corrections: int, **config: str) -> list[str]:
+    """A wide model, corrected again and again; the texts of its commits."""
+    columns = names(count)
+    rows = {n: (0, n) for n in range(1, 13)}
+    write(project, columns, rows)
+    written = "select * from {s}.wide where mz_now() < ts"
+    project.model("m", written.replace("{s}", project.schema), **config)
+    texts = []
+    for turn in range(corrections + 1):
+        if turn:
+            rows[turn] = (turn, rows[turn][1] + 2)  # one is updated,
+            rows.pop(turn + 1 if turn % 3 == 0 else -1, None)  # one is deleted,
+            rows[100 + turn] = (0, turn + 3)  # one is new
+            import time
+
+            a = time.time()
+            write(project, columns, rows)
+        now = T0 + turn * HOUR // 2
+        project.run(now=now)
+        check(project, written, [now, T0 + (turn // 2 + 2) * HOUR - turn % 2])
+        texts.append(text_of(project, "m__live"))
+    assert any(c.negative for c in state_of(project).chains)
+    return texts
+
+
+def test_wide(project: Project) -> None:
+    lives(project, 300, 3, expiration="30 days")

@@ -1,0 +1,223 @@
+"""The text of a commit: which form it takes, that the state survives each, and what is refused."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+from dbt.adapters.sparktemporal.commit import ViewTexts
+from dbt.adapters.sparktemporal.errors import Refusal, TemporalError
+from dbt.adapters.sparktemporal.temporal import compact, reading
+from dbt.adapters.sparktemporal.temporal.core import Core, TypedCore
+from dbt.adapters.sparktemporal.temporal.dialect import parse
+from dbt.adapters.sparktemporal.temporal.state import (
+    VIEW_TEXT_LIMIT,
+    Chain,
+    CoreState,
+    Form,
+    State,
+    embed,
+    extract,
+    packed,
+)
+from dbt.adapters.sparktemporal.temporal.worst import worst
+from dbt.adapters.sparktemporal.thin import Docs, publish
+from dbt.adapters.sparktemporal.warehouse import Target, ViewInfo, Warehouse, run_of, state_of
+
+TARGET = Target("`s`", "m")
+RUN = "0" * 24
+
+
+class Spark:
+    """What is asked while a commit is made, and the answers; tables by the literal they were made of."""
+
+    def __init__(self, version: str = "4.1.4", catalog: str = "<undefined>") -> None:
+        self.asked: list[str] = []
+        self.tables: dict[str, str] = {}
+        self.answers = {"SELECT version()": version, "SET spark.sql.catalog.spark_catalog": catalog}
+
+    def rows(self, sql: str) -> list[tuple]:
+        self.asked.append(sql)
+        if sql in self.answers:
+            return [("key", self.answers[sql])] if sql.startswith("SET") else [(self.answers[sql],)]
+        made = re.match(r"CREATE TABLE (\S+) USING parquet AS\nSELECT '([^']*)' AS mz_state$", sql)
+        if made:
+            self.tables[made.group(1)] = made.group(2)
+            return []
+        table = sql.removeprefix("SELECT mz_state FROM ")
+        if table not in self.tables:
+            raise RuntimeError(f"[TABLE_OR_VIEW_NOT_FOUND] {table} cannot be found\nat line 1")
+        return [(self.tables[table],)]
+
+    def texts(self, live: ViewInfo | None = None) -> ViewTexts:
+        return ViewTexts(Warehouse(self.rows), TARGET, live)
+
+
+def columns(count: int) -> tuple[tuple[str, str], ...]:
+    return tuple((f"column_{i:04d}_{'x' * 20}", "decimal(12,2)") for i in range(count))
+
+
+def a_state(width: int = 2, corrections: int = 1, **changes: object) -> State:
+    chains = tuple(Chain(f"m__diffs_{RUN}", 5, corrections, 0, 9, 3, None) for _ in range(3))
+    base = State(
+        model="m", schema="`s`", run=RUN, since=0, frontier=20, started_at=10, offset=100, expiration=110,
+        core_hash="h", residual="SELECT * FROM mz_core_c0", columns=columns(width),
+        cores=(CoreState("c0", columns(width), chains),),
+        written="select '*/ $ /* ${x} \\' \"' from t", kinds=("timestamp",), inputs={"t": "f"}, settings={"z": "UTC"},
+        project="p",
+    )  # fmt: skip
+    return base.advanced(**changes)
+
+
+def a_core(width: int) -> TypedCore:
+    return TypedCore(Core("c0", parse("SELECT * FROM t"), ()), columns(width))
+
+
+def committed(spark: Spark, state: State) -> tuple[State, str]:
+    """The state as it is published, and the text of the view."""
+    made, steps = spark.texts().commit(state, "ALTER VIEW")
+    for step in steps[:-1]:
+        spark.rows(step.sql)
+    assert steps[-1].sql.startswith("ALTER VIEW `s`.`m__live` AS\n")
+    return made, steps[-1].sql.partition(" AS\n")[2]
+
+
+def test_a_narrow_model_asks_nothing_more() -> None:
+    spark = Spark()
+    _, text = committed(spark, a_state())
+    assert text == embed(a_state(), reading.live_view(a_state())) and spark.asked == []
+
+
+#: what makes a text long -> how it is shortened
+LONG = {
+    "columns": (a_state(150), True, Form.INLINE),
+    "more columns": (a_state(250), True, Form.PACKED),
+    "a thousand columns": (a_state(1000), True, Form.PACKED),
+    "a query": (a_state(written="select 1 -- " + "x" * 40_000), False, Form.PACKED),
+    "a query that is no pattern": (
+        a_state(written="".join(Random(7).choices("abcdefghijklmnopqrstuvwxyz0123456789", k=90_000))),
+        False,
+        Form.TABLE,
+    ),
+}
+
+
+@pytest.mark.parametrize("what", LONG)
+def test_a_long_text_is_shortened(what: str) -> None:
+    state, is_compact, form = LONG[what]
+    spark = Spark()
+    made, text = committed(spark, state)
+    assert len(text) <= VIEW_TEXT_LIMIT
+    assert ("EXCEPT" in text) == is_compact
+    assert ('"packed":' in text, '"in_table":' in text) == (form is Form.PACKED, form is Form.TABLE)
+    assert made == replace(state, state_table=f"m__state_{RUN}" if form is Form.TABLE else "")
+    assert state_of(Warehouse(spark.rows), TARGET, text) == made
+    assert run_of(text) == RUN and re.search(r'"project":"([^"]*)"', text)
+    assert made.tables == (*state.tables, *([f"m__state_{RUN}"] if form is Form.TABLE else []))
+
+
+@pytest.mark.parametrize("form", Form)
+def test_state_survives_each_form(form: Form) -> None:
+    state = a_state(state_table="m__state_x" if form is Form.TABLE else "")
+    spark = Spark()
+    text = embed(state, "SELECT * FROM x", form)
+    spark.tables["`s`.`m__state_x`"] = packed(state)
+    assert state_of(Warehouse(spark.rows), TARGET, text) == state
+    assert state_of(Warehouse(spark.rows), TARGET, text.replace("FROM x", "FROM\n  x")) == state
+    assert text.count("*/") == 1 and "${" not in text
+    for before, after in (("FROM x", "FROM y"), ('"run":"0', '"run":"1'), ('"check":"', '"check":"0'), ("mz_s", "z_s")):
+        if form is not Form.INLINE and before.startswith('"run'):
+            continue  # of the other forms the run that counts is a packed one
+        with pytest.raises(TemporalError, match="found: m__live, whose state cannot be used") as raised:
+            state_of(Warehouse(spark.rows), TARGET, text.replace(before, after, 1))
+        assert "instead: dbt run --full-refresh -s m" in str(raised.value)
+
+
+BROKEN = {
+    "gone": (None, "it is in m__state_x, which cannot be read: [TABLE_OR_VIEW_NOT_FOUND]"),
+    "of another run": (packed(a_state(frontier=21)), "its checksum does not match"),
+    "cut off": (packed(a_state())[:-8], "what is packed cannot be read"),
+    "no letters": ("ä", "what is packed cannot be read"),
+}
+
+
+@pytest.mark.parametrize("how", BROKEN)
+def test_a_state_table_that_is_not_the_views_is_told(how: str) -> None:
+    content, why = BROKEN[how]
+    spark = Spark()
+    if content is not None:
+        spark.tables["`s`.`m__state_x`"] = content
+    text = embed(a_state(state_table="m__state_x"), "SELECT 1", Form.TABLE)
+    with pytest.raises(TemporalError) as raised:
+        state_of(Warehouse(spark.rows), TARGET, text)
+    found, reason, instead = str(raised.value).splitlines()
+    assert found.startswith("found: m__live, whose state cannot be used") and why in found
+    assert reason == "why: what is stored for m is not known without it, so nothing is read, changed or dropped"
+    assert instead == "instead: dbt run --full-refresh -s m"
+
+
+def test_a_state_table_is_not_read_where_nobody_can() -> None:
+    with pytest.raises(TemporalError, match="it is in the table m__state_x"):
+        extract(embed(a_state(state_table="m__state_x"), "SELECT 1", Form.TABLE), "m")
+
+
+def test_views_of_iceberg_have_no_limit() -> None:
+    state = a_state(1000)
+    plain = embed(state, reading.live_view(state))
+    spark = Spark(catalog="org.apache.iceberg.spark.SparkSessionCatalog")
+    assert committed(spark, state)[1] == plain
+    known = spark.texts(ViewInfo("", {}, None, "CREATE OR REPLACE VIEW"))
+    asked = len(spark.asked)
+    assert known.commit(state, "CREATE OR REPLACE VIEW")[1][-1].sql.endswith(plain) and len(spark.asked) == asked
+    known.refuse_too_long(worst("m", "`s`", columns(3000), [a_core(3000)], "SELECT 1 + 1 AS x", 1, None))
+
+
+@pytest.mark.parametrize("expiration", [None, 110])
+def test_the_columns_are_not_listed(expiration: int | None) -> None:
+    """From 500 columns to 5,000 no character more."""
+    narrow, wide = (a_state(width, expiration=expiration) for width in (500, 5000))
+    assert len(compact.live_view(narrow)) == len(compact.live_view(wide))
+    assert len(compact.as_updates(narrow.cores[0], "`s`")) == len(compact.as_updates(wide.cores[0], "`s`"))
+
+
+def test_too_long_for_any_form() -> None:
+    state = a_state(residual="SELECT " + ", ".join(f"{i} AS x{i}" for i in range(4000)) + " FROM mz_core_c0")
+    with pytest.raises(TemporalError) as raised:
+        committed(Spark(), state)
+    found, why, instead = str(raised.value).splitlines()
+    assert re.fullmatch(r"found: a view text of \d\d,\d{3} characters for m__live", found)
+    assert why == "why: a metastore keeps 30,000 at most, and a longer one would be lost"
+    assert instead.startswith("instead: move static parts of the model")
+
+
+def test_a_model_that_could_not_be_corrected_is_refused_at_its_first_run() -> None:
+    def later(width: int, residual: str = "SELECT * FROM mz_core_c0") -> State:
+        return worst("m", "`s`", columns(width), [a_core(width)], residual, 1, None)
+
+    Spark().texts().refuse_too_long(later(5000))
+    with pytest.raises(Refusal) as raised:
+        Spark("3.5.9 abc").texts().refuse_too_long(later(300))
+    found, why, instead = str(raised.value).splitlines()
+    assert re.fullmatch(r"found: m, a model of 300 columns whose view may take \d{3},\d{3} characters", found)
+    assert why == "why: a metastore keeps 30,000 at most, so runs would fail once its inputs are updated"
+    assert instead.endswith("; from Spark 4 on the texts are shorter")
+    Spark("3.5.9 abc").texts().refuse_too_long(later(10))
+    with pytest.raises(Refusal, match="a model of 2 columns") as raised:
+        Spark().texts().refuse_too_long(later(2, f"SELECT {' + '.join(['length(x)'] * 4000)} AS x FROM mz_core_c0"))
+    assert "Spark 4" not in str(raised.value)
+
+
+def test_the_thin_view_of_a_wide_model() -> None:
+    """`SELECT *` does not tell its columns: what the view has is compared."""
+    wide = columns(1000)
+    (step,) = publish(TARGET, wide, Docs(), None, False)
+    head, _, text = step.sql.partition(" AS\n")
+    assert text == "SELECT * FROM `s`.`m__live`" and head.count("column_") == 1000
+    there = ViewInfo(text, {n: "" for n, _ in wide}, None)
+    assert publish(TARGET, wide, Docs(), there, False) == []
+    for others in (wide[:-1], (*wide[1:], wide[0])):
+        (step,) = publish(TARGET, others, Docs(), there, False)
+        assert step.sql == f"ALTER VIEW `s`.`m` AS\n{text}"
