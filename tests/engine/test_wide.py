@@ -77,9 +77,6 @@ def lives(project: Project, count: int, corrections: int, **config: str) -> list
             rows[turn] = (turn, rows[turn][1] + 2)  # one is updated,
             rows.pop(turn + 1 if turn % 3 == 0 else -1, None)  # one is deleted,
             rows[100 + turn] = (0, turn + 3)  # one is new
-            import time
-
-            a = time.time()
             write(project, columns, rows)
         now = T0 + turn * HOUR // 2
         project.run(now=now)

@@ -73,7 +73,7 @@ class ViewTexts:
         return compact.as_updates(core, schema)
 
     def refuse_too_long(self, later: State) -> None:
-        """Refuse a model that could run now, and not follow an UPDATE of its inputs. later: the worst it may come to."""
+        """Refuse a model that could not follow an UPDATE of its inputs. later: the worst that it may come to."""
         if self._fitting(later) is not None and self.fits(self.updates(later.cores[0], later.schema)):
             return
         longest = min(len(embed(later, body, Form.TABLE)) for body in self._bodies(later))
