@@ -16,6 +16,7 @@ from .errors import Refusal
 from .temporal.capture import AddedRows
 from .temporal.clock import format_duration, format_instant
 from .temporal.dialect import quote
+from .temporal.identity import negative_zero
 from .warehouse import TableInfo, Warehouse
 
 WAY = "column"
@@ -84,9 +85,9 @@ def observe(warehouse: Warehouse, name: str, table: TableInfo, follow: Follow) -
     text = f"unix_micros({back})" if kind == "timestamp" else back
     at = warehouse.rows(f"SELECT CAST({text} AS STRING) FROM {name}")[0][0]
     edge = _Edge(edge.column, kind, None if at is None else str(at))
-    content = _content(table)
+    content = content_of(table)
     try:
-        rows, total = _checksum(warehouse, f"{name} WHERE {edge.up_to}", content)
+        rows, total = checksum(warehouse, f"{name} WHERE {edge.up_to}", content)
     except Exception as error:
         raise Refusal(
             f"append_column: {follow.column!r} of {name}",
@@ -121,11 +122,11 @@ def changes(
     edge, later = _edge(table, follow, old["to"]), _edge(table, follow, new["to"])
     if edge is None or later is None:
         return f"its column {follow.column} is gone", None, True
-    content = _content(table)
-    passed, total = _checksum(warehouse, f"{name} WHERE {edge.after} AND {later.up_to}", content)
+    content = content_of(table)
+    passed, total = checksum(warehouse, f"{name} WHERE {edge.after} AND {later.up_to}", content)
     rows, content_sum = new["rows"] - passed, new["sum"] - total
     if (rows, content_sum) != (old["rows"], old["sum"]):  # where the latest row went, the edge may have gone back
-        passed, total = _checksum(warehouse, f"{name} WHERE {later.after} AND {edge.up_to}", content)
+        passed, total = checksum(warehouse, f"{name} WHERE {later.after} AND {edge.up_to}", content)
         rows, content_sum = rows + passed, content_sum + total
     if rows != old["rows"]:
         return f"{old['rows']} rows up to {_shown(edge)} are {rows} now", None, True
@@ -174,7 +175,7 @@ def _edge(table: TableInfo, follow: Follow, at: str | None) -> _Edge | None:
     return _Edge(quote(name), kind, at)
 
 
-def _content(table: TableInfo) -> str:
+def content_of(table: TableInfo) -> str:
     """What tells two rows apart: hashes pass over NULLs, so each column says whether it is one."""
     values = []
     for column, kind in table.columns:
@@ -182,6 +183,7 @@ def _content(table: TableInfo) -> str:
         nested = kind.split("<")[0] in _NESTED
         plain = f"CAST({name} AS BINARY)" if kind.startswith("string collate") else name
         values += [f"isnull({name})", f"to_json(struct({name}), {_AS_JSON})" if nested else plain]
+        values += [negative_zero(name)] if kind in ("float", "double") else []
     return ", ".join(values)
 
 
@@ -190,7 +192,7 @@ def _row(content: str) -> str:
     return f"concat(hex(xxhash64({content})), '-', hex(xxhash64('mz', {content})))"
 
 
-def _checksum(warehouse: Warehouse, source: str, content: str) -> tuple[int, int]:
+def checksum(warehouse: Warehouse, source: str, content: str) -> tuple[int, int]:
     rows, total = warehouse.rows(f"SELECT count(*), {_sum(content)} FROM {source}")[0]
     return int(rows), int(total)
 

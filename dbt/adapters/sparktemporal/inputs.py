@@ -17,7 +17,7 @@ from .temporal import capture, roundtrip
 from .temporal.capture import MOST_FILES, Added, AddedChains, AddedRows
 from .temporal.dialect import quote, string_literal
 from .temporal.stacked import Stack
-from .warehouse import Warehouse
+from .warehouse import TableInfo, Warehouse
 
 FILES, VERSION, COLUMN, ROWS, STACKED = "files", "version", appended.WAY, "rows", "chains"
 #: formats of which `_metadata.row_index` is known
@@ -111,7 +111,7 @@ def _observe(warehouse: Warehouse, table: str, of_files: bool, follow: Follow | 
         if told_by:
             return Input(table, COLUMN, *told_by)
     if not (of_files and provider in _SPARK_FILES):
-        return Input(table, ROWS, f"{ROWS} {_checksum(warehouse, name)}")
+        return Input(table, ROWS, f"{ROWS} {_checksum(warehouse, name, told)}")
     location, options = told.details.get("Location", ""), told.details.get("Storage Properties", "[]")
     form = repr((told.columns, told.partitions, provider, location, options))
     read_as = hashlib.sha256(form.encode()).hexdigest()[:8]
@@ -286,10 +286,9 @@ def _hash(condition: str) -> str:
     return f"left(sha2(concat_ws(',', array_sort(collect_list(IF({condition}, {file}, NULL)))), 256), 16)"
 
 
-def _checksum(warehouse: Warehouse, name: str) -> str:
-    sql = f"SELECT count(*), coalesce(sum(CAST(xxhash64(*) AS DECIMAL(38, 0))), 0) FROM {name}"
+def _checksum(warehouse: Warehouse, name: str, table: TableInfo) -> str:
     try:
-        count, total = warehouse.rows(sql)[0]
+        count, total = appended.checksum(warehouse, name, appended.content_of(table))
         return f"{count}, sum {total}"
     except Exception:  # a type that has no hash: a test then cannot tell a changed input from another
         return f"{warehouse.rows(f'SELECT count(*) FROM {name}')[0][0]}"

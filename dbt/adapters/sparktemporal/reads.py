@@ -11,6 +11,7 @@ from .errors import Refusal, TemporalError
 from .temporal import reading, roundtrip
 from .temporal.clock import format_duration, format_instant, parse_duration, parse_instant
 from .temporal.dialect import quote, string_literal
+from .temporal.identity import identity
 from .temporal.sql.identifiers import Identifiers
 from .temporal.stacked import said_of
 from .temporal.state import State
@@ -116,8 +117,7 @@ def inconsistencies(warehouse: Warehouse, target: Target) -> str:
             )
         present = [c.source(target.schema) for c in core.chains if c.table in existing]
         if present:
-            names = ", ".join(quote(n) for n, _ in core.columns)
-            each = f"PARTITION BY {names} " if names else ""
+            each = f"PARTITION BY {', '.join(identity(core.columns).keys)} " if core.columns else ""
             running = (
                 f"SELECT mz_timestamp, sum(mz_diff) OVER ({each}ORDER BY mz_timestamp) AS mz_n\n"
                 f"FROM (\n{indent(store_of(core).as_updates(present), 2)}\n) AS mz_updates"
@@ -175,10 +175,13 @@ def matches_source(
             f"SELECT {stamp} AS mz_instant, {grouped}, 0 AS mz_v, 1 AS mz_s\nFROM (\n{oracle}\n) AS mz_source({names})"
         )
     union = "\nUNION ALL\n".join(both)
+    # Spark says which of equal values a row has, and not which of them an aggregate gives
+    same = identity(state.columns) if state.is_plain else None
+    items, grouped = (names, names) if same is None else (", ".join(same.items), ", ".join(same.keys))
     return warehouse.data(
         f"SELECT mz_instant, {string_literal(verdict)} AS mz_verdict, sum(mz_v) AS mz_in_view, "
-        f"sum(mz_s) AS mz_in_source, {names}\nFROM (\n{union}\n) AS mz_both\n"
-        f"GROUP BY mz_instant, {names}\nHAVING sum(mz_v) <> sum(mz_s)"
+        f"sum(mz_s) AS mz_in_source, {items}\nFROM (\n{union}\n) AS mz_both\n"
+        f"GROUP BY mz_instant, {grouped}\nHAVING sum(mz_v) <> sum(mz_s)"
     )
 
 

@@ -9,6 +9,7 @@ compares it with the statistics of partitions, files and row groups. What is not
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -175,8 +176,10 @@ class _OfCondition:
         if not isinstance(node, (exp.EQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.In)):
             return None
         compared, *constants = list(node.iter_expressions())
-        of_column = render(compared.unnest()) in self.sargable.types
-        return render(node) if of_column and constants and all(map(is_constant, constants)) else None
+        kind = self.sargable.types.get(render(compared.unnest()), "")
+        # NaN is greater than all for Spark; the statistics of files leave NaN out
+        has_order = kind != "" and not _OTHER_ORDERS.search(kind)
+        return render(node) if has_order and constants and all(map(is_constant, constants)) else None
 
     def written(self, node: exp.Expression) -> exp.Expression:
         """With what stands for the columns mz_s<i>."""
@@ -188,6 +191,8 @@ class _OfCondition:
         return node.copy().transform(put).unnest()
 
 
+#: types whose statistics, as files keep them, have another order than Spark's comparisons
+_OTHER_ORDERS = re.compile(r"\b(float|double|collate)\b")
 _NEGATED: dict[type, type] = {exp.LT: exp.GTE, exp.LTE: exp.GT, exp.GT: exp.LTE, exp.GTE: exp.LT, exp.NEQ: exp.EQ}
 
 

@@ -24,10 +24,11 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from .columns import is_lambda_variable, quote_name, resolve, sources_of
+from .columns import inner_stars, is_lambda_variable, quote_name, resolve, sources_of, with_field_name
 from .ctes import with_ctes
 from .dialect import VerbatimSpark, fragment, has_clock, render
-from .functions import is_aggregate_call, nondeterministic
+from .functions import is_aggregate_call, makes_sessions, nondeterministic
+from .identity import is_window
 from .linear import is_aggregation, is_linear
 from .sums import SUMMED, NoSum, Sum, Sums
 
@@ -86,6 +87,9 @@ class _Taking:
     def take(self) -> tuple[exp.Select, exp.Select, Groups]:
         if next((n for n in self.rest.find_all(exp.Query) if n is not self.rest), None) is not None:
             raise NoSum("a subquery stands beside the aggregates")
+        star = next(inner_stars(self.rest), None)
+        if star is not None:
+            raise NoSum(f"{fragment(star.parent)} is of all columns")
         self._group()
         every = list(self._calls())
         of_values = [call for call in every if _is_of_values(call)]
@@ -104,6 +108,9 @@ class _Taking:
             raise NoSum("Spark does not take their expressions by themselves") from None
         types = [t.lower() for _, t in described]
         keys = len(self.keys) + len(self.values)
+        for (_, key), kind in zip((*self.keys.values(), *self.values.values()), types):
+            if is_window(kind) and not (isinstance(key, exp.Anonymous) and key.name.lower() == "window"):
+                raise NoSum(f"{fragment(key)} may be a session, which is of several rows")
         for (_, value), kind in zip(self.values.values(), types[len(self.keys) :]):
             if _INEXACT.search(kind):
                 raise NoSum(f"{fragment(value)} is of {kind}, of which equal values need not be the same")
@@ -200,7 +207,7 @@ class _Taking:
     def _replace_in(self, node: exp.Expression) -> None:
         text = self._canonical(node)
         if text in self.keys and not node.meta.get("mz_own"):
-            node.replace(self._column(self.keys[text][0]))
+            node.replace(with_field_name(node, self._column(self.keys[text][0])))
             return
         for child in list(node.iter_expressions()):
             self._replace_in(child)
@@ -274,7 +281,7 @@ class _Taking:
 
     def _of_rows(self, node: exp.Expression, constant: bool = False) -> bool:
         """Whether an expression is of the rows' columns alone, and the same at every evaluation."""
-        if has_clock(node) or nondeterministic(node) is not None:
+        if has_clock(node) or nondeterministic(node) is not None or makes_sessions(node):
             return False
         columns = [c for c in node.find_all(exp.Column) if not is_lambda_variable(c)]
         return (constant or bool(columns)) and all(resolve(c, self.sources) is not None for c in columns)
@@ -313,7 +320,11 @@ def _distinct(
     rows.set("distinct", None)
     if distinct.args.get("on") or not is_linear(rows):
         raise NoSum("DISTINCT stands over more than a filter")
-    names = [name for name, kind in describe(render(_with_ctes(rows, ctes)))]
+    described = describe(render(_with_ctes(rows, ctes)))
+    names = [name for name, _ in described]
+    for name, kind in described:
+        if is_window(kind):
+            raise NoSum(f"{name} may be a session, which is of several rows")
     if len({name.lower() for name in names}) < len(names):
         raise NoSum("two columns have one name")
     items = [exp.column(quote_name(name)) for name in names]

@@ -10,7 +10,7 @@ is left alone (an alias of the SELECT list, a unit such as DAY): Spark decides, 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -49,6 +49,7 @@ def needed_columns(
     _refuse_subqueries(rest)
     joined = {name.lower() for j in select.args.get("joins") or [] for name in _using(j)}
     expand_stars(rest, sources, bool(joined))
+    _expand_inner_stars(rest, sources)
 
     wanted: dict[tuple[int, str], str] = {}
     uses: list[tuple[exp.Column, int, str, int]] = []
@@ -80,7 +81,8 @@ def needed_columns(
         for part in tail:
             new = exp.Dot(this=new, expression=part)
         own_item = column.parent is rest and column.arg_key == "expressions"
-        column.replace(exp.alias_(new, name, quoted=True) if own_item and not tail and stored != name else new)
+        renamed = own_item and not tail and stored != name
+        column.replace(exp.alias_(new, name, quoted=True) if renamed else with_field_name(column, new))
 
     rows = select.copy()
     for key in _ABOVE_ROWS:
@@ -194,6 +196,44 @@ def expand_stars(rest: exp.Select, sources: list[Source], using: bool) -> None:
             if of is None or source.name.lower() == of:
                 items += [exp.column(quote_name(c), table=quote_name(source.name)) for c in source.columns]
     rest.set("expressions", items)
+
+
+def inner_stars(select: exp.Select) -> Iterator[exp.Expression]:
+    """The `*` and `t.*` among the arguments of functions; `count(*)` is of no column."""
+    for star in list(select.find_all(exp.Star)):
+        node = star.parent if isinstance(star.parent, exp.Column) else star
+        above = node.parent
+        counts = isinstance(above, exp.Anonymous) and above.name.lower() == "count" and node is star
+        if not isinstance(above, exp.Select) and not counts:
+            yield node
+
+
+def _expand_inner_stars(rest: exp.Select, sources: list[Source]) -> None:
+    """`max(struct(*))` -> `max(struct(`t`.`k`, `t`.`v`))`, in place."""
+    for node in list(inner_stars(rest)):
+        star = node.this if isinstance(node, exp.Column) else node
+        of = node.table.lower() if isinstance(node, exp.Column) else None
+        known = len(sources) == 1 and (of is None or of == sources[0].name.lower() and len(node.parts) == 2)
+        if not known or any(star.args.values()) or not isinstance(node.parent, (exp.Anonymous, exp.Distinct)):
+            raise Refusal(
+                fragment(node.parent),
+                "which columns a star stands for is not known here",
+                "the names of the columns",
+            )
+        columns = [exp.column(quote_name(c), table=quote_name(sources[0].name)) for c in sources[0].columns]
+        arguments = node.parent.expressions
+        at = next(i for i, argument in enumerate(arguments) if argument is node)
+        node.parent.set("expressions", [*arguments[:at], *columns, *arguments[at + 1 :]])
+
+
+def with_field_name(old: exp.Expression, new: exp.Expression) -> exp.Expression:
+    """What takes the place of an expression: the argument of struct() names a field, and keeps that name."""
+    above = old.parent
+    if not isinstance(above, exp.Anonymous) or above.name.lower() != "struct":
+        return new
+    place = next(i for i, argument in enumerate(above.expressions) if argument is old)
+    name = old.name if isinstance(old, (exp.Column, exp.Dot)) else f"col{place + 1}"
+    return new if isinstance(new, exp.Column) and new.name == name else exp.alias_(new, name, quoted=True)
 
 
 def quote_name(name: str) -> exp.Identifier:

@@ -32,6 +32,7 @@ from .ctes import (
     with_ctes,
 )
 from .dialect import VerbatimSpark, fragment, has_clock, mz_now_calls, parse
+from .functions import makes_several_rows
 from .lifting import lift
 from .linear import is_aggregation, is_inside_a_value, is_linear, names_columns
 from .nested import merge_nested
@@ -227,6 +228,13 @@ def _take_core(
             if not has_clock(conjunct):
                 static.append(conjunct)
                 continue
+            sliding = makes_several_rows(conjunct)
+            if sliding is not None:
+                raise Refusal(
+                    fragment(sliding),
+                    "beside the clock it makes several rows of one, and in the SELECT list others of these",
+                    "the window as a column of a derived table, and mz_now() compared with that column",
+                )
             plain = comparisons(conjunct, moves)
             if plain is None:
                 general.append(conjunct)

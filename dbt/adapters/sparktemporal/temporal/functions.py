@@ -17,6 +17,7 @@ _NONDETERMINISTIC = frozenset(
         "spark_partition_id",
         "input_file_block_start",
         "input_file_block_length",
+        "input_file_name",
         "current_time",
     ]
 )
@@ -55,6 +56,9 @@ AGGREGATES = frozenset(
         "grouping",
         "grouping_id",
         "histogram_numeric",
+        "kll_merge_agg_bigint",
+        "kll_merge_agg_double",
+        "kll_merge_agg_float",
         "hll_sketch_agg",
         "hll_union_agg",
         "kll_sketch_agg_bigint",
@@ -118,6 +122,18 @@ def is_aggregate_call(node: exp.Expression) -> bool:
     if isinstance(node, exp.Anonymous):
         return node.name.lower() in AGGREGATES
     return isinstance(node, (exp.AggFunc, exp.Any))
+
+
+def makes_sessions(node: exp.Expression) -> bool:
+    """Whether it has a session_window, whose value over groups is of all rows that are near each other."""
+    return any(call.name.lower() == "session_window" for call in node.find_all(exp.Anonymous))
+
+
+def makes_several_rows(node: exp.Expression) -> exp.Expression | None:
+    """The first part that makes more than one row of a row: windows that slide."""
+    return next(
+        (c for c in node.find_all(exp.Anonymous) if c.name.lower() == "window" and len(c.expressions) > 2), None
+    )
 
 
 def nondeterministic(query: exp.Expression) -> exp.Expression | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from .dialect import quote
+from .identity import identity, keeping_marks
 from .state import Chain
 from .updates import DAMAGED, Columns, indent, no_rows
 
@@ -25,9 +26,10 @@ def read(chains: Sequence[Chain], schema: str, columns: Columns, t: str, since: 
     if not corrections:
         return _union(_there(names, chain, schema, t, since) for chain in chains)
     everything = _union(_there(f"{names}, mz_diff", chain, schema, t, since) for chain in chains)
-    if corrections > FEW_CORRECTIONS or any("map<" in kind.lower() for _, kind in columns):  # Spark hashes no maps
-        return _summed(everything, names)
-    key = f"xxhash64({names})"
+    if corrections > FEW_CORRECTIONS:
+        summed = _summed(everything, columns)
+        return keeping_marks(summed, everything, names) if identity(columns).marked else summed
+    key = f"xxhash64({', '.join(identity(columns).hashed)})"
     added = _union(_there(f"{names}, {key} AS mz_key, mz_diff", chain, schema, t, since) for chain in chains)
     taken = _union(
         _there(f"{key} AS mz_key", chain, schema, t, since, "mz_diff < 0") for chain in chains if chain.negative
@@ -36,7 +38,7 @@ def read(chains: Sequence[Chain], schema: str, columns: Columns, t: str, since: 
     others = f"(\n{indent(taken, 2)}\n) AS mz_taken ON mz_added.mz_key = mz_taken.mz_key"
     untouched = f"{hint}\nFROM (\n{indent(added, 2)}\n) AS mz_added\nLEFT ANTI JOIN {others}"
     touched = f"{hint}, mz_diff\nFROM (\n{indent(added, 2)}\n) AS mz_added\nLEFT SEMI JOIN {others}"
-    return f"{untouched}\nUNION ALL\n{_summed(touched, names)}"
+    return f"{untouched}\nUNION ALL\n{_summed(touched, columns)}"
 
 
 def _there(items: str, chain: Chain, schema: str, t: str, since: int, also: str = "") -> str:
@@ -63,11 +65,13 @@ def _union(parts: Iterable[str]) -> str:
     return "\nUNION ALL\n".join(parts)
 
 
-def _summed(rows: str, names: str) -> str:
+def _summed(rows: str, columns: Columns) -> str:
     copies = f"CASE WHEN mz_n > 0 THEN CAST(mz_n AS INT) ELSE CAST({DAMAGED} AS INT) END"
+    names, same = ", ".join(quote(n) for n, _ in columns), identity(columns)
     return (
         f"SELECT {names}\n"
-        f"FROM (\n  SELECT {names}, sum(mz_diff) AS mz_n\n  FROM (\n{indent(rows, 4)}\n  ) AS mz_chains\n"
-        f"  GROUP BY {names}\n  HAVING sum(mz_diff) <> 0\n) AS mz_sums\n"
+        f"FROM (\n  SELECT {', '.join(same.items)}, sum(mz_diff) AS mz_n\n"
+        f"  FROM (\n{indent(rows, 4)}\n  ) AS mz_chains\n"
+        f"  GROUP BY {', '.join(same.keys)}\n  HAVING sum(mz_diff) <> 0\n) AS mz_sums\n"
         f"LATERAL VIEW explode(array_repeat(0, {copies})) mz_copies AS mz_copy"
     )

@@ -149,6 +149,11 @@ class State:
         return (*(c.table for c in self.chains), *filter(None, (self.watermark, self.statistics, self.state_table)))
 
     @property
+    def is_plain(self) -> bool:
+        """Whether the model is the rows of its one core, and nothing is made of them when they are read."""
+        return len(self.cores) == 1 and self.residual == f"SELECT * FROM {self.cores[0].placeholder}"
+
+    @property
     def chains(self) -> tuple[Chain, ...]:
         return tuple(c for core in self.cores for c in core.chains)
 

@@ -21,6 +21,7 @@ from ..errors import Refusal
 from .conditions import static_column
 from .core import Core, TypedCore
 from .dialect import expression, quote, render
+from .identity import identity, keeping_marks
 from .intervals import bounds
 from .spans import spans
 from .timestamps import sql_type
@@ -169,16 +170,19 @@ def consolidated(intervals: str, columns: Columns) -> str:
     One row a copy keeps the read of a chain without corrections a plain filter.
     """
     names = "".join(f"{quote(n)}, " for n, _ in columns)
-    return (
+    same = identity(columns)
+    items, keys = ("".join(f"{part}, " for part in parts) for parts in (same.items, same.keys))
+    summed = (
         f"SELECT {names}mz_from, mz_until, CAST(sign(mz_n) AS BIGINT) AS mz_diff\n"
         f"FROM (\n"
-        f"  SELECT {names}mz_from, mz_until, sum(mz_diff) AS mz_n\n"
+        f"  SELECT {items}mz_from, mz_until, sum(mz_diff) AS mz_n\n"
         f"  FROM (\n{indent(intervals, 4)}\n  ) AS mz_all\n"
-        f"  GROUP BY {names}mz_from, mz_until\n"
+        f"  GROUP BY {keys}mz_from, mz_until\n"
         f"  HAVING sum(mz_diff) <> 0\n"
         f") AS mz_sums\n"
         f"LATERAL VIEW explode(array_repeat(0, CAST(abs(mz_n) AS INT))) mz_copies AS mz_copy"
     )
+    return keeping_marks(summed, intervals, f"{names}mz_from, mz_until, mz_diff") if same.marked else summed
 
 
 def difference(wanted_sql: str, stored_sql: str, columns: Columns) -> str:
@@ -203,10 +207,12 @@ def as_updates(tables: Sequence[str], columns: Columns) -> str:
         f"SELECT mz_until, -mz_diff{names} FROM {table} WHERE mz_until IS NOT NULL"
         for table in tables
     )
+    same = identity(columns)
+    items, keys = ("".join(f", {part}" for part in parts) for parts in (same.items, same.keys))
     return (
-        f"SELECT mz_timestamp, sum(mz_diff) AS mz_diff{names}\n"
+        f"SELECT mz_timestamp, sum(mz_diff) AS mz_diff{items}\n"
         f"FROM (\n{indent(pairs, 2)}\n) AS mz_updates\n"
-        f"GROUP BY mz_timestamp{names}\n"
+        f"GROUP BY mz_timestamp{keys}\n"
         f"HAVING sum(mz_diff) <> 0"
     )
 
