@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from conftest import Project
 
-from dbt.adapters.sparktemporal import inputs
+from dbt.adapters.sparktemporal import file_lists
 from dbt.adapters.sparktemporal.connections import SparkTemporalConnectionManager
 from dbt.adapters.sparktemporal.warehouse import Target, Warehouse, read_state
 
@@ -58,7 +58,7 @@ def test_a_file_that_vanished(events: Project) -> None:
 
 
 def test_many_new_files(events: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inputs, "MOST_FILES", 1)
+    monkeypatch.setattr(file_lists, "MOST_FILES", 1)
     add(events, 1, 2)
     assert "full (2 new files, more than are named one by one), 22 rows read" in run(events, 1000)[1]
 
@@ -139,33 +139,50 @@ def test_a_table_that_only_the_predicate_reads(events: Project) -> None:
         assert "predicate reads tables" in str(ran.adapter_response["inputs"])
 
 
+def disturb(events: Project, times: int, monkeypatch: pytest.MonkeyPatch, sql: str) -> None:
+    """Before each of the first statements that write a chain something else happens."""
+    original, left = SparkTemporalConnectionManager.add_query, [times]
+
+    def disturbed(self: Any, statement: str, *args: Any, **kwargs: Any) -> Any:
+        if "CREATE TABLE" in statement and "m__diffs_" in statement and left[0]:
+            left[0] -= 1
+            events.sql(sql)
+        return original(self, statement, *args, **kwargs)
+
+    monkeypatch.setattr(SparkTemporalConnectionManager, "add_query", disturbed)
+
+
+def test_an_input_that_grows_during_the_run(events: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What comes meanwhile is the next run's."""
+    add(events, 1)
+    disturb(events, 1, monkeypatch, f"INSERT INTO {{s}}.t SELECT 50L, timestamp_millis({T0}L + 500000)")
+    ran = events.run(now=T0 + 1000).of("m")
+    assert "advanced, 1 rows" in ran.message
+    assert ran.adapter_response["inputs"][0].endswith("new files (1 new files of 3), 1 rows read")
+    message, told = run(events, 2000)
+    assert "advanced, 1 rows" in message and "new files (1 new files of 4), 1 rows read" in told
+
+
 @pytest.mark.first(1)
 @pytest.mark.parametrize("times", [1, 9])
 def test_an_input_that_changes_during_the_run(events: Project, times: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was read of two states is dropped and read again; when it never stays, the run fails and nothing is lost."""
-    original, left = SparkTemporalConnectionManager.add_query, [times]
-
-    def disturbed(self: Any, sql: str, *args: Any, **kwargs: Any) -> Any:
-        if "CREATE TABLE" in sql and "m__diffs_" in sql and left[0]:
-            left[0] -= 1
-            add(events, 50 + left[0])
-        return original(self, sql, *args, **kwargs)
-
+    monkeypatch.setattr("dbt.adapters.sparktemporal.run.PAUSES", (0.0,) * 5)
     add(events, 1)
-    monkeypatch.setattr(SparkTemporalConnectionManager, "add_query", disturbed)
+    disturb(events, times, monkeypatch, f"INSERT OVERWRITE {{s}}.t SELECT 50L, timestamp_millis({T0}L + 500000)")
     before = sorted(events.rows("SHOW TABLES IN {s}"))
     if times == 1:
-        message, told = run(events, 1000)
-        assert "advanced, 2 rows" in message and "new files (2 new files of 4), 2 rows read" in told
+        _, told = run(events, 1000)
+        assert "full (2 of 2 files are gone or changed), 1 rows read" in told
         return
     text = events.run(now=T0 + 1000, check=False).text
     assert (
-        "inputs of m that changed during each of 3 attempts" in text
+        "inputs of m that changed during each of 5 attempts" in text
         and f"nothing writes to spark_catalog.{events.schema}.t" in text
     )
     assert sorted(events.rows("SHOW TABLES IN {s}")) == before
     monkeypatch.undo()
-    assert "new files (4 new files of 6), 4 rows read" in run(events, 2000)[1]
+    assert "files are gone or changed), 1 rows read" in run(events, 2000)[1]
 
 
 def test_late_rows(events: Project) -> None:
@@ -197,7 +214,7 @@ def test_files_of_partitions_are_listed_by_their_first_rows(project: Project, ve
     try:
         rows_of = "SELECT file, size, modified, place FROM ({})"
         by_first, by_all = (
-            sorted(project.rows(rows_of.format(inputs._scan(f"{project.schema}.p", partitions, provider))))
+            sorted(project.rows(rows_of.format(file_lists.by_rows(f"{project.schema}.p", partitions, provider))))
             for provider in ("parquet", "orc")
         )
     finally:

@@ -138,9 +138,10 @@ def changes(
         return "rows after the latest", AddedRows(came, "", f"(SELECT * FROM {name} WHERE {edge.up_to})"), False
     if not remembered:
         return "the list of the rows it had is gone", None, False
+    file, nth = (_free(table, wanted) for wanted in ("mz_file", "mz_nth"))
     numbered = (
-        f"(SELECT *, row_number() OVER (PARTITION BY mz_file ORDER BY mz_file) AS mz_nth\n"
-        f"FROM (SELECT *, {_row(content)} AS mz_file FROM {name} WHERE {edge.after})) AS mz_row"
+        f"(SELECT *, row_number() OVER (PARTITION BY {file} ORDER BY {file}) AS {nth}\n"
+        f"FROM (SELECT *, {_row(content)} AS {file} FROM {name} WHERE {edge.after})) AS mz_row"
     )
     lost, counted, known = warehouse.rows(
         f"SELECT count_if(size > coalesce(n, 0)), coalesce(sum(size), 0), {_sum('file, size')}\n"
@@ -151,11 +152,11 @@ def changes(
         return "the rows remembered are not those of its state", None, False
     if int(lost):
         return f"{lost} of {old['after']} rows after {_shown(edge)} are gone or changed", None, True
-    both = f"{numbered} LEFT JOIN ({remembered}) AS mz_old ON mz_row.mz_file = mz_old.file"
-    came = f"(SELECT {columns} FROM {both} WHERE mz_nth > coalesce(mz_old.size, 0))"
+    both = f"{numbered} LEFT JOIN ({remembered}) AS mz_old ON mz_row.{file} = mz_old.file"
+    came = f"(SELECT {columns} FROM {both} WHERE mz_row.{nth} > coalesce(mz_old.size, 0))"
     had = (
         f"(SELECT * FROM {name} WHERE {edge.up_to}\nUNION ALL\n"
-        f"SELECT {columns} FROM {both} WHERE mz_nth <= mz_old.size)"
+        f"SELECT {columns} FROM {both} WHERE mz_row.{nth} <= mz_old.size)"
     )
     late = f", and those of the {format_duration(follow.lookback)} before it that came late"
     return f"rows after the latest{late}", AddedRows(came, "", had), False
@@ -173,6 +174,14 @@ def _edge(table: TableInfo, follow: Follow, at: str | None) -> _Edge | None:
             "a TIMESTAMP, TIMESTAMP_NTZ or DATE column, or one of whole numbers or DECIMAL (lookback is then of ms)",
         )
     return _Edge(quote(name), kind, at)
+
+
+def _free(table: TableInfo, wanted: str) -> str:
+    """A name that no column of a table has."""
+    taken = {column.lower() for column, _ in table.columns}
+    while wanted in taken:
+        wanted += "_"
+    return wanted
 
 
 def content_of(table: TableInfo) -> str:

@@ -19,13 +19,14 @@ from .temporal import chains as chain_rules
 from .temporal import roundtrip, timestamps, updates
 from .temporal.expiration import Dependence
 from .temporal.expiration import expiry as expiry_of
-from .temporal.plan import WAITING, decide, hash_cores
+from .temporal.plan import WAITING, Decision, decide, hash_cores
 from .temporal.sql import identifiers
 from .temporal.sql.identifiers import Identifiers
-from .temporal.state import MARK, State
+from .temporal.state import MARK, Chain, State
 from .temporal.worst import worst
 from .thin import Docs
 from .warehouse import Target, Warehouse, live_view, run_of, state_of
+from .whole import refuse_incomplete
 
 #: how Spark's plan shows the clock of a view
 LIVE_IN_A_PLAN = "unix_millis(current_timestamp()"
@@ -104,6 +105,7 @@ def begin(
         capture = Capture.nothing(warehouse, model.cores)
     else:
         capture = Capture.of(warehouse, target, model.cores, analyzed, decision, old, parsed)
+    refuse_incomplete(warehouse, target.model, _built_on(warehouse, old, decision, capture))
     texts = ViewTexts(warehouse, target, live)
     if old is None or decision.rebuilds:
         texts.refuse_too_long(
@@ -135,6 +137,19 @@ def begin(
         in_the_way=in_the_way,
         started=started,
     )
+
+
+def _built_on(warehouse: Warehouse, old: State | None, decision: Decision, capture: Capture) -> dict[str, list[Chain]]:
+    """The chains that a run adds to, and those of other models that it reads again, by schema."""
+    found: dict[str, list[Chain]] = {}
+    if decision.writes_nothing:
+        return found
+    if old is not None and not decision.rebuilds:
+        found.setdefault(old.schema, []).extend(old.chains)
+    for name, state in warehouse.stack.states.items() if warehouse.stack else ():
+        if name in capture.changes and not capture.changes[name].same:
+            found.setdefault(state.schema, []).extend(state.chains)
+    return found
 
 
 def _tables_named(warehouse: Warehouse, sql: str) -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from . import inputs, views
+from . import inputs, pins, views
 from .appended import Follow
 from .config import TemporalConfig
 from .errors import Refusal
@@ -31,7 +31,8 @@ class Captured:
 
     way: its inputs are as they were (SAME), `parts` yield what they got and `gone` what they lost (one of NEW), or they
     are read in full, for `why`.
-    read: relation -> the part of it that decides what is written, None for all.
+    read: relation -> the part of it that decides what is written, None for all. open: the inputs of which more is read
+    than what is pinned, so that what comes meanwhile would be too. pin: it was pinned: what pins a query like it.
     """
 
     way: str
@@ -39,6 +40,8 @@ class Captured:
     parts: tuple[TypedCore, ...] = ()
     gone: tuple[TypedCore, ...] = ()
     read: Mapping[str, capture.Change | None] = field(default_factory=dict)
+    open: frozenset[str] = frozenset()
+    pin: Callable[[TypedCore], TypedCore] | None = None
 
     @property
     def in_part(self) -> bool:
@@ -50,7 +53,8 @@ class Capture:
     """What the inputs of a model did since the last run.
 
     cores: by name. keeps: the files remembered are those of now. watermark: else SQL of those to remember, None to
-    remember none. counts: rows read for what is written. again: what they did as of now.
+    remember none. counts: rows read for what is written. again: what they did as of now,
+    with lists of files to pin by.
     """
 
     warehouse: Warehouse
@@ -72,8 +76,9 @@ class Capture:
         decision: Decision,
         old: State | None,
         config: TemporalConfig,
+        lists: bool = False,
     ) -> Capture:
-        """plan: the analyzed plan of the model."""
+        """plan: the analyzed plan of the model. lists: remember files where nothing else asks for it."""
         column = config.append_column
         seen = inputs.observe(warehouse, plan, Follow(column, config.lookback or 0) if column else None)
         if column and not any(now.way == COLUMN for now in seen.values()):
@@ -84,6 +89,7 @@ class Capture:
         texts = [(name, info.text if (info := warehouse.view(name)) else "") for name in roundtrip.views(plan)]
         read_by = roundtrip.plan_hash(plan, decision.as_of, texts)
         why = _why_full(decision, old, read_by, config.change_capture)
+        files = None
         if why or old is None:
             changes = {name: Change(why) for name in (*seen, *stacked)}
         else:
@@ -92,15 +98,17 @@ class Capture:
             files = target.table(old.watermark) if known else None
             changes = {name: inputs.change(warehouse, now, old.inputs.get(name), files) for name, now in seen.items()}
             changes |= {name: inputs.stacked_change(stack, now, old.inputs.get(name)) for name, now in stacked.items()}
-        seen |= stacked
+        seen = {name: replace(now, said=changes[name].said or now.said) for name, now in seen.items()} | stacked
         every = roundtrip.tables_read(plan)
         every = None if every is None else [*every, *stacked]
         if not why and every is not None and all(name in seen and changes[name].same for name in every):
             found = {core.name: Captured(SAME) for core in cores}
         else:
             found = {core.name: _of_core(warehouse, core, seen, changes, why) for core in cores}
+        if any(captured.way != SAME for captured in found.values()):
+            inputs.refresh(warehouse, seen.values())
         keeps = not why and all(changes[name].same for name, now in seen.items() if now.listing)
-        remembers = not keeps and config.change_capture != FULL and not decision.writes_nothing
+        remembers = not keeps and (lists or config.change_capture != FULL) and not decision.writes_nothing
         read: dict[str, capture.Change | None] = {}
         for captured in found.values():
             for name, added in captured.read.items():
@@ -112,9 +120,9 @@ class Capture:
             found,
             read_by,
             keeps,
-            inputs.watermark(seen.values()) if remembers else None,
+            inputs.watermark(seen.values(), changes, files) if remembers else None,
             inputs.count_rows(warehouse, read, seen, stacked),
-            lambda: Capture.of(warehouse, target, cores, plan, decision, old, config),
+            lambda: Capture.of(warehouse, target, cores, plan, decision, old, config, lists=True),
         )
 
     @staticmethod
@@ -127,11 +135,43 @@ class Capture:
     def rows(self) -> int:
         return sum(self.counts.values())
 
-    def moving(self) -> list[str]:
-        """The inputs that changed since, when any was read."""
+    def look(self, listed: str | None) -> tuple[list[str], list[str]]:
+        """The inputs of what was written that are no more as they were read, and those that only got more since.
+
+        listed: the table of the files that they had, of which their states are from then on.
+        """
         if all(captured.way == SAME for captured in self.cores.values()):
-            return []
-        return [name for name, seen in self.inputs.items() if not inputs.is_still(self.warehouse, seen)]
+            return [], []
+        opened = frozenset[str]().union(*(captured.open for captured in self.cores.values()))
+        found = {
+            name: inputs.look(self.warehouse, seen, self.changes[name], name in opened, listed)
+            for name, seen in self.inputs.items()
+        }
+        self.inputs = {name: replace(seen, said=found[name].said or seen.said) for name, seen in self.inputs.items()}
+        return [name for name in found if found[name].moved], [name for name in found if found[name].grew]
+
+    def pin(self, cores: Sequence[TypedCore], listed: str) -> None:
+        """Read from now on what was seen of the inputs, and nothing that came since, where that can be pinned."""
+
+        def pinned(core: TypedCore) -> TypedCore:
+            return pins.pinned(self.warehouse, core, self.inputs, listed)
+
+        found = dict(self.cores)
+        for core in cores:
+            captured = found[core.name]
+            if captured.way == SAME:
+                continue
+            left = frozenset(name for name in captured.open if self.inputs[name].way not in pins.PINNED)
+            try:
+                if captured.in_part:
+                    parts, gone = (tuple(map(pinned, signed)) for signed in (captured.parts, captured.gone))
+                    found[core.name] = replace(captured, parts=parts, gone=gone, open=left)
+                else:
+                    pinned(core)
+                    found[core.name] = replace(captured, pin=pinned, open=left)
+            except pins.Unpinnable:
+                pass
+        self.cores = found
 
     @property
     def broken(self) -> list[str]:
@@ -181,37 +221,37 @@ def _of_core(
     every = None if every is None else [*every, *(name for _, name in _stacked(core))]
     in_full = dict.fromkeys(name for name in (seen if every is None else every) if name in seen)
     if why:
-        return Captured(FULL, why, read=in_full)
+        return _in_full(why, in_full)
     if every is None or any(name not in seen for name in every):
         moves = roundtrip.moves_by_itself(analyzed)
         why_all = "a view below has a clock or chance in it" if moves else "it reads more than tables"
-        return Captured(FULL, why_all, read=in_full)
+        return _in_full(why_all, in_full)
     moved = [name for name in dict.fromkeys(every) if not changes[name].same]
     if not moved:
         return Captured(SAME)
     for name in moved:
         if changes[name].added is None:
-            return Captured(FULL, f"{name}: {changes[name].why}", read=in_full)
+            return _in_full(f"{name}: {changes[name].why}", in_full)
     found = {name: added for name in moved if (added := changes[name].added) is not None}
     plans: dict[str, str] = {}
     try:
         query = views.open_views(warehouse, query, found.__contains__, plans)
     except views.Closed as closed:
-        return Captured(FULL, f"{', '.join(moved)} changed below a view: {closed}", read=in_full)
+        return _in_full(f"{', '.join(moved)} changed below a view: {closed}", in_full)
     places: dict[int, capture.Change] = {}
-    below: list[str] = []
+    read_at: list[list[str]] = []
     for place, (table, linear) in enumerate(capture.tables(query)):
         above = stacked_name(table)
         reads = [above] if above else roundtrip.tables_read(views.described(warehouse, table, plans)) or []
-        below += reads
+        read_at.append(reads)
         changed = next((name for name in reads if name in found), None)
         if changed is None:
             continue
         if not linear:
-            return Captured(FULL, f"{changed} changed, and a row of it may decide about other rows", read=in_full)
+            return _in_full(f"{changed} changed, and a row of it may decide about other rows", in_full)
         places[place] = found[changed]
-    if sorted(below) != sorted(every):
-        return Captured(FULL, "its predicate reads tables, or where it reads which is not told", read=in_full)
+    if sorted(name for reads in read_at for name in reads) != sorted(every):
+        return _in_full("its predicate reads tables, or where it reads which is not told", in_full)
     signed = [(s, replace(core, core=replace(core.core, query=q))) for s, q in capture.added_rows(query, places)]
     for _, part in signed:
         try:
@@ -219,9 +259,16 @@ def _of_core(
         except Exception:  # a column named with the schema of its table, or a hidden one
             same = False
         if not same:
-            return Captured(FULL, "its columns are named in a way that only the tables themselves have", read=in_full)
+            return _in_full("its columns are named in a way that only the tables themselves have", in_full)
     parts, gone = (tuple(part for sign, part in signed if sign == wanted) for wanted in (1, -1))
-    return Captured(NEW[seen[moved[0]].way], ", ".join(changes[r].why for r in moved), parts, gone, found)
+    # of a place what is new alone is read, unless another place is what decides what is new
+    beside = [name for at, reads in enumerate(read_at) for name in reads if set(places) - {at}]
+    why = ", ".join(changes[r].why for r in moved)
+    return Captured(NEW[seen[moved[0]].way], why, parts, gone, found, frozenset(beside))
+
+
+def _in_full(why: str, read: Mapping[str, None]) -> Captured:
+    return Captured(FULL, why, read=read, open=frozenset(read))
 
 
 def _stacked(core: TypedCore) -> list[tuple[exp.Table, str]]:

@@ -14,6 +14,7 @@ from .temporal.plan import Step
 from .temporal.state import Chain, CoreState
 from .temporal.stores import counted, store_of
 from .warehouse import Target, Warehouse
+from .whole import refuse_incomplete
 
 
 def consolidate(
@@ -22,6 +23,7 @@ def consolidate(
     """Write, commit and tidy up, under the model's lock -> rows before and after. clock: the engine's, ms."""
     existing = warehouse.tables(target.schema, target.model)
     state = committed(warehouse, target)
+    refuse_incomplete(warehouse, target.model, {target.schema: state.chains})
     since = max(state.since, state.frontier - (config.retain_history or 0))
     cores = []
     for core in state.cores:

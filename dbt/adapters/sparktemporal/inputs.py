@@ -1,31 +1,26 @@
-"""The inputs of a model at a run: the state of each, and what it got since another run read it.
-
-The files of a table are listed without reading them: Spark's `binaryFile` source gives path, size and time of what lies
-in a directory. Where a table has partitions or options its own `_metadata` is asked, which opens every file.
-"""
+"""The inputs of a model at a run: the state of each, and what it got since another run read it."""
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 
-from . import appended, versions
+from . import appended, file_lists, versions
 from .appended import Follow
+from .file_lists import COLUMNS, NAME, PATH
 from .temporal import capture, roundtrip
-from .temporal.capture import MOST_FILES, Added, AddedChains, AddedRows
+from .temporal.capture import Added, AddedChains, AddedRows
 from .temporal.dialect import quote, string_literal
 from .temporal.stacked import Stack
 from .warehouse import TableInfo, Warehouse
+from .whole import is_unreadable
 
 FILES, VERSION, COLUMN, ROWS, STACKED = "files", "version", appended.WAY, "rows", "chains"
-#: formats of which `_metadata.row_index` is known
-_NUMBERED = ("parquet",)
 _SPARK_FILES = ("parquet", "orc", "csv", "json", "text", "avro")
 #: what is written the same in a path and in a URI
-_PLAIN_NAME, _PLAIN_PATH = "^[0-9A-Za-z._=-]+$", "[0-9A-Za-z:/._=-]+"
-_COLUMNS = "file, size, modified, place"
+_PLAIN_PATH = "[0-9A-Za-z:/._=-]+"
 
 
 @dataclass(frozen=True)
@@ -35,8 +30,8 @@ class Input:
     way: how its state is told: by its `files`, by the `version` of an Iceberg or Delta table, by the `chains` of a
     temporal view, by a `column` in whose order rows come, or by a checksum of its `rows`, which nothing else tells.
     said: that state, as the commit keeps it. listing: SQL of what is to be remembered of it (file, size, modified,
-    place): its files, or its latest rows; pin: the column of `_metadata` that is `file`. rows: how many it holds, where
-    that was told on the way.
+    place): its files, or its latest rows; pin: the hidden column that is `file`. rows: how many it holds, where that
+    was told on the way. columns: of a table with versions.
     """
 
     relation: str
@@ -45,6 +40,7 @@ class Input:
     listing: str = ""
     pin: str = ""
     rows: int | None = None
+    columns: tuple[str, ...] = ()
 
     @property
     def told(self) -> bool:
@@ -56,23 +52,42 @@ class Input:
 class Change:
     """What an input did since a run read it: nothing (`same`), more rows (`added`), or what only its rows tell.
 
-    broken: it did what `change_capture: append` promises that it does not do.
+    broken: it did what `change_capture: append` promises that it does not do. said: the state that `added` leads to,
+    where the files were listed anew for it; files: what they added to the list, as JSON.
     """
 
     why: str
     same: bool = False
     added: capture.Change | None = None
     broken: bool = False
+    said: str = ""
+    files: str = ""
+
+
+@dataclass(frozen=True)
+class Look:
+    """An input after it was read. moved: what it was is gone; grew: it is there, and more. said: the state it had."""
+
+    moved: bool = False
+    grew: bool = False
+    said: str = ""
 
 
 def observe(warehouse: Warehouse, plan: str, follow: Follow | None = None) -> dict[str, Input]:
-    """The tables an analyzed plan reads -> their states. Spark reads no older list of their files afterwards.
+    """The tables an analyzed plan reads -> their states. Spark may still remember older lists of files: `refresh`.
 
     follow: the column in whose order rows come, in the tables that have it.
     """
     of_files = roundtrip.file_tables(plan)
     every = dict.fromkeys([*of_files, *roundtrip.other_tables(plan)])
     return {table: _observe(warehouse, table, table in of_files, follow) for table in every}
+
+
+def refresh(warehouse: Warehouse, seen: Iterable[Input]) -> None:
+    """Have Spark list the files again that were listed past it, so that it reads all of them."""
+    for now in seen:
+        if now.way == FILES and now.pin.endswith(NAME):
+            warehouse.rows(f"REFRESH TABLE {quoted(now.relation)}")
 
 
 def observe_files(warehouse: Warehouse, plan: str) -> dict[str, str]:
@@ -89,7 +104,11 @@ def size(warehouse: Warehouse, table: str, of_files: bool = True) -> str:
     told = warehouse.table(table)
     provider = told.details.get("Provider", "").lower()
     if of_files and provider in _SPARK_FILES:
-        asked = f"SELECT count(*), coalesce(sum(size), 0) FROM ({_scan(table, told.partitions, provider)})"
+        hidden = file_lists.hidden_column(warehouse, table, told)
+        if hidden is None:
+            return "a table with a column _metadata, whose files are not listed"
+        listing = file_lists.by_rows(table, told.partitions, provider, hidden)
+        asked = f"SELECT count(*), coalesce(sum(size), 0) FROM (SELECT DISTINCT file, size FROM ({listing}))"
     elif provider == "iceberg":
         asked = f"SELECT count(*), coalesce(sum(file_size_in_bytes), 0) FROM {table}.files"
     else:
@@ -104,45 +123,61 @@ def _observe(warehouse: Warehouse, table: str, of_files: bool, follow: Follow | 
     provider = told.details.get("Provider", "").lower()
     version = versions.of(warehouse, name, provider)
     if version:
-        return Input(table, VERSION, f"{VERSION} {version}")
+        columns = tuple(column for column, _ in told.columns)
+        return Input(table, VERSION, f"{VERSION} {version}", columns=columns)
     if follow:
         warehouse.rows(f"REFRESH TABLE {name}")
         told_by = appended.observe(warehouse, name, told, follow)
         if told_by:
             return Input(table, COLUMN, *told_by)
-    if not (of_files and provider in _SPARK_FILES):
+    hidden = file_lists.hidden_column(warehouse, name, told) if of_files and provider in _SPARK_FILES else None
+    if hidden is None:
+        warehouse.rows(f"REFRESH TABLE {name}")  # a session remembers the files of tables of Hive too
         return Input(table, ROWS, f"{ROWS} {_checksum(warehouse, name, told)}")
     location, options = told.details.get("Location", ""), told.details.get("Storage Properties", "[]")
     form = repr((told.columns, told.partitions, provider, location, options))
     read_as = hashlib.sha256(form.encode()).hexdigest()[:8]
     if not told.partitions and options == "[]" and re.fullmatch(_PLAIN_PATH, location):
-        listing = _directory(location)
+        listing = file_lists.in_directory(location)
         try:
-            summary, odd, _ = _summary(warehouse, listing)
+            summary, odd, _ = file_lists.summary(warehouse, listing)
         except Exception:  # a table without a directory has no files in one
             odd = 1
         if not odd:
-            warehouse.rows(f"REFRESH TABLE {name}")
-            return Input(table, FILES, f"{FILES} {summary} as {read_as}", listing, "_metadata.file_name")
+            return Input(table, FILES, f"{FILES} {summary} as {read_as}", listing, f"{hidden}.{NAME}")
     warehouse.rows(f"REFRESH TABLE {name}")
-    listing = _scan(name, told.partitions, provider)
-    counted = provider not in _NUMBERED
-    summary, _, rows = _summary(warehouse, listing, "sum(mz_rows)" if counted else "0")
+    listing = file_lists.by_rows(name, told.partitions, provider, hidden)
+    counted = provider not in file_lists.NUMBERED
+    summary, _, rows = file_lists.summary(warehouse, listing, "sum(mz_rows)" if counted else "0")
     said = f"{FILES} {summary} as {read_as}"
-    return Input(table, FILES, said, listing, "_metadata.file_path", rows if counted else None)
+    return Input(table, FILES, said, listing, f"{hidden}.{PATH}", rows if counted else None)
 
 
-def is_still(warehouse: Warehouse, seen: Input) -> bool:
-    """Whether an input is as it was seen, as far as that is told."""
-    if seen.way == STACKED:  # its chains are never written again
-        return True
-    if seen.way == FILES:
-        if seen.pin == "_metadata.file_path":
-            warehouse.rows(f"REFRESH TABLE {quoted(seen.relation)}")
-        return seen.said.startswith(f"{FILES} {_summary(warehouse, seen.listing)[0]} as ")
+def look(warehouse: Warehouse, seen: Input, change: Change, is_open: bool, listed: str | None) -> Look:
+    """An input after it was read, as far as that is told.
+
+    is_open: more was read of it than what is pinned, so nothing may have been added. listed: the table of its files,
+    which are its state where it was read in full.
+    """
+    if seen.way in (STACKED, ROWS):  # chains are never written again; of rows nothing is told
+        return Look()
     if seen.way == COLUMN:
-        return appended.is_still(warehouse, seen.said, seen.listing)
-    return seen.way == ROWS or _observe(warehouse, seen.relation, False).said == seen.said
+        return Look(moved=not appended.is_still(warehouse, seen.said, seen.listing))
+    if seen.way == VERSION:
+        is_still = not is_open or _observe(warehouse, seen.relation, False).said == seen.said
+        return Look(grew=not is_still)
+    if seen.pin.endswith(PATH):
+        warehouse.rows(f"REFRESH TABLE {quoted(seen.relation)}")
+    state, _, form = seen.said.rpartition(" as ")
+    state = state.removeprefix(f"{FILES} ")
+    if listed is None:
+        return Look(moved=file_lists.summary(warehouse, seen.listing)[0] != state)
+    found = file_lists.compare(warehouse, seen.listing, remembered(seen.relation, listed))
+    if (change.same or change.added is not None) and found.before != state:  # what was remembered before is damaged
+        return Look(moved=found.now != state)
+    if found.gone or is_open and found.new:
+        return Look(moved=found.gone > 0, grew=not found.gone)
+    return Look(said=f"{FILES} {found.before} as {form}")
 
 
 def change(warehouse: Warehouse, now: Input, said: str | None, watermark: str | None) -> Change:
@@ -155,7 +190,8 @@ def change(warehouse: Warehouse, now: Input, said: str | None, watermark: str | 
         return Change("no change", same=True)
     if now.way == VERSION and said.startswith(VERSION):
         name = quoted(now.relation)
-        why, told = versions.changes(warehouse, name, *(s.removeprefix(f"{VERSION} ") for s in (said, now.said)))
+        both = (s.removeprefix(f"{VERSION} ") for s in (said, now.said))
+        why, told = versions.changes(warehouse, name, *both, now.columns)
         return Change(why, added=told)
     before = ""
     if watermark is not None:
@@ -172,21 +208,26 @@ def change(warehouse: Warehouse, now: Input, said: str | None, watermark: str | 
         return Change("its columns, place or options changed")
     if not before:
         return Change("the list of the files it had is gone")
-    sql = (
-        f"SELECT count_if(is_new IS NULL), count_if(is_old IS NULL), count(*),\n"
-        f"  concat_ws(chr(10), slice(array_sort(collect_list(IF(is_old IS NULL, file, NULL))), 1, {MOST_FILES})),\n"
-        f"  {_hash('is_old')}\n"
-        f"FROM (SELECT {_COLUMNS}, true AS is_new FROM ({now.listing}))\n"
-        f"FULL OUTER JOIN (SELECT *, true AS is_old FROM ({before})) USING ({_COLUMNS})"
-    )
-    gone, new, every, names, content = warehouse.rows(sql)[0]
-    if f" {content} as " not in said:
+    try:
+        found = file_lists.compare(warehouse, now.listing, before)
+    except Exception as error:
+        if not is_unreadable(error):
+            raise
+        return Change("the list of the files it had cannot be read")
+    if not said.startswith(f"{FILES} {found.before} as "):
         return Change("the files remembered are not those of its state")
-    if int(gone):
-        return Change(f"{gone} of {int(every) - int(new)} files are gone or changed")
-    if int(new) > MOST_FILES:
-        return Change(f"{new} new files, more than are named one by one")
-    return Change(f"{new} new files of {every}", added=Added(now.pin, tuple(names.split("\n"))))
+    if found.gone:
+        return Change(f"{found.gone} of {found.had} files are gone or changed")
+    if not found.new:
+        return Change("no change", same=True, said=said)
+    if found.files is None:
+        return Change(f"{found.new} new files, more than are named one by one")
+    return Change(
+        f"{found.new} new files of {found.had + found.new}",
+        added=Added(now.pin, found.names),
+        said=f"{FILES} {found.now} as {said.rpartition(' as ')[2]}",
+        files=found.files,
+    )
 
 
 def stacked_change(stack: Stack, now: Input, said: str | None) -> Change:
@@ -197,17 +238,26 @@ def stacked_change(stack: Stack, now: Input, said: str | None) -> Change:
     return Change(why, added=AddedChains(stack) if told else None)
 
 
-def watermark(inputs: Iterable[Input]) -> str | None:
-    """SQL of the files of all inputs (relation, file, size, modified, place)."""
-    parts = [
-        f"SELECT {string_literal(i.relation)} AS relation, {_COLUMNS} FROM ({i.listing})" for i in inputs if i.listing
-    ]
+def watermark(seen: Iterable[Input], changes: Mapping[str, Change], before: str | None) -> str | None:
+    """SQL of what is remembered of all inputs (relation, file, size, modified, place).
+
+    Where new files alone are read these are exactly they, beside those that were remembered. before: their table.
+    """
+    parts = []
+    for now in seen:
+        if not now.listing:
+            continue
+        change, listing = changes[now.relation], now.listing
+        if before is not None and now.way == FILES and (change.same or change.files):
+            listing = remembered(now.relation, before)
+            listing += f"\nUNION ALL\n{file_lists.named(change.files)}" if change.files else ""
+        parts.append(f"SELECT {string_literal(now.relation)} AS relation, {COLUMNS} FROM ({listing})")
     return "\nUNION ALL\n".join(parts) or None
 
 
 def remembered(relation: str, watermark: str) -> str:
     """SQL of what a table remembers of an input (file, size, modified, place)."""
-    return f"SELECT {_COLUMNS} FROM {watermark} WHERE relation = {string_literal(relation)}"
+    return f"SELECT {COLUMNS} FROM {watermark} WHERE relation = {string_literal(relation)}"
 
 
 def count_rows(
@@ -239,51 +289,6 @@ def _counts(name: str, added: capture.Change | None) -> list[str]:
 
 def quoted(table: str) -> str:
     return ".".join(quote(part) for part in table.split("."))
-
-
-def _directory(location: str) -> str:
-    """The files right in a directory; below it, or with other names, they have a place."""
-    name = "substring_index(path, '/', -1)"
-    right_in_it = f"path = concat({string_literal(location + '/')}, {name}) AND {name} RLIKE '{_PLAIN_NAME}'"
-    return (
-        f"SELECT {name} AS file, length AS size, unix_millis(modificationTime) AS modified,\n"
-        f"  IF({right_in_it}, '', path) AS place\n"
-        f"FROM binaryFile.`{location}`"
-    )
-
-
-def _scan(name: str, partitions: Sequence[str], provider: str) -> str:
-    """The files of a table and the partition each is in, by what Spark says of the first row of each.
-
-    Of files whose rows have no numbers all are looked at, and counted (mz_rows). What is told in words is made once for
-    each file.
-    """
-    values = [f"mz_p{i}" for i, _ in enumerate(partitions)]
-    of_rows = "".join(f", {quote(p)} AS {value}" for p, value in zip(partitions, values))
-    place = f"CAST(struct({', '.join(['true', *values])}) AS STRING)"
-    first, count = (" WHERE _metadata.row_index = 0", "") if provider in _NUMBERED else ("", ", count(*) AS mz_rows")
-    return (
-        f"SELECT file, size, unix_millis(mz_at) AS modified, {place} AS place{count}\n"
-        f"FROM (\n"
-        f"  SELECT _metadata.file_path AS file, _metadata.file_size AS size, _metadata.file_modification_time AS mz_at"
-        f"{of_rows}\n"
-        f"  FROM {name}{first}\n"
-        f")\n"
-        f"GROUP BY {', '.join(['file, size, mz_at', *values])}"
-    )
-
-
-def _summary(warehouse: Warehouse, listing: str, rows: str = "0") -> tuple[str, int, int]:
-    """How many files, their bytes and a hash of the list; how many of them have a place; how many rows there are."""
-    asked = f"count(*), coalesce(sum(size), 0), count_if(place <> ''), {_hash('true')}, coalesce({rows}, 0)"
-    count, size, placed, content, held = warehouse.rows(f"SELECT {asked}\nFROM ({listing})")[0]
-    return f"{count}, {size} bytes, {content}", int(placed), int(held)
-
-
-def _hash(condition: str) -> str:
-    """SQL: what tells the files for which a condition holds from others, in 16 hex digits."""
-    file = f"concat_ws('|', {_COLUMNS})"
-    return f"left(sha2(concat_ws(',', array_sort(collect_list(IF({condition}, {file}, NULL)))), 256), 16)"
 
 
 def _checksum(warehouse: Warehouse, name: str, table: TableInfo) -> str:

@@ -61,7 +61,7 @@ class Pruning:
     def forget(self, run: str) -> list[str]:
         """What a run made of statistics, when its inputs changed meanwhile."""
         self._parts = None
-        return [self.table] if self.table and self.table.endswith(run) else []
+        return [self.table] if self.table and run and self.table.endswith(run) else []
 
     def kept(self, old: State | None) -> tuple[str, str, int]:
         """The table of statistics to be named by the commit, what it knows, and how long that took (ms)."""

@@ -232,7 +232,9 @@ def _boundaries(warehouse: Warehouse, state: State, samples: int) -> Sequence[in
 def _moved(warehouse: Warehouse, state: State, t: int) -> list[str]:
     plan = warehouse.explain(roundtrip.written_at(state.written, state.kinds, f"{t}L"))
     follow = next(filter(None, map(Follow.told, state.inputs.values())), None)
-    now = {name: seen.said for name, seen in inputs.observe(warehouse, roundtrip.analyzed(plan), follow).items()}
+    seen = inputs.observe(warehouse, roundtrip.analyzed(plan), follow)
+    inputs.refresh(warehouse, seen.values())
+    now = {name: one.said for name, one in seen.items()}
     if warehouse.stack is not None:
         now |= {name: said_of(below) for name, below in warehouse.stack.states.items()}
     return [name for name in sorted({*now, *state.inputs}) if now.get(name) != state.inputs.get(name)]

@@ -31,8 +31,8 @@ from .temporal.state import Chain, CoreState, State
 from .temporal.stores import counted, store_of
 from .warehouse import Target, ViewInfo, Warehouse, live_view, read_state, run_of
 
-#: how often inputs that change while they are read are read again
-ATTEMPTS = 3
+#: of each attempt to read inputs that change meanwhile: how long to wait after it (s)
+PAUSES = (0.2, 0.5, 1.0, 2.0, 0.0)
 
 
 @dataclass
@@ -96,18 +96,33 @@ class Run:
             return
         if self.displaced:
             yield "fence"
-        for _ in range(ATTEMPTS):
-            if self.capture.watermark is not None:
-                yield "remember"
-            if self._read_in_full and self.pruning.measures:
-                yield "measure"
+        for pause in PAUSES:
+            if not self._is_seen:
+                yield from self._see()
+            if self._is_busy and self._lists:
+                self.capture.pin(self._changed, self.target.table(self._lists))
             yield "write"
-            self._moving = self.capture.moving()
+            moved, grew = self.capture.look(self.target.table(self._lists) if self._lists else None)
+            self._moving = [*moved, *grew]
             if not self._moving:
                 yield from ("merge", "commit", "publish", "clean_up")
                 return
-            yield "undo"
+            if grew and not moved and self._lists and not self._is_busy:
+                yield "unwrite"
+            else:
+                time.sleep(pause)
+                yield "undo"
+            self._is_busy = True
         yield "give_up"
+
+    def _see(self) -> Iterator[str]:
+        """What is known of the inputs' files before they are read."""
+        self._lists = self._measured = ""
+        if self.capture.watermark is not None:
+            yield "remember"
+        if self._read_in_full and self.pruning.measures:
+            yield "measure"
+        self._is_seen = True
 
     @property
     def writes_nothing(self) -> bool:
@@ -160,13 +175,15 @@ class Run:
     def remember(self) -> list[Step]:
         """The files of the inputs: a later run tells by them what is new, and this one asks for no more lists."""
         assert self.capture.watermark is not None
-        head = f"CREATE TABLE {self.target.table(self._watermark)} USING {self.config.file_format} AS"
+        self._lists = chain_rules.watermark_name(self.target.model, self.id)
+        head = f"CREATE TABLE {self.target.table(self._lists)} USING {self.config.file_format} AS"
         return [Step("the files of the inputs", f"{head}\n{self.capture.watermark}")]
 
     def measure(self) -> list[Step]:
         """What is known of the inputs' files, and is not yet."""
         # of all cores, whichever of them are read in full now: what is measured stays the same
         clock = Range(self.decision.as_of, self.decision.expiration)
+        self._measured = self.id
         collected = self.pruning.measure(self.model.cores, self._listed, clock, self.old, self.id)
         self.script += [f"-- what is known of the inputs' files\n{collected};"] if collected else []
         return []
@@ -190,23 +207,31 @@ class Run:
             else:
                 purpose = f"wanted {what} minus stored ones" if old else f"all {what}"
                 narrowed, implied = self.pruning.of(core, Range(as_of, expiration), self.id)
+                narrowed = captured.pin(narrowed) if captured.pin else narrowed
                 rows = store.wanted(narrowed, as_of, expiration, implied)
                 rows = store.difference(rows, self._stored(core, old, as_of)) if old else rows
             create = self._create(core, self._chain(core.name), rows, as_of if self._writes_much(core) else None)
             steps.append(Step(f"{core.name}: {purpose} -> a new chain", self.warehouse.data(create)))
         return steps
 
+    def unwrite(self) -> list[Step]:
+        """What was written may hold rows that came meanwhile: it goes, and is read again without them."""
+        tables = [self._chain(core.name) for core in self._changed]
+        self.id = chain_rules.next_id(chain_rules.next_id(self.id))
+        return [Step("read while an input grew", f"DROP TABLE IF EXISTS {self.target.table(t)}") for t in tables]
+
     def undo(self) -> list[Step]:
         """What was written is of inputs that changed meanwhile: it goes, and the run learns anew what they did."""
         tables = [self._chain(core.name) for core in self._changed]
-        tables += [self._watermark] if self.capture.watermark is not None else []
-        tables += self.pruning.forget(self.id)
+        tables += [self._lists] if self._lists else []
+        tables += self.pruning.forget(self._measured)
+        self._is_seen = False
         self.capture, self.id = self.capture.again(), chain_rules.next_id(chain_rules.next_id(self.id))
         return [Step("read while an input changed", f"DROP TABLE IF EXISTS {self.target.table(t)}") for t in tables]
 
     def give_up(self) -> list[Step]:
         raise TemporalError(
-            f"found: inputs of {self.target.model} that changed during each of {ATTEMPTS} attempts to read them\n"
+            f"found: inputs of {self.target.model} that changed during each of {len(PAUSES)} attempts to read them\n"
             f"why: what is stored must be of one state of each input\n"
             f"instead: dbt run -s {self.target.model} when nothing writes to {', '.join(self._moving)}"
         )
@@ -259,7 +284,7 @@ class Run:
             live = [c for c in [*live, *([new] if new else [])] if c not in gone]
             chains = tuple(chain_rules.largest_first(live))
             cores.append(CoreState(core.name, core.stored, chains, core.sums, core.core.kept))
-        watermark = self._watermark if self.capture.watermark is not None else ""
+        watermark = self._lists
         if self.capture.keeps and self.old is not None:
             watermark = self.old.watermark
         statistics, measured, measuring = self.pruning.kept(self.old)
@@ -338,6 +363,10 @@ class Run:
     _merged: dict[str, list[Chain]] = field(default_factory=dict)  # by core: what became one
     _drops: list[str] = field(default_factory=list)
     _moving: list[str] = field(default_factory=list)  # the inputs that changed during the last attempt
+    _is_busy: bool = False  # they did during some attempt: what is read is pinned to what was seen
+    _is_seen: bool = False  # their files are remembered and measured
+    _lists: str = ""  # the table of their files
+    _measured: str = ""  # the id under which they were measured
 
     @property
     def _to_peel(self) -> dict[str, list[Chain]]:
@@ -370,14 +399,10 @@ class Run:
     @property
     def _listed(self) -> dict[str, Input]:
         """The inputs, whose files are listed by what is remembered of them now."""
-        seen, table = dict(self.capture.inputs), self.target.table(self._watermark)
-        if self.capture.watermark is None:
+        seen, table = dict(self.capture.inputs), self.target.table(self._lists)
+        if not self._lists:
             return seen
         return {n: replace(s, listing=remembered(n, table)) if s.listing else s for n, s in seen.items()}
-
-    @property
-    def _watermark(self) -> str:
-        return chain_rules.watermark_name(self.target.model, self.id)
 
     def _sweep(self, named: Sequence[str]) -> chain_rules.Sweep:
         retention = self.config.diffs_retention

@@ -9,7 +9,9 @@ What one of them cannot tell (a rewrite with delete files, a changed schema, an 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
+from . import file_lists
 from .errors import without_trace
 from .temporal.capture import MOST_FILES, AddedRows
 from .temporal.dialect import string_literal
@@ -18,6 +20,9 @@ from .warehouse import Warehouse
 #: what a version of Delta may have done for its change data feed to tell all of it
 _DELTA_APPENDS = frozenset(["WRITE", "STREAMING UPDATE"])
 _DELTA_WRITES = frozenset(["WRITE", "DELETE", "UPDATE", "MERGE", "STREAMING UPDATE", "OPTIMIZE"])
+#: what the tables of changes add to the columns of a table
+_ICEBERG_LOG = ("_change_type", "_change_ordinal", "_commit_snapshot_id")
+_DELTA_FEED = ("_change_type", "_commit_version", "_commit_timestamp")
 
 
 def of(warehouse: Warehouse, name: str, provider: str) -> str:
@@ -38,15 +43,37 @@ def of(warehouse: Warehouse, name: str, provider: str) -> str:
     return ""
 
 
-def changes(warehouse: Warehouse, name: str, then: str, now: str) -> tuple[str, AddedRows | None]:
-    """What a table got and lost between two of its versions, and in words why so or why not."""
+def at(warehouse: Warehouse, name: str, version: str) -> str | None:
+    """What stands in a FROM for a table as of a version that it had a moment ago; None where none does.
+
+    A snapshot of Iceberg is read under the schema of its commit, so it must be the commit that made it.
+    """
+    delta = re.fullmatch(r"(\d+) of \S+", version)
+    if delta:
+        return f"{name} VERSION AS OF {delta[1]}"
+    iceberg = re.fullmatch(r"(?:.*, )?main (\d+)(?:, .*)? in (\S+)", version)
+    if iceberg is None or str(warehouse.rows("SET spark.wap.branch")[0][1]) != "<undefined>":
+        return None
+    snapshot, file = iceberg.groups()
+    commits = _metadata(warehouse, name)
+    until = [at for at, (of_commit, _) in enumerate(commits) if of_commit == file]
+    made = [at for at, (_, of_commit) in enumerate(commits) if str(of_commit) == snapshot]
+    whole = bool(commits) and (commits[0][0].startswith("00000-") or commits[0][0] == "v1")
+    is_of_commit = bool(until and made) and made[0] == until[0] and (made[0] > 0 or whole)
+    return f"{name} VERSION AS OF {snapshot}" if is_of_commit else None
+
+
+def changes(
+    warehouse: Warehouse, name: str, then: str, now: str, columns: Sequence[str]
+) -> tuple[str, AddedRows | None]:
+    """What a table got and lost between two of its versions, and in words why so or why not. columns: it has."""
     iceberg = [re.fullmatch(r"main (\d+) in (\S+)", version) for version in (then, now)]
     delta = [re.fullmatch(r"(\d+) of (\S+)", version) for version in (then, now)]
     try:
         if iceberg[0] and iceberg[1]:
-            return _iceberg(warehouse, name, *iceberg[0].groups(), *iceberg[1].groups())
+            return _iceberg(warehouse, name, *iceberg[0].groups(), *iceberg[1].groups(), columns)
         if delta[0] and delta[1] and delta[0][2] == delta[1][2]:
-            return _delta(warehouse, name, int(delta[0][1]), int(delta[1][1]))
+            return _delta(warehouse, name, int(delta[0][1]), int(delta[1][1]), columns)
     except Exception as error:
         return f"what version {then} became cannot be told: {' '.join(without_trace(str(error)).split())[:200]}", None
     return f"version {then} is now {now}", None
@@ -59,7 +86,7 @@ def _metadata(warehouse: Warehouse, name: str) -> list[tuple[str, int]]:
 
 
 def _iceberg(
-    warehouse: Warehouse, name: str, old: str, old_file: str, new: str, new_file: str
+    warehouse: Warehouse, name: str, old: str, old_file: str, new: str, new_file: str, columns: Sequence[str]
 ) -> tuple[str, AddedRows | None]:
     commits = _metadata(warehouse, name)
     files = [file for file, _ in commits]
@@ -82,17 +109,18 @@ def _iceberg(
     said = f"{len(operations)} snapshots"
     if set(operations) <= {"append", "replace"}:
         return f"{said}, that only append", _told(warehouse, AddedRows(f"{name} {span}", "", before))
+    taken = _taken(columns, _ICEBERG_LOG)
+    if taken:
+        return f"{said}, and a column of its own is named as one of its changelog: {taken}", None
     # upper(): Iceberg fails on a filter of this column that it is given to apply
-    log = (
-        f"(SELECT * EXCEPT (_change_type, _change_ordinal, _commit_snapshot_id) FROM {name}.changes {span} WHERE upper("
-    )
+    log = f"(SELECT * EXCEPT ({', '.join(_ICEBERG_LOG)}) FROM {name}.changes {span} WHERE upper("
     came, went = (f"{log}_change_type) IN ('{one}', '{two}'))" for one, two in (
         ("INSERT", "UPDATE_AFTER"), ("DELETE", "UPDATE_BEFORE")
     ))  # fmt: skip
     return said, _told(warehouse, AddedRows(came, went, before))
 
 
-def _delta(warehouse: Warehouse, name: str, old: int, new: int) -> tuple[str, AddedRows | None]:
+def _delta(warehouse: Warehouse, name: str, old: int, new: int, columns: Sequence[str]) -> tuple[str, AddedRows | None]:
     properties = {str(row[0]): str(row[1]) for row in warehouse.rows(f"SHOW TBLPROPERTIES {name}")}
     history = warehouse.rows(f"DESCRIBE HISTORY {name} LIMIT {new - old}")
     done = {int(row[0]): (str(row[4]), row[11]) for row in history}
@@ -104,8 +132,11 @@ def _delta(warehouse: Warehouse, name: str, old: int, new: int) -> tuple[str, Ad
     others = sorted({operation for operation, _ in between} - _DELTA_WRITES)
     if others:
         return f"after version {old} came {', '.join(others)}", None
+    taken = _taken(columns, _DELTA_FEED)
+    if taken:
+        return f"a column of its own is named as one of its change data feed: {taken}", None
     feed = f"table_changes({string_literal(name)}, {old + 1}, {new})"
-    log = f"(SELECT * EXCEPT (_change_type, _commit_version, _commit_timestamp) FROM {feed} WHERE _change_type IN "
+    log = f"(SELECT * EXCEPT ({', '.join(_DELTA_FEED)}) FROM {feed} WHERE _change_type IN "
     added = AddedRows(
         f"{log}('insert', 'update_postimage'))",
         f"{log}('delete', 'update_preimage'))",
@@ -116,7 +147,10 @@ def _delta(warehouse: Warehouse, name: str, old: int, new: int) -> tuple[str, Ad
 
 def _delta_files(warehouse: Warehouse, name: str, old: int, new: int) -> tuple[str, AddedRows | None]:
     """What blind appends added: they take no file away and change none."""
-    then, now = (f"SELECT DISTINCT _metadata.file_path AS file FROM {name} VERSION AS OF {v}" for v in (old, new))
+    hidden = file_lists.hidden_column(warehouse, name, warehouse.table(name))
+    if hidden is None:
+        return f"version {old} is now {new}, and its files cannot be told", None
+    then, now = (f"SELECT DISTINCT {hidden}.file_path AS file FROM {name} VERSION AS OF {v}" for v in (old, new))
     added, names = warehouse.rows(
         f"SELECT count(*), concat_ws(chr(10), slice(array_sort(collect_list(file)), 1, {MOST_FILES}))\n"
         f"FROM ({now}) LEFT ANTI JOIN ({then}) USING (file)"
@@ -125,8 +159,13 @@ def _delta_files(warehouse: Warehouse, name: str, old: int, new: int) -> tuple[s
     if int(added) > MOST_FILES:
         return f"{said} {added} files, more than are named one by one", None
     files = ", ".join(map(string_literal, filter(None, names.split("\n")))) or "''"
-    came = f"(SELECT * FROM {name} VERSION AS OF {new} WHERE _metadata.file_path IN ({files}))"
+    came = f"(SELECT * FROM {name} VERSION AS OF {new} WHERE {hidden}.file_path IN ({files}))"
     return said, _told(warehouse, AddedRows(came, "", f"{name} VERSION AS OF {old}"))
+
+
+def _taken(columns: Sequence[str], names: Sequence[str]) -> str:
+    """The columns of a table that have one of some names, in words."""
+    return ", ".join(column for column in columns if column.lower() in names)
 
 
 def _told(warehouse: Warehouse, added: AddedRows) -> AddedRows:

@@ -40,8 +40,8 @@ _NAMED = ("tinyint", "smallint", "int", "bigint", "date", "string", "boolean")
 class Measured:
     """An input whose files have statistics.
 
-    source: as SQL names it. file: what tells a file, of `_metadata`. partitions: (name, type). listing: SQL of its
-    files as they are (file, size, modified, place). leaves: expressions over its columns, as rendered.
+    source: as SQL names it. file: what tells a file, of Spark's hidden column. partitions: (name, type). listing: SQL
+    of its files as they are (file, size, modified, place). leaves: expressions over its columns, as rendered.
     """
 
     relation: str
@@ -50,6 +50,16 @@ class Measured:
     partitions: Sequence[tuple[str, str]]
     listing: str
     leaves: Mapping[str, Leaf]
+
+    @property
+    def hidden(self) -> str:
+        """The column by which Spark tells the file of a row."""
+        return self.file.rpartition(".")[0]
+
+    @property
+    def by_path(self) -> bool:
+        """Whether its files lie in more than one directory."""
+        return self.file.endswith(".file_path")
 
 
 def chosen(
@@ -84,9 +94,9 @@ def collect(one: Measured, every: Mapping[int, str], where: str) -> str:
 
     every: index -> type of the leaves of all inputs. where: which files.
     """
-    parts = [f"mz_p{i}" for i, _ in enumerate(one.partitions)] if one.file == "_metadata.file_path" else []
+    parts = [f"mz_p{i}" for i, _ in enumerate(one.partitions)] if one.by_path else []
     of_rows = "".join(f", {quote(name)} AS {part}" for part, (name, _) in zip(parts, one.partitions))
-    place = f"CAST(struct({', '.join(['true', *parts])}) AS STRING)" if one.file == "_metadata.file_path" else "''"
+    place = f"CAST(struct({', '.join(['true', *parts])}) AS STRING)" if one.by_path else "''"
     by_index = {leaf.index: text for text, leaf in one.leaves.items()}
     values = "".join(f",\n    {text} AS mz_e{index}" for index, text in by_index.items())
     items = []
@@ -108,8 +118,8 @@ def collect(one: Measured, every: Mapping[int, str], where: str) -> str:
         f"SELECT {string_literal(one.relation)} AS relation, file, size, unix_millis(mz_at) AS modified,\n"
         f"  {place} AS place, count(*) AS mz_rows{measured}\n"
         f"FROM (\n"
-        f"  SELECT {one.file} AS file, _metadata.file_size AS size,\n"
-        f"    _metadata.file_modification_time AS mz_at{of_rows}{values}\n"
+        f"  SELECT {one.file} AS file, {one.hidden}.file_size AS size,\n"
+        f"    {one.hidden}.file_modification_time AS mz_at{of_rows}{values}\n"
         f"  FROM {one.source}{where}\n"
         f") AS mz_files\n"
         f"GROUP BY {', '.join(['file, size, mz_at', *parts])}"
@@ -156,12 +166,14 @@ def unknown(one: Measured, table: str) -> str:
 def judged(one: Measured, table: str, may_matter: str) -> str:
     """A query: the files of an input, with their partitions as texts, and whether each may matter (kept).
 
-    table: as `of_files` makes it.
+    table: as `of_files` makes it. A file is named by its path alone, so one that is in two partitions matters in both.
     """
     parts = "".join(f", CAST({_leaf(one, name).columns[0]} AS STRING) AS mz_p{i}" for i, name, _ in _partitions(one))
+    kept = f"mz_rows IS NULL OR coalesce({may_matter}, true)"
+    kept = f"bool_or({kept}) OVER (PARTITION BY file)" if one.by_path and one.partitions else kept
     return (
         f"SELECT file, size, modified{parts}, mz_rows, mz_rows IS NULL AS unknown,\n"
-        f"  mz_rows IS NULL OR coalesce({may_matter}, true) AS kept\n"
+        f"  {kept} AS kept\n"
         f"FROM {table} WHERE relation = {string_literal(one.relation)}"
     )
 
@@ -238,11 +250,11 @@ def left(one: Measured, row: Sequence[object]) -> Left:
         if others <= min(MOST_FILES, len(gone)):
             parts.append(f"NOT {one.file} IN ({', '.join(map(string_literal, gone))})")
         elif files <= MOST_FILES:
-            newer = f"_metadata.file_modification_time > timestamp_millis({newest}L)"
+            newer = f"{one.hidden}.file_modification_time > timestamp_millis({newest}L)"
             listed = ", ".join(map(string_literal, kept))
             parts.append(f"({one.file} IN ({listed}) OR {newer})" if kept else newer)
         else:
-            parts.append(f"_metadata.file_modification_time >= timestamp_millis({oldest}L)")
+            parts.append(f"{one.hidden}.file_modification_time >= timestamp_millis({oldest}L)")
     return Left(files, size, of_files, of_bytes, rows, " AND ".join(parts))
 
 

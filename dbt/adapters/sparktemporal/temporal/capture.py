@@ -73,10 +73,10 @@ class AddedRows:
 
     def parts(self, table: exp.Table) -> list[tuple[int, Callable[[exp.Table], None]]]:
         both = [(1, self.came), (-1, self.went)]
-        return [(sign, partial(_put, source=source)) for sign, source in both if source]
+        return [(sign, partial(put, source=source)) for sign, source in both if source]
 
     def before(self, table: exp.Table) -> None:
-        _put(table, self.then)
+        put(table, self.then)
 
 
 Change = Added | AddedChains | AddedRows
@@ -113,7 +113,7 @@ def added_rows(query: exp.Query, changes: Mapping[int, Change]) -> list[tuple[in
     return queries
 
 
-def _put(table: exp.Table, source: str) -> None:
+def put(table: exp.Table, source: str) -> None:
     """A table -> other SQL that stands in a FROM, under the same name."""
     alias = table.args.get("alias") or exp.TableAlias(this=table.this.copy())
     table.replace(exp.Subquery(this=exp.select("*").from_(exp.Table(this=exp.var(source))), alias=alias.copy()))
@@ -144,6 +144,15 @@ def restrict(table: exp.Table, condition: str) -> None:
     table.replace(exp.Subquery(this=exp.select("*").from_(plain).where(of_files), alias=alias.copy()))
 
 
+def restrict_more(table: exp.Table, condition: str) -> None:
+    """Likewise of a table that may be restricted already: its columns are hidden from outside of that."""
+    above = table.parent.parent if isinstance(table.parent, exp.From) else None
+    if isinstance(above, exp.Select) and not above.args.get("joins") and not above.args.get("laterals"):
+        above.where(exp.maybe_parse(condition, dialect=VerbatimSpark), copy=False)
+    else:
+        restrict(table, condition)
+
+
 def _linear_tables(query: exp.Expression, outer: Mapping[str, exp.CTE]) -> Iterator[exp.Table]:
     """outer: the CTEs that may be read here, by name."""
     ctes = {**outer, **{cte.alias.lower(): cte for cte in getattr(query, "ctes", [])}}
@@ -158,7 +167,7 @@ def _linear_tables(query: exp.Expression, outer: Mapping[str, exp.CTE]) -> Itera
         for source in kept_one_by_one(query):
             if isinstance(source, exp.Subquery):
                 yield from _linear_tables(source, ctes)
-            elif isinstance(source, exp.Table) and _is_plain(source):
+            elif isinstance(source, exp.Table) and is_plain(source):
                 cte = None if source.db else ctes.get(source.name.lower())
                 if cte is None:
                     yield source
@@ -166,7 +175,7 @@ def _linear_tables(query: exp.Expression, outer: Mapping[str, exp.CTE]) -> Itera
                     yield from _linear_tables(cte.this, ctes)
 
 
-def _is_plain(table: exp.Table) -> bool:
+def is_plain(table: exp.Table) -> bool:
     """No sample, version or pivot of it, and no function."""
     return isinstance(table.this, exp.Identifier) and not any(v for k, v in table.args.items() if k not in _PLAIN)
 

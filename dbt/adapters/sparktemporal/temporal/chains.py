@@ -126,6 +126,11 @@ def taken_in(rows: Sequence[int], new: int) -> int:
     return taken
 
 
+def rows_held(chain: Chain) -> tuple[int, bool]:
+    """How many rows the table of a chain has, and whether it has no more: of some that is not known."""
+    return (chain.held, True) if chain.held is not None else (chain.rows, chain.after is None)
+
+
 def is_over(chain: Chain, since: int) -> bool:
     """Whether no row of a chain of intervals is there from `since` on."""
     return chain.open == 0 and chain.max_until is not None and chain.max_until <= since

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from . import groups
+from .chains import rows_held
 from .state import Chain, CoreState
 
 
@@ -74,8 +75,10 @@ def peeled(chain: Chain, now: int, buckets: Sequence[tuple[int, int]]) -> Chain:
     """A chain whose updates up to `now` are in another one. buckets: what `left` says."""
     found = sorted(buckets)
     parts = [(max(begins, now + 1), rows) for begins, rows in found]
+    held, is_known = rows_held(chain)
     return replace(
         chain,
+        held=held if is_known else None,
         rows=sum(rows for _, rows in found),
         min_from=now + 1,
         after=now,

@@ -50,7 +50,7 @@ class Chain:
     open: intervals without an end; None where there are no intervals.
     bucketed: it is partitioned by mz_bucket. parts: of updates, the first buckets and how many rows each has, as far
     as that decides how a read goes about it. after: only its updates after this instant count, those before are in
-    another chain; first: the bucket in which they begin.
+    another chain; first: the bucket in which they begin; held: how many rows its table has then.
     """
 
     table: str
@@ -65,6 +65,7 @@ class Chain:
     open: int | None = None
     after: int | None = None
     first: int | None = None
+    held: int | None = None
 
     def source(self, schema: str) -> str:
         """What counts of it, to stand in a FROM. schema: as SQL names it."""

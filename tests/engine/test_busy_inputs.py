@@ -1,0 +1,136 @@
+"""Inputs that are written all the time: a run reads what it saw of them, and the next run reads the rest."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Callable
+
+import pytest
+from conftest import Project
+
+from dbt.adapters.sparktemporal import run as runs
+from dbt.adapters.sparktemporal.begin import begin
+from dbt.adapters.sparktemporal.errors import TemporalError
+from dbt.adapters.sparktemporal.warehouse import Target, Warehouse, read_state
+
+T0, STEP = 1_709_294_400_000, 10_000
+ROW = "id BIGINT, k INT, lo BIGINT, hi BIGINT"
+#: model -> its query; {e} and {f} are inputs. The last of each name tells how it is read
+MODELS = {
+    "rows": "select id, k from {e} where {now} >= lo and {now} < hi",
+    "pairs": "select a.id, b.id as other from {e} a join {e} b on a.k = b.k and a.id < b.id where {now} < a.hi "
+    "and {now} >= b.lo",
+    "both": "select e.id, f.id as other from {e} e join {f} f on e.k = f.k where {now} >= f.lo and {now} < e.hi",
+    "latest": "select id, k from (select k, max(id) as id, max(hi) as hi from {f} group by k) where {now} < hi",
+    "unless": "select id from {e} where {now} < hi and k not in (select k from {f} where id % 7 = 0)",
+    "counted": "select k, count(*) as n, sum(id) as total from {f} where {now} >= lo and {now} < hi group by k",
+}
+CONFIG = {"rows": {"pushdown": "statistics", "pushdown_columns": ["k"]}, "counted": {"change_capture": "full"}}
+
+
+class Busy:
+    """Two tables, one in a directory and one in partitions, that get a row whenever `write` is called."""
+
+    def __init__(self, project: Project) -> None:
+        self.project, self.written, self.rng = project, 0, random.Random(3)
+        project.sql(f"CREATE TABLE {{s}}.e ({ROW}) USING parquet")
+        project.sql(f"CREATE TABLE {{s}}.f ({ROW}, p INT) USING orc PARTITIONED BY (p)")
+        for _ in range(3):
+            self.write()
+
+    def write(self) -> None:
+        self.written += 1
+        n, k, lo = self.written, self.rng.randrange(3), T0 + self.rng.randrange(-STEP, 3 * STEP)
+        row = f"{n}L, {k}, {lo}L, {lo + self.rng.choice([STEP, 10 * STEP])}L"
+        self.project.sql(f"INSERT INTO {{s}}.e VALUES ({row})")
+        self.project.sql(f"INSERT INTO {{s}}.f VALUES ({row}, {n % 2})")
+
+
+def run(project: Project, model: str, now: int, between: Callable[[], None]) -> str:
+    """A run without dbt; something happens before each of its phases and statements -> how it read its inputs."""
+    warehouse, target = Warehouse(project.rows), Target(f"`{project.schema}`", model)
+    sql = MODELS[model].format(e=f"{project.schema}.e", f=f"{project.schema}.f", now="mz_now()")
+    settings, version = warehouse.settings(), warehouse.version()
+    current = begin(warehouse, target, sql, CONFIG.get(model, {}), now, now, settings, version)
+    between()
+    for phase in current.phases:
+        for step in getattr(current, phase)():
+            if phase in ("remember", "write", "merge"):
+                between()
+            project.spark.sql(step.sql)
+    return " | ".join(current.capture.report())
+
+
+def right(project: Project, model: str, now: int, every: bool = False) -> None:
+    """The view is the query over the files that the commit names, or over every row."""
+    state = read_state(Warehouse(project.rows), Target(f"`{project.schema}`", model))
+    assert state is not None and state.watermark
+
+    def seen(table: str, column: str) -> str:
+        name = f"{project.schema}.{table}"
+        listed = f"SELECT file FROM {project.schema}.{state.watermark} WHERE relation LIKE '%.{table}'"
+        return name if every else f"(SELECT * FROM {name} WHERE _metadata.{column} IN ({listed}))"
+
+    sql = MODELS[model].format(e=seen("e", "file_name"), f=seen("f", "file_path"), now=f"{now}L")
+    found, oracle = project.rows(f"SELECT * FROM ({project.at(model, now)})"), project.rows(sql)
+    assert sorted(found) == sorted(oracle), model
+
+
+def drive(project: Project, models: list[str], count: int, monkeypatch: pytest.MonkeyPatch) -> Busy:
+    monkeypatch.setattr(runs, "PAUSES", (0.0,) * 5)
+    busy = Busy(project)
+    for model in models:
+        for number in range(count):
+            run(project, model, T0 + number * STEP, busy.write)
+            right(project, model, T0 + number * STEP)
+    for model in models:
+        run(project, model, T0 + count * STEP, lambda: None)
+        right(project, model, T0 + count * STEP, every=True)
+    return busy
+
+
+@pytest.mark.parametrize("model", ["rows", "both", "latest"])
+def test_rows_come_at_every_phase(project: Project, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    drive(project, [model], 2, monkeypatch)
+
+
+@pytest.mark.deep
+def test_rows_come_at_every_phase_of_ten_runs(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    drive(project, list(MODELS), 10, monkeypatch)
+
+
+@pytest.mark.deep
+def test_a_writer_beside_ten_runs(project: Project) -> None:
+    """One that does not wait for the runs, every half a second."""
+    busy, stop = Busy(project), threading.Event()
+
+    def write() -> None:
+        while not stop.wait(0.5):
+            busy.write()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        for number in range(10):
+            for model in MODELS:
+                run(project, model, T0 + number * STEP, lambda: None)
+                right(project, model, T0 + number * STEP)
+    finally:
+        stop.set()
+        writer.join()
+    for model in MODELS:
+        run(project, model, T0 + 10 * STEP, lambda: None)
+        right(project, model, T0 + 10 * STEP, every=True)
+
+
+def test_a_file_that_is_rewritten_each_time(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was seen is gone: nothing can be pinned, and after some attempts the run fails, leaving nothing behind."""
+    monkeypatch.setattr(runs, "PAUSES", (0.0,) * 3)
+    busy = Busy(project)
+    before = sorted(project.rows("SHOW TABLES IN {s}"))
+    with pytest.raises(TemporalError) as told:
+        run(project, "rows", T0, lambda: project.sql(f"INSERT OVERWRITE {{s}}.e VALUES (1L, 1, 1L, {T0 + STEP}L)"))
+    assert "found: inputs of rows that changed during each of 3 attempts to read them" in str(told.value)
+    assert "why: what is stored must be of one state" in str(told.value) and "instead: dbt run" in str(told.value)
+    assert sorted(project.rows("SHOW TABLES IN {s}")) == before and busy.written == 3

@@ -1,0 +1,96 @@
+"""Tables of a model whose files are gone: Spark reads what is left of them and says nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+from conftest import Project
+
+from dbt.adapters.sparktemporal.begin import begin
+from dbt.adapters.sparktemporal.config import TemporalConfig
+from dbt.adapters.sparktemporal.consolidate import consolidate
+from dbt.adapters.sparktemporal.errors import TemporalError
+from dbt.adapters.sparktemporal.reads import inconsistencies
+from dbt.adapters.sparktemporal.warehouse import Target, Warehouse, read_state
+
+T0 = 1_709_294_400_000  # 2024-03-01 12:00 UTC
+MEASURED = {"pushdown": "statistics"}
+
+
+def run(project: Project, after: int, **config: object) -> str:
+    """A run without dbt -> how it read its input; the view is right after it."""
+    warehouse, target, now = Warehouse(project.rows), Target(f"`{project.schema}`", "m"), T0 + after
+    sql = f"select id from {project.schema}.t where mz_now() < hi"
+    current = begin(warehouse, target, sql, config, now, now, warehouse.settings(), warehouse.version())
+    for phase in current.phases:
+        for step in getattr(current, phase)():
+            project.spark.sql(step.sql)
+    oracle = project.rows(f"SELECT id FROM {{s}}.t WHERE timestamp_millis({now}L) < hi")
+    assert sorted(project.rows(f"SELECT id FROM ({project.at('m', now)})")) == sorted(oracle)
+    return " | ".join(current.capture.report())
+
+
+@pytest.fixture
+def events(project: Project) -> Project:
+    project.sql(f"CREATE TABLE {{s}}.t AS SELECT id, timestamp_millis({T0}L + id * 1000) AS hi FROM range(100, 120)")
+    return project
+
+
+def add(project: Project, *ids: int) -> None:
+    for number in ids:
+        project.sql(f"INSERT INTO {{s}}.t SELECT {number}L, timestamp_millis({T0}L + 500000)")
+
+
+def lose(project: Project, table: str, is_fresh: bool) -> None:
+    """A file of a table is gone; is_fresh: in a session that has not read it before."""
+    told = {str(r[0]): str(r[1]) for r in project.rows(f"DESCRIBE TABLE EXTENDED {{s}}.{table}")}
+    next(Path(unquote(told["Location"].removeprefix("file:"))).rglob("part-*")).unlink()
+    if is_fresh:
+        project.sql(f"REFRESH TABLE {{s}}.{table}")
+
+
+@pytest.mark.parametrize("is_fresh", [True, False])
+def test_files_of_a_chain(events: Project, is_fresh: bool) -> None:
+    """A run fails, whether there is something new or not; so does a consolidation; the generic test finds it."""
+    run(events, 0)
+    add(events, 1)
+    run(events, 1)
+    warehouse, target = Warehouse(events.rows), Target(f"`{events.schema}`", "m")
+    before = read_state(warehouse, target)
+    assert before is not None and len(before.chains) == 2
+    small = min(before.chains, key=lambda chain: chain.rows)
+    lose(events, small.table, is_fresh)
+    for new in (False, True):
+        if new:
+            add(events, 2)
+        with pytest.raises(TemporalError) as told:
+            run(events, 2)
+        gone = f"{small.table} with 0 of the 1 rows that were committed" if is_fresh else "a file cannot be read"
+        assert f"found: {gone}" in str(told.value) or gone in str(told.value)
+        assert "why: the rows in files that are gone" in str(told.value)
+        assert "instead: the files put back, or dbt run --full-refresh -s m" in str(told.value)
+    with pytest.raises(TemporalError, match="found: "):
+        consolidate(warehouse, target, TemporalConfig.parse("m", {}), "x", T0, [])
+    assert read_state(warehouse, target) == before
+    events.sql(f"REFRESH TABLE {{s}}.{small.table}")
+    found = events.rows(f"SELECT mz_where, mz_problem, mz_detail FROM ({inconsistencies(warehouse, target)})")
+    assert found == [(small.table, "not the 1 rows that were committed", "0 rows")]
+
+
+@pytest.mark.parametrize("is_fresh", [True, False])
+@pytest.mark.parametrize("kind", ["watermark", "statistics"])
+def test_files_of_a_list(events: Project, kind: str, is_fresh: bool) -> None:
+    """What is remembered of the inputs is not believed when a part of it is gone."""
+    run(events, 0, **MEASURED)
+    state = read_state(Warehouse(events.rows), Target(f"`{events.schema}`", "m"))
+    assert state is not None and state.watermark and state.statistics
+    lose(events, getattr(state, kind), is_fresh)
+    assert "unchanged" in run(events, 1, **MEASURED)
+    add(events, 1)
+    told = run(events, 2, **MEASURED)
+    if kind == "watermark":
+        assert ("are not those of its state" if is_fresh else "the list of the files it had cannot be read") in told
+    add(events, 2)
+    assert "new files" in run(events, 3, **MEASURED)
