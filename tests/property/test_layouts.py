@@ -23,7 +23,11 @@ START, STEP = 1_709_294_400_000, 10_000
 
 #: column -> type and value; names that mean something to Spark, or to the statements of a run
 RESERVED = {
-    "_metadata": ("STRUCT<file_path: STRING, file_name: STRING, row_index: BIGINT>", "struct('x', 'x', 7L)"),
+    "_metadata": (
+        "STRUCT<file_path: STRING, file_name: STRING, file_size: BIGINT, file_modification_time: TIMESTAMP, "
+        "row_index: BIGINT>",
+        "struct('x', 'x', 7L, timestamp_millis(7L), 0L)",
+    ),
     "_METADATA": ("STRUCT<file_path: STRING>", "struct('x')"),
     "__metadata": ("STRING", "'x'"),
     "file": ("STRING", "'x'"),

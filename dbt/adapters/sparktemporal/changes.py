@@ -150,7 +150,7 @@ class Capture:
         self.inputs = {name: replace(seen, said=found[name].said or seen.said) for name, seen in self.inputs.items()}
         return [name for name in found if found[name].moved], [name for name in found if found[name].grew]
 
-    def pin(self, cores: Sequence[TypedCore], listed: str) -> None:
+    def pin(self, cores: Sequence[TypedCore], listed: str | None) -> None:
         """Read from now on what was seen of the inputs, and nothing that came since, where that can be pinned."""
 
         def pinned(core: TypedCore) -> TypedCore:

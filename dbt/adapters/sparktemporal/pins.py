@@ -31,7 +31,7 @@ class Unpinnable(TemporalError):
     """A core that reads its inputs in a way that cannot be pinned, and why."""
 
 
-def pinned(warehouse: Warehouse, typed: TypedCore, seen: Mapping[str, Input], lists: str) -> TypedCore:
+def pinned(warehouse: Warehouse, typed: TypedCore, seen: Mapping[str, Input], lists: str | None) -> TypedCore:
     """A core that reads no more of its inputs than was seen. lists: the table of their files. Raises Unpinnable."""
     names = [name for name, now in seen.items() if now.way in PINNED]
     plans: dict[str, str] = {}
@@ -80,8 +80,10 @@ def _reads(warehouse: Warehouse, typed: TypedCore) -> list[str]:
     return every
 
 
-def _pin(warehouse: Warehouse, table: exp.Table, seen: Input, lists: str) -> None:
+def _pin(warehouse: Warehouse, table: exp.Table, seen: Input, lists: str | None) -> None:
     if seen.way == FILES:
+        if lists is None:
+            raise Unpinnable(f"no list of the files of {seen.relation} is kept")
         listed = f"SELECT file FROM ({remembered(seen.relation, lists)})"
         capture.restrict_more(table, f"{seen.pin} IN ({listed})")
         return

@@ -99,15 +99,16 @@ class Run:
         for pause in PAUSES:
             if not self._is_seen:
                 yield from self._see()
-            if self._is_busy and self._lists:
-                self.capture.pin(self._changed, self.target.table(self._lists))
+            listed = self.target.table(self._lists) if self._lists else None
+            if self._is_busy:
+                self.capture.pin(self._changed, listed)
             yield "write"
-            moved, grew = self.capture.look(self.target.table(self._lists) if self._lists else None)
+            moved, grew = self.capture.look(listed)
             self._moving = [*moved, *grew]
             if not self._moving:
                 yield from ("merge", "commit", "publish", "clean_up")
                 return
-            if grew and not moved and self._lists and not self._is_busy:
+            if grew and not moved and not self._is_busy:
                 yield "unwrite"
             else:
                 time.sleep(pause)
