@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
 from conftest import Project
 
+from dbt.adapters.sparktemporal.commit import ViewTexts
 from dbt.adapters.sparktemporal.temporal.state import VIEW_TEXT_LIMIT, State
 from dbt.adapters.sparktemporal.warehouse import Target, Warehouse, read_state
 
@@ -88,3 +90,33 @@ def lives(project: Project, count: int, corrections: int, **config: str) -> list
 
 def test_wide(project: Project) -> None:
     lives(project, 300, 3, expiration="30 days")
+
+
+def test_equal_values_of_wide_models(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The text of a view that names no columns tells -0.0 and the order of maps, as the readable one does."""
+    monkeypatch.setattr(ViewTexts, "fits", lambda self, text: "EXCEPT" in text)
+    rows = {1: ("-0.0D", "map('b', 1, 'a', 2)"), 2: ("0.0D", "map('a', 2, 'b', 1)"), 3: ("0.0D", "map('b', 1, 'a', 2)")}
+    written = f"select * from {project.schema}.t where mz_now() < ts"
+    project.model("m", written)
+    for turn in range(4):
+        values = ", ".join(f"({n // 4}, {d}, array({d}), {m})" for n, (d, m) in rows.items())
+        project.sql("DROP TABLE IF EXISTS {s}.t")
+        project.sql(
+            f"CREATE TABLE {{s}}.t USING parquet AS SELECT *, timestamp_millis({T0}L + {HOUR}L) AS ts "
+            f"FROM VALUES {values} AS f(k, d, xs, m)"
+        )
+        project.run(now=T0 + turn)
+        live = text_of(project, "m__live").replace(LIVE, f"{T0 + turn}L")
+        oracle = written.replace("mz_now()", f"timestamp_millis({T0 + turn}L)")
+        shown = "select concat_ws(' ', k, d, CAST(xs AS STRING), CAST(m AS STRING)) from ({}) order by 1"
+        assert project.rows(shown.format(live)) == project.rows(shown.format(oracle)), turn
+        net = "select CAST(struct(k, d, xs, m) AS STRING) as row, sum(mz_diff) as n from {s}.m__diffs"
+        counts = project.rows(f"{net} where mz_timestamp <= {T0 + turn} group by 1 having sum(mz_diff) <> 0")
+        shown = f"select CAST(struct(k, d, xs, m) AS STRING), count(*) from ({oracle}) group by 1"
+        assert sorted(counts) == sorted(project.rows(shown)), turn
+        rows = [  # an update to an equal value, a delete, one more
+            {**rows, 2: ("-0.0D", "map('a', 2, 'b', 1)")},
+            {n: row for n, row in rows.items() if n != 3},
+            {**rows, 4: ("0.0D", "map('a', 2, 'b', 1)")},
+            rows,
+        ][turn]

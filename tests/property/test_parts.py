@@ -15,8 +15,8 @@ from test_predicates import ZONES, Grammar
 
 from dbt.adapters.sparktemporal.pushdown.interpreter import Interpreter, Leaf
 from dbt.adapters.sparktemporal.pushdown.sargable import Range
-from dbt.adapters.sparktemporal.temporal import zones as zone_rules
 from dbt.adapters.sparktemporal.temporal.dialect import expression, mz_now_calls, render
+from dbt.adapters.sparktemporal.warehouse import Warehouse
 
 PARTS = 50
 COLUMNS = {
@@ -145,7 +145,7 @@ def drive(
         first = rng.choice(around) + rng.choice([0, 1, -(10**9), 10**9, 10**7])
         last = rng.choice([None, first, first + 10**6, first + 10**9])
         clock = Range(first, last)
-        found = verdicts(project, rng, text, clock, zone_rules.never_changed(zone, first), ansi, missing)
+        found = verdicts(project, rng, text, clock, Warehouse(project.rows).never_changed(zone), ansi, missing)
         wrong = [f"part {p}" for p, kept, hit in found if hit and not kept]
         assert not wrong, f"{zone}, ansi {ansi}, {first} to {last}: {text}\n{wrong[:5]}"
         left_out += sum(not kept for _, kept, _ in found)

@@ -17,6 +17,7 @@ from . import buckets, updates
 from .core import is_placeholder
 from .dialect import parse, quote, string_literal
 from .groups import near_until
+from .identity import identity
 from .reading import expired_message, live_instant, put_in
 from .roundtrip import at_instant
 from .rows import FEW_CORRECTIONS, conditions
@@ -74,7 +75,7 @@ def as_updates(core: CoreState, schema: str) -> str:
         pairs.append(f"SELECT mz_from AS mz_timestamp, mz_diff, {row} AS mz_row FROM {source}")
         pairs.append(f"SELECT mz_until, -mz_diff, {row} FROM {source} WHERE mz_until IS NOT NULL")
     every = "\nUNION ALL\n".join(pairs)
-    rows = f"SELECT *, mz_row AS mz_same\nFROM (\n{indent(every, 2)}\n) AS mz_all"
+    rows = f"SELECT *, {_same(core, 'mz_row')} AS mz_same\nFROM (\n{indent(every, 2)}\n) AS mz_all"
     return (
         f"SELECT mz_timestamp, mz_diff, mz_row.*\n"
         f"FROM (\n  SELECT mz_timestamp, sum(mz_diff) AS mz_diff, any_value(mz_row) AS mz_row\n"
@@ -137,15 +138,16 @@ def _read(core: CoreState, state: State, t: str) -> str:
         return _there(chains, schema, t, since, *_INTERVAL)
     added = _there(chains, schema, t, since, *_INTERVAL[:2])
     unhashed = [n for n, kind in core.columns if "map<" in kind.lower()]  # Spark hashes no maps
-    rows = "SELECT struct({}) AS mz_row, struct({}) AS mz_same, mz_diff\nFROM {}"
+    rows = "SELECT struct({}) AS mz_row, {} AS mz_same, mz_diff\nFROM {}"
     if sum(c.negative for c in negative) > FEW_CORRECTIONS or len(unhashed) == len(core.columns):
         every = _except("mz_diff")
-        return _summed(rows.format(every, every, f"(\n{indent(added, 2)}\n) AS mz_added"))
+        return _summed(rows.format(every, _same(core, f"struct({every})"), f"(\n{indent(added, 2)}\n) AS mz_added"))
     taken = _there(negative, schema, t, since, *_INTERVAL, also="mz_diff < 0")
     hint = "/*+ BROADCAST(mz_taken) */"
     every = f"mz_keyed.{_except('mz_diff', 'mz_key')}"
     others = "JOIN mz_keys AS mz_taken ON mz_keyed.mz_key = mz_taken.mz_key"
-    touched = rows.format(every, every, f"mz_keyed LEFT SEMI {others}").replace("SELECT", f"SELECT {hint}", 1)
+    touched = rows.format(every, _same(core, f"struct({every})"), f"mz_keyed LEFT SEMI {others}")
+    touched = touched.replace("SELECT", f"SELECT {hint}", 1)
     return (
         f"WITH mz_keyed AS (\n"
         f"  SELECT *, xxhash64({_except('mz_diff', *unhashed)}) AS mz_key\n"
@@ -156,6 +158,15 @@ def _read(core: CoreState, state: State, t: str) -> str:
         f")\n"
         f"SELECT {hint} {every}\nFROM mz_keyed LEFT ANTI {others}\nUNION ALL\n{_summed(touched)}"
     )
+
+
+def _same(core: CoreState, row: str) -> str:
+    """SQL that is equal for rows that are the same in every respect. row: a struct of the columns of a core.
+
+    Values that compare equal and are not the same have different texts, so `identity` is not spelled out by column.
+    """
+    plain = tuple(quote(name) for name, _ in core.columns)
+    return row if identity(core.columns).keys == plain else f"struct({row}, CAST({row} AS STRING))"
 
 
 def _summed(rows: str) -> str:
