@@ -86,7 +86,10 @@ def test_what_cannot_be_told_is_read_again(events: Project) -> None:
     events.spark.createDataFrame([*rows, (3, "c")], "id int, name string").createOrReplaceTempView("names")
     said = events.run(now=T0 + 1500).of("m")
     assert "advanced, 1 rows" in said.message
-    assert "t: full (it reads more than tables), 20 rows read" in said.adapter_response["inputs"][0]
+    assert (
+        "t: full (`names` is a temporary view, whose text is not told), 20 rows read"
+        in said.adapter_response["inputs"][0]
+    )
 
 
 @pytest.mark.deep

@@ -6,11 +6,14 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from . import session
 from .changes import Capture
 from .clock_calls import LIVE
 from .commit import ViewTexts
 from .config import TemporalConfig
 from .errors import Refusal, TemporalError
+from .fingerprint import Routines
+from .live_functions import refuse_and_name, refuse_of_session
 from .model import understand
 from .pruning import Pruning
 from .run import Run
@@ -72,10 +75,13 @@ def begin(
     if old and not full_refresh:
         _refuse_missing_chains(target, old, existing)
 
+    settings = session.as_remembered(warehouse, settings, old)
     kept = None if full_refresh else old
-    sql, warehouse, as_of = put_in(warehouse, target, sql, below, old, as_of)
+    sql, warehouse, as_of = put_in(warehouse, target, sql, below, old, as_of, settings)
     model = understand(warehouse, sql, settings, version, as_of, kept, parsed.aggregates)
     text, calls = model.written, model.calls
+    known = Routines(warehouse)
+    model = refuse_and_name(model, known)
     core_hash = hash_cores(model.cores, settings)
 
     expiry = expiry_of(parsed.expiration, inputs)
@@ -87,11 +93,13 @@ def begin(
         target.model, old, core_hash, settings, expiry, parsed.restarts, as_of, full_refresh, sampled,
         warehouse.stack.expiration if warehouse.stack else None, refreshes,
     )  # fmt: skip
-    at = roundtrip.written_at(text, calls, f"{decision.as_of}L")
+    # an instant that stays until the next restart: then equal queries have equal plans
+    at = roundtrip.written_at(text, calls, f"{decision.started_at}L")
     plan = warehouse.explain(at)
     analyzed = roundtrip.analyzed(plan)
     _refuse_itself(target, analyzed)
     _refuse_temporal_inputs(warehouse, analyzed)
+    refuse_of_session(model, plan, known)
     if old is None or old.written != text:
         # an instant that prints the same from text and tree, so that only what the user wrote can differ
         instant, local = f"CAST({decision.as_of} AS BIGINT)", timestamps.are_local(settings)
@@ -104,7 +112,7 @@ def begin(
     if decision.action == WAITING:
         capture = Capture.nothing(warehouse, model.cores)
     else:
-        capture = Capture.of(warehouse, target, model.cores, analyzed, decision, old, parsed)
+        capture = Capture.of(warehouse, target, model.cores, text, plan, known, version, decision, old, parsed)
     refuse_incomplete(warehouse, target.model, _built_on(warehouse, old, decision, capture))
     texts = ViewTexts(warehouse, target, live)
     if old is None or decision.rebuilds:

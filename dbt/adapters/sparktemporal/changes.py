@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from . import inputs, pins, views
+from . import fingerprint, inputs, pins, views
 from .appended import Follow
 from .config import TemporalConfig
 from .errors import Refusal
+from .fingerprint import Fingerprint, Routines
 from .inputs import COLUMN, FILES, STACKED, VERSION, Change, Input
 from .temporal import capture, roundtrip, updates
 from .temporal.core import TypedCore
@@ -72,34 +73,39 @@ class Capture:
         warehouse: Warehouse,
         target: Target,
         cores: Sequence[TypedCore],
+        text: str,
         plan: str,
+        known: Routines,
+        version: str,
         decision: Decision,
         old: State | None,
         config: TemporalConfig,
         lists: bool = False,
     ) -> Capture:
-        """plan: the analyzed plan of the model. lists: remember files where nothing else asks for it."""
+        """text: the model's. plan: its plans, at an instant that is the same in every run until the next restart.
+
+        lists: remember files where nothing else asks for it.
+        """
+        told, analyzed = fingerprint.of(warehouse, text, plan, known, version), roundtrip.analyzed(plan)
         column = config.append_column
-        seen = inputs.observe(warehouse, plan, Follow(column, config.lookback or 0) if column else None)
+        seen = inputs.observe(warehouse, analyzed, Follow(column, config.lookback or 0) if column else None)
         if column and not any(now.way == COLUMN for now in seen.values()):
             raise _no_such_column(column, seen)
         below = {table: name for core in cores for table, name in _stacked(core)}
         stack = warehouse.stack
         stacked = {name: Input(name, STACKED, said_of(stack.states[name])) for name in below.values()} if stack else {}
-        texts = [(name, info.text if (info := warehouse.view(name)) else "") for name in roundtrip.views(plan)]
-        read_by = roundtrip.plan_hash(plan, decision.as_of, texts)
-        why = _why_full(decision, old, read_by, config.change_capture)
+        why = _why_full(decision, old, told, config.change_capture)
         files = None
         if why or old is None:
             changes = {name: Change(why) for name in (*seen, *stacked)}
         else:
-            told = any(now.way in (FILES, COLUMN) and old.inputs.get(name) != now.said for name, now in seen.items())
-            known = told and old.watermark and warehouse.tables(target.schema, old.watermark)
-            files = target.table(old.watermark) if known else None
+            asked = any(now.way in (FILES, COLUMN) and old.inputs.get(name) != now.said for name, now in seen.items())
+            there = asked and old.watermark and warehouse.tables(target.schema, old.watermark)
+            files = target.table(old.watermark) if there else None
             changes = {name: inputs.change(warehouse, now, old.inputs.get(name), files) for name, now in seen.items()}
             changes |= {name: inputs.stacked_change(stack, now, old.inputs.get(name)) for name, now in stacked.items()}
         seen = {name: replace(now, said=changes[name].said or now.said) for name, now in seen.items()} | stacked
-        every = roundtrip.tables_read(plan)
+        every = roundtrip.tables_read(analyzed)
         every = None if every is None else [*every, *stacked]
         if not why and every is not None and all(name in seen and changes[name].same for name in every):
             found = {core.name: Captured(SAME) for core in cores}
@@ -118,11 +124,13 @@ class Capture:
             seen,
             changes,
             found,
-            read_by,
+            told.said,
             keeps,
             inputs.watermark(seen.values(), changes, files) if remembers else None,
             inputs.count_rows(warehouse, read, seen, stacked),
-            lambda: Capture.of(warehouse, target, cores, plan, decision, old, config, lists=True),
+            lambda: Capture.of(
+                warehouse, target, cores, text, plan, Routines(warehouse), version, decision, old, config, lists=True
+            ),
         )
 
     @staticmethod
@@ -191,13 +199,13 @@ class Capture:
         return lines
 
 
-def _why_full(decision: Decision, old: State | None, read_by: str, config: str) -> str:
+def _why_full(decision: Decision, old: State | None, told: Fingerprint, config: str) -> str:
     """Why nothing but reading all of every input will do; empty when each may be looked at."""
     if decision.rebuilds or old is None:
         return decision.reason
     if config == FULL:
         return "config change_capture: full"
-    return "" if old.read_by == read_by else "a view between says something else"
+    return told.change(old.read_by) or told.untold
 
 
 def _no_such_column(column: str, seen: Mapping[str, Input]) -> Refusal:
@@ -243,6 +251,8 @@ def _of_core(
     for place, (table, linear) in enumerate(capture.tables(query)):
         above = stacked_name(table)
         reads = [above] if above else roundtrip.tables_read(views.described(warehouse, table, plans)) or []
+        if reads and isinstance(table.this, exp.Func):
+            return Captured(FULL, f"{', '.join(moved)} changed below the function {table.name}", read=in_full)
         read_at.append(reads)
         changed = next((name for name in reads if name in found), None)
         if changed is None:

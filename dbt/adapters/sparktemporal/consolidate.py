@@ -5,7 +5,7 @@ No input is read. What was before the frontier can no longer be asked for, but f
 
 from __future__ import annotations
 
-from . import stack
+from . import session, stack
 from .commit import ViewTexts
 from .config import TemporalConfig
 from .reads import committed, live_of
@@ -23,6 +23,7 @@ def consolidate(
     """Write, commit and tidy up, under the model's lock -> rows before and after. clock: the engine's, ms."""
     existing = warehouse.tables(target.schema, target.model)
     state = committed(warehouse, target)
+    session.refuse_other(warehouse, state, f"temporal_consolidate of {state.model}")
     refuse_incomplete(warehouse, target.model, {target.schema: state.chains})
     since = max(state.since, state.frontier - (config.retain_history or 0))
     cores = []

@@ -94,7 +94,7 @@ class SparkTemporalAdapter(SparkAdapter):
 
     def __init__(self, config: Any, mp_context: Any) -> None:
         super().__init__(config, mp_context)
-        self._session: tuple[dict[str, str], str] | None = None
+        self._version: str | None = None
         self._zones: dict[str, Zone] = {}
         self._locks = threading.local()
 
@@ -279,9 +279,10 @@ class SparkTemporalAdapter(SparkAdapter):
         """
         warehouse, target = self._warehouse, self._target(relation)
         self.connections.run_is_on(True)  # until `temporal_response`, or `post_model_hook` where it fails
-        if self._session is None:  # all connections of an invocation have the profile's settings
-            self._session = (warehouse.settings(), warehouse.version())
-        settings, version = self._session
+        if self._version is None:
+            self._version = warehouse.version()
+        version = self._version
+        settings = warehouse.settings()  # a hook may have set some since the last model
         with _told():
             patience = TemporalConfig.parse(target.model, model["config"]).lock_timeout
             below, clock = stack.temporal_inputs(model, graph), warehouse.clock()
@@ -294,7 +295,7 @@ class SparkTemporalAdapter(SparkAdapter):
                     model["config"],
                     as_of,
                     clock,
-                    dict(settings),
+                    settings,
                     version,
                     full_refresh=full_refresh,
                     sampled=self._inputs_are_sampled(),

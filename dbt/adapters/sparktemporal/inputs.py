@@ -136,6 +136,8 @@ def _observe(warehouse: Warehouse, table: str, of_files: bool, follow: Follow | 
         return Input(table, ROWS, f"{ROWS} {_checksum(warehouse, name, told)}")
     location, options = told.details.get("Location", ""), told.details.get("Storage Properties", "[]")
     form = repr((told.columns, told.partitions, provider, location, options))
+    if told.defaults:  # old files have the value a column had when it was added, which only a new table changes
+        form += repr((told.defaults, told.details.get("Created Time")))
     read_as = hashlib.sha256(form.encode()).hexdigest()[:8]
     if not told.partitions and options == "[]" and re.fullmatch(_PLAIN_PATH, location):
         listing = file_lists.in_directory(location)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from . import session
 from .commit import ViewTexts
 from .config import TemporalConfig
 from .reads import committed, live_of
@@ -16,6 +17,7 @@ from .warehouse import Target, Warehouse, read_state
 def ask_for_restart(warehouse: Warehouse, target: Target, run_id: str) -> None:
     """Commit, under the model's lock, that its next run is to rebuild it. Nothing else of it changes."""
     state = committed(warehouse, target)
+    session.refuse_other(warehouse, state, f"temporal_restart of {state.model}")
     live = live_of(warehouse, target, state)
     new = state.advanced(run=run_id, restart=True)
     _, steps = ViewTexts(warehouse, target, live).commit(new, live.rewrite)

@@ -110,7 +110,7 @@ class Parts:
             one = _measured(warehouse, files[relation], texts, types[relation], ansi, hints, functions, number)
             measured |= {relation: one} if one.leaves else {}
         parts.measured = measured
-        parts.read_as = _hash(measured, files, {**views.settings_that_matter(warehouse), **settings}, version)
+        parts.read_as = _hash(measured, files, settings, version)
         return parts
 
     def collect(self, table: str, using: str) -> bool:

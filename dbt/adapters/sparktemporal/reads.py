@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from . import inputs, stack
+from . import inputs, session, stack
 from .appended import Follow
 from .errors import Refusal, TemporalError
 from .temporal import reading, roundtrip
@@ -48,13 +48,14 @@ def live_of(warehouse: Warehouse, target: Target, state: State) -> ViewInfo:
 
 def as_of(warehouse: Warehouse, target: Target, instant: Any) -> str:
     """A parenthesised query: the model at an instant from since to expiration."""
-    return at(committed(warehouse, target), instant)
+    return at(warehouse, committed(warehouse, target), instant)
 
 
-def at(state: State, instant: Any) -> str:
+def at(warehouse: Warehouse, state: State, instant: Any) -> str:
     """The same of a model whose state is known."""
     t = parse_instant(instant, "temporal_as_of")
     _check_range(state, t)
+    session.refuse_other(warehouse, state, f"temporal_as_of of {state.model}")
     if state.refreshes:
         t = max(state.refreshes.last(t), state.frontier if t >= state.frontier else state.since)
     return f"(\n{indent(reading.read_at(state, f'{t}L'), 2)}\n)"
@@ -153,6 +154,7 @@ def matches_source(
     input that moved since the frontier, which no view can have followed.
     """
     state = committed(warehouse, target)
+    session.refuse_other(warehouse, state, f"temporal_matches_source of {state.model}", always=True)
     warehouse = stack.as_captured(warehouse, state)
     chosen = _instants(warehouse, state, instants, samples, clock)
     moved = _moved(warehouse, state, chosen[0])

@@ -52,7 +52,7 @@ def query_at(sql: str, instant: int, rows: Rows) -> str:
     if live:
         queries = {}
         for key, state in live.items():
-            rows_then = f"(SELECT * FROM {reads.at(state, instant)} AS {quote(f'{_AT}{instant}')})"
+            rows_then = f"(SELECT * FROM {reads.at(Warehouse(rows), state, instant)} AS {quote(f'{_AT}{instant}')})"
             queries[key] = queries[key + _LIVE] = rows_then
         queries |= _same_rows(warehouse, sql, roundtrip.views(plan), queries)
         sql = statements.replaced(sql, queries)

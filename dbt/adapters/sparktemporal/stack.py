@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from . import session
 from .errors import Refusal, TemporalError
-from .temporal import stacked
+from .temporal import reading, stacked
 from .temporal.dialect import quote
 from .temporal.plan import CLOCK_SKEW_MS
 from .temporal.sql import identifiers
@@ -76,7 +77,13 @@ def held(warehouse: Warehouse, target: Target, by: Sequence[Target]) -> Identifi
 
 
 def put_in(
-    warehouse: Warehouse, target: Target, sql: str, below: Sequence[Target], old: State | None, as_of: int
+    warehouse: Warehouse,
+    target: Target,
+    sql: str,
+    below: Sequence[Target],
+    old: State | None,
+    as_of: int,
+    settings: Mapping[str, str],
 ) -> tuple[str, Warehouse, int]:
     """A model's text -> the same with the queries of its temporal inputs, a warehouse that knows them, and the as-of.
 
@@ -92,6 +99,8 @@ def put_in(
             state = read_state(warehouse, inner)
             states[key] = stacked.check(target.model, key, state, as_of, CLOCK_SKEW_MS)
             as_of = max(as_of, states[key].frontier)
+            if reading.evaluates(states[key]):
+                session.refuse_differences(settings, states[key], f"{key} as an input of {target.model}")
     if not states:
         return sql, warehouse, as_of
     return stacked.inlined(sql, states), warehouse.over(_stack(warehouse, states, old, as_of)), as_of

@@ -13,23 +13,12 @@ from typing import Any
 from sqlglot import exp
 
 from .errors import Refusal, TemporalError
-from .temporal import capture, roundtrip
+from .temporal import capture, roundtrip, settings
 from .temporal.columns import quote_name
 from .temporal.ctes import refuse_shadowed_ctes, visible_ctes
 from .temporal.dialect import fragment, parse, render
 from .temporal.stacked import stacked_name
 from .warehouse import Warehouse
-
-#: settings that decide how a query is carried out, not what its rows are
-_NO_MATTER = tuple(
-    f"spark.sql.{name}"
-    for name in (
-        "adaptive.", "artifact.", "autoBroadcast", "broadcast", "catalog", "cbo.", "codegen.", "debug.", "execution.",
-        "extensions", "files.", "hive.", "inMemoryColumnarStorage.", "join.", "maxPlan", "optimizer.",
-        "parser.manageParserCaches", "parser.parserDfa", "shuffle.", "sources.", "statistics.", "streaming.",
-        "thriftserver.", "ui.", "warehouse.",
-    )
-)  # fmt: skip
 
 
 class Closed(TemporalError):
@@ -71,12 +60,12 @@ def _text(warehouse: Warehouse, table: exp.Table, prefix: str) -> exp.Subquery:
     try:
         made: dict[str, Any] = json.loads(warehouse.rows(f"DESCRIBE TABLE EXTENDED {name} AS JSON")[0][0])
         text, columns, place = made["view_text"], made["columns"], made["view_catalog_and_namespace"]
-        settings = made["view_creation_spark_configuration"]
+        made_under = made["view_creation_spark_configuration"]
     except Exception:
         raise Closed("nothing tells under which settings it was made") from None
     if made.get("collation", "UTF8_BINARY") != "UTF8_BINARY":
         raise Closed("its texts are compared in a collation of its own")
-    _check_settings(warehouse, settings)
+    _check_settings(warehouse, made_under)
     try:
         tree = parse(text)
         refuse_shadowed_ctes(tree)
@@ -90,19 +79,13 @@ def _text(warehouse: Warehouse, table: exp.Table, prefix: str) -> exp.Subquery:
     return opened
 
 
-def settings_that_matter(warehouse: Warehouse) -> dict[str, str]:
-    """What a session has set of Spark's settings that can decide what rows are."""
-    told = ((str(key), str(value)) for key, value in warehouse.rows("SET"))
-    return {key: value for key, value in told if key.startswith("spark.sql.") and not key.startswith(_NO_MATTER)}
-
-
 def _check_settings(warehouse: Warehouse, made: dict[str, str]) -> None:
     """Spark keeps those that were not as by default, so both sides are asked."""
-    ours = settings_that_matter(warehouse)
-    for key in sorted({*(key for key in made if not key.startswith(_NO_MATTER)), *ours}):
-        here = ours[key] if key in ours else str(warehouse.rows(f"SET {key}")[0][1])
+    ours = warehouse.settings_set()
+    for key in sorted({*(key for key in made if settings.decides(key)), *ours}):
+        here = ours[key] if key in ours else warehouse.setting(key)
         if made.get(key) != here:
-            raise Closed(f"{key} was {made.get(key, 'not set')} when it was made, and is {here}")
+            raise Closed(f"{key} was {made.get(key, settings.NOT_SET)} when it was made, and is {here}")
 
 
 def _check_meaning(warehouse: Warehouse, name: str, opened: exp.Subquery) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from .errors import Refusal, TemporalError
-from .temporal import zones
+from .temporal import settings, zones
 from .temporal.dialect import quote
 from .temporal.sql import identifiers
 from .temporal.sql.identifiers import Identifiers, folded
@@ -17,12 +17,6 @@ from .temporal.zones import Zone
 
 Rows = Callable[[str], "list[tuple]"]
 
-_SETTINGS = (
-    "spark.sql.session.timeZone",
-    "spark.sql.ansi.enabled",
-    "spark.sql.caseSensitive",
-    "spark.sql.timestampType",
-)
 #: how Spark shows that a plan has more columns than it prints, and what makes it print all
 _CUT, _WHOLE_PLANS = re.compile(r"\.\.\. \d+ more fields"), "SET spark.sql.debug.maxToStringFields = 100000"
 MISSING = re.compile(r"TABLE_OR_VIEW_NOT_FOUND|Table or view not found|NoSuchTable", re.IGNORECASE)
@@ -54,21 +48,27 @@ class ViewInfo:
 
     rewrite: the verb that gives it another text in one commit, comment and properties kept. `ALTER VIEW`; Iceberg
     refuses that one for its views, and there `CREATE OR REPLACE VIEW` is no drop but one commit of the view's metadata.
+    namespace: catalog and schema where names in its text are looked up.
     """
 
     text: str
     comments: Mapping[str, str]
     comment: str | None
     rewrite: str = "ALTER VIEW"
+    namespace: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class TableInfo:
-    """A table as the metastore has it: columns (name, type), names of those it is partitioned by, and the rest."""
+    """A table as the metastore has it: columns (name, type), names of those it is partitioned by, and the rest.
+
+    defaults: of columns that have one, as (name, value).
+    """
 
     columns: tuple[tuple[str, str], ...]
     partitions: tuple[str, ...]
     details: Mapping[str, str]
+    defaults: tuple[tuple[str, str], ...] = ()
 
 
 class Warehouse:
@@ -151,8 +151,20 @@ class Warehouse:
         )
 
     def settings(self) -> dict[str, str]:
-        """The session settings an answer depends on."""
-        return {key: str(self.rows(f"SET {key}")[0][1]) for key in _SETTINGS}
+        """The session's settings an answer depends on: those that are set, and a few in any case."""
+        found = self.settings_set()
+        for key in settings.ALWAYS:
+            if key not in found:
+                found[key] = settings.DEFAULTS.get(key) or self.setting(key)
+        return found
+
+    def settings_set(self) -> dict[str, str]:
+        """Of these only the ones that are set."""
+        return settings.deciding((str(key), str(value)) for key, value in self.rows("SET"))
+
+    def setting(self, key: str) -> str:
+        """One setting, or its default."""
+        return str(self.rows(f"SET {key}")[0][1])
 
     def count(self, relation: str) -> int:
         return int(self.rows(f"SELECT count(*) FROM {relation}")[0][0])
@@ -184,11 +196,16 @@ class Warehouse:
             return None
         iceberg = "table_type=ICEBERG-VIEW" in details.get("Table Properties", "")
         rewrite = "CREATE OR REPLACE VIEW" if iceberg else "ALTER VIEW"
-        return ViewInfo(details["View Text"], comments, details.get("Comment"), rewrite)
+        place = details.get("View Catalog and Namespace", "")
+        namespace = tuple(part.replace("`", "") for part in re.findall(r"`(?:[^`]|``)+`|[^.`]+", place))
+        return ViewInfo(details["View Text"], comments, details.get("Comment"), rewrite, namespace)
 
     def table(self, relation: str) -> TableInfo:
         """What DESCRIBE says of a table."""
-        said = [(str(name), str(value)) for name, value, *_ in self.rows(f"DESCRIBE TABLE EXTENDED {relation}")]
+        rows = self.rows(f"DESCRIBE TABLE EXTENDED {relation}")
+        last = next((i for i, row in enumerate(rows) if str(row[0]).startswith("# Column Default")), len(rows))
+        defaults = tuple((str(name), str(value)) for name, _, value in rows[last + 1 :] if name)
+        said = [(str(name), str(value)) for name, value, *_ in rows[:last]]
         at = next((i for i, (name, _) in enumerate(said) if name.startswith("# Detailed")), len(said))
         head = [(name, kind) for name, kind in said[:at] if name]
         cut = next((i for i, (name, _) in enumerate(head) if name.startswith("# ")), len(head))
@@ -196,7 +213,7 @@ class Warehouse:
         details: dict[str, str] = {}
         for name, value in said[at:]:
             details.setdefault(name, value)
-        return TableInfo(tuple(head[:cut]), tuple(parts), details)
+        return TableInfo(tuple(head[:cut]), tuple(parts), details, defaults)
 
 
 def read_state(warehouse: Warehouse, target: Target, existing: Iterable[str] | None = None) -> State | None:

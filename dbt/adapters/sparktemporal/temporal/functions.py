@@ -4,23 +4,35 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-_NONDETERMINISTIC = frozenset(
-    [
-        "rand",
-        "randn",
-        "random",
-        "randstr",
-        "uniform",
-        "uuid",
-        "shuffle",
-        "monotonically_increasing_id",
-        "spark_partition_id",
-        "input_file_block_start",
-        "input_file_block_length",
-        "input_file_name",
-        "current_time",
-    ]
-)
+#: what a function gives besides what follows from its arguments
+CLOCK, CHANCE, PLACE, CODE, FILES, SESSION = "a clock", "chance", "place", "other code", "files", "the session"
+#: the functions of Spark that are known to give such a thing
+FICKLE: dict[str, frozenset[str]] = {
+    # and unix_timestamp() without arguments
+    CLOCK: frozenset(
+        ["current_timestamp", "current_date", "current_time", "localtimestamp", "now", "curdate", "getdate"]
+    ),
+    CHANCE: frozenset(["rand", "randn", "random", "randstr", "uniform", "uuid", "shuffle", "aes_encrypt"]),
+    # where a row happens to lie, or how Spark cut the work
+    PLACE: frozenset(
+        [
+            "monotonically_increasing_id",
+            "spark_partition_id",
+            "input_file_block_start",
+            "input_file_block_length",
+            "input_file_name",
+        ]
+    ),
+    # any method of Java, or what a worker has logged
+    CODE: frozenset(["reflect", "java_method", "try_reflect", "python_worker_logs"]),
+    # descriptors, read when a query is analyzed
+    FILES: frozenset(["from_protobuf", "to_protobuf"]),
+    # the same for all of a run; asked for where they are named
+    SESSION: frozenset(
+        ["current_user", "user", "session_user", "current_catalog", "current_database", "current_schema", "version"]
+    ),
+}
+_NONDETERMINISTIC = FICKLE[CHANCE] | FICKLE[PLACE] | FICKLE[CODE] | {"current_time"}
 
 #: Spark's aggregate functions (functions.Aggregate in its documentation)
 AGGREGATES = frozenset(
@@ -143,6 +155,12 @@ def nondeterministic(query: exp.Expression) -> exp.Expression | None:
             return node.parent or node
         if isinstance(node, exp.Func):
             name = node.name if isinstance(node, exp.Anonymous) else node.sql_name()
-            if name.lower() in _NONDETERMINISTIC:
+            if name.lower() in _NONDETERMINISTIC and not _is_told_all(node):
                 return node
     return None
+
+
+def _is_told_all(node: exp.Func) -> bool:
+    """Whether an encryption is one that makes up nothing: it is given its vector, or needs none."""
+    given = node.expressions if isinstance(node, exp.Anonymous) and node.name.lower() == "aes_encrypt" else []
+    return len(given) > 4 or (len(given) > 2 and given[2].name.upper() == "ECB")

@@ -14,6 +14,7 @@ from .core import TypedCore
 from .dialect import mz_now_calls, render
 from .expiration import Expiry
 from .schedule import Refreshes, Restarts
+from .settings import differences
 from .state import State
 from .updates import probe
 
@@ -97,8 +98,7 @@ def decide(
     if state.sampled:
         return rebuild(RESTARTED, "the last run read a sample", as_of)
     if state.core_hash != core_hash:
-        changed = [k for k in settings if settings[k] != state.settings.get(k)]
-        why = ", ".join(f"{k} {state.settings.get(k)} -> {settings[k]}" for k in changed) or "the core changed"
+        why = ", ".join(differences(settings, state.settings)) or "the core changed"
         return rebuild(RESTARTED, why, as_of)
     if state.expiration is not None and as_of > state.expiration:
         return rebuild(RESTARTED, f"expired at {format_instant(state.expiration)}", as_of)

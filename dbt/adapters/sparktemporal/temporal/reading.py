@@ -60,6 +60,15 @@ def put_in(residual: exp.Expression, cores: Mapping[str, str]) -> str:
     return "\n".join(lines)
 
 
+def evaluates(state: State) -> bool:
+    """Whether a read computes anything of the stored rows, and so may depend on the session's settings."""
+    plain = all(isinstance(node, _PLAIN) for node in parse(state.residual).walk())
+    return not plain or any(core.sums is not None for core in state.cores)
+
+
+_PLAIN = (exp.Select, exp.Star, exp.Column, exp.Identifier, exp.From, exp.Table, exp.Alias, exp.TableAlias)
+
+
 def live_view(state: State) -> str:
     """The text of `<model>__live`, the commit record: state, read, and the check that it has not expired.
 

@@ -6,7 +6,6 @@ the written text and of the text printed from the tree, so a misreading is refus
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 
@@ -14,6 +13,7 @@ from sqlglot import exp
 
 from ..errors import Refusal
 from .dialect import expression, is_mz_now, mz_now_spans, parse, render
+from .functions import CHANCE, CLOCK, CODE, FICKLE, FILES, PLACE
 from .intervals import BIGINT, TIMESTAMP
 from .predicates import Comparison
 from .timestamps import as_written
@@ -168,20 +168,36 @@ def tables_read(plan: str) -> list[str] | None:
     return found if leaves else None
 
 
+_MOVING = sorted(name for kind in (CLOCK, CHANCE, PLACE, CODE, FILES) for name in FICKLE[kind] if name != "aes_encrypt")
+_WORD = r"(?:now|today|tomorrow|yesterday)\b(?!#)"
 _BY_ITSELF = re.compile(
-    r"\b(current_timestamp|current_date|current_time|localtimestamp|now|rand|randn|random|randstr|uniform|"
-    r"uuid|shuffle|monotonically_increasing_id|spark_partition_id)\(",
+    rf"\b(?:{'|'.join(_MOVING)})\(|"
+    # a vector is made up, but in the mode ECB, which has none
+    r"\baes_encrypt\((?![^\n]*\bECB\b)|"
+    # text that Spark reads as its clock: `cast(now as timestamp)`, `to_date(today, None, ...)`
+    rf"\(\s*{_WORD}[^,()#]* as (?:date|timestamp)|\bto_(?:date|timestamp)\w*\(\s*{_WORD}|"
+    r"\bcast\((?:lower|upper|l?trim|rtrim|btrim|concat|concat_ws|substr|substring|replace|reverse|variablereference)"
+    r"\([^#\n]*?\) as (?:date|timestamp)",
     re.IGNORECASE,
 )
 _TABLE = re.compile(r"Relation ([^\s\[]+)\[.*\] \w|RelationV2\[.*?\] (\S+)|HiveTableRelation \[`([^\]]+?)`,")
 _CONSTANT = re.compile(r"LocalRelation\b|OneRowRelation$|Range \(|CTERelationRef\b")
 
 
-def plan_hash(plan: str, instant: int, views: Sequence[tuple[str, str]]) -> str:
-    """What tells an analyzed plan and its views (name, text) from others; the instant of the run set aside."""
-    ctes: dict[str, str] = {}  # Spark counts them from the start of the session
-    said = re.sub(r"(?<=CTERelation)(Def|Ref) (\d+)", lambda m: f"{m[1]} {ctes.setdefault(m[2], str(len(ctes)))}", plan)
-    return hashlib.sha256(repr((said.replace(str(instant), "t"), *views)).encode()).hexdigest()[:16]
+def plan_text(plan: str) -> str:
+    """An analyzed plan with what Spark counts from the start of the session numbered anew."""
+    ctes: dict[str, str] = {}
+    return re.sub(r"(?<=CTERelation)(Def|Ref) (\d+)", lambda m: f"{m[1]} {ctes.setdefault(m[2], str(len(ctes)))}", plan)
+
+
+def runs_python(plan: str) -> bool:
+    """Whether Spark hands rows to Python: under what name a function is called does not tell."""
+    return bool(re.search(r"^[ :|+*()\d-]*\w*(?:EvalPython|Pandas|Python\w*|InArrow)\b", optimized(plan), re.MULTILINE))
+
+
+def variables(plan: str) -> list[str]:
+    """The session variables that a plan reads."""
+    return list(dict.fromkeys(re.findall(r"\bvariablereference\([\w.`]*?\.?(\w+)`?=", plan)))
 
 
 def views(plan: str) -> list[str]:
