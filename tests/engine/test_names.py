@@ -156,3 +156,149 @@ def test_a_model_named_like_a_chain_below_another(project: Project, model: str) 
         project.sql(f"INSERT OVERWRITE {{s}}.t {rows_of(5 * step, 5 * step + 10)}")
         project.run(now=T0 + 60_000 * step)
         assert ids(project, T0 + 60_000 * step, "above") == list(range(5 * step, 5 * step + 10))
+
+
+# ---- what is somebody else's -----------------------------------------------------------------------------------------
+
+
+def everything(project: Project) -> dict[str, Any]:
+    """All relations of the schema with what they hold and, of views, what they say."""
+    found: dict[str, Any] = {}
+    for name in relations(project):
+        details = {r[0]: r[1] for r in project.rows(f"DESCRIBE TABLE EXTENDED {{s}}.`{name}`")}
+        if details["Type"] == "VIEW":
+            found[name] = details["View Text"]
+        else:
+            found[name] = sorted(map(repr, project.rows(f"SELECT * FROM {{s}}.`{name}`")))
+    return found
+
+
+def test_what_a_run_has_not_made_is_in_its_way(project: Project, engine_clock: Clock) -> None:
+    """Whatever it is, however old, with --full-refresh too: all is as it was, and the relation is named."""
+    project.sql(f"CREATE TABLE {{s}}.t AS {rows_of(0, 5)}")
+    mine = {
+        "lock_": "CREATE TABLE {s}.lock___lock (x INT) USING parquet",
+        "lock_view": "CREATE VIEW {s}.lock_view__lock AS SELECT 1 AS x",
+        "Diffs_view": "CREATE VIEW {s}.diffs_view__diffs AS SELECT 1 AS x",
+        "like_diffs": "CREATE VIEW {s}.like_diffs__diffs AS SELECT mz_timestamp, mz_diff FROM "
+        "(SELECT 1 AS mz_timestamp, 1 AS mz_diff)",
+        "diffs_table": "CREATE TABLE {s}.diffs_table__diffs (x INT) USING parquet",
+        "Live_view": "CREATE VIEW {s}.Live_view__Live AS SELECT 'mz_state:' AS x",
+        "live_table": "CREATE TABLE {s}.live_table__live (x INT) USING parquet",
+    }
+    for name, create in mine.items():
+        window(project, name)
+        project.sql(create)
+    before = everything(project)
+    engine_clock(4_000_000_000_000)  # long after the tables were made
+    for flags in ([], ["--full-refresh"]):
+        ran = project.run(*flags, now=T0, check=False)
+        for name in mine:
+            said = str(ran.of(name).message)
+            suffix = "live" if "live" in name.lower() else "lock" if "lock" in name else "diffs"
+            assert f"{name}__{suffix}`, which no run of {name} made" in said or f"found: {name}__{suffix}" in said, said
+            assert "full-refresh" not in said and "rename or drop" in said
+        assert everything(project) == before
+    for name in mine:
+        read = project.dbt("compile", "--inline", f"{{{{ temporal_as_of(ref('{name}'), {T0}) }}}}", check=False)
+        assert not read.success
+    project.sql("DROP VIEW {s}.diffs_view__diffs; DROP TABLE {s}.lock___lock")
+    project.run("-s", "lock_", "Diffs_view", now=T0)
+    assert ids(project, T0 + 9_000, "Diffs_view") == ids(project, T0 + 9_000, "lock_") == list(range(5))
+
+
+def test_relations_named_like_those_of_runs_are_left_alone(project: Project, engine_clock: Clock) -> None:
+    """By runs two days later, and by temporal_drop: a backup of a chain, tables and views of any name."""
+    project.sql(f"CREATE TABLE {{s}}.t AS {rows_of(0, 5)}")
+    window(project, "M", diffs_retention="1 hour")
+    project.run(now=T0)
+    chain = next(r for r in relations(project) if chains.born_of("m", r) and "diffs" in r)
+    run_id = chains.new_run_id(T0)
+    live = project.rows("DESCRIBE TABLE EXTENDED {s}.m__live")
+    text = next(r[1] for r in live if r[0] == "View Text")
+    project.sql(
+        f"CREATE TABLE {{s}}.{chain}_backup USING parquet AS SELECT * FROM {{s}}.{chain};"
+        f"CREATE TABLE {{s}}.m__diffs_{run_id} USING parquet AS SELECT 1 AS x;"
+        f"CREATE TABLE {{s}}.m__stats_{run_id} USING parquet TBLPROPERTIES ('mz_model' = 'other') AS SELECT 1 AS x;"
+        f"CREATE VIEW {{s}}.m__inputs_{run_id} AS SELECT 1 AS x;"
+        "CREATE VIEW {s}.backup__live AS SELECT 1 AS x"
+    )
+    project.spark.sql(f"CREATE VIEW {project.schema}.copy__live AS {text}")
+    mine = {name: what for name, what in everything(project).items() if not name.startswith(("m__live", "m__diffs"))}
+    mine |= {name: what for name, what in everything(project).items() if name.endswith((run_id, "_backup"))}
+    del mine["m"]
+    mine = {name: what for name, what in mine.items() if not (name.startswith("m__inputs") and run_id not in name)}
+    for hours in (30, 50):
+        engine_clock(T0 + hours * HOUR)
+        project.sql(f"INSERT OVERWRITE {{s}}.t {rows_of(0, hours)}")
+        mine["t"] = everything(project)["t"]
+        project.run(now=T0 + hours * HOUR)
+        assert mine.items() <= everything(project).items()
+        assert ids(project, T0 + hours * HOUR, "M") == list(range(hours))
+    (project.path / "models" / "M.sql").unlink()
+    said = project.dbt("run-operation", "temporal_drop").text
+    assert "m dropped" in said and "copy" not in said
+    assert everything(project) == mine
+
+
+def test_relations_of_an_earlier_version_bear_no_marks(project: Project, engine_clock: Clock) -> None:
+    """What a valid state names is the model's: it is merged, retired and dropped, and its updates get a mark."""
+    project.sql(f"CREATE TABLE {{s}}.t AS {rows_of(0, 5)}")
+    window(project, "m", diffs_retention="1 hour")
+    project.run(now=T0)
+    old = {r for r in relations(project) if chains.born_of("m", r)}
+    for name in old:
+        project.sql(f"ALTER TABLE {{s}}.{name} UNSET TBLPROPERTIES ('mz_model')")
+    project.sql("ALTER VIEW {s}.m__diffs UNSET TBLPROPERTIES ('mz_model')")
+    for hours in (1, 3, 5):
+        engine_clock(T0 + hours * HOUR)
+        project.sql(f"INSERT OVERWRITE {{s}}.t {rows_of(0, 5 + hours)}")
+        project.run(now=T0 + hours * HOUR)
+    assert ids(project, T0 + 5 * HOUR, "m") == list(range(10)) and not old & relations(project)
+    assert ("mz_model", "m") in project.rows("SHOW TBLPROPERTIES {s}.m__diffs")
+    (project.path / "models" / "m.sql").unlink()
+    project.dbt("run-operation", "temporal_drop")
+    assert relations(project) == {"t"}
+
+
+def test_models_that_would_destroy_each_other(project: Project) -> None:
+    """Each of a pair is refused with both named, before anything is written; the others run."""
+    schemas_as_written(project)
+    project.sql(f"CREATE TABLE {{s}}.t AS {rows_of(0, 5)}")
+    run_id = chains.new_run_id(T0)
+    pairs = [("a", "a__live"), ("b", "B__diffs"), ("c", "c2"), ("x", f"x__diffs_{run_id}_c1"), ("l", "l__Lock")]
+    for view, other in pairs:
+        window(project, view)
+        if other == "c2":
+            window(project, other, alias="C", schema=project.schema.upper())
+        else:
+            project.model(other, "select 1 as id", materialized="table" if view != "x" else "temporal_view")
+    project.write("seeds/s__diffs.csv", "id\n1\n")
+    window(project, "s")
+    window(project, "fine")
+    project.model("fine_live", "select 1 as id", materialized="table")
+    project.model("fine__life", "select 1 as id", materialized="ephemeral")
+    ran = project.dbt("build", now=T0, check=False)
+    for view, other in [*pairs, ("s", "s__diffs")]:
+        kind = "seed" if view == "s" else "model"
+        for name in (view, other):
+            said = str(ran.of(name).message)
+            assert f"model.proj.{view}" in said and f"{kind}.proj.{other}" in said and "another name, alias" in said
+    assert not [r for r in relations(project) if not r.startswith("fine")] or relations(project) - {"t"} == {
+        r for r in relations(project) if r.startswith("fine")
+    }
+    assert ids(project, T0 + 9_000, "fine") == list(range(5))
+
+
+def test_the_longest_names(project: Project) -> None:
+    """What is a character too long is refused with the arithmetic, and nothing of it is written."""
+    project.sql(f"CREATE TABLE {{s}}.t AS {rows_of(0, 5)}")
+    added = len(chains.longest_name("m", ["c0"])) - 1
+    longest = "m" * (chains.LONGEST_NAME - added)
+    window(project, "longest", alias=longest)
+    window(project, "too_long", alias=longest + "m")
+    ran = project.run(now=T0, check=False)
+    said = str(ran.of("too_long").message)
+    assert f"a name of {len(longest) + 1} characters" in said and f"of {len(longest)} characters at most" in said
+    assert not [r for r in relations(project) if r.startswith(longest + "m")]
+    assert ids(project, T0 + 9_000, longest) == list(range(5))

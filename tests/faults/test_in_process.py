@@ -123,9 +123,10 @@ def test_lock_of_a_living_rival(model: Project) -> None:
     assert model.rows("SHOW TABLES IN {s} LIKE 'm__lock'")  # it is not ours to drop
 
 
-def test_lock_without_owner(model: Project) -> None:
+def test_a_table_that_is_no_lock(model: Project) -> None:
     model.sql("CREATE TABLE {s}.m__lock (x INT) USING parquet")
-    assert "held by an unknown owner" in model.run(now=T0, check=False).text
+    assert "m__lock`, which no run of m made" in model.run(now=T0, check=False).text
+    assert model.rows("SHOW TABLES IN {s} LIKE 'm__lock'")
 
 
 def test_stale_lock_is_taken_over(model: Project) -> None:

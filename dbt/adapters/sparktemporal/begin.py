@@ -11,10 +11,10 @@ from .changes import Capture
 from .clock_calls import LIVE
 from .commit import ViewTexts
 from .config import TemporalConfig
-from .errors import Refusal, TemporalError
+from .errors import ForeignRelation, Refusal, TemporalError
 from .fingerprint import Routines
 from .live_functions import refuse_and_name, refuse_of_session
-from .model import understand
+from .model import Model, understand
 from .pruning import Pruning
 from .run import Run
 from .stack import put_in
@@ -66,6 +66,8 @@ def begin(
     old: State | None = None
     try:
         old = None if live is None else state_of(warehouse, target, live.text)
+    except ForeignRelation:
+        raise
     except TemporalError:
         if not full_refresh:
             raise
@@ -79,6 +81,7 @@ def begin(
     kept = None if full_refresh else old
     sql, warehouse, as_of = put_in(warehouse, target, sql, below, old, as_of, settings)
     model = understand(warehouse, sql, settings, version, as_of, kept, parsed.aggregates)
+    _refuse_long_names(target, model)
     text, calls = model.written, model.calls
     known = Routines(warehouse)
     model = refuse_and_name(model, known)
@@ -174,6 +177,18 @@ def _refuse_catalog_without_views(warehouse: Warehouse, target: Target) -> None:
             f"schema {target.schema} in a catalog without views",
             f"a temporal_view is a view. Spark's words: {told.splitlines()[-1]}",
             "a schema of spark_catalog (with Iceberg: org.apache.iceberg.spark.SparkSessionCatalog of type hive)",
+        )
+
+
+def _refuse_long_names(target: Target, model: Model) -> None:
+    longest, limit = chain_rules.longest_name(target.model, [c.name for c in model.cores]), chain_rules.LONGEST_NAME
+    if len(longest) > limit:
+        added = len(longest) - len(target.model)
+        raise Refusal(
+            f"{target.model}, a name of {len(target.model)} characters",
+            f"a run names its tables by it, with {added} characters more ({longest[len(target.model) :]}), and a "
+            f"metastore keeps {limit} at most",
+            f"a name or alias of {limit - added} characters at most",
         )
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from .errors import Refusal, TemporalError
+from .ownership import marked
 from .temporal import chains as chain_rules
 from .temporal import compact, reading, updates
 from .temporal.plan import Step
@@ -61,7 +62,9 @@ class ViewTexts:
         state, text, form = found
         if form is Form.TABLE:
             table = self.target.table(state.state_table)
-            create = f"CREATE TABLE {table} USING parquet AS\nSELECT '{packed(state)}' AS mz_state"
+            create = (
+                f"CREATE TABLE {table} USING parquet {marked(self.target)} AS\nSELECT '{packed(state)}' AS mz_state"
+            )
             steps.append(Step("the state, too long for a view", create))
         return state, [*steps, Step("commit", f"{verb} {self.target.name('__live')} AS\n{text}")]
 
@@ -114,9 +117,8 @@ class ViewTexts:
             if not core.chains:
                 name = chain_rules.chain_name(state.model, run_id, core.name)
                 rows = updates.no_rows([*core.columns, *store_of(core).times_and_sums])
-                steps.append(
-                    Step(f"{core.name}: no rows", f"CREATE TABLE {self.target.table(name)} USING parquet AS\n{rows}")
-                )
+                create = f"CREATE TABLE {self.target.table(name)} USING parquet {marked(self.target)} AS\n{rows}"
+                steps.append(Step(f"{core.name}: no rows", create))
                 core = replace(core, chains=(Chain(name, 0, 0, None, None, None, None),))
             cores.append(core)
         return replace(state, cores=tuple(cores)), steps

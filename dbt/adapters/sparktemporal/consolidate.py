@@ -5,7 +5,7 @@ No input is read. What was before the frontier can no longer be asked for, but f
 
 from __future__ import annotations
 
-from . import session, stack
+from . import ownership, session, stack
 from .commit import ViewTexts
 from .config import TemporalConfig
 from .reads import committed, live_of
@@ -24,6 +24,7 @@ def consolidate(
     existing = warehouse.tables(target.schema, target.model)
     state = committed(warehouse, target)
     session.refuse_other(warehouse, state, f"temporal_consolidate of {state.model}")
+    ownership.refuse_foreign_diffs(warehouse, target)
     refuse_incomplete(warehouse, target.model, {target.schema: state.chains})
     since = max(state.since, state.frontier - (config.retain_history or 0))
     cores = []
@@ -40,6 +41,7 @@ def consolidate(
         clock,
         config.diffs_retention,
         lambda: stack.held(warehouse, target, readers),
+        lambda table: ownership.is_marked(warehouse, target, table),
     )
     new = state.advanced(run=run_id, since=since, cores=tuple(cores), retired=swept.retired)
     live = live_of(warehouse, target, state)
@@ -74,7 +76,7 @@ def _one(
         return Chain(name, 0, 0, None, None, None, None)
     is_large = sum(c.rows for c in core.chains) >= chain_rules.LARGE_CHAIN
     rows = store.consolidated(store.stored(tables, since, expiration, bucketed))
-    using = f" USING {config.file_format}"
+    using = f" USING {config.file_format} {ownership.marked(target)}"
     warehouse.rows(store.create(target.table(name), rows, using, since if is_large else None))
     made = counted(name, warehouse.rows(store.count(target.table(name), is_large)), is_large)
     if not made.rows:

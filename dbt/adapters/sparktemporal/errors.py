@@ -22,6 +22,18 @@ class Refusal(TemporalError):
         super().__init__(f"found: {found}\nwhy: {why}\ninstead: {instead}")
 
 
+class ForeignRelation(Refusal):
+    """A relation in the way that no run of the model made. No option of a run replaces it."""
+
+    def __init__(self, relation: str, model: str) -> None:
+        super().__init__(
+            f"{relation}, which no run of {model} made",
+            f"{model} keeps a relation of its own under that name, and what it has not made it neither replaces nor "
+            "drops",
+            "another name or alias for the model, or for that relation, which is yours to rename or drop",
+        )
+
+
 _WRAPPING = re.compile(r"^(?:[\w.$]+: )?Error running query: (?:\[[\w.]+\] )?")
 _CLASS = re.compile(r"^(?:[\w$]+\.)+[\w$]+: ")
 

@@ -16,9 +16,10 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark.impl import SparkAdapter, SparkConfig
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
-from dbt.adapters.sparktemporal import explain, leftovers, lock, nodes, operations, reads, stack
+from dbt.adapters.sparktemporal import explain, leftovers, lock, nodes, operations, ownership, reads, stack
 from dbt.adapters.sparktemporal import report as reports
 from dbt.adapters.sparktemporal.begin import begin
+from dbt.adapters.sparktemporal.collisions import refuse_collisions
 from dbt.adapters.sparktemporal.config import TemporalConfig
 from dbt.adapters.sparktemporal.connections import SparkTemporalConnectionManager
 from dbt.adapters.sparktemporal.consolidate import consolidate
@@ -128,7 +129,11 @@ class SparkTemporalAdapter(SparkAdapter):
         return self.connections.with_clock(sql, as_of)
 
     def pre_model_hook(self, config: Mapping[str, Any]) -> Any:
-        node = getattr(config, "model", None)
+        """Refuse what would destroy another model, before a hook, a statement or a drop."""
+        node, manifest = getattr(config, "model", None), self.get_macro_resolver()
+        if node is not None and manifest is not None:
+            with _told(node):
+                refuse_collisions(node, getattr(manifest, "nodes", {}).values())
         if config.get("materialized") in ("table", "incremental") and getattr(node, "language", "sql") == "sql":
             self.connections.look_ahead(getattr(node, "compiled_code", None))
         return super().pre_model_hook(config)
@@ -285,6 +290,7 @@ class SparkTemporalAdapter(SparkAdapter):
         settings = warehouse.settings()  # a hook may have set some since the last model
         with _told():
             patience = TemporalConfig.parse(target.model, model["config"]).lock_timeout
+            unmarked = self._has_unmarked_diffs(relation)
             below, clock = stack.temporal_inputs(model, graph), warehouse.clock()
 
             def observed() -> Run:
@@ -317,9 +323,22 @@ class SparkTemporalAdapter(SparkAdapter):
             token, displaced = lock.take_lock(warehouse, target, clock, patience)
             self._locks.held = (target, token)
             run = first if first is not None and first.is_current() else observed()
-            run.id, run.displaced = token, displaced
+            run.id, run.displaced, run.unmarked = token, displaced, unmarked
             self._locks.run = run
             return run
+
+    def _has_unmarked_diffs(self, relation: BaseRelation) -> bool:
+        """Whether a `<model>__diffs` is of a version without marks; an error where it is none of the model's.
+
+        What dbt knows of the schema tells of most that they are marked.
+        """
+        target, name = self._target(relation), Identifier(f"{relation.identifier}__diffs")
+        relations = self.list_relations(relation.database, relation.schema)  # type: ignore[arg-type]
+        there = [known for known in relations if Identifier(known.identifier or "") == name]
+        if not there or ownership.says_marked(getattr(there[0], "information", None)):
+            return False
+        ownership.refuse_foreign_diffs(self._warehouse, target)
+        return True
 
     def _inputs_are_sampled(self) -> bool:
         """Whether dbt puts a part of each input in its place: --empty or --sample (which Jinja's flags do not have)."""

@@ -12,13 +12,14 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from . import thin
+from . import lock, ownership, thin
+from .errors import TemporalError
 from .temporal import chains as chain_rules
 from .temporal.plan import Step
 from .temporal.sql.identifiers import Identifiers, dotted, folded, parts
-from .temporal.state import MARK
+from .temporal.state import is_commit
 from .thin import Docs
-from .warehouse import Target, Warehouse, read_state
+from .warehouse import Target, Warehouse, read_state, state_of
 
 _LIVE = "__live"
 
@@ -54,6 +55,8 @@ def replaced(warehouse: Warehouse, target: Target, docs: Docs, failed: bool) -> 
     """
     there = Identifiers(warehouse.tables(target.schema, target.model))
     if target.model not in there:
+        if _live(warehouse, target) is None:
+            return []
         state = read_state(warehouse, target, there)
         return thin.publish(target, list(state.columns), docs, None, False) if state else []
     if failed or is_thin(warehouse, target):
@@ -70,23 +73,37 @@ def is_thin(warehouse: Warehouse, target: Target) -> bool:
 
 def drop(warehouse: Warehouse, target: Target) -> list[Step]:
     """The statements that drop all of a temporal_view; none when there is none of that name."""
-    existing = warehouse.tables(target.schema, target.model)
-    names = Identifiers(existing)
-    if f"{target.model}{_LIVE}" not in names or _live(warehouse, target) is None:
+    names = Identifiers(warehouse.tables(target.schema, target.model))
+    text = _live(warehouse, target) if f"{target.model}{_LIVE}" in names else None
+    if text is None:
         return []
     steps = []
     if target.model in names and is_thin(warehouse, target):
         steps.append(Step("the view", f"DROP VIEW IF EXISTS {target.name()}"))
-    steps.append(Step("its updates", f"DROP VIEW IF EXISTS {target.name('__diffs')}"))
+    if f"{target.model}__diffs" in names and ownership.owns_diffs(warehouse, target):
+        steps.append(Step("its updates", f"DROP VIEW IF EXISTS {target.name('__diffs')}"))
+    known = _named(warehouse, target, text)
     for name in names:
-        if chain_rules.born_of(target.model, name) is not None:
+        if chain_rules.born_of(target.model, name) is None:
+            continue
+        if name in known or ownership.is_marked(warehouse, target, name):
             steps.append(Step("a chain, or a list of files", f"DROP TABLE IF EXISTS {target.table(name)}"))
-    steps.append(Step("its lock", f"DROP TABLE IF EXISTS {target.name('__lock')}"))
+    if f"{target.model}__lock" in names and lock.is_lock(warehouse, target):
+        steps.append(Step("its lock", f"DROP TABLE IF EXISTS {target.name('__lock')}"))
     steps.append(Step("its commit record", f"DROP VIEW IF EXISTS {target.name(_LIVE)}"))
     return steps
+
+
+def _named(warehouse: Warehouse, target: Target, text: str) -> Identifiers:
+    """The tables that a commit record names, of chains that are read and of those that were."""
+    try:
+        state = state_of(warehouse, target, text)
+    except TemporalError:  # what is marked can go all the same
+        return Identifiers()
+    return Identifiers([*state.tables, *(name for name, _ in state.retired)])
 
 
 def _live(warehouse: Warehouse, target: Target) -> str | None:
     """The text of a commit record of ours; a view of that name that somebody else made is left alone."""
     view = warehouse.view(target.name(_LIVE))
-    return view.text if view is not None and MARK in view.text else None
+    return view.text if view is not None and is_commit(view.text, target.model) else None

@@ -11,6 +11,7 @@ from time import monotonic, sleep
 from typing import NoReturn
 
 from .errors import TemporalError
+from .ownership import refuse_foreign_lock
 from .temporal import chains as chain_rules
 from .temporal.clock import format_duration, format_instant
 from .warehouse import ALREADY_THERE, MISSING, Target, Warehouse
@@ -68,6 +69,7 @@ def _create_lock(warehouse: Warehouse, target: Target, clock: int, token: str, p
             if hands > 1:
                 sleep(pause)
             continue
+        refuse_foreign_lock(target, properties)
         at = properties.get("mz_at")
         if at is None:
             at = _created(warehouse, target.name("__lock"))
@@ -161,6 +163,11 @@ def _process_start(pid: int) -> str:
 def forget_lock(token: str) -> None:
     with _held_guard:
         _held.discard(token)
+
+
+def is_lock(warehouse: Warehouse, target: Target) -> bool:
+    """Whether the `<model>__lock` that is there is one that a run took."""
+    return any(row[0] == "mz_run" for row in warehouse.rows(f"SHOW TBLPROPERTIES {target.name('__lock')}"))
 
 
 def give_back_lock(warehouse: Warehouse, target: Target, token: str) -> None:

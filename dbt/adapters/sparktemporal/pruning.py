@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from . import skips
 from .config import TemporalConfig
 from .inputs import Input
+from .ownership import marked
 from .parts import Parts
 from .pushdown.sargable import Range
 from .temporal.chains import statistics_name
@@ -53,7 +54,8 @@ class Pruning:
         if not self.config.pushdown_collect:
             return None
         name = statistics_name(self.target.model, run)
-        if not parts.collect(self.target.table(name), f" USING {self.config.file_format}"):
+        using = f" USING {self.config.file_format} {marked(self.target)}"
+        if not parts.collect(self.target.table(name), using):
             return None
         self.table = name
         return parts.collected

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
-from . import skips, stack, thin
+from . import ownership, skips, stack, thin
 from .changes import SAME, Capture
 from .commit import ViewTexts
 from .config import TemporalConfig
@@ -62,6 +62,7 @@ class Run:
     refreshes: Refreshes | None = None
     readers: Sequence[Target] = ()  # the temporal views over this one
     in_the_way: bool = False  # dbt knows of a relation of the model's name that is no view
+    unmarked: bool = False  # its readable updates bear no mark, as those of earlier versions
     displaced: Sequence[str] = ()  # runs whose lock this one took over
     started: float = field(default_factory=time.monotonic)
     new_chains: dict[str, Chain] = field(default_factory=dict)
@@ -177,7 +178,7 @@ class Run:
         """The files of the inputs: a later run tells by them what is new, and this one asks for no more lists."""
         assert self.capture.watermark is not None
         self._lists = chain_rules.watermark_name(self.target.model, self.id)
-        head = f"CREATE TABLE {self.target.table(self._lists)} USING {self.config.file_format} AS"
+        head = f"CREATE TABLE {self.target.table(self._lists)}{self._using} AS"
         return [Step("the files of the inputs", f"{head}\n{self.capture.watermark}")]
 
     def measure(self) -> list[Step]:
@@ -339,13 +340,17 @@ class Run:
         if self.gave_way:  # a view cannot take a table's place in one statement: all else stands before
             steps.insert(0, Step("the table of that name gives way", f"DROP TABLE IF EXISTS {self.target.name()}"))
         readable = self.texts.updates(state.cores[0], state.schema)
-        verb = "CREATE VIEW"
+        verb, name = "CREATE VIEW", self.target.name("__diffs")
         if f"{self.target.model}__diffs" in names:
-            updates_now = live or self.warehouse.view(self.target.name("__diffs"))
+            updates_now = live or self.warehouse.view(name)
             if live is None and updates_now and updates_now.text.split() == readable.split():
                 return steps
             verb = updates_now.rewrite if updates_now else verb
-        readable_updates = Step("the updates, readable", f"{verb} {self.target.name('__diffs')} AS\n{readable}")
+        mark = ownership.marked(self.target)
+        if self.unmarked and verb == "ALTER VIEW":
+            steps.append(Step("whose the updates are", f"ALTER VIEW {name} SET {mark}"))
+        clause = "" if verb == "ALTER VIEW" else f" {mark}"
+        readable_updates = Step("the updates, readable", f"{verb} {name}{clause} AS\n{readable}")
         return [readable_updates, *steps] if self.gave_way else [*steps, readable_updates]
 
     def clean_up(self) -> list[Step]:
@@ -415,6 +420,7 @@ class Run:
             self.clock,
             retention,
             lambda: stack.held(self.warehouse, self.target, self.readers),
+            lambda table: ownership.is_marked(self.warehouse, self.target, table),
         )
 
     def _retired(self, cores: list[CoreState], retired: tuple[tuple[str, int], ...]) -> tuple[tuple[str, int], ...]:
@@ -428,7 +434,11 @@ class Run:
         return chain_rules.chain_name(self.target.model, run_id, core)
 
     def _create(self, core: TypedCore, table: str, rows: str, since: int | None) -> str:
-        return store_of(core).create(self.target.table(table), rows, f" USING {self.config.file_format}", since)
+        return store_of(core).create(self.target.table(table), rows, self._using, since)
+
+    @property
+    def _using(self) -> str:
+        return f" USING {self.config.file_format} {ownership.marked(self.target)}"
 
     def _writes_much(self, core: TypedCore) -> bool:
         """Whether what is read for a core, less what is stored already when that is all, may make a large chain."""

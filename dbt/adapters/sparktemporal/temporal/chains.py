@@ -69,6 +69,31 @@ def state_name(model: str, run_id: str) -> str:
     return f"{model}__state_{run_id}"
 
 
+#: what a model keeps beside the view that people read: its commit record, its updates, its lock
+BESIDE = ("__live", "__diffs", "__lock")
+
+
+def is_relation_of(model: str, relation: str) -> bool:
+    """Whether a temporal_view has a relation of that name, or may have one after some run.
+
+    >>> is_relation_of("A", "a"), is_relation_of("a", "a__live"), is_relation_of("a", "a__life")
+    (True, True, False)
+    """
+    names = Identifiers([model, *(model + suffix for suffix in BESIDE)])
+    return relation in names or born_of(model, relation) is not None
+
+
+#: a metastore keeps names of 256 characters, and a directory may have 255
+LONGEST_NAME = 255
+
+
+def longest_name(model: str, cores: Iterable[str]) -> str:
+    """The longest name of a table that a run of these cores may write."""
+    run_id = new_run_id(0)
+    names = [chain_name(model, run_id, core) for core in cores]
+    return max([*names, watermark_name(model, run_id), statistics_name(model, run_id)], key=len)
+
+
 def born_of(model: str, table: str) -> int | None:
     """The clock of the run that wrote a table of a model; None when the name is not one that a run gives."""
     run_id = _run_of(model, table)

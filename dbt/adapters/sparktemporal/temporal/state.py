@@ -17,18 +17,22 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 import zlib
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from enum import Enum
 
-from ..errors import TemporalError
+from ..errors import ForeignRelation, TemporalError
 from .core import PLACEHOLDER
 from .dialect import quote
 from .schedule import Refreshes
+from .sql.identifiers import Identifier
 
 FORMAT = 1
 MARK = "mz_state:"
+#: how the state in a text begins: with its format and its model, in every format
+_OF_MODEL = re.compile(rf'/\* {MARK} {{"format":[0-9]+,"model":("(?:[^"\\]|\\.)*")')
 
 #: between the name of a table and the instant after which it counts
 AFTER = ">"
@@ -177,6 +181,15 @@ def embed(state: State, body: str, form: Form = Form.INLINE) -> str:
     return f"{head}SELECT /* {MARK} {line} */{tail}"
 
 
+def is_commit(text: str, model: str) -> bool:
+    """Whether the text of a view is one that a run of a model committed, whether its state can be read or not.
+
+    A copy of it under another name is no commit of the model of that name.
+    """
+    found = _OF_MODEL.search(text)
+    return found is not None and Identifier(json.loads(found.group(1))) == Identifier(model)
+
+
 def packed(state: State) -> str:
     """All fields of a state, in letters, digits and `+/=`."""
     plain = json.dumps({"format": FORMAT, **asdict(state)}, separators=(",", ":"))
@@ -188,6 +201,8 @@ def extract(text: str, model: str, load: Callable[[str], str] | None = None) -> 
 
     load: the name of a table of the model's schema -> the packed state in it; a ValueError says why there is none.
     """
+    if not is_commit(text, model):
+        raise ForeignRelation(f"{model}__live", model)
     _, found, rest = text.partition(f"/* {MARK} ")
     line, closed, tail = rest.partition(" */")
     head = text.partition(f" /* {MARK} ")[0]
