@@ -83,9 +83,15 @@ def test_no_patience(model: Project, waiting: FakeTime) -> None:  # noqa: F811
     assert "why: runs of one model go one after the other\n" in text and waiting.pauses == []
 
 
-def test_a_lock_that_grows_old_meanwhile(model: Project, waiting: FakeTime) -> None:  # noqa: F811
+def test_a_lock_that_grows_old_meanwhile(
+    model: Project,  # noqa: F811
+    waiting: FakeTime,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     model.sql("INSERT INTO {s}.events VALUES (77)")
-    lock(model, "elsewhere 4711 99", int(time.time() * 1000) - 3_600_000 + 5_000)
+    now = int(time.time() * 1000)
+    monkeypatch.setattr(Warehouse, "clock", lambda self: now)  # the age of the lock is that of the fake time alone
+    lock(model, "elsewhere 4711 99", now - 3_600_000 + 5_000)
     model.run(now=T0 + 1000)
     assert count(model) == 11 and 4 < sum(waiting.pauses) < 8
 
