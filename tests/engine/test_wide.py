@@ -88,8 +88,70 @@ def lives(project: Project, count: int, corrections: int, **config: str) -> list
     return texts
 
 
-def test_wide(project: Project) -> None:
-    lives(project, 300, 3, expiration="30 days")
+def test_a_wide_model_is_corrected(project: Project) -> None:
+    texts = lives(project, 300, 2, expiration="30 days")
+    assert all("EXCEPT" in text for text in texts)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("count", [100, 300, 1000])
+@pytest.mark.parametrize("expiration", ["30 days", None])
+def test_a_wide_model_through_ten_corrected_runs(count: int, expiration: str | None, project: Project) -> None:
+    lives(project, count, 10, **({"expiration": expiration} if expiration else {}))
+
+
+def test_a_long_query_keeps_its_state_in_a_table(project: Project) -> None:
+    """From the first run to a restart: what is no longer named goes, and a table that is lost is told."""
+    digits = [f"{(i * 7919) ** 5:x}" for i in range(4000)]
+    cases = " ".join(f"when '{d}' then {i}" for i, d in enumerate(digits))
+    long = f"case cast(id as string) {cases} else -1 end as k"
+    write(project, ["a"], {1: (0, 5), 2: (0, 6)})
+    written = f"select id, {long} from {{s}}.wide where mz_now() < ts"
+    project.model("m", written.replace("{s}", project.schema), diffs_retention="1 second")
+    kept = []
+    for turn in range(3):
+        write(project, ["a"], {1: (turn, 5), 2: (0, 6 + turn)})
+        project.run(now=T0 + turn)
+        check(project, written, [T0 + turn, T0 + 5 * HOUR])
+        kept.append(state_of(project).state_table)
+    assert len(set(kept)) == 3 and all(kept)
+    project.dbt("run-operation", "temporal_restart", "--args", "{model: m}")
+    assert state_of(project).restart
+    project.run(now=T0 + 3)
+    check(project, written, [T0 + 3])
+    state = state_of(project)
+    project.sql(f"DROP TABLE {{s}}.{state.state_table}")
+    told = project.run(now=T0 + 4, check=False).text
+    assert f"it is in {state.state_table}, which cannot be read" in told
+    assert "instead: dbt run --full-refresh -s m" in told
+    check(project, written, [T0 + 3])  # reads go on
+    project.run("--full-refresh", now=T0 + 5)
+    check(project, written, [T0 + 5])
+
+
+def test_a_wide_model_without_rows(project: Project) -> None:
+    columns = names(300)
+    written = "select * from {s}.wide where mz_now() < ts"
+    project.model("m", written.replace("{s}", project.schema), expiration="30 days")
+    write(project, columns, {1: (0, -5)})
+    for turn, rows in enumerate(({1: (0, -5)}, {2: (0, -6)}, {3: (0, 7)}, {4: (0, -5)})):
+        write(project, columns, rows)
+        project.run(now=T0 + turn)
+        check(project, written, [T0 + turn, T0 + 6 * HOUR])
+    project.dbt("run-operation", "temporal_consolidate", "--args", "{model: m}")
+    check(project, written, [T0 + 3])
+
+
+def test_a_model_that_could_not_be_corrected_is_refused(project: Project) -> None:
+    """At its first run, before anything is written."""
+    write(project, names(2), {1: (0, 5)})
+    items = ", ".join(f"sum(id + {i}) over (partition by id) as x{i}" for i in range(1500))
+    project.model("m", f"select id, {items} from {project.schema}.wide where mz_now() < ts")
+    told = project.run(now=T0, check=False).text
+    assert "found: m, a model of 1,501 columns whose view may take" in told
+    assert "why: a metastore keeps 30,000 at most, so runs would fail once its inputs are updated" in told
+    assert "instead: move static parts of the model" in told
+    assert [r[1] for r in project.rows("SHOW TABLES IN {s}")] == ["wide"]
 
 
 def test_equal_values_of_wide_models(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
