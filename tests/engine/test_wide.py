@@ -69,7 +69,7 @@ def check(project: Project, written: str, instants: list[int], model: str = "m")
 def lives(project: Project, count: int, corrections: int, **config: str) -> list[str]:
     """A wide model, corrected again and again; the texts of its commits."""
     columns = names(count)
-    rows = {n: (0, n) for n in range(1, 13)}
+    rows = {n: (0, n) for n in range(1, 17)}
     write(project, columns, rows)
     written = "select * from {s}.wide where mz_now() < ts"
     project.model("m", written.replace("{s}", project.schema), **config)
@@ -77,7 +77,7 @@ def lives(project: Project, count: int, corrections: int, **config: str) -> list
     for turn in range(corrections + 1):
         if turn:
             rows[turn] = (turn, rows[turn][1] + 2)  # one is updated,
-            rows.pop(turn + 1 if turn % 3 == 0 else -1, None)  # one is deleted,
+            rows.pop(16 - turn // 3, None)  # one is deleted now and then,
             rows[100 + turn] = (0, turn + 3)  # one is new
             write(project, columns, rows)
         now = T0 + turn * HOUR // 2
