@@ -87,7 +87,8 @@ def engine_clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
 def everything(project: Project) -> dict[str, Any]:
     """All relations of the schema, and what tells whether they were touched."""
     found: dict[str, Any] = {}
-    for name in (r[1] for r in project.rows("SHOW TABLES IN {s}")):
+    # temporary views of the session are listed too, in no schema
+    for name in (r[1] for r in project.rows("SHOW TABLES IN {s}") if r[0]):
         details = {r[0]: r[1] for r in project.rows(f"DESCRIBE TABLE EXTENDED {{s}}.`{name}`")}
         found[name] = (details["Type"], details["Created Time"], details.get("View Text"))
     return found
