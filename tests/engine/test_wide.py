@@ -151,7 +151,7 @@ def test_a_model_that_could_not_be_corrected_is_refused(project: Project) -> Non
     assert "found: m, a model of 1,501 columns whose view may take" in told
     assert "why: a metastore keeps 30,000 at most, so runs would fail once its inputs are updated" in told
     assert "instead: move static parts of the model" in told
-    assert [r[1] for r in project.rows("SHOW TABLES IN {s}")] == ["wide"]
+    assert [r[1] for r in project.rows("SHOW TABLES IN {s}") if r[0]] == ["wide"]
 
 
 def test_equal_values_of_wide_models(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,110 @@
+"""Functions, variables and clock words in a model: what is redefined is seen, what no view can have is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from conftest import Project
+
+T0 = 1_709_294_400_000  # 2024-03-01 12:00 UTC
+WINDOW = "mz_now() >= lo and mz_now() < hi"
+ROWS = (
+    "SELECT id, id % 3 AS k, id * 10 AS v, timestamp_millis(1709294400000L) AS lo, "
+    "timestamp_millis(1709294400000L + 3600000L) AS hi FROM range(6)"
+)
+
+#: a model over {s}.t -> words of its refusal
+REFUSED = {
+    "reads_a_table_at_the_read": (
+        f"select k, {{s}}.total(sum(v)) as n from {{s}}.t where {WINDOW} group by k",
+        ("total(...), which has a table in it", "it is evaluated when the view is read", "called below the SELECT"),
+    ),
+    "calls_one_that_reads_a_table": (
+        f"select k, {{s}}.outer_total(sum(v)) as n from {{s}}.t where {WINDOW} group by k",
+        ("which calls spark_catalog.", "total, which has a table in it", "a CTE or a join"),
+    ),
+    "temporary_at_the_read": (
+        f"select k, of_session(sum(v)) as n from {{s}}.t where {WINDOW} group by k",
+        ("of_session(...), a function of this session", "outlive the session", "CREATE FUNCTION without TEMPORARY"),
+    ),
+    "variable_at_the_read": (
+        f"select k, sum(v) + limit_of_session as n from {{s}}.t where {WINDOW} group by k",
+        ("limit_of_session, a variable of this session", "a view can name no variables", "a dbt variable"),
+    ),
+    "clock_in_a_function": (
+        f"select id, {{s}}.age(lo) as n from {{s}}.t where {WINDOW}",
+        ("age(...), which has", "and not that of the instant asked for", "with mz_now() for the clock"),
+    ),
+    "now_as_text": (
+        f"select id, cast('now' as timestamp) as at from {{s}}.t where {WINDOW}",
+        ("CAST('now' AS TIMESTAMP)", "Spark puts its clock in its place", "mz_now(), or date_trunc"),
+    ),
+    "today_as_a_literal": (
+        f"select id from {{s}}.t where {WINDOW} and lo >= date 'today'",
+        ("'today'", "Spark puts its clock in its place", "mz_now(), or date_trunc"),
+    ),
+    "reflected": (
+        f"select id, reflect('java.lang.System', 'nanoTime') as n from {{s}}.t where {WINDOW}",
+        ("reflect(", "found: ", "instead: "),
+    ),
+}
+
+
+@pytest.fixture
+def functions(project: Project) -> Iterator[Project]:
+    project.sql(f"CREATE TABLE {{s}}.t USING parquet AS {ROWS}; CREATE TABLE {{s}}.dim USING parquet AS SELECT 5 AS n")
+    project.sql("CREATE FUNCTION {s}.total(x BIGINT) RETURNS BIGINT RETURN x + (SELECT max(n) FROM {s}.dim)")
+    project.sql("CREATE FUNCTION {s}.outer_total(x BIGINT) RETURNS BIGINT RETURN {s}.total(x) + 1")
+    project.sql("CREATE FUNCTION {s}.age(x TIMESTAMP) RETURNS INT RETURN datediff(current_date(), x)")
+    project.sql("CREATE TEMPORARY FUNCTION of_session(x BIGINT) RETURNS BIGINT RETURN x + 1")
+    project.sql("DECLARE OR REPLACE VARIABLE limit_of_session BIGINT DEFAULT 3")
+    yield project
+    project.sql("DROP TEMPORARY FUNCTION IF EXISTS of_session; DROP TEMPORARY VARIABLE IF EXISTS limit_of_session")
+
+
+def test_what_a_view_cannot_have_is_refused(functions: Project) -> None:
+    for name, (sql, _) in REFUSED.items():
+        functions.model(name, sql.replace("{s}", functions.schema))
+    before = functions.rows("SHOW TABLES IN {s}")
+    results = functions.run(now=T0, check=False)
+    for name, (_, words) in REFUSED.items():
+        told = str(results.of(name).message)
+        assert all(word in told for word in (*words, "found: ", "why: ", "instead: ")), (name, told)
+    assert functions.rows("SHOW TABLES IN {s}") == before
+
+
+def shown(project: Project, model: str, t: int) -> list[tuple]:
+    return sorted(project.rows(f"select * from {project.at(model, t)}"), key=str)
+
+
+def test_what_is_redefined_is_seen(functions: Project) -> None:
+    """A body, a variable that holds the instant of the run, a temporary view, a default: the next run follows each."""
+    schema = functions.schema
+    functions.sql("CREATE FUNCTION {s}.priced(x BIGINT) RETURNS BIGINT RETURN x + 1")
+    functions.sql("CREATE TEMPORARY VIEW shifts AS SELECT * FROM VALUES (0, 100), (1, 200) AS f(k, extra)")
+    functions.sql(f"SET VARIABLE limit_of_session = {T0}")
+    folder = functions.path / "defaulted"
+    functions.spark.sql(f"SELECT id, lo, hi FROM {schema}.t").write.parquet(str(folder))
+    table = f"{schema}.defaulted (id BIGINT, lo TIMESTAMP, hi TIMESTAMP, w BIGINT DEFAULT {{}}) USING parquet"
+    functions.sql(f"CREATE TABLE {table.format(1)} LOCATION '{folder}'")
+    models = {
+        "of_a_function": f"select id, {schema}.priced(v) as n from {schema}.t where {WINDOW}",
+        "of_a_variable": f"select id, v + limit_of_session as n from {schema}.t where {WINDOW}",
+        "of_a_view": f"select id, extra as n from {schema}.t join shifts using (k) where {WINDOW}",
+        "of_a_default": f"select id, w as n from {schema}.defaulted where {WINDOW}",
+    }
+    for name, sql in models.items():
+        functions.model(name, sql)
+    functions.run(now=T0)
+    assert "unchanged" in str(functions.run(now=T0).of("of_a_function").message)
+    functions.sql("CREATE OR REPLACE FUNCTION {s}.priced(x BIGINT) RETURNS BIGINT RETURN x + 2")
+    functions.sql("CREATE OR REPLACE TEMPORARY VIEW shifts AS SELECT * FROM VALUES (0, 111), (1, 222) AS f(k, extra)")
+    functions.sql(f"SET VARIABLE limit_of_session = {T0 + 1000}")
+    functions.sql(f"DROP TABLE {{s}}.defaulted; CREATE TABLE {table.format(2)} LOCATION '{folder}'")
+    functions.run(now=T0 + 1000)
+    for name, sql in models.items():
+        for t in (T0 + 1000, T0 + 3_599_999, T0 + 3_600_000):
+            oracle = functions.rows(sql.replace("mz_now()", f"timestamp_millis({t}L)"))
+            assert shown(functions, name, t) == sorted(oracle, key=str), (name, t)
+    functions.sql("DROP VIEW shifts")
