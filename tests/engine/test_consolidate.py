@@ -68,5 +68,5 @@ def test_of_what_is_no_temporal_view(project: Project) -> None:
     project.model("plain", "select 1 as a", materialized="table")
     project.model("m", "select 1 as a where mz_now() > 0 limit 1")
     assert "found: model 'plain', a table" in consolidate(project, "plain", check=False)
-    assert "found: model 'nobody', no model of this project" in consolidate(project, "nobody", check=False)
+    assert "found: model 'nobody', no enabled model of this project" in consolidate(project, "nobody", check=False)
     assert "m is not a temporal_view that has run" in consolidate(project, check=False)
