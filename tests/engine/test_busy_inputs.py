@@ -65,7 +65,10 @@ def run(project: Project, model: str, now: int, between: Callable[[], None]) -> 
 def right(project: Project, model: str, now: int, every: bool = False) -> None:
     """The view is the query over the files that the commit names, or over every row."""
     state = read_state(Warehouse(project.rows), Target(f"`{project.schema}`", model))
-    assert state is not None and state.watermark
+    assert state is not None
+    if not (every or state.watermark):  # a full read that nothing disturbed keeps no list
+        assert CONFIG.get(model, {}).get("change_capture") == "full"
+        return
 
     def seen(table: str, column: str) -> str:
         name = f"{project.schema}.{table}"
