@@ -19,8 +19,6 @@ from dataclasses import dataclass
 
 #: one part of a name in a plan of Spark, which quotes only those with other characters than letters, digits and `_`
 _PART = r"(?:`(?:[^`]|``)+`|[^\s`.,\[\]()]+)"
-#: a name of one part or more, in a plan or in SQL (a pattern without groups)
-DOTTED = rf"{_PART}(?:\.{_PART})*"
 
 
 def folded(name: str) -> str:
