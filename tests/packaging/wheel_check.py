@@ -18,8 +18,8 @@ MACROS = {f.name for folder in ("macros", "materializations") for f in (ROOT / f
 INCLUDE = "dbt/include/sparktemporal/"
 
 
-def run(*command: object, cwd: Path) -> str:
-    done = subprocess.run([str(c) for c in command], cwd=cwd, capture_output=True, text=True)
+def run(*command: object, cwd: Path, typed: str = "") -> str:
+    done = subprocess.run([str(c) for c in command], cwd=cwd, capture_output=True, text=True, input=typed)
     if done.returncode:
         sys.exit(f"{' '.join(map(str, command))}\n{done.stdout}\n{done.stderr}")
     return done.stdout
@@ -29,6 +29,7 @@ def check_contents(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     shipped = {n.rsplit("/", 1)[1] for n in names if n.startswith(INCLUDE) and n.endswith(".sql")}
     assert shipped == MACROS, f"macros missing {MACROS - shipped}, unknown {shipped - MACROS}"
+    assert f"{INCLUDE}profile_template.yml" in names, "dbt init has no questions to ask"
     # these would be deleted with the package, and they are dbt-core's
     foreign = {"dbt/__init__.py", "dbt/adapters/__init__.py", "dbt/include/__init__.py"} & set(names)
     assert not foreign, f"the wheel holds {foreign}"
@@ -64,6 +65,18 @@ def check_installed(built: Path, folder: Path) -> None:
     assert "macro.dbt_sparktemporal.materialization_temporal_view_sparktemporal" in ours, ours
     assert manifest["nodes"]["model.smoke.m"]["config"]["expiration"] == "22 days"
     print(f"== {built.name}: dbt sees {len(ours)} macros of it", flush=True)
+    check_init(python, project)
+
+
+def check_init(python: Path, folder: Path) -> None:
+    """`dbt init` offers the adapter, asks its questions and writes a profile that parses."""
+    names = "from dbt.version import _get_adapter_plugin_names as n; print(list(n()).index('sparktemporal') + 1)"
+    number = run(python, "-c", names, cwd=folder).strip()
+    dbt, home = python.parent / "dbt", folder.parent / f"init_{folder.name}"
+    home.mkdir()
+    run(dbt, "init", "shop", "--profiles-dir", home, cwd=home, typed=f"{number}\n1\n\nanalytics\n")
+    run(dbt, "parse", "--profiles-dir", home, cwd=home / "shop")
+    print(f"== {folder.name}: dbt init made a profile that parses", flush=True)
 
 
 def main() -> None:
