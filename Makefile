@@ -2,9 +2,11 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# another Spark than the one that constraints.txt pins: make test SPARK='3.5.*'
+SPARK ?=
 export DBT_SEND_ANONYMOUS_USAGE_STATS := false
 
-.PHONY: help setup java lint format test test-deep test-lake wheel-check bench bench-full demo thrift clean
+.PHONY: help setup java lint format test test-deep test-deep-alone test-lake wheel-check bench bench-full demo thrift clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -19,7 +21,8 @@ $(VENV)/.made: pyproject.toml constraints.txt
 	@echo "== setting up $(VENV): dbt, pyspark and the tools (a few minutes the first time)"
 	@$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 10), "Python 3.10 or newer is needed"'
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@grep -v $(if $(SPARK),'^py\(spark\|4j\)==','^$$') constraints.txt > $(VENV)/constraints.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(VENV)/constraints.txt -e '.[dev]' $(if $(SPARK),'pyspark==$(SPARK)')
 	@touch $@
 
 setup: java $(VENV)/.made ## the virtual environment, nothing else
@@ -38,7 +41,9 @@ test: setup ## a slice of each feature, and all that is quick
 	@$(BIN)/python -m pytest -m "not deep and not lake" -n 2 --dist loadfile --no-loadscope-reorder \
 	  tests/property tests/faults tests/conformance tests/adapter tests/engine tests/thrift tests/integration tests/unit
 
-test-deep: setup test-lake ## the rest: property tests in full counts, faults at every statement, dbt's own suites
+test-deep: test-lake test-deep-alone ## the rest: property tests in full counts, faults at every statement, dbt's own suites
+
+test-deep-alone: setup
 	@echo "== deep tests"
 	@$(BIN)/python -m pytest -m deep -n 2 --dist load
 
