@@ -1,7 +1,8 @@
 {# dbt run-operation temporal_consolidate --args '{model: name}': all diffs of a temporal_view become one chain.
    Reads get faster where a run has not come to it; no input is read. #}
-{% macro temporal_consolidate(model) %}
+{% macro temporal_consolidate(model=none) %}
   {%- if execute -%}
-    {%- do log('temporal_consolidate: ' ~ adapter.temporal_consolidate(model, graph), info=true) -%}
+    {%- set args = adapter.temporal_arguments('temporal_consolidate', {'model': model}, kwargs, graph) -%}
+    {%- do log('temporal_consolidate: ' ~ adapter.temporal_consolidate(args.model, graph), info=true) -%}
   {%- endif -%}
 {% endmacro %}

@@ -1,8 +1,9 @@
 {# dbt run-operation temporal_explain_pushdown --args '{model: name}': what a rebuild would ask Spark for, of each part of
    the window and of each input. No data is read. #}
-{% macro temporal_explain_pushdown(model) %}
+{% macro temporal_explain_pushdown(model=none) %}
   {%- if execute -%}
-    {%- for line in adapter.temporal_explain_pushdown(model, graph) -%}
+    {%- set args = adapter.temporal_arguments('temporal_explain_pushdown', {'model': model}, kwargs, graph) -%}
+    {%- for line in adapter.temporal_explain_pushdown(args.model, graph) -%}
       {%- do log(line, info=true) -%}
     {%- endfor -%}
   {%- endif -%}

@@ -1,7 +1,8 @@
 {# dbt run-operation temporal_restart --args '{model: name}': the next run rebuilds it from its inputs, which renews its
    expiration. Until then it answers as before. #}
-{% macro temporal_restart(model) %}
+{% macro temporal_restart(model=none) %}
   {%- if execute -%}
-    {%- do log('temporal_restart: ' ~ adapter.temporal_restart(model, graph), info=true) -%}
+    {%- set args = adapter.temporal_arguments('temporal_restart', {'model': model}, kwargs, graph) -%}
+    {%- do log('temporal_restart: ' ~ adapter.temporal_restart(args.model, graph), info=true) -%}
   {%- endif -%}
 {% endmacro %}

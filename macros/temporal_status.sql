@@ -2,7 +2,8 @@
    when it is restarted, and what it stores. Nothing is changed. #}
 {% macro temporal_status(model=none) %}
   {%- if execute -%}
-    {%- for line in adapter.temporal_status(graph, model) -%}
+    {%- set args = adapter.temporal_arguments('temporal_status', {'model': model}, kwargs, graph) -%}
+    {%- for line in adapter.temporal_status(graph, args.model) -%}
       {%- do log(line, info=true) -%}
     {%- endfor -%}
   {%- endif -%}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Mapping
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -14,18 +14,18 @@ from dbt.adapters.base.relation import BaseRelation
 from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark.impl import SparkAdapter, SparkConfig
-from dbt_common.exceptions import CompilationError, DbtRuntimeError
+from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.sparktemporal import explain, leftovers, lock, nodes, operations, ownership, reads, stack
+from dbt.adapters.sparktemporal import leftovers, lock, ownership, reads, stack
 from dbt.adapters.sparktemporal import report as reports
 from dbt.adapters.sparktemporal.begin import begin
 from dbt.adapters.sparktemporal.collisions import refuse_collisions
 from dbt.adapters.sparktemporal.config import TemporalConfig
 from dbt.adapters.sparktemporal.connections import SparkTemporalConnectionManager
-from dbt.adapters.sparktemporal.consolidate import consolidate
 from dbt.adapters.sparktemporal.dependence import dependences
-from dbt.adapters.sparktemporal.errors import Refusal, TemporalError
+from dbt.adapters.sparktemporal.errors import TemporalError
 from dbt.adapters.sparktemporal.run import Run
+from dbt.adapters.sparktemporal.run_operations import RunOperations, told
 from dbt.adapters.sparktemporal.temporal.clock import parse_instant
 from dbt.adapters.sparktemporal.temporal.dialect import quote
 from dbt.adapters.sparktemporal.temporal.sql.identifiers import Identifier
@@ -78,18 +78,7 @@ class TemporalResponse(AdapterResponse):
     phases: dict[str, int] = field(default_factory=dict)
 
 
-@contextmanager
-def _told(node: Any = None) -> Iterator[None]:
-    """Our errors as dbt's: a refusal is a compilation error of the model."""
-    try:
-        yield
-    except Refusal as refusal:
-        raise CompilationError(str(refusal), node) from None
-    except TemporalError as error:
-        raise DbtRuntimeError(str(error), node) from None
-
-
-class SparkTemporalAdapter(SparkAdapter):
+class SparkTemporalAdapter(RunOperations, SparkAdapter):
     ConnectionManager: TypeAlias = SparkTemporalConnectionManager
     AdapterSpecificConfigs: TypeAlias = SparkTemporalConfig
 
@@ -118,7 +107,7 @@ class SparkTemporalAdapter(SparkAdapter):
     @available
     def temporal_clock(self, temporal_now: Any = None) -> int:
         """The as-of of a dbt invocation (ms): var temporal_now, else the engine's clock, read once."""
-        with _told():
+        with told():
             if temporal_now is not None:
                 return parse_instant(temporal_now, "var temporal_now")
             return self.connections.as_of()
@@ -132,7 +121,7 @@ class SparkTemporalAdapter(SparkAdapter):
         """Refuse what would destroy another model, before a hook, a statement or a drop."""
         node, manifest = getattr(config, "model", None), self.get_macro_resolver()
         if node is not None and manifest is not None:
-            with _told(node):
+            with told(node):
                 refuse_collisions(node, getattr(manifest, "nodes", {}).values())
         if config.get("materialized") in ("table", "incremental") and getattr(node, "language", "sql") == "sql":
             self.connections.look_ahead(getattr(node, "compiled_code", None))
@@ -184,89 +173,6 @@ class SparkTemporalAdapter(SparkAdapter):
             self.cache_added(relation.incorporate(type="view"))
 
     @available
-    def temporal_leftovers(self, graph: Mapping[str, Any], schemas: list[str] | None = None) -> list[dict[str, Any]]:
-        """The temporal_views no model of this project names: model, project, mine (this project made it)."""
-        # of one schema in two spellings the names are together: what one names is no leftover of the other
-        named: dict[Identifier, list[str]] = {Identifier(schema): [] for schema in schemas or []}
-        named.setdefault(Identifier(self.config.credentials.schema), [])
-        for node in graph.get("nodes", {}).values():
-            if node.get("resource_type") == "model":
-                names = named.setdefault(Identifier(node["schema"]), [])
-                if node["config"].get("materialized") == "temporal_view":
-                    names.append(node["alias"])
-        with _told():
-            return [
-                {"target": left.target, "project": left.project, "mine": left.project == self.config.project_name}
-                for schema in sorted(self.list_schemas(None))
-                if Identifier(schema) in named
-                for left in leftovers.find(self._warehouse, quote(schema), named[Identifier(schema)])
-            ]
-
-    @available
-    def temporal_drop(self, target: Target) -> None:
-        """Drop all of a temporal_view, when no run of it is going on."""
-        warehouse = self._warehouse
-        with _told():
-            token, _ = lock.take_lock(warehouse, target, warehouse.clock(), lock.PATIENCE)
-            try:
-                for step in leftovers.drop(warehouse, target):
-                    warehouse.rows(step.sql)
-            finally:
-                lock.give_back_lock(warehouse, target, token)
-
-    @available
-    def temporal_consolidate(self, model: str, graph: Mapping[str, Any]) -> str:
-        """Make one chain of all of a model, when no run of it is going on -> what was done, in words."""
-        warehouse = self._warehouse
-        with _told():
-            node = nodes.named(model, graph)
-            target, config = Target(quote(node["schema"]), node["alias"]), TemporalConfig.parse(model, node["config"])
-            clock = warehouse.clock()
-            token, _ = lock.take_lock(warehouse, target, clock, config.lock_timeout)
-            try:
-                before, after = consolidate(warehouse, target, config, token, clock, stack.readers(node, graph))
-            finally:
-                lock.give_back_lock(warehouse, target, token)
-        return f"{model}: {before} diffs became {after}"
-
-    @available
-    def temporal_restart(self, model: str, graph: Mapping[str, Any]) -> str:
-        """Have the next run of a model rebuild it -> what was done, in words."""
-        warehouse = self._warehouse
-        with _told():
-            node = nodes.named(model, graph)
-            target, config = Target(quote(node["schema"]), node["alias"]), TemporalConfig.parse(model, node["config"])
-            token, _ = lock.take_lock(warehouse, target, warehouse.clock(), config.lock_timeout)
-            try:
-                operations.ask_for_restart(warehouse, target, token)
-            finally:
-                lock.give_back_lock(warehouse, target, token)
-        return f"the next run of {model} rebuilds it; until then it answers as before"
-
-    @available
-    def temporal_status(self, graph: Mapping[str, Any], model: str | None = None) -> list[str]:
-        """Lines about every temporal_view of the project, or one."""
-        warehouse = self._warehouse
-        with _told():
-            chosen = [nodes.named(model, graph)] if model else nodes.every(graph)
-            clock, lines = warehouse.clock(), []
-            for node in chosen:
-                target = Target(quote(node["schema"]), node["alias"])
-                config = TemporalConfig.parse(node["name"], node["config"])
-                lines += operations.status(warehouse, target, config, dependences(node, graph), clock)
-        return lines
-
-    @available
-    def temporal_explain_pushdown(self, model: str, graph: Mapping[str, Any]) -> list[str]:
-        """Lines about what a rebuild of a model would read."""
-        warehouse = self._warehouse
-        with _told():
-            node = nodes.named(model, graph)
-            target = Target(quote(node["schema"]), node["alias"])
-            config = TemporalConfig.parse(node["name"], node["config"])
-            return explain.explain(warehouse, target, config, self.connections.as_of())
-
-    @available
     def temporal_begin(
         self,
         relation: BaseRelation,
@@ -288,7 +194,7 @@ class SparkTemporalAdapter(SparkAdapter):
             self._version = warehouse.version()
         version = self._version
         settings = warehouse.settings()  # a hook may have set some since the last model
-        with _told():
+        with told():
             patience = TemporalConfig.parse(target.model, model["config"]).lock_timeout
             unmarked = self._has_unmarked_diffs(relation)
             below, clock = stack.temporal_inputs(model, graph), warehouse.clock()
@@ -348,7 +254,7 @@ class SparkTemporalAdapter(SparkAdapter):
     @available
     def temporal_steps(self, current: Run, phase: str) -> list[Any]:
         """The statements of one phase of a run: write, merge, commit, publish or clean_up."""
-        with _told():
+        with told():
             return getattr(current, phase)()
 
     @available
@@ -373,23 +279,23 @@ class SparkTemporalAdapter(SparkAdapter):
     @available
     def temporal_read(self, relation: BaseRelation, instant: Any) -> str:
         """SQL of a model at an instant."""
-        with _told():
+        with told():
             return reads.as_of(self._warehouse, self._target(relation), instant)
 
     @available
     def temporal_match(self, relation: BaseRelation, instants: Any, samples: int, clock: int, float_digits: int) -> str:
         """SQL of the rows in which a model and the query as written differ."""
-        with _told():
+        with told():
             return reads.matches_source(self._warehouse, self._target(relation), instants, samples, clock, float_digits)
 
     @available
     def temporal_inconsistencies(self, relation: BaseRelation) -> str:
         """SQL of what is wrong with a model's stored diffs."""
-        with _told():
+        with told():
             return reads.inconsistencies(self._warehouse, self._target(relation))
 
     @available
     def temporal_expiry(self, relation: BaseRelation, at_least: Any, clock: int) -> str:
         """SQL of one row when a model expires before clock + at_least."""
-        with _told():
+        with told():
             return reads.expiry(self._warehouse, self._target(relation), at_least, clock)

@@ -10,12 +10,16 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .errors import TemporalError
 
 Node = Mapping[str, Any]
+
+#: how many names an error suggests
+_SHOWN = 5
 
 
 def named(name: str, graph: Mapping[str, Any]) -> Node:
@@ -43,8 +47,18 @@ def named(name: str, graph: Mapping[str, Any]) -> Node:
     raise TemporalError(
         f"found: model {name!r}, {what}\n"
         f"why: only a temporal_view has diffs\n"
-        f"instead: {' or '.join(others) or 'the name of a temporal_view'}"
+        f"instead: {' or '.join(others) or _suggested(name, graph)}"
     )
+
+
+def _suggested(name: str, graph: Mapping[str, Any]) -> str:
+    """The temporal_views to choose from: those of a like name, else a few of all."""
+    names = [_full_name(node) for node in every(graph)]
+    like = difflib.get_close_matches(str(name), {one.partition(".")[2] for one in names}, n=_SHOWN)
+    close = [one for one in names if one.partition(".")[2] in like]
+    shown = close or names[:_SHOWN]
+    more = f" or {len(names) - len(shown)} more" if not close and len(names) > len(shown) else ""
+    return " or ".join(shown) + more if shown else "a model with materialized='temporal_view', of which there is none"
 
 
 def every(graph: Mapping[str, Any]) -> list[Node]:

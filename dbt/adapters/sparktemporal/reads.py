@@ -53,6 +53,12 @@ def as_of(warehouse: Warehouse, target: Target, instant: Any) -> str:
 
 def at(warehouse: Warehouse, state: State, instant: Any) -> str:
     """The same of a model whose state is known."""
+    if instant is None:
+        raise Refusal(
+            f"temporal_as_of of {state.model} without an instant",
+            "it reads a model as at an instant; `ref()` alone reads it now",
+            f"temporal_as_of(ref('{state.model}'), '2024-03-01 12:00:30')",
+        )
     t = parse_instant(instant, "temporal_as_of")
     _check_range(state, t)
     session.refuse_other(warehouse, state, f"temporal_as_of of {state.model}")

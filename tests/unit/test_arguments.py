@@ -1,0 +1,70 @@
+"""What is passed to a run-operation: a mistake is refused with the command line to type."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from jinja2 import Undefined
+
+from dbt.adapters.sparktemporal.arguments import checked
+from dbt.adapters.sparktemporal.errors import Refusal
+
+NODE = {"resource_type": "model", "name": "late", "package_name": "p", "config": {"materialized": "temporal_view"}}
+GRAPH = {"nodes": {"model.p.late": NODE}}
+OF_ONE = ("temporal_consolidate", "temporal_restart", "temporal_explain_pushdown")
+
+
+def refused(operation: str, given: dict[str, Any], others: dict[str, Any], graph: dict[str, Any] = GRAPH) -> str:
+    with pytest.raises(Refusal) as raised:
+        checked(operation, given, others, graph)
+    return str(raised.value)
+
+
+@pytest.mark.parametrize("operation", OF_ONE)
+@pytest.mark.parametrize("model", [None, "", Undefined(name="model")])
+def test_without_a_model(operation: str, model: Any) -> None:
+    assert refused(operation, {"model": model}, {}) == (
+        f"found: {operation} without the argument model\n"
+        "why: it is about one temporal_view\n"
+        f"instead: dbt run-operation {operation} --args '{{model: late}}'"
+    )
+
+
+def test_a_project_without_temporal_views() -> None:
+    assert "--args '{model: recent_events}'" in refused("temporal_restart", {"model": None}, {}, {"nodes": {}})
+
+
+@pytest.mark.parametrize("operation", (*OF_ONE, "temporal_status"))
+def test_an_argument_that_is_unknown(operation: str) -> None:
+    assert refused(operation, {"model": "late"}, {"modle": "late"}) == (
+        f"found: argument 'modle' of {operation}\n"
+        "why: it takes model\n"
+        f"instead: dbt run-operation {operation} --args '{{model: late}}'"
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "others", "found"),
+    [
+        ({"dry_run": "maybe", "schemas": None}, {}, "dry_run: 'maybe'\nwhy: it is true or false"),
+        ({"dry_run": True, "schemas": [1]}, {}, "schemas: [1]\nwhy: it is a list of names"),
+        ({"dry_run": True, "schemas": 7}, {}, "schemas: 7\nwhy: it is a list of names"),
+        (
+            {"dry_run": True, "schemas": None},
+            {"model": "m"},
+            "argument 'model' of temporal_drop\nwhy: it takes",
+        ),
+    ],
+)
+def test_temporal_drop(given: dict[str, Any], others: dict[str, Any], found: str) -> None:
+    told = refused("temporal_drop", given, others)
+    assert f"found: {found}" in told
+    assert "instead: dbt run-operation temporal_drop --args '{dry_run: true, schemas: [old_schema]}'" in told
+
+
+def test_what_is_right() -> None:
+    assert checked("temporal_status", {"model": None}, {}, GRAPH) == {"model": None}
+    assert checked("temporal_restart", {"model": "late"}, {}, GRAPH) == {"model": "late"}
+    schemas = {"dry_run": False, "schemas": "old"}
+    assert checked("temporal_drop", schemas, {}, GRAPH) == {"dry_run": False, "schemas": ["old"]}
