@@ -148,7 +148,9 @@ class Layout:
 
     def link(self) -> None:
         for file in self.files()[:1]:
-            (file.parent / f"part-link-{self.next_id}{file.suffix}").symlink_to(file)
+            link = file.parent / f"part-link-{self.next_id}{file.suffix}"
+            if not link.is_symlink():
+                link.symlink_to(file)
 
     def delete(self) -> None:
         for file in self.files()[:1]:

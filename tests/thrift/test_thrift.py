@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -13,7 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from types import SimpleNamespace
@@ -23,6 +24,7 @@ import pytest
 from conftest import COLD, JVM, Project
 from dbt.cli.main import dbtRunner
 
+from dbt.adapters.sparktemporal.begin import begin
 from dbt.adapters.sparktemporal.lock import host
 from dbt.adapters.sparktemporal.warehouse import Target, Warehouse, live_view, read_state
 
@@ -269,6 +271,76 @@ def test_docs_and_the_clock_in_other_models(project: Project) -> None:
     assert described[0] == ("id", "bigint", said) and ("Comment", said, "") in described
     (ran,) = (project.path / "target").glob("run/**/m.sql")
     assert "CREATE" not in ran.read_text().replace("CREATE TABLE", "")  # the docs were as they should be
+
+
+# ---- files from elsewhere ------------------------------------------------------------------------------------------
+
+#: model -> name -> how the table is made; a session remembers which files it has, of each in another place of Spark's
+KEPT_LISTS = {
+    "hive": {
+        "flat": "(id BIGINT) STORED AS PARQUET LOCATION '{at}'",
+        "parts": "(id BIGINT) PARTITIONED BY (p INT) STORED AS PARQUET LOCATION '{at}'",
+    },
+    "spark": {
+        "plain": "(id BIGINT) USING parquet LOCATION '{at}'",
+        "by_p": "(id BIGINT, p INT) USING parquet PARTITIONED BY (p) LOCATION '{at}'",
+    },
+}
+
+
+def run_here(project: Project, model: str, sql: str, now: int) -> None:
+    """A run without dbt, in the session of the project."""
+    warehouse, settings = Warehouse(project.rows), Warehouse(project.rows).settings()
+    target = Target(f"`{project.schema}`", model)
+    current = begin(warehouse, target, sql, {}, now, now, settings, warehouse.version(), project="p")
+    for phase in current.phases:
+        for step in getattr(current, phase)():
+            project.sql(step.sql)
+
+
+def test_files_dropped_into_tables_that_sessions_know(project: Project, scripts: Any, tmp_path: Path) -> None:
+    """Sessions of the server read the tables, files come from elsewhere: a run sees them, and so does each session.
+
+    A run of dbt has a session of its own; beside it one runs in the session that has read the tables.
+    """
+    tables = {name: made for each in KEPT_LISTS.values() for name, made in each.items()}
+    for name, made in tables.items():
+        project.sql(f"CREATE TABLE {{s}}.{name} {made.format(at=tmp_path / name)}")
+    texts = {}
+    for model, each in KEPT_LISTS.items():
+        union = " union all ".join(f"select '{name}' as name, id from {project.schema}.{name}" for name in each)
+        texts[model] = f"select * from ({union}) where mz_now() >= {T0}L"
+        project.model(model, texts[model])
+
+    def drop_in(ids: str) -> None:
+        staged = tmp_path / "staged"
+        project.sql(f"INSERT OVERWRITE DIRECTORY '{staged}' USING parquet SELECT /*+ COALESCE(1) */ id FROM {ids}")
+        (file,) = staged.glob("part-*")
+        for name, made in tables.items():
+            folder = tmp_path / name / ("p=1" if "PARTITIONED" in made else "")
+            folder.mkdir(parents=True, exist_ok=True)
+            shutil.copy(file, folder)
+            if "PARTITIONED" in made:
+                project.sql(f"ALTER TABLE {{s}}.{name} ADD IF NOT EXISTS PARTITION (p = 1)")
+
+    with closing(scripts.thrift_server.connect(project.spark.port)) as connection:
+        other = replace(project.spark, connection=connection)
+        drop_in("range(5)")
+        for now, came in ((T0, 5), (T0 + 1, 7)):
+            results = project.run(now=now).results
+            assert [r.status for r in results] == ["success", "success"]
+            for model, text in texts.items():
+                run_here(project, f"here_{model}", text, now)
+            views = [*texts, *(f"here_{model}" for model in texts)]
+            asked = " UNION ALL ".join(f"SELECT '{view}', name, id FROM {project.schema}.{view}" for view in views)
+            wanted = sorted(
+                (v, name, i) for v in views for name in KEPT_LISTS[v.removeprefix("here_")] for i in range(came)
+            )
+            for session in (project.spark, other):
+                assert sorted(map(tuple, session.sql(asked).collect())) == wanted
+                for name in tables:  # the lists that the sessions remember are of now
+                    session.sql(f"SELECT count(*) FROM {project.schema}.{name}")
+            drop_in("range(5, 7)")
 
 
 # ---- errors --------------------------------------------------------------------------------------------------------
