@@ -33,34 +33,57 @@ def lift(
 
     None when something else than one aggregation reads it; NoSum when that needs the rows.
     """
+    if not is_whole(core, node):
+        return None
     lifted, plain = core, core.query
     at = node
     while True:
-        found = _only_reader(at, tree)
+        found = only_reader(at, tree)
         if found is None:
             return None
         reader, item = found
         alias = item.alias_or_name
         above = reader.copy()
         above.set("with_", None)
-        above.set("from_", _derived(plain, alias))
+        above.set("from_", derived(plain, alias))
         if is_aggregation(above) or above.args.get("distinct"):
             rows, rest, groups = take_groups(above, core.placeholder, describe, [], ansi)
-            rows.set("from_", _derived(_with_operands(lifted), alias))
-            lifted = replace(_passed_on(lifted, alias), query=rows, groups=groups, kept=groups.kept)
+            rows.set("from_", derived(with_operands(lifted), alias))
+            lifted = replace(passed_on(lifted, alias), query=rows, groups=groups, kept=groups.kept)
             return lifted, reader, rest
-        if not is_linear(above) or has_clock(above) or nondeterministic(above) is not None:
+        step = climb(lifted, plain, reader, item, describe)
+        if step is None:
             return None
-        try:
-            expand_stars(above, sources_of(above, describe, []), False)
-        except Refusal:
-            return None
-        carried = above.copy()
-        carried.set("from_", _derived(_with_operands(lifted), alias))
-        lifted, plain, at = replace(_passed_on(lifted, alias), query=carried), above, reader
+        lifted, plain, at = *step, reader
 
 
-def _derived(query: exp.Query, alias: str) -> exp.From:
+def is_whole(core: Core, place: exp.Select) -> bool:
+    """Whether the place of a core gives back its rows, and makes nothing of them such as the first three."""
+    return place == exp.select("*").from_(exp.to_table(core.placeholder))
+
+
+def climb(
+    core: Core, plain: exp.Query, reader: exp.Select, item: exp.Expression, describe: Describe
+) -> tuple[Core, exp.Query] | None:
+    """A core one SELECT further up, with and without the operands of its comparisons; None if that is more than rows.
+
+    plain: the query of the core without operands. item: what of the FROM of `reader` stands for it.
+    """
+    above = reader.copy()
+    above.set("with_", None)
+    above.set("from_", derived(plain, item.alias_or_name))
+    if not is_linear(above) or has_clock(above) or nondeterministic(above) is not None:
+        return None
+    try:
+        expand_stars(above, sources_of(above, describe, []), False)
+    except Refusal:
+        return None
+    carried = above.copy()
+    carried.set("from_", derived(with_operands(core), item.alias_or_name))
+    return replace(passed_on(core, item.alias_or_name), query=carried), above
+
+
+def derived(query: exp.Query, alias: str) -> exp.From:
     return exp.From(this=exp.Subquery(this=query.copy(), alias=exp.TableAlias(this=quote_name(alias))))
 
 
@@ -73,14 +96,14 @@ def _operands(core: Core) -> list[tuple[str, exp.Expression]]:
     ]
 
 
-def _with_operands(core: Core) -> exp.Query:
+def with_operands(core: Core) -> exp.Query:
     query = core.query.copy()
     items = [exp.alias_(operand.copy(), name, quoted=True) for name, operand in _operands(core)]
     query.set("expressions", [*query.expressions, *items])
     return query
 
 
-def _passed_on(core: Core, alias: str) -> Core:
+def passed_on(core: Core, alias: str) -> Core:
     """The core with its operands as columns of the derived table `alias`."""
 
     def column(name: str) -> exp.Column:
@@ -93,7 +116,7 @@ def _passed_on(core: Core, alias: str) -> Core:
     return replace(core, comparisons=comparisons, condition=judged)
 
 
-def _only_reader(node: exp.Select, tree: exp.Expression) -> tuple[exp.Select, exp.Expression] | None:
+def only_reader(node: exp.Expression, tree: exp.Expression) -> tuple[exp.Select, exp.Expression] | None:
     """The one SELECT that reads `node`, alone in its FROM, and the item there."""
     parent = node.parent
     item: exp.Expression | None = None

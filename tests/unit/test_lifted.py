@@ -1,0 +1,42 @@
+"""Which temporal SELECTs are kept for the aggregation above them, and which as rows."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbt.adapters.sparktemporal.temporal.cores import split
+from dbt.adapters.sparktemporal.temporal.dialect import render
+
+
+def describe(sql: str) -> list[tuple[str, str]]:
+    assert "mz_now" not in sql
+    return [("k", "string"), ("v", "int"), ("hi", "timestamp")]
+
+
+ALIVE = "from t where mz_now() < hi"
+PER_GROUP = (
+    f"with a as (select k, v {ALIVE}) select k, sum(v) as n from a group by k",
+    f"with a as (select k, v {ALIVE}), b as (select * from a) select k, count(*) as n from b group by k",
+)
+
+
+@pytest.mark.parametrize("sql", PER_GROUP)
+def test_per_group(sql: str) -> None:
+    (core,) = split(sql, describe).cores
+    assert core.groups is not None
+
+
+#: of the rows that pass the predicate these make others, which are what the aggregation counts
+ROWS = {
+    f"with a as (select k, v {ALIVE} order by v limit 1) select k, count(*) as n from a group by k": "LIMIT 1",
+    f"with a as (select k, sum(v) over (order by v) as v {ALIVE}) select k, sum(v) as n from a group by k": "OVER (",
+    f"select distinct k from (select k, rank() over (order by k) as v {ALIVE}) as a where v = 1": "OVER (",
+    f"select k, count(*) as n from (select k, v {ALIVE} order by v limit 2 offset 1) as a group by k": "OFFSET 1",
+}
+
+
+@pytest.mark.parametrize("sql", ROWS)
+def test_rows(sql: str) -> None:
+    parts = split(sql, describe)
+    assert [core.groups for core in parts.cores] == [None]
+    assert ROWS[sql] in render(parts.residual)
