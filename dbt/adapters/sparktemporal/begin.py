@@ -23,7 +23,7 @@ from .temporal import roundtrip, timestamps, updates
 from .temporal.expiration import Dependence
 from .temporal.expiration import expiry as expiry_of
 from .temporal.plan import WAITING, Decision, decide, hash_cores
-from .temporal.sql import identifiers
+from .temporal.sql import identifiers, relations
 from .temporal.sql.identifiers import Identifiers
 from .temporal.state import MARK, Chain, State
 from .temporal.worst import worst
@@ -167,7 +167,7 @@ def _tables_named(warehouse: Warehouse, sql: str) -> list[str]:
     """The tables a model reads without dbt's knowing, itself or through a temporal view."""
     plan = roundtrip.analyzed(warehouse.explain(sql))
     below = warehouse.stack.states.values() if warehouse.stack else ()
-    return [*roundtrip.file_tables(plan), *roundtrip.other_tables(plan), *(n for s in below for n in s.inputs)]
+    return [*relations.file_tables(plan), *relations.other_tables(plan), *(n for s in below for n in s.inputs)]
 
 
 def _refuse_catalog_without_views(warehouse: Warehouse, target: Target) -> None:
@@ -205,7 +205,7 @@ def _refuse_missing_chains(target: Target, state: State, existing: Iterable[str]
 
 def _refuse_itself(target: Target, analyzed: str) -> None:
     own = identifiers.dotted(identifiers.parts(target.name()))
-    read = [*roundtrip.file_tables(analyzed), *roundtrip.other_tables(analyzed), *roundtrip.views(analyzed)]
+    read = [*relations.file_tables(analyzed), *relations.other_tables(analyzed), *roundtrip.views(analyzed)]
     last_two = (identifiers.dotted(identifiers.parts(name)[-2:]) for name in read)
     if any(identifiers.folded(name) == identifiers.folded(own) for name in last_two):
         raise Refusal(

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from . import appended, file_lists, versions
 from .appended import Follow
 from .file_lists import COLUMNS, NAME, PATH
-from .temporal import capture, roundtrip
+from .temporal import capture
 from .temporal.capture import Added, AddedChains, AddedRows
 from .temporal.dialect import quote, string_literal
+from .temporal.sql import identifiers, relations
 from .temporal.stacked import Stack
 from .warehouse import TableInfo, Warehouse
 from .whole import is_unreadable
@@ -78,8 +79,8 @@ def observe(warehouse: Warehouse, plan: str, follow: Follow | None = None) -> di
 
     follow: the column in whose order rows come, in the tables that have it.
     """
-    of_files = roundtrip.file_tables(plan)
-    every = dict.fromkeys([*of_files, *roundtrip.other_tables(plan)])
+    of_files = relations.file_tables(plan)
+    every = dict.fromkeys([*of_files, *relations.other_tables(plan)])
     return {table: _observe(warehouse, table, table in of_files, follow) for table in every}
 
 
@@ -92,9 +93,9 @@ def refresh(warehouse: Warehouse, seen: Iterable[Input]) -> None:
 
 def observe_files(warehouse: Warehouse, plan: str) -> dict[str, str]:
     """The tables an analyzed plan reads -> how many files they have and of how many bytes, in words."""
-    of_files = roundtrip.file_tables(plan)
+    of_files = relations.file_tables(plan)
     found = {}
-    for table in dict.fromkeys([*of_files, *roundtrip.other_tables(plan)]):
+    for table in dict.fromkeys([*of_files, *relations.other_tables(plan)]):
         found[table] = size(warehouse, quoted(table), table in of_files)
     return found
 
@@ -290,7 +291,7 @@ def _counts(name: str, added: capture.Change | None) -> list[str]:
 
 
 def quoted(table: str) -> str:
-    return ".".join(quote(part) for part in table.split("."))
+    return ".".join(map(quote, identifiers.parts(table)))
 
 
 def _checksum(warehouse: Warehouse, name: str, table: TableInfo) -> str:

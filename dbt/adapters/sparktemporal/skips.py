@@ -12,6 +12,7 @@ from .pushdown.sargable import Range
 from .temporal import roundtrip, updates
 from .temporal.core import TypedCore
 from .temporal.dialect import render
+from .temporal.sql.identifiers import parts
 from .warehouse import Warehouse
 
 
@@ -87,9 +88,9 @@ def refuse_unknown(inputs: Iterable[str], required: bool | tuple[str, ...]) -> N
 
 def _is(table: str, name: str) -> bool:
     """Whether a table is meant by a name with or without schema and catalog."""
-    return name.lower() in (table.lower(), _plain(table), _plain(table).rpartition(".")[2])
+    return name.lower() in (table.lower(), _plain(table), _plain(table, 1))
 
 
-def _plain(table: str) -> str:
-    """Without catalog and quotes."""
-    return ".".join(table.replace("`", "").lower().split(".")[-2:])
+def _plain(table: str, last: int = 2) -> str:
+    """The last parts of a name, without quotes."""
+    return ".".join(parts(table.lower())[-last:])

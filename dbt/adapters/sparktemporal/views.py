@@ -17,6 +17,7 @@ from .temporal import capture, roundtrip, settings
 from .temporal.columns import quote_name
 from .temporal.ctes import refuse_shadowed_ctes, visible_ctes
 from .temporal.dialect import fragment, parse, render
+from .temporal.sql.identifiers import parts
 from .temporal.stacked import stacked_name
 from .warehouse import Warehouse
 
@@ -71,7 +72,7 @@ def _text(warehouse: Warehouse, table: exp.Table, prefix: str) -> exp.Subquery:
         refuse_shadowed_ctes(tree)
     except Refusal as refusal:
         raise Closed(f"its text is not read here: {refusal.found}") from None
-    _name_alone(tree, place.split(".")[-1].strip("`"), prefix)
+    _name_alone(tree, parts(place)[-1], prefix)
     names = [quote_name(column["name"]) for column in columns]
     alias = table.args["alias"].this if table.args.get("alias") else table.this
     opened = exp.Subquery(this=tree, alias=exp.TableAlias(this=alias.copy(), columns=names))

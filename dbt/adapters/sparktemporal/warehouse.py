@@ -19,6 +19,14 @@ Rows = Callable[[str], "list[tuple]"]
 
 #: how Spark shows that a plan has more columns than it prints, and what makes it print all
 _CUT, _WHOLE_PLANS = re.compile(r"\.\.\. \d+ more fields"), "SET spark.sql.debug.maxToStringFields = 100000"
+#: the columns of a table of Hive, cut after so many characters: where, follows from the digits of Spark's ids
+_CUT_HIVE = re.compile(r"HiveTableRelation \[[^\n]*\.\.\.")
+_WHOLE_TABLES = "SET spark.sql.maxMetadataStringLength = 10000000"
+#: what DESCRIBE writes between columns; one may be called `# of items`
+_DETAILS = ("# Detailed Table Information", "# Detailed View Information")
+_HEADINGS = (
+    "# Partition Information", "# col_name", "# Partitioning", "# Clustering Information", "# Metadata Columns"
+)  # fmt: skip
 MISSING = re.compile(r"TABLE_OR_VIEW_NOT_FOUND|Table or view not found|NoSuchTable", re.IGNORECASE)
 ALREADY_THERE = re.compile(r"ALREADY_EXISTS|already exists", re.IGNORECASE)
 
@@ -105,8 +113,10 @@ class Warehouse:
     def explain(self, sql: str) -> str:
         """The plans of a query, whole: what it reads, and whether that changed, is told by them."""
         plan = self.ask(f"EXPLAIN EXTENDED {sql}")
-        if _CUT.search(plan):
-            self.rows(_WHOLE_PLANS)
+        asked = [setting for cut, setting in ((_CUT, _WHOLE_PLANS), (_CUT_HIVE, _WHOLE_TABLES)) if cut.search(plan)]
+        if asked:
+            for setting in asked:
+                self.rows(setting)
             plan = self.ask(f"EXPLAIN EXTENDED {sql}")
         if _CUT.search(plan):
             raise TemporalError(
@@ -203,13 +213,13 @@ class Warehouse:
     def table(self, relation: str) -> TableInfo:
         """What DESCRIBE says of a table."""
         rows = self.rows(f"DESCRIBE TABLE EXTENDED {relation}")
-        last = next((i for i, row in enumerate(rows) if str(row[0]).startswith("# Column Default")), len(rows))
+        last = next((i for i, row in enumerate(rows) if str(row[0]) == "# Column Default Values"), len(rows))
         defaults = tuple((str(name), str(value)) for name, _, value in rows[last + 1 :] if name)
         said = [(str(name), str(value)) for name, value, *_ in rows[:last]]
-        at = next((i for i, (name, _) in enumerate(said) if name.startswith("# Detailed")), len(said))
+        at = next((i for i, (name, _) in enumerate(said) if name in _DETAILS), len(said))
         head = [(name, kind) for name, kind in said[:at] if name]
-        cut = next((i for i, (name, _) in enumerate(head) if name.startswith("# ")), len(head))
-        parts = [name for name, _ in head[cut:] if not name.startswith("# ")]
+        cut = next((i for i, (name, _) in enumerate(head) if name in _HEADINGS), len(head))
+        parts = [name for name, _ in head[cut:] if name not in _HEADINGS]
         details: dict[str, str] = {}
         for name, value in said[at:]:
             details.setdefault(name, value)

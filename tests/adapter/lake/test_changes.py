@@ -75,3 +75,31 @@ def test_a_schema_that_grew(events: Project) -> None:
     events.sql(f"INSERT INTO {{s}}.events VALUES (20, timestamp_millis({T0}L), 'x')")
     message, told = read_as(events, 2)
     assert "advanced, 1 rows" in message and told.startswith("full (")
+
+
+def test_columns_named_like_those_of_the_change_data_feed(events: Project) -> None:
+    """Such a table has no feed; what blind appends added is in new files, and anything else is read in full."""
+    events.sql(
+        "CREATE TABLE {s}.odd USING delta TBLPROPERTIES ('delta.enableChangeDataFeed' = 'false') AS SELECT id, "
+        "'delete' AS _change_type, 0L AS _commit_version, ts AS _commit_timestamp, struct('x' AS file_path) AS "
+        "_metadata, ts FROM {s}.events"
+    )
+    columns = "id, _change_type, _commit_version as v, _commit_timestamp, _metadata.file_path as place"
+    select = f"select {columns} from {events.schema}.odd where mz_now() < ts + interval 30 seconds"
+    events.model("odd_ones", select)
+    events.run(now=T0)
+    changes = {
+        "INSERT INTO {s}.odd SELECT id + 20, 'insert', 9L, ts, struct('y' AS file_path), ts FROM {s}.events "
+        "WHERE id < 3": "only append",
+        "DELETE FROM {s}.odd WHERE id = 3": "and it has no change data feed",
+        "UPDATE {s}.odd SET _change_type = 'insert' WHERE id = 4": "and it has no change data feed",
+    }
+    for after, (change, why) in enumerate(changes.items(), 1):
+        events.sql(change)
+        (line,) = events.run(now=T0 + after).of("odd_ones").adapter_response["inputs"]
+        assert why in line
+        oracle = events.rows(select.replace("mz_now()", f"timestamp_millis({T0 + after}L)"))
+        found = events.rows(f"SELECT * FROM {events.at('odd_ones', T0 + after)}")
+        assert sorted(found, key=repr) == sorted(oracle, key=repr)
+    with pytest.raises(Exception, match="_change_type|CHANGE_DATA|CDC"):
+        events.sql("ALTER TABLE {s}.odd SET TBLPROPERTIES ('delta.enableChangeDataFeed' = 'true')")

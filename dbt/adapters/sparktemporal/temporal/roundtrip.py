@@ -16,6 +16,7 @@ from .dialect import expression, is_mz_now, mz_now_spans, parse, render
 from .functions import CHANCE, CLOCK, CODE, FICKLE, FILES, PLACE
 from .intervals import BIGINT, TIMESTAMP
 from .predicates import Comparison
+from .sql.relations import table_of
 from .timestamps import as_written
 
 
@@ -113,15 +114,18 @@ def _sections(plan: str) -> dict[str, str]:
 
 
 def _numbered(body: str) -> str:
-    """Expression ids, and the names that Spark numbers, in the order they appear.
+    """Expression ids, and the names that Spark numbers, in the order they appear. Quoted names stay as they are.
 
-    >>> _numbered("_common_expr_34#7 AS a#9L, _common_expr_34#7")
-    '_common_expr_0#0 AS a#1, _common_expr_0#0'
+    >>> _numbered("_common_expr_34#7 AS a#9L, _common_expr_34#7"), _numbered("RelationV2[a#7] c.s.`t#7`")
+    ('_common_expr_0#0 AS a#1, _common_expr_0#0', 'RelationV2[a#0] c.s.`t#7`')
     """
     ids: dict[str, str] = {}
     names: dict[str, str] = {}
     body = re.sub(r"\b_common_expr_\d+", lambda m: names.setdefault(m.group(), f"_common_expr_{len(names)}"), body)
-    return re.sub(r"#\d+L?", lambda m: ids.setdefault(m.group(), f"#{len(ids)}"), body)
+    return _ID.sub(lambda m: ids.setdefault(m.group(), f"#{len(ids)}") if m.group(1) else m.group(), body)
+
+
+_ID = re.compile(r"(#\d+L?)|(?<=[ .])`(?:[^`\n]|``)+`")
 
 
 def analyzed(plan: str) -> str:
@@ -130,20 +134,6 @@ def analyzed(plan: str) -> str:
 
 def optimized(plan: str) -> str:
     return _sections(plan)["Optimized"]
-
-
-def file_tables(plan: str) -> list[str]:
-    """The file-based tables a plan reads, as catalog.schema.table."""
-    return list(dict.fromkeys(re.findall(r"\bRelation ([^\s\[]+)\[[^\n]*\] (?:parquet|orc|csv|json|text)\b", plan)))
-
-
-def other_tables(plan: str) -> list[str]:
-    """The tables a plan reads whose files are not Spark's own."""
-    v2 = re.findall(r"\bRelationV2\[[^\n\]]*\] (\S+)", plan)
-    hive = re.findall(r"\bHiveTableRelation \[`([^\]]+?)`,", plan)
-    files = file_tables(plan)
-    plain = [t for t in re.findall(r"\bRelation ([^\s\[]+)\[", plan) if t not in files]
-    return list(dict.fromkeys([*v2, *(h.replace("`", "") for h in hive), *plain]))
 
 
 def moves_by_itself(plan: str) -> bool:
@@ -160,9 +150,9 @@ def tables_read(plan: str) -> list[str] | None:
     leaves = [line[depth:] for line, depth, after in zip(lines, depths, [*depths[1:], 0]) if after <= depth]
     found = []
     for leaf in leaves:
-        table = _TABLE.match(leaf)
-        if table:
-            found.append((table.group(1) or table.group(2) or table.group(3)).replace("`", ""))
+        table = table_of(leaf)
+        if table is not None:
+            found.append(table)
         elif not _CONSTANT.match(leaf):
             return None
     return found if leaves else None
@@ -180,7 +170,6 @@ _BY_ITSELF = re.compile(
     r"\([^#\n]*?\) as (?:date|timestamp)",
     re.IGNORECASE,
 )
-_TABLE = re.compile(r"Relation ([^\s\[]+)\[.*\] \w|RelationV2\[.*?\] (\S+)|HiveTableRelation \[`([^\]]+?)`,")
 _CONSTANT = re.compile(r"LocalRelation\b|OneRowRelation$|Range \(|CTERelationRef\b")
 
 

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 #: one part of a name in a plan of Spark, which quotes only those with other characters than letters, digits and `_`
-_PART = r"(?:`(?:[^`]|``)+`|[^\s`.,\[\]()]+)"
+PART = r"(?:`(?:[^`]|``)+`|[^\s`.,\[\]()]+)"
 
 
 def folded(name: str) -> str:
@@ -83,7 +83,7 @@ def parts(name: str) -> list[str]:
     >>> parts("spark_catalog.s.t"), parts("`s`.`a.b`"), parts("c.s.`we``ird`")
     (['spark_catalog', 's', 't'], ['s', 'a.b'], ['c', 's', 'we`ird'])
     """
-    found = re.findall(_PART, name)
+    found = re.findall(PART, name)
     return [part[1:-1].replace("``", "`") if part.startswith("`") else part for part in found]
 
 

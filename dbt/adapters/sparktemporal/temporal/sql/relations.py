@@ -1,0 +1,53 @@
+"""The tables at the leaves of an analyzed plan, as Spark prints them.
+
+    Relation spark_catalog.s.t[id#0,x] y#1] parquet             tables of files and of connectors
+    RelationV2[id#0, x] y#1] c.`a.b`.`t u` VERSION AS OF '7'    of other catalogs
+    HiveTableRelation [`spark_catalog`.`s`.`t`, …]              of Hive's formats
+
+Names are quoted where they have to be, columns never: a table is told by the end of its line, which has no columns.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from .identifiers import PART, dotted, parts
+
+_NAME = rf"{PART}(?:\.{PART})*"
+_FILES = re.compile(r"Relation ([^\s\[]+)\[.*\] (?:parquet|orc|csv|json|text)\b[^\]]*$")
+_PLAIN = re.compile(r"Relation ([^\s\[]+)\[.*\] \w")
+_HIVE = re.compile(r"HiveTableRelation \[(`[^\]]+?`),")
+#: an old Spark prints a name twice
+_VERSIONED = re.compile(rf"RelationV2\[.*\] ({_NAME})(?: (?:{_NAME}|(?:VERSION|TIMESTAMP) AS OF .*))? *$")
+_START = re.compile(r"\b(?:Relation |RelationV2\[|HiveTableRelation \[).*")
+
+
+def table_of(leaf: str) -> str | None:
+    """A leaf of a plan -> the table it reads, as Spark quotes names; None where it is none, or its name is not told.
+
+    >>> table_of("RelationV2[id#0, x] y#1] c.`a.b`.`t] u`"), table_of("Relation c.s.t[k#0] parquet")
+    ('c.`a.b`.`t] u`', 'c.s.t')
+    >>> table_of("HiveTableRelation [`c`.`s`.`t`, org.Serde, Data Cols: [k#0]]"), table_of("RelationV2[id#0, of two")
+    ('c.s.t', None)
+    """
+    for form in (_VERSIONED, _HIVE, _PLAIN):
+        found = form.match(leaf)
+        if found:
+            return dotted(parts(found.group(1)))
+    return None
+
+
+def file_tables(plan: str) -> list[str]:
+    """The file-based tables a plan reads, as catalog.schema.table."""
+    return _named(leaf for leaf in _START.findall(plan) if _FILES.match(leaf))
+
+
+def other_tables(plan: str) -> list[str]:
+    """The tables a plan reads whose files are not Spark's own."""
+    files = file_tables(plan)
+    return [table for table in _named(_START.findall(plan)) if table not in files]
+
+
+def _named(leaves: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(filter(None, map(table_of, leaves))))
