@@ -144,7 +144,10 @@ def test_names(project: Project, engine_clock: list[int], seed: int) -> None:
     gone = max(scene.models)
     (project.path / "models" / f"{gone}.sql").unlink()
     before = everything(project)
-    project.dbt("run-operation", "temporal_drop")
+    drop = project.dbt("run-operation", "temporal_drop", check=False)
+    if not drop.success:  # of two models of one name dbt makes no project
+        assert "identical database representations" in drop.text and everything(project) == before, (drop.text, scene)
+        return
     after, (alias, _) = everything(project), scene.models[gone]
     mine = {name.lower() for name in scene.mine}
     dropped = {n for n in before if chains.is_relation_of(alias, n) and n not in mine} if gone in good else set()

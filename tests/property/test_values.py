@@ -108,10 +108,22 @@ def row(rng: random.Random, h: int) -> dict[str, str]:
         "v": rng.choice(["1", "2", "2", "NULL"]),
         "lo": f"timestamp_millis({lo}L)",
         "hi": f"timestamp_millis({hi}L)",
-        "ts": f"timestamp_millis({START + 1000 * rng.randrange(14)}L)",
+        # a row can join two sessions that are apart without it
+        "ts": f"timestamp_millis({START + 3000 * rng.randrange(9)}L)",
         "s": rng.choice(["'a'", "'A'", "'b'", "'B'", "NULL"]),
         **{column: value(rng, column) for column in COLUMNS},
     }
+
+
+def bridge(rng: random.Random, h: int) -> list[dict[str, str]]:
+    """Two sessions that are one as long as there is a row between them."""
+    first = START + 3000 * rng.randrange(7)
+    ends = (10**9, STEP + 1, 10**9)
+    made = [row(rng, h) for _ in ends]
+    for place, (one, end) in enumerate(zip(made, ends)):
+        one |= {"v": "2", "ts": f"timestamp_millis({first + 3000 * place}L)"}
+        one |= {"lo": f"timestamp_millis({START - 1}L)", "hi": f"timestamp_millis({START + end}L)"}
+    return made
 
 
 def change(rng: random.Random, rows: list[dict[str, str]], h: int) -> list[dict[str, str]]:
@@ -169,19 +181,22 @@ def contents(project: Project, queries: dict[Any, str]) -> dict[Any, Counter]:
     return found
 
 
-def drive(project: Project, seed: int, shapes: tuple[str, ...], histories: int, runs: int) -> None:
+def drive(
+    project: Project, seed: int, shapes: tuple[str, ...], histories: int, runs: int, kept: tuple[str, ...] = ("groups",)
+) -> None:
     rng = random.Random(seed)
     models = {}
     for number_, shape in enumerate(shapes):
         column, key = rng.choice(list(COLUMNS)), rng.choice(["d", "f", "xs", "st"])
         sql = shape.replace("{c}", column).replace("{k}", key).replace("{p}", rng.choice(PREDICATES))
         models[f"m{number_}"] = sql
-        kept = rng.choice(["groups", "groups", "rows"])
-        project.model(f"m{number_}", written(project, sql, "mz_now()"), aggregates=kept, retain_history="1 hour")
+        text, aggregates = written(project, sql, "mz_now()"), rng.choice(kept)
+        project.model(f"m{number_}", text, aggregates=aggregates, retain_history="1 hour")
     tests = ["temporal_matches_source", "temporal_diffs_consistent"]
     project.write("models/schema.yml", json.dumps({"models": [{"name": m, "data_tests": tests} for m in models]}))
     known: dict[tuple[str, int], Counter] = {}
     rows = {h: [row(rng, h) for _ in range(rng.choice([0, 1, 3, 6]))] for h in range(histories)}
+    rows |= {h: [*of_one, *bridge(rng, h)] for h, of_one in rows.items() if h % 3 == 0}
     before: list[dict[str, str]] = []
     for run in range(runs):
         every = [r for of_one in rows.values() for r in of_one]
@@ -240,4 +255,11 @@ def test_equal_values(project: Project) -> None:
 @pytest.mark.parametrize("seed", range(30))
 def test_random_models_over_equal_values(project: Project, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chains, "SMALL_CHAIN", random.Random(seed).choice([20, 10**6]))
-    drive(project, seed, tuple(random.Random(seed).sample(SHAPES, 5)), histories=12, runs=7)
+    drive(
+        project,
+        seed,
+        tuple(random.Random(seed).sample(SHAPES, 5)),
+        histories=12,
+        runs=7,
+        kept=("groups", "groups", "rows"),
+    )
