@@ -24,7 +24,27 @@ REFUSED: dict[str, tuple[str, tuple[str, ...]]] = {
     "no_clock": ("select id from {e}", ("has no mz_now()", "materialized='view'")),
     "float": ("select id from {e} where mz_now() < f", ("FLOAT", "DIV", "floor")),
     "double": ("select id from {e} where mz_now() < 1000 * (ms / 1000)", ("DOUBLE", "DIV", "floor")),
-    "string": ("select id from {e} where mz_now() < txt", ("STRING", "cast(x as timestamp)")),
+    "string": ("select id from {e} where mz_now() < txt", ("STRING", "`cast(txt as timestamp)`")),
+    "text_of_an_expression": (
+        "select id from {e} where mz_now() < coalesce(ts, '2024-03-01')",
+        ("STRING", "`cast(coalesce(ts, '2024-03-01') as timestamp)`"),
+    ),
+    "text": ("select id from {e} where mz_now() between 'noon' and ts", ("'noon' is no instant", "NULL")),
+    "text_date": ("select id from {e} where id = 1 or mz_now() < '2024-02-30'", ("'2024-02-30' is no instant",)),
+    "text_today": ("select id from {e} where cast(mz_now() as date) = 'today'", ("'today' is no instant", "own clock")),
+    "text_time": ("select id from {e} where mz_now() >= '12:30'", ("'12:30' is no instant", "own clock")),
+    "text_number": ("select id from {e} where mz_now() >= '1709294400000'", ("the number without quotes",)),
+    "qualify": (
+        "select id from {e} where mz_now() < ts qualify rank() over (order by ts) = 1",
+        ("QUALIFY rank() OVER (ORDER BY ts) = 1", "Spark has no QUALIFY", "rank() OVER (ORDER BY ts) AS rank_1 FROM"),
+    ),
+    "pipe": ("select id from {e} where mz_now() < ts |> limit 3", ("found: |> limit 3", "clauses of a SELECT")),
+    "open_quote": ("select id from {e} where mz_now() < ts and txt = 'a", ("cannot be told apart", "closed quotes")),
+    "deep": (f"select {'abs(' * 900}id{')' * 900} as x from {{e}} where mz_now() < ts", ("900 parentheses", "a CTE")),
+    "spark": (
+        "select txt, (select max(name) from {d} d where d.id = e.ms) as n from {e} e where mz_now() < ts group by txt",
+        ("found: [", "Spark makes no plan"),
+    ),
     "boolean": ("select id from {e} where mz_now() = flag", ("BOOLEAN", "predicate of its own")),
     "struct": ("select id from {e} where mz_now() < st", ("STRUCT<A: INT>".replace(": ", ":"),)),
     "arguments": ("select id from {e} where mz_now(5) < ts", ("takes no arguments",)),
@@ -75,11 +95,15 @@ REFUSED: dict[str, tuple[str, tuple[str, ...]]] = {
     "our_name": ("select id, mz_diff from {e} where mz_now() < ts", ("column mz_diff", "another alias")),
     "our_name_too": ("select id as MZ_UNTIL from {e} where mz_now() < ts", ("column MZ_UNTIL",)),
     "twice": ("select id, id from {e} where mz_now() < ts", ("column id twice",)),
+    "twice_by_joins": ("select e.id, d.id from {e} e join {d} d on mz_now() < ts", ("column id twice",)),
+    "twice_without_names": ("select count(*), count(1) from {e} where mz_now() < ts", ("column count(1) twice",)),
     "untyped": ("select id, null as nothing from {e} where mz_now() < ts", ("CAST(NULL AS",)),
-    "subquery_above": (
-        "select id, (select max(name) from {d}) as n, count(*) as c from {e} where mz_now() < ts group by id",
-        ("a join in an outer query",),
+    "name_in_a_subquery": (
+        "select id, (select count(*) from {d} d where d.id > ms) as n, rank() over (order by id) as r "
+        "from {e} as name where mz_now() < ts",
+        ("name is a name in this subquery and of the rows", "another alias"),
     ),
+    "star_names": ("select *, id + 1, * from {e} where mz_now() < ts", ("id + 1", "id + 1 AS a_name")),
     "two_statements": ("select id from {e} where mz_now() < ts; select 1", ("one query",)),
     "not_read": ("select id from {e} where mz_now() < ts and and 1", ("cannot be read",)),
     "collated": (

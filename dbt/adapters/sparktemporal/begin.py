@@ -23,6 +23,7 @@ from .temporal import roundtrip, timestamps, updates
 from .temporal.expiration import Dependence
 from .temporal.expiration import expiry as expiry_of
 from .temporal.plan import WAITING, Decision, decide, hash_cores
+from .temporal.readable import reads_model
 from .temporal.sql import identifiers, relations
 from .temporal.sql.identifiers import Identifiers
 from .temporal.state import MARK, Chain, State
@@ -35,6 +36,7 @@ from .whole import refuse_incomplete
 LIVE_IN_A_PLAN = "unix_millis(current_timestamp()"
 
 
+@reads_model(2)
 def begin(
     warehouse: Warehouse,
     target: Target,

@@ -8,17 +8,20 @@ from dataclasses import dataclass, replace
 
 from .clock_calls import type_calls
 from .errors import Refusal, TemporalError
+from .instants_as_text import refuse_text_that_is_null
 from .temporal import reach, roundtrip, timestamps, updates
 from .temporal.clock import FIRST_MS, format_instant
 from .temporal.clock_side import DAYS, MOVED
 from .temporal.clock_type import resolve_clock_casts
+from .temporal.column_names import Names, names_of
 from .temporal.conditions import Condition, Step
 from .temporal.core import HALVES, MONTHS, UNIT, Core, Guard, TypedCore, refuse_nondeterministic
 from .temporal.cores import Split, split
-from .temporal.dialect import fragment, has_clock, mz_now_spans, render
+from .temporal.dialect import fragment, has_clock, mz_now_spans, parse, render
 from .temporal.groups import shrinking
 from .temporal.intervals import operand_kind
 from .temporal.other_clocks import put_mz_now
+from .temporal.qualify import refuse_qualify
 from .temporal.state import State
 from .temporal.zones import is_offset
 from .warehouse import Warehouse
@@ -55,9 +58,12 @@ def understand(
     """
     local = timestamps.are_local(settings)
     text, clocks = put_mz_now(resolve_clock_casts(sql.strip().rstrip(";"), warehouse.describe, local))
+    tree = parse(text)
+    refuse_qualify(tree)
+    names = names_of(tree, warehouse.describe, lambda: _instants(warehouse, text, old))
     by_rows: dict[int, str] = {}
     while True:
-        model = _understand(warehouse, text, clocks, settings, version, as_of, old, by_rows)
+        model = _understand(warehouse, text, clocks, settings, version, as_of, old, by_rows, names)
         more = _by_rows(warehouse, model, as_of, old, aggregates)
         if not more:
             return model
@@ -95,10 +101,12 @@ def _understand(
     as_of: int,
     old: State | None,
     by_rows: Mapping[int, str],
+    names: Names,
 ) -> Model:
     zone = _Zone(warehouse, settings["spark.sql.session.timeZone"], as_of)
     ansi = settings["spark.sql.ansi.enabled"].lower() == "true"
-    parts, described = _split(warehouse, text, zone, by_rows, ansi, timestamps.are_local(settings))
+    parts, described = _split(warehouse, text, zone, by_rows, ansi, timestamps.are_local(settings), names)
+    refuse_text_that_is_null(warehouse, parts.cores)
     cores = [_typed(core, columns, version, zone) for core, columns in zip(parts.cores, described)]
     by_call = _call_kinds(warehouse, text, cores, old)
     return Model(
@@ -111,7 +119,13 @@ def _understand(
 
 
 def _split(
-    warehouse: Warehouse, text: str, zone: _Zone, by_rows: Mapping[int, str], ansi: bool, local: bool
+    warehouse: Warehouse,
+    text: str,
+    zone: _Zone,
+    by_rows: Mapping[int, str],
+    ansi: bool,
+    local: bool,
+    names: Names,
 ) -> tuple[Split, list[list[tuple[str, str]]]]:
     """The split of a model, and what DESCRIBE says of each core's probe.
 
@@ -119,7 +133,7 @@ def _split(
     """
     at_read: frozenset[int] = frozenset()
     while True:
-        parts = split(text, warehouse.describe, zone.moves, at_read, by_rows, ansi, local)
+        parts = split(text, warehouse.describe, zone.moves, at_read, by_rows, ansi, local, names)
         described = []
         for core in parts.cores:
             probe = updates.probe(core)
@@ -232,6 +246,13 @@ class _Zone:
             "mz_now() alone on its side (`mz_now() <= ts + interval 1 day`), or "
             "spark.sql.session.timeZone: UTC in the profile",
         )
+
+
+def _instants(warehouse: Warehouse, text: str, old: State | None) -> dict[int, str]:
+    """Where each mz_now() stands in the text -> SQL of an instant that can stand there."""
+    starts = [start for start, _ in mz_now_spans(text)]
+    known = old.kinds if old is not None and old.written == text else type_calls(text, len(starts), warehouse.ask)
+    return {start: roundtrip.clock_literal(kind, "0L") for start, kind in zip(starts, known)}
 
 
 def _call_kinds(warehouse: Warehouse, text: str, cores: list[TypedCore], old: State | None) -> dict[int, str]:

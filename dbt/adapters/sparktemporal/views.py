@@ -14,9 +14,9 @@ from sqlglot import exp
 
 from .errors import Refusal, TemporalError
 from .temporal import capture, roundtrip, settings
-from .temporal.columns import quote_name
 from .temporal.ctes import refuse_shadowed_ctes, visible_ctes
 from .temporal.dialect import fragment, parse, render
+from .temporal.sources import quote_name
 from .temporal.sql.identifiers import parts
 from .temporal.stacked import stacked_name
 from .warehouse import Warehouse

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from .errors import Refusal, TemporalError
 from .temporal import settings, zones
 from .temporal.dialect import quote
+from .temporal.spark_words import spark_words
 from .temporal.sql import identifiers
 from .temporal.sql.identifiers import Identifiers, folded
 from .temporal.stacked import Stack
@@ -126,7 +127,7 @@ class Warehouse:
             )
         if "== Optimized Logical Plan ==" not in plan:
             raise Refusal(
-                plan,
+                spark_words(plan),
                 "Spark makes no plan of this query, so what it reads and means cannot be told",
                 "a query that Spark can plan: what fails for constants alone fails for every row",
             )

@@ -24,13 +24,15 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from .columns import inner_stars, is_lambda_variable, quote_name, resolve, sources_of, with_field_name
+from .columns import inner_stars, with_field_name
 from .ctes import with_ctes
 from .dialect import VerbatimSpark, fragment, has_clock, render
 from .functions import is_aggregate_call, makes_sessions, nondeterministic
 from .identity import is_window
 from .linear import is_aggregation, is_linear
+from .sources import is_lambda_variable, quote_name, resolve, sources_of
 from .sums import SUMMED, NoSum, Sum, Sums
+from .window_columns import with_window_calls
 
 Describe = Callable[[str], "list[tuple[str, str]]"]
 
@@ -67,9 +69,10 @@ class _Taking:
     def __init__(
         self, select: exp.Select, placeholder: str, describe: Describe, ctes: list[exp.CTE], ansi: bool
     ) -> None:
-        self.select, self.describe, self.ctes = select, describe, ctes
+        self.describe, self.ctes = describe, ctes
         self.sources = sources_of(select, describe, ctes)
-        self.rest = select.copy()
+        self.select = with_window_calls(select, lambda c: resolve(c, self.sources) is not None)
+        self.rest = self.select.copy()
         for key in ("where", "joins", "laterals", "hint", "from_"):
             self.rest.set(key, None)
         joins = select.args.get("joins") or []

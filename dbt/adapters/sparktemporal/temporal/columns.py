@@ -11,24 +11,15 @@ is left alone (an alias of the SELECT list, a unit such as DAY): Spark decides, 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from sqlglot import exp
 
 from ..errors import Refusal
-from .ctes import with_ctes
-from .dialect import fragment, render
+from .dialect import fragment
+from .outer_columns import Scopes
+from .sources import Source, quote_name, sources_of
 
 _ROWS = "mz_rows"
-
-
-@dataclass(frozen=True)
-class Source:
-    """An input of a SELECT that columns come from."""
-
-    name: str  # the alias, or the table's own name
-    path: tuple[str, ...]  # the table's full name when it has no alias
-    columns: tuple[str, ...]
 
 
 def needed_columns(
@@ -46,7 +37,7 @@ def needed_columns(
     for key in ("where", "joins", "laterals", "hint"):
         rest.set(key, None)
     rest.set("from_", None)
-    _refuse_subqueries(rest)
+    scopes = Scopes(rest, sources, describe, ctes)
     joined = {name.lower() for j in select.args.get("joins") or [] for name in _using(j)}
     expand_stars(rest, sources, bool(joined))
     _expand_inner_stars(rest, sources)
@@ -54,7 +45,7 @@ def needed_columns(
     wanted: dict[tuple[int, str], str] = {}
     uses: list[tuple[exp.Column, int, str, int]] = []
     for column in list(rest.find_all(exp.Column)):
-        found = resolve(column, sources)
+        found = scopes.own(column)
         if found is not None:
             source, name, parts = found
             wanted.setdefault((source, name), "")
@@ -71,12 +62,16 @@ def needed_columns(
         wanted[(source, name)] = stored
 
     single = len(sources) == 1
+    alias = sources[0].name if single else _ROWS
+    nested = {id(column) for column, *_ in uses if scopes.is_nested(column)}
+    if nested:
+        scopes.refuse_hidden(alias)
     for column, source, name, parts in uses:
         stored = wanted[(source, name)]
-        if parts <= 2 if single else len(column.parts) == 1 and stored == name:
+        if id(column) not in nested and (parts <= 2 if single else len(column.parts) == 1 and stored == name):
             continue
         tail = [p.copy() for p in column.parts[parts:]]
-        table = quote_name(sources[0].name) if single else None
+        table = quote_name(alias) if single or id(column) in nested else None
         new: exp.Expression = exp.column(quote_name(stored), table=table)
         for part in tail:
             new = exp.Dot(this=new, expression=part)
@@ -94,7 +89,6 @@ def needed_columns(
         items.append(exp.alias_(item, stored, quoted=True))
     # a SELECT that needs no column still needs its rows
     rows.set("expressions", items or [exp.alias_(exp.true(), "mz_row", quoted=True)])
-    alias = sources[0].name if single else _ROWS
     rest.set("from_", exp.From(this=exp.to_table(placeholder).as_(exp.to_identifier(alias, quoted=True), table=True)))
     return rows, rest
 
@@ -103,78 +97,6 @@ _ABOVE_ROWS = (
     "expressions", "group", "having", "distinct", "qualify", "windows", "order", "limit", "offset", "sort",
     "cluster", "distribute",
 )  # fmt: skip
-
-
-def sources_of(select: exp.Select, describe: Callable, ctes: list[exp.CTE]) -> list[Source]:
-    found = [_source(select.args["from_"].this, 0, describe, ctes)]
-    for join in select.args.get("joins") or []:
-        if (join.method or "").upper() == "NATURAL":
-            raise Refusal(fragment(join), "the columns of a NATURAL join are not tracked", "JOIN ... USING (...)")
-        if (join.kind or "").upper() not in ("SEMI", "ANTI"):
-            found.append(_source(join.this, len(found), describe, ctes))
-    for lateral in select.args.get("laterals") or []:
-        alias = lateral.args.get("alias")
-        if alias is None or not alias.this or not alias.columns:
-            raise Refusal(
-                fragment(lateral),
-                "its columns have no names here",
-                "LATERAL VIEW explode(xs) x AS item, with the names of table and columns",
-            )
-        found.append(Source(alias.name, (alias.name,), tuple(c.name for c in alias.columns)))
-    return found
-
-
-def _source(node: exp.Expression, position: int, describe: Callable, ctes: list[exp.CTE]) -> Source:
-    if not isinstance(node, (exp.Table, exp.Subquery, exp.Values)):
-        raise Refusal(fragment(node), "the columns of this input are not tracked", "an upstream view over it")
-    if not node.alias_or_name:
-        node.set("alias", exp.TableAlias(this=quote_name(f"mz_source_{position}")))
-    probe = exp.select("*").from_(node.copy())
-    with_ctes(probe, ctes)
-    columns = tuple(name for name, _ in describe(render(probe)))
-    path = tuple(p.name for p in node.parts) if isinstance(node, exp.Table) and not node.alias else ()
-    name = node.alias_or_name
-    return Source(name, path or (name,), columns)
-
-
-def resolve(column: exp.Column, sources: list[Source]) -> tuple[int, str, int] | None:
-    """A column -> (source, name as the source has it, how many parts of the name that took)."""
-    parts = [p.name.lower() for p in column.parts]
-    if len(parts) == 1 and is_lambda_variable(column):
-        return None
-    for index, source in enumerate(sources):
-        path = [p.lower() for p in source.path]
-        for used in range(min(len(path), len(parts) - 1), 0, -1):
-            if parts[:used] == path[-used:]:
-                name = _pick(source, parts[used])
-                if name is not None:
-                    return index, name, used + 1
-    for index, source in enumerate(sources):
-        name = _pick(source, parts[0])
-        if name is not None:
-            return index, name, 1
-    return None
-
-
-def _pick(source: Source, name: str) -> str | None:
-    found = [c for c in source.columns if c.lower() == name]
-    if len(found) > 1:
-        raise Refusal(
-            f"{', '.join(found)} of {source.name}",
-            "which of them is meant is not known here",
-            f"an alias for one of them in {source.name}",
-        )
-    return found[0] if found else None
-
-
-def is_lambda_variable(column: exp.Column) -> bool:
-    name = column.parts[0].name.lower()
-    node = column.find_ancestor(exp.Lambda)
-    while node is not None:
-        if any(p.name.lower() == name for p in node.expressions):
-            return True
-        node = node.find_ancestor(exp.Lambda)
-    return False
 
 
 def expand_stars(rest: exp.Select, sources: list[Source], using: bool) -> None:
@@ -199,8 +121,10 @@ def expand_stars(rest: exp.Select, sources: list[Source], using: bool) -> None:
 
 
 def inner_stars(select: exp.Select) -> Iterator[exp.Expression]:
-    """The `*` and `t.*` among the arguments of functions; `count(*)` is of no column."""
+    """The `*` and `t.*` among the arguments of functions, not in subqueries; `count(*)` is of no column."""
     for star in list(select.find_all(exp.Star)):
+        if star.find_ancestor(exp.Select) is not select:
+            continue
         node = star.parent if isinstance(star.parent, exp.Column) else star
         above = node.parent
         counts = isinstance(above, exp.Anonymous) and above.name.lower() == "count" and node is star
@@ -236,19 +160,5 @@ def with_field_name(old: exp.Expression, new: exp.Expression) -> exp.Expression:
     return new if isinstance(new, exp.Column) and new.name == name else exp.alias_(new, name, quoted=True)
 
 
-def quote_name(name: str) -> exp.Identifier:
-    return exp.to_identifier(name, quoted=True)
-
-
 def _using(join: exp.Join) -> list[str]:
     return [c.name for c in join.args.get("using") or []]
-
-
-def _refuse_subqueries(rest: exp.Select) -> None:
-    inner = next((n for n in rest.find_all(exp.Query) if n is not rest), None)
-    if inner is not None:
-        raise Refusal(
-            fragment(inner),
-            "a subquery above the windowed rows (in the SELECT list, HAVING or ORDER BY) is not covered yet",
-            "a join in an outer query over the temporal SELECT",
-        )

@@ -21,6 +21,7 @@ from .clock_side import NONE, Side, is_below_a_day, side
 from .dialect import fragment, has_clock, is_mz_now, render
 from .functions import starts_with_unit
 from .predicates import Comparison
+from .text_instants import as_instant, refuse_words
 
 _COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ)
 
@@ -144,9 +145,11 @@ class _Analysis:
         elif has_clock(left) or has_clock(right):
             clock, other = (left, right) if has_clock(left) else (right, left)
             if is_mz_now(clock):
-                index = self._static(other, guards)
-                self._edges.append(Edge(index, Comparison("=", other.copy(), fragment(node), clock.meta["start"])))
+                instant = as_instant(other, fragment(node))
+                index = self._static(instant, guards)
+                self._edges.append(Edge(index, Comparison("=", instant, fragment(node), clock.meta["start"])))
                 return
+            refuse_words(other, fragment(node))
             if not any(isinstance(n, _TRUTHS) and has_clock(n) for n in clock.walk()):
                 self._step(side(clock), clock, other, guards)
                 return

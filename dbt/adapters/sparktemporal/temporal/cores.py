@@ -19,6 +19,8 @@ from sqlglot import exp
 from ..errors import Refusal
 from . import timestamps
 from .aggregates import take_groups
+from .apart import keep_apart
+from .column_names import Names, with_names
 from .columns import needed_columns
 from .conditions import condition
 from .core import PLACEHOLDER, Core, refuse_nondeterministic
@@ -39,6 +41,7 @@ from .nested import merge_nested
 from .predicates import Comparison, Moves, anywhere, comparisons, conjuncts
 from .static_parts import StaticParts
 from .sums import NoSum
+from .text_instants import refuse_lists
 
 #: SQL of a query -> its columns as (name, Spark type)
 Describe = Callable[[str], "list[tuple[str, str]]"]
@@ -64,16 +67,18 @@ def split(
     by_rows: Mapping[int, str] | None = None,
     ansi: bool = False,
     local_timestamps: bool = False,
+    names: Names | None = None,
 ) -> Split:
     """The text of a model -> its cores and residual; what is not covered is refused.
 
     moves: which lengths move the clock as they move rows, in the session's zone.
     at_read: SELECTs that are no cores (they name columns from
     outside), by where their first call of mz_now() stands. by_rows: likewise, those not to keep per group, and why.
-    local_timestamps: the session takes TIMESTAMP for TIMESTAMP_NTZ.
+    local_timestamps: the session takes TIMESTAMP for TIMESTAMP_NTZ. names: of columns without an alias.
     """
     tree = timestamps.as_written(parse(sql)) if local_timestamps else parse(sql)
     refuse_shadowed_ctes(tree)
+    with_names(tree, names or {})
     tree = merge_nested(tree, describe)
     calls = list(mz_now_calls(tree))
     _refuse_calls(tree, calls)
@@ -102,6 +107,7 @@ def split(
     static = StaticParts(residual, len(cores))
     static.capture()
     drop_unused_ctes(residual)
+    keep_apart(residual)
     if not cores and not static.cores:
         raise Refusal(fragment(tree), "the temporal SELECT reads nothing", "a FROM with the rows to window")
     notes = tuple(f"evaluated when the view is read, over all rows of its inputs: {fragment(e)}" for e in evaluated)
@@ -235,6 +241,8 @@ def _take_core(
                     "beside the clock it makes several rows of one, and in the SELECT list others of these",
                     "the window as a column of a derived table, and mz_now() compared with that column",
                 )
+            if not (ansi or moves(0)):
+                refuse_lists(conjunct)
             plain = comparisons(conjunct, moves)
             if plain is None:
                 general.append(conjunct)

@@ -9,7 +9,9 @@ That the tree means to Spark what the text means is not assumed either: see `rou
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
+from typing import Any
 
 import sqlglot
 from sqlglot import exp
@@ -21,8 +23,15 @@ from ..errors import Refusal
 
 MZ_NOW_NAMES = ("mz_now", "mz_logical_timestamp")
 
+#: frames: a parenthesis takes 30 of them to read, and Python's own limit is 1000. Threads read side by side, so it is
+#: set once; what is deeper than that is refused (see `readable`)
+_DEEPEST = 5_000
+sys.setrecursionlimit(max(sys.getrecursionlimit(), _DEEPEST))
+
 #: in the meta of a cast: it is written as a literal (`timestamp '2024-01-01'`)
 IS_LITERAL = "is_literal"
+
+_NAMES = (TokenType.VAR, TokenType.IDENTIFIER, TokenType.STRING)
 
 _SPECIAL_FORMS = ("CAST", "TRY_CAST", "EXTRACT", "TRIM", "POSITION", "OVERLAY", "SUBSTRING")
 
@@ -40,6 +49,15 @@ class VerbatimSpark(Spark):
         COMMANDS: set = set()  # else the rest of an EXPLAIN is one token, and calls in it are not seen
 
     class Parser(Spark.Parser):
+        def _parse_join(self, *args: Any, **kwargs: Any) -> exp.Join | None:
+            """A JOIN LATERAL without a condition stays one: with ON TRUE it is another plan to Spark."""
+            join = super()._parse_join(*args, **kwargs)
+            lateral = join is not None and isinstance(join.this, exp.Lateral)
+            if join is not None and lateral and join.args.get("on") == exp.true() and self._prev.text.upper() != "TRUE":
+                join.set("on", None)
+                join.set("kind", join.kind or "INNER")
+            return join
+
         # a comma between tables stays one: Spark's plans tell it from a CROSS JOIN
         JOINS_HAVE_EQUAL_PRECEDENCE = False
         FUNCTIONS: dict = {}
@@ -51,6 +69,21 @@ class VerbatimSpark(Spark):
             **dict.fromkeys((exp.DType.TIMESTAMP, exp.DType.TIMESTAMPTZ), _timestamp_literal),
         }
 
+    def tokenize(self, sql: str, dialect: object = None) -> list[Token]:
+        """Words of SQL are names beside a dot (`s.union`, `union.id`), and `window` but for a WINDOW clause."""
+        tokens = super().tokenize(sql, dialect)  # type: ignore[arg-type]
+        kinds = [token.token_type for token in tokens] + [TokenType.SEMICOLON] * 2
+        for at, token in enumerate(tokens):
+            if token.token_type in _NAMES or not token.text.isidentifier():
+                continue
+            after_dot = at > 0 and kinds[at - 1] == TokenType.DOT and tokens[at - 1].end + 1 == token.start
+            before_dot = kinds[at + 1] == TokenType.DOT and tokens[at + 1].start == token.end + 1
+            before_name = before_dot and any(t.text == "*" or t.text.isidentifier() for t in tokens[at + 2 : at + 3])
+            function = token.token_type == TokenType.WINDOW and kinds[at + 2] != TokenType.ALIAS
+            if after_dot or before_name or function:
+                token.token_type = TokenType.VAR
+        return tokens
+
 
 def parse(sql: str) -> exp.Query:
     """The one query in `sql` as a tree, or a refusal that shows where reading stopped."""
@@ -58,12 +91,9 @@ def parse(sql: str) -> exp.Query:
         statements = [s for s in sqlglot.parse(sql, read=VerbatimSpark) if s is not None]
     except SqlglotError as error:
         # the message underlines with terminal codes; people read it in logs
-        detail = re.sub(r"\x1b\[\d+m", "", str(error)).strip()
-        raise Refusal(
-            detail,
-            "this part of the model cannot be read, and nothing is guessed",
-            "the same in plainer SQL, or move this part into an upstream model",
-        ) from None
+        raise _unread(sql, re.sub(r"\x1b\[\d+m", "", str(error)).strip()) from None
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:  # of the parser itself
+        raise _unread(sql, _shorten(sql)) from error
     if len(statements) != 1 or not isinstance(statements[0], (exp.Query, exp.Subquery)):
         raise Refusal(
             _shorten(sql),
@@ -71,6 +101,21 @@ def parse(sql: str) -> exp.Query:
             "a single SELECT (or WITH ... SELECT)",
         )
     return statements[0]
+
+
+def _unread(sql: str, detail: str) -> Refusal:
+    piped = sql.find("|>")
+    if piped >= 0:
+        return Refusal(
+            _shorten(sql[piped:]),
+            "this use of the pipe syntax cannot be read, and nothing is guessed",
+            "the same as clauses of a SELECT (WHERE, GROUP BY, LIMIT), or move what stands before it into a CTE",
+        )
+    return Refusal(
+        detail,
+        "this part of the model cannot be read, and nothing is guessed",
+        "the same in plainer SQL, names that are words of SQL in `backquotes`, or this part in an upstream model",
+    )
 
 
 def expression(sql: str) -> exp.Expression:

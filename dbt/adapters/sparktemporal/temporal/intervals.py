@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from ..errors import Refusal
 from .clock import FIRST_MS, LAST_MS
-from .dialect import quote
+from .dialect import fragment, quote
 from .predicates import Comparison
 
 TIMESTAMP, BIGINT, DECIMAL = "timestamp", "bigint", "decimal"
@@ -52,10 +52,11 @@ def operand_kind(comparison: Comparison, spark_type: str) -> str:
     if name in _KINDS:
         return _KINDS[name]
     base = re.match(r"[a-z_]+", name)
+    way_out = _WAY_OUT.get(base.group() if base else name, _ANY_WAY_OUT)
     raise Refusal(
         comparison.written,
         f"mz_now() is compared with {name.upper()}, which is not an instant",
-        _WAY_OUT.get(base.group() if base else name, _ANY_WAY_OUT),
+        way_out.replace("(x as", f"({fragment(comparison.operand)} as") if name == "string" else way_out,
     )
 
 

@@ -17,12 +17,13 @@ from sqlglot import exp
 
 from ..errors import Refusal
 from .aggregates import Describe, take_groups
-from .columns import expand_stars, quote_name, sources_of
+from .columns import expand_stars
 from .conditions import static_column
 from .core import Core
 from .dialect import has_clock
 from .functions import nondeterministic
 from .linear import is_aggregation, is_inside_a_value, is_linear
+from .sources import quote_name, sources_of
 from .updates import operand_column
 
 

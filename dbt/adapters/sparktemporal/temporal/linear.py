@@ -31,7 +31,8 @@ def is_aggregation(select: exp.Select) -> bool:
     if select.args.get("group"):
         return True
     above = [*select.expressions, *filter(None, (select.args.get("having"), select.args.get("order")))]
-    calls = (n for item in above for n in item.walk() if is_aggregate_call(n))
+    own = (n for item in above for n in item.walk(prune=lambda n: isinstance(n, exp.Query)))
+    calls = (n for n in own if is_aggregate_call(n))
     return any(not isinstance(call.parent, exp.Window) for call in calls)
 
 

@@ -15,12 +15,13 @@ from itertools import count
 from sqlglot import exp
 
 from ..errors import Refusal
-from .columns import expand_stars, quote_name, sources_of
+from .columns import expand_stars
 from .ctes import inside, table_names, visible_ctes
 from .dialect import VerbatimSpark, has_clock, mz_now_calls, render
 from .functions import starts_with_unit
 from .linear import is_linear, kept_one_by_one
 from .predicates import conjuncts
+from .sources import quote_name, sources_of
 
 Describe = Callable[[str], "list[tuple[str, str]]"]
 

@@ -18,6 +18,7 @@ from sqlglot import exp
 from ..errors import Refusal
 from .clock_side import DAY_MS, milliseconds
 from .dialect import fragment, has_clock, is_mz_now
+from .text_instants import as_instant, has_text
 
 #: the operator with mz_now() on its left, by node type
 OPERATORS: dict[type[exp.Expression], str] = {
@@ -103,7 +104,7 @@ def comparisons(
             else:
                 static.append(leg)
         return found, static
-    if isinstance(conjunct, exp.In) and len(conjunct.expressions) == 1:
+    if isinstance(conjunct, exp.In) and len(conjunct.expressions) == 1 and not has_text(conjunct.expressions):
         conjunct = exp.EQ(this=conjunct.this.copy(), expression=conjunct.expressions[0].copy())
     one = (_unless_null if isinstance(conjunct, exp.Or) else _comparison)(conjunct, written, moves)
     return None if one is None else ([one], [])
@@ -115,10 +116,10 @@ def _comparison(node: exp.Expression, written: str, moves: Moves) -> Comparison 
         return None
     left, right = _bare(node.left.unnest(), node.right.unnest(), moves)
     if is_mz_now(left) and not has_clock(right):
-        return Comparison(operator, right.copy(), written, left.meta["start"])
+        return Comparison(operator, as_instant(right, written), written, left.meta["start"])
     right, left = _bare(right, left, moves)
     if is_mz_now(right) and not has_clock(left):
-        return Comparison(MIRRORED[operator], left.copy(), written, right.meta["start"])
+        return Comparison(MIRRORED[operator], as_instant(left, written), written, right.meta["start"])
     return None
 
 
@@ -136,7 +137,7 @@ def _bare(clock: exp.Expression, other: exp.Expression, moves: Moves) -> tuple[e
         if length >= DAY_MS and not moves(total):
             break
         back = exp.Sub if isinstance(clock, exp.Add) else exp.Add
-        instant = exp.cast(other.copy(), "TIMESTAMP")
+        instant = exp.cast(as_instant(other, fragment(other)), "TIMESTAMP")
         other = back(this=instant, expression=clock.right.copy())
         clock = clock.left.unnest()
     return clock, other

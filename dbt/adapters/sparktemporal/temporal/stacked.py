@@ -22,11 +22,11 @@ from sqlglot import exp
 from ..errors import TemporalError
 from .chains import core_of
 from .clock import LAST_MS, format_instant
-from .columns import quote_name
 from .core import is_placeholder
 from .dialect import expression, parse, quote, render
 from .intervals import TIMESTAMP
 from .roundtrip import with_clock
+from .sources import quote_name
 from .sql import identifiers
 from .state import AFTER, Chain, CoreState, State
 from .stores import store_of

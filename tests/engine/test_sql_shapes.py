@@ -1,0 +1,180 @@
+"""Natural shapes of models, over three runs: between them come a new file, then rows updated, deleted and doubled."""
+
+from __future__ import annotations
+
+import pytest
+from conftest import Project
+
+from dbt.adapters.sparktemporal.errors import Refusal
+from dbt.adapters.sparktemporal.model import understand
+from dbt.adapters.sparktemporal.warehouse import Warehouse
+
+T0 = 1_709_294_400_000  # 2024-03-01 12:00 UTC
+SECONDS = (0, 6.999, 7, 7.001, 9.999, 10, 10.001, 30, 300)
+FIRST = (
+    "(1, 'a', 1, 0, 10), (2, 'a', 2, 0, 20), (3, 'b', 5, 5, 15), (4, null, 7, 0, 400), (5, 'b', null, -400, 30), "
+    "(5, 'b', null, -400, 30), (6, 'c', 1, null, 7), (7, 'c', 1, 1, null), (8, 'a', 3, 299, 700), (9, 'a', 3, 300, 700)"
+)
+ADDED = "(20, 'a', 9, 2, 12), (21, 'z', null, 4, null), (22, null, 1, -10, 7)"
+LATER = FIRST.replace("(2, 'a', 2, 0, 20), ", "").replace(
+    "(1, 'a', 1, 0, 10)", "(1, 'b', 100, 0, 11), (1, 'b', 100, 0, 11)"
+)
+OTHER = "(1, 'a', 10), (2, 'b', 2), (3, null, 1)"
+#: {t} has id, k, v, ts, due, xs; {o} has id, k, x
+MODELS = {
+    "windows": "select k, window.start as s, window.end as e, count(*) n, min(v) as low from {t} "
+    "where mz_now() < due group by window(ts, '10 minutes', '5 minutes'), k "
+    "having window.start > '2024-03-01 11:50:00'",
+    "sessions": "select session_window.start as s, k, count(*) as n from {t} where mz_now() < due "
+    "group by k, session_window(ts, '5 minutes')",
+    "above_groups": "select k, exists (select 1 from {o} where k = t.k) as known, count(*) as c from {t} t "
+    "where mz_now() < due group by k having count(*) >= (select min(x) from {o}) order by (select max(x) from {o}), k",
+    "above_rows": "select id, v, (select max(d.x) from (select x, k from {o}) d where d.k = t.k and d.x > v) as m, "
+    "row_number() over (partition by k order by id, v) as r from {t} t where mz_now() < due",
+    "texts": "select id from {t} where mz_now() between '2024-03-01 12:00:07' and due or "
+    "mz_now() in ('2024-03-01 12:00:10', '2024-03-01') or mz_now() = '2024-03-01' + interval 12 hours",
+    "names": "select k, count(*), sum(if(v > 1, v, 0)) from {t} where mz_now() < due group by k",
+    "names_below": "with w as (select t.k, max(o.x), min(v) from {t} t join {o} o on o.k = t.k where mz_now() < due "
+    "group by t.k) select `max(x)` + 1, * from w",
+    "lateral": "select id, x, y from {t} t join lateral explode(xs) e(x), "
+    "lateral (select max(x) as y from {o} o where o.k = t.k) where mz_now() < due",
+}
+MORE = {
+    "tumbling": "select window.start as s, count(*) as n, sum(v) as v from {t} where mz_now() < due "
+    "group by window(ts, '5 minutes')",
+    "bare_window": "select window, k, count(*) as n from {t} where mz_now() < due group by k, window(ts, '5 minutes')",
+    "by_alias": "select window(ts, '5 minutes') as w, k, count(*) as n from {t} where mz_now() < due group by w, k",
+    "by_all": "select window(ts, '5 minutes'), k, count(*) as n from {t} where mz_now() < due group by all",
+    "rolled_up": "select k, window.start, count(*) as n from {t} where mz_now() < due "
+    "group by rollup(k, window(ts, '5 minutes'))",
+    "ranked": "select window.start as s, row_number() over (partition by window.end order by count(*), k) as n "
+    "from {t} where mz_now() < due group by window(ts, '5 minutes'), k",
+    "window_times": "select window(window_time(window), '10 minutes').start as w, sum(n) as n from (select k, window, "
+    "count(*) as n from {t} where mz_now() < due group by k, window(ts, '5 minutes')) "
+    "group by window(window_time(window), '10 minutes')",
+    "a_column_window": "select window.start from (select struct(1 as start) as window, ts, due from {t}) "
+    "where mz_now() < due group by window(ts, '5 minutes'), window",
+    "sessions_of_kinds": "select k, session_window.start as s, max(v) as m from {t} where mz_now() between ts and due "
+    "group by session_window(ts, case when k = 'a' then '5 seconds' else '1 minute' end), k",
+    "beside_rows": "select id, (select max(x) from {o}) as m, id in (select id from {o}) as i from {t} "
+    "where mz_now() < due",
+    "above_a_join": "select t.id, o.id as o, (select count(*) from {o} p where p.x < t.v) as m, row_number() over "
+    "(order by t.id, o.id, v) as r from {t} t join {o} o on o.k = t.k where mz_now() < due",
+    "in_a_cte": "with l as (select min(x) as a from {o}) select k, count(*) as c, (select a from l) as a from {t} "
+    "where mz_now() < due group by k having count(*) > (select a from l)",
+    "temporal_inside": "select id, (select count(*) from {t} u where mz_now() < u.due and u.k = t.k) as m from {t} t "
+    "where mz_now() >= ts",
+    "over_nothing": "select k, count(*) as n from {t} where mz_now() < due group by k "
+    "having count(*) > (select coalesce(max(x), 0) from {o} where x > 1000)",
+    "limited": "select id from {t} where mz_now() < due order by (select max(x) from {o}), id, v limit 3",
+    "text_zones": "select id from {t} where '2024-03-01T14:00:10+02:00' < mz_now() or mz_now() - interval '5 seconds' "
+    "> '2024-03-01 12:00:02.0005'",
+    "text_cases": "select id from {t} where case when k = 'a' then mz_now() < '2024-03-01 12:00:10' else mz_now() <= "
+    "'2024-03-01 12:00:07.000001' end",
+    "text_or_not": "select id from {t} where mz_now() not in ('2024-03-01 12:00:07', '2024-03-01 12:00:10')",
+    "text_key": "select id from {t} where case mz_now() when '2024-03-01 12:00:10' then true else k = 'a' end",
+    "names_beside_stars": "select if(v > 1, v, 0), *, upper(k), count(*) over () from {t} where mz_now() < due",
+    "names_of_rows": "select id, v + 1, if(v > 1, 'a', 'b,c'), explode(xs) from {t} where mz_now() < due",
+    "names_in_a_union": "select k, count(*) from {t} where mz_now() < due group by k "
+    "union all select k, count(v) from {t} where mz_now() < due group by k",
+    "names_distinct": "select distinct upper(k) from {t} where mz_now() < due",
+    "lateral_sums": "select count(*) as n, max(x) as m from {t} join lateral explode(xs) e(x) where mz_now() < due",
+}
+
+
+def fill(project: Project, rows: str) -> None:
+    """Rows (id, k, v, second of ts, second of due): a table of one file, or one file more."""
+    project.sql(
+        "CREATE OR REPLACE TEMPORARY VIEW filled AS SELECT id, CAST(k AS STRING) AS k, v, "
+        f"timestamp_millis({T0}L + lo * 1000) AS ts, timestamp_millis({T0}L + hi * 1000) AS due, array(v, v + 1) AS xs "
+        f"FROM VALUES {rows} AS f(id, k, v, lo, hi)"
+    )
+    there = project.rows("SHOW TABLES IN {s} LIKE 'order'")
+    project.sql(
+        f"{'INSERT INTO {s}.order' if there else 'CREATE TABLE {s}.order USING parquet AS'} SELECT * FROM filled"
+    )
+
+
+def fill_other(project: Project, rows: str) -> None:
+    project.sql(f"INSERT OVERWRITE {{s}}.union SELECT * FROM VALUES {rows}")
+
+
+def live(project: Project, models: dict[str, str]) -> None:
+    fill(project, FIRST)
+    project.sql("CREATE TABLE {s}.union (id INT, k STRING, x INT) USING parquet")
+    fill_other(project, OTHER)
+    names = {"t": f"{project.schema}.order", "o": f"{project.schema}.union"}
+    written = {name: sql.format(**names) for name, sql in models.items()}
+    for name, sql in written.items():
+        project.model(name, sql, aggregates="groups", retain_history="1 hour")
+
+    def right(now: int) -> None:
+        project.run(now=now)
+        for name, sql in written.items():
+            instants = sorted({now, *(t for t in (T0 + int(s * 1000) for s in SECONDS) if t > now)})
+            sides = [
+                f"SELECT {t}L, {side}, to_json(struct(*)) FROM ({query})"
+                for t in instants
+                for side, query in enumerate((sql.replace("mz_now()", f"timestamp_millis({t}L)"), project.at(name, t)))
+            ]
+            rows = project.rows(" UNION ALL ".join(sides))
+            for t in instants:
+                expected, found = (sorted(str(r[2]) for r in rows if r[:2] == (t, side)) for side in (0, 1))
+                assert found == expected, (name, now - T0, t - T0)
+        if now == T0:
+            columns = {name: project.spark.table(f"{project.schema}.{name}").columns for name in written}
+            plain = {
+                n: project.spark.sql(s.replace("mz_now()", f"timestamp_millis({T0}L)")).columns
+                for n, s in written.items()
+            }
+            assert columns == plain
+
+    right(T0)
+    fill(project, ADDED)
+    project.sql("INSERT INTO {s}.union VALUES (5, 'a', 50)")
+    right(T0 + 1500)
+    project.sql("TRUNCATE TABLE {s}.order")
+    fill(project, LATER)
+    fill_other(project, "(1, 'a', 11), (2, 'b', 1), (2, 'b', 1), (4, 'c', 700)")
+    right(T0 + 3000)
+
+
+def test_three_runs(project: Project) -> None:
+    live(project, MODELS)
+
+
+@pytest.mark.deep
+def test_three_runs_of_more_models(project: Project) -> None:
+    live(project, MORE)
+
+
+def test_the_query_without_qualify_is_taken(project: Project) -> None:
+    """The refusal of QUALIFY writes out a query. It is one, and a temporal view."""
+    fill(project, FIRST)
+    warehouse = Warehouse(project.rows)
+    for sql in (
+        "select id, row_number() over (partition by k order by ts) rn from {t} where mz_now() < due qualify rn = 1",
+        "select e.id from {t} as e where mz_now() < due qualify count(*) over w < 3 and v > 1 "
+        "window w as (partition by k) order by e.id limit 3",
+        "select *, upper(k) as u from {t} where mz_now() < due qualify rank() over (partition by k order by ts) <= 2",
+        "select distinct k, count(*) as n from {t} where mz_now() < due group by k having count(*) > 1 "
+        "qualify sum(count(*)) over () > 3 and max(v) > 1",
+    ):
+        with pytest.raises(Refusal) as refused:
+            understand(warehouse, sql.format(t=f"{project.schema}.order"), warehouse.settings(), "4.1.4", T0)
+        assert refused.value.found.startswith("QUALIFY ")
+        assert "QUALIFY" not in refused.value.instead
+        understand(warehouse, refused.value.instead, warehouse.settings(), "4.1.4", T0)
+
+
+def test_text_in_a_list_where_it_is_of_two_instants(project: Project) -> None:
+    fill(project, FIRST)
+    warehouse = Warehouse(project.rows)
+    settings = {**warehouse.settings(), "spark.sql.session.timeZone": "America/New_York"}
+    listed = f"select id from {project.schema}.order where mz_now() in ('2024-03-01', due)"
+    with pytest.raises(Refusal, match="when daylight saving ends") as refused:
+        understand(warehouse, listed, settings, "4.1.4", T0)
+    assert refused.value.instead == "mz_now() IN (timestamp '2024-03-01', due)"
+    understand(
+        warehouse, listed.replace("('2024-03-01', due)", f"({refused.value.instead[13:-1]})"), settings, "4.1.4", T0
+    )
