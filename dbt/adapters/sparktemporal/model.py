@@ -18,7 +18,7 @@ from .temporal.conditions import Condition, Step
 from .temporal.core import HALVES, MONTHS, UNIT, Core, Guard, TypedCore, refuse_nondeterministic
 from .temporal.cores import Split, split
 from .temporal.dialect import fragment, has_clock, mz_now_spans, parse, render
-from .temporal.groups import shrinking
+from .temporal.groups import aggregation_stats
 from .temporal.intervals import operand_kind
 from .temporal.other_clocks import put_mz_now
 from .temporal.qualify import refuse_qualify
@@ -27,6 +27,8 @@ from .temporal.zones import is_offset
 from .warehouse import Warehouse
 
 _BY_CONFIG = "config aggregates: rows"
+#: of the digits of a kept sum as large a part may be used at first: later runs have room for a thousand times as much
+_ROOM = 0.001
 #: a unit of date_trunc begins no longer before what is cut to it, ms
 _LONGEST_UNIT = 400 * 86_400_000
 
@@ -54,7 +56,7 @@ def understand(
     """The compiled SQL of a model -> what it is made of, or a refusal. as_of: ms, from when on zones are asked.
 
     aggregates: `groups` | `rows`, what to keep of an aggregation that can be either. `auto`: what the last run kept;
-    the first time groups, unless they are more than half as many as the rows.
+    the first time groups, unless they are more than half as many as the rows, or a sum comes near its last digit.
     """
     local = timestamps.are_local(settings)
     text, clocks = put_mz_now(resolve_clock_casts(sql.strip().rstrip(";"), warehouse.describe, local))
@@ -85,10 +87,12 @@ def _by_rows(warehouse: Warehouse, model: Model, as_of: int, old: State | None, 
         elif core.name in before:
             if before[core.name].sums is None:
                 found[at] = before[core.name].kept.partition(": ")[2]
-        elif core.stored and not any("map<" in kind.lower() for _, kind in core.stored):  # Spark hashes no maps
-            rows, groups = warehouse.rows(shrinking(core, as_of))[0]
-            if rows and 2 * groups > rows:
-                found[at] = f"there are about {groups} groups of {rows} rows"
+        elif asked := aggregation_stats(core, as_of):
+            rows, groups, room = warehouse.rows(asked)[0]
+            if room is not None and float(room) >= _ROOM:
+                found[at] = "a sum of so many digits may outgrow what is kept of a group"
+            elif rows and groups is not None and 2 * groups > rows:
+                found[at] = f"there are about {min(groups, rows)} groups of {rows} rows"
     return found
 
 

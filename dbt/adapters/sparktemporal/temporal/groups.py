@@ -182,9 +182,20 @@ class GroupStore:
         )
 
 
-def shrinking(typed: TypedCore, as_of: int) -> str:
-    """A query: how many rows there are with a window, and about how many groups."""
+def aggregation_stats(typed: TypedCore, as_of: int) -> str | None:
+    """A query about the rows with a window: how many there are, about how many groups (NULL where Spark cannot tell),
+    and which part of its digits the largest sum uses (see `Sum.room_used`, NULL without one). None: nothing is to be
+    asked.
+    """
     assert typed.core.groups is not None
+    wide = [s.room_used for s in typed.core.groups.sums if s.wide]
+    is_countable = bool(typed.stored) and not any(
+        "map<" in kind.lower() for _, kind in typed.stored
+    )  # it hashes no maps
+    if not (is_countable or wide):
+        return None
     keys = ", ".join(quote(n) for n, _ in typed.stored)
+    groups = f"approx_count_distinct(struct({keys}))" if is_countable else "NULL"
+    room = f"greatest({', '.join(wide)})" if len(wide) > 1 else wide[0] if wide else "NULL"
     rows = updates.wanted(typed, as_of, None)
-    return f"SELECT count(*), approx_count_distinct(struct({keys}))\nFROM (\n{indent(rows, 2)}\n) AS mz_windows"
+    return f"SELECT count(*), {groups}, {room}\nFROM (\n{indent(rows, 2)}\n) AS mz_windows"

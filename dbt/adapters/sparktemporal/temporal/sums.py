@@ -18,6 +18,8 @@ COUNT = "mz_n"
 #: of the decimals that are kept: one less than Spark's most, so that taking one from another is exact
 DIGITS = 37
 _OVERFLOW = f"raise_error('a sum kept for a group has more than {DIGITS} digits; instead: config aggregates: rows')"
+#: of so many digits ten billion values have a sum of DIGITS digits at most
+NARROW = DIGITS - 10
 _INTEGERS = ("tinyint", "smallint", "int")
 _ANY, _ALL = ("bool_or", "some", "any"), ("bool_and", "every")
 #: the aggregates that are values of sums
@@ -30,11 +32,21 @@ class NoSum(Exception):
 
 @dataclass(frozen=True)
 class Sum:
-    """A diff column. value: what a row adds to it, over the columns of the core; never NULL. type: as it is stored."""
+    """A diff column. value: what a row adds to it, over the columns of the core; never NULL. type: as it is stored.
+
+    wide: the column that is summed, where its type does not keep a sum from having more than DIGITS digits.
+    """
 
     name: str
     value: str
     type: str
+    wide: str = ""
+
+    @property
+    def room_used(self) -> str:
+        """SQL: of the digits of `wide` the part that is used when every row is added with the same sign; a DOUBLE."""
+        scale = int(self.type.rpartition(",")[2].rstrip(")"))
+        return f"sum(abs(CAST({self.wide} AS DOUBLE))) / 1e{DIGITS - scale}D"
 
 
 class Sums:
@@ -88,7 +100,7 @@ class Sums:
             raise NoSum(f"{said} is of {kind}, whose mean has more digits than a division")
         if d > 30:
             raise NoSum(f"{said} is of {kind}, which leaves no room for a sum")
-        total = f"CAST({self._decimal(x, d)} AS DECIMAL({min(p + 10, 38)},{d}))"
+        total = f"CAST({self._decimal(x, d, p > NARROW)} AS DECIMAL({min(p + 10, 38)},{d}))"
         return _mean(total, n, p, d) if mean else total
 
     def _count(self, arguments: Sequence[str]) -> str:
@@ -98,16 +110,17 @@ class Sums:
     def _true(self, x: str) -> str:
         return self._total(self._keep(("true", x), f"IF({x}, 1L, 0L)", "BIGINT"))
 
-    def _decimal(self, x: str, digits: int) -> str:
+    def _decimal(self, x: str, digits: int, is_wide: bool = False) -> str:
         kind = f"DECIMAL({DIGITS},{digits})"
-        return self._total(self._keep(("sum", kind, x), f"IF({x} IS NULL, CAST(0 AS {kind}), {whole(x, kind)})", kind))
+        value = f"IF({x} IS NULL, CAST(0 AS {kind}), {whole(x, kind)})"
+        return self._total(self._keep(("sum", kind, x), value, kind, x if is_wide else ""))
 
     def _total(self, name: str) -> str:
         return f"sum({self._column(name)})"
 
-    def _keep(self, key: tuple[str, ...], value: str, kind: str) -> str:
+    def _keep(self, key: tuple[str, ...], value: str, kind: str, wide: str = "") -> str:
         if key not in self._sums:
-            self._sums[key] = Sum(f"mz_{key[0]}_{len(self._sums)}", value, kind)
+            self._sums[key] = Sum(f"mz_{key[0]}_{len(self._sums)}", value, kind, wide)
         return self._sums[key].name
 
 
