@@ -77,6 +77,11 @@ REFUSED: dict[str, tuple[str, tuple[str, ...]]] = {
         "select id from r",
         ("not linear", "an upstream table"),
     ),
+    "cte_twice": (
+        "with a as (select id from {e} where mz_now() < ts) select * from (with a as (select id from {d}) "
+        "select * from a) where id in (select id from a)",
+        ("WITH a AS (...) twice", "two CTEs of one name", "one name for each"),
+    ),
     "not_planned": (
         "select id from {e} where mz_now() < ts and ts < timestamp_millis(9223372036854775807)",
         ("long overflow", "Spark makes no plan of this query"),

@@ -1,0 +1,75 @@
+"""The table of refusals in docs/semantics.md: each line has a test which renders it."""
+
+from __future__ import annotations
+
+import ast
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+ERRORS, NAMES = "tests/engine/test_errors.py", "tests/engine/test_names.py"
+#: how a line of the table begins -> the tests that render it: a function, or a case by its name
+RENDERED = {
+    "no clock at all": (ERRORS, "no_clock"),
+    "a function of the clock that is not monotone": (ERRORS, "hour", "hour_too", "nanoseconds", "scaled_by_a_row"),
+    "`mz_now()` on both sides": (ERRORS, "both_sides", "both_sides_too", "twice_on_a_side"),
+    "`mz_now()` as a value in a WHERE": (ERRORS, "not_a_predicate", "like"),
+    "months beside the clock and more": (ERRORS, "months_and_more", "months_by_a_function"),
+    "an interval or an instant beside the clock": (ERRORS, "test_local_time_on_the_clocks_side"),
+    "FLOAT, DOUBLE": (ERRORS, "float", "double", "float_in_an_or"),
+    "a STRING column": (ERRORS, "string", "text_of_an_expression"),
+    "text beside the clock that is no timestamp": (ERRORS, "text", "text_date", "text_today", "text_time"),
+    "text in a list": ("tests/engine/test_sql_shapes.py", "test_text_in_a_list_where_it_is_of_two_instants"),
+    "BOOLEAN, other types": (ERRORS, "boolean", "struct"),
+    "one `mz_now()` beside a number and a timestamp": (ERRORS, "number_and_timestamp"),
+    "a column with the clock and without an alias": (ERRORS, "no_name", "no_name_below"),
+    "a relation named like one of the model's own": (NAMES, "test_what_a_run_has_not_made_is_in_its_way"),
+    "two models of a project": (NAMES, "test_models_that_would_destroy_each_other"),
+    "a recursive query": (ERRORS, "recursive"),
+    "the clock in a subquery of an OR": (ERRORS, "in_a_subquery_of_an_or"),
+    "the relation that the model itself takes the place of": (
+        "tests/engine/test_replaced_relations.py",
+        "test_a_model_that_reads_itself",
+    ),
+    "`rand()`, `uuid()`": (ERRORS, "random", "random_bound", "random_or", "sample"),
+    "a window that slides": ("tests/engine/test_equal_values.py", "sliding"),
+    "a view with `mz_now()`": (ERRORS, "test_temporal_view_below_a_view"),
+    "a correlated subquery above": (ERRORS, "name_in_a_subquery"),
+    "a CTE inside a query": (ERRORS, "cte_twice"),
+    "QUALIFY": (ERRORS, "qualify"),
+    "the pipe syntax": (ERRORS, "pipe", "deep"),
+    "a schema in a catalog without views": ("tests/iceberg/test_iceberg.py", "test_a_catalog_without_views"),
+    "a column named like one of ours": (ERRORS, "our_name", "our_name_too", "twice", "untyped"),
+    "VARIANT and collated strings": (ERRORS, "collated"),
+    "SQL that Spark and the parser used here": (ERRORS, "not_read"),
+}
+
+
+def lines() -> list[str]:
+    """The first cell of each line."""
+    table = (ROOT / "docs" / "semantics.md").read_text().partition("\n## Refused\n")[2].partition("\n\n")[0]
+    return [line.split(" | ")[0].removeprefix("| ") for line in table.splitlines()[2:]]
+
+
+@cache
+def names_in(file: str) -> set[str]:
+    """The functions of a module, and the keys of its dictionaries."""
+    nodes = list(ast.walk(ast.parse((ROOT / file).read_text())))
+    keys = {key for node in nodes if isinstance(node, ast.Dict) for key in node.keys}
+    found = {key.value for key in keys if isinstance(key, ast.Constant)}
+    return found | {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
+
+
+@pytest.mark.parametrize("line", lines())
+def test_each_line_has_its_test(line: str) -> None:
+    found = [start for start in RENDERED if line.startswith(start)]
+    assert len(found) == 1, f"name the test that renders: {line}"
+
+
+@pytest.mark.parametrize("start", RENDERED)
+def test_each_test_is_there(start: str) -> None:
+    file, *tests = RENDERED[start]
+    assert any(line.startswith(start) for line in lines()), f"no line of the table begins so: {start}"
+    assert tests and set(tests) <= names_in(file), f"not in {file}: {set(tests) - names_in(file)}"
