@@ -51,7 +51,7 @@ def test_one_chain(project: Project, grouped: bool, monkeypatch: pytest.MonkeyPa
     assert {t for t, _ in after.retired} >= {c.table for c in before.chains}
     assert "unchanged" in project.run(now=T0 + 40_000).of("m").message
     project.sql(f"INSERT INTO {{s}}.t SELECT 200L, timestamp_millis({T0}L + 90000)")
-    assert f"advanced, {2 if grouped else 1} rows" in project.run(now=T0 + 50_000).of("m").message
+    assert "advanced, 2 rows" if grouped else "advanced, 1 row" in project.run(now=T0 + 50_000).of("m").message
 
 
 def test_nothing_is_left(project: Project) -> None:

@@ -399,9 +399,9 @@ def test_log_line_and_run_results(project: Project) -> None:
     assert "unchanged (no input changed) at" in line and response["action"] == "unchanged" and response["chains"] == 1
     project.sql("INSERT INTO {s}.events VALUES (77, timestamp_millis(1709294400000L))")
     line, response = ran(T0 + 2000)
-    assert "advanced at" in line and ", 1 rows in, 1 diffs written, " in line and response["reason"] == ""
+    assert "advanced at" in line and ", 1 row in, 1 diff written, " in line and response["reason"] == ""
     (told,) = response["inputs"]
-    assert re.search(r"\.events: new files \(1 new files of \d\), 1 rows read$", told)
+    assert re.search(r"\.events: new files \(1 new file of \d\), 1 row read$", told)
     assert {"begin", "write", "merge", "commit", "publish"} <= set(response["phases"])
     line, response = ran(T0 + 3000, "--full-refresh")
     assert "restarted (--full-refresh)" in line and response["reason"] == "--full-refresh"

@@ -84,7 +84,7 @@ REFUSED: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "not_planned": (
         "select id from {e} where mz_now() < ts and ts < timestamp_millis(9223372036854775807)",
-        ("long overflow", "Spark makes no plan of this query"),
+        ("found: long overflow", "Spark makes no plan of this query"),
     ),
     "number_and_timestamp": ("select id from {e} where mz_now() between ms and ts", ("a number and with a timestamp",)),
     "random": ("select id, rand() as r from {e} where mz_now() < ts", ("rand()", "another value at every run")),
@@ -257,15 +257,11 @@ def test_view_text_over_its_limit(project: Project) -> None:
     assert project.rows("SELECT count(*) FROM {s}.m") == [(10,)]
 
 
-def test_temporal_view_below_a_view(project: Project) -> None:
+def test_a_temporal_view_that_is_written_out(project: Project) -> None:
     project.sql(EVENTS)
     project.model("m", f"select id, ts from {project.schema}.events where mz_now() >= ts")
-    project.model("between", "select * from {{ ref('m') }}", materialized="view")
-    project.model("through", "select id from {{ ref('between') }} where mz_now() >= ts")
     project.model("by_name", f"select id from {project.schema}.m where mz_now() >= ts")
-    result = project.run("--exclude", "by_name", now=T0, check=False)
-    assert "m, a temporal_view, as an input through the view between" in result.of("through").message
-    assert "materialized='ephemeral' for between, or {{ ref('m') }} in this model" in result.of("through").message
+    project.run("-s", "m", now=T0)
     # dbt's graph does not know of an input that is written out; Spark's plan does
     text = project.run("-s", "by_name", now=T0, check=False).text
     assert "m, a temporal_view, as an input that dbt does not know of" in text and "{{ ref('m') }}" in text

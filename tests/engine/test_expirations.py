@@ -158,10 +158,7 @@ def test_a_source_that_says_something_else(thousand: Project) -> None:
     assert state(thousand).expiration == T0 + 21 * DAY
     sources(thousand, sealed_until="2024-03-30 12:00:00")
     told = thousand.run(now=T0 + 3 * DAY).of("m")
-    assert (
-        "restarted" in told.message
-        and told.adapter_response["reason"] == "what it reads answers for longer than before"
-    )
+    assert "restarted" in told.message and told.adapter_response["reason"] == "what it reads expires later than before"
 
 
 def test_expired_and_restarted(project: Project) -> None:
@@ -237,7 +234,7 @@ def test_status(thousand: Project) -> None:
     for words in (
         "started      2024-03-01 12:00:00.000 UTC, ", "expiration   2024-03-21 12:00:00.000 UTC, ", ": reads raise",
         "restart      at the first run from 2024-03-08 12:00:00.000 UTC, ",
-        "1,000 updates in 1,000 rows of 1 chains, ", "left out     1,000 updates after the expiration",
+        "1,000 updates in 1,000 rows of 1 chain, ", "left out     1,000 updates after the expiration",
     ):  # fmt: skip
         assert words in text, text
     assert "about " in operation(thousand, "temporal_status", model="g").split("left out")[1]

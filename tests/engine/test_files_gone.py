@@ -67,7 +67,7 @@ def test_files_of_a_chain(events: Project, is_fresh: bool) -> None:
             add(events, 2)
         with pytest.raises(TemporalError) as told:
             run(events, 2)
-        gone = f"{small.table} with 0 of the 1 rows that were committed" if is_fresh else "a file cannot be read"
+        gone = f"{small.table} with 0 of 1 committed row" if is_fresh else "a file cannot be read"
         assert f"found: {gone}" in str(told.value) or gone in str(told.value)
         assert "why: the rows in files that are gone" in str(told.value)
         assert "instead: the files put back, or dbt run --full-refresh -s m" in str(told.value)
@@ -76,7 +76,7 @@ def test_files_of_a_chain(events: Project, is_fresh: bool) -> None:
     assert read_state(warehouse, target) == before
     events.sql(f"REFRESH TABLE {{s}}.{small.table}")
     found = events.rows(f"SELECT mz_where, mz_problem, mz_detail FROM ({inconsistencies(warehouse, target)})")
-    assert found == [(small.table, "not the 1 rows that were committed", "0 rows")]
+    assert found == [(small.table, "not the 1 committed row", "0 rows")]
 
 
 @pytest.mark.parametrize("is_fresh", [True, False])

@@ -204,11 +204,11 @@ def test_what_is_kept_is_chosen_by_the_data(project: Project) -> None:
     """Keys that are nearly unique do not shrink anything: rows, one interval each, are less than two updates."""
     fill(project, *(f"('k{i}', 1, 0, {i + 1})" for i in range(8)))
     model(project, "k, count(*) as n", aggregates="auto")
-    assert "rows are kept: there are about 8 groups of 8 rows" in str(project.run(now=T0).of("m").adapter_response)
+    assert "rows are kept: an estimated 8 groups in 8 rows" in str(project.run(now=T0).of("m").adapter_response)
     fill(project, *(f"('k1', {i}, 0, 9)" for i in range(30)))
     said = project.run(now=T0 + 1).of("m")
     assert "advanced" in said.message and state(project).cores[0].sums is None  # no restart for that
-    assert "rows are kept: there are about 8 groups of 8 rows" in str(said.adapter_response)
+    assert "rows are kept: an estimated 8 groups in 8 rows" in str(said.adapter_response)
     said = project.run("--full-refresh", now=T0 + 2).of("m")
     assert "groups are kept" in str(said.adapter_response) and state(project).cores[0].sums == ()
     model(project, "k, count(*) as n", aggregates="rows")

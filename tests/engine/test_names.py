@@ -74,7 +74,7 @@ def test_two_days_of_a_model_with_capital_letters(project: Project, engine_clock
         ran = project.run(now=T0 + hours * HOUR)
         if hours == 2:
             (line,) = ran.of("Above").adapter_response["inputs"]
-            assert "1 new chains of 2), 1 rows read" in line
+            assert "1 new chain of 2), 1 row read" in line
         assert ids(project, T0 + hours * HOUR, "MyModel") == list(range(rows))
         assert ids(project, T0 + hours * HOUR, "Above") == list(range(rows))
         assert (killed.lower() in relations(project)) == (hours <= 23)

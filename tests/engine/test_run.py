@@ -139,7 +139,7 @@ def test_changed_core_restarts_and_says_so(project: Project) -> None:
     project.run(now=T0)
     window(project, days=10)
     result = project.run(now=T0 + 1000)
-    assert "restarted (the core changed)" in result.text
+    assert "restarted (the query of what is stored changed)" in result.text
     assert state(project).started_at == T0 + 1000
 
 

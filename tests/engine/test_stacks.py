@@ -59,7 +59,7 @@ def test_new_chains_alone(stack: Project) -> None:
     stack.sql(f"INSERT INTO {{s}}.t {rows_of(20, 22)}")
     ran = stack.run(now=T0 + 1000).of("outside")
     assert "advanced, 2 rows" in ran.message
-    assert f"{stack.schema}.inside: new chains (1 new chains of 2), 2 rows read" in inputs_of(ran)
+    assert f"{stack.schema}.inside: new chains (1 new chain of 2), 2 rows read" in inputs_of(ran)
     assert "unchanged" in stack.run(now=T0 + 2000).of("outside").message
     right(stack, T0 + 41_000)
 
@@ -86,7 +86,7 @@ def test_chains_that_were_merged(stack: Project, monkeypatch: pytest.MonkeyPatch
         stack.run("-s", "inside", now=T0 + after)
     before = {row[1] for row in stack.rows("SHOW TABLES IN {s} LIKE 'inside__diffs_*'")}
     ran = stack.run(now=T0 + 4000).of("outside")
-    assert "advanced, 3 rows" in ran.message and "new chains (1 new chains of 1)" in inputs_of(ran)
+    assert "advanced, 3 rows" in ran.message and "new chains (1 new chain of 1)" in inputs_of(ran)
     right(stack, T0 + 41_000)
     stack.sql(f"INSERT INTO {{s}}.t {rows_of(30, 31)}")
     stack.run(now=T0 + 5000)
@@ -105,8 +105,8 @@ def test_chains_that_are_gone(stack: Project, monkeypatch: pytest.MonkeyPatch) -
     stack.run("-s", "inside", now=T0 + 1000)
     stack.sql(f"DROP TABLE {{s}}.{first}")
     ran = stack.run("-s", "outside", now=T0 + 2000).of("outside")
-    assert "advanced, 1 rows" in ran.message
-    assert "full (1 chains that were read are merged and dropped), 21 rows read" in inputs_of(ran)
+    assert "advanced, 1 row" in ran.message
+    assert "full (1 chain of the last run merged and dropped since), 21 rows read" in inputs_of(ran)
     right(stack, T0 + 45_000)
 
 
@@ -115,7 +115,7 @@ def test_a_restarted_input(stack: Project) -> None:
     stack.run(now=T0)
     stack.run("--full-refresh", "-s", "inside", now=T0 + 1000)
     ran = stack.run(now=T0 + 2000).of("outside")
-    assert "unchanged, 0 rows" in ran.message and "full (it was restarted), 20 rows read" in inputs_of(ran)
+    assert "unchanged, 0 rows" in ran.message and "full (the input was rebuilt), 20 rows read" in inputs_of(ran)
 
 
 def test_the_earliest_expiration_is_everybodys(stack: Project) -> None:
@@ -141,7 +141,7 @@ def test_an_input_that_answers_for_longer(stack: Project) -> None:
     stack.run(now=T0)
     stack.run("--full-refresh", "-s", "inside", now=T0 + 5000)
     ran = stack.run("-s", "outside", now=T0 + 6000).of("outside")
-    assert ran.adapter_response["reason"] == "what it reads answers for longer than before"
+    assert ran.adapter_response["reason"] == "what it reads expires later than before"
     for after in (6000, 25_001, 30_000):
         right(stack, T0 + after)
 

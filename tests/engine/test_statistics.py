@@ -204,7 +204,7 @@ def test_files_that_are_compacted_while_they_are_read(project: Project, monkeypa
 
     monkeypatch.setattr(Parts, "told", compacted)
     ran = project.run(now=T0 + 1).of("m")
-    assert done and "leave 1 of 1 files" in told(ran) and ran.adapter_response["rows_written"] == 0
+    assert done and "leave 1 of 1 file" in told(ran) and ran.adapter_response["rows_written"] == 0
     is_right(project, "m", sql, T0 + 1, T0 + DAY)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator
 
@@ -81,6 +82,25 @@ def test_types_and_expiry(local: Project) -> None:
     assert [(r[0], r[1]) for r in local.rows("DESCRIBE {s}.m")] == wanted
     with pytest.raises(Exception, match="expired at 2024-03-02"):
         local.rows("SELECT * FROM {s}.m")
+
+
+def test_contract(local: Project) -> None:
+    """`timestamp` in a contract is what the session takes it for; the model's columns are what the query says."""
+    sql = f"select id, ts, ntz, mz_now() as seen from {local.schema}.events where mz_now() >= ts"
+    local.model("m", sql, contract={"enforced": True})
+    kinds = {"id": "bigint", "ts": "timestamp_ltz", "ntz": "timestamp", "seen": "timestamp_ltz"}
+
+    def told() -> str:
+        columns = [{"name": name, "data_type": kind} for name, kind in kinds.items()]
+        local.write("models/schema.yml", json.dumps({"models": [{"name": "m", "columns": columns}]}))
+        return local.run(now=T0, check=False).text
+
+    assert "OK hydrated, 30 rows" in told()
+    kinds["ts"] = "timestamp"
+    broken = told()
+    assert "This model has an enforced contract that failed" in broken and "| ts" in broken and "| ntz" not in broken
+    kinds |= {"ts": "timestamp_ltz", "ntz": "timestamp_ntz"}
+    assert "OK unchanged, 0 rows" in told()
 
 
 def test_groups_statistics_and_changes(local: Project) -> None:

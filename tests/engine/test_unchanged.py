@@ -47,7 +47,7 @@ def test_nothing_is_read_again(events: Project, monkeypatch: pytest.MonkeyPatch)
     assert count_at(events, T0 + 1000) == 18
     events.sql(f"INSERT INTO {{s}}.t SELECT 99, timestamp_millis({T0}L + 99000)")
     said, seen = statements(events, monkeypatch, T0 + 2000)
-    assert "advanced, 1 rows" in said and [s for s in seen if " mz_chain" in s]
+    assert "advanced, 1 row" in said and [s for s in seen if " mz_chain" in s]
     assert "unchanged" in statements(events, monkeypatch, T0 + 3000)[0] and count_at(events, T0 + 3000) == 17
 
 
@@ -64,7 +64,7 @@ def test_a_view_between_that_says_something_else(events: Project) -> None:
     events.sql(f"ALTER VIEW {{s}}.v AS SELECT *, {wide.replace('id + 39', 'id + 38')} FROM {{s}}.t WHERE id < 15")
     said = events.run(now=T0 + 1000).of("m")
     assert "advanced, 26 rows" in said.message
-    assert "full (a view between says something else), 20 rows read" in said.adapter_response["inputs"][0]
+    assert "full (the text of a view below changed), 20 rows read" in said.adapter_response["inputs"][0]
     assert "unchanged" in events.run(now=T0 + 2000).of("m").message
 
 
@@ -77,7 +77,7 @@ def test_what_cannot_be_told_is_read_again(events: Project) -> None:
     events.run(now=T0)
     assert "unchanged, 0 rows" in events.run(now=T0).of("m").message  # found by reading
     events.spark.table(f"{events.schema}.t").where("id = 15").write.mode("append").parquet(str(folder))
-    assert "advanced, 1 rows" in events.run(now=T0 + 1000).of("m").message
+    assert "advanced, 1 row" in events.run(now=T0 + 1000).of("m").message
     rows = [(1, "a"), (2, "b")]
     events.spark.createDataFrame(rows, "id int, name string").createOrReplaceTempView("names")
     read = f"select t.id, n.name from {events.schema}.t join names n on t.id = n.id where mz_now() < hi"
@@ -85,7 +85,7 @@ def test_what_cannot_be_told_is_read_again(events: Project) -> None:
     events.run("--full-refresh", now=T0 + 1000)
     events.spark.createDataFrame([*rows, (3, "c")], "id int, name string").createOrReplaceTempView("names")
     said = events.run(now=T0 + 1500).of("m")
-    assert "advanced, 1 rows" in said.message
+    assert "advanced, 1 row" in said.message
     assert (
         "t: full (`names` is a temporary view, whose text is not told), 20 rows read"
         in said.adapter_response["inputs"][0]
@@ -122,7 +122,7 @@ def test_options_of_text_files(events: Project) -> None:
     events.run(now=T0)
     events.sql("INSERT INTO {s}.c VALUES (3, 'c')")
     said = events.run(now=T0 + 1)
-    assert "advanced, 1 rows" in said.of("m").message
+    assert "advanced, 1 row" in said.of("m").message
     assert "unchanged" in events.run(now=T0 + 1).of("m").message
     events.sql(
         "DROP TABLE {s}.c; CREATE TABLE {s}.c (id INT, name STRING) USING csv OPTIONS (escape 'b') "

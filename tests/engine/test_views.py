@@ -72,7 +72,7 @@ def test_opened(events: Project, views: str, sql: str) -> None:
     for turn, number in enumerate((1, 7, 8, 5)):
         add(events, number)
         told = read(events, sql, after=(turn + 1) * 1000)
-        assert ".t: new files (1 new files of" in told and told.endswith(" rows read")
+        assert ".t: new files (1 new file of" in told and told.endswith(" read")
 
 
 @pytest.mark.deep
@@ -82,7 +82,7 @@ def test_names_in_the_schema_of_the_view(events: Project) -> None:
     try:
         made(events)
         add(events, 1)
-        assert ".t: new files (1 new files of" in read(events)
+        assert ".t: new files (1 new file of" in read(events)
     finally:
         events.sql("DROP TABLE default.t")
 
@@ -91,8 +91,8 @@ def test_names_in_the_schema_of_the_view(events: Project) -> None:
 @pytest.mark.parametrize(
     ("view", "sql", "why"),
     [
-        ("SELECT DISTINCT id, hi FROM {s}.t", PLAIN, "a row of it may decide about other rows"),
-        ("SELECT id, max(hi) AS hi FROM {s}.t GROUP BY id", PLAIN, "a row of it may decide about other rows"),
+        ("SELECT DISTINCT id, hi FROM {s}.t", PLAIN, "one row of it may decide about others"),
+        ("SELECT id, max(hi) AS hi FROM {s}.t GROUP BY id", PLAIN, "one row of it may decide about others"),
         (
             "SELECT * FROM {s}.t",
             "select i from {s}.v as v(i, h) where mz_now() < h",

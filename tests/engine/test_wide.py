@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 
 import pytest
 from conftest import Project
 
 from dbt.adapters.sparktemporal.commit import ViewTexts
+from dbt.adapters.sparktemporal.temporal.reading import live_view
 from dbt.adapters.sparktemporal.temporal.state import VIEW_TEXT_LIMIT, State
 from dbt.adapters.sparktemporal.warehouse import Target, Warehouse, read_state
 
@@ -182,3 +184,70 @@ def test_equal_values_of_wide_models(project: Project, monkeypatch: pytest.Monke
             {**rows, 4: ("0.0D", "map('a', 2, 'b', 1)")},
             rows,
         ][turn]
+
+
+#: models whose views are written without the names of columns
+COMPACT = {
+    "cores": "select id, k from {s}.e where mz_now() < ts union all select id, -k from {s}.f where mz_now() >= ts",
+    "counted": "select k, count(*) as n, sum(v) as total, avg(v) as mean from {s}.e where mz_now() < ts group by k",
+    "valued": "select k, max(v) as top, count(distinct v) as n from {s}.e where mz_now() < ts group by k",
+    "whole": "select count(*) as n, sum(v) as total from {s}.e where mz_now() < ts",
+    "ordered": "select id from {s}.e where mz_now() < ts order by v desc, ts, id limit 3",
+    "named": "with live as (select * from {s}.e where mz_now() < ts) select l.id, f.k from live as l join {s}.f as f "
+    "on f.id = l.id",
+    "ranked": "select id, rank() over w as r from {s}.e where mz_now() < ts window w as (partition by k order by id)",
+    "clocked": "select id, mz_now() as seen from {s}.e where mz_now() < ts",
+    "both": "select id from {s}.e where mz_now() < ts except all select id from {s}.f where mz_now() < ts",
+}
+OVER = {
+    "over_cores": "select k, count(*) as n from {cores} where k > 0 group by k",
+    "over_counted": "select n, k from {counted} where n > 1",
+    "over_ordered": "select id from {ordered}",
+}
+
+
+@pytest.mark.deep
+def test_all_kinds_of_compact_views(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several cores, kept groups, ORDER BY, LIMIT, CTEs, comments, expirations and stacks: the same in either form."""
+    monkeypatch.setattr(ViewTexts, "fits", lambda self, text: "EXCEPT (" in text)
+    for name, sql in COMPACT.items():
+        config = {"expiration": "2 days"} if name != "cores" else {}
+        docs = {"relation": True, "columns": True}
+        project.model(name, sql.replace("{s}", project.schema), persist_docs=docs, **config)
+    refs = {name: f"{{{{ ref('{name}') }}}}" for name in COMPACT}
+    for name, sql in OVER.items():
+        project.model(name, sql.format(**refs), expiration="2 days")
+    columns = {"columns": [{"name": "id", "description": "which"}], "description": "a wide one"}
+    models = [{"name": name, **columns} for name in ("ordered", "cores")]
+    project.write("models/schema.yml", json.dumps({"models": models}))
+    written = {name: sql.format(**{one: f"({text})" for one, text in COMPACT.items()}) for name, sql in OVER.items()}
+    written |= COMPACT
+    rows = {n: (n % 3, n * n % 7, n % 5) for n in range(1, 12)}
+    for turn in range(3):
+        for table, shift in (("e", 0), ("f", 2)):
+            of_table = {n: row for n, row in rows.items() if n % (4 - shift)}
+            values = ", ".join(f"({n}L, {k}L, {v}L, {until + shift}L)" for n, (k, v, until) in of_table.items())
+            project.sql(f"DROP TABLE IF EXISTS {{s}}.{table}")
+            project.sql(
+                f"CREATE TABLE {{s}}.{table} USING parquet AS\n"
+                f"SELECT id, k, v, timestamp_millis({T0}L + u * {HOUR}L) AS ts FROM VALUES {values} AS t(id, k, v, u)"
+            )
+        project.run(now=T0 + turn)
+        for name, sql in written.items():
+            state, text = state_of(project, name), text_of(project, f"{name}__live")
+            assert "EXCEPT (" in text, name
+            instants = (T0 + turn, T0 + 3 * HOUR - 1, T0 + 3 * HOUR, T0 + 7 * HOUR)
+
+            def at(form: str, clock: str, instants: tuple[int, ...] = instants) -> Counter:
+                each = (f"SELECT {t} AS t, * FROM (\n{form.replace('{t}', clock.format(t))}\n)" for t in instants)
+                return Counter(project.rows("\nUNION ALL\n".join(each)))
+
+            oracle = sql.replace("{s}", project.schema).replace("mz_now()", "{t}")
+            plain = at(oracle, "timestamp_millis({}L)")
+            for form in (text, live_view(state)) if turn == 2 else (text,):
+                assert at(form.replace(LIVE, "{t}"), "{}L") == plain, (name, turn)
+        rows[1] = (2, turn, 4)  # one is updated,
+        rows.pop(5 + turn)  # one is deleted,
+        rows[20 + turn] = (1, 3, 6)  # one is new
+    told = {str(r[0]): r for r in project.rows("DESCRIBE TABLE EXTENDED {s}.ordered")}
+    assert told["id"][2] == "which" and told["Comment"][1] == "a wide one"

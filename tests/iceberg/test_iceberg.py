@@ -66,7 +66,7 @@ def test_snapshots_tell_what_changed(events: Project) -> None:
         assert again.of(name).adapter_response["reason"] == "no input changed"
     events.sql(f"INSERT INTO {{s}}.events.branch_side VALUES (77, timestamp_millis({T0}L))")
     said = events.run(now=T0 + 2).of("b")
-    assert "advanced, 1 rows" in said.message and "full (version main " in said.adapter_response["inputs"][0]
+    assert "advanced, 1 row" in said.message and "full (version main " in said.adapter_response["inputs"][0]
     assert events.rows("SELECT count(*) FROM {s}.m__diffs WHERE mz_diff > 0") == [(10,)]
 
 
@@ -159,21 +159,21 @@ def test_changes_alone(events: Project) -> None:
     events.sql(f"INSERT INTO {{s}}.events VALUES (20, timestamp_millis({T0}L))")
     events.sql(f"INSERT INTO {{s}}.events VALUES (21, timestamp_millis({T0}L)), (20, timestamp_millis({T0}L))")
     message, told = read_as(events, 1)
-    assert "advanced, 3 rows" in message and told == "changes (2 snapshots, that only append), 3 rows read"
+    assert "advanced, 3 rows" in message and told == "changes (2 snapshots, append only), 3 rows read"
     events.sql("DELETE FROM {s}.events WHERE id = 21")
     message, told = read_as(events, 2)
-    assert "advanced, 1 rows" in message and told.startswith("changes (1 snapshots), ")
+    assert "advanced, 1 row" in message and told.startswith("changes (1 snapshot), ")
     events.sql(
         f"CALL spark_catalog.system.rewrite_data_files('{events.schema}.events', options => map('rewrite-all', 'true'))"
     )
     message, told = read_as(events, 3)
-    assert "unchanged" in message and told.startswith("changes (1 snapshots, that only append), 0 rows")
+    assert "unchanged" in message and told.startswith("changes (1 snapshot, append only), 0 rows")
     before = events.rows("SELECT snapshot_id FROM {s}.events.refs")[0][0]
     events.sql(f"INSERT INTO {{s}}.events (id, ts) VALUES (31, timestamp_millis({T0}L))")
     read_as(events, 6)
     events.sql(f"CALL spark_catalog.system.rollback_to_snapshot('{events.schema}.events', {before})")
     message, told = read_as(events, 7)
-    assert "full (" in told and "advanced, 1 rows" in message
+    assert "full (" in told and "advanced, 1 row" in message
 
 
 def test_a_column_that_is_another_one(events: Project) -> None:
@@ -187,7 +187,7 @@ def test_a_column_that_is_another_one(events: Project) -> None:
     message, told = read_as(events, 1, "v")
     assert "advanced, 20 rows" in message and told.startswith("full (its schema or its properties changed)")
     events.sql(f"INSERT INTO {{s}}.events VALUES (30, timestamp_millis({T0}L), 7)")
-    assert read_as(events, 2, "v")[1].startswith("changes (1 snapshots, that only append), 1 rows")
+    assert read_as(events, 2, "v")[1].startswith("changes (1 snapshot, append only), 1 row")
 
 
 def test_changes_by_delete_files(events: Project) -> None:

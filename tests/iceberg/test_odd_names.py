@@ -81,7 +81,7 @@ def test_columns_named_like_those_of_a_changelog(project: Project) -> None:
     project.model("n", select.replace("id, _change_type as a", "_change_type") + WINDOW.format(now="mz_now()"))
     project.run(now=T0)
     changes = {
-        "INSERT INTO {s}.t SELECT id + 10, 'INSERT', 8, id, ts FROM {s}.t WHERE id < 2": "that only append",
+        "INSERT INTO {s}.t SELECT id + 10, 'INSERT', 8, id, ts FROM {s}.t WHERE id < 2": "append only",
         "DELETE FROM {s}.t WHERE id = 3": "a column of its own is named as one of its changelog",
         "UPDATE {s}.t SET _change_type = 'x' WHERE id = 4": "a column of its own is named as one of its changelog",
     }

@@ -169,7 +169,7 @@ def test_flights_run_again(flights: Flights, server: Server, monkeypatch: pytest
     folders = ["--project-dir", str(FLIGHTS), "--profiles-dir", str(FLIGHTS)]
     assert dbtRunner().invoke(["run", "-s", "in_the_air", "boarding", *folders, *flights.arguments]).success
     said = {name: r["message"] for name, r in flights.results().items()}
-    assert said == {"in_the_air": "OK advanced, 1 rows", "boarding": "OK unchanged, 0 rows"}
+    assert said == {"in_the_air": "OK advanced, 1 row", "boarding": "OK unchanged, 0 rows"}
     for view, condition in (
         ("in_the_air", "mz >= unix_millis(departed_at) AND mz < unix_millis(arrives_at)"),
         ("boarding", "mz >= unix_millis(scheduled_at) - 2400000 AND mz < unix_millis(departed_at)"),
@@ -400,7 +400,7 @@ def test_a_rival_and_a_killed_client(project: Project, tmp_path: Path) -> None:
         killed.communicate()
 
     project.sql("ALTER VIEW {s}.slow AS SELECT id FROM {s}.events")
-    assert "OK advanced, 1000 rows" in project.run(now=T0 + 4000).of("m").message
+    assert "OK advanced, 1,000 rows" in project.run(now=T0 + 4000).of("m").message
     assert project.rows("SELECT count(*), max(id) FROM {s}.m") == [(1010, 1099)]
     assert orphan not in diffs(project)
     project.sql(f"SELECT java_method('java.lang.System', 'setProperty', '{project.schema}', 'go')")

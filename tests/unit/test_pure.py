@@ -12,7 +12,7 @@ import pytest
 
 import dbt.adapters.sparktemporal.pushdown as pushdown
 import dbt.adapters.sparktemporal.temporal as temporal
-from dbt.adapters.sparktemporal import errors
+from dbt.adapters.sparktemporal import errors, words
 from dbt.adapters.sparktemporal.errors import ForeignRelation, Refusal, TemporalError
 from dbt.adapters.sparktemporal.temporal import chains, expiration, plan, roundtrip
 from dbt.adapters.sparktemporal.temporal.clock import format_instant, parse_duration, parse_instant
@@ -51,7 +51,7 @@ def test_the_pure_part_knows_neither_dbt_nor_spark() -> None:
 def test_examples_in_docstrings() -> None:
     attempted = 0
     modules = [m.name for package in PURE for m in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")]
-    for name in [errors.__name__, *modules]:
+    for name in [errors.__name__, words.__name__, *modules]:
         found = doctest.testmod(importlib.import_module(name))
         assert found.failed == 0, name
         attempted += found.attempted
@@ -264,7 +264,7 @@ def test_decisions() -> None:
     assert decided(None).action == "hydrated"
     assert decided(a_state()).action == "advanced"
     assert decided(a_state(), clock=5).as_of == 20  # a little behind: the frontier
-    assert decided(a_state(), core_hash="other").reason == "the core changed"
+    assert decided(a_state(), core_hash="other").reason == "the query of what is stored changed"
     assert decided(a_state(), core_hash="other", settings={"z": "CET"}).reason == "z UTC -> CET"
     assert (decided(a_state(), clock=110).action, decided(a_state(), clock=111).action) == ("advanced", "restarted")
     assert decided(a_state(), clock=60, restarts=Restarts(50, words="restart_every")).reason.startswith("restart_every")

@@ -18,6 +18,7 @@ from .temporal.clock import format_duration, format_instant
 from .temporal.dialect import quote
 from .temporal.identity import negative_zero
 from .warehouse import TableInfo, Warehouse
+from .words import quantity
 
 WAY = "column"
 #: SQL of the step back from the latest row, by type; their text, which names them in any time zone; and from that text
@@ -129,9 +130,9 @@ def changes(
         passed, total = checksum(warehouse, f"{name} WHERE {later.after} AND {edge.up_to}", content)
         rows, content_sum = rows + passed, content_sum + total
     if rows != old["rows"]:
-        return f"{old['rows']} rows up to {_shown(edge)} are {rows} now", None, True
+        return f"of {quantity(old['rows'], 'row')} up to {_shown(edge)} there are {rows:,} now", None, True
     if content_sum != old["sum"]:
-        return f"of {old['rows']} rows up to {_shown(edge)} some changed", None, True
+        return f"of {quantity(old['rows'], 'row')} up to {_shown(edge)} some changed", None, True
     columns = ", ".join(f"mz_row.{quote(column)}" for column, _ in table.columns)
     if not old["after"]:
         came = f"(SELECT {columns} FROM {name} AS mz_row WHERE {edge.after})"
@@ -151,7 +152,7 @@ def changes(
     if (int(counted), int(known)) != (old["after"], old["after_sum"]):
         return "the rows remembered are not those of its state", None, False
     if int(lost):
-        return f"{lost} of {old['after']} rows after {_shown(edge)} are gone or changed", None, True
+        return f"gone or changed: {int(lost):,} of {quantity(old['after'], 'row')} after {_shown(edge)}", None, True
     both = f"{numbered} LEFT JOIN ({remembered}) AS mz_old ON mz_row.{file} = mz_old.file"
     came = f"(SELECT {columns} FROM {both} WHERE mz_row.{nth} > coalesce(mz_old.size, 0))"
     had = (

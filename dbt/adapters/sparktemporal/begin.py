@@ -18,6 +18,7 @@ from .model import Model, understand
 from .pruning import Pruning
 from .run import Run
 from .stack import put_in
+from .stacked_views import changes
 from .temporal import chains as chain_rules
 from .temporal import roundtrip, timestamps, updates
 from .temporal.expiration import Dependence
@@ -51,6 +52,7 @@ def begin(
     docs: Docs | None = None,
     project: str = "",
     below: Sequence[Target] = (),
+    between: Sequence[Target] = (),
     readers: Sequence[Target] = (),
     inputs: Sequence[Dependence] = (),
     in_the_way: bool = False,
@@ -58,8 +60,8 @@ def begin(
     """Observe, refuse what cannot be right, and decide. Writes nothing.
 
     as_of: the instant of the invocation. clock: the engine's now, for ages of tables (both ms).
-    below: the temporal views that the model may read; readers: those that read it. inputs: what dbt knows of all that
-    it reads. in_the_way: a relation of the model's name is no view.
+    below: the temporal views that the model may read; between: the plain views over them; readers: the temporal views
+    that read it. inputs: what dbt knows of all that it reads. in_the_way: a relation of the model's name is no view.
     """
     started = time.monotonic()
     parsed = TemporalConfig.parse(target.model, config)
@@ -81,7 +83,7 @@ def begin(
 
     settings = session.as_remembered(warehouse, settings, old)
     kept = None if full_refresh else old
-    sql, warehouse, as_of = put_in(warehouse, target, sql, below, old, as_of, settings)
+    sql, warehouse, as_of = put_in(warehouse, target, sql, below, between, old, as_of, settings)
     model = understand(warehouse, sql, settings, version, as_of, kept, parsed.aggregates)
     _refuse_long_names(target, model)
     text, calls = model.written, model.calls
@@ -96,7 +98,7 @@ def begin(
     refreshes = parsed.refreshes(old.refreshes if old else None, as_of)
     decision = decide(
         target.model, old, core_hash, settings, expiry, parsed.restarts, as_of, full_refresh, sampled,
-        warehouse.stack.expiration if warehouse.stack else None, refreshes,
+        warehouse.stack.expiration if warehouse.stack else None, refreshes, changes(old.written, text) if old else (),
     )  # fmt: skip
     # an instant that stays until the next restart: then equal queries have equal plans
     at = roundtrip.written_at(text, calls, f"{decision.started_at}L")

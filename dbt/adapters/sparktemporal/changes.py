@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from . import fingerprint, inputs, pins, views
+from . import fingerprint, inputs, pins, stacked_views, views
 from .appended import Follow
 from .config import TemporalConfig
 from .errors import Refusal
@@ -20,6 +20,7 @@ from .temporal.plan import Decision
 from .temporal.stacked import said_of, stacked_name
 from .temporal.state import State
 from .warehouse import Target, Warehouse
+from .words import quantity
 
 SAME, FULL = "unchanged", "full"
 #: what is new of an input, by the way its state is told
@@ -94,7 +95,7 @@ class Capture:
         below = {table: name for core in cores for table, name in _stacked(core)}
         stack = warehouse.stack
         stacked = {name: Input(name, STACKED, said_of(stack.states[name])) for name in below.values()} if stack else {}
-        why = _why_full(decision, old, told, config.change_capture)
+        why = _why_full(decision, old, told, text, config.change_capture)
         files = None
         if why or old is None:
             changes = {name: Change(why) for name in (*seen, *stacked)}
@@ -195,17 +196,18 @@ class Capture:
             new = NEW.get(self.inputs[name].way, SAME)
             way, why = (full.way, full.why) if full else (new, self.changes[name].why) if ways else (SAME, "")
             why = why.removeprefix(f"{name}: ") or self.changes[name].why
-            lines.append(f"{name}: {way} ({why}), {self.counts.get(name, 0)} rows read")
+            lines.append(f"{name}: {way} ({why}), {quantity(self.counts.get(name, 0), 'row')} read")
         return lines
 
 
-def _why_full(decision: Decision, old: State | None, told: Fingerprint, config: str) -> str:
+def _why_full(decision: Decision, old: State | None, told: Fingerprint, text: str, config: str) -> str:
     """Why nothing but reading all of every input will do; empty when each may be looked at."""
     if decision.rebuilds or old is None:
         return decision.reason
     if config == FULL:
         return "config change_capture: full"
-    return told.change(old.read_by) or told.untold
+    changed = told.change(old.read_by)
+    return changed and ", ".join(stacked_views.changes(old.written, text)) or changed or told.untold
 
 
 def _no_such_column(column: str, seen: Mapping[str, Input]) -> Refusal:
@@ -232,7 +234,7 @@ def _of_core(
         return _in_full(why, in_full)
     if every is None or any(name not in seen for name in every):
         moves = roundtrip.moves_by_itself(analyzed)
-        why_all = "a view below has a clock or chance in it" if moves else "it reads more than tables"
+        why_all = "a view below has a clock or chance in it" if moves else "it reads something other than tables"
         return _in_full(why_all, in_full)
     moved = [name for name in dict.fromkeys(every) if not changes[name].same]
     if not moved:
@@ -258,7 +260,7 @@ def _of_core(
         if changed is None:
             continue
         if not linear:
-            return _in_full(f"{changed} changed, and a row of it may decide about other rows", in_full)
+            return _in_full(f"{changed} changed, and one row of it may decide about others", in_full)
         places[place] = found[changed]
     if sorted(name for reads in read_at for name in reads) != sorted(every):
         return _in_full("its predicate reads tables, or where it reads which is not told", in_full)

@@ -18,6 +18,7 @@ from .temporal.plan import Step
 from .temporal.state import VIEW_TEXT_LIMIT, Chain, CoreState, Form, State, embed, packed
 from .temporal.stores import store_of
 from .warehouse import Target, ViewInfo, Warehouse
+from .words import quantity
 
 _SHORTER = "move static parts of the model (long CASEs, CTEs, lists of columns) into an upstream model"
 _CATALOG = "spark.sql.catalog.spark_catalog"
@@ -81,8 +82,9 @@ class ViewTexts:
             return
         longest = min(len(embed(later, body, Form.TABLE)) for body in self._bodies(later))
         longest = max(longest, len(self.updates(later.cores[0], later.schema)))
+        columns = quantity(len(later.columns), "column")
         raise Refusal(
-            f"{later.model}, a model of {len(later.columns):,} columns whose view may take {longest:,} characters",
+            f"{later.model}, a model of {columns} whose view may take {longest:,} characters",
             f"a metastore keeps {VIEW_TEXT_LIMIT:,} at most, so runs would fail once its inputs are updated",
             _SHORTER + ("" if self._has_star_except else "; from Spark 4 on the texts are shorter"),
         )

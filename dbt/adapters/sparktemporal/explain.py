@@ -18,6 +18,7 @@ from .temporal.core import TypedCore
 from .temporal.dialect import render
 from .temporal.state import State
 from .warehouse import Target, Warehouse
+from .words import quantity
 
 
 def explain(warehouse: Warehouse, target: Target, config: TemporalConfig, clock: int) -> list[str]:
@@ -70,7 +71,10 @@ def _statistics(
     measured = sorted(text for one in parts.measured.values() for text in one.leaves)
     size = inputs.size(warehouse, table)
     took = f"collected in {state.measuring / 1000:.1f} s"
-    return [*lines, f"  statistics of {', '.join(measured)}: {warehouse.count(table)} rows in {size}; {took}"]
+    return [
+        *lines,
+        f"  statistics of {', '.join(measured)}: {quantity(warehouse.count(table), 'row')} in {size}; {took}",
+    ]
 
 
 _UNKNOWN = "-> nothing about a single column by itself: for this part all rows are read"

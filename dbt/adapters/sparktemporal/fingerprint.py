@@ -19,10 +19,10 @@ from .warehouse import ViewInfo, Warehouse
 
 #: what a fingerprint is made of, in order, and what is said when one of them is another than at the last run
 PARTS = (
-    "a view between says something else",
-    "its plan is another one: of a table, a column or a variable",
-    "a function it calls says something else",
-    "the user, the current schema or the version of Spark is another one",
+    "the text of a view below changed",
+    "Spark plans it otherwise: a table, a column or a variable changed",
+    "a function it calls changed",
+    "the user, the current schema or the version of Spark changed",
 )
 _ASKED = "SELECT current_user(), current_catalog(), current_database(), version()"
 
@@ -38,7 +38,7 @@ class Fingerprint:
         """What is another than when it said so, in words; empty for nothing."""
         now, then = self.said.split(":"), before.split(":")
         if len(now) != len(then):
-            return "the last run remembers less of the query than this version looks at"
+            return "the last run was of an earlier version, which remembered less of the query"
         return next((why for why, a, b in zip(PARTS, now, then) if a != b), "")
 
 

@@ -26,12 +26,14 @@ from dbt.adapters.sparktemporal.dependence import dependences
 from dbt.adapters.sparktemporal.errors import TemporalError
 from dbt.adapters.sparktemporal.run import Run
 from dbt.adapters.sparktemporal.run_operations import RunOperations, told
+from dbt.adapters.sparktemporal.stacked_views import views_between
 from dbt.adapters.sparktemporal.temporal.clock import parse_instant
 from dbt.adapters.sparktemporal.temporal.dialect import quote
 from dbt.adapters.sparktemporal.temporal.sql.identifiers import Identifier
 from dbt.adapters.sparktemporal.temporal.zones import Zone
 from dbt.adapters.sparktemporal.thin import Docs
 from dbt.adapters.sparktemporal.warehouse import Target, Warehouse
+from dbt.adapters.sparktemporal.words import quantity
 
 logger = AdapterLogger("sparktemporal")
 
@@ -166,7 +168,9 @@ class SparkTemporalAdapter(RunOperations, SparkAdapter):
         if not steps:
             return
         if steps[-1].sql.startswith("DROP"):
-            logger.info(f"{relation.identifier} is no temporal_view any more: {len(steps)} relations of it dropped")
+            logger.info(
+                f"{relation.identifier} is no temporal_view any more: {quantity(len(steps), 'relation')} of it dropped"
+            )
             self.cache_dropped(live)
         else:
             logger.info(f"{relation.identifier} was not made: the temporal_view of that name answers as before")
@@ -197,7 +201,8 @@ class SparkTemporalAdapter(RunOperations, SparkAdapter):
         with told():
             patience = TemporalConfig.parse(target.model, model["config"]).lock_timeout
             unmarked = self._has_unmarked_diffs(relation)
-            below, clock = stack.temporal_inputs(model, graph), warehouse.clock()
+            below, between = stack.temporal_inputs(model, graph), views_between(model, graph)
+            clock = warehouse.clock()
 
             def observed() -> Run:
                 return begin(
@@ -214,6 +219,7 @@ class SparkTemporalAdapter(RunOperations, SparkAdapter):
                     docs=Docs.of(model),
                     project=self.config.project_name,
                     below=below,
+                    between=between,
                     readers=stack.readers(model, graph),
                     inputs=dependences(model, graph),
                     in_the_way=existing is not None and not existing.is_view,

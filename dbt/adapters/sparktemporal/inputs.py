@@ -17,6 +17,7 @@ from .temporal.sql import identifiers, relations
 from .temporal.stacked import Stack
 from .warehouse import TableInfo, Warehouse
 from .whole import is_unreadable
+from .words import quantity
 
 FILES, VERSION, COLUMN, ROWS, STACKED = "files", "version", appended.WAY, "rows", "chains"
 _SPARK_FILES = ("parquet", "orc", "csv", "json", "text", "avro")
@@ -115,7 +116,7 @@ def size(warehouse: Warehouse, table: str, of_files: bool = True) -> str:
     else:
         return f"a {told.details.get('Provider', 'table')} table, whose files are not listed"
     count, total = warehouse.rows(asked)[0]
-    return f"{count} files, {int(total):,} bytes"
+    return f"{quantity(int(count), 'file')}, {quantity(int(total), 'byte')}"
 
 
 def _observe(warehouse: Warehouse, table: str, of_files: bool, follow: Follow | None = None) -> Input:
@@ -188,7 +189,7 @@ def change(warehouse: Warehouse, now: Input, said: str | None, watermark: str | 
     if said is None:
         return Change("not read before")
     if not now.told:
-        return Change("nothing but its rows tells whether it changed")
+        return Change("only its rows tell whether it changed")
     if now.said == said:
         return Change("no change", same=True)
     if now.way == VERSION and said.startswith(VERSION):
@@ -220,13 +221,13 @@ def change(warehouse: Warehouse, now: Input, said: str | None, watermark: str | 
     if not said.startswith(f"{FILES} {found.before} as "):
         return Change("the files remembered are not those of its state")
     if found.gone:
-        return Change(f"{found.gone} of {found.had} files are gone or changed")
+        return Change(f"gone or changed: {found.gone:,} of {quantity(found.had, 'file')}")
     if not found.new:
         return Change("no change", same=True, said=said)
     if found.files is None:
-        return Change(f"{found.new} new files, more than are named one by one")
+        return Change(f"{quantity(found.new, 'new file')}, more than are named one by one")
     return Change(
-        f"{found.new} new files of {found.had + found.new}",
+        f"{quantity(found.new, 'new file')} of {found.had + found.new:,}",
         added=Added(now.pin, found.names),
         said=f"{FILES} {found.now} as {said.rpartition(' as ')[2]}",
         files=found.files,

@@ -22,9 +22,11 @@ from .temporal.groups import aggregation_stats
 from .temporal.intervals import operand_kind
 from .temporal.other_clocks import put_mz_now
 from .temporal.qualify import refuse_qualify
+from .temporal.spark_words import spark_words
 from .temporal.state import State
 from .temporal.zones import is_offset
 from .warehouse import Warehouse
+from .words import quantity
 
 _BY_CONFIG = "config aggregates: rows"
 #: of the digits of a kept sum as large a part may be used at first: later runs have room for a thousand times as much
@@ -92,7 +94,7 @@ def _by_rows(warehouse: Warehouse, model: Model, as_of: int, old: State | None, 
             if room is not None and float(room) >= _ROOM:
                 found[at] = "a sum of so many digits may outgrow what is kept of a group"
             elif rows and groups is not None and 2 * groups > rows:
-                found[at] = f"there are about {min(groups, rows)} groups of {rows} rows"
+                found[at] = f"an estimated {quantity(min(groups, rows), 'group')} in {quantity(rows, 'row')}"
     return found
 
 
@@ -155,7 +157,9 @@ def _split(
                 warehouse.describe(roundtrip.written_at(text, kinds, "0L"))
                 if "UNRESOLVED_COLUMN" not in str(error):
                     raise Refusal(
-                        fragment(core.query), f"Spark does not take it by itself: {error}", "the same in plainer SQL"
+                        fragment(core.query),
+                        f"Spark does not take it by itself: {spark_words(error)}",
+                        "the same in plainer SQL",
                     ) from None
                 if core.first_call is None or core.first_call in at_read:
                     raise Refusal(

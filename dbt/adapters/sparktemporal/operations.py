@@ -12,6 +12,7 @@ from .temporal.clock import format_duration, format_instant
 from .temporal.expiration import Dependence, expiry
 from .temporal.state import Chain
 from .warehouse import Target, Warehouse, read_state
+from .words import quantity
 
 
 def ask_for_restart(warehouse: Warehouse, target: Target, run_id: str) -> None:
@@ -61,12 +62,13 @@ def status(
     updates = sum(map(_updates, state.chains))
     rows = sum(c.rows for c in state.chains)
     size = _bytes(warehouse, [f"{target.schema}.`{c.table}`" for c in state.chains])
-    say("stored", f"{updates:,} updates in {rows:,} rows of {len(state.chains)} chains, {size:,} bytes")
+    stored, kept, chains = quantity(updates, "update"), quantity(rows, "row"), quantity(len(state.chains), "chain")
+    say("stored", f"{stored} in {kept} of {chains}, {quantity(size, 'byte')}")
     if state.expiration is not None:
         # of a row its interval is stored, with or without its end: leaving that out saves no row
         grouped = all(core.sums is not None for core in state.cores)
-        saved = f", about {size * state.dropped // max(updates, 1):,} bytes" if grouped else ""
-        say("left out", f"{state.dropped:,} updates after the expiration{saved}")
+        saved = f", about {quantity(size * state.dropped // max(updates, 1), 'byte')}" if grouped else ""
+        say("left out", f"{quantity(state.dropped, 'update')} after the expiration{saved}")
     return lines
 
 

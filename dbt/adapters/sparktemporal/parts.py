@@ -29,6 +29,7 @@ from .temporal.core import TypedCore
 from .temporal.dialect import expression, quote, render
 from .temporal.stacked import stacked_name
 from .warehouse import Warehouse
+from .words import quantity
 
 #: of files that are left out so many bytes are read by an audit at most
 AUDITED_BYTES = 64 << 20
@@ -192,8 +193,8 @@ class Parts:
     def told(self, core: str, clock: Range) -> list[str]:
         """What is left of the inputs of a core, in words."""
         return [
-            f"{one.relation}: statistics leave {left.files} of {left.of_files} files, "
-            f"{left.bytes:,} of {left.of_bytes:,} bytes"
+            f"{one.relation}: statistics leave {left.files:,} of {quantity(left.of_files, 'file')}, "
+            f"{left.bytes:,} of {quantity(left.of_bytes, 'byte')}"
             for one, left, _ in self.left(core, clock).values()
         ]
 
@@ -244,7 +245,7 @@ class Parts:
             f"WHERE {statistics.is_file(one, file)}"
         )
         row = values[0] if values else ()
-        said = [f"{row[0]} rows"] if row else []
+        said = [quantity(int(row[0]), "row")] if row else []
         said += [f"{n.split('_')[1]} of {names[n]}: {v}" for n, v in zip(columns, row[1:])]
         first, last = (None if at is None else format_instant(at) for at in (clock.first, clock.last))
         span = f"from {first} on" if last is None else f"from {first} until {last}"

@@ -50,7 +50,7 @@ def pinned(warehouse: Warehouse, typed: TypedCore, seen: Mapping[str, Input], li
             continue
         reads = roundtrip.tables_read(views.described(warehouse, table, plans))
         if reads is None:
-            raise Unpinnable("it reads more than tables")
+            raise Unpinnable("it reads something other than tables")
         below += reads
         if isinstance(table.this, exp.Var) or table.args.get("version"):  # an exact version or range of them
             continue
@@ -76,7 +76,7 @@ def _names_hidden(column: exp.Column) -> bool:
 def _reads(warehouse: Warehouse, typed: TypedCore) -> list[str]:
     every = roundtrip.tables_read(roundtrip.analyzed(warehouse.explain(render(updates.probe(typed.core)))))
     if every is None:
-        raise Unpinnable("it reads more than tables")
+        raise Unpinnable("it reads something other than tables")
     return every
 
 

@@ -18,6 +18,7 @@ from .temporal.state import State
 from .temporal.stores import store_of
 from .temporal.updates import indent
 from .warehouse import Target, ViewInfo, Warehouse, live_view, read_state, run_of
+from .words import quantity
 
 _FLOATS = ("float", "double")
 
@@ -116,7 +117,7 @@ def inconsistencies(warehouse: Warehouse, target: Target) -> str:
             checks.append(
                 _said(
                     chain.table,
-                    f"not the {chain.rows} rows that were committed",
+                    f"not the {quantity(chain.rows, 'committed row')}",
                     "concat(mz_n, ' rows')",
                     f"mz_n <> {chain.rows}",
                     f" FROM (SELECT count(*) AS mz_n FROM {table}) AS mz_counts",

@@ -9,6 +9,7 @@ from .changes import SAME
 from .run import Run
 from .temporal.clock import format_duration, format_instant
 from .temporal.plan import ADVANCED
+from .words import quantity
 
 
 def action(run: Run) -> str:
@@ -23,7 +24,7 @@ def reason(run: Run) -> str:
 
 def outcome(run: Run) -> str:
     """What dbt prints behind the model's name."""
-    return f"{action(run)}, {run.rows_written} rows"
+    return f"{action(run)}, {quantity(run.rows_written, 'row')}"
 
 
 def report(run: Run) -> dict[str, Any]:
@@ -53,15 +54,17 @@ def summary(run: Run) -> list[str]:
     """Lines for the log: what was done, and how each input was read."""
     d, why = run.decision, reason(run)
     what = action(run) + (f" ({why})" if why else "")
-    said = [f"{run.capture.rows} rows in", f"{run.rows_written} diffs written"]
+    said = [f"{quantity(run.capture.rows, 'row')} in", f"{quantity(run.rows_written, 'diff')} written"]
     if run.late:
-        said.append(f"{run.late} rows came after their windows")
+        said.append(f"{quantity(run.late, 'row')} came after the window was over")
     if d.rebuilds:
         said += [core.core.kept for core in run.model.cores if core.core.kept]
     if run.expiry.offset is None and run.config.expiration is not None:
         said.append(run.expiry.why)
     if d.expiration is not None:
-        dropped = f", {run.beyond_expiration} updates after that not stored" if run.beyond_expiration else ""
+        dropped = (
+            f", {quantity(run.beyond_expiration, 'update')} after that not stored" if run.beyond_expiration else ""
+        )
         said.append(f"expires {format_instant(d.expiration)}{dropped}")
     if run.gave_way:
         said.append("the table of that name is dropped")

@@ -30,6 +30,7 @@ from .temporal.sql.identifiers import Identifiers
 from .temporal.state import Chain, CoreState, State
 from .temporal.stores import counted, store_of
 from .warehouse import Target, ViewInfo, Warehouse, live_view, read_state, run_of
+from .words import quantity
 
 #: of each attempt to read inputs that change meanwhile: how long to wait after it (s)
 PAUSES = (0.2, 0.5, 1.0, 2.0, 0.0)
@@ -258,14 +259,14 @@ class Run:
                 rows = store_of(core).merged(self._stored(core, merged, self._since), merged)
                 since = self._since if _is_large(merged) else None
                 create = self._create(core, self._chain(core.name, merged=True), rows, since)
-                steps.append(Step(f"{core.name}: {len(merged)} chains -> one", create))
+                steps.append(Step(f"{core.name}: {quantity(len(merged), 'chain')} -> one", create))
         for name, chains in self._to_peel.items():
             core = next(core for core in self.model.cores if core.name == name)
             due = [peel.due_rows(c, c.source(self.target.schema), self._since) for c in chains]
             store = store_of(core)
             rows = store.consolidated(store.stored(due, self._since, self.decision.expiration))
             create = self._create(core, self._chain(name, merged=True), rows, None)
-            steps.append(Step(f"{name}: what is due of {len(chains)} chains -> one", create))
+            steps.append(Step(f"{name}: what is due of {quantity(len(chains), 'chain')} -> one", create))
         self._count_not_stored()
         return steps
 

@@ -18,6 +18,7 @@ from dbt.adapters.sparktemporal.errors import Refusal, TemporalError
 from dbt.adapters.sparktemporal.temporal.dialect import quote
 from dbt.adapters.sparktemporal.temporal.sql.identifiers import Identifier
 from dbt.adapters.sparktemporal.warehouse import Target, Warehouse
+from dbt.adapters.sparktemporal.words import quantity
 
 
 @contextmanager
@@ -89,7 +90,7 @@ class RunOperations(metaclass=AdapterMeta):
                 before, after = consolidate(warehouse, target, config, token, clock, stack.readers(node, graph))
             finally:
                 lock.give_back_lock(warehouse, target, token)
-        return f"{model}: {before} diffs became {after}"
+        return f"{model}: {quantity(before, 'diff')} became {after:,}"
 
     @available
     def temporal_restart(self, model: str, graph: Mapping[str, Any]) -> str:

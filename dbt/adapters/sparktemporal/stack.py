@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from . import session
-from .errors import Refusal, TemporalError
+from . import session, stacked_views
+from .errors import TemporalError
 from .temporal import reading, stacked
 from .temporal.dialect import quote
 from .temporal.plan import CLOCK_SKEW_MS
@@ -18,34 +18,27 @@ from .warehouse import Target, Warehouse, read_state
 
 
 def temporal_inputs(model: Mapping[str, Any], graph: Mapping[str, Any]) -> list[Target]:
-    """The temporal views a model reads, by itself or through ephemeral models. Through a view they are refused."""
+    """The temporal views a model reads, by itself or through views and ephemeral models."""
     nodes = graph.get("nodes", {})
     found: list[Target] = []
     seen: set[str] = set()
-    queue = [(name, "") for name in model.get("depends_on", {}).get("nodes", [])]
+    queue = list(model.get("depends_on", {}).get("nodes", []))
     while queue:
-        name, view = queue.pop()
-        if (key := f"{name} {bool(view)}") in seen or name not in nodes:
+        name = queue.pop()
+        if name in seen or name not in nodes:
             continue
-        seen.add(key)
+        seen.add(name)
         node = nodes[name]
         materialized = node.get("config", {}).get("materialized")
-        if materialized == "temporal_view" and view:
-            raise Refusal(
-                f"{node.get('name')}, a temporal_view, as an input through the view {view}",
-                "its content changes with the clock between runs, and what it stores cannot be seen through a view",
-                f"materialized='ephemeral' for {view}, or {{{{ ref('{node.get('name')}') }}}} in this model itself",
-            )
         if materialized == "temporal_view":
             found.append(Target(quote(node["schema"]), node["alias"]))
         if materialized in ("view", "ephemeral"):
-            through = view or (node.get("name") if materialized == "view" else "")
-            queue += [(n, through) for n in node.get("depends_on", {}).get("nodes", [])]
+            queue += node.get("depends_on", {}).get("nodes", [])
     return found
 
 
 def readers(model: Mapping[str, Any], graph: Mapping[str, Any]) -> list[Target]:
-    """The temporal views that read a model, by themselves or through ephemeral models."""
+    """The temporal views that read a model, by themselves or through views and ephemeral models."""
     nodes = graph.get("nodes", {})
     found, queue, seen = [], [model.get("unique_id")], set()
     while queue:
@@ -57,7 +50,7 @@ def readers(model: Mapping[str, Any], graph: Mapping[str, Any]) -> list[Target]:
             materialized = node.get("config", {}).get("materialized")
             if materialized == "temporal_view":
                 found.append(Target(quote(node["schema"]), node["alias"]))
-            elif materialized == "ephemeral":
+            elif materialized in ("view", "ephemeral"):
                 queue.append(child)
     return found
 
@@ -81,16 +74,19 @@ def put_in(
     target: Target,
     sql: str,
     below: Sequence[Target],
+    between: Sequence[Target],
     old: State | None,
     as_of: int,
     settings: Mapping[str, str],
 ) -> tuple[str, Warehouse, int]:
     """A model's text -> the same with the queries of its temporal inputs, a warehouse that knows them, and the as-of.
 
+    between: the plain views over them, whose text stands in their place.
     The as-of is that of the invocation, or the latest frontier of an input that is less than a minute ahead of it.
     """
     if not below:
         return sql, warehouse, as_of
+    sql = stacked_views.opened(warehouse, target.model, sql, between)
     named = {stacked.key_of(names) for _, _, names, _ in stacked.references(sql)}
     states = {}
     for inner in below:

@@ -16,6 +16,7 @@ from .errors import without_trace
 from .temporal.capture import MOST_FILES, AddedRows
 from .temporal.dialect import string_literal
 from .warehouse import Warehouse
+from .words import quantity
 
 #: what a version of Delta may have done for its change data feed to tell all of it
 _DELTA_APPENDS = frozenset(["WRITE", "STREAMING UPDATE"])
@@ -106,9 +107,9 @@ def _iceberg(
         at = int(parents[at][0])
     span = f"WITH (`start-snapshot-id` = '{old}', `end-snapshot-id` = '{new}')"
     before = f"{name} VERSION AS OF {old}"
-    said = f"{len(operations)} snapshots"
+    said = quantity(len(operations), "snapshot")
     if set(operations) <= {"append", "replace"}:
-        return f"{said}, that only append", _told(warehouse, AddedRows(f"{name} {span}", "", before))
+        return f"{said}, append only", _told(warehouse, AddedRows(f"{name} {span}", "", before))
     taken = _taken(columns, _ICEBERG_LOG)
     if taken:
         return f"{said}, and a column of its own is named as one of its changelog: {taken}", None
@@ -142,7 +143,7 @@ def _delta(warehouse: Warehouse, name: str, old: int, new: int, columns: Sequenc
         f"{log}('delete', 'update_preimage'))",
         f"{name} VERSION AS OF {old}",
     )
-    return f"versions {old + 1} to {new}", _told(warehouse, added)
+    return _span(old, new), _told(warehouse, added)
 
 
 def _delta_files(warehouse: Warehouse, name: str, old: int, new: int) -> tuple[str, AddedRows | None]:
@@ -155,12 +156,16 @@ def _delta_files(warehouse: Warehouse, name: str, old: int, new: int) -> tuple[s
         f"SELECT count(*), concat_ws(chr(10), slice(array_sort(collect_list(file)), 1, {MOST_FILES}))\n"
         f"FROM ({now}) LEFT ANTI JOIN ({then}) USING (file)"
     )[0]
-    said = f"versions {old + 1} to {new}, that only append"
+    said = f"{_span(old, new)}, append only"
     if int(added) > MOST_FILES:
-        return f"{said} {added} files, more than are named one by one", None
+        return f"{said} {quantity(int(added), 'file')}, more than are named one by one", None
     files = ", ".join(map(string_literal, filter(None, names.split("\n")))) or "''"
     came = f"(SELECT * FROM {name} VERSION AS OF {new} WHERE {hidden}.file_path IN ({files}))"
     return said, _told(warehouse, AddedRows(came, "", f"{name} VERSION AS OF {old}"))
+
+
+def _span(old: int, new: int) -> str:
+    return f"version {new}" if new == old + 1 else f"versions {old + 1} to {new}"
 
 
 def _taken(columns: Sequence[str], names: Sequence[str]) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from sqlglot import exp
@@ -55,16 +56,25 @@ def described(warehouse: Warehouse, table: exp.Table, plans: dict[str, str]) -> 
     return plans[name]
 
 
-def _text(warehouse: Warehouse, table: exp.Table, prefix: str) -> exp.Subquery:
-    """A view -> its text, under the names it gives its columns. prefix: of the names of its CTEs."""
-    name = render(_plain(table))
+@dataclass(frozen=True)
+class Made:
+    """A view as it was made: its text, read as a tree; the names of its columns; the schema of names without one."""
+
+    text: str
+    tree: exp.Query
+    columns: tuple[str, ...]
+    schema: str
+
+
+def made(warehouse: Warehouse, name: str) -> Made:
+    """A view by its name in SQL. Raises Closed where its text means something else in this session."""
     try:
-        made: dict[str, Any] = json.loads(warehouse.rows(f"DESCRIBE TABLE EXTENDED {name} AS JSON")[0][0])
-        text, columns, place = made["view_text"], made["columns"], made["view_catalog_and_namespace"]
-        made_under = made["view_creation_spark_configuration"]
+        told: dict[str, Any] = json.loads(warehouse.rows(f"DESCRIBE TABLE EXTENDED {name} AS JSON")[0][0])
+        text, columns, place = told["view_text"], told["columns"], told["view_catalog_and_namespace"]
+        made_under = told["view_creation_spark_configuration"]
     except Exception:
         raise Closed("nothing tells under which settings it was made") from None
-    if made.get("collation", "UTF8_BINARY") != "UTF8_BINARY":
+    if told.get("collation", "UTF8_BINARY") != "UTF8_BINARY":
         raise Closed("its texts are compared in a collation of its own")
     _check_settings(warehouse, made_under)
     try:
@@ -72,10 +82,18 @@ def _text(warehouse: Warehouse, table: exp.Table, prefix: str) -> exp.Subquery:
         refuse_shadowed_ctes(tree)
     except Refusal as refusal:
         raise Closed(f"its text is not read here: {refusal.found}") from None
-    _name_alone(tree, parts(place)[-1], prefix)
-    names = [quote_name(column["name"]) for column in columns]
+    names = tuple(str(column["name"]) for column in columns)
+    return Made(text, tree, names, parts(place)[-1])
+
+
+def _text(warehouse: Warehouse, table: exp.Table, prefix: str) -> exp.Subquery:
+    """A view -> its text, under the names it gives its columns. prefix: of the names of its CTEs."""
+    name = render(_plain(table))
+    view = made(warehouse, name)
+    _name_alone(view.tree, view.schema, prefix)
     alias = table.args["alias"].this if table.args.get("alias") else table.this
-    opened = exp.Subquery(this=tree, alias=exp.TableAlias(this=alias.copy(), columns=names))
+    columns = [quote_name(column) for column in view.columns]
+    opened = exp.Subquery(this=view.tree, alias=exp.TableAlias(this=alias.copy(), columns=columns))
     _check_meaning(warehouse, name, opened)
     return opened
 

@@ -15,6 +15,7 @@ from .temporal.sql.identifiers import Identifiers, folded
 from .temporal.stacked import Stack
 from .temporal.state import State, extract
 from .temporal.zones import Zone
+from .words import quantity
 
 Rows = Callable[[str], "list[tuple]"]
 
@@ -240,9 +241,9 @@ def state_of(warehouse: Warehouse, target: Target, text: str) -> State:
         try:
             rows = warehouse.rows(f"SELECT mz_state FROM {target.table(table)}")
         except Exception as error:  # whatever Spark says of a table that is gone or damaged
-            raise ValueError(f"it is in {table}, which cannot be read: {str(error).strip().splitlines()[0]}") from None
+            raise ValueError(f"it is in {table}, which cannot be read: {spark_words(error)}") from None
         if len(rows) != 1:
-            raise ValueError(f"{table} has {len(rows)} rows instead of one")
+            raise ValueError(f"{table} has {quantity(len(rows), 'row')} instead of one")
         return str(rows[0][0])
 
     return extract(text, target.model, load)

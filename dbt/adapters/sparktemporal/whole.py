@@ -11,8 +11,10 @@ from collections.abc import Mapping, Sequence
 from .errors import TemporalError, without_trace
 from .temporal.chains import rows_held
 from .temporal.dialect import quote
+from .temporal.spark_words import spark_words
 from .temporal.state import Chain
 from .warehouse import Warehouse
+from .words import quantity
 
 #: what Spark says of a file that it has listed, or of a directory, and cannot read
 _UNREADABLE = re.compile(
@@ -34,12 +36,12 @@ def refuse_incomplete(warehouse: Warehouse, model: str, chains: Mapping[str, Seq
     except Exception as error:
         if not is_unreadable(error):
             raise
-        told = " ".join(without_trace(str(error)).split())[:200]
+        told = spark_words(without_trace(str(error)))
         raise _error(model, f"chains of which a file cannot be read: {told}") from None
     for number, (_, chain) in enumerate(every):
         held, exact = rows_held(chain)
         if found[number] < held or exact and found[number] != held:
-            raise _error(model, f"{chain.table} with {found[number]} of the {held} rows that were committed")
+            raise _error(model, f"{chain.table} with {found[number]:,} of {quantity(held, 'committed row')}")
 
 
 def is_unreadable(error: Exception) -> bool:

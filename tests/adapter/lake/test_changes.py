@@ -40,7 +40,7 @@ def test_the_change_data_feed(events: Project) -> None:
     assert read_as(events, 1)[1].startswith("unchanged")
     events.sql(f"INSERT INTO {{s}}.events VALUES (20, timestamp_millis({T0}L))")
     message, told = read_as(events, 2)
-    assert "advanced, 1 rows" in message and told == "changes (versions 1 to 1), 1 rows read"
+    assert "advanced, 1 row" in message and told == "changes (version 1), 1 row read"
     events.sql("DELETE FROM {s}.events WHERE id = 3; UPDATE {s}.events SET id = 44 WHERE id = 4; OPTIMIZE {s}.events")
     message, told = read_as(events, 3)
     assert "advanced, 3 rows" in message and told == "changes (versions 2 to 4), 3 rows read"
@@ -55,16 +55,16 @@ def test_without_a_change_data_feed(events: Project, monkeypatch: pytest.MonkeyP
     events.sql(f"INSERT INTO {{s}}.events VALUES (20, timestamp_millis({T0}L)), (21, timestamp_millis({T0}L))")
     events.sql(f"INSERT INTO {{s}}.events VALUES (20, timestamp_millis({T0}L))")
     message, told = read_as(events, 2)
-    assert "advanced, 3 rows" in message and told == "changes (versions 2 to 3, that only append), 3 rows read"
+    assert "advanced, 3 rows" in message and told == "changes (versions 2 to 3, append only), 3 rows read"
     events.sql("DELETE FROM {s}.events WHERE id = 3")
     message, told = read_as(events, 3)
-    assert "advanced, 1 rows" in message and "and it has no change data feed" in told
+    assert "advanced, 1 row" in message and "and it has no change data feed" in told
     events.sql("INSERT INTO {s}.events SELECT id + 100, ts FROM {s}.events WHERE id = 4")
-    assert "advanced, 1 rows" in read_as(events, 4)[0]
+    assert "advanced, 1 row" in read_as(events, 4)[0]
     monkeypatch.setattr(versions, "MOST_FILES", 0)
     events.sql(f"INSERT INTO {{s}}.events VALUES (22, timestamp_millis({T0}L))")
     message, told = read_as(events, 5)
-    assert "advanced, 1 rows" in message and "1 files, more than are named one by one" in told
+    assert "advanced, 1 row" in message and "1 file, more than are named one by one" in told
 
 
 def test_a_schema_that_grew(events: Project) -> None:
@@ -74,7 +74,7 @@ def test_a_schema_that_grew(events: Project) -> None:
     events.sql("ALTER TABLE {s}.events ADD COLUMNS (more STRING)")
     events.sql(f"INSERT INTO {{s}}.events VALUES (20, timestamp_millis({T0}L), 'x')")
     message, told = read_as(events, 2)
-    assert "advanced, 1 rows" in message and told.startswith("full (")
+    assert "advanced, 1 row" in message and told.startswith("full (")
 
 
 def test_columns_named_like_those_of_the_change_data_feed(events: Project) -> None:
@@ -90,7 +90,7 @@ def test_columns_named_like_those_of_the_change_data_feed(events: Project) -> No
     events.run(now=T0)
     changes = {
         "INSERT INTO {s}.odd SELECT id + 20, 'insert', 9L, ts, struct('y' AS file_path), ts FROM {s}.events "
-        "WHERE id < 3": "only append",
+        "WHERE id < 3": "append only",
         "DELETE FROM {s}.odd WHERE id = 3": "and it has no change data feed",
         "UPDATE {s}.odd SET _change_type = 'insert' WHERE id = 4": "and it has no change data feed",
     }

@@ -46,8 +46,19 @@ def live_view(state: State) -> str:
     checked = f"SELECT IF({error}, mz_row, NULL) AS mz_row\nFROM (\n{indent(row, 2)}\n) AS mz_none"
     return (
         f"SELECT mz_row.*\nFROM (\n{indent(checked, 2)}\n) AS mz_expired\n"
-        f"WHERE {live_instant(state)} > {state.expiration}L AND {error}\nUNION ALL\n{body}"
+        f"WHERE {live_instant(state)} > {state.expiration}L AND {error}\nUNION ALL\n{_arm(state, body)}"
     )
+
+
+def _arm(state: State, body: str) -> str:
+    """The body of a view as an arm of a UNION: its CTEs, ORDER BY and LIMIT are its own."""
+    residual = parse(state.residual)
+    is_arm = isinstance(residual, exp.Select) and not any(residual.args.get(part) for part in _OF_THE_WHOLE)
+    return body if is_arm else f"SELECT *\nFROM (\n{indent(body, 2)}\n) AS mz_whole"
+
+
+#: what in the last arm of a UNION is the UNION's
+_OF_THE_WHOLE = ("with_", "order", "sort", "cluster", "distribute", "limit", "offset", "windows")
 
 
 def thin_view(live: str) -> str:

@@ -65,11 +65,12 @@ def decide(
     sampled: bool = False,
     inputs_expire: int | None = None,
     refreshes: Refreshes | None = None,
+    changes: Sequence[str] = (),
 ) -> Decision:
     """The decision of one run. `clock` is the as-of of the invocation; sampled: its inputs are (--empty, --sample).
 
     inputs_expire: the earliest expiration of the temporal views it reads (ms): it cannot answer for longer.
-    refreshes: the instants it is refreshed at, when not all are.
+    refreshes: the instants it is refreshed at, when not all are. changes: what is known of a change of its text.
     """
     if refreshes is not None:
         # the last refresh; where they are others than before, not earlier than what is committed
@@ -98,7 +99,7 @@ def decide(
     if state.sampled:
         return rebuild(RESTARTED, "the last run read a sample", as_of)
     if state.core_hash != core_hash:
-        why = ", ".join(differences(settings, state.settings)) or "the core changed"
+        why = ", ".join([*differences(settings, state.settings), *changes]) or "the query of what is stored changed"
         return rebuild(RESTARTED, why, as_of)
     if state.expiration is not None and as_of > state.expiration:
         return rebuild(RESTARTED, f"expired at {format_instant(state.expiration)}", as_of)
@@ -112,9 +113,9 @@ def decide(
         return rebuild(RESTARTED, why_not, as_of)
     expires = expirations.earliest(expires, inputs_expire)
     if state.expiration is not None and (expires is None or expires > state.expiration):
-        return rebuild(RESTARTED, "what it reads answers for longer than before", as_of)
+        return rebuild(RESTARTED, "what it reads expires later than before", as_of)
     if expires is not None and as_of > expires:
-        return rebuild(RESTARTED, "what it reads answers no longer than that", as_of)
+        return rebuild(RESTARTED, "what it reads expires earlier than before", as_of)
     if refreshes is not None and refreshes == state.refreshes and as_of <= state.frontier:
         following = format_instant(refreshes.last(as_of) + refreshes.every)
         why = f"refreshed every {format_duration(refreshes.every)}, next at {following}"

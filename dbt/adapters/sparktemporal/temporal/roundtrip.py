@@ -132,6 +132,27 @@ def analyzed(plan: str) -> str:
     return _sections(plan).get("Analyzed", "")
 
 
+def inside_of_view(plan: str) -> list[str]:
+    """What an analyzed plan of reading a view has below the view and its casts to the types of its columns."""
+    lines = plan.splitlines()
+    at = next(i for i, line in enumerate(lines) if line.lstrip(_TREE).startswith("View ("))
+    assert lines[at + 1].lstrip(_TREE).startswith("Project [cast("), lines[at + 1]
+    return _operators(lines[at + 2 :])
+
+
+def without_names(plan: str) -> list[str]:
+    """The operators of an analyzed plan, but for the names that queries have in it."""
+    return _operators(plan.splitlines()[1:])  # the first is the schema
+
+
+def _operators(lines: Sequence[str]) -> list[str]:
+    bare = [line.lstrip(_TREE) for line in lines]
+    return plan_text(_numbered("\n".join(line for line in bare if not line.startswith("SubqueryAlias ")))).splitlines()
+
+
+_TREE = " :+-|"
+
+
 def optimized(plan: str) -> str:
     return _sections(plan)["Optimized"]
 

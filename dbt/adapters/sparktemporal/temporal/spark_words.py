@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import re
 
-_CLASSED = re.compile(r"\[[A-Z][A-Z0-9_]+(?:\.[A-Z0-9_]+)*\] .*?(?= SQLSTATE|;?\n['+]|\n==|\n\n|$)", re.DOTALL)
-_THROWN = re.compile(r"(?:Exception|Error): ([^\n]+)")
-_LONGEST = 1_000
+#: an error class and what follows it on its line
+_CLASSED = re.compile(r"\[[A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*\] [^\n]*")
+_STATE = re.compile(r"\s*SQLSTATE: \w+|;? line \d+,? pos \d+;?$")
+_SENTENCE = re.compile(r"(?:\[[^\]]*\] )?.*?[.!?](?=\s+[A-Z]|$)")
+_EXCEPTION = re.compile(r"^(?:[\w$]+\.)+[\w$]+: ")
+#: of a message so many characters are shown
+_LONGEST = 300
 
 
-def spark_words(plan: str) -> str:
-    """An EXPLAIN whose query cannot be analysed or planned -> the error in it.
+def spark_words(told: object) -> str:
+    """An error of Spark, or an EXPLAIN that ends in one -> its class and first sentence, without plans and traces.
 
-    >>> spark_words("== Parsed Logical Plan ==\\n'Project\\n\\norg.apache.spark.Exception: [AB.C] no x. SQLSTATE: 1")
-    '[AB.C] no x.'
-    >>> spark_words("== Analyzed Logical Plan ==\\njava.lang.ArithmeticException: long overflow\\n== …")
+    >>> spark_words("== Parsed Logical Plan ==\\n'Project [*]\\n\\n== Analyzed Logical Plan ==\\n"
+    ...              "spark.A: [DIVIDE_BY_ZERO] Division by zero. Use `try_divide`. SQLSTATE: 22012;\\n'Project [*]")
+    '[DIVIDE_BY_ZERO] Division by zero.'
+    >>> spark_words("Error occurred during query planning: \\nlong overflow")
+    'long overflow'
+    >>> spark_words("java.lang.ArithmeticException: long overflow\\n\\tat java.base/java.lang.Math(1)")
     'long overflow'
     """
-    found = _CLASSED.search(plan)
-    if found is not None:
-        return found.group()
-    thrown = _THROWN.search(plan)
-    return thrown.group(1) if thrown else plan[:_LONGEST]
+    text = str(told).rpartition("Logical Plan ==\n")[2].removeprefix("Error occurred during query planning:").strip()
+    found = _CLASSED.search(text)
+    first = _EXCEPTION.sub("", text.partition("\n")[0].strip())
+    line = found.group() if found else first or "no words"
+    sentence = _SENTENCE.match(line)
+    line = _STATE.sub("", sentence.group() if sentence else line).strip()
+    return line if len(line) <= _LONGEST else line[: _LONGEST - 3] + "..."

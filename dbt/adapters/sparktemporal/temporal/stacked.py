@@ -20,6 +20,7 @@ from functools import partial
 from sqlglot import exp
 
 from ..errors import TemporalError
+from ..words import quantity
 from .chains import core_of
 from .clock import LAST_MS, format_instant
 from .core import is_placeholder
@@ -71,12 +72,12 @@ class Stack:
         if said is None or not said.startswith(_CHAINS):
             return "not read before", False
         if not said.startswith(_said_of(state)):
-            return "it was restarted", False
+            return "the input was rebuilt", False
         now, gone = {c.identity for c in state.chains}, self._gone(name)
         lost = [table for table in gone if table not in self.kept]
         if lost:
-            return f"{len(lost)} chains that were read are merged and dropped", False
-        return f"{len(now - set(self.before.get(name, ())))} new chains of {len(now)}", True
+            return f"{quantity(len(lost), 'chain')} of the last run merged and dropped since", False
+        return f"{quantity(len(now - set(self.before.get(name, ()))), 'new chain')} of {len(now)}", True
 
     def parts(self, table: exp.Table) -> list[tuple[int, str]]:
         """Of rows that changed: what came (1) and what went (-1), as names to put in the table's place."""

@@ -1,0 +1,57 @@
+"""What the adapter says: numbers agree with their nouns, and Spark's plans stay out of it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+import dbt.adapters.sparktemporal.words as words
+from dbt.adapters.sparktemporal.errors import Refusal
+from dbt.adapters.sparktemporal.warehouse import Warehouse
+
+ROOT = Path(words.__file__).parent
+#: a noun right behind a number that was put in
+COUNTED = re.compile(
+    r"^ (?:new |more )?(?:rows|files|chains|updates|diffs|bytes|snapshots|groups|columns|relations|models|tables|views|"
+    r"inputs|statements|versions|instants)\b"
+)
+
+
+def test_numbers_and_their_nouns() -> None:
+    """`{count} rows` would say "1 rows": `quantity` is for that. (A sum of SQL is none of ours to say.)"""
+    found = []
+    for file in sorted(ROOT.rglob("*.py")):
+        for text in (node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.JoinedStr)):
+            for value, after in zip(text.values, text.values[1:]):
+                said = after.value if isinstance(after, ast.Constant) else ""
+                # what a state keeps of the files of an input stays as it was written
+                if file.name != "file_lists.py" and isinstance(value, ast.FormattedValue) and COUNTED.match(str(said)):
+                    found.append(f"{file.name}:{value.lineno}: {ast.unparse(value.value)}{said!r}")
+    assert found == []
+
+
+EXPLAINED = {
+    "== Parsed Logical Plan ==\n'Project ['a]\n+- 'UnresolvedRelation [t], [], false\n\n== Analyzed Logical Plan ==\n"
+    "org.apache.spark.sql.AnalysisException: [UNRESOLVED_COLUMN.WITH_SUGGESTION] A column with name `a` "
+    "cannot be resolved. Did you mean one of the following? [`id`]. SQLSTATE: 42703; line 1 pos 7;\n'Project ['a]\n": (
+        "[UNRESOLVED_COLUMN.WITH_SUGGESTION] A column with name `a` cannot be resolved."
+    ),
+    "Error occurred during query planning: \n[ARITHMETIC_OVERFLOW] long overflow. Set x. SQLSTATE: 22003": (
+        "[ARITHMETIC_OVERFLOW] long overflow."
+    ),
+    "Error occurred during query planning: \nlong overflow": "long overflow",
+}
+
+
+@pytest.mark.parametrize("told", EXPLAINED)
+def test_a_query_without_a_plan(told: str) -> None:
+    with pytest.raises(Refusal) as raised:
+        Warehouse(lambda sql: [(told,)]).explain("SELECT a FROM t")
+    assert str(raised.value) == (
+        f"found: {EXPLAINED[told]}\n"
+        "why: Spark makes no plan of this query, so what it reads and means cannot be told\n"
+        "instead: a query that Spark can plan: what fails for constants alone fails for every row"
+    )
