@@ -44,6 +44,18 @@ MERGED = {
         "y AS (SELECT id, due, `x`.`mz_h0` AS `mz_h1` FROM x) SELECT id FROM y",
         [">= due", ">= 5", "< `y`.`mz_h1`"],
     ),
+    # a SELECT between the two that only passes rows on
+    f"with x as (select id, due from ({INNER}) as i where id > 0) select id from x where mz_now() >= due": (
+        "WITH x AS (SELECT id, due, `i`.`mz_h0` AS `mz_h1` "
+        "FROM (SELECT id, due, hi AS `mz_h0` FROM t WHERE k = 1) AS i WHERE id > 0) SELECT id FROM x",
+        [">= due", "< `x`.`mz_h1`"],
+    ),
+    # each reader of a CTE has its own copy
+    f"with x as ({INNER}) select x.id from x join x y using (id) where mz_now() >= x.due": (
+        "SELECT x.id FROM (SELECT id, due, hi AS `mz_h0` FROM t WHERE k = 1) AS `x` "
+        "JOIN (SELECT id, due, hi AS `mz_h1` FROM t WHERE k = 1) AS `y` USING (id)",
+        [">= x.due", "< `x`.`mz_h0`", "< `y`.`mz_h1`"],
+    ),
 }
 
 
@@ -57,7 +69,10 @@ def test_merged(sql: str) -> None:
 
 
 APART = (
-    f"with x as ({INNER}) select x.id from x join x y using (id) where mz_now() >= x.due",  # read twice
+    f"with x as ({INNER}), y as (select id from x) select x.id from x join y using (id) where mz_now() >= x.due",
+    f"with x as ({INNER}) select id from x where mz_now() >= due and exists (select 1 from x y where mz_now() < y.due)",
+    f"with x as (select id, due, sum(id) over (order by id) as s from ({INNER}) as i) select id from x "
+    "where mz_now() >= due",
     f"select u.id from u left join ({INNER}) x on x.id = u.id where mz_now() >= u.id",  # filled with NULLs
     "select id from (select distinct id, due from t where mz_now() < hi) x where mz_now() >= due",
     "select id from (select id, due from t where mz_now() < hi limit 3) x where mz_now() >= due",
@@ -70,6 +85,18 @@ APART = (
     "select id from (select id, due from t where exists(array(1), e -> mz_now() < e)) x where mz_now() >= due",
     f"select id from ({INNER}) x (a, b) where mz_now() >= b",
 )
+
+
+def test_each_reader_has_its_own_copy() -> None:
+    """Also through the SELECTs that pass its rows on; the CTEs are gone."""
+    sql = f"""
+        with x as ({INNER}), y as (select id, due from x), a as (select id from y where mz_now() >= due),
+             b as (select id from y as o where mz_now() < due)
+        select id from a union all select id from b
+    """
+    parts = split(sql, describe)
+    assert [len(core.comparisons) for core in parts.cores] == [2, 2]
+    assert not parts.notes and "mz_now" not in render(parts.residual)
 
 
 @pytest.mark.parametrize("sql", APART)
