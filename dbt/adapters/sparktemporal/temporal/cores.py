@@ -42,6 +42,7 @@ from .predicates import Comparison, Moves, anywhere, comparisons, conjuncts
 from .static_parts import StaticParts
 from .sums import NoSum
 from .text_instants import refuse_lists
+from .union_groups import lift_unions
 
 #: SQL of a query -> its columns as (name, Spark type)
 Describe = Callable[[str], "list[tuple[str, str]]"]
@@ -101,6 +102,7 @@ def split(
     for number, (core, place) in enumerate(zip(cores, places)):
         if core.groups is None and not core.kept and place.parent is not None:
             cores[number], residual = _lifted(core, place, residual, describe, by_rows or {}, ansi)
+    cores, residual = lift_unions(cores, places, residual, describe, by_rows or {}, ansi)
     if local_timestamps:
         cores = [replace(c, comparisons=tuple(map(_of_instants, c.comparisons))) for c in cores]
     drop_unused_ctes(residual)
