@@ -131,11 +131,13 @@ def _way_up(
 
 
 def _named(core: Core) -> Core:
-    """The core with names for all of its columns: those of a UNION ALL are the first branch's."""
+    """The core with a name of its own for each column: those of a UNION ALL are the first branch's."""
     query = core.query.copy()
-    named = (exp.Alias, exp.Column, exp.Dot, exp.Star)
+    names = [item.alias_or_name.lower() for item in query.expressions]
     items = [
-        item if isinstance(item, named) else exp.alias_(item.copy(), f"mz_u{at}", quoted=True)
+        item
+        if item.is_star or (isinstance(item, (exp.Alias, exp.Column, exp.Dot)) and names.count(names[at]) == 1)
+        else exp.alias_(item.unalias().copy(), f"mz_u{at}", quoted=True)
         for at, item in enumerate(query.expressions)
     ]
     query.set("expressions", items)
