@@ -173,10 +173,11 @@ SCOPES = {
         1,
     ),
     "over another, by a CTE": (
-        "with w as (select id, ts from t where mz_now() < ts) select id from w a join w b using (id) "
-        "where mz_now() > a.ts",
+        "with w as (select id, ts from t where mz_now() < ts), d as (select distinct id from w) "
+        "select a.id from w a join d using (id) where mz_now() > a.ts",
         ["< ts"],
-        "WITH w AS (SELECT * FROM mz_core_c0) SELECT id FROM w AS a JOIN w AS b USING (id) WHERE mz_now() > a.ts",
+        "WITH w AS (SELECT * FROM mz_core_c0), d AS (SELECT DISTINCT id FROM w) "
+        "SELECT a.id FROM w AS a JOIN d USING (id) WHERE mz_now() > a.ts",
         1,
     ),
 }
