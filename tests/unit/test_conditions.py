@@ -143,10 +143,30 @@ SCOPES = {
         0,
     ),
     "having": (
-        "select k, count(*) from t group by k having mz_now() < max(ts)",
-        [],
-        "SELECT k, count(*) FROM mz_core_c0 AS `t` GROUP BY k HAVING mz_now() < max(ts)",
+        "select k, count(*) as n from t group by k having mz_now() < max(ts)",
+        ["< `mz_having_0`"],
+        "SELECT * FROM mz_core_c0",
         0,
+    ),
+    "having, over groups in a window": (
+        "select k, count(*) as n from t where mz_now() < hi group by k having mz_now() < max(ts)",
+        ["< hi"],
+        "SELECT `t`.`k`, coalesce(sum(`t`.`mz_n`), CAST(0 AS BIGINT)) AS n FROM mz_core_c0 AS `t` GROUP BY `t`.`k` "
+        "HAVING mz_now() < max(`t`.`ts`)",
+        1,
+    ),
+    "having, below a window": (
+        "select k, sum(count(*)) over () as n from t group by k having mz_now() < max(ts)",
+        [],
+        "SELECT k, sum(count(*)) OVER () AS n FROM mz_core_c0 AS `t` GROUP BY k HAVING mz_now() < max(ts)",
+        1,
+    ),
+    "filter": (
+        "select count(*) filter (where mz_now() < ts) as n, max(if(mz_now() < hi, k, 0)) as k, mz_now() as seen from t",
+        [],
+        "SELECT count(*) FILTER(WHERE mz_now() < ts) AS n, max(IF(mz_now() < hi, k, 0)) AS k, mz_now() AS seen "
+        "FROM mz_core_c0 AS `t`",
+        2,
     ),
     "in the list": (
         "select id, mz_now() as seen from t where mz_now() < ts",

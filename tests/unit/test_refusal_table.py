@@ -13,10 +13,7 @@ ERRORS, NAMES = "tests/engine/test_errors.py", "tests/engine/test_names.py"
 #: how a line of the table begins -> the tests that render it: a function, or a case by its name
 RENDERED = {
     "no clock at all": (ERRORS, "no_clock"),
-    "a function of the clock that is not monotone": (ERRORS, "hour", "hour_too", "nanoseconds", "scaled_by_a_row"),
-    "`mz_now()` on both sides": (ERRORS, "both_sides", "both_sides_too", "twice_on_a_side"),
-    "`mz_now()` as a value in a WHERE": (ERRORS, "not_a_predicate", "like"),
-    "months beside the clock and more": (ERRORS, "months_and_more", "months_by_a_function"),
+    "months beside the clock and more": (ERRORS, "months_and_more"),
     "an interval or an instant beside the clock": (ERRORS, "test_local_time_on_the_clocks_side"),
     "FLOAT, DOUBLE": (ERRORS, "float", "double", "float_in_an_or"),
     "a STRING column": (ERRORS, "string", "text_of_an_expression"),
@@ -28,7 +25,6 @@ RENDERED = {
     "a relation named like one of the model's own": (NAMES, "test_what_a_run_has_not_made_is_in_its_way"),
     "two models of a project": (NAMES, "test_models_that_would_destroy_each_other"),
     "a recursive query": (ERRORS, "recursive"),
-    "the clock in a subquery of an OR": (ERRORS, "in_a_subquery_of_an_or"),
     "the relation that the model itself takes the place of": (
         "tests/engine/test_replaced_relations.py",
         "test_a_model_that_reads_itself",

@@ -37,13 +37,17 @@ _LONGEST_UNIT = 400 * 86_400_000
 
 @dataclass(frozen=True)
 class Model:
-    """written: the text that is the oracle, `calls` the kind of each mz_now() in it. residual: see `with_marks`."""
+    """written: the text that is the oracle, `calls` the kind of each mz_now() in it. residual: see `with_marks`.
+
+    warnings: what makes reads cost as much as without a window.
+    """
 
     written: str
     cores: tuple[TypedCore, ...]
     residual: str
     calls: tuple[str, ...]
     notes: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
 
 
 def understand(
@@ -121,6 +125,7 @@ def _understand(
         render(roundtrip.with_marks(parts.residual, by_call)),
         tuple(by_call[start] for start, _ in mz_now_spans(text)),
         (*clocks, *parts.notes),
+        parts.warnings,
     )
 
 

@@ -74,14 +74,16 @@ def summary(run: Run) -> list[str]:
 
 
 def warnings(run: Run) -> list[str]:
-    """What people should do something about: promises that are not kept, an expiration that is near."""
+    """What people should do something about: costly reads, promises that are not kept, an expiration that is near."""
     model = run.target.model
     broken = [
         f"temporal_view {model}: not as change_capture: append promises, {told}. So all of it was read; where that is "
         "no exception, a longer lookback or change_capture: auto"
         for told in run.capture.broken
     ]
-    return [*broken, *filter(None, [_expires_soon(run), _runs_too_seldom(run)])]
+    # once, when it is built: what it says stays so
+    costly = [f"temporal_view {model}: {told}" for told in run.model.warnings if run.decision.rebuilds]
+    return [*broken, *costly, *filter(None, [_expires_soon(run), _runs_too_seldom(run)])]
 
 
 def _runs_too_seldom(run: Run) -> str:

@@ -29,7 +29,7 @@ from .ctes import with_ctes
 from .dialect import VerbatimSpark, fragment, has_clock, render
 from .functions import is_aggregate_call, makes_sessions, nondeterministic
 from .identity import is_window
-from .linear import is_aggregation, is_linear
+from .linear import grouping_expressions, is_aggregation, is_linear
 from .sources import is_lambda_variable, quote_name, resolve, sources_of
 from .sums import SUMMED, NoSum, Sum, Sums
 from .window_columns import with_window_calls
@@ -138,7 +138,7 @@ class _Taking:
             keys = [k for k in map(_bare, self.rest.expressions) if not _has_aggregate(k)]
             self.rest.set("group", exp.Group(expressions=[k.copy() for k in keys]) if keys else None)
             group = self.rest.args.get("group")
-        for leaf in list(_leaves(group)) if group is not None else []:
+        for leaf in list(grouping_expressions(group)) if group is not None else []:
             leaf.replace(self._key(self._named(leaf)))
 
     def _named(self, leaf: exp.Expression) -> exp.Expression:
@@ -354,18 +354,6 @@ def _is_grouping(node: exp.Expression) -> bool:
 
 def _has_aggregate(node: exp.Expression) -> bool:
     return any(is_aggregate_call(n) or isinstance(n, exp.Window) for n in node.walk())
-
-
-def _leaves(group: exp.Expression) -> Iterator[exp.Expression]:
-    """The expressions of a GROUP BY, through ROLLUP, CUBE, GROUPING SETS and their tuples."""
-    nested = (exp.Rollup, exp.Cube, exp.GroupingSets)
-    for node in group.iter_expressions():
-        if isinstance(node, nested):
-            yield from _leaves(node)
-        elif isinstance(group, nested) and isinstance(node, (exp.Tuple, exp.Paren)):
-            yield from node.expressions if isinstance(node, exp.Tuple) else [node.this]
-        else:
-            yield node
 
 
 def _if(condition: exp.Expression, value: exp.Expression) -> exp.Expression:

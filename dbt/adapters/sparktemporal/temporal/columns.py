@@ -27,15 +27,19 @@ def needed_columns(
     placeholder: str,
     describe: Callable[[str], list[tuple[str, str]]],
     ctes: list[exp.CTE],
+    at_read: exp.Expression | None = None,
 ) -> tuple[exp.Select, exp.Select]:
     """A SELECT without clock -> (the rows it works on, itself over the table `placeholder`).
 
+    at_read: a predicate for the WHERE of the latter.
     Derived tables without a name are given one in `select`, which is the caller's to give away.
     """
     sources = sources_of(select, describe, ctes)
     rest = select.copy()
     for key in ("where", "joins", "laterals", "hint"):
         rest.set(key, None)
+    if at_read is not None:
+        rest.set("where", exp.Where(this=at_read.copy()))
     rest.set("from_", None)
     scopes = Scopes(rest, sources, describe, ctes)
     joined = {name.lower() for j in select.args.get("joins") or [] for name in _using(j)}

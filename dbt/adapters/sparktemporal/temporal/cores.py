@@ -28,17 +28,21 @@ from .ctes import (
     drop_unused_ctes,
     inside,
     is_recursive,
+    named_ctes,
     names_itself,
     refuse_shadowed_ctes,
     visible_ctes,
     with_ctes,
 )
 from .dialect import VerbatimSpark, fragment, has_clock, mz_now_calls, parse
+from .evaluated import Evaluated, evaluated, unbounded
 from .functions import makes_several_rows
+from .having import having_to_where
 from .lifting import lift
 from .linear import is_aggregation, is_inside_a_value, is_linear, names_columns
 from .nested import merge_nested
 from .predicates import Comparison, Moves, anywhere, comparisons, conjuncts
+from .read_filters import KEPT, take_apart
 from .static_parts import StaticParts
 from .sums import NoSum
 from .text_instants import refuse_lists
@@ -52,12 +56,13 @@ Describe = Callable[[str], "list[tuple[str, str]]"]
 class Split:
     """The residual reads each core as the table `mz_core_<name>`; a mz_now() in it is the instant of the read.
 
-    notes: what people should know of how the model is evaluated.
+    notes: what people should know of how the model is evaluated. warnings: what they should do something about.
     """
 
     cores: tuple[Core, ...]
     residual: exp.Query
     notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 def split(
@@ -80,10 +85,11 @@ def split(
     tree = timestamps.as_written(parse(sql)) if local_timestamps else parse(sql)
     refuse_shadowed_ctes(tree)
     with_names(tree, names or {})
-    tree = merge_nested(tree, describe)
+    tree = merge_nested(having_to_where(tree, describe), describe)
     calls = list(mz_now_calls(tree))
     _refuse_calls(tree, calls)
-    selects, evaluated = _scopes(tree, calls, at_read)
+    selects, at_a_read = _scopes(tree, calls, at_read)
+    tree, selects, filters = take_apart(tree, selects, describe, moves)
     cores = []
     places: list[exp.Select] = []
     residual: exp.Query = tree  # type: ignore[assignment]
@@ -91,7 +97,7 @@ def split(
         visible = visible_ctes(select)
         core, rest = _take_core(select, f"c{number}", describe, moves, by_rows or {}, ansi)
         with_ctes(core.query, visible)
-        core = replace(core, inner=is_inside_a_value(select))
+        core = replace(core, inner=is_inside_a_value(select), kept=core.kept or select.meta.get(KEPT, ""))
         refuse_nondeterministic(core.query)
         cores.append(core)
         places.append(rest)
@@ -112,8 +118,8 @@ def split(
     keep_apart(residual)
     if not cores and not static.cores:
         raise Refusal(fragment(tree), "the temporal SELECT reads nothing", "a FROM with the rows to window")
-    notes = tuple(f"evaluated when the view is read, over all rows of its inputs: {fragment(e)}" for e in evaluated)
-    return Split((*cores, *static.cores), residual, notes)
+    notes = tuple(e.note for e in (*at_a_read, *filters))
+    return Split((*cores, *static.cores), residual, notes, unbounded(filters))
 
 
 def _of_instants(comparison: Comparison) -> Comparison:
@@ -147,8 +153,8 @@ def _refuse_calls(tree: exp.Expression, calls: list[exp.Expression]) -> None:
 
 def _scopes(
     tree: exp.Expression, calls: list[exp.Expression], at_read: frozenset[int]
-) -> tuple[list[exp.Select], list[exp.Expression]]:
-    """The SELECTs that become cores, and the predicates that do not: those over other temporal rows."""
+) -> tuple[list[exp.Select], list[Evaluated]]:
+    """The SELECTs that become cores, and the predicates that a read evaluates."""
     owned = [(call, *_owner(call)) for call in calls]
     owners: list[exp.Select] = []
     for _, select, place in owned:
@@ -157,31 +163,15 @@ def _scopes(
     cores = []
     for select in owners:
         own = [(call, place) for call, owner, place in owned if owner is select]
-        first = min(call.meta["start"] for call, place in own if place == _ROWS)
-        if first in at_read or not select.args.get("from_") or any(place == _OUTER for _, place in own):
+        starts = {call.meta["start"] for call, place in own if place == _ROWS}
+        if starts & at_read or not select.args.get("from_") or any(place == _OUTER for _, place in own):
             continue
         others = [call for call, owner, _ in owned if owner is not select]
         below = any(inside(call, select) for call in others)
-        if not below and not any(has_clock(cte) for cte in _named(select)):
+        if not below and not any(has_clock(cte) for cte in named_ctes(select)):
             cores.append(select)
-    kept = [call for call, owner, place in owned if place != _ABOVE and not any(owner is c for c in cores)]
-    evaluated: list[exp.Expression] = []
-    for call in kept:
-        around = call
-        while around.parent is not None and not isinstance(around.parent, (exp.Where, exp.Join)):
-            around = around.parent
-        if not any(around is e for e in evaluated):
-            evaluated.append(around)
-    return cores, evaluated
-
-
-def _named(select: exp.Select) -> list[exp.CTE]:
-    """The CTEs a SELECT reads, directly or through others."""
-    probe = select.copy()
-    probe.set("with_", None)
-    with_ctes(probe, visible_ctes(select))
-    with_ = probe.args.get("with_")
-    return list(with_.expressions) if with_ is not None else []
+    at_a_read = [(c, owner) for c, owner, place in owned if place == _ABOVE or not any(owner is core for core in cores)]
+    return cores, evaluated(at_a_read, cores)
 
 
 _ROWS, _OUTER, _ABOVE = "filters the rows", "in the ON of an outer join, a LATERAL or a lambda", "above the rows"

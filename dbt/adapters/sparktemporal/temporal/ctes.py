@@ -49,6 +49,15 @@ def with_ctes(query: exp.Query, visible: list[exp.CTE]) -> None:
     query.set("with_", exp.With(expressions=[cte.copy() for cte in needed], recursive=recursive))
 
 
+def named_ctes(select: exp.Select) -> list[exp.CTE]:
+    """The CTEs a SELECT reads, directly or through others."""
+    probe = select.copy()
+    probe.set("with_", None)
+    with_ctes(probe, visible_ctes(select))
+    with_ = probe.args.get("with_")
+    return list(with_.expressions) if with_ is not None else []
+
+
 def names_itself(cte: exp.CTE) -> bool:
     """Whether a table in a CTE has its name: itself in WITH RECURSIVE, else a table of the catalog."""
     return cte.alias.lower() in table_names(cte.this)

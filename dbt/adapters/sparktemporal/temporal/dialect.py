@@ -32,6 +32,8 @@ sys.setrecursionlimit(max(sys.getrecursionlimit(), _DEEPEST))
 IS_LITERAL = "is_literal"
 
 _NAMES = (TokenType.VAR, TokenType.IDENTIFIER, TokenType.STRING)
+#: in the meta of a column: what the user wrote there
+_WRITTEN = "written"
 
 _SPECIAL_FORMS = ("CAST", "TRY_CAST", "EXTRACT", "TRIM", "POSITION", "OVERLAY", "SUBSTRING")
 
@@ -129,8 +131,16 @@ def render(node: exp.Expression, pretty: bool = False) -> str:
 
 
 def fragment(node: exp.Expression) -> str:
-    """A tree -> one short line for a message."""
+    """A tree -> one short line for a message, in the words of the user."""
+    if any(_WRITTEN in column.meta for column in node.find_all(exp.Column)):
+        node = node.transform(lambda n: n.meta[_WRITTEN].copy() if _WRITTEN in n.meta else n)
     return _shorten(render(node))
+
+
+def written_as(column: exp.Column, written: exp.Expression) -> exp.Column:
+    """A column that stands for something the user wrote, which messages show in its place."""
+    column.meta[_WRITTEN] = written.meta.get(_WRITTEN, written).copy()
+    return column
 
 
 def quote(name: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from sqlglot import exp
 
@@ -34,6 +34,18 @@ def is_aggregation(select: exp.Select) -> bool:
     own = (n for item in above for n in item.walk(prune=lambda n: isinstance(n, exp.Query)))
     calls = (n for n in own if is_aggregate_call(n))
     return any(not isinstance(call.parent, exp.Window) for call in calls)
+
+
+def grouping_expressions(group: exp.Expression) -> Iterator[exp.Expression]:
+    """The expressions of a GROUP BY, through ROLLUP, CUBE, GROUPING SETS and their tuples."""
+    nested = (exp.Rollup, exp.Cube, exp.GroupingSets)
+    for node in group.iter_expressions():
+        if isinstance(node, nested):
+            yield from grouping_expressions(node)
+        elif isinstance(group, nested) and isinstance(node, (exp.Tuple, exp.Paren)):
+            yield from node.expressions if isinstance(node, exp.Tuple) else [node.this]
+        else:
+            yield node
 
 
 def kept_one_by_one(select: exp.Select) -> Sequence[exp.Expression]:

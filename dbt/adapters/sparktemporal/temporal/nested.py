@@ -18,7 +18,7 @@ from sqlglot import exp
 from ..errors import Refusal
 from .columns import expand_stars
 from .ctes import inside, table_names, visible_ctes
-from .dialect import VerbatimSpark, has_clock, mz_now_calls, render
+from .dialect import VerbatimSpark, has_clock, mz_now_calls, render, written_as
 from .functions import starts_with_unit
 from .linear import is_inside_a_value, is_linear, kept_one_by_one
 from .predicates import conjuncts
@@ -186,7 +186,8 @@ def _merge(
                     names[text] = f"{_COLUMN}{next(numbers)}"
                     inner.append("expressions", exp.alias_(column.copy(), names[text], quoted=True))
                 name = names[text]
-                column.replace(exp.column(quote_name(name), table=quote_name(item.alias_or_name)))
+                moved_up = exp.column(quote_name(name), table=quote_name(item.alias_or_name))
+                column.replace(written_as(moved_up, column))
             moved.append(rewritten.this)
         inner.set("where", exp.Where(this=_all(static)) if static else None)
     if any(item.is_star for item in outer.expressions):

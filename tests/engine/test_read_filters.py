@@ -1,0 +1,241 @@
+"""Predicates over the clock that are filtered when the view is read: what is stored, what is said, and the answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from conftest import Project
+
+from dbt.adapters.sparktemporal.temporal.clock import format_instant
+from dbt.adapters.sparktemporal.warehouse import Target, Warehouse, read_state
+
+T0 = 1_709_294_400_000  # 2024-03-01 12:00 UTC
+HOUR = 3_600_000
+#: an hour of the day that begins, windows that end, and a millisecond to either side; the last is a day later
+INSTANTS = [T0 + d for at in (0, HOUR, 2 * HOUR, 24 * HOUR) for d in (-1, 0, 1)] + [T0 + 90 * 60_000, T0 + 49 * HOUR]
+
+#: a query with {t} and {u} for tables, how many rows of `events` are stored by it (None: all), words of the log
+MODELS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "window": (
+        "select id, v from {t} where mz_now() < hi and hour(mz_now()) = hour(ts)",
+        ("over the rows in the window: hour(mz_now()) = hour(ts)",),
+    ),
+    "alone": (
+        "select * from {t} where hour(mz_now()) = hour(ts)",
+        (
+            "over all rows of its inputs: hour(mz_now()) = hour(ts)",
+            "so a read costs what the query costs over a table",
+            "hour of the clock does not only rise or only fall",
+        ),
+    ),
+    "one_or_the_other": (
+        "select id, hi from {t} where minute(mz_now()) = 0 and mz_now() >= ts or mz_now() >= hi",
+        ("over the rows in the window: minute(mz_now()) = 0 AND mz_now() >= ts OR mz_now() >= hi",),
+    ),
+    "not_both": (
+        "select id, ts from {t} where not (mz_now() >= hi or hour(mz_now()) <> v)",
+        ("over the rows in the window: hour(mz_now()) = v",),
+    ),
+    "by_kind": (
+        "select id, case when v > 12 then 'late' end as w from {t} where case when k = 'a' then mz_now() < hi and "
+        "date_format(mz_now(), 'HH') = '13' when hour(mz_now()) = 12 then mz_now() < ts else mz_now() >= hi end",
+        ("over the rows in the window: CASE WHEN k = 'a'",),
+    ),
+    "counted": (
+        "select k, count(*) as n, sum(v) as total from {t} where mz_now() < hi and hour(mz_now()) = hour(ts) "
+        "group by k",
+        ("over the rows in the window", "rows are kept: hour(mz_now()) = hour(ts) is evaluated when the view is read"),
+    ),
+    "distinct_ones": (
+        "select distinct k from {t} where mz_now() < hi and coalesce(hour(mz_now()) = hour(ts), v is null)",
+        ("rows are kept: coalesce(",),
+    ),
+    "counted_above": (
+        "with live as (select * from {t} where mz_now() < hi and hour(mz_now()) = v) "
+        "select count(*) as n, max(v) as v from live",
+        ("over the rows in the window",),
+    ),
+    "ranked": (
+        "select id, row_number() over (partition by k order by id, v, hi) as place from {t} e "
+        "where mz_now() < e.hi and e.v = hour(mz_now())",
+        ("over the rows in the window: e.v = hour(mz_now())",),
+    ),
+    "joined": (
+        "select e.id, u.name from {t} e join {u} u on e.k = u.k and hour(mz_now()) = e.v and mz_now() < e.hi",
+        ("over the rows in the window: hour(mz_now()) = e.v",),
+    ),
+    "outer_joined": (
+        "select e.id, u.name, mz_now() as seen from {t} e left join {u} u using (k) "
+        "where mz_now() >= e.ts and hour(mz_now()) = e.v",
+        ("over the rows in the window",),
+    ),
+    "in_a_subquery": (
+        "select id from {t} e where mz_now() < hi and (hour(mz_now()) = v or k in (select k from {u} where name = 'B') "
+        "or exists (select 1 from {u} u where u.k = e.k and u.name = 'A'))",
+        ("over the rows in the window: hour(mz_now()) = v OR k IN",),
+    ),
+    "correlated": (
+        "select name from {u} u where exists (select 1 from {t} e where e.k = u.k and hour(mz_now()) = e.v)",
+        ("over all rows of its inputs: hour(mz_now()) = e.v",),
+    ),
+    "inside_out": (
+        "select id from (select id, v, hi from {t} where hour(mz_now()) = hour(ts)) x where mz_now() < x.hi",
+        ("over the rows in the window: hour(mz_now()) = hour(ts)",),
+    ),
+    "both": (
+        "select id, 'on' as what from {t} where mz_now() < hi and hour(mz_now()) = v union all "
+        "select id, 'off' from {t} where mz_now() < hi and not (hour(mz_now()) = v)",
+        ("in the window: NOT (hour(mz_now()) = v)",),
+    ),
+    "as_text": ("select id from {t} where mz_now() < hi and mz_now() like '2024-03-01 13%'", ("mz_now() LIKE",)),
+    "both_sides": ("select id, v from {t} where mz_now() < greatest(hi, mz_now() - interval 1 hour)", ("both sides",)),
+    "nanoseconds": ("select id from {t} where unix_millis(mz_now()) * 1000000 < ms * 1000000", ("over all rows",)),
+    "in_a_list": (
+        "select id from {t} where k = 'a' or mz_now() in (select hi from {u}) or hour(mz_now()) in (13, v)",
+        ("mz_now() is a value here and not compared",),
+    ),
+    # HAVING: a WHERE over the groups
+    "sessions": (
+        "select k, max(ts) from {t} group by k having mz_now() <= max(ts) + interval 30 minutes",
+        ("hydrated",),
+    ),
+    "sessions_by_a_cte": (
+        "with s as (select k, max(ts) as last from {t} group by k) "
+        "select k, last from s where mz_now() <= last + interval 30 minutes",
+        ("hydrated",),
+    ),
+    "hidden": (
+        "select k as kind, count(*) as n, unix_millis(mz_now()) - unix_millis(min(ts)) as age from {t} "
+        "where v is not null group by k having count(*) >= 1 and (mz_now() < max(hi) or max(hi) is null)",
+        ("hydrated",),
+    ),
+    "all_of_them": ("select count(*) as n, max(hi) as last from {t} having mz_now() < max(hi)", ("hydrated",)),
+    "sets": (
+        "select k, v, grouping_id() as g, max(hi) as last from {t} group by grouping sets ((k), (v), ()) "
+        "having mz_now() < max(hi) and not (mz_now() < min(ts) or k = 'z')",
+        ("hydrated",),
+    ),
+    "first_of_all": (
+        "select k, max(hi) as last from {t} group by k having mz_now() < last order by last desc, k limit 1",
+        ("hydrated",),
+    ),
+    "above_a_having": (
+        "with s as (select k, v, max(hi) as last from {t} group by k, v having mz_now() < max(hi)) "
+        "select k, count(*) as n, max(last) as last from s group by k",
+        ("groups with the values of max(last) are kept",),
+    ),
+    "having_by_hour": (
+        "select k, max(hi) as last from {t} group by k having mz_now() < last and hour(mz_now()) >= max(v)",
+        ("over the rows in the window: hour(mz_now()) >= max(v)",),
+    ),
+    "having_over_groups": (
+        "select k, count(*) as n, max(hi) as last from {t} where mz_now() < hi group by k "
+        "having mz_now() >= max(hi) - interval 1 hour",
+        ("over the rows in the window: mz_now() >= max(hi) - INTERVAL '1' HOUR",),
+    ),
+    "having_beside_a_window": (
+        "select k, rank() over (order by k) as place from {t} group by k having mz_now() < max(hi)",
+        ("over all rows of its inputs: mz_now() < max(hi)",),
+    ),
+    "cases": (
+        "select k, count(*) filter (where mz_now() < hi) as open, max(case when mz_now() >= hi then id end) as last, "
+        "mz_now() as seen from {t} group by k",
+        ("over all rows of its inputs: mz_now() < hi", "over all rows of its inputs: mz_now() >= hi"),
+    ),
+    "of_nothing": ("select count(*) as n, max(id) as id from {u} where hour(mz_now()) = 99 and mz_now() < hi", ()),
+}
+
+
+def fill(project: Project, table: str, rows: str, verb: str = "INSERT INTO") -> None:
+    select = (
+        f"SELECT id, k, v, timestamp_millis({T0}L + lo) AS ts, timestamp_millis({T0}L + until) AS hi, "
+        f"{T0}L + until AS ms FROM VALUES {rows} AS f(id, k, v, lo, until)"
+    )
+    project.sql(f"{verb} {{s}}.{table} {'USING parquet AS ' if verb == 'CREATE TABLE' else ''}{select}")
+
+
+H = HOUR
+FIRST = (
+    f"(1, 'a', 12, 0L, {H}L), (1, 'a', 12, 0L, {H}L), (2, 'a', 13, {H}L, {2 * H}L), (3, 'b', null, 0L, null), "
+    f"(4, null, 13, null, {25 * H}L), (5, 'b', 14, {-H}L, {25 * H}L), (6, 'c', 12, {-24 * H}L, {50 * H}L)"
+)
+MORE = f"(7, 'a', 12, 1L, {24 * HOUR}L + 1), (3, 'b', null, 0L, null), (8, 'd', 13, {HOUR}L, null)"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory, spark: Any) -> Any:
+    """All models over two tables, run once; the logs of that run."""
+    project = Project(tmp_path_factory.mktemp("read") / "project", spark)
+    fill(project, "t", FIRST, "CREATE TABLE")
+    project.sql(
+        f"CREATE TABLE {{s}}.u USING parquet AS SELECT *, timestamp_millis({T0}L + {HOUR}L) AS hi, id AS v FROM "
+        "VALUES (1, 'a', 'A'), (2, 'b', 'B'), (3, 'b', 'B2'), (4, null, 'N') AS f(id, k, name)"
+    )
+    for name, (sql, _) in MODELS.items():
+        project.model(name, sql.format(t=f"{project.schema}.t", u=f"{project.schema}.u"), aggregates="groups")
+    project.write("models/schema.yml", f"models: {[{'name': n, 'data_tests': TESTS} for n in TESTED]}")
+    ran = project.run(now=T0 - 1)
+    yield project, ran
+    spark.sql(f"DROP DATABASE {project.schema} CASCADE")
+
+
+TESTS = ["temporal_matches_source", "temporal_diffs_consistent"]
+TESTED = ["window", "counted"]
+
+
+def wrong(project: Project, name: str, instants: list[int]) -> str:
+    """Where a model differs from its query with the instant put in; "" where it does not."""
+    sql = MODELS[name][0].format(t=f"{project.schema}.t", u=f"{project.schema}.u")
+    columns = ", ".join(f"`{c}`" for c in project.spark.table(f"{project.schema}.{name}").columns)
+    both = []
+    for t in instants:
+        both.append(f"SELECT {t}L AS at, 1 AS side, {columns} FROM {project.at(name, t)}")
+        both.append(f"SELECT {t}L, -1, * FROM ({sql.replace('mz_now()', f'timestamp_millis({t}L)')})")
+    every = " UNION ALL ".join(both)
+    query = f"SELECT at, {columns}, sum(side) FROM ({every}) GROUP BY at, {columns} HAVING sum(side) <> 0"
+    found = [f"{format_instant(at)}: {rest}" for at, *rest in project.rows(query)]
+    return "\n".join([name, sql, *found]) if found else ""
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_what_is_said(made: Any, name: str) -> None:
+    _, ran = made
+    said = "\n".join(line for line in ran.log if f"temporal_view {name}" in line)
+    for words in MODELS[name][1]:
+        assert words in said, said
+
+
+def test_what_is_stored(made: Any) -> None:
+    """By the part of a predicate that can be: rows that no instant from the run on can show are not."""
+    project, _ = made
+
+    def kept(name: str) -> list[tuple[int | None, int | None]]:
+        state = read_state(Warehouse(project.rows), Target(f"`{project.schema}`", name))
+        return [(core.chains[0].rows, len(core.columns)) for core in state.cores if core.chains]
+
+    assert kept("window") == [(6, 3)]  # of seven; beside id and v the ts
+    assert kept("alone") == [(7, 6)]  # nothing beside what the view shows
+    assert kept("inside_out") == [(6, 2)] and kept("both")[0] == (6, 3)
+    assert kept("sessions") == kept("sessions_by_a_cte") == [(2, 2)]  # of five groups those that are or will be in
+    assert kept("hidden") == [(3, 3)] and kept("all_of_them") == [(1, 2)]
+    assert kept("both_sides") == [(7, 3)] and kept("in_a_subquery")[0] == (6, 6)
+
+
+def test_answers_over_runs(made: Any) -> None:
+    """Around every hour; after rows came; after rows were updated and deleted; and the data tests."""
+    project, _ = made
+    found = [wrong(project, name, INSTANTS) for name in MODELS]
+    fill(project, "t", MORE)
+    project.run(now=T0 + HOUR)
+    later = [t for t in INSTANTS if t >= T0 + HOUR]
+    found += [wrong(project, name, later) for name in MODELS]
+    fill(
+        project, "t", f"(1, 'a', 13, 0L, {26 * HOUR}L), (2, 'a', 13, {HOUR}L, {2 * HOUR}L), {MORE}", "INSERT OVERWRITE"
+    )
+    ran = project.run(now=T0 + HOUR + 1)
+    assert not any(f"temporal_view {name}: advanced" not in "\n".join(ran.log) for name in ("window", "alone", "both"))
+    assert not any("so a read costs" in line for line in ran.log)  # a warning of the run that builds
+    found += [wrong(project, name, later[2:]) for name in MODELS]
+    assert not any(found), "\n\n".join(filter(None, found))
+    assert {str(r.status) for r in project.dbt("test", now=T0 + HOUR + 1).results} == {"pass"}
