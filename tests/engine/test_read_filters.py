@@ -146,6 +146,15 @@ MODELS: dict[str, tuple[str, tuple[str, ...]]] = {
     "of_nothing": ("select count(*) as n, max(id) as id from {u} where hour(mz_now()) = 99 and mz_now() < hi", ()),
 }
 
+#: over a model above: a query with {i} for it
+STACKED: dict[str, tuple[str, str]] = {
+    "over_a_filter": ("window", "select id, v from {i} where v is not null"),
+    "counted_over_a_filter": ("window", "select count(*) as n, max(id) as id from {i}"),
+    "window_over_a_filter": ("one_or_the_other", "select id from {i} where mz_now() < hi + interval 1 hour"),
+    "filter_over_a_having": ("sessions_by_a_cte", "select k from {i} where minute(mz_now()) = 0 and mz_now() >= last"),
+    "having_over_a_filter": ("not_both", "select max(ts) as last from {i} having mz_now() < max(ts) + interval 1 hour"),
+}
+
 
 def fill(project: Project, table: str, rows: str, verb: str = "INSERT INTO") -> None:
     select = (
@@ -174,6 +183,8 @@ def made(tmp_path_factory: pytest.TempPathFactory, spark: Any) -> Any:
     )
     for name, (sql, _) in MODELS.items():
         project.model(name, sql.format(t=f"{project.schema}.t", u=f"{project.schema}.u"), aggregates="groups")
+    for name, (inner, sql) in STACKED.items():
+        project.model(name, sql.format(i=f"{{{{ ref('{inner}') }}}}"))
     project.write("models/schema.yml", f"models: {[{'name': n, 'data_tests': TESTS} for n in TESTED]}")
     ran = project.run(now=T0 - 1)
     yield project, ran
@@ -181,12 +192,14 @@ def made(tmp_path_factory: pytest.TempPathFactory, spark: Any) -> Any:
 
 
 TESTS = ["temporal_matches_source", "temporal_diffs_consistent"]
-TESTED = ["window", "counted"]
+TESTED = ["window", "counted", "sessions", "over_a_filter"]
 
 
 def wrong(project: Project, name: str, instants: list[int]) -> str:
     """Where a model differs from its query with the instant put in; "" where it does not."""
-    sql = MODELS[name][0].format(t=f"{project.schema}.t", u=f"{project.schema}.u")
+    inner, outer = STACKED.get(name, (name, ""))
+    sql = MODELS[inner][0].format(t=f"{project.schema}.t", u=f"{project.schema}.u")
+    sql = outer.format(i=f"({sql}) AS inner_rows") if outer else sql
     columns = ", ".join(f"`{c}`" for c in project.spark.table(f"{project.schema}.{name}").columns)
     both = []
     for t in instants:
@@ -225,17 +238,17 @@ def test_what_is_stored(made: Any) -> None:
 def test_answers_over_runs(made: Any) -> None:
     """Around every hour; after rows came; after rows were updated and deleted; and the data tests."""
     project, _ = made
-    found = [wrong(project, name, INSTANTS) for name in MODELS]
+    found = [wrong(project, name, INSTANTS) for name in [*MODELS, *STACKED]]
     fill(project, "t", MORE)
     project.run(now=T0 + HOUR)
     later = [t for t in INSTANTS if t >= T0 + HOUR]
-    found += [wrong(project, name, later) for name in MODELS]
+    found += [wrong(project, name, later) for name in [*MODELS, *STACKED]]
     fill(
         project, "t", f"(1, 'a', 13, 0L, {26 * HOUR}L), (2, 'a', 13, {HOUR}L, {2 * HOUR}L), {MORE}", "INSERT OVERWRITE"
     )
     ran = project.run(now=T0 + HOUR + 1)
     assert not any(f"temporal_view {name}: advanced" not in "\n".join(ran.log) for name in ("window", "alone", "both"))
     assert not any("so a read costs" in line for line in ran.log)  # a warning of the run that builds
-    found += [wrong(project, name, later[2:]) for name in MODELS]
+    found += [wrong(project, name, later[2:]) for name in [*MODELS, *STACKED]]
     assert not any(found), "\n\n".join(filter(None, found))
     assert {str(r.status) for r in project.dbt("test", now=T0 + HOUR + 1).results} == {"pass"}

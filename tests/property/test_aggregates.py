@@ -143,6 +143,7 @@ def chains(project: Project, core: TypedCore, inputs: Sequence[str], name: str) 
     """The chains of three runs, as views: the first all, the others corrections. What is over is left out early."""
     store, warehouse = store_of(core), Warehouse(project.rows)
     settings = warehouse.settings()
+    project.spark.sql(f"SELECT * FROM {inputs[-1]}").createOrReplaceTempView("mz_agg_input")
     implied = [skips.implied(warehouse, core, settings, Range(as_of, None)) for as_of in AS_OF]
     made: list[str] = []
     for as_of, table, skipped in zip(AS_OF, inputs, implied):
