@@ -13,9 +13,10 @@ from dbt.adapters.sparktemporal.warehouse import Target, Warehouse, read_state
 T0 = 1_709_294_400_000  # 2024-03-01 12:00 UTC
 HOUR = 3_600_000
 #: an hour of the day that begins, windows that end, and a millisecond to either side; the last is a day later
-INSTANTS = [T0 + at + d for at in (0, HOUR, 2 * HOUR, 24 * HOUR) for d in (-1, 0, 1)] + [T0 + 90 * 60_000, T0 + 49 * HOUR]
+HOURS = (0, HOUR, 2 * HOUR, 24 * HOUR)
+INSTANTS = [T0 + at + d for at in HOURS for d in (-1, 0, 1)] + [T0 + 90 * 60_000, T0 + 49 * HOUR]
 
-#: a query with {t} and {u} for tables, how many rows of `events` are stored by it (None: all), words of the log
+#: a query with {t} and {u} for tables, words of the log
 MODELS: dict[str, tuple[str, tuple[str, ...]]] = {
     "window": (
         "select id, v from {t} where mz_now() < hi and hour(mz_now()) = hour(ts)",

@@ -98,7 +98,7 @@ def having(rng: Rng, number: int) -> str:
         f"select {items}{more} from {{t}} {static} having {clause}",
         f"select distinct {items}{more} from {{t}} group by k, id having {clause}",
         f"select k, id as i, {items} from {{t}} group by all having {clause} order by k, i limit 2",
-        f"select k, id, {items} from {{t}} group by 1, 2 having {clause} order by count(*), 1, 2 limit 3",
+        f"select k, id, {items} from {{t}} group by 1, 2 having {clause} order by n, 1, 2 limit 3",
     ]
     more_than_that = [
         f"select k, grouping(k) as g, {items} from {{t}} group by rollup(k) having {clause}",
