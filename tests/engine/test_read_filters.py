@@ -87,6 +87,7 @@ MODELS: dict[str, tuple[str, tuple[str, ...]]] = {
         "select id, 'off' from {t} where mz_now() < hi and not (hour(mz_now()) = v)",
         ("in the window: NOT (hour(mz_now()) = v)",),
     ),
+    "by_weekday": ("select id from {t} where date_format(mz_now(), 'E') = 'Fri' and mz_now() < hi", ("= 'Fri'",)),
     "as_text": ("select id from {t} where mz_now() < hi and mz_now() like '2024-03-01 13%'", ("mz_now() LIKE",)),
     "both_sides": ("select id, v from {t} where mz_now() < greatest(hi, mz_now() - interval 1 hour)", ("both sides",)),
     "nanoseconds": ("select id from {t} where unix_millis(mz_now()) * 1000000 < ms * 1000000", ("over all rows",)),

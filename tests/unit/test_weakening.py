@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from sqlglot import exp
 
+from dbt.adapters.sparktemporal.errors import Refusal
 from dbt.adapters.sparktemporal.temporal.cores import split
 from dbt.adapters.sparktemporal.temporal.dialect import parse, render
 from dbt.adapters.sparktemporal.temporal.having import having_to_where
@@ -57,6 +58,22 @@ def test_what_is_stored_of_a_predicate(text: str) -> None:
 def test_nothing_is_left_to_a_read(text: str) -> None:
     found = weaken(parse(f"SELECT {text}").expressions[0], lambda _: True)
     assert not found.read and not found.reasons and len(found.stored) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{H} or mz_now() between 'noon' and ts",
+        f"({H} and mz_now() >= '12:30') is not true",
+        "cast(mz_now() as date) = 'today' or minute(mz_now()) = 3",
+        "mz_now() >= 'noon'",
+    ],
+)
+def test_text_that_is_no_instant_is_no_filter(text: str) -> None:
+    with pytest.raises(Refusal, match="is no instant"):
+        weaken(parse(f"SELECT {text}").expressions[0], lambda _: True)
+    kind = parse("SELECT date_format(mz_now(), 'E') = 'Mon' or if(mz_now() < hi, 'open', 'late') = 'late'")
+    assert weaken(kind.expressions[0], lambda _: True).read
 
 
 def described(sql: str) -> list[tuple[str, str]]:

@@ -55,6 +55,10 @@ _LOCAL = frozenset(["dateadd", "timestamp_ntz", "timestampadd", "to_timestamp_nt
 NONE, MOVED, DAYS, OTHER = "none", "moved", "days", "other"
 
 
+class Unlistable(Refusal):
+    """The instants at which a predicate changes cannot be listed. It can still be evaluated at each."""
+
+
 @dataclass(frozen=True)
 class Side:
     """A monotone function of the clock.
@@ -233,8 +237,8 @@ def _scaled(moves: Side, divisor: exp.Expression, node: exp.Expression) -> Side:
     return moves.turned() if negative else moves.and_()
 
 
-def _refusal(node: exp.Expression, why: str) -> Refusal:
-    return Refusal(
+def _refusal(node: exp.Expression, why: str) -> Unlistable:
+    return Unlistable(
         fragment(node),
         f"{why}, so the instants at which it changes cannot be listed",
         "a comparison of mz_now() with an expression over the row; or, where no window is meant, the function in an "

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from ..errors import Refusal
-from .clock_side import NONE, Side, is_below_a_day, side
+from .clock_side import NONE, Side, Unlistable, is_below_a_day, side
 from .dialect import fragment, has_clock, is_mz_now, render
 from .functions import starts_with_unit
 from .predicates import Comparison
@@ -104,12 +104,12 @@ class _Analysis:
         if not has_clock(node):
             return
         if is_mz_now(node):
-            raise Refusal(
+            raise Unlistable(
                 fragment(_around(node)),
                 "mz_now() is a value here and not compared, so the instants at which it matters cannot be listed",
                 "a comparison of mz_now() with an expression over the row",
             )
-        legs = _legs(node)
+        legs = legs_of(node)
         for left, right in legs:
             self._leg(node, left, right, guards)
         if isinstance(node, exp.Case) and legs:
@@ -119,13 +119,13 @@ class _Analysis:
                 self._changes(node.args["default"], guards)
         if legs:
             return
-        if isinstance(node, exp.Is) and isinstance(node.expression.unnest(), exp.Null) and _is_side(node.this):
+        if isinstance(node, exp.Is) and isinstance(node.expression.unnest(), exp.Null) and is_side(node.this):
             return  # the clock is never NULL
         if isinstance(node, exp.Case) and node.args.get("this") is None:
             self._case(node, guards)
             return
         if isinstance(node, exp.Query):
-            raise Refusal(
+            raise Unlistable(
                 fragment(node),
                 "the clock is compared in a subquery of a predicate that is more than a conjunction",
                 "a join with a derived table that holds the comparison",
@@ -136,8 +136,8 @@ class _Analysis:
     def _leg(self, node: exp.Expression, left: exp.Expression, right: exp.Expression, guards: _Guards) -> None:
         left, right = left.unnest(), right.unnest()
         if has_clock(left) and has_clock(right):
-            if _is_side(left) or _is_side(right):
-                raise Refusal(
+            if is_side(left) or is_side(right):
+                raise Unlistable(
                     fragment(node),
                     "mz_now() stands on both sides, so the instants at which it changes cannot be listed",
                     "mz_now() on one side and everything that is known of the row on the other",
@@ -149,9 +149,10 @@ class _Analysis:
                 index = self._static(instant, guards)
                 self._edges.append(Edge(index, Comparison("=", instant, fragment(node), clock.meta["start"])))
                 return
-            refuse_words(other, fragment(node))
             if not any(isinstance(n, _TRUTHS) and has_clock(n) for n in clock.walk()):
-                self._step(side(clock), clock, other, guards)
+                moves = side(clock)
+                refuse_words(other, fragment(node))  # of a function that may have any text as its value it is none
+                self._step(moves, clock, other, guards)
                 return
         self._changes(left, guards)
         self._changes(right, guards)
@@ -232,7 +233,7 @@ class _Analysis:
 _Guards = tuple[tuple[exp.Expression, bool], ...]
 
 
-def _legs(node: exp.Expression) -> list[tuple[exp.Expression, exp.Expression]]:
+def legs_of(node: exp.Expression) -> list[tuple[exp.Expression, exp.Expression]]:
     """The pairs a node compares; none when it is no comparison."""
     if isinstance(node, _COMPARED):
         return [(node.left, node.right)]
@@ -245,7 +246,7 @@ def _legs(node: exp.Expression) -> list[tuple[exp.Expression, exp.Expression]]:
     return []
 
 
-def _is_side(node: exp.Expression) -> bool:
+def is_side(node: exp.Expression) -> bool:
     try:
         side(node)
     except Refusal:

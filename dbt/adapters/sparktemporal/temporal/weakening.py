@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from ..errors import Refusal
-from .conditions import condition
-from .dialect import VerbatimSpark, has_clock
+from .clock_side import Unlistable
+from .conditions import condition, is_side, legs_of
+from .dialect import VerbatimSpark, fragment, has_clock, is_mz_now
 from .functions import makes_several_rows
 from .predicates import Moves, comparisons, conjuncts
+from .text_instants import as_instant, refuse_words
 
 _NEGATED: dict[type[exp.Expression], type[exp.Expression]] = {
     exp.LT: exp.GTE,
@@ -49,6 +50,7 @@ def weaken(predicate: exp.Expression, moves: Moves) -> Weakened:
         if why is None:
             found.stored.append(conjunct.copy())
             continue
+        _refuse_text(conjunct)
         found.read.append(conjunct.copy())
         found.reasons.append(f"{why.found}: {why.why}")
         weaker = _weaker(conjunct, moves)
@@ -57,16 +59,27 @@ def weaken(predicate: exp.Expression, moves: Moves) -> Weakened:
     return found
 
 
-def _why_not(node: exp.Expression, moves: Moves) -> Refusal | None:
+def _why_not(node: exp.Expression, moves: Moves) -> Unlistable | None:
     """Why the instants at which a predicate changes cannot be listed; None where they can."""
-    if not has_clock(node) or (isinstance(node, exp.Between) and node.args.get("symmetric")):
+    if not has_clock(node):
         return None
     try:
         if comparisons(node, moves) is None:
             condition(node)
-    except Refusal as refusal:
+    except Unlistable as refusal:
         return refusal
     return None
+
+
+def _refuse_text(predicate: exp.Expression) -> None:
+    """Refuse text beside the clock that is no instant: a read would take the word for its own clock, or for NULL."""
+    for node in predicate.walk():
+        for left, right in legs_of(node):
+            for clock, other in ((left.unnest(), right), (right.unnest(), left)):
+                if is_mz_now(clock):
+                    as_instant(other, fragment(node))
+                elif has_clock(clock) and is_side(clock):
+                    refuse_words(other, fragment(node))
 
 
 def _is_exact(node: exp.Expression, moves: Moves) -> bool:
