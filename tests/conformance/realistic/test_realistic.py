@@ -37,8 +37,7 @@ def test_realistic(name: str, tmp_path: Path, small_plans: Any) -> None:
     wrong += [
         f"{model} keeps or reads other things than expected:\n{as_yaml({model: found[model]})}"
         for model in domain.accepted
-        if "kept" in domain.models[model]
-        and found[model] != {key: domain.models[model].get(key) for key in found[model]}
+        if found[model] != {key: domain.models[model].get(key) for key in found[model]}
     ]
     if any(expected.get("matched") for expected in domain.models.values()):
         tested = domain.project.dbt("test", now=domain.clock[-1], check=False)
