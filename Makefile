@@ -27,10 +27,18 @@ $(VENV)/.made: pyproject.toml constraints.txt
 
 setup: java $(VENV)/.made ## the virtual environment, nothing else
 
-lint: $(VENV)/.made ## style and imports
+# beside dbt the type checker would pull in a library that dbt-core does not allow
+$(VENV)-types/.made: constraints-types.txt
+	@echo "== setting up $(VENV)-types: the type checker"
+	@$(PYTHON) -m venv $(VENV)-types
+	@$(VENV)-types/bin/python -m pip install --quiet --disable-pip-version-check -r constraints-types.txt
+	@touch $@
+
+lint: $(VENV)/.made $(VENV)-types/.made ## style, imports and types
 	@echo "== lint"
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
+	@$(VENV)-types/bin/mypy --python-executable $(BIN)/python
 
 format: $(VENV)/.made ## put the code in order
 	@$(BIN)/ruff check --fix-only .

@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from dbt.adapters.base import AdapterPlugin
+from dbt.adapters.base.plugin import AdapterPlugin
 
 from dbt.adapters.sparktemporal.connections import SparkTemporalCredentials
 from dbt.adapters.sparktemporal.impl import SparkTemporalAdapter
@@ -14,7 +14,7 @@ def _package_path() -> str:
 
 
 Plugin = AdapterPlugin(
-    adapter=SparkTemporalAdapter,  # type: ignore[arg-type]
+    adapter=SparkTemporalAdapter,  # type: ignore[arg-type]  # dbt asks for a protocol that its own adapters do not fulfil
     credentials=SparkTemporalCredentials,
     include_path=_package_path(),
     project_name="dbt_sparktemporal",

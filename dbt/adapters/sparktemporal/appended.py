@@ -106,7 +106,7 @@ def observe(warehouse: Warehouse, name: str, table: TableInfo, follow: Follow) -
 def is_still(warehouse: Warehouse, said: str, listing: str) -> bool:
     """Whether no row came after the edge: one before it is noticed by the next run."""
     state = json.loads(said.removeprefix(WAY))
-    return state == state | _after(warehouse, listing)
+    return bool(state == state | _after(warehouse, listing))
 
 
 def changes(

@@ -22,7 +22,9 @@ _WITHOUT_MODEL = ("temporal_status",)
 _EXAMPLE = "recent_events"
 
 
-def checked(operation: str, given: Mapping[str, Any], others: Mapping[str, Any], graph: Mapping[str, Any]) -> dict:
+def checked(
+    operation: str, given: Mapping[str, Any], others: Mapping[str, Any], graph: Mapping[str, Any]
+) -> dict[str, Any]:
     """The arguments of an operation -> the same, those that were left out as None. others: those it does not have.
 
     Raises Refusal, with the command line to type.

@@ -104,7 +104,9 @@ class Capture:
             there = asked and old.watermark and warehouse.tables(target.schema, old.watermark)
             files = target.table(old.watermark) if there else None
             changes = {name: inputs.change(warehouse, now, old.inputs.get(name), files) for name, now in seen.items()}
-            changes |= {name: inputs.stacked_change(stack, now, old.inputs.get(name)) for name, now in stacked.items()}
+            if stack:
+                below_now = stacked.items()
+                changes |= {name: inputs.stacked_change(stack, now, old.inputs.get(name)) for name, now in below_now}
         seen = {name: replace(now, said=changes[name].said or now.said) for name, now in seen.items()} | stacked
         every = roundtrip.tables_read(analyzed)
         every = None if every is None else [*every, *stacked]

@@ -114,7 +114,7 @@ class SparkTemporalConnectionManager(SparkConnectionManager):
     def _explain(self, sql: str) -> str:
         return "\n".join(str(row[0]) for row in self._ask(sql))
 
-    def _ask_plainly(self, sql: str) -> list[tuple]:
+    def _ask_plainly(self, sql: str) -> list[tuple[Any, ...]]:
         return [tuple(row) for row in self._ask(sql)]
 
     def _ask(self, sql: str) -> list[Any]:

@@ -9,7 +9,7 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from dbt.adapters.base import available
+from dbt.adapters.base.meta import available
 from dbt.adapters.base.relation import BaseRelation
 from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.events.logging import AdapterLogger
@@ -83,6 +83,7 @@ class TemporalResponse(AdapterResponse):
 class SparkTemporalAdapter(RunOperations, SparkAdapter):
     ConnectionManager: TypeAlias = SparkTemporalConnectionManager
     AdapterSpecificConfigs: TypeAlias = SparkTemporalConfig
+    connections: SparkTemporalConnectionManager
 
     def __init__(self, config: Any, mp_context: Any) -> None:
         super().__init__(config, mp_context)
@@ -90,7 +91,7 @@ class SparkTemporalAdapter(RunOperations, SparkAdapter):
         self._zones: dict[str, Zone] = {}
         self._locks = threading.local()
 
-    def _rows(self, sql: str) -> list[tuple]:
+    def _rows(self, sql: str) -> list[tuple[Any, ...]]:
         with self.connections.own():
             _, cursor = self.connections.add_query(sql, auto_begin=False)
         try:
@@ -104,7 +105,7 @@ class SparkTemporalAdapter(RunOperations, SparkAdapter):
 
     @staticmethod
     def _target(relation: BaseRelation) -> Target:
-        return Target(quote(relation.schema), relation.identifier)  # type: ignore[arg-type]
+        return Target(quote(relation.schema), relation.identifier)  # type: ignore[arg-type]  # a model has both
 
     @available
     def temporal_clock(self, temporal_now: Any = None) -> int:
@@ -159,7 +160,7 @@ class SparkTemporalAdapter(RunOperations, SparkAdapter):
         if node is None or config.get("materialized") == "temporal_view":
             return
         relation = self.Relation.create_from(self.config, node)
-        live = self.get_relation(relation.database, relation.schema, f"{relation.identifier}__live")
+        live = self._known(relation, f"{relation.identifier}__live")
         if live is None:
             return
         steps = leftovers.replaced(self._warehouse, self._target(relation), Docs.of(node.to_dict()), failed)
@@ -174,7 +175,11 @@ class SparkTemporalAdapter(RunOperations, SparkAdapter):
             self.cache_dropped(live)
         else:
             logger.info(f"{relation.identifier} was not made: the temporal_view of that name answers as before")
-            self.cache_added(relation.incorporate(type="view"))
+            self.cache_added(relation.incorporate(type="view"))  # type: ignore[no-untyped-call]  # dbt's own
+
+    def _known(self, relation: BaseRelation, name: str) -> BaseRelation | None:
+        """The relation of a name beside another one, as dbt's cache has it."""
+        return self.get_relation(relation.database, relation.schema, name)  # type: ignore[arg-type]  # no database
 
     @available
     def temporal_begin(
@@ -245,7 +250,7 @@ class SparkTemporalAdapter(RunOperations, SparkAdapter):
         What dbt knows of the schema tells of most that they are marked.
         """
         target, name = self._target(relation), Identifier(f"{relation.identifier}__diffs")
-        relations = self.list_relations(relation.database, relation.schema)  # type: ignore[arg-type]
+        relations = self.list_relations(relation.database, relation.schema)  # type: ignore[arg-type]  # a model has one
         there = [known for known in relations if Identifier(known.identifier or "") == name]
         if not there or ownership.says_marked(getattr(there[0], "information", None)):
             return False
@@ -261,7 +266,7 @@ class SparkTemporalAdapter(RunOperations, SparkAdapter):
     def temporal_steps(self, current: Run, phase: str) -> list[Any]:
         """The statements of one phase of a run: write, merge, commit, publish or clean_up."""
         with told():
-            return getattr(current, phase)()
+            return list(getattr(current, phase)())
 
     @available
     def temporal_response(self, current: Run) -> AdapterResponse:

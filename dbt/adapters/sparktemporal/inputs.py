@@ -194,8 +194,8 @@ def change(warehouse: Warehouse, now: Input, said: str | None, watermark: str | 
         return Change("no change", same=True)
     if now.way == VERSION and said.startswith(VERSION):
         name = quoted(now.relation)
-        both = (s.removeprefix(f"{VERSION} ") for s in (said, now.said))
-        why, told = versions.changes(warehouse, name, *both, now.columns)
+        then, version = (s.removeprefix(f"{VERSION} ") for s in (said, now.said))
+        why, told = versions.changes(warehouse, name, then, version, now.columns)
         return Change(why, added=told)
     before = ""
     if watermark is not None:

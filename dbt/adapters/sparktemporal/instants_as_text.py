@@ -16,7 +16,7 @@ def refuse_text_that_is_null(warehouse: Warehouse, cores: Iterable[Core]) -> Non
     """Refuse text that is compared with mz_now() and of which Spark makes NULL."""
     found: dict[str, str] = {}
     for core in cores:
-        compared: list[tuple[exp.Expression, str]] = [(c.operand, c.written) for c in core.comparisons]
+        compared: list[tuple[exp.Expr, str]] = [(c.operand, c.written) for c in core.comparisons]
         if core.condition is not None:
             compared += [(e.comparison.operand, e.comparison.written) for e in core.condition.edges]
         found |= {text: written for operand, written in compared for text in texts(operand)}

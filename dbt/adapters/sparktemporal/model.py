@@ -188,9 +188,8 @@ def _typed(core: Core, described: list[tuple[str, str]], version: str, zone: _Zo
     updates.check_columns(columns if core.groups is None else columns[: core.groups.keys], version)
     kinds = tuple(operand_kind(c, t) for c, (_, t) in zip(core.comparisons, operands))
     edge_kinds = tuple(operand_kind(e.comparison, types[e.index]) for e in judged.edges) if judged else ()
-    steps = judged.steps if judged else ()
-    searches = tuple(_search(s, judged, types, zone) for s in steps)
-    guards = tuple(zone.guards(s, judged, types) for s in steps)
+    searches = tuple(_search(s, judged, types, zone) for s in judged.steps) if judged else ()
+    guards = tuple(zone.guards(s, judged, types) for s in judged.steps) if judged else ()
     return TypedCore(core, tuple(columns), kinds, edge_kinds, searches, guards)
 
 

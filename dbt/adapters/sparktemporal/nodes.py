@@ -99,7 +99,7 @@ def _latest(nodes: Sequence[Node]) -> list[Node]:
 
 
 def _is_temporal(node: Node) -> bool:
-    return node["config"].get("materialized") == "temporal_view"
+    return bool(node["config"].get("materialized") == "temporal_view")
 
 
 def _full_name(node: Node) -> str:

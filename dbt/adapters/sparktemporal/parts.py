@@ -81,7 +81,7 @@ class Parts:
         notes = [f"{name}: no statistics are kept of what is no table of files" for name in inputs if name not in files]
         ansi = settings["spark.sql.ansi.enabled"].lower() == "true"
         opened: dict[str, _Opened] = {}
-        wants: dict[str, dict[str, exp.Expression]] = {}
+        wants: dict[str, dict[str, exp.Expr]] = {}
         types: dict[str, Mapping[str, str]] = {}
         parts = Parts(warehouse, settings, opened, {}, types, "", notes)
         if settings["spark.sql.caseSensitive"].lower() == "true":
@@ -326,7 +326,7 @@ def _restricted(typed: TypedCore, conditions: Mapping[int, str], alone: bool = F
 def _measured(
     warehouse: Warehouse,
     seen: Input,
-    wants: dict[str, exp.Expression],
+    wants: dict[str, exp.Expr],
     types: Mapping[str, str],
     ansi: bool,
     hints: Sequence[str],
@@ -355,14 +355,14 @@ def _hash(
     return hashlib.sha256(payload.encode()).hexdigest()[:16]
 
 
-def _is_of(node: exp.Expression, types: Mapping[str, str]) -> bool:
+def _is_of(node: exp.Expr, types: Mapping[str, str]) -> bool:
     """Whether an expression is of columns of a table, and of no others."""
     columns = [quote(column.parts[0].name.lower()) for column in node.find_all(exp.Column)]
     return bool(columns) and all(name in types for name in columns)
 
 
 def _types(
-    warehouse: Warehouse, relation: str, texts: Mapping[str, exp.Expression], types: Mapping[str, str], ansi: bool
+    warehouse: Warehouse, relation: str, texts: Mapping[str, exp.Expr], types: Mapping[str, str], ansi: bool
 ) -> dict[str, str]:
     """The types of expressions over a table. Under ANSI rules only of columns: to compute others may be an error."""
     computed = [text for text in texts if text not in types and not ansi]

@@ -93,7 +93,7 @@ def _same_rows(warehouse: Warehouse, sql: str, views: Iterable[str], queries: Ma
     for view in views:
         info = warehouse.view(view) if _key(view) in named else None
         other = statements.same_rows_as(info.text) if info is not None else None
-        if other in queries:
+        if other is not None and other in queries:
             same[_key(view)] = queries[other]
     return same
 

@@ -322,8 +322,8 @@ class Run:
             dropped=self._dropped,
             gap=self.gap,
         )
-        live = self._expect(self.before, "before")
-        self.state, steps = self.texts.commit(state, live.rewrite if live else "CREATE VIEW")
+        committed = self._expect(self.before, "before")
+        self.state, steps = self.texts.commit(state, committed.rewrite if committed else "CREATE VIEW")
         return steps
 
     def publish(self) -> list[Step]:

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from dbt.adapters.base import available
-from dbt.adapters.base.meta import AdapterMeta
+from dbt.adapters.base.meta import AdapterMeta, available
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
 from dbt.adapters.sparktemporal import arguments, explain, leftovers, lock, nodes, operations, stack
@@ -38,7 +37,10 @@ class RunOperations(metaclass=AdapterMeta):
     config: Any
     connections: Any
     list_schemas: Any
-    _warehouse: Warehouse
+
+    @property
+    def _warehouse(self) -> Warehouse:
+        raise NotImplementedError  # the adapter's
 
     @available
     def temporal_arguments(self, operation: str, given: Any, others: Any, graph: Mapping[str, Any]) -> dict[str, Any]:

@@ -121,7 +121,7 @@ def _named_alone(view: Made, prefix: str) -> str:
     """
     edits: list[tuple[int, int, str]] = []
 
-    def replace(name: exp.Expression | None, by: str) -> None:
+    def replace(name: exp.Expr | None, by: str) -> None:
         if name is None or "start" not in name.meta:
             raise Closed("where its names stand is not told")
         edits.append((name.meta["start"], name.meta["end"] + 1, by))

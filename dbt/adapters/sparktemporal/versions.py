@@ -72,7 +72,8 @@ def changes(
     delta = [re.fullmatch(r"(\d+) of (\S+)", version) for version in (then, now)]
     try:
         if iceberg[0] and iceberg[1]:
-            return _iceberg(warehouse, name, *iceberg[0].groups(), *iceberg[1].groups(), columns)
+            (old, old_file), (new, new_file) = iceberg[0].groups(), iceberg[1].groups()
+            return _iceberg(warehouse, name, old, old_file, new, new_file, columns)
         if delta[0] and delta[1] and delta[0][2] == delta[1][2]:
             return _delta(warehouse, name, int(delta[0][1]), int(delta[1][1]), columns)
     except Exception as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from .errors import Refusal, TemporalError
 from .temporal import settings, zones
@@ -17,7 +18,7 @@ from .temporal.state import State, extract
 from .temporal.zones import Zone
 from .words import quantity
 
-Rows = Callable[[str], "list[tuple]"]
+Rows = Callable[[str], "list[tuple[Any, ...]]"]
 
 #: how Spark shows that a plan has more columns than it prints, and what makes it print all
 _CUT, _WHOLE_PLANS = re.compile(r"\.\.\. \d+ more fields"), "SET spark.sql.debug.maxToStringFields = 100000"
@@ -97,7 +98,7 @@ class Warehouse:
         """The same for a model over these temporal views."""
         return Warehouse(self._rows, stack, self._zones)
 
-    def rows(self, sql: str) -> list[tuple]:
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
         return self._rows(self.data(sql))
 
     def data(self, sql: str) -> str:

@@ -38,9 +38,9 @@ from .sargable import (
 )
 
 
-def columns_of(core: Core) -> list[exp.Expression]:
+def columns_of(core: Core) -> list[exp.Expr]:
     """The columns that the window of a core is made of, in the names of its SELECT."""
-    found: dict[str, exp.Expression] = {}
+    found: dict[str, exp.Expr] = {}
     of_condition = core.condition.statics if core.condition else ()
     for operand in (*(c.operand for c in core.comparisons), *of_condition):
         for column in _leaves(operand):
@@ -82,7 +82,7 @@ class _OfCondition:
     calls: Mapping[int, str]
     clock: Range
 
-    def of(self, node: exp.Expression) -> str | None:
+    def of(self, node: exp.Expr) -> str | None:
         node = node.unnest()
         if isinstance(node, exp.And):
             return all_of((self.of(node.left), self.of(node.right)))
@@ -97,11 +97,11 @@ class _OfCondition:
         if isinstance(node, exp.Is) and isinstance(node.expression, exp.Boolean) and node.expression.this:
             return self.of(node.this)
         operator = OPERATORS.get(type(node))
-        if operator is not None and has_clock(node):
+        if operator is not None and isinstance(node, exp.Binary) and has_clock(node):
             return self._comparison(node.left.unnest(), operator, node.right.unnest())
         return self._plain(node)
 
-    def _negated(self, node: exp.Expression) -> str | None:
+    def _negated(self, node: exp.Expr) -> str | None:
         if isinstance(node, exp.Not):
             return self.of(node.this)
         if isinstance(node, (exp.And, exp.Or)):
@@ -112,7 +112,7 @@ class _OfCondition:
         turned = _NEGATED.get(type(node))
         return self.of(_pair(turned, node, "expression")) if turned else None
 
-    def _comparison(self, left: exp.Expression, operator: str, right: exp.Expression) -> str | None:
+    def _comparison(self, left: exp.Expr, operator: str, right: exp.Expr) -> str | None:
         if has_clock(left) == has_clock(right):
             return None
         if has_clock(right):
@@ -128,7 +128,7 @@ class _OfCondition:
             return None
         return self._within(other, operator, *spread)
 
-    def _since(self, left: exp.Sub, operator: str, other: exp.Expression) -> str | None:
+    def _since(self, left: exp.Sub, operator: str, other: exp.Expr) -> str | None:
         """`mz_now() - ts < interval 5 minutes`."""
         spread, length, base = self._spread(left.left), interval(other), self.written(left.right.unnest())
         if spread is None or length is None or self.sargable.kind(base) != INSTANT:
@@ -136,7 +136,7 @@ class _OfCondition:
         low, high = spread
         return self._within(base, operator, low - length[1], high - length[0])
 
-    def _within(self, other: exp.Expression, operator: str, low: int, high: int) -> str | None:
+    def _within(self, other: exp.Expr, operator: str, low: int, high: int) -> str | None:
         """What it takes of an instant that the clock, moved by low to high µs, compares so with."""
         slack, found = self.sargable.slack, []
         if operator in ("<", "<=", "=") and self.clock.first is not None:
@@ -147,7 +147,7 @@ class _OfCondition:
             found.append(self.sargable.instant(other, (MOST, Fraction(at))))
         return all_of(found)
 
-    def _spread(self, node: exp.Expression) -> tuple[int, int] | None:
+    def _spread(self, node: exp.Expr) -> tuple[int, int] | None:
         """How far from the clock a function of it can be (µs)."""
         node = node.unnest()
         if is_mz_now(node):
@@ -161,11 +161,11 @@ class _OfCondition:
         slack, (low, high) = self.sargable.slack, step[1]
         return inner[0] + low - slack, inner[1] + high + slack
 
-    def _plain(self, node: exp.Expression) -> str | None:
+    def _plain(self, node: exp.Expr) -> str | None:
         """A part without the clock, if it is a comparison of columns with constants."""
         return None if _static(node) is None else self._without_clock(self.written(node))
 
-    def _without_clock(self, node: exp.Expression) -> str | None:
+    def _without_clock(self, node: exp.Expr) -> str | None:
         node = node.unnest()
         if isinstance(node, exp.And):
             return all_of((self._without_clock(node.left), self._without_clock(node.right)))
@@ -181,10 +181,10 @@ class _OfCondition:
         has_order = kind != "" and not _OTHER_ORDERS.search(kind)
         return render(node) if has_order and constants and all(map(is_constant, constants)) else None
 
-    def written(self, node: exp.Expression) -> exp.Expression:
+    def written(self, node: exp.Expr) -> exp.Expr:
         """With what stands for the columns mz_s<i>."""
 
-        def put(part: exp.Expression) -> exp.Expression:
+        def put(part: exp.Expr) -> exp.Expr:
             index = _static(part)
             return exp.paren(self.condition.statics[index].copy()) if index is not None else part
 
@@ -196,17 +196,17 @@ _OTHER_ORDERS = re.compile(r"\b(float|double|collate)\b")
 _NEGATED: dict[type, type] = {exp.LT: exp.GTE, exp.LTE: exp.GT, exp.GT: exp.LTE, exp.GTE: exp.LT, exp.NEQ: exp.EQ}
 
 
-def _pair(comparison: type[exp.Expression], node: exp.Expression, other: str) -> exp.Expression:
+def _pair(comparison: type[exp.Expr], node: exp.Expr, other: str) -> exp.Expr:
     """Another comparison of what a node compares. Copies: a tree knows its parents."""
     return comparison(this=node.this.copy(), expression=node.args[other].copy())
 
 
-def _static(node: exp.Expression) -> int | None:
+def _static(node: exp.Expr) -> int | None:
     name = node.name if isinstance(node, exp.Column) and not node.table else ""
     return int(name[len("mz_s") :]) if name.startswith("mz_s") and name[len("mz_s") :].isdigit() else None
 
 
-def _leaves(node: exp.Expression) -> Iterator[exp.Expression]:
+def _leaves(node: exp.Expr) -> Iterator[exp.Expr]:
     """Columns and their fields, the longest names."""
     if isinstance(node, (exp.Subquery, exp.Query, exp.Lambda)):
         return
@@ -217,11 +217,11 @@ def _leaves(node: exp.Expression) -> Iterator[exp.Expression]:
         yield from _leaves(child)
 
 
-def _is_name(node: exp.Expression) -> bool:
+def _is_name(node: exp.Expr) -> bool:
     if isinstance(node, exp.Dot):
         return isinstance(node.expression, exp.Identifier) and _is_name(node.this)
     return isinstance(node, exp.Column)
 
 
-def _is_false(node: exp.Expression) -> bool:
+def _is_false(node: exp.Expr) -> bool:
     return isinstance(node.unnest(), exp.Boolean) and not node.unnest().this

@@ -54,17 +54,17 @@ class Interpreter:
     types: Mapping[str, str]
     fixed_zone: bool
     calls: Mapping[int, str] = field(default_factory=dict)
-    wants: dict[str, exp.Expression] = field(default_factory=dict)
+    wants: dict[str, exp.Expr] = field(default_factory=dict)
     strict: bool = True
 
-    def may_matter(self, predicate: exp.Expression) -> str:
+    def may_matter(self, predicate: exp.Expr) -> str:
         """SQL over statistics: whether a row of a part may fulfil it at an instant of the range, or raise an error."""
         found = self.truth(predicate)
         return either(found.true, found.fails)
 
     # -- truth values --
 
-    def truth(self, node: exp.Expression) -> Truth:
+    def truth(self, node: exp.Expr) -> Truth:
         node = node.unnest()
         if isinstance(node, exp.Boolean):
             return Truth(YES if node.this else NO, NO if node.this else YES, NO, NO)
@@ -84,7 +84,7 @@ class Interpreter:
             return self._in(self.values(node.this), [self.values(item) for item in node.expressions])
         if isinstance(node, exp.NEQ):
             return specs.not_(self._compared("=", self.values(node.left), self.values(node.right)))
-        if type(node) in _COMPARED:
+        if isinstance(node, exp.Binary) and type(node) in _COMPARED:
             return self._compared(_COMPARED[type(node)], self.values(node.left), self.values(node.right))
         if isinstance(node, (exp.NullSafeEQ, exp.NullSafeNEQ)):
             same = self._null_safe(self.values(node.left), self.values(node.right))
@@ -102,7 +102,7 @@ class Interpreter:
             return found
         return self._leaf_truth(node)
 
-    def _leaf_truth(self, node: exp.Expression) -> Truth:
+    def _leaf_truth(self, node: exp.Expr) -> Truth:
         value = self._leaf(node)
         if value.least is None:
             return replace(ANY_TRUTH, fails=value.fails)
@@ -149,7 +149,7 @@ class Interpreter:
 
     # -- values --
 
-    def values(self, node: exp.Expression) -> Values:
+    def values(self, node: exp.Expr) -> Values:
         node = node.unnest()
         if render(node) in self.leaves or render(node) in self.types:
             return self._leaf(node)
@@ -163,7 +163,7 @@ class Interpreter:
         told = told or self._function(node)
         return told if told is not None else self._moved(node) or self._leaf(node)
 
-    def _moved(self, node: exp.Expression) -> Values | None:
+    def _moved(self, node: exp.Expr) -> Values | None:
         """An instant that goes back once a year, or by months: about where it was. Statistics of its own say more."""
         step = None if render(node) in self.leaves else moved(node)
         a = None if step is None else self.values(step[0])
@@ -191,7 +191,7 @@ class Interpreter:
         found = monotone.of_ends(end(a.least, low - DRIFT), end(a.most, high + DRIFT), [a], kind)
         return replace(found, null=YES)
 
-    def _leaf(self, node: exp.Expression) -> Values:
+    def _leaf(self, node: exp.Expr) -> Values:
         """What statistics say of an expression. One that is not among them may be anything; a column is no error."""
         text = render(node)
         leaf, is_column = self.leaves.get(text), text in self.types
@@ -200,6 +200,8 @@ class Interpreter:
             self.wants.setdefault(text, node)
         if leaf is None:
             return replace(ANYTHING, fails=NO if is_column else YES, kind=kind, type=self.types.get(text, ""))
+        least: str | None
+        most: str | None
         least, most, nulls = leaf.columns
         if leaf.type == "timestamp_ntz" and not self.fixed_zone:  # beside an instant it goes back once a year
             least = most = None
@@ -209,7 +211,7 @@ class Interpreter:
         some, null = specs.may(f"{nulls} < mz_rows"), specs.may(f"{nulls} > 0")
         return Values(least, most, some, null, fails, kind, leaf.type)
 
-    def _now(self, node: exp.Expression) -> Values:
+    def _now(self, node: exp.Expr) -> Values:
         as_number = self.calls.get(node.meta.get("start", -1), "TIMESTAMP").upper() != "TIMESTAMP"
 
         def at(instant: int | None) -> str | None:
@@ -219,7 +221,7 @@ class Interpreter:
         kind, named = (INTEGER, "bigint") if as_number else (INSTANT, "timestamp")
         return Values(first, last, YES, NO, NO, kind, named)
 
-    def _function(self, node: exp.Expression) -> Values | None:
+    def _function(self, node: exp.Expr) -> Values | None:
         """What follows of the arguments; None where nothing does."""
         if isinstance(node, (exp.Add, exp.Sub)):
             return self._added(node)
@@ -275,14 +277,14 @@ class Interpreter:
     def _branches(
         self,
         node: exp.Case | exp.If,
-        of: Callable[[exp.Expression], T],
+        of: Callable[[exp.Expr], T],
         when: Callable[[str, T], T],
         union: Callable[[T, T], T],
         empty: T,
         nothing: T,
     ) -> T:
         """CASE and IF: the branches that can be reached."""
-        branches = node.args.get("ifs") if isinstance(node, exp.Case) else [node]
+        branches: list[exp.Expr] = (node.args.get("ifs") or []) if isinstance(node, exp.Case) else [node]
         default = node.args.get("default" if isinstance(node, exp.Case) else "false")
         reached, found, fails = YES, nothing, NO
         for branch in branches:
@@ -298,5 +300,5 @@ class Interpreter:
 _NOT_OF_A_ROW = (exp.Query, exp.Subquery, exp.Window, exp.AggFunc)
 
 
-def _is_truth(node: exp.Expression) -> bool:
+def _is_truth(node: exp.Expr) -> bool:
     return isinstance(node.unnest(), (exp.Predicate, exp.Connector, exp.Not))

@@ -45,7 +45,7 @@ DATES = frozenset(["add_months", "date", "date_add", "date_sub", "last_day", "ne
 _ZONE = (-2 * DAY, 2 * DAY)
 
 
-def moved(node: exp.Expression) -> tuple[exp.Expression, Span] | None:
+def moved(node: exp.Expr) -> tuple[exp.Expr, Span] | None:
     """A function of an instant -> the instant and how far it is moved; None for any other expression.
 
     >>> from ..temporal.dialect import expression
@@ -71,14 +71,14 @@ def moved(node: exp.Expression) -> tuple[exp.Expression, Span] | None:
 _INSTANTS = ("DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ")
 
 
-def is_local(node: exp.Expression) -> bool:
+def is_local(node: exp.Expr) -> bool:
     """Whether it makes a TIMESTAMP_NTZ of something."""
     if isinstance(node, exp.Cast):
         return node.to.sql(dialect="spark").upper() == "TIMESTAMP_NTZ"
     return isinstance(node, exp.Anonymous) and node.name.lower() == "to_timestamp_ntz"
 
 
-def _function(node: exp.Anonymous) -> tuple[exp.Expression, Span] | None:
+def _function(node: exp.Anonymous) -> tuple[exp.Expr, Span] | None:
     name, arguments = node.name.lower(), node.expressions
     if len(arguments) == 1 and name in _MOVED:
         return arguments[0], _MOVED[name]
@@ -106,7 +106,7 @@ def _function(node: exp.Anonymous) -> tuple[exp.Expression, Span] | None:
     return None
 
 
-def interval(node: exp.Expression) -> Span | None:
+def interval(node: exp.Expr) -> Span | None:
     """The length of an interval written as a constant (µs); None for anything else.
 
     >>> from ..temporal.dialect import expression
@@ -137,15 +137,15 @@ def interval(node: exp.Expression) -> Span | None:
         return _parts(value.name, unit.this.name.lower()) if isinstance(value, exp.Literal) else None
     if unit is None:
         try:
-            length = parse_duration(value.name, "interval")
+            written = parse_duration(value.name, "interval")
         except Refusal:
             return None
-        return None if length is None else (length * 1_000, length * 1_000)
-    size, count = _unit(unit.name), constant(value)
-    return None if size is None or count is None else _times(size, count)
+        return None if written is None else (written * 1_000, written * 1_000)
+    one, number = _unit(unit.name), constant(value)
+    return None if one is None or number is None else _times(one, number)
 
 
-def constant(node: exp.Expression) -> Decimal | None:
+def constant(node: exp.Expr) -> Decimal | None:
     """A number written as one, also in quotes."""
     node = node.unnest()
     if isinstance(node, exp.Neg):

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
+from typing import cast
 
 from sqlglot import exp
 from sqlglot.optimizer.qualify import qualify
@@ -36,13 +37,13 @@ class Place:
     """
 
     index: int
-    predicate: exp.Expression
+    predicate: exp.Expr
     others: Mapping[str, str]
 
 
-def windows(typed: TypedCore) -> tuple[list[exp.Expression], dict[int, str]]:
+def windows(typed: TypedCore) -> tuple[list[exp.Expr], dict[int, str]]:
     """The window of a core as predicates with mz_now(), and where a call stands -> its kind."""
-    found: list[exp.Expression] = []
+    found: list[exp.Expr] = []
     calls = dict(typed.calls)
     for number, (comparison, kind) in enumerate(zip(typed.core.comparisons, typed.kinds)):
         now = exp.Anonymous(this="mz_now")
@@ -58,7 +59,7 @@ def windows(typed: TypedCore) -> tuple[list[exp.Expression], dict[int, str]]:
     if condition is not None:
         statics = {f"mz_s{i}": static for i, static in enumerate(condition.statics)}
 
-        def put(node: exp.Expression) -> exp.Expression:
+        def put(node: exp.Expr) -> exp.Expr:
             told = statics.get(node.name) if isinstance(node, exp.Column) and not node.table else None
             return node if told is None else exp.paren(told.copy())
 
@@ -66,16 +67,14 @@ def windows(typed: TypedCore) -> tuple[list[exp.Expression], dict[int, str]]:
     return found, calls
 
 
-def places(
-    query: exp.Query, window: Sequence[exp.Expression], columns: Sequence[Columns], ansi: bool = False
-) -> list[Place]:
+def places(query: exp.Query, window: Sequence[exp.Expr], columns: Sequence[Columns], ansi: bool = False) -> list[Place]:
     """The places of a query in which statistics can tell something.
 
     columns: (name, type) of each of its tables. ansi: what a subquery stands in may be an error.
     """
     query = query.copy()
     linear: set[int] = set()
-    schema: dict[str, dict[str, str]] = {}
+    schema: dict[str, object] = {}
     if not isinstance(query, exp.Select):
         return []
     for index, ((table, is_linear), named) in enumerate(zip(capture.tables(query), columns)):
@@ -117,7 +116,7 @@ class _Descent:
     others: dict[str, str] = field(default_factory=dict)
     numbers: Iterator[int] = field(default_factory=count)
 
-    def below(self, scope: Scope, terms: list[exp.Expression]) -> Iterator[Place]:
+    def below(self, scope: Scope, terms: list[exp.Expr]) -> Iterator[Place]:
         """terms: predicates over the sources of a SELECT, which a row of it must fulfil."""
         select = scope.expression
         terms = [term for term in (*terms, *_filters(select)) if self.ansi or not term.find(exp.Query)]
@@ -130,26 +129,26 @@ class _Descent:
                 told = [self._bare(self._of(term, name, scope, others)) for term in own]
                 yield Place(int(node.name[len(_TABLE) :]), exp.and_(*told), others)
 
-    def _into(self, scope: Scope, terms: list[exp.Expression]) -> Iterator[Place]:
+    def _into(self, scope: Scope, terms: list[exp.Expr]) -> Iterator[Place]:
         """terms: over the columns that a query yields."""
         node = scope.expression
         if isinstance(node, exp.SetOperation) and not node.args.get("by_name"):
             branches = list(_branches(scope))
             types = [self._output_types(branch) for branch in branches]
             same = [len({of[i] for of in types}) == 1 and types[0][i] for i in range(min(map(len, types)))]
-            names = [item.alias_or_name for item in node.selects]
+            names = [item.alias_or_name for item in _selects(node)]
             for branch in branches if len(same) == len(names) else ():
-                items = [item if known else None for item, known in zip(branch.expression.selects, same)]
+                items = [item if known else None for item, known in zip(_selects(branch.expression), same)]
                 found = dict(zip(names, items))
                 yield from self.below(branch, [self._put(term, found) for term in terms])
         elif isinstance(node, exp.Select):
-            found = {item.alias_or_name: item for item in node.selects}
+            found = {item.alias_or_name: item for item in _selects(node)}
             yield from self.below(scope, [self._put(term, found) for term in terms])
 
-    def _put(self, term: exp.Expression, items: Mapping[str, exp.Expression | None]) -> exp.Expression:
+    def _put(self, term: exp.Expr, items: Mapping[str, exp.Expr | None]) -> exp.Expr:
         """A predicate over what a SELECT yields -> over what it reads."""
 
-        def put(node: exp.Expression) -> exp.Expression:
+        def put(node: exp.Expr) -> exp.Expr:
             if not isinstance(node, exp.Column) or node.table != _BELOW:
                 return node
             item = items.get(node.name)
@@ -158,12 +157,10 @@ class _Descent:
 
         return term.copy().transform(put)
 
-    def _of(
-        self, term: exp.Expression, name: str, scope: Scope, others: dict[str, str] | None = None
-    ) -> exp.Expression:
+    def _of(self, term: exp.Expr, name: str, scope: Scope, others: dict[str, str] | None = None) -> exp.Expr:
         """A predicate with the columns of one source marked; of the others nothing is known but that they are there."""
 
-        def mark(node: exp.Expression) -> exp.Expression:
+        def mark(node: exp.Expr) -> exp.Expr:
             if not isinstance(node, exp.Column) or node.name.startswith((_OTHER, _UNKNOWN)):
                 return node
             if node.table == name:
@@ -184,8 +181,8 @@ class _Descent:
         return exp.column(exp.to_identifier(f"{kind}{next(self.numbers)}", quoted=True))
 
     @staticmethod
-    def _bare(term: exp.Expression) -> exp.Expression:
-        def bare(node: exp.Expression) -> exp.Expression:
+    def _bare(term: exp.Expr) -> exp.Expr:
+        def bare(node: exp.Expr) -> exp.Expr:
             if isinstance(node, exp.Column) and node.table == _BELOW:
                 return exp.column(exp.to_identifier(node.name, quoted=True))
             return node
@@ -194,9 +191,9 @@ class _Descent:
 
     def _output_types(self, scope: Scope) -> list[str]:
         """The types of what a SELECT yields, "" where they are not plain to see."""
-        return [self._type(item.unalias(), scope) for item in scope.expression.selects]
+        return [self._type(item.unalias(), scope) for item in _selects(scope.expression)]
 
-    def _type(self, node: exp.Expression, scope: Scope) -> str:
+    def _type(self, node: exp.Expr, scope: Scope) -> str:
         node = node.unnest()
         if isinstance(node, exp.Cast):
             return node.to.sql(dialect="spark").lower()
@@ -206,7 +203,7 @@ class _Descent:
         if isinstance(source, Scope):
             if not isinstance(source.expression, exp.Select):
                 return ""
-            items = {item.alias_or_name: item for item in source.expression.selects}
+            items = {item.alias_or_name: item for item in _selects(source.expression)}
             return self._type(items[node.name].unalias(), source) if node.name in items else ""
         if not table.name.startswith(_TABLE):
             return ""
@@ -226,7 +223,7 @@ def _branches(scope: Scope) -> Iterator[Scope]:
 _BELOW = "mz_below"
 
 
-def _filters(select: exp.Expression) -> list[exp.Expression]:
+def _filters(select: exp.Expr) -> list[exp.Expr]:
     """What every row of a SELECT fulfils, part by part."""
     where = select.args.get("where")
     found = [where.this] if where is not None else []
@@ -236,10 +233,14 @@ def _filters(select: exp.Expression) -> list[exp.Expression]:
     return [part for part in _conjuncts(found) if not has_clock(part)]
 
 
-def _conjuncts(predicates: Sequence[exp.Expression]) -> Iterator[exp.Expression]:
+def _conjuncts(predicates: Sequence[exp.Expr]) -> Iterator[exp.Expr]:
     for predicate in predicates:
         node = predicate.unnest()
         if isinstance(node, exp.And):
             yield from _conjuncts((node.left, node.right))
         else:
             yield node
+
+
+def _selects(query: exp.Expr) -> list[exp.Expr]:
+    return list(cast("exp.Query", query).selects)

@@ -68,7 +68,7 @@ def in_known_years(end: str, then: str) -> str:
     return f"IF({end} {_YEARS}, {then}, NULL)"
 
 
-def literal(node: exp.Expression) -> Values | None:
+def literal(node: exp.Expr) -> Values | None:
     """A constant as it is written."""
     text = render(node)
     if isinstance(node, exp.Literal):
@@ -100,7 +100,7 @@ def _kind_and_type(node: exp.Literal) -> tuple[str, str]:
     return DECIMAL, f"decimal({digits},{len(fraction)})"
 
 
-def added(function: str, a: Values, b: Values, by: exp.Expression, fixed_zone: bool) -> Values | None:
+def added(function: str, a: Values, b: Values, by: exp.Expr, fixed_zone: bool) -> Values | None:
     """function: try_add or try_subtract. by: b as it is written."""
     numbers = a.kind in (INTEGER, DECIMAL) and b.kind in (INTEGER, DECIMAL)
     days = a.kind == DATE and b.kind == INTEGER
@@ -109,7 +109,7 @@ def added(function: str, a: Values, b: Values, by: exp.Expression, fixed_zone: b
     apart = function == "try_subtract" and a.kind == b.kind == INSTANT and fixed_zone
     if not (numbers or days or moved or apart):
         return None
-    if None in (a.least, a.most, b.least, b.most):
+    if a.least is None or a.most is None or b.least is None or b.most is None:
         return of_ends(None, None, [a, b], a.kind)
     low, high = (b.least, b.most) if function == "try_add" else (b.most, b.least)
     kind = LENGTH if apart else DECIMAL if DECIMAL in (a.kind, b.kind) else INSTANT if moved else a.kind
@@ -128,7 +128,7 @@ def added(function: str, a: Values, b: Values, by: exp.Expression, fixed_zone: b
 def multiplied(a: Values, b: Values) -> Values | None:
     if a.kind != INTEGER or b.kind != INTEGER:
         return None
-    if None in (a.least, a.most, b.least, b.most):
+    if a.least is None or a.most is None or b.least is None or b.most is None:
         return of_ends(None, None, [a, b], INTEGER)
     corners = dict.fromkeys(f"try_multiply({x}, {y})" for x, y in product((a.least, a.most), (b.least, b.most)))
     unknown = " OR ".join(f"{c} IS NULL" for c in corners)
@@ -145,7 +145,7 @@ def negative(a: Values) -> Values | None:
     return of_ends(least, most, [a], INTEGER)
 
 
-def divided(a: Values, by: exp.Expression) -> Values | None:
+def divided(a: Values, by: exp.Expr) -> Values | None:
     """DIV by a whole number that is written out."""
     divisor = constant(by)
     if a.kind != INTEGER or divisor is None or divisor < 1 or divisor % 1:
@@ -179,14 +179,14 @@ def of_one(name: str, a: Values, fixed_zone: bool) -> Values | None:
     return None
 
 
-def truncated(a: Values, unit: exp.Expression) -> Values | None:
+def truncated(a: Values, unit: exp.Expr) -> Values | None:
     """date_trunc, by local time."""
     if a.kind not in (INSTANT, DATE):
         return None
     return of_time(a, lambda end: f"date_trunc({render(unit)}, {end})", INSTANT, "timestamp")
 
 
-def days_later(name: str, a: Values, days: exp.Expression, fixed_zone: bool) -> Values | None:
+def days_later(name: str, a: Values, days: exp.Expr, fixed_zone: bool) -> Values | None:
     """name: date_add or date_sub, of a constant number."""
     count = constant(days)
     if count is None or abs(count) > _MOST_DAYS or not (a.kind == DATE or a.kind == INSTANT and fixed_zone):

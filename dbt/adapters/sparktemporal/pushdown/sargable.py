@@ -64,7 +64,7 @@ class Sargable:
         leaf = comparison.operand.unnest()
         return f"({found} OR {render(leaf)} IS NULL)" if render(leaf) in self.types else None
 
-    def between(self, operand: exp.Expression, operator: str, kind: str, clock: Range) -> str | None:
+    def between(self, operand: exp.Expr, operator: str, kind: str, clock: Range) -> str | None:
         unit = 1_000 if kind == TIMESTAMP else 1
         bounds: list[Bound] = []
         if operator in ("<", "<=", "=") and clock.first is not None:
@@ -76,7 +76,7 @@ class Sargable:
 
     # -- instants --
 
-    def instant(self, node: exp.Expression, bound: Bound) -> str | None:
+    def instant(self, node: exp.Expr, bound: Bound) -> str | None:
         """What it takes for an expression of an instant (or a date: its midnight) to keep a bound (µs)."""
         node, (side, at) = node.unnest(), bound
         leaf = self._leaf_instant(node, bound)
@@ -94,7 +94,7 @@ class Sargable:
         base, (low, high) = step
         return self.instant(base, (side, at - high - self.slack if side == LEAST else at - low + self.slack))
 
-    def _leaf_instant(self, node: exp.Expression, bound: Bound) -> str | None:
+    def _leaf_instant(self, node: exp.Expr, bound: Bound) -> str | None:
         text, (side, at) = render(node), bound
         kind = self.types.get(text, "")
         at += {LEAST: -self.slack, MOST: self.slack}[side] if kind != "timestamp" else 0
@@ -108,7 +108,7 @@ class Sargable:
         # a constant: Spark compares the two before it reads anything
         return f"{text} {side} {instant}" if is_constant(node) and self.kind(node) in (INSTANT, DATE) else None
 
-    def _days_added(self, node: exp.Expression) -> tuple[exp.Expression, tuple[int, int]] | None:
+    def _days_added(self, node: exp.Expr) -> tuple[exp.Expr, tuple[int, int]] | None:
         """`day + 7`."""
         if isinstance(node, (exp.Add, exp.Sub)) and self.kind(node.left) == DATE:
             days = constant(node.right)
@@ -117,7 +117,7 @@ class Sargable:
                 return node.left, (length, length)
         return None
 
-    def _made_of_number(self, node: exp.Expression) -> int | None:
+    def _made_of_number(self, node: exp.Expr) -> int | None:
         if isinstance(node, exp.Anonymous) and len(node.expressions) == 1:
             scale = _FROM_NUMBER.get(node.name.lower())
             return scale if scale is not None and self.kind(node.expressions[0]) == NUMBER else None
@@ -125,7 +125,7 @@ class Sargable:
 
     # -- numbers --
 
-    def number(self, node: exp.Expression, bound: Bound) -> str | None:
+    def number(self, node: exp.Expr, bound: Bound) -> str | None:
         """What it takes for an expression of a whole number to keep a bound."""
         node, (side, at) = node.unnest(), bound
         text = render(node)
@@ -157,7 +157,7 @@ class Sargable:
             return None
         return f"{text} {side} {_literal(whole)}" if abs(whole) < 2**63 else None
 
-    def _counted(self, inner: exp.Expression, bound: Bound, scale: int, towards_zero: bool = False) -> str | None:
+    def _counted(self, inner: exp.Expr, bound: Bound, scale: int, towards_zero: bool = False) -> str | None:
         """Of an instant as a number, which is rounded down, or towards zero. Local time is counted as if it was UTC."""
         if self.kind(inner) not in (INSTANT, DATE) or self._has_local(inner):
             return None
@@ -165,11 +165,11 @@ class Sargable:
         whole = floor(at) - towards_zero if side == LEAST else ceil(at) + 1
         return self.instant(inner, (side, whole * Fraction(scale)))
 
-    def _has_local(self, node: exp.Expression) -> bool:
+    def _has_local(self, node: exp.Expr) -> bool:
         """Whether there is a TIMESTAMP_NTZ in it."""
         return any(is_local(n) or self.types.get(render(n)) == "timestamp_ntz" for n in node.walk())
 
-    def _arithmetic(self, node: exp.Expression, bound: Bound) -> str | None:
+    def _arithmetic(self, node: exp.Expr, bound: Bound) -> str | None:
         """Sums, products and quotients with a constant. Where they would wrap around a row may be anything: kept."""
         side, at = bound
         bits = self._bits(node)
@@ -201,9 +201,7 @@ class Sargable:
             return self.number(node.left, (side, whole * Fraction(int(divisor))))
         return None
 
-    def _unless_wrapped(
-        self, base: exp.Expression, bound: Bound, bits: int, by: Fraction, plus: Fraction
-    ) -> str | None:
+    def _unless_wrapped(self, base: exp.Expr, bound: Bound, bits: int, by: Fraction, plus: Fraction) -> str | None:
         """`by * base + plus` in a type of so many bits is what it says while base is between these."""
         first, last = sorted(((-(2**bits) - plus) / by, (2**bits - 1 - plus) / by))
         (lowest, highest), (side, at) = self._reach(base), bound
@@ -214,18 +212,19 @@ class Sargable:
             found.append(self.number(base, (MOST, first)))
         return any_of(found)
 
-    def _reach(self, node: exp.Expression) -> tuple[Fraction, Fraction]:
+    def _reach(self, node: exp.Expr) -> tuple[Fraction, Fraction]:
         """The least and the greatest that a whole number can be."""
         node = node.unnest()
-        divided = constant(node.right) if isinstance(node, exp.IntDiv) else None
-        if divided is not None and divided >= 1:
-            least, most = self._reach(node.left)
-            return least / int(divided), most / int(divided)
+        if isinstance(node, exp.IntDiv):
+            divided = constant(node.right)
+            if divided is not None and divided >= 1:
+                least, most = self._reach(node.left)
+                return least / int(divided), most / int(divided)
         scale = _NUMBERED.get(node.name.lower(), 1) if isinstance(node, exp.Anonymous) else 1
         largest = Fraction(2 ** (self._bits(node) or 63), scale)
         return -largest, largest - 1
 
-    def _bits(self, node: exp.Expression) -> int | None:
+    def _bits(self, node: exp.Expr) -> int | None:
         """The size of a whole number's type; None for any other type."""
         node = node.unnest()
         text = render(node)
@@ -253,7 +252,7 @@ class Sargable:
 
     # -- either --
 
-    def _several(self, node: exp.Expression, solve: Callable[[exp.Expression], str | None], side: str) -> _Found | None:
+    def _several(self, node: exp.Expr, solve: Callable[[exp.Expr], str | None], side: str) -> _Found | None:
         """Functions that give one of several values; None when it is no such function."""
         values = values_of(node)
         if not values:
@@ -275,7 +274,7 @@ class Sargable:
             return _Found(all_of(f"({one} OR {text} IS NULL)" for text, one in each if one is not None))
         return _Found(any_of(solve(value) for value in values if not is_null(value)))
 
-    def kind(self, node: exp.Expression) -> str | None:
+    def kind(self, node: exp.Expr) -> str | None:
         """What an expression is, as far as it is understood here."""
         node = node.unnest()
         told = self.types.get(render(node))
@@ -317,12 +316,12 @@ class _Found:
 _OTHER = {LEAST: MOST, MOST: LEAST}
 
 
-def is_constant(node: exp.Expression) -> bool:
+def is_constant(node: exp.Expr) -> bool:
     known = (exp.Literal, exp.Cast, exp.Paren, exp.DataType, exp.Neg, exp.Boolean)
     return all(isinstance(n, known) for n in node.walk()) and nondeterministic(node) is None
 
 
-def values_of(node: exp.Expression) -> list[exp.Expression]:
+def values_of(node: exp.Expr) -> list[exp.Expr]:
     """What a function gives one of, or NULL; nothing when it is no such function."""
     if isinstance(node, exp.Case):
         return [*(b.args["true"] for b in node.args.get("ifs") or []), *_given(node.args.get("default"))]
@@ -336,11 +335,11 @@ def values_of(node: exp.Expression) -> list[exp.Expression]:
     return []
 
 
-def _given(node: exp.Expression | None) -> list[exp.Expression]:
+def _given(node: exp.Expr | None) -> list[exp.Expr]:
     return [] if node is None else [node]
 
 
-def is_null(node: exp.Expression) -> bool:
+def is_null(node: exp.Expr) -> bool:
     return isinstance(node.unnest(), exp.Null)
 
 

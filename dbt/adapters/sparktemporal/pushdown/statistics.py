@@ -63,7 +63,7 @@ class Measured:
 
 
 def chosen(
-    wants: Mapping[str, exp.Expression], types: Mapping[str, str], hints: Sequence[str], functions: frozenset[str]
+    wants: Mapping[str, exp.Expr], types: Mapping[str, str], hints: Sequence[str], functions: frozenset[str]
 ) -> list[str]:
     """What of the wanted expressions is measured: those of times, of the hinted columns, and some more.
 

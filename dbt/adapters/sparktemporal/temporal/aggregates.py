@@ -19,8 +19,9 @@ What is neither (sum of doubles, percentiles, lists) is left to the rows, with t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import cast
 
 from sqlglot import exp
 
@@ -30,11 +31,9 @@ from .dialect import VerbatimSpark, fragment, has_clock, render
 from .functions import is_aggregate_call, makes_sessions, nondeterministic
 from .identity import is_window
 from .linear import grouping_expressions, is_aggregation, is_linear
-from .sources import is_lambda_variable, quote_name, resolve, sources_of
+from .sources import Describe, is_lambda_variable, quote_name, resolve, sources_of
 from .sums import SUMMED, NoSum, Sum, Sums
 from .window_columns import with_window_calls
-
-Describe = Callable[[str], "list[tuple[str, str]]"]
 
 _ABOVE = (
     "expressions", "having", "qualify", "windows", "order", "limit", "offset", "sort", "cluster", "distribute"
@@ -82,9 +81,9 @@ class _Taking:
         self.alias = self.sources[0].name if single else "mz_rows"
         table = exp.to_table(placeholder).as_(exp.to_identifier(self.alias, quoted=True), table=True)
         self.rest.set("from_", exp.From(this=table))
-        self.keys: dict[str, tuple[str, exp.Expression]] = {}  # canonical text -> name, expression
-        self.values: dict[str, tuple[str, exp.Expression]] = {}  # likewise
-        self.arguments: dict[str, exp.Expression] = {}  # canonical text -> expression
+        self.keys: dict[str, tuple[str, exp.Expr]] = {}  # canonical text -> name, expression
+        self.values: dict[str, tuple[str, exp.Expr]] = {}  # likewise
+        self.arguments: dict[str, exp.Expr] = {}  # canonical text -> expression
         self.sums = Sums(lambda name: render(self._column(name)), ansi)
 
     def take(self) -> tuple[exp.Select, exp.Select, Groups]:
@@ -92,7 +91,7 @@ class _Taking:
             raise NoSum("a subquery stands beside the aggregates")
         star = next(inner_stars(self.rest), None)
         if star is not None:
-            raise NoSum(f"{fragment(star.parent)} is of all columns")
+            raise NoSum(f"{fragment(star.parent or star)} is of all columns")
         self._group()
         every = list(self._calls())
         of_values = [call for call in every if _is_of_values(call)]
@@ -120,7 +119,7 @@ class _Taking:
         typed = dict(zip(self.arguments, types[keys:]))
         for call in calls:
             whole = call.parent if isinstance(call.parent, exp.Filter) else call
-            merged = exp.maybe_parse(self._merged(call, typed), dialect=VerbatimSpark)
+            merged: exp.Expr = exp.maybe_parse(self._merged(call, typed), dialect=VerbatimSpark)
             for column in merged.find_all(exp.Column):
                 column.meta["mz_own"] = True
             whole.replace(merged)
@@ -141,7 +140,7 @@ class _Taking:
         for leaf in list(grouping_expressions(group)) if group is not None else []:
             leaf.replace(self._key(self._named(leaf)))
 
-    def _named(self, leaf: exp.Expression) -> exp.Expression:
+    def _named(self, leaf: exp.Expr) -> exp.Expr:
         """What an element of GROUP BY stands for: an ordinal, an alias, or itself. A column wins over an alias."""
         items = self.rest.expressions
         if isinstance(leaf, exp.Literal) and not leaf.is_string:
@@ -152,10 +151,10 @@ class _Taking:
         if isinstance(leaf, exp.Column) and len(leaf.parts) == 1 and resolve(leaf, self.sources) is None:
             for item in items:
                 if isinstance(item, exp.Alias) and item.alias.lower() == leaf.name.lower():
-                    return item.this
+                    return cast("exp.Expr", item.this)
         return leaf
 
-    def _key(self, key: exp.Expression) -> exp.Expression:
+    def _key(self, key: exp.Expr) -> exp.Expr:
         if _has_aggregate(key) or not self._of_rows(key) or isinstance(key, exp.Star):
             raise NoSum(f"GROUP BY {fragment(key)}")
         text = self._canonical(key)
@@ -163,17 +162,18 @@ class _Taking:
             self.keys[text] = (self._name(key, text), key.copy())
         return self._column(self.keys[text][0])
 
-    def _name(self, key: exp.Expression, text: str) -> str:
+    def _name(self, key: exp.Expr, text: str) -> str:
         """The name a person would look for: the column's own, or the alias it has in the SELECT list."""
         columns = {c.lower() for s in self.sources for c in s.columns}
         taken = {name.lower() for name, _ in (*self.keys.values(), *self.values.values())}
-        found = resolve(key, self.sources) if isinstance(key, exp.Column) else None
-        if found is not None and found[2] == len(key.parts) and found[1].lower() not in taken:  # type: ignore[attr-defined]
-            return found[1]
+        if isinstance(key, exp.Column):
+            found = resolve(key, self.sources)
+            if found is not None and found[2] == len(key.parts) and found[1].lower() not in taken:
+                return found[1]
         for item in self.rest.expressions:
             free = isinstance(item, exp.Alias) and item.alias.lower() not in columns | taken
             if free and self._canonical(item.this) == text:
-                return item.alias
+                return str(item.alias)
         number = len(self.keys) + len(self.values)
         while f"mz_key_{number}" in columns | taken:
             number += 1
@@ -207,7 +207,7 @@ class _Taking:
                 if len(column.parts) == 1 and resolve(column, self.sources) is not None:
                     yield column
 
-    def _replace_in(self, node: exp.Expression) -> None:
+    def _replace_in(self, node: exp.Expr) -> None:
         text = self._canonical(node)
         if text in self.keys and not node.meta.get("mz_own"):
             node.replace(with_field_name(node, self._column(self.keys[text][0])))
@@ -217,7 +217,7 @@ class _Taking:
 
     # -- aggregates --
 
-    def _calls(self) -> Iterator[exp.Expression]:
+    def _calls(self) -> Iterator[exp.Expr]:
         """The aggregates over groups, not those over windows."""
         for node in self.rest.walk():
             over = isinstance(node.parent, (exp.Window, exp.Filter)) and isinstance(
@@ -226,13 +226,13 @@ class _Taking:
             if is_aggregate_call(node) and not _is_grouping(node) and not (over and node.arg_key == "this"):
                 yield node
 
-    def _check(self, call: exp.Expression) -> None:
+    def _check(self, call: exp.Expr) -> None:
         if isinstance(call.parent, (exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)):
             raise NoSum(f"{fragment(call.parent)} needs the rows")
         if _function(call) not in SUMMED:
             raise NoSum(f"{fragment(call)} needs the rows")
 
-    def _keep_values(self, call: exp.Expression) -> None:
+    def _keep_values(self, call: exp.Expr) -> None:
         """The operands of a call, and the condition of its FILTER, become columns of what is kept."""
         operands = [o for a in call.expressions for o in (a.expressions if isinstance(a, exp.Distinct) else [a])]
         if isinstance(call.parent, exp.Filter):
@@ -247,7 +247,7 @@ class _Taking:
                 self.values[text] = (self._name(operand, text), operand.copy())
             operand.replace(self._column((self.keys.get(text) or self.values[text])[0]))
 
-    def _operands(self, call: exp.Expression) -> list[exp.Expression]:
+    def _operands(self, call: exp.Expr) -> list[exp.Expr]:
         """The arguments of a call, NULL where its FILTER does not hold."""
         given = [call.this.unnest()] if isinstance(call, exp.Any) else call.expressions
         condition = call.parent.expression.this if isinstance(call.parent, exp.Filter) else None
@@ -262,7 +262,7 @@ class _Taking:
                 raise NoSum(f"{fragment(call)} is not of the rows alone")
         return operands
 
-    def _merged(self, call: exp.Expression, typed: dict[str, str]) -> str:
+    def _merged(self, call: exp.Expr, typed: dict[str, str]) -> str:
         """The value of a call, over rows of one group each."""
         texts = [self._canonical(a) for a in self._operands(call)]
         return self.sums.value(_function(call), fragment(call), [(self._argument(t), typed[t]) for t in texts])
@@ -282,14 +282,14 @@ class _Taking:
         rows.set("expressions", items or [exp.alias_(exp.true(), "mz_row", quoted=True)])
         return rows
 
-    def _of_rows(self, node: exp.Expression, constant: bool = False) -> bool:
+    def _of_rows(self, node: exp.Expr, constant: bool = False) -> bool:
         """Whether an expression is of the rows' columns alone, and the same at every evaluation."""
         if has_clock(node) or nondeterministic(node) is not None or makes_sessions(node):
             return False
         columns = [c for c in node.find_all(exp.Column) if not is_lambda_variable(c)]
         return (constant or bool(columns)) and all(resolve(c, self.sources) is not None for c in columns)
 
-    def _canonical(self, node: exp.Expression) -> str:
+    def _canonical(self, node: exp.Expr) -> str:
         """Equal for expressions that are the same but for case and for how their columns are qualified."""
         copy = exp.Paren(this=node.copy())
         for column in list(copy.find_all(exp.Column)):
@@ -309,7 +309,7 @@ _OF_VALUES = ("min", "max", "min_by", "max_by", "bit_and", "bit_or", "collect_se
 _INEXACT = re.compile(r"\b(float|double|void|variant|collate)\b|map<|^interval$")
 
 
-def _is_of_values(call: exp.Expression) -> bool:
+def _is_of_values(call: exp.Expr) -> bool:
     plain = not isinstance(call.parent, (exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup))
     return plain and (_function(call) in _OF_VALUES or any(isinstance(a, exp.Distinct) for a in call.expressions))
 
@@ -340,21 +340,21 @@ def _with_ctes(rows: exp.Select, ctes: list[exp.CTE]) -> exp.Select:
     return probe
 
 
-def _function(call: exp.Expression) -> str:
+def _function(call: exp.Expr) -> str:
     return "any" if isinstance(call, exp.Any) else call.name.lower()
 
 
-def _bare(item: exp.Expression) -> exp.Expression:
+def _bare(item: exp.Expr) -> exp.Expr:
     return item.this if isinstance(item, exp.Alias) else item
 
 
-def _is_grouping(node: exp.Expression) -> bool:
+def _is_grouping(node: exp.Expr) -> bool:
     return isinstance(node, exp.Anonymous) and node.name.lower() in ("grouping", "grouping_id")
 
 
-def _has_aggregate(node: exp.Expression) -> bool:
+def _has_aggregate(node: exp.Expr) -> bool:
     return any(is_aggregate_call(n) or isinstance(n, exp.Window) for n in node.walk())
 
 
-def _if(condition: exp.Expression, value: exp.Expression) -> exp.Expression:
+def _if(condition: exp.Expr, value: exp.Expr) -> exp.Expr:
     return exp.Anonymous(this="if", expressions=[condition.copy(), value.copy(), exp.null()])

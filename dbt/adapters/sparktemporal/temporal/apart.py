@@ -17,7 +17,7 @@ from .dialect import parse
 _APART = parse("SELECT 1 FROM t LATERAL VIEW explode(array(0)) mz_apart AS mz_one").args["laterals"][0]
 
 
-def keep_apart(residual: exp.Expression) -> None:
+def keep_apart(residual: exp.Expr) -> None:
     """In place: each SELECT over one source with subqueries among its items, and no star that would show the view."""
     for select in residual.find_all(exp.Select):
         above = [*select.expressions, *filter(None, (select.args.get("order"), select.args.get("windows")))]
@@ -27,5 +27,5 @@ def keep_apart(residual: exp.Expression) -> None:
             select.set("laterals", [_APART.copy()])
 
 
-def _nodes(item: exp.Expression | list[exp.Expression]) -> list[exp.Expression]:
+def _nodes(item: exp.Expr | list[exp.Expr]) -> list[exp.Expr]:
     return [n for i in item for n in i.walk()] if isinstance(item, list) else list(item.walk())

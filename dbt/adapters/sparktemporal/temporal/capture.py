@@ -125,7 +125,7 @@ def _rename(table: exp.Table, name: str) -> None:
 
 def alone(table: exp.Table) -> None:
     """Without the other branches of the UNION ALLs that a table is below: they have no row of it."""
-    node: exp.Expression = table
+    node: exp.Expr = table
     while node.parent is not None:
         above = node.parent
         if isinstance(above, exp.SetOperation) and node.arg_key in ("this", "expression"):
@@ -140,7 +140,7 @@ def restrict(table: exp.Table, condition: str) -> None:
     """A table -> its rows that fulfil a condition, such as to be in some files, under the same name."""
     alias = table.args.get("alias") or exp.TableAlias(this=table.this.copy())
     plain = exp.Table(**{key: table.args[key].copy() for key in _PLAIN[:-1] if table.args.get(key)})
-    of_files = exp.maybe_parse(condition, dialect=VerbatimSpark)
+    of_files: exp.Expr = exp.maybe_parse(condition, dialect=VerbatimSpark)
     table.replace(exp.Subquery(this=exp.select("*").from_(plain).where(of_files), alias=alias.copy()))
 
 
@@ -153,7 +153,7 @@ def restrict_more(table: exp.Table, condition: str) -> None:
         restrict(table, condition)
 
 
-def _linear_tables(query: exp.Expression, outer: Mapping[str, exp.CTE]) -> Iterator[exp.Table]:
+def _linear_tables(query: exp.Expr, outer: Mapping[str, exp.CTE]) -> Iterator[exp.Table]:
     """outer: the CTEs that may be read here, by name."""
     ctes = {**outer, **{cte.alias.lower(): cte for cte in getattr(query, "ctes", [])}}
     if isinstance(query, exp.Subquery):
@@ -180,5 +180,5 @@ def is_plain(table: exp.Table) -> bool:
     return isinstance(table.this, exp.Identifier) and not any(v for k, v in table.args.items() if k not in _PLAIN)
 
 
-def _reads(query: exp.Expression, name: str) -> int:
+def _reads(query: exp.Expr, name: str) -> int:
     return sum(not t.db and t.name.lower() == name.lower() for t in query.find_all(exp.Table))

@@ -70,8 +70,8 @@ class Side:
     """
 
     rises: bool
-    added: tuple[exp.Expression, ...] = ()
-    local: tuple[exp.Expression, ...] = ()
+    added: tuple[exp.Expr, ...] = ()
+    local: tuple[exp.Expr, ...] = ()
     truncates: str | None = None
     dated: bool = False
     months: str = NONE
@@ -79,7 +79,7 @@ class Side:
     def turned(self) -> Side:
         return Side(not self.rises, self.added, self.local, dated=self.dated, months=self._months())
 
-    def and_(self, added: tuple[exp.Expression, ...] = (), local: tuple[exp.Expression, ...] = ()) -> Side:
+    def and_(self, added: tuple[exp.Expr, ...] = (), local: tuple[exp.Expr, ...] = ()) -> Side:
         """More than a truncation; added to a date, nothing depends on the zone."""
         added = () if self.dated else added
         return Side(self.rises, self.added + added, self.local + local, dated=self.dated, months=self._months())
@@ -92,7 +92,7 @@ class Side:
         return replace(self, months=DAYS if self.months == MOVED else self.months)
 
 
-def side(node: exp.Expression) -> Side:
+def side(node: exp.Expr) -> Side:
     """A clock's side -> how it moves, or a refusal that says why it does not."""
     node = node.unnest()
     if is_mz_now(node):
@@ -121,13 +121,13 @@ def side(node: exp.Expression) -> Side:
     raise _refusal(node, "it is no function of the clock that only rises or only falls")
 
 
-def is_below_a_day(node: exp.Expression) -> bool:
+def is_below_a_day(node: exp.Expr) -> bool:
     """A literal that moves an instant by as much in every zone: Spark counts whole days by the calendar."""
     length = milliseconds(node)
     return length is not None and length < DAY_MS
 
 
-def milliseconds(node: exp.Expression) -> float | None:
+def milliseconds(node: exp.Expr) -> float | None:
     """The length of a day-time literal, roughly and without sign; None for anything else.
 
     `interval '2 02:00' day to minute` is as long as three days, to be safe.
@@ -192,7 +192,7 @@ def _function(node: exp.Anonymous) -> Side:
     raise _refusal(node, f"{name} of the clock does not only rise or only fall")
 
 
-def _truncates_days(name: str, arguments: list[exp.Expression]) -> bool:
+def _truncates_days(name: str, arguments: list[exp.Expr]) -> bool:
     return name == "date_trunc" and arguments[0].name.upper() in (
         "DAY",
         "WEEK",
@@ -204,7 +204,7 @@ def _truncates_days(name: str, arguments: list[exp.Expression]) -> bool:
     )
 
 
-def _unit(name: str, arguments: list[exp.Expression], at: int) -> str | None:
+def _unit(name: str, arguments: list[exp.Expr], at: int) -> str | None:
     if not is_mz_now(arguments[at].unnest()):
         return None
     if name == "date_trunc" and arguments[0].name.upper() in TRUNCATED:
@@ -227,7 +227,7 @@ def _cast(node: exp.Cast) -> Side:
     raise _refusal(node, f"as {kind} the clock does not only rise or only fall")
 
 
-def _scaled(moves: Side, divisor: exp.Expression, node: exp.Expression) -> Side:
+def _scaled(moves: Side, divisor: exp.Expr, node: exp.Expr) -> Side:
     """Division by a literal of 1 or more. (A product, or a smaller divisor, may wrap around in a BIGINT.)"""
     divisor = divisor.unnest()
     negative = isinstance(divisor, exp.Neg)
@@ -237,7 +237,7 @@ def _scaled(moves: Side, divisor: exp.Expression, node: exp.Expression) -> Side:
     return moves.turned() if negative else moves.and_()
 
 
-def _refusal(node: exp.Expression, why: str) -> Unlistable:
+def _refusal(node: exp.Expr, why: str) -> Unlistable:
     return Unlistable(
         fragment(node),
         f"{why}, so the instants at which it changes cannot be listed",

@@ -28,7 +28,7 @@ _NOT_NAMING = ("having", "order", "limit", "offset", "sort", "cluster", "distrib
 
 
 def names_of(
-    tree: exp.Expression, describe: Callable[[str], list[tuple[str, str]]], clock: Callable[[], Mapping[int, str]]
+    tree: exp.Expr, describe: Callable[[str], list[tuple[str, str]]], clock: Callable[[], Mapping[int, str]]
 ) -> Names:
     """The names of the columns that have no alias, as Spark makes them.
 
@@ -58,7 +58,7 @@ def names_of(
     return found
 
 
-def with_names(tree: exp.Expression, names: Names) -> None:
+def with_names(tree: exp.Expr, names: Names) -> None:
     """Give the columns their names, in place."""
     selects = list(tree.find_all(exp.Select))
     for (number, place), name in names.items():
@@ -66,19 +66,19 @@ def with_names(tree: exp.Expression, names: Names) -> None:
         item.replace(exp.alias_(item.copy(), name, quoted=True))
 
 
-def _is_nameless(item: exp.Expression) -> bool:
+def _is_nameless(item: exp.Expr) -> bool:
     named = isinstance(item, (exp.Alias, exp.Aliases, exp.Column)) or item.is_star
     return not named and not _is_several(item) and not has_clock(item)
 
 
-def _is_several(item: exp.Expression) -> bool:
+def _is_several(item: exp.Expr) -> bool:
     call = item.this if isinstance(item, (exp.Alias, exp.Aliases)) else item
     return item.is_star or isinstance(call, exp.Anonymous) and call.name.lower() in _SEVERAL
 
 
 def _can_be_named(select: exp.Select) -> bool:
     """Whether the columns of a SELECT have names that somebody sees."""
-    node: exp.Expression = select
+    node: exp.Expr = select
     while isinstance(node.parent, exp.SetOperation):
         if node.arg_key == "expression":  # the names are those of the first branch
             return False
@@ -89,7 +89,7 @@ def _can_be_named(select: exp.Select) -> bool:
     return names_columns(select) and select.find_ancestor(exp.Lateral) is None
 
 
-def _probe(select: exp.Select, instants: Mapping[int, str]) -> exp.Expression:
+def _probe(select: exp.Select, instants: Mapping[int, str]) -> exp.Expr:
     probe = select.copy()
     for key in _NOT_NAMING:
         probe.set(key, None)
@@ -97,7 +97,7 @@ def _probe(select: exp.Select, instants: Mapping[int, str]) -> exp.Expression:
     return probe.transform(lambda n: expression(instants[n.meta["start"]]) if is_mz_now(n) else n)
 
 
-def _aligned(items: list[exp.Expression], names: list[str]) -> Iterator[tuple[int, str]]:
+def _aligned(items: list[exp.Expr], names: list[str]) -> Iterator[tuple[int, str]]:
     """The names of the items before and after those that stand for several columns."""
     several = [i for i, item in enumerate(items) if _is_several(item)]
     if not several:

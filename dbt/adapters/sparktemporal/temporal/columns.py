@@ -27,7 +27,7 @@ def needed_columns(
     placeholder: str,
     describe: Callable[[str], list[tuple[str, str]]],
     ctes: list[exp.CTE],
-    at_read: exp.Expression | None = None,
+    at_read: exp.Expr | None = None,
 ) -> tuple[exp.Select, exp.Select]:
     """A SELECT without clock -> (the rows it works on, itself over the table `placeholder`).
 
@@ -76,7 +76,7 @@ def needed_columns(
             continue
         tail = [p.copy() for p in column.parts[parts:]]
         table = quote_name(alias) if single or id(column) in nested else None
-        new: exp.Expression = exp.column(quote_name(stored), table=table)
+        new: exp.Expr = exp.column(quote_name(stored), table=table)
         for part in tail:
             new = exp.Dot(this=new, expression=part)
         own_item = column.parent is rest and column.arg_key == "expressions"
@@ -86,10 +86,10 @@ def needed_columns(
     rows = select.copy()
     for key in _ABOVE_ROWS:
         rows.set(key, None)
-    items: list[exp.Expression] = []
+    items: list[exp.Expr] = []
     for (source, name), stored in wanted.items():
         qualifier = None if name.lower() in joined else exp.to_identifier(sources[source].name, quoted=True)
-        item: exp.Expression = exp.column(exp.to_identifier(name, quoted=True), table=qualifier)
+        item: exp.Expr = exp.column(exp.to_identifier(name, quoted=True), table=qualifier)
         items.append(exp.alias_(item, stored, quoted=True))
     # a SELECT that needs no column still needs its rows
     rows.set("expressions", items or [exp.alias_(exp.true(), "mz_row", quoted=True)])
@@ -105,7 +105,7 @@ _ABOVE_ROWS = (
 
 def expand_stars(rest: exp.Select, sources: list[Source], using: bool) -> None:
     """The names of the columns for `*` and `t.*`, in place."""
-    items: list[exp.Expression] = []
+    items: list[exp.Expr] = []
     for item in rest.expressions:
         of = item.table.lower() if isinstance(item, exp.Column) and isinstance(item.this, exp.Star) else None
         if not isinstance(item, exp.Star) and of is None:
@@ -124,7 +124,7 @@ def expand_stars(rest: exp.Select, sources: list[Source], using: bool) -> None:
     rest.set("expressions", items)
 
 
-def inner_stars(select: exp.Select) -> Iterator[exp.Expression]:
+def inner_stars(select: exp.Select) -> Iterator[exp.Expr]:
     """The `*` and `t.*` among the arguments of functions, not in subqueries; `count(*)` is of no column."""
     for star in list(select.find_all(exp.Star)):
         if star.find_ancestor(exp.Select) is not select:
@@ -139,12 +139,13 @@ def inner_stars(select: exp.Select) -> Iterator[exp.Expression]:
 def _expand_inner_stars(rest: exp.Select, sources: list[Source]) -> None:
     """`max(struct(*))` -> `max(struct(`t`.`k`, `t`.`v`))`, in place."""
     for node in list(inner_stars(rest)):
-        star = node.this if isinstance(node, exp.Column) else node
-        of = node.table.lower() if isinstance(node, exp.Column) else None
-        known = len(sources) == 1 and (of is None or of == sources[0].name.lower() and len(node.parts) == 2)
+        star, known = node, len(sources) == 1
+        if isinstance(node, exp.Column):
+            star, of = node.this, node.table.lower()
+            known = known and of == sources[0].name.lower() and len(node.parts) == 2
         if not known or any(star.args.values()) or not isinstance(node.parent, (exp.Anonymous, exp.Distinct)):
             raise Refusal(
-                fragment(node.parent),
+                fragment(node.parent or node),
                 "which columns a star stands for is not known here",
                 "the names of the columns",
             )
@@ -154,7 +155,7 @@ def _expand_inner_stars(rest: exp.Select, sources: list[Source]) -> None:
         node.parent.set("expressions", [*arguments[:at], *columns, *arguments[at + 1 :]])
 
 
-def with_field_name(old: exp.Expression, new: exp.Expression) -> exp.Expression:
+def with_field_name(old: exp.Expr, new: exp.Expr) -> exp.Expr:
     """What takes the place of an expression: the argument of struct() names a field, and keeps that name."""
     above = old.parent
     if not isinstance(above, exp.Anonymous) or above.name.lower() != "struct":

@@ -108,7 +108,7 @@ def _output(state: State, reads: dict[str, str]) -> str:
     return f"SELECT *\nFROM (\n{indent(body, 2)}\n) AS mz_out({', '.join(map(quote, names))})"
 
 
-def _names(residual: exp.Expression, state: State) -> list[str] | None:
+def _names(residual: exp.Expr, state: State) -> list[str] | None:
     """The columns of a residual over placeholders; None where that takes more than a look."""
     while isinstance(residual, exp.SetOperation):
         residual = residual.this

@@ -13,6 +13,7 @@ each of them, three-valued logic, casts and all; where the truth changes is wher
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import cast
 
 from sqlglot import exp
 
@@ -51,8 +52,8 @@ class Step:
     months: see `Side`.
     """
 
-    function: exp.Expression
-    other: exp.Expression
+    function: exp.Expr
+    other: exp.Expr
     added: tuple[int, ...]
     local: tuple[str, ...]
     truncates: str | None = None
@@ -63,42 +64,42 @@ class Step:
 class Condition:
     """See above. The predicate and the steps hold calls of mz_now() and columns mz_s<index>."""
 
-    predicate: exp.Expression
-    statics: tuple[exp.Expression, ...]
+    predicate: exp.Expr
+    statics: tuple[exp.Expr, ...]
     edges: tuple[Edge, ...]
     steps: tuple[Step, ...]
 
 
-def condition(predicate: exp.Expression) -> Condition:
+def condition(predicate: exp.Expr) -> Condition:
     """A predicate with the clock -> its analysis, or a refusal naming the part whose changes cannot be listed."""
     return _Analysis().of(_with_cases(predicate))
 
 
-def _with_cases(predicate: exp.Expression) -> exp.Expression:
+def _with_cases(predicate: exp.Expr) -> exp.Expr:
     """IF(a, b, c) is CASE WHEN a THEN b ELSE c END, wherever it stands."""
     around = exp.Paren(this=predicate.copy())
     for node in list(around.find_all(exp.If)):
         if not (node.arg_key == "ifs" and isinstance(node.parent, exp.Case)):
             branch = exp.If(this=node.this, true=node.args["true"])
             node.replace(exp.Case(ifs=[branch], default=node.args.get("false")))
-    return around.this.pop()
+    return cast("exp.Expr", around.this.pop())
 
 
 class _Analysis:
     def __init__(self) -> None:
-        self._statics: list[exp.Expression] = []
+        self._statics: list[exp.Expr] = []
         self._edges: list[Edge] = []
         self._steps: list[Step] = []
         self._known: dict[str, int] = {}
 
-    def of(self, predicate: exp.Expression) -> Condition:
+    def of(self, predicate: exp.Expr) -> Condition:
         self._changes(predicate, ())
         text = self._hoisted(predicate.copy(), ())
         return Condition(text, tuple(self._statics), tuple(self._edges), tuple(self._steps))
 
     # -- boundaries --
 
-    def _changes(self, node: exp.Expression, guards: _Guards) -> None:
+    def _changes(self, node: exp.Expr, guards: _Guards) -> None:
         """Find where the value of a node can change with the clock."""
         node = node.unnest()
         if not has_clock(node):
@@ -133,7 +134,7 @@ class _Analysis:
         for child in node.iter_expressions():
             self._changes(child, guards)
 
-    def _leg(self, node: exp.Expression, left: exp.Expression, right: exp.Expression, guards: _Guards) -> None:
+    def _leg(self, node: exp.Expr, left: exp.Expr, right: exp.Expr, guards: _Guards) -> None:
         left, right = left.unnest(), right.unnest()
         if has_clock(left) and has_clock(right):
             if is_side(left) or is_side(right):
@@ -157,7 +158,7 @@ class _Analysis:
         self._changes(left, guards)
         self._changes(right, guards)
 
-    def _step(self, moves: Side, clock: exp.Expression, other: exp.Expression, guards: _Guards) -> None:
+    def _step(self, moves: Side, clock: exp.Expr, other: exp.Expr, guards: _Guards) -> None:
         added = tuple(
             self._static(a, guards)
             for a in moves.added
@@ -181,7 +182,7 @@ class _Analysis:
 
     # -- what does not depend on the clock is computed once a row --
 
-    def _hoisted(self, node: exp.Expression, guards: _Guards) -> exp.Expression:
+    def _hoisted(self, node: exp.Expr, guards: _Guards) -> exp.Expr:
         """A copy whose largest parts without the clock are columns."""
         if not has_clock(node) and not isinstance(node, exp.If):  # a branch of a CASE is no expression
             if isinstance(node, (exp.Literal, exp.Null, exp.Boolean, exp.DataType, exp.Identifier, exp.Var)):
@@ -196,12 +197,12 @@ class _Analysis:
             if units and key == "expressions":
                 node.set(key, [value[0], *(self._hoisted(v, guards) for v in value[1:])])
             elif isinstance(value, list):
-                node.set(key, [self._hoisted(v, guards) if isinstance(v, exp.Expression) else v for v in value])
-            elif isinstance(value, exp.Expression):
+                node.set(key, [self._hoisted(v, guards) if isinstance(v, exp.Expr) else v for v in value])
+            elif isinstance(value, exp.Expr):
                 node.set(key, self._hoisted(value, guards))
         return node
 
-    def _hoisted_case(self, node: exp.Case, guards: _Guards) -> exp.Expression:
+    def _hoisted_case(self, node: exp.Case, guards: _Guards) -> exp.Expr:
         """The branches of a CASE keep what their conditions protect them from."""
         before: _Guards = guards
         for branch in node.args.get("ifs") or []:
@@ -215,10 +216,10 @@ class _Analysis:
             node.set("default", self._hoisted(node.args["default"], before))
         return node
 
-    def _static(self, node: exp.Expression, guards: _Guards) -> int:
+    def _static(self, node: exp.Expr, guards: _Guards) -> int:
         node = node.copy()
         for guard, holds in reversed(guards):
-            test: exp.Expression = exp.paren(guard.copy())
+            test: exp.Expr = exp.paren(guard.copy())
             if not holds:
                 test = exp.Not(this=exp.paren(exp.NullSafeEQ(this=test, expression=exp.true())))
             node = exp.Case(ifs=[exp.If(this=test, true=node)])
@@ -230,10 +231,10 @@ class _Analysis:
 
 
 #: conditions of the CASEs around a node, and whether they are TRUE or not TRUE there
-_Guards = tuple[tuple[exp.Expression, bool], ...]
+_Guards = tuple[tuple[exp.Expr, bool], ...]
 
 
-def legs_of(node: exp.Expression) -> list[tuple[exp.Expression, exp.Expression]]:
+def legs_of(node: exp.Expr) -> list[tuple[exp.Expr, exp.Expr]]:
     """The pairs a node compares; none when it is no comparison."""
     if isinstance(node, _COMPARED):
         return [(node.left, node.right)]
@@ -246,7 +247,7 @@ def legs_of(node: exp.Expression) -> list[tuple[exp.Expression, exp.Expression]]
     return []
 
 
-def is_side(node: exp.Expression) -> bool:
+def is_side(node: exp.Expr) -> bool:
     try:
         side(node)
     except Refusal:
@@ -254,5 +255,5 @@ def is_side(node: exp.Expression) -> bool:
     return True
 
 
-def _around(node: exp.Expression) -> exp.Expression:
+def _around(node: exp.Expr) -> exp.Expr:
     return node.parent if node.parent is not None and not isinstance(node.parent, exp.Where) else node

@@ -20,7 +20,7 @@ PLACEHOLDER = "mz_core_"
 UNIT, MONTHS, HALVES = "unit", "months", "halves"
 
 #: (an instant that is made of the clock, ms it must not be before, the zone)
-Guard = tuple[exp.Expression, int, str]
+Guard = tuple[exp.Expr, int, str]
 
 
 @dataclass(frozen=True)
@@ -89,14 +89,14 @@ class TypedCore:
         return None if groups is None else tuple((s.name, s.type.lower()) for s in groups.sums)
 
 
-def is_placeholder(table: exp.Expression) -> bool:
+def is_placeholder(table: exp.Expr) -> bool:
     return isinstance(table, exp.Table) and not table.db and table.name.startswith(PLACEHOLDER)
 
 
 # ---- the temporal SELECT -------------------------------------------------------------------------------------------
 
 
-def refuse_nondeterministic(query: exp.Expression) -> None:
+def refuse_nondeterministic(query: exp.Expr) -> None:
     node = nondeterministic(query)
     if node is not None:
         raise Refusal(

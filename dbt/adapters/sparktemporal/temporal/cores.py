@@ -11,7 +11,7 @@ that a read sees every input as the last run read it, at any instant.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -43,13 +43,11 @@ from .linear import is_aggregation, is_inside_a_value, is_linear, names_columns
 from .nested import merge_nested
 from .predicates import Comparison, Moves, anywhere, comparisons, conjuncts
 from .read_filters import KEPT, take_apart
+from .sources import Describe
 from .static_parts import StaticParts
 from .sums import NoSum
 from .text_instants import refuse_lists
 from .union_groups import lift_unions
-
-#: SQL of a query -> its columns as (name, Spark type)
-Describe = Callable[[str], "list[tuple[str, str]]"]
 
 
 @dataclass(frozen=True)
@@ -92,7 +90,7 @@ def split(
     tree, selects, filters = take_apart(tree, selects, describe, moves)
     cores = []
     places: list[exp.Select] = []
-    residual: exp.Query = tree  # type: ignore[assignment]
+    residual = tree
     for number, select in enumerate(selects):
         visible = visible_ctes(select)
         core, rest = _take_core(select, f"c{number}", describe, moves, by_rows or {}, ansi)
@@ -126,9 +124,9 @@ def _of_instants(comparison: Comparison) -> Comparison:
     return replace(comparison, operand=timestamps.as_instants(comparison.operand))
 
 
-def _refuse_calls(tree: exp.Expression, calls: list[exp.Expression]) -> None:
+def _refuse_calls(tree: exp.Expr, calls: list[exp.Expr]) -> None:
     for call in calls:
-        if call.expressions:  # type: ignore[attr-defined]
+        if call.expressions:
             raise Refusal(fragment(call), "mz_now() takes no arguments", "mz_now()")
     if not calls:
         raise Refusal(
@@ -151,9 +149,7 @@ def _refuse_calls(tree: exp.Expression, calls: list[exp.Expression]) -> None:
             raise Refusal(fragment(cte), "a recursive query over the clock is not linear", "an upstream table")
 
 
-def _scopes(
-    tree: exp.Expression, calls: list[exp.Expression], at_read: frozenset[int]
-) -> tuple[list[exp.Select], list[Evaluated]]:
+def _scopes(tree: exp.Expr, calls: list[exp.Expr], at_read: frozenset[int]) -> tuple[list[exp.Select], list[Evaluated]]:
     """The SELECTs that become cores, and the predicates that a read evaluates."""
     owned = [(call, *_owner(call)) for call in calls]
     owners: list[exp.Select] = []
@@ -177,7 +173,7 @@ def _scopes(
 _ROWS, _OUTER, _ABOVE = "filters the rows", "in the ON of an outer join, a LATERAL or a lambda", "above the rows"
 
 
-def _owner(call: exp.Expression) -> tuple[exp.Select | None, str]:
+def _owner(call: exp.Expr) -> tuple[exp.Select | None, str]:
     """The SELECT that a call of mz_now() belongs to, and where in it the call stands."""
     child, node = call, call.parent
     join: exp.Join | None = None
@@ -208,8 +204,8 @@ def _take_core(
 ) -> tuple[Core, exp.Select]:
     """A temporal SELECT -> its core and the SELECT that takes its place in the residual."""
     found: list[Comparison] = []
-    static: list[exp.Expression] = []
-    general: list[exp.Expression] = []
+    static: list[exp.Expr] = []
+    general: list[exp.Expr] = []
     visible = visible_ctes(select)
     stripped = select.copy()
     places = [j for j in stripped.args.get("joins") or [] if j.args.get("on") and has_clock(j.args["on"])]
@@ -253,14 +249,19 @@ def _take_core(
     core, kept = Core(name, stripped, tuple(found), rest_of), ""
     if is_aggregation(stripped) or stripped.args.get("distinct"):
         try:
-            if core.first_call in by_rows:
-                raise NoSum(by_rows[core.first_call])
+            _refuse_groups(core, by_rows)
             rows, rest, groups = take_groups(stripped, PLACEHOLDER + name, describe, visible, ansi)
             return replace(core, query=rows, groups=groups, kept=groups.kept), rest
         except NoSum as reason:
             kept = f"rows are kept: {reason}"
     rows, rest = needed_columns(stripped, PLACEHOLDER + name, describe, visible)
     return replace(core, query=rows, kept=kept), rest
+
+
+def _refuse_groups(core: Core, by_rows: Mapping[int, str]) -> None:
+    first = core.first_call
+    if first is not None and first in by_rows:
+        raise NoSum(by_rows[first])
 
 
 def _lifted(
@@ -272,8 +273,7 @@ def _lifted(
         if found is None:
             return core, residual
         lifted, reader, rest = found
-        if core.first_call in by_rows:
-            raise NoSum(by_rows[core.first_call])
+        _refuse_groups(core, by_rows)
     except NoSum as reason:
         return replace(core, kept=f"rows are kept: {reason}"), residual
     if reader is residual:

@@ -7,7 +7,7 @@ from sqlglot import exp
 from ..errors import Refusal
 
 
-def visible_ctes(node: exp.Expression) -> list[exp.CTE]:
+def visible_ctes(node: exp.Expr) -> list[exp.CTE]:
     """The CTEs that a query may name, outermost and earliest first."""
     found: list[exp.CTE] = []
     child, parent = node, node.parent
@@ -19,7 +19,8 @@ def visible_ctes(node: exp.Expression) -> list[exp.CTE]:
             position = next(i for i, cte in enumerate(parent.expressions) if cte is child)
             # a recursive CTE may also name itself
             found = parent.expressions[: position + bool(parent.args.get("recursive"))] + found
-            child, parent = parent.parent, parent.parent.parent  # type: ignore[assignment,union-attr]
+            assert parent.parent is not None  # the query that the WITH belongs to
+            child, parent = parent.parent, parent.parent.parent
             continue
         with_ = parent.args.get("with_")
         if with_ is not None:
@@ -68,11 +69,11 @@ def is_recursive(cte: exp.CTE) -> bool:
     return cte.parent is not None and bool(cte.parent.args.get("recursive"))
 
 
-def table_names(node: exp.Expression) -> set[str]:
+def table_names(node: exp.Expr) -> set[str]:
     return {t.name.lower() for t in node.find_all(exp.Table) if not t.db}
 
 
-def drop_unused_ctes(query: exp.Expression) -> None:
+def drop_unused_ctes(query: exp.Expr) -> None:
     while True:
         unused = [
             cte
@@ -89,8 +90,8 @@ def drop_unused_ctes(query: exp.Expression) -> None:
                 with_.pop()
 
 
-def inside(node: exp.Expression, ancestor: exp.Expression) -> bool:
-    at: exp.Expression | None = node
+def inside(node: exp.Expr, ancestor: exp.Expr) -> bool:
+    at: exp.Expr | None = node
     while at is not None:
         if at is ancestor:
             return True
@@ -98,7 +99,7 @@ def inside(node: exp.Expression, ancestor: exp.Expression) -> bool:
     return False
 
 
-def refuse_shadowed_ctes(tree: exp.Expression) -> None:
+def refuse_shadowed_ctes(tree: exp.Expr) -> None:
     names = [cte.alias.lower() for cte in tree.find_all(exp.CTE)]
     for name in names:
         if names.count(name) > 1:

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar
 
 import sqlglot
-from sqlglot import exp
+from sqlglot import Token, TokenType, exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import SqlglotError
-from sqlglot.tokens import Token, TokenType
+from sqlglot.parsers.spark import SparkParser
 
 from ..errors import Refusal
 
@@ -38,7 +38,7 @@ _WRITTEN = "written"
 _SPECIAL_FORMS = ("CAST", "TRY_CAST", "EXTRACT", "TRIM", "POSITION", "OVERLAY", "SUBSTRING")
 
 
-def _timestamp_literal(parser: sqlglot.Parser, text: exp.Expression, kind: exp.DataType) -> exp.Expression:
+def _timestamp_literal(parser: sqlglot.Parser, text: exp.Expr, kind: exp.DataType) -> exp.Expr:
     cast = parser.expression(exp.Cast(this=text, to=kind))
     cast.meta[IS_LITERAL] = True
     return cast
@@ -48,12 +48,13 @@ class VerbatimSpark(Spark):
     SUPPORTS_USER_DEFINED_TYPES = True  # for mz_timestamp
 
     class Tokenizer(Spark.Tokenizer):
-        COMMANDS: set = set()  # else the rest of an EXPLAIN is one token, and calls in it are not seen
+        # else the rest of an EXPLAIN is one token, and calls in it are not seen
+        COMMANDS: ClassVar[set[TokenType]] = set()
 
-    class Parser(Spark.Parser):
+    class Parser(SparkParser):
         def _parse_join(self, *args: Any, **kwargs: Any) -> exp.Join | None:
             """A JOIN LATERAL without a condition stays one: with ON TRUE it is another plan to Spark."""
-            join = super()._parse_join(*args, **kwargs)
+            join: exp.Join | None = super()._parse_join(*args, **kwargs)
             lateral = join is not None and isinstance(join.this, exp.Lateral)
             if join is not None and lateral and join.args.get("on") == exp.true() and self._prev.text.upper() != "TRUE":
                 join.set("on", None)
@@ -62,12 +63,12 @@ class VerbatimSpark(Spark):
 
         # a comma between tables stays one: Spark's plans tell it from a CROSS JOIN
         JOINS_HAVE_EQUAL_PRECEDENCE = False
-        FUNCTIONS: dict = {}
+        FUNCTIONS: ClassVar[dict[str, Callable[..., Any]]] = {}
         FUNCTION_PARSERS = {
-            name: parser for name, parser in Spark.Parser.FUNCTION_PARSERS.items() if name in _SPECIAL_FORMS
+            name: parser for name, parser in SparkParser.FUNCTION_PARSERS.items() if name in _SPECIAL_FORMS
         }
         TYPE_LITERAL_PARSERS = {
-            **Spark.Parser.TYPE_LITERAL_PARSERS,
+            **SparkParser.TYPE_LITERAL_PARSERS,
             **dict.fromkeys((exp.DType.TIMESTAMP, exp.DType.TIMESTAMPTZ), _timestamp_literal),
         }
 
@@ -120,24 +121,24 @@ def _unread(sql: str, detail: str) -> Refusal:
     )
 
 
-def expression(sql: str) -> exp.Expression:
+def expression(sql: str) -> exp.Expr:
     """The one expression in `sql` as a tree."""
     return parse(f"SELECT {sql}").selects[0]
 
 
-def render(node: exp.Expression, pretty: bool = False) -> str:
+def render(node: exp.Expr, pretty: bool = False) -> str:
     """A tree -> Spark SQL, functions and names in the user's spelling."""
     return node.sql(dialect=VerbatimSpark, pretty=pretty, normalize_functions=False, comments=False)
 
 
-def fragment(node: exp.Expression) -> str:
+def fragment(node: exp.Expr) -> str:
     """A tree -> one short line for a message, in the words of the user."""
     if any(_WRITTEN in column.meta for column in node.find_all(exp.Column)):
         node = node.transform(lambda n: n.meta[_WRITTEN].copy() if _WRITTEN in n.meta else n)
     return _shorten(render(node))
 
 
-def written_as(column: exp.Column, written: exp.Expression) -> exp.Column:
+def written_as(column: exp.Column, written: exp.Expr) -> exp.Column:
     """A column that stands for something the user wrote, which messages show in its place."""
     column.meta[_WRITTEN] = written.meta.get(_WRITTEN, written).copy()
     return column
@@ -158,16 +159,16 @@ def string_literal(text: str) -> str:
     return "'" + "".join(codes.get(c, c) for c in text) + "'"
 
 
-def is_mz_now(node: exp.Expression | None) -> bool:
+def is_mz_now(node: exp.Expr | None) -> bool:
     """Whether the node is a call `mz_now()` (or its synonym), with or without arguments."""
     return isinstance(node, exp.Anonymous) and node.name.lower() in MZ_NOW_NAMES
 
 
-def mz_now_calls(node: exp.Expression) -> Iterator[exp.Expression]:
+def mz_now_calls(node: exp.Expr) -> Iterator[exp.Expr]:
     return (n for n in node.find_all(exp.Anonymous) if is_mz_now(n))
 
 
-def has_clock(node: exp.Expression) -> bool:
+def has_clock(node: exp.Expr) -> bool:
     return next(mz_now_calls(node), None) is not None
 
 

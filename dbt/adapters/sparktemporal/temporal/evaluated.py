@@ -18,7 +18,7 @@ class Evaluated:
     why: why nothing of it is stored.
     """
 
-    predicate: exp.Expression
+    predicate: exp.Expr
     windowed: bool
     why: str = ""
 
@@ -28,9 +28,7 @@ class Evaluated:
         return f"evaluated when the view is read, over {over}: {fragment(self.predicate)}"
 
 
-def evaluated(
-    calls: Iterable[tuple[exp.Expression, exp.Select | None]], cores: Sequence[exp.Select]
-) -> list[Evaluated]:
+def evaluated(calls: Iterable[tuple[exp.Expr, exp.Select | None]], cores: Sequence[exp.Select]) -> list[Evaluated]:
     """Calls of mz_now() that a read replaces, and the SELECT of each -> the predicates that they are in.
 
     A call that is no part of a predicate is the instant of the read, and needs no words.
@@ -48,9 +46,9 @@ def _is_windowed(select: exp.Select, cores: Sequence[exp.Select]) -> bool:
     return any(inside(core, select) for core in cores) or any(has_clock(cte) for cte in named_ctes(select))
 
 
-def _predicate(call: exp.Expression) -> exp.Expression | None:
+def _predicate(call: exp.Expr) -> exp.Expr | None:
     """The condition around a call: of a WHERE, ON, HAVING, FILTER or CASE, or else the largest comparison."""
-    found: exp.Expression | None = None
+    found: exp.Expr | None = None
     node = call
     while node.parent is not None and not isinstance(node.parent, exp.Query):
         above = node.parent

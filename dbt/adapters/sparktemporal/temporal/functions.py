@@ -125,30 +125,30 @@ AGGREGATES = frozenset(
 _WITH_UNITS = frozenset(["date_add", "date_diff", "dateadd", "datediff", "timestampadd", "timestampdiff"])
 
 
-def starts_with_unit(node: exp.Expression | None) -> bool:
+def starts_with_unit(node: exp.Expr | None) -> bool:
     """Whether the first argument of a call is a word such as DAY, which looks like a column."""
     return isinstance(node, exp.Anonymous) and node.name.lower() in _WITH_UNITS and len(node.expressions) == 3
 
 
-def is_aggregate_call(node: exp.Expression) -> bool:
+def is_aggregate_call(node: exp.Expr) -> bool:
     if isinstance(node, exp.Anonymous):
         return node.name.lower() in AGGREGATES
     return isinstance(node, (exp.AggFunc, exp.Any))
 
 
-def makes_sessions(node: exp.Expression) -> bool:
+def makes_sessions(node: exp.Expr) -> bool:
     """Whether it has a session_window, whose value over groups is of all rows that are near each other."""
     return any(call.name.lower() == "session_window" for call in node.find_all(exp.Anonymous))
 
 
-def makes_several_rows(node: exp.Expression) -> exp.Expression | None:
+def makes_several_rows(node: exp.Expr) -> exp.Expr | None:
     """The first part that makes more than one row of a row: windows that slide."""
     return next(
         (c for c in node.find_all(exp.Anonymous) if c.name.lower() == "window" and len(c.expressions) > 2), None
     )
 
 
-def nondeterministic(query: exp.Expression) -> exp.Expression | None:
+def nondeterministic(query: exp.Expr) -> exp.Expr | None:
     """The first part of a query that gives another answer over the same rows."""
     for node in query.walk():
         if isinstance(node, exp.TableSample):

@@ -10,7 +10,7 @@ the items with the clock is known to mean a group key, an aggregate or an item. 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import cast
 
 from sqlglot import exp
 
@@ -19,9 +19,7 @@ from .dialect import VerbatimSpark, has_clock, render, written_as
 from .functions import is_aggregate_call, nondeterministic, starts_with_unit
 from .linear import grouping_expressions, is_aggregation, is_inside_a_value
 from .predicates import conjuncts
-from .sources import quote_name
-
-Describe = Callable[[str], "list[tuple[str, str]]"]
+from .sources import Describe, quote_name
 
 _GROUPED, _COLUMN = "mz_grouped", "mz_having_"
 _ABOVE = ("order", "limit", "offset", "distinct")
@@ -34,7 +32,7 @@ class _NotMovable(Exception):
     """What a name means in the HAVING is not known here."""
 
 
-def having_to_where(tree: exp.Expression, describe: Describe) -> exp.Expression:
+def having_to_where(tree: exp.Query, describe: Describe) -> exp.Query:
     """The tree of a model -> the same with each HAVING over the clock as a WHERE, where that is the same."""
     for select in list(tree.find_all(exp.Select)):
         if not _is_candidate(select):
@@ -59,7 +57,7 @@ def _is_candidate(select: exp.Select) -> bool:
     if any(select.args[key].args.get("on") for key in ("distinct",) if select.args.get(key)):
         return False
     below = [v for k, v in select.args.items() if k not in ("having", "order", "expressions")]
-    nodes = [n for v in below for n in (v if isinstance(v, list) else [v]) if isinstance(n, exp.Expression)]
+    nodes = [n for v in below for n in (v if isinstance(v, list) else [v]) if isinstance(n, exp.Expr)]
     return not any(map(has_clock, (*nodes, *named_ctes(select))))
 
 
@@ -80,11 +78,12 @@ class _Moving:
         self.source = source.alias_or_name.lower() if source is not None else ""
         self.names = self._names()
         self.keys = self._keys()
-        self.added: dict[str, tuple[str, exp.Expression]] = {}  # what is needed of the groups beside the items
+        self.added: dict[str, tuple[str, exp.Expr]] = {}  # what is needed of the groups beside the items
 
     def outer(self) -> exp.Select:
         having = self.select.args["having"].this
-        moved, static = [], []
+        moved: list[exp.Expr] = []
+        static: list[exp.Expr] = []
         for conjunct in conjuncts(having):
             (moved if has_clock(conjunct) else static).append(conjunct.copy())
         if any(part.find(exp.Query) for part in moved):
@@ -104,7 +103,7 @@ class _Moving:
         outer.set("where", exp.Where(this=_all(where)))
         for key in ("with_", "distinct", "limit", "offset"):
             found = self.select.args.get(key)
-            outer.set(key, found.copy() if isinstance(found, exp.Expression) else found)
+            outer.set(key, found.copy() if isinstance(found, exp.Expr) else found)
         outer.set("order", order)
         return outer
 
@@ -154,35 +153,35 @@ class _Moving:
 
     # -- what stands above the groups --
 
-    def _item(self, index: int, item: exp.Expression) -> exp.Expression:
+    def _item(self, index: int, item: exp.Expr) -> exp.Expr:
         if not has_clock(item):
             return exp.column(quote_name(self.names[index]))
         moved = self._over_groups(self.items[index])
         return exp.alias_(moved, item.args["alias"].copy()) if isinstance(item, exp.Alias) else moved
 
-    def _below(self, index: int) -> exp.Expression:
+    def _below(self, index: int) -> exp.Expr:
         item = self.select.expressions[index]
         plain = isinstance(item, (exp.Alias, exp.Column))
         return item.copy() if plain else exp.alias_(item.copy(), self.names[index], quoted=True)
 
-    def _order(self) -> exp.Expression | None:
+    def _order(self) -> exp.Expr | None:
         order = self.select.args.get("order")
         if order is None:
             return None
-        moved = order.copy()
+        moved: exp.Expr = order.copy()
         for ordered in moved.expressions:
             by = ordered.this if isinstance(ordered, exp.Ordered) else ordered
             if not isinstance(by, exp.Literal):
                 by.replace(self._over_groups(by, aliases_first=True))
         return moved
 
-    def _over_groups(self, node: exp.Expression, aliases_first: bool = False) -> exp.Expression:
+    def _over_groups(self, node: exp.Expr, aliases_first: bool = False) -> exp.Expr:
         """An expression over groups -> the same over the columns of the derived table."""
         around = exp.Paren(this=node.copy())
         self._replace(around.this, aliases_first)
-        return around.this.pop()
+        return cast("exp.Expr", around.this.pop())
 
-    def _replace(self, node: exp.Expression, aliases_first: bool) -> None:
+    def _replace(self, node: exp.Expr, aliases_first: bool) -> None:
         if isinstance(node, exp.Query):
             raise _NotMovable
         aggregate = is_aggregate_call(node) or isinstance(node, _AROUND)
@@ -205,7 +204,7 @@ class _Moving:
                 if not (starts_with_unit(node) and child is node.expressions[0]):
                     self._replace(child, aliases_first)
 
-    def _alias(self, node: exp.Expression) -> int | None:
+    def _alias(self, node: exp.Expr) -> int | None:
         """Which item an unqualified name is the alias of."""
         for index, (item, name) in enumerate(zip(self.items, self.names)):
             if name and _is_name(node, name):
@@ -221,7 +220,7 @@ class _Moving:
                 return not any(map(is_aggregate_call, item.walk()))
         return False
 
-    def _take(self, node: exp.Expression) -> None:
+    def _take(self, node: exp.Expr) -> None:
         text = self._text(node)
         for item, name in zip(self.items, self.names):
             if self._text(item) == text and name:
@@ -235,7 +234,7 @@ class _Moving:
             self.added[text] = (f"{_COLUMN}{number}", node.copy())
         node.replace(written_as(exp.column(quote_name(self.added[text][0])), node))
 
-    def _text(self, node: exp.Expression) -> str:
+    def _text(self, node: exp.Expr) -> str:
         """Equal for expressions that are the same but for case and the qualifier of the one source."""
         copy = exp.Paren(this=node.unnest().copy())
         for name in list(copy.find_all(exp.Identifier)):
@@ -244,18 +243,19 @@ class _Moving:
             call.set("this", call.name.lower())
         for column in list(copy.find_all(exp.Column)):
             if self.source and len(column.parts) > 1 and column.parts[0].name == self.source:
-                column.replace(exp.column(*[p.copy() for p in reversed(column.parts[1:])]))
+                rest = [p.copy() for p in column.parts[1:]]
+                column.replace(exp.Column(**dict(zip(("this", "table", "db", "catalog"), reversed(rest)))))
         return render(copy)
 
 
-def _is_star(item: exp.Expression) -> bool:
+def _is_star(item: exp.Expr) -> bool:
     return isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star))
 
 
-def _is_name(node: exp.Expression, name: str) -> bool:
+def _is_name(node: exp.Expr, name: str) -> bool:
     """Whether a node is a column without a qualifier, of this name."""
     return isinstance(node, exp.Column) and len(node.parts) == 1 and node.name.lower() == name.lower()
 
 
-def _all(predicates: list[exp.Expression]) -> exp.Expression:
+def _all(predicates: list[exp.Expr]) -> exp.Expr:
     return exp.and_(*predicates, dialect=VerbatimSpark, copy=True)

@@ -105,7 +105,7 @@ def _plain(kind: str) -> str:
     return re.sub(r"([:,]) ", r"\1", kind.lower())
 
 
-def _in_order(value: str, kind: exp.Expression | None, depth: int) -> str:
+def _in_order(value: str, kind: exp.Expr | None, depth: int) -> str:
     if not isinstance(kind, exp.DataType) or not any(
         part.is_type(exp.DType.MAP) for part in kind.find_all(exp.DataType)
     ):

@@ -16,19 +16,19 @@ from dataclasses import replace
 from sqlglot import exp
 
 from ..errors import Refusal
-from .aggregates import Describe, take_groups
+from .aggregates import take_groups
 from .columns import expand_stars
 from .conditions import static_column
 from .core import Core
 from .dialect import has_clock
 from .functions import nondeterministic
 from .linear import is_aggregation, is_inside_a_value, is_linear
-from .sources import quote_name, sources_of
+from .sources import Describe, quote_name, sources_of
 from .updates import operand_column
 
 
 def lift(
-    core: Core, node: exp.Select, tree: exp.Expression, describe: Describe, ansi: bool
+    core: Core, node: exp.Select, tree: exp.Expr, describe: Describe, ansi: bool
 ) -> tuple[Core, exp.Select, exp.Select] | None:
     """A linear core, whose place in the residual `tree` is `node` -> (core, the aggregation, what takes its place).
 
@@ -64,7 +64,7 @@ def is_whole(core: Core, place: exp.Select) -> bool:
 
 
 def climb(
-    core: Core, plain: exp.Query, reader: exp.Select, item: exp.Expression, describe: Describe
+    core: Core, plain: exp.Query, reader: exp.Select, item: exp.Expr, describe: Describe
 ) -> tuple[Core, exp.Query] | None:
     """A core one SELECT further up, with and without the operands of its comparisons; None if that is more than rows.
 
@@ -88,7 +88,7 @@ def derived(query: exp.Query, alias: str) -> exp.From:
     return exp.From(this=exp.Subquery(this=query.copy(), alias=exp.TableAlias(this=quote_name(alias))))
 
 
-def _operands(core: Core) -> list[tuple[str, exp.Expression]]:
+def _operands(core: Core) -> list[tuple[str, exp.Expr]]:
     """All that is asked of a core's rows beside its columns, and under which name."""
     statics = core.condition.statics if core.condition else ()
     return [
@@ -117,10 +117,10 @@ def passed_on(core: Core, alias: str) -> Core:
     return replace(core, comparisons=comparisons, condition=judged)
 
 
-def only_reader(node: exp.Expression, tree: exp.Expression) -> tuple[exp.Select, exp.Expression] | None:
+def only_reader(node: exp.Expr, tree: exp.Expr) -> tuple[exp.Select, exp.Expr] | None:
     """The one SELECT that reads `node`, alone in its FROM, and the item there."""
     parent = node.parent
-    item: exp.Expression | None = None
+    item: exp.Expr | None = None
     if isinstance(parent, exp.Subquery):
         item = parent
     elif isinstance(parent, exp.CTE) and not _column_names(parent):
@@ -142,6 +142,6 @@ def only_reader(node: exp.Expression, tree: exp.Expression) -> tuple[exp.Select,
     return reader, item
 
 
-def _column_names(item: exp.Expression) -> bool:
+def _column_names(item: exp.Expr) -> bool:
     alias = item.args.get("alias")
     return bool(alias is not None and alias.args.get("columns"))

@@ -36,7 +36,7 @@ def is_aggregation(select: exp.Select) -> bool:
     return any(not isinstance(call.parent, exp.Window) for call in calls)
 
 
-def grouping_expressions(group: exp.Expression) -> Iterator[exp.Expression]:
+def grouping_expressions(group: exp.Expr) -> Iterator[exp.Expr]:
     """The expressions of a GROUP BY, through ROLLUP, CUBE, GROUPING SETS and their tuples."""
     nested = (exp.Rollup, exp.Cube, exp.GroupingSets)
     for node in group.iter_expressions():
@@ -48,7 +48,7 @@ def grouping_expressions(group: exp.Expression) -> Iterator[exp.Expression]:
             yield node
 
 
-def kept_one_by_one(select: exp.Select) -> Sequence[exp.Expression]:
+def kept_one_by_one(select: exp.Select) -> Sequence[exp.Expr]:
     """The sources of a FROM of which each row is used by itself: not those an outer join fills with NULLs."""
     start = select.args.get("from_")
     kept = [start.this] if start is not None else []
@@ -65,7 +65,7 @@ def kept_one_by_one(select: exp.Select) -> Sequence[exp.Expression]:
     return kept
 
 
-def names_columns(select: exp.Expression | None) -> bool:
+def names_columns(select: exp.Expr | None) -> bool:
     """Whether the columns of a SELECT can be named from outside: not those below EXISTS, IN or of a scalar subquery."""
     above = select.parent if select is not None else None
     while isinstance(above, exp.SetOperation):
@@ -75,7 +75,7 @@ def names_columns(select: exp.Expression | None) -> bool:
     return above is None or isinstance(above, exp.CTE)
 
 
-def is_inside_a_value(select: exp.Expression) -> bool:
+def is_inside_a_value(select: exp.Expr) -> bool:
     """Whether a SELECT stands below EXISTS, IN or a scalar subquery, at any depth."""
     node = select
     while node.parent is not None:

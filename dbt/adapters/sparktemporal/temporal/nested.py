@@ -9,7 +9,6 @@ Both predicates are then solved together, once a run, instead of one of them at 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from itertools import count
 
@@ -22,14 +21,12 @@ from .dialect import VerbatimSpark, has_clock, mz_now_calls, render, written_as
 from .functions import starts_with_unit
 from .linear import is_inside_a_value, is_linear, kept_one_by_one
 from .predicates import conjuncts
-from .sources import quote_name, sources_of
-
-Describe = Callable[[str], "list[tuple[str, str]]"]
+from .sources import Describe, quote_name, sources_of
 
 _COLUMN = "mz_h"
 
 
-def merge_nested(tree: exp.Expression, describe: Describe) -> exp.Expression:
+def merge_nested(tree: exp.Query, describe: Describe) -> exp.Query:
     """The tree of a model -> the same with the predicates of inner SELECTs moved to outer ones that have some too."""
     if len(list(mz_now_calls(tree))) < 2:
         return tree
@@ -44,7 +41,7 @@ def merge_nested(tree: exp.Expression, describe: Describe) -> exp.Expression:
     return tree
 
 
-def _each_its_own(tree: exp.Expression) -> exp.Expression:
+def _each_its_own(tree: exp.Query) -> exp.Query:
     """The tree with a copy of each temporal CTE at each of its readers, where these have predicates of their own."""
     changed = tree.copy()
     for name, cte in reversed(_temporal_ctes(changed).items()):
@@ -63,7 +60,7 @@ def _each_its_own(tree: exp.Expression) -> exp.Expression:
     return changed
 
 
-def _is_read_by_the_clock(item: exp.Expression) -> bool:
+def _is_read_by_the_clock(item: exp.Expr) -> bool:
     """Whether the rows of an item of a FROM are used one by one, below a predicate over the clock."""
     reader = item.parent.parent if isinstance(item.parent, (exp.From, exp.Join)) else None
     plain = not any(value for key, value in item.args.items() if key not in ("this", "alias"))
@@ -77,7 +74,7 @@ def _is_read_by_the_clock(item: exp.Expression) -> bool:
     return _is_plain(reader) and isinstance(above, exp.Subquery) and _is_read_by_the_clock(above)
 
 
-def _merged(tree: exp.Expression, at: int, describe: Describe, numbers: count[int]) -> exp.Expression:
+def _merged(tree: exp.Query, at: int, describe: Describe, numbers: count[int]) -> exp.Query:
     """The tree with the predicates below its SELECT number `at` moved to that one."""
     changed = tree.copy()
     outer = list(changed.find_all(exp.Select))[at]
@@ -90,7 +87,7 @@ def _merged(tree: exp.Expression, at: int, describe: Describe, numbers: count[in
     return changed
 
 
-def _pull_up(between: exp.Select, tree: exp.Expression, describe: Describe, numbers: count[int]) -> None:
+def _pull_up(between: exp.Select, tree: exp.Expr, describe: Describe, numbers: count[int]) -> None:
     """Give a SELECT that passes rows on the predicates of those below it."""
     if _passes_on(between, tree):
         below = _inner_ones(between, tree, passing=True)
@@ -99,9 +96,7 @@ def _pull_up(between: exp.Select, tree: exp.Expression, describe: Describe, numb
         _merge(between, below, describe, numbers)
 
 
-def _inner_ones(
-    outer: exp.Select, tree: exp.Expression, passing: bool = False
-) -> list[tuple[exp.Expression, exp.Select]]:
+def _inner_ones(outer: exp.Select, tree: exp.Expr, passing: bool = False) -> list[tuple[exp.Expr, exp.Select]]:
     """What a SELECT with a temporal predicate reads that has one too, when all of it can be merged: (item, SELECT).
 
     passing: the SELECT has none itself and passes rows on.
@@ -110,9 +105,9 @@ def _inner_ones(
     if not own and not passing:
         return []
     temporal = _temporal_ctes(tree)
-    found: list[tuple[exp.Expression, exp.Select]] = []
+    found: list[tuple[exp.Expr, exp.Select]] = []
     for item in kept_one_by_one(outer):
-        inner: exp.Expression | None = item.this if isinstance(item, exp.Subquery) else None
+        inner: exp.Expr | None = item.this if isinstance(item, exp.Subquery) else None
         if isinstance(item, exp.Table) and not item.db and item.name.lower() in temporal:
             cte = temporal[item.name.lower()]
             reads = [t for t in tree.find_all(exp.Table) if not t.db and t.name.lower() == item.name.lower()]
@@ -131,7 +126,7 @@ def _inner_ones(
     return found
 
 
-def _belongs_to(call: exp.Expression, select: exp.Select) -> bool:
+def _belongs_to(call: exp.Expr, select: exp.Select) -> bool:
     """Whether a call decides about the rows of a SELECT: it stands in its WHERE, in no query or lambda of that."""
     node = call
     while node.parent is not None and node.parent is not select:
@@ -141,12 +136,12 @@ def _belongs_to(call: exp.Expression, select: exp.Select) -> bool:
     return node.arg_key == "where"
 
 
-def _gives_up(inner: exp.Select, tree: exp.Expression) -> bool:
+def _gives_up(inner: exp.Select, tree: exp.Expr) -> bool:
     """Whether all that depends on the clock in a SELECT can be decided about above it."""
     return (has_clock(inner) and _can_give_up(inner)) or _passes_on(inner, tree)
 
 
-def _passes_on(between: exp.Select, tree: exp.Expression) -> bool:
+def _passes_on(between: exp.Select, tree: exp.Expr) -> bool:
     """Whether a SELECT keeps the rows of temporal ones one by one and has no predicate over the clock itself."""
     if not _is_plain(between) or any(_belongs_to(call, between) for call in mz_now_calls(between)):
         return False
@@ -165,13 +160,13 @@ def _can_give_up(inner: exp.Select) -> bool:
 
 
 def _merge(
-    outer: exp.Select, found: list[tuple[exp.Expression, exp.Select]], describe: Describe, numbers: count[int]
+    outer: exp.Select, found: list[tuple[exp.Expr, exp.Select]], describe: Describe, numbers: count[int]
 ) -> None:
-    moved: list[exp.Expression] = []
+    moved: list[exp.Expr] = []
     for number, (item, inner) in enumerate(found):
         if not item.alias_or_name:
             item.set("alias", exp.TableAlias(this=quote_name(f"mz_source_h{number}")))
-        static: list[exp.Expression] = []
+        static: list[exp.Expr] = []
         names: dict[str, str] = {}
         for conjunct in list(conjuncts(inner.args["where"].this)):
             if not has_clock(conjunct):
@@ -179,7 +174,8 @@ def _merge(
                 continue
             rewritten = exp.Paren(this=conjunct.copy())
             for column in list(rewritten.find_all(exp.Column)):
-                if starts_with_unit(column.parent) and column is column.parent.expressions[0]:
+                around = column.parent
+                if around is not None and starts_with_unit(around) and column is around.expressions[0]:
                     continue
                 text = render(column)
                 if text not in names:
@@ -202,11 +198,11 @@ def _merge(
     outer.set("where", exp.Where(this=_all([*([where.this] if where is not None else []), *moved])))
 
 
-def _all(predicates: list[exp.Expression]) -> exp.Expression:
+def _all(predicates: list[exp.Expr]) -> exp.Expr:
     return exp.and_(*predicates, dialect=VerbatimSpark, copy=True)
 
 
-def _temporal_ctes(tree: exp.Expression) -> dict[str, exp.CTE]:
+def _temporal_ctes(tree: exp.Expr) -> dict[str, exp.CTE]:
     """The CTEs whose rows depend on the clock, by name: also those that read another one."""
     ctes = {cte.alias.lower(): cte for cte in tree.find_all(exp.CTE)}
     found = {name for name, cte in ctes.items() if has_clock(cte)}
@@ -217,6 +213,6 @@ def _temporal_ctes(tree: exp.Expression) -> dict[str, exp.CTE]:
         found |= more
 
 
-def _names_columns(item: exp.Expression) -> bool:
+def _names_columns(item: exp.Expr) -> bool:
     alias = item.args.get("alias")
     return bool(alias is not None and alias.args.get("columns"))

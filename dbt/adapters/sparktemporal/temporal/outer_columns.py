@@ -10,16 +10,14 @@ then the query around.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from sqlglot import exp
 
 from ..errors import Refusal
 from .ctes import visible_ctes
 from .dialect import fragment
-from .sources import Source, resolve, sources_of
-
-Describe = Callable[[str], "list[tuple[str, str]]"]
+from .sources import Describe, Source, resolve, sources_of
 
 
 class Scopes:
@@ -80,7 +78,7 @@ class Scopes:
 
 def _around(scope: exp.Select) -> exp.Select | None:
     """The SELECT in which a name is looked up next: a derived table and a CTE do not see what stands beside them."""
-    node: exp.Expression = scope
+    node: exp.Expr = scope
     while isinstance(node.parent, exp.SetOperation):
         node = node.parent
     above = node.parent

@@ -125,11 +125,17 @@ def decide(
 
 def hash_cores(cores: Sequence[TypedCore], settings: Mapping[str, str]) -> str:
     """All that decides what the chains hold, in 16 hex digits."""
-    parts = []
+    parts: list[list[object]] = []
     for typed in cores:
         core, judged = typed.core, typed.core.condition
         compared = [[c.operator, c.optional] for c in core.comparisons]
-        part = [core.name, render(probe(core)), compared, list(typed.kinds), [list(c) for c in typed.columns]]
+        part: list[object] = [
+            core.name,
+            render(probe(core)),
+            compared,
+            list(typed.kinds),
+            [list(c) for c in typed.columns],
+        ]
         if core.groups is not None:
             part.append([core.groups.keys, *([s.name, s.value, s.type] for s in core.groups.sums)])
         if judged is not None:

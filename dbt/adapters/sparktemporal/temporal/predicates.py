@@ -21,7 +21,7 @@ from .dialect import fragment, has_clock, is_mz_now
 from .text_instants import as_instant, has_text
 
 #: the operator with mz_now() on its left, by node type
-OPERATORS: dict[type[exp.Expression], str] = {
+OPERATORS: dict[type[exp.Expr], str] = {
     exp.EQ: "=",
     exp.LT: "<",
     exp.LTE: "<=",
@@ -31,7 +31,7 @@ OPERATORS: dict[type[exp.Expression], str] = {
     exp.NullSafeEQ: "=",
 }
 MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-_NEGATED: dict[type[exp.Expression], type[exp.Expression]] = {
+_NEGATED: dict[type[exp.Expr], type[exp.Expr]] = {
     exp.LT: exp.GTE,
     exp.LTE: exp.GT,
     exp.GT: exp.LTE,
@@ -57,13 +57,13 @@ class Comparison:
     """
 
     operator: str
-    operand: exp.Expression
+    operand: exp.Expr
     written: str
     at: int
     optional: bool = False
 
 
-def conjuncts(predicate: exp.Expression) -> Iterator[exp.Expression]:
+def conjuncts(predicate: exp.Expr) -> Iterator[exp.Expr]:
     """The parts of a conjunction, NOT pushed down to where the clock is.
 
     not (mz_now() < a or k = 1)  ->  mz_now() >= a,  not k = 1
@@ -78,9 +78,7 @@ def conjuncts(predicate: exp.Expression) -> Iterator[exp.Expression]:
         yield node
 
 
-def comparisons(
-    conjunct: exp.Expression, moves: Moves = anywhere
-) -> tuple[list[Comparison], list[exp.Expression]] | None:
+def comparisons(conjunct: exp.Expr, moves: Moves = anywhere) -> tuple[list[Comparison], list[exp.Expr]] | None:
     """One conjunct that mentions the clock -> (comparisons with it, parts without it), all to hold together.
 
     None when it is something else than comparisons of a bare mz_now(): see `conditions`.
@@ -91,10 +89,10 @@ def comparisons(
         if conjunct.args.get("symmetric"):
             raise Refusal(written, "BETWEEN SYMMETRIC is not read", "two comparisons joined by AND")
         value, low, high = conjunct.this, conjunct.args["low"], conjunct.args["high"]
-        legs: list[exp.Expression] = [exp.GTE(this=value.copy(), expression=low.copy())]
+        legs: list[exp.Expr] = [exp.GTE(this=value.copy(), expression=low.copy())]
         legs.append(exp.LTE(this=value.copy(), expression=high.copy()))
         found: list[Comparison] = []
-        static: list[exp.Expression] = []
+        static: list[exp.Expr] = []
         for leg in legs:
             one = _comparison(leg, written, moves) if has_clock(leg) else None
             if one is not None:
@@ -106,13 +104,17 @@ def comparisons(
         return found, static
     if isinstance(conjunct, exp.In) and len(conjunct.expressions) == 1 and not has_text(conjunct.expressions):
         conjunct = exp.EQ(this=conjunct.this.copy(), expression=conjunct.expressions[0].copy())
-    one = (_unless_null if isinstance(conjunct, exp.Or) else _comparison)(conjunct, written, moves)
+    one = (
+        _unless_null(conjunct, written, moves)
+        if isinstance(conjunct, exp.Or)
+        else _comparison(conjunct, written, moves)
+    )
     return None if one is None else ([one], [])
 
 
-def _comparison(node: exp.Expression, written: str, moves: Moves) -> Comparison | None:
+def _comparison(node: exp.Expr, written: str, moves: Moves) -> Comparison | None:
     operator = OPERATORS.get(type(node))
-    if operator is None:
+    if operator is None or not isinstance(node, exp.Binary):
         return None
     left, right = _bare(node.left.unnest(), node.right.unnest(), moves)
     if is_mz_now(left) and not has_clock(right):
@@ -123,7 +125,7 @@ def _comparison(node: exp.Expression, written: str, moves: Moves) -> Comparison 
     return None
 
 
-def _bare(clock: exp.Expression, other: exp.Expression, moves: Moves) -> tuple[exp.Expression, exp.Expression]:
+def _bare(clock: exp.Expr, other: exp.Expr, moves: Moves) -> tuple[exp.Expr, exp.Expr]:
     """`mz_now() - interval 5 minutes` against x is mz_now() against `x + interval 5 minutes`.
 
     As exact as Spark's arithmetic on instants, where neither side meets a change of the zone's offset.
@@ -143,7 +145,7 @@ def _bare(clock: exp.Expression, other: exp.Expression, moves: Moves) -> tuple[e
     return clock, other
 
 
-def _unless_null(node: exp.Expression, written: str, moves: Moves) -> Comparison | None:
+def _unless_null(node: exp.Or, written: str, moves: Moves) -> Comparison | None:
     """`x is null or mz_now() < x`: a window that may stay open."""
     for test, compared in ((node.left.unnest(), node.right.unnest()), (node.right.unnest(), node.left.unnest())):
         if isinstance(test, exp.Is) and isinstance(test.expression.unnest(), exp.Null) and not has_clock(test):
@@ -153,7 +155,7 @@ def _unless_null(node: exp.Expression, written: str, moves: Moves) -> Comparison
     return None
 
 
-def _negated(node: exp.Expression, written: exp.Expression) -> Iterator[exp.Expression]:
+def _negated(node: exp.Expr, written: exp.Expr) -> Iterator[exp.Expr]:
     if isinstance(node, exp.Not):
         yield from conjuncts(node.this)
     elif isinstance(node, exp.Or):

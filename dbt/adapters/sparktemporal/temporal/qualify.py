@@ -19,7 +19,7 @@ from .functions import is_aggregate_call
 _AFTER = ("order", "limit", "offset", "sort", "cluster", "distribute")
 
 
-def refuse_qualify(tree: exp.Expression) -> None:
+def refuse_qualify(tree: exp.Expr) -> None:
     select = next((s for s in tree.find_all(exp.Select) if s.args.get("qualify")), None)
     if select is None:
         return
@@ -40,7 +40,7 @@ def _without(select: exp.Select) -> str:
     outer = exp.select()
     for key in _AFTER:
         after = inner.args.get(key)
-        for column in list(after.find_all(exp.Column)) if isinstance(after, exp.Expression) else []:
+        for column in list(after.find_all(exp.Column)) if isinstance(after, exp.Expr) else []:
             column.set("table", None)
         outer.set(key, after)
         inner.set(key, None)
@@ -51,7 +51,7 @@ def _without(select: exp.Select) -> str:
     known = {render(i.this): i.alias for i in items if isinstance(i, exp.Alias)}
     names = {i.alias_or_name.lower() for i in items if i.alias_or_name}
     fresh = (name for n in count(1) if (name := f"rank_{n}") not in names)
-    added: list[exp.Expression] = []
+    added: list[exp.Expr] = []
     around = exp.Paren(this=condition)
     over = list(around.find_all(exp.Window))
     calls = [n for n in around.walk() if is_aggregate_call(n) and not any(n is w or _inside(n, w) for w in over)]
@@ -75,12 +75,12 @@ def _without(select: exp.Select) -> str:
     return render(outer)
 
 
-def _outputs(items: list[exp.Expression], added: list[exp.Expression]) -> list[exp.Expression]:
+def _outputs(items: list[exp.Expr], added: list[exp.Expr]) -> list[exp.Expr]:
     if not any(item.is_star for item in items):
         return [exp.column(exp.to_identifier(i.alias_or_name)) if i.alias_or_name else i.copy() for i in items]
     hidden = [exp.to_identifier(a.alias_or_name) for a in added]
     return [exp.Star(except_=hidden) if hidden else exp.Star()]
 
 
-def _inside(node: exp.Expression, ancestor: exp.Expression) -> bool:
+def _inside(node: exp.Expr, ancestor: exp.Expr) -> bool:
     return any(n is node for n in ancestor.walk())

@@ -43,16 +43,14 @@ class Reading:
     breaks: Callable[[Change], bool]
     by_offset: bool
     back: int
-    at: exp.Expression | None
+    at: exp.Expr | None
 
     def free_from(self, zone: Zone) -> int | None:
         """From when on (ms) the zone breaks nothing of what is read; None when it goes on breaking it."""
         return zone.free_of(self.breaks)
 
 
-def readings(
-    function: exp.Expression, statics: Sequence[exp.Expression], types: Sequence[str], other: str = ""
-) -> list[Reading]:
+def readings(function: exp.Expr, statics: Sequence[exp.Expr], types: Sequence[str], other: str = "") -> list[Reading]:
     """What a clock's side (over the columns mz_s<i> of statics, of these types) reads of local time.
 
     other: the type of what it is compared with, "" when it is not known.
@@ -81,16 +79,16 @@ def _any(_: Change) -> bool:
 
 
 class _Walk:
-    def __init__(self, statics: Sequence[exp.Expression], types: Sequence[str]) -> None:
+    def __init__(self, statics: Sequence[exp.Expr], types: Sequence[str]) -> None:
         self._statics = {f"`mz_s{i}`": (node, kind.lower()) for i, (node, kind) in enumerate(zip(statics, types))}
         self.found: list[Reading] = []
 
-    def compared(self, function: exp.Expression, other: str) -> None:
+    def compared(self, function: exp.Expr, other: str) -> None:
         moved = self.kind(function)
         if moved.kind == LOCAL and other != "timestamp_ntz":  # Spark makes an instant of it
             self._read(function, function, moved, _any)
 
-    def kind(self, node: exp.Expression) -> _Moved:
+    def kind(self, node: exp.Expr) -> _Moved:
         node = node.unnest()
         if is_mz_now(node):
             return _Moved(INSTANT)
@@ -129,7 +127,7 @@ class _Walk:
             self._read(node, node, moved, _any)
         return moved
 
-    def _as(self, base: _Moved, of: exp.Expression, to: str, node: exp.Expression) -> _Moved:
+    def _as(self, base: _Moved, of: exp.Expr, to: str, node: exp.Expr) -> _Moved:
         if to == "DATE":
             return self._as_date(base, of, node, DATE)
         if to in ("TIMESTAMP", "TIMESTAMP_LTZ"):
@@ -146,7 +144,7 @@ class _Walk:
             self._read(node, node, _Moved(LOCAL, None), _any)
         return _Moved(NUMBER, None)
 
-    def _as_date(self, base: _Moved, of: exp.Expression, node: exp.Expression, kind: str) -> _Moved:
+    def _as_date(self, base: _Moved, of: exp.Expr, node: exp.Expr, kind: str) -> _Moved:
         if base.kind == INSTANT:
             self._read(node, of, base, Change.repeats_a_date)
         return _Moved(kind, base.back)
@@ -179,7 +177,7 @@ class _Walk:
             return self._as_date(base, of, node, DATE if name in _TO_DATES else NUMBER)
         return _Moved(NUMBER, None)
 
-    def _truncated(self, node: exp.Anonymous, unit: str, of: exp.Expression, base: _Moved) -> _Moved:
+    def _truncated(self, node: exp.Anonymous, unit: str, of: exp.Expr, base: _Moved) -> _Moved:
         if base.kind == LOCAL:
             self._read(node, of, base, _any)
         elif base.kind == INSTANT and unit in _UNITS:
@@ -188,7 +186,7 @@ class _Walk:
             self._read(node, of, base, Change.repeats_a_date)
         return _Moved(DATE if base.kind == DATE else INSTANT, base.back)
 
-    def _read(self, node: exp.Expression, of: exp.Expression, base: _Moved, breaks: Callable[[Change], bool]) -> None:
+    def _read(self, node: exp.Expr, of: exp.Expr, base: _Moved, breaks: Callable[[Change], bool]) -> None:
         if base.kind == DATE:
             return
         at = of.copy() if base.back is None else None

@@ -9,7 +9,7 @@ The inner SELECT is a core, or static where nothing of the predicate can be stor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import count
 
 from sqlglot import exp
@@ -22,10 +22,8 @@ from .evaluated import Evaluated
 from .functions import starts_with_unit
 from .linear import is_aggregation, is_inside_a_value, is_linear
 from .predicates import Moves
-from .sources import is_lambda_variable, quote_name
+from .sources import Describe, is_lambda_variable, quote_name
 from .weakening import Weakened, weaken
-
-Describe = Callable[[str], "list[tuple[str, str]]"]
 
 #: in the meta of a SELECT that is a core: why its rows are kept and not its groups
 KEPT = "mz_kept"
@@ -33,8 +31,8 @@ _ROWS, _COLUMN = "mz_rows", "mz_read_"
 
 
 def take_apart(
-    tree: exp.Expression, selects: Sequence[exp.Select], describe: Describe, moves: Moves
-) -> tuple[exp.Expression, list[exp.Select], list[Evaluated]]:
+    tree: exp.Query, selects: Sequence[exp.Select], describe: Describe, moves: Moves
+) -> tuple[exp.Query, list[exp.Select], list[Evaluated]]:
     """A model's tree and its temporal SELECTs -> the same with windows that can be solved, and what reads filter."""
     numbers = count()
     found: list[Evaluated] = []
@@ -108,7 +106,7 @@ def _cut(
     return outer, inner
 
 
-def _below_the_source(select: exp.Select, rows: exp.Select, predicate: exp.Expression) -> exp.Select:
+def _below_the_source(select: exp.Select, rows: exp.Select, predicate: exp.Expr) -> exp.Select:
     """A subquery may name any column of the rows: all are stored, under the name of their one source."""
     source = rows.args["from_"].this
     if rows.args.get("joins") or rows.args.get("laterals") or not source.alias_or_name:
@@ -125,7 +123,7 @@ def _below_the_source(select: exp.Select, rows: exp.Select, predicate: exp.Expre
 
 
 def _below_the_list(
-    rows: exp.Select, predicate: exp.Expression, describe: Describe, visible: list[exp.CTE], numbers: count[int]
+    rows: exp.Select, predicate: exp.Expr, describe: Describe, visible: list[exp.CTE], numbers: count[int]
 ) -> exp.Select:
     """The list of a linear SELECT is computed below the filter, once a row, beside what the filter needs."""
     probe = rows.copy()
@@ -160,13 +158,14 @@ def _named_in(rows: exp.Select, names: list[str]) -> dict[str, str]:
     return {text: name for text, name in found.items() if name in names}
 
 
-def _of_the_rows(predicate: exp.Expression) -> Iterator[exp.Column]:
+def _of_the_rows(predicate: exp.Expr) -> Iterator[exp.Column]:
     """The columns that a predicate reads."""
     for column in predicate.find_all(exp.Column):
-        unit = starts_with_unit(column.parent) and column is column.parent.expressions[0]
+        around = column.parent
+        unit = around is not None and starts_with_unit(around) and column is around.expressions[0]
         if not unit and not is_lambda_variable(column):
             yield column
 
 
-def _all(predicates: list[exp.Expression]) -> exp.Expression:
+def _all(predicates: list[exp.Expr]) -> exp.Expr:
     return exp.and_(*predicates, dialect=VerbatimSpark, copy=True)

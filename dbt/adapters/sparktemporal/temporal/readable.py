@@ -12,7 +12,8 @@ from sqlglot.errors import SqlglotError
 from ..errors import Refusal
 
 _LONGEST = 300
-_P, _T = ParamSpec("_P"), TypeVar("_T")
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 
 
 def reads_model(position: int) -> Callable[[Callable[_P, _T]], Callable[_P, _T]]:

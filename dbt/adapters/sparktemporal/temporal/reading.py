@@ -39,7 +39,7 @@ def read_at(state: State, t: str) -> str:
     return f"SELECT *\nFROM (\n{indent(body, 2)}\n) AS mz_out({names})"
 
 
-def put_in(residual: exp.Expression, cores: Mapping[str, str]) -> str:
+def put_in(residual: exp.Expr, cores: Mapping[str, str]) -> str:
     """A residual, and the query of each core by its placeholder -> one text."""
     reads: dict[str, str] = {}
     residual = residual.copy()

@@ -42,7 +42,7 @@ def printed_at(sql: str, kinds: Sequence[str], instant: str, local_timestamps: b
     """The same from the tree: what `check` compares the text with. local_timestamps: see `timestamps`."""
     starts = {start: kind for (start, _), kind in zip(mz_now_spans(sql), kinds, strict=True)}
 
-    def replaced(call: exp.Expression) -> exp.Expression:
+    def replaced(call: exp.Expr) -> exp.Expr:
         return expression(clock_literal(starts[call.meta["start"]], instant))
 
     tree = as_written(parse(sql)) if local_timestamps else parse(sql)
@@ -52,23 +52,23 @@ def printed_at(sql: str, kinds: Sequence[str], instant: str, local_timestamps: b
 _AT_READ = {TIMESTAMP: "mz_now_timestamp", BIGINT: "mz_now_bigint"}
 
 
-def with_marks(residual: exp.Expression, calls: Mapping[int, str]) -> exp.Expression:
+def with_marks(residual: exp.Expr, calls: Mapping[int, str]) -> exp.Expr:
     """A residual whose calls of mz_now() say which kind they are: what the state keeps is text."""
     return residual.transform(
         lambda n: exp.Anonymous(this=_AT_READ[calls[n.meta["start"]]], expressions=[]) if is_mz_now(n) else n
     )
 
 
-def at_instant(residual: exp.Expression, instant: str) -> exp.Expression:
+def at_instant(residual: exp.Expr, instant: str) -> exp.Expr:
     """The same with the marks replaced by an instant (SQL of a BIGINT, ms)."""
     return with_clock(residual, lambda kind: expression(clock_literal(kind, instant)))
 
 
-def with_clock(residual: exp.Expression, clock: Callable[[str], exp.Expression]) -> exp.Expression:
+def with_clock(residual: exp.Expr, clock: Callable[[str], exp.Expr]) -> exp.Expr:
     """The same with the marks replaced by what `clock` makes of a kind."""
     kinds = {mark: kind for kind, mark in _AT_READ.items()}
 
-    def replaced(node: exp.Expression) -> exp.Expression:
+    def replaced(node: exp.Expr) -> exp.Expr:
         if isinstance(node, exp.Anonymous) and node.name.lower() in kinds:
             return clock(kinds[node.name.lower()])
         return node

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from sqlglot import exp
 
@@ -73,7 +74,7 @@ def called(sql: str) -> list[Name]:
     return list(dict.fromkeys(name for name in names if not _is_sparks(name)))
 
 
-def _called(tree: exp.Expression) -> Iterable[Name]:
+def _called(tree: exp.Expr) -> Iterable[Name]:
     for node in tree.find_all(exp.Anonymous):
         around, parts = node.parent, (node.name,)
         if isinstance(around, exp.Dot) and around.expression is node:
@@ -148,7 +149,7 @@ def has_names_in_values(sql: str) -> bool:
 def put_names(query: exp.Query, names: Mapping[str, Name]) -> exp.Query:
     """A query with functions named in full, so that they mean the same wherever it stands. names: by their own."""
 
-    def named(node: exp.Expression) -> exp.Expression:
+    def named(node: exp.Expr) -> exp.Expr:
         if not (isinstance(node, exp.Anonymous) and node.name.lower() in names):
             return node
         around = node.parent
@@ -157,7 +158,7 @@ def put_names(query: exp.Query, names: Mapping[str, Name]) -> exp.Query:
         parts = [exp.to_identifier(part, quoted=True) for part in names[node.name.lower()][:-1]]
         return exp.Dot.build([*parts, node.copy()])
 
-    return query.transform(named)
+    return cast("exp.Query", query.transform(named))
 
 
 # ---- what is not decided by arguments ----------------------------------------------------------------------------

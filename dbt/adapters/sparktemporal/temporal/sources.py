@@ -14,6 +14,9 @@ from ..errors import Refusal
 from .ctes import with_ctes
 from .dialect import fragment, render
 
+#: SQL of a query -> its columns as (name, Spark type)
+Describe = Callable[[str], "list[tuple[str, str]]"]
+
 
 @dataclass(frozen=True)
 class Source:
@@ -24,7 +27,7 @@ class Source:
     columns: tuple[str, ...]
 
 
-def sources_of(select: exp.Select, describe: Callable, ctes: list[exp.CTE]) -> list[Source]:
+def sources_of(select: exp.Select, describe: Describe, ctes: list[exp.CTE]) -> list[Source]:
     found = [_source(select.args["from_"].this, 0, describe, ctes)]
     for join in select.args.get("joins") or []:
         if (join.method or "").upper() == "NATURAL":
@@ -48,7 +51,7 @@ def _lateral(lateral: exp.Lateral) -> Source:
     return Source(alias.name, (alias.name,), tuple(c.name for c in alias.columns))
 
 
-def _source(node: exp.Expression, position: int, describe: Callable, ctes: list[exp.CTE]) -> Source:
+def _source(node: exp.Expr, position: int, describe: Describe, ctes: list[exp.CTE]) -> Source:
     if not isinstance(node, (exp.Table, exp.Subquery, exp.Values)):
         raise Refusal(fragment(node), "the columns of this input are not tracked", "an upstream view over it")
     if not node.alias_or_name:

@@ -10,6 +10,7 @@ A point too many does no harm; the text is linear in the predicate. All times ar
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import cast
 
 from sqlglot import exp
 
@@ -94,7 +95,7 @@ def _month_edges(step: Step) -> list[str]:
     From its day at most four lead there (28 to 31 January and a month are 28 February), and in each the time of day
     decides: the midnights around, and that time in each.
     """
-    moved = step.function.unnest()
+    moved = cast("exp.Binary", step.function.unnest())
     months = moved.right if has_clock(moved.left) else moved.left
     back = "-" if isinstance(moved, exp.Add) else "+"
     instant = f"CAST({render(step.other)} AS TIMESTAMP_LTZ)"
@@ -122,12 +123,12 @@ def _crossings(step: Step, calls: Mapping[int, str]) -> list[str]:
     return found
 
 
-def _at(node: exp.Expression, calls: Mapping[int, str], instant: str) -> str:
+def _at(node: exp.Expr, calls: Mapping[int, str], instant: str) -> str:
     """A predicate over the statics with the clock at an instant, as SQL."""
     text = "mz_instant_"
     marked = node.copy()
 
-    def replaced(n: exp.Expression) -> exp.Expression:
+    def replaced(n: exp.Expr) -> exp.Expr:
         return exp.to_identifier(text + calls[n.meta["start"]]) if is_mz_now(n) else n
 
     sql = render(marked.transform(replaced))

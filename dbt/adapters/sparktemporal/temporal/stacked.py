@@ -305,7 +305,7 @@ def _read(core: CoreState, name: str) -> str:
     return f"SELECT {items} FROM {source} WHERE mz_now() >= mzu_timestamp{group} HAVING sum(mzu_diff) <> 0"
 
 
-def _clock(state: State, kind: str) -> exp.Expression:
+def _clock(state: State, kind: str) -> exp.Expr:
     if state.refreshes is None:
         return expression("mz_now()" if kind == TIMESTAMP else "unix_millis(mz_now())")
     shown = state.refreshes.last_sql("unix_millis(mz_now())")

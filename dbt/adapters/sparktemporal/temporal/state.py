@@ -22,6 +22,7 @@ import zlib
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from enum import Enum
+from typing import Any
 
 from ..errors import ForeignRelation, TemporalError
 from .core import PLACEHOLDER
@@ -163,7 +164,7 @@ class State:
         return tuple(c for core in self.cores for c in core.chains)
 
     def advanced(self, **changes: object) -> State:
-        return replace(self, **changes)  # type: ignore[arg-type]
+        return replace(self, **changes)  # type: ignore[arg-type]  # of several types
 
 
 def embed(state: State, body: str, form: Form = Form.INLINE) -> str:
@@ -225,7 +226,7 @@ def extract(text: str, model: str, load: Callable[[str], str] | None = None) -> 
         ) from None
 
 
-def _unpacked(payload: dict, load: Callable[[str], str] | None) -> dict:
+def _unpacked(payload: dict[str, Any], load: Callable[[str], str] | None) -> dict[str, Any]:
     """The fields a comment holds -> all fields of the state."""
     if "in_table" in payload:
         table = payload["in_table"]
@@ -240,13 +241,13 @@ def _unpacked(payload: dict, load: Callable[[str], str] | None) -> dict:
         raise ValueError(f"what is packed cannot be read: {error}") from None
 
 
-def _check(payload: dict, body: str) -> str:
+def _check(payload: dict[str, Any], body: str) -> str:
     plain = {k: v for k, v in payload.items() if k != "check"}
     text = json.dumps(plain, sort_keys=True) + "".join(body.split())
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _state(payload: dict) -> State:
+def _state(payload: dict[str, Any]) -> State:
     values = {k: v for k, v in payload.items() if k != "format"}
     values["columns"] = tuple((n, t) for n, t in values["columns"])
     values["cores"] = tuple(

@@ -35,12 +35,12 @@ class StaticParts:
             if self._reads_input(table) and self._in_residual(table):
                 self._replace_table(table)
 
-    def _is_live(self, node: exp.Expression) -> bool:
+    def _is_live(self, node: exp.Expr) -> bool:
         """Whether a node is evaluated at read time: it is in no CTE that is static as a whole."""
         cte = node.find_ancestor(exp.CTE)
         return cte is None or not self._is_static(cte.this)
 
-    def _correlatable(self, query: exp.Expression) -> bool:
+    def _correlatable(self, query: exp.Expr) -> bool:
         """Whether a query stands below EXISTS, IN or a scalar subquery, where it may name columns from outside."""
         node = query.parent
         if isinstance(node, exp.Subquery):
@@ -56,17 +56,17 @@ class StaticParts:
     def _names(self, table: exp.Table, cte: exp.CTE) -> bool:
         return not table.db and table.name.lower() == cte.alias.lower()
 
-    def _in_residual(self, node: exp.Expression) -> bool:
+    def _in_residual(self, node: exp.Expr) -> bool:
         return node.root() is self.residual.root()
 
-    def _reads_input(self, table: exp.Expression) -> bool:
+    def _reads_input(self, table: exp.Expr) -> bool:
         if not isinstance(table, exp.Table) or is_placeholder(table):
             return False
         if isinstance(table.this, exp.Func):  # range(10) and the like: constants
             return False
         return bool(table.db) or table.name.lower() not in self._ctes
 
-    def _is_static(self, query: exp.Expression, seen: frozenset[str] = frozenset()) -> bool:
+    def _is_static(self, query: exp.Expr, seen: frozenset[str] = frozenset()) -> bool:
         if has_clock(query):
             return False
         for table in query.find_all(exp.Table):
@@ -78,7 +78,7 @@ class StaticParts:
                 return False
         return True
 
-    def _has_input(self, query: exp.Expression, seen: frozenset[str] = frozenset()) -> bool:
+    def _has_input(self, query: exp.Expr, seen: frozenset[str] = frozenset()) -> bool:
         for table in query.find_all(exp.Table):
             if self._reads_input(table):
                 return True

@@ -22,7 +22,7 @@ _NUMBER = re.compile(r"\s*[+-]?\d+(\.\d*)?\s*")
 _EXAMPLE = "'2024-03-01 12:00:00', in the session's zone, or with one of its own: '2024-03-01 12:00:00 Europe/Berlin'"
 
 
-def as_instant(node: exp.Expression, written: str) -> exp.Expression:
+def as_instant(node: exp.Expr, written: str) -> exp.Expr:
     """What the bare clock is compared with: text, and text moved by intervals, in a cast; anything else as it is."""
     literal = _text(node)
     if literal is None:
@@ -34,7 +34,7 @@ def as_instant(node: exp.Expression, written: str) -> exp.Expression:
     return cast
 
 
-def refuse_words(node: exp.Expression, written: str) -> None:
+def refuse_words(node: exp.Expr, written: str) -> None:
     """Refuse text beside a function of the clock when it is neither a date nor a number."""
     literal = _text(node)
     if literal is not None and not _DATED.match(literal.name) and not _NUMBER.fullmatch(literal.name):
@@ -51,11 +51,11 @@ def no_instant(text: str, written: str) -> Refusal:
     )
 
 
-def refuse_lists(predicate: exp.Expression) -> None:
+def refuse_lists(predicate: exp.Expr) -> None:
     """Refuse lists with text beside the bare clock, for a zone in which one text is of two instants."""
     for node in predicate.find_all(exp.In):
         if is_mz_now(node.this.unnest()) and any(_text(item) for item in node.expressions):
-            items = (f"timestamp {fragment(i)}" if _text(i) is i else fragment(i) for i in node.expressions)
+            items = (("timestamp " if _text(i) is i else "") + fragment(i) for i in node.expressions)
             raise Refusal(
                 fragment(node),
                 "in a list Spark compares the clock as text, which in this zone is the same an hour later when "
@@ -64,16 +64,16 @@ def refuse_lists(predicate: exp.Expression) -> None:
             )
 
 
-def has_text(items: list[exp.Expression]) -> bool:
+def has_text(items: list[exp.Expr]) -> bool:
     return any(_text(item) is not None for item in items)
 
 
-def texts(node: exp.Expression) -> list[str]:
+def texts(node: exp.Expr) -> list[str]:
     """The texts that `as_instant` has put a cast around."""
     return [cast.meta[TEXT] for cast in node.find_all(exp.Cast) if TEXT in cast.meta]
 
 
-def _text(node: exp.Expression) -> exp.Literal | None:
+def _text(node: exp.Expr) -> exp.Literal | None:
     node = node.unnest()
     while isinstance(node, (exp.Add, exp.Sub)) and isinstance(node.right.unnest(), exp.Interval):
         node = node.left.unnest()

@@ -46,7 +46,7 @@ def as_written(tree: exp.Query) -> exp.Query:
     return tree
 
 
-def as_instants(node: exp.Expression) -> exp.Expression:
+def as_instants(node: exp.Expr) -> exp.Expr:
     """What was added to a query that `as_written` has seen: its TIMESTAMPs are instants."""
     node = node.copy()
     for kind in node.find_all(exp.DataType):
@@ -67,7 +67,7 @@ def sql_type(described: str) -> str:
 _PLAIN = (exp.DType.TIMESTAMP, exp.DType.TIMESTAMPTZ)
 
 
-def _has_zone(node: exp.Expression | None) -> bool:
+def _has_zone(node: exp.Expr | None) -> bool:
     if node is None or not node.meta.get(IS_LITERAL):
         return False
     text = node.this.name

@@ -16,12 +16,12 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from .aggregates import Describe, take_groups
+from .aggregates import take_groups
 from .core import Core
 from .dialect import VerbatimSpark, render
 from .lifting import climb, derived, is_whole, only_reader, passed_on, with_operands
 from .linear import is_aggregation
-from .sources import quote_name
+from .sources import Describe, quote_name
 from .sums import NoSum
 from .timestamps import sql_type
 
@@ -74,7 +74,7 @@ def lift_unions(
     return found, residual
 
 
-def _leaves(query: exp.Expression) -> list[exp.Select] | None:
+def _leaves(query: exp.Expr) -> list[exp.Select] | None:
     """The SELECTs of a UNION ALL from left to right; None where something else stands among them."""
     if isinstance(query, exp.Subquery) and not any(v for k, v in query.args.items() if k != "this"):
         return _leaves(query.this)
@@ -91,7 +91,7 @@ def _branches(
     cores: Sequence[Core],
     places: Sequence[exp.Select],
     leaves: Sequence[exp.Select],
-    tree: exp.Expression,
+    tree: exp.Expr,
     describe: Describe,
 ) -> list[Branch] | None:
     """The core that each leaf reads row by row; None where one of them is something else."""
@@ -116,10 +116,10 @@ def _branches(
 
 
 def _way_up(
-    place: exp.Select, leaves: Sequence[exp.Select], tree: exp.Expression
-) -> tuple[list[tuple[exp.Select, exp.Expression]], int | None]:
+    place: exp.Select, leaves: Sequence[exp.Select], tree: exp.Expr
+) -> tuple[list[tuple[exp.Select, exp.Expr]], int | None]:
     """The SELECTs between a core and the leaf it comes to, each with its item of the FROM; and the leaf's number."""
-    way: list[tuple[exp.Select, exp.Expression]] = []
+    way: list[tuple[exp.Select, exp.Expr]] = []
     at = place
     while True:
         leaf = next((i for i, one in enumerate(leaves) if one is at), None)
@@ -153,14 +153,14 @@ def _is_star(select: exp.Select) -> bool:
 
 def _lifted(
     branches: list[Branch],
-    union: exp.Expression,
-    tree: exp.Expression,
+    union: exp.Expr,
+    tree: exp.Expr,
     describe: Describe,
     by_rows: Mapping[int, str],
     ansi: bool,
 ) -> tuple[list[Branch], exp.Select, exp.Select] | None:
     """(branches, the aggregation, what takes its place); None where something else than one aggregation reads them."""
-    at: exp.Expression = union
+    at: exp.Expr = union
     aligned = False
     while True:
         found = only_reader(at, tree)
@@ -176,8 +176,9 @@ def _lifted(
             return None
         branches, at = [b.moved(*step) for b, step in zip(branches, steps) if step is not None], reader
     for branch in branches:
-        if branch.core.first_call in by_rows:
-            raise NoSum(by_rows[branch.core.first_call])
+        first = branch.core.first_call
+        if first is not None and first in by_rows:
+            raise NoSum(by_rows[first])
     kept, rests = [], []
     for branch in branches if aligned else _aligned(branches, describe):
         above = reader.copy()
@@ -218,8 +219,8 @@ def _aligned(branches: Sequence[Branch], describe: Describe) -> list[Branch]:
     return aligned
 
 
-def _as(name: str, kind: str, own: str, own_kind: str) -> exp.Expression:
-    column: exp.Expression = exp.column(quote_name(own), table=quote_name(_ALIAS))
+def _as(name: str, kind: str, own: str, own_kind: str) -> exp.Expr:
+    column: exp.Expr = exp.column(quote_name(own), table=quote_name(_ALIAS))
     if own_kind != kind:
         column = exp.maybe_parse(f"CAST({render(column)} AS {sql_type(kind)})", dialect=VerbatimSpark)
     return exp.alias_(column, name, quoted=True)

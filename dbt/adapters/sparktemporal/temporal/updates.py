@@ -243,7 +243,7 @@ def indent(text: str, by: int) -> str:
     return "\n".join(" " * by + line for line in text.splitlines())
 
 
-def pretty(node: exp.Expression) -> str:
+def pretty(node: exp.Expr) -> str:
     return render(node, pretty=True)
 
 

@@ -9,6 +9,7 @@ Wherever the predicate is TRUE, what is stored of it is TRUE as well. Both toget
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import cast
 
 from sqlglot import exp
 
@@ -19,7 +20,7 @@ from .functions import makes_several_rows
 from .predicates import Moves, comparisons, conjuncts
 from .text_instants import as_instant, refuse_words
 
-_NEGATED: dict[type[exp.Expression], type[exp.Expression]] = {
+_NEGATED: dict[type[exp.Expr], type[exp.Expr]] = {
     exp.LT: exp.GTE,
     exp.LTE: exp.GT,
     exp.GT: exp.LTE,
@@ -37,12 +38,12 @@ class Weakened:
     reasons: why the latter are not stored as they are.
     """
 
-    stored: list[exp.Expression] = field(default_factory=list)
-    read: list[exp.Expression] = field(default_factory=list)
+    stored: list[exp.Expr] = field(default_factory=list)
+    read: list[exp.Expr] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
 
 
-def weaken(predicate: exp.Expression, moves: Moves) -> Weakened:
+def weaken(predicate: exp.Expr, moves: Moves) -> Weakened:
     """A predicate over the clock -> see above. moves: of lengths of a day and more, see `predicates`."""
     found = Weakened()
     for conjunct in conjuncts(predicate):
@@ -59,7 +60,7 @@ def weaken(predicate: exp.Expression, moves: Moves) -> Weakened:
     return found
 
 
-def _why_not(node: exp.Expression, moves: Moves) -> Unlistable | None:
+def _why_not(node: exp.Expr, moves: Moves) -> Unlistable | None:
     """Why the instants at which a predicate changes cannot be listed; None where they can."""
     if not has_clock(node):
         return None
@@ -71,7 +72,7 @@ def _why_not(node: exp.Expression, moves: Moves) -> Unlistable | None:
     return None
 
 
-def _refuse_text(predicate: exp.Expression) -> None:
+def _refuse_text(predicate: exp.Expr) -> None:
     """Refuse text beside the clock that is no instant: a read would take the word for its own clock, or for NULL."""
     for node in predicate.walk():
         for left, right in legs_of(node):
@@ -82,11 +83,11 @@ def _refuse_text(predicate: exp.Expression) -> None:
                     refuse_words(other, fragment(node))
 
 
-def _is_exact(node: exp.Expression, moves: Moves) -> bool:
+def _is_exact(node: exp.Expr, moves: Moves) -> bool:
     return _why_not(node, moves) is None
 
 
-def _weaker(node: exp.Expression, moves: Moves) -> exp.Expression | None:
+def _weaker(node: exp.Expr, moves: Moves) -> exp.Expr | None:
     """A predicate that is TRUE wherever `node` is; None where none but TRUE itself is known."""
     node = node.unnest()
     if _is_exact(node, moves):
@@ -117,10 +118,10 @@ def _weaker(node: exp.Expression, moves: Moves) -> exp.Expression | None:
     return None
 
 
-def _negated(node: exp.Expression) -> exp.Expression | None:
+def _negated(node: exp.Expr) -> exp.Expr | None:
     """NOT of a node, one level further down: exact in three-valued logic."""
     if isinstance(node, exp.Not):
-        return node.this
+        return cast("exp.Expr", node.this)
     if isinstance(node, exp.And):
         return exp.Or(this=_not(node.left), expression=_not(node.right))
     if isinstance(node, exp.Or):
@@ -142,7 +143,7 @@ def _negated(node: exp.Expression) -> exp.Expression | None:
     return None
 
 
-def _branches(branches: list[exp.Expression], default: exp.Expression | None, moves: Moves) -> exp.Expression | None:
+def _branches(branches: list[exp.Expr], default: exp.Expr | None, moves: Moves) -> exp.Expr | None:
     """Of a CASE: a branch whose condition cannot be listed may be taken or not."""
     if not branches:
         return exp.false() if default is None else _weaker(default, moves)
@@ -156,13 +157,13 @@ def _branches(branches: list[exp.Expression], default: exp.Expression | None, mo
     return exp.Case(ifs=[taken], default=exp.true() if rest is None else rest)
 
 
-def _both(left: exp.Expression | None, right: exp.Expression | None) -> exp.Expression | None:
+def _both(left: exp.Expr | None, right: exp.Expr | None) -> exp.Expr | None:
     if left is None or right is None:
         return right if left is None else left
     return exp.and_(left, right, dialect=VerbatimSpark)
 
 
-def _either(left: exp.Expression | None, right: exp.Expression | None) -> exp.Expression | None:
+def _either(left: exp.Expr | None, right: exp.Expr | None) -> exp.Expr | None:
     if left is None or right is None:
         return None
     if _is(left, False) or _is(right, False):
@@ -170,10 +171,10 @@ def _either(left: exp.Expression | None, right: exp.Expression | None) -> exp.Ex
     return exp.or_(left, right, dialect=VerbatimSpark)
 
 
-def _not(node: exp.Expression) -> exp.Expression:
+def _not(node: exp.Expr) -> exp.Expr:
     return exp.Not(this=exp.paren(node.copy()))
 
 
-def _is(node: exp.Expression, value: bool) -> bool:
+def _is(node: exp.Expr, value: bool) -> bool:
     node = node.unnest()
     return isinstance(node, exp.Boolean) and bool(node.this) is value

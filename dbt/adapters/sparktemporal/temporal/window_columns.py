@@ -30,7 +30,7 @@ def with_window_calls(select: exp.Select, is_of_rows: Callable[[exp.Column], boo
         for column in list(changed.find_all(exp.Column)):
             if column.parts[0].name.lower() != name or len(column.parts) > 2 or is_of_rows(column):
                 continue
-            made: exp.Expression = calls[0].copy()
+            made: exp.Expr = calls[0].copy()
             if len(column.parts) == 2:
                 made = exp.Dot(this=made, expression=column.this.copy())
             is_item = column.parent is changed and column.arg_key == "expressions"

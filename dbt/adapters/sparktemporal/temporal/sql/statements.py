@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import cast
 
 import sqlglot
 from sqlglot import exp
@@ -80,7 +81,8 @@ def references(sql: str) -> list[Reference]:
     for tree in trees:
         for node in tree.find_all(exp.Table, exp.Column):
             is_column = isinstance(node, exp.Column)
-            names = node.parts[:-1] if is_column else node.parts
+            names: list[exp.Expr] = list(cast("exp.Table | exp.Column", node).parts)
+            names = names[:-1] if is_column else names
             if len(names) < 2 or not all(isinstance(p, exp.Identifier) and "start" in p.meta for p in names):
                 continue
             end = names[-1].meta["start"] if is_column else names[-1].meta["end"] + 1
