@@ -31,7 +31,8 @@ def yml(project: Project, text: dict[str, Any]) -> None:
 
 
 def relations(project: Project, schema: str | None = None) -> set[str]:
-    return {r[1] for r in project.rows(f"SHOW TABLES IN {schema or project.schema}")}
+    # temporary views are the session's, whatever test made them
+    return {r[1] for r in project.rows(f"SHOW TABLES IN {schema or project.schema}") if r[0]}
 
 
 def comments(project: Project, model: str = "m") -> dict[str, str]:

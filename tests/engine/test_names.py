@@ -37,7 +37,8 @@ def window(project: Project, name: str, **config: Any) -> None:
 
 
 def relations(project: Project, schema: str | None = None) -> set[str]:
-    return {r[1] for r in project.rows(f"SHOW TABLES IN {schema or project.schema}")}
+    # temporary views are the session's, whatever test made them
+    return {r[1] for r in project.rows(f"SHOW TABLES IN {schema or project.schema}") if r[0]}
 
 
 def ids(project: Project, t: int, model: str) -> list[int]:

@@ -33,7 +33,7 @@ def state(project: Project) -> Any:
 
 
 def tables(project: Project) -> set[str]:
-    return {row[1] for row in project.rows("SHOW TABLES IN {s}")}
+    return {row[1] for row in project.rows("SHOW TABLES IN {s}") if row[0]}
 
 
 def count(project: Project) -> int:
