@@ -14,9 +14,9 @@ import matplotlib
 import yaml
 from pyspark.sql import SparkSession
 
-from dbt.adapters.sparktemporal.model import understand
-from dbt.adapters.sparktemporal.temporal import updates
-from dbt.adapters.sparktemporal.warehouse import Warehouse
+from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
+from dbt.adapters.sparktemporal.run.analyze import understand
+from dbt.adapters.sparktemporal.temporal.diffs import intervals_sql
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
@@ -63,7 +63,7 @@ def main(target: Path) -> None:
             warehouse.seconds, began = 0.0, time.perf_counter()
             model = understand(warehouse, case["sql"], settings, "4.1.4", 0)
             for core in model.cores:
-                updates.wanted(core, 0, None)
+                intervals_sql.wanted(core, 0, None)
             best.append((time.perf_counter() - began - warehouse.seconds) * 1000)
         ours.append(min(best))
     spark.stop()

@@ -18,9 +18,9 @@ from dbt_common.events.base_types import EventMsg
 from jinja2 import Environment, nodes
 from pyspark.sql import SparkSession
 
-from dbt.adapters.sparktemporal import lock
-from dbt.adapters.sparktemporal.reads import as_of
-from dbt.adapters.sparktemporal.warehouse import Target, Warehouse
+from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse
+from dbt.adapters.sparktemporal.operations.reads import as_of
+from dbt.adapters.sparktemporal.run import lock
 
 os.environ["DBT_SEND_ANONYMOUS_USAGE_STATS"] = "false"
 os.environ.setdefault("TZ", "UTC")

@@ -15,9 +15,9 @@ import sqlglot
 import yaml
 from conftest import Project
 
-from dbt.adapters.sparktemporal.reads import as_of
-from dbt.adapters.sparktemporal.temporal.clock import parse_instant
-from dbt.adapters.sparktemporal.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.operations.reads import as_of
+from dbt.adapters.sparktemporal.temporal.clock.instants import parse_instant
 
 CASES = yaml.safe_load((Path(__file__).parent / "cases.yaml").read_text())
 

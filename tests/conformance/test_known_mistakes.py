@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from dbt.adapters.sparktemporal.pushdown import statistics
-from dbt.adapters.sparktemporal.pushdown.interpreter import Interpreter, Leaf
+from dbt.adapters.sparktemporal.pushdown.metrics_evaluator import Interpreter, Leaf
 from dbt.adapters.sparktemporal.pushdown.sargable import Range
-from dbt.adapters.sparktemporal.temporal.dialect import expression, mz_now_calls, render
+from dbt.adapters.sparktemporal.temporal.sql.dialect import expression, mz_now_calls, render
 
 NOON = 1_709_294_400_000  # 2024-03-01 12:00 UTC
 TYPES = {

@@ -9,9 +9,9 @@ import pytest
 from conftest import Project
 from test_cases import CASES, create, model_name, plain, relation_sql, wanted
 
-from dbt.adapters.sparktemporal.reads import as_of
-from dbt.adapters.sparktemporal.temporal.clock import parse_instant
-from dbt.adapters.sparktemporal.warehouse import Target, Warehouse
+from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse
+from dbt.adapters.sparktemporal.operations.reads import as_of
+from dbt.adapters.sparktemporal.temporal.clock.instants import parse_instant
 
 #: a slice of every kind; the others are deep
 SLICE, EACH = 12, 9

@@ -13,8 +13,8 @@ import pytest
 from conftest import Project
 from test_cases import CASES, create, literal, model_name, plain, relation_sql
 
-from dbt.adapters.sparktemporal.reads import as_of
-from dbt.adapters.sparktemporal.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.operations.reads import as_of
 
 STREAMS = CASES["diff_cases"]
 

@@ -9,9 +9,9 @@ import time
 import pytest
 from conftest import Project
 
-from dbt.adapters.sparktemporal.temporal import buckets, chains, groups
-from dbt.adapters.sparktemporal.temporal.state import Chain
-from dbt.adapters.sparktemporal.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.temporal.diffs import buckets, chains, groups_sql
+from dbt.adapters.sparktemporal.temporal.diffs.state import Chain
 
 HOUR, DAY = 3_600_000, 86_400_000
 T0 = 1_709_294_400_000  # 2024-03-01 12:00 UTC
@@ -111,14 +111,14 @@ def chain(*parts: tuple[int, int], rows_: int = 0, low: int | None = None) -> Ch
 
 def test_near_until() -> None:
     """The instant up to which one task can read what is due."""
-    few = groups.FEW_UPDATES
-    assert groups.near_until([chain((10, few), (20, 1))]) == 19
-    assert groups.near_until([chain((10, few + 1))]) is None
-    assert groups.near_until([chain((10, 5)), chain(rows_=few, low=12)]) == 11
-    assert groups.near_until([chain((10, 5)), chain(rows_=few - 5, low=12)]) == buckets.NEVER
-    assert groups.near_until([chain(rows_=few + 1, low=12)]) is None
-    assert groups.first_parts([(1, few), (2, few), (3, 1), (4, 1)]) == ((1, few), (2, few), (3, 1))
-    assert groups.first_parts([(1, 7), (2, few + 1), (3, 1)]) == ((1, 7), (2, few + 1))
+    few = groups_sql.FEW_UPDATES
+    assert groups_sql.near_until([chain((10, few), (20, 1))]) == 19
+    assert groups_sql.near_until([chain((10, few + 1))]) is None
+    assert groups_sql.near_until([chain((10, 5)), chain(rows_=few, low=12)]) == 11
+    assert groups_sql.near_until([chain((10, 5)), chain(rows_=few - 5, low=12)]) == buckets.NEVER
+    assert groups_sql.near_until([chain(rows_=few + 1, low=12)]) is None
+    assert groups_sql.first_parts([(1, few), (2, few), (3, 1), (4, 1)]) == ((1, few), (2, few), (3, 1))
+    assert groups_sql.first_parts([(1, 7), (2, few + 1), (3, 1)]) == ((1, 7), (2, few + 1))
 
 
 @pytest.mark.deep
@@ -146,7 +146,7 @@ def test_corrections_of_equal_rows(project: Project) -> None:
 def test_what_is_due_is_peeled(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing new comes in, and the clock goes on: a run makes a base of what is due and leaves the future alone."""
     monkeypatch.setattr(chains, "LARGE_CHAIN", 1)
-    monkeypatch.setattr(groups, "FEW_UPDATES", 100)
+    monkeypatch.setattr(groups_sql, "FEW_UPDATES", 100)
     project.sql(
         f"CREATE TABLE {{s}}.t AS SELECT id % 7 AS k, timestamp_millis({T0}L + id * {HOUR // 4}) AS hi FROM range(2000)"
     )

@@ -9,10 +9,10 @@ from collections.abc import Callable
 import pytest
 from conftest import Project
 
-from dbt.adapters.sparktemporal import run as runs
-from dbt.adapters.sparktemporal.begin import begin
+from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse, read_state
 from dbt.adapters.sparktemporal.errors import TemporalError
-from dbt.adapters.sparktemporal.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.run import run as runs
+from dbt.adapters.sparktemporal.run.begin import begin
 
 T0, STEP = 1_709_294_400_000, 10_000
 ROW = "id BIGINT, k INT, lo BIGINT, hi BIGINT"

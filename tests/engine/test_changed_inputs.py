@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from conftest import Project
 
-from dbt.adapters.sparktemporal import file_lists
 from dbt.adapters.sparktemporal.connections import SparkTemporalConnectionManager
-from dbt.adapters.sparktemporal.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.inputs import file_lists
 
 T0 = 1_709_294_400_000  # 2024-03-01 12:00 UTC
 
@@ -167,7 +167,7 @@ def test_an_input_that_grows_during_the_run(events: Project, monkeypatch: pytest
 @pytest.mark.parametrize("times", [1, 9])
 def test_an_input_that_changes_during_the_run(events: Project, times: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was read of two states is dropped and read again; when it never stays, the run fails and nothing is lost."""
-    monkeypatch.setattr("dbt.adapters.sparktemporal.run.PAUSES", (0.0,) * 5)
+    monkeypatch.setattr("dbt.adapters.sparktemporal.run.run.PAUSES", (0.0,) * 5)
     add(events, 1)
     disturb(events, times, monkeypatch, f"INSERT OVERWRITE {{s}}.t SELECT 50L, timestamp_millis({T0}L + 500000)")
     before = sorted(events.rows("SHOW TABLES IN {s}"))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from conftest import Project
 
-from dbt.adapters.sparktemporal.clock_calls import is_lasting_view, put_clock
+from dbt.adapters.sparktemporal.engine.clock_calls import is_lasting_view, put_clock
 from dbt.adapters.sparktemporal.errors import Refusal
 
 T0 = 1_709_294_400_000  # 2024-03-01 12:00:00 UTC

@@ -7,8 +7,8 @@ import json
 import pytest
 from conftest import Project
 
-from dbt.adapters.sparktemporal.temporal import chains
-from dbt.adapters.sparktemporal.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.temporal.diffs import chains
 
 T0 = 1_709_294_400_000
 

@@ -7,8 +7,8 @@ from collections import Counter
 import pytest
 from conftest import Project
 
-from dbt.adapters.sparktemporal.temporal.state import State
-from dbt.adapters.sparktemporal.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.temporal.diffs.state import State
 
 T0 = 1_709_294_400_000  # 2024-03-01 12:00 UTC
 TABLE = (

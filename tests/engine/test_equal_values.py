@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from conftest import Project
 
-from dbt.adapters.sparktemporal.pushdown.implied import implied
+from dbt.adapters.sparktemporal.pushdown.inclusive_projection import implied
 from dbt.adapters.sparktemporal.pushdown.sargable import Range
-from dbt.adapters.sparktemporal.temporal.core import TypedCore
-from dbt.adapters.sparktemporal.temporal.cores import split
-from dbt.adapters.sparktemporal.temporal.identity import identity
+from dbt.adapters.sparktemporal.temporal.rewrite.core import TypedCore
+from dbt.adapters.sparktemporal.temporal.rewrite.split import split
+from dbt.adapters.sparktemporal.temporal.sql.identity import identity
 
 T0 = 1_709_294_400_000  # 2024-03-01 12:00 UTC
 MINUTE = 60_000

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from conftest import Project
 
+from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.errors import Refusal
-from dbt.adapters.sparktemporal.model import understand
-from dbt.adapters.sparktemporal.warehouse import Warehouse
+from dbt.adapters.sparktemporal.run.analyze import understand
 
 T0 = 1_709_294_400_000
 EVENTS = (

@@ -9,8 +9,8 @@ import pytest
 from conftest import Project
 from pyspark.errors import PySparkException
 
-from dbt.adapters.sparktemporal.temporal.state import State
-from dbt.adapters.sparktemporal.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.temporal.diffs.state import State
 
 T0 = 1_709_294_400_000  # 2024-03-01 12:00 UTC, a Friday
 HOUR, DAY = 3_600_000, 86_400_000

@@ -8,7 +8,7 @@ import pytest
 from conftest import Project
 from pyspark.sql import SparkSession
 
-from dbt.adapters.sparktemporal.commit import ViewTexts
+from dbt.adapters.sparktemporal.run.commit import ViewTexts
 
 T0 = 1_709_294_400_000  # 2024-03-01 12:00 UTC
 

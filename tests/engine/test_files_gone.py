@@ -8,12 +8,12 @@ from urllib.parse import unquote
 import pytest
 from conftest import Project
 
-from dbt.adapters.sparktemporal.begin import begin
 from dbt.adapters.sparktemporal.config import TemporalConfig
-from dbt.adapters.sparktemporal.consolidate import consolidate
+from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse, read_state
 from dbt.adapters.sparktemporal.errors import TemporalError
-from dbt.adapters.sparktemporal.reads import inconsistencies
-from dbt.adapters.sparktemporal.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.operations.consolidate import consolidate
+from dbt.adapters.sparktemporal.operations.reads import inconsistencies
+from dbt.adapters.sparktemporal.run.begin import begin
 
 T0 = 1_709_294_400_000  # 2024-03-01 12:00 UTC
 MEASURED = {"pushdown": "statistics"}

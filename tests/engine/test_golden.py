@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 from conftest import Project
 
-from dbt.adapters.sparktemporal import skips
-from dbt.adapters.sparktemporal.model import understand
+from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
+from dbt.adapters.sparktemporal.pruning import filters
 from dbt.adapters.sparktemporal.pushdown.sargable import Range
-from dbt.adapters.sparktemporal.temporal.dialect import parse, render
-from dbt.adapters.sparktemporal.temporal.stores import store_of
-from dbt.adapters.sparktemporal.warehouse import Warehouse
+from dbt.adapters.sparktemporal.run.analyze import understand
+from dbt.adapters.sparktemporal.temporal.diffs.stores import store_of
+from dbt.adapters.sparktemporal.temporal.sql.dialect import parse, render
 
 FOLDER = Path(__file__).parent / "golden"
 AS_OF, EXPIRATION = 1_709_294_400_000, 1_711_195_200_000
@@ -88,7 +88,7 @@ def test_golden(name: str, warehouse: Warehouse) -> None:
     parts = [f"-- the model\n{MODELS[name]}"]
     for core in model.cores:
         what = "intervals" if core.sums is None else "updates of groups"
-        implied = skips.implied(warehouse, core, warehouse.settings(), Range(AS_OF, EXPIRATION))
+        implied = filters.implied(warehouse, core, warehouse.settings(), Range(AS_OF, EXPIRATION))
         parts.append(f"-- core {core.name}: its {what}\n{store_of(core).wanted(core, AS_OF, EXPIRATION, implied)}")
     parts.append(f"-- the residual\n{render(parse(model.residual), pretty=True)}")
     parts += [f"-- note: {note}" for note in model.notes]

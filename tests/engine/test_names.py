@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from conftest import Project
 
-from dbt.adapters.sparktemporal.temporal import chains
-from dbt.adapters.sparktemporal.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.temporal.diffs import chains
 
 T0 = 1_709_294_400_000  # 2024-03-01 12:00:00 UTC
 HOUR = 3_600_000

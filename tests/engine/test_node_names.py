@@ -9,7 +9,7 @@ import pytest
 from conftest import Project
 
 from dbt.adapters.sparktemporal.errors import TemporalError
-from dbt.adapters.sparktemporal.nodes import every, named
+from dbt.adapters.sparktemporal.graph.nodes import every, named
 
 T0 = 1_709_294_400_000
 

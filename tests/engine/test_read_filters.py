@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from conftest import Project
 
-from dbt.adapters.sparktemporal.temporal.clock import format_instant
-from dbt.adapters.sparktemporal.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.temporal.clock.instants import format_instant
 
 T0 = 1_709_294_400_000  # 2024-03-01 12:00 UTC
 HOUR = 3_600_000

@@ -9,7 +9,7 @@ import pytest
 from conftest import Project
 
 import dbt.adapters.sparktemporal as adapter
-from dbt.adapters.sparktemporal.temporal import updates
+from dbt.adapters.sparktemporal.temporal.diffs import intervals_sql
 
 T0 = 1_709_294_400_000  # 2024-03-01 12:00:00 UTC
 W = "mz_now() >= lo and mz_now() < hi"
@@ -25,7 +25,7 @@ def names() -> list[str]:
 
 
 EVERY = names()
-FREE = [name for name in EVERY if not updates._OURS.fullmatch(name)]
+FREE = [name for name in EVERY if not intervals_sql._OURS.fullmatch(name)]
 OURS = [name for name in EVERY if name not in FREE]
 
 #: name -> SQL of a model; {t} its table, {free} columns that may be stored under their own names, {ours} the others

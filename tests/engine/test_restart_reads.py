@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pytest
 from conftest import Project
 
+from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse
+from dbt.adapters.sparktemporal.operations.reads import as_of
 from dbt.adapters.sparktemporal.pushdown.sargable import Range, Sargable
-from dbt.adapters.sparktemporal.reads import as_of
-from dbt.adapters.sparktemporal.temporal.dialect import expression
-from dbt.adapters.sparktemporal.warehouse import Target, Warehouse
+from dbt.adapters.sparktemporal.temporal.sql.dialect import expression
 
 DAY = 86_400_000
 T0 = 1_709_294_400_000

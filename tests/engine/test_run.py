@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from conftest import Project
 
-from dbt.adapters.sparktemporal.temporal.state import State
-from dbt.adapters.sparktemporal.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.temporal.diffs.state import State
 
 T0 = 1_709_294_400_000  # 2024-03-01 12:00:00 UTC
 DAY = 86_400_000
@@ -94,7 +94,7 @@ def test_second_run_advances_third_writes_nothing(project: Project) -> None:
 @pytest.mark.parametrize("small", [100_000, 1])
 def test_chains_become_one(project: Project, small: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Beside one that is much larger, which is left alone. Small ones keep their times."""
-    monkeypatch.setattr("dbt.adapters.sparktemporal.temporal.chains.SMALL_CHAIN", small)
+    monkeypatch.setattr("dbt.adapters.sparktemporal.temporal.diffs.chains.SMALL_CHAIN", small)
     thousand(project)
     window(project)
     for n in range(8):

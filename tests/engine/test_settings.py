@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from conftest import Project
 
+from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse
 from dbt.adapters.sparktemporal.errors import Refusal
-from dbt.adapters.sparktemporal.reads import committed, matches_source
-from dbt.adapters.sparktemporal.temporal import settings
-from dbt.adapters.sparktemporal.temporal.state import embed
-from dbt.adapters.sparktemporal.warehouse import Target, Warehouse
+from dbt.adapters.sparktemporal.operations.reads import committed, matches_source
+from dbt.adapters.sparktemporal.temporal.diffs.state import embed
+from dbt.adapters.sparktemporal.temporal.sql import settings
 
 T0 = 1_709_294_400_000  # 2024-03-01 12:00 UTC
 POLICY = "spark.sql.legacy.timeParserPolicy"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from conftest import Project
 
+from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.errors import Refusal
-from dbt.adapters.sparktemporal.model import understand
-from dbt.adapters.sparktemporal.warehouse import Warehouse
+from dbt.adapters.sparktemporal.run.analyze import understand
 
 T0 = 1_709_294_400_000  # 2024-03-01 12:00 UTC
 SECONDS = (0, 6.999, 7, 7.001, 9.999, 10, 10.001, 30, 300)

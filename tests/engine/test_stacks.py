@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from conftest import Project
 
-from dbt.adapters.sparktemporal.temporal import buckets, chains, groups
-from dbt.adapters.sparktemporal.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.temporal.diffs import buckets, chains, groups_sql
 
 T0 = 1_709_294_400_000  # 2024-03-01 12:00 UTC
 INNER = "select id, ts, hi from {s}.t where mz_now() >= ts and mz_now() < hi"
@@ -198,7 +198,7 @@ def test_through_what_the_inner_model_reads(stack: Project) -> None:
 def test_over_groups_that_are_peeled(stack: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """The inner chain stays, less what was due of it: only that and the new base are read."""
     monkeypatch.setattr(chains, "LARGE_CHAIN", 1)
-    monkeypatch.setattr(groups, "FEW_UPDATES", 10)
+    monkeypatch.setattr(groups_sql, "FEW_UPDATES", 10)
     monkeypatch.setattr(buckets, "GRANULARITY", 1 << 10)
     sql = f"select id % 2 as k, count(*) as n from {stack.schema}.t where {{now}} >= ts and {{now}} < hi group by 1"
     stack.model("grouped", sql.format(now="mz_now()"), aggregates="groups")

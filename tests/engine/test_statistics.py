@@ -12,10 +12,10 @@ import pytest
 from conftest import Project
 from test_restart_reads import DAY, DAYS, T0
 
-from dbt.adapters.sparktemporal.parts import Parts
-from dbt.adapters.sparktemporal.reads import as_of
-from dbt.adapters.sparktemporal.temporal import chains
-from dbt.adapters.sparktemporal.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.operations.reads import as_of
+from dbt.adapters.sparktemporal.pruning.files import Parts
+from dbt.adapters.sparktemporal.temporal.diffs import chains
 
 A_DAY = 1_000
 COLUMNS = "id, sha2(CAST(id AS STRING), 512) AS pad, ts, CAST(id % 7 AS INT) AS k"

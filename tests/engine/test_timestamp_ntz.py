@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 from conftest import Project
 
-from dbt.adapters.sparktemporal.reads import as_of
-from dbt.adapters.sparktemporal.warehouse import Target, Warehouse
+from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse
+from dbt.adapters.sparktemporal.operations.reads import as_of
 
 T0 = 1_709_294_400_000
 HOUR = 3_600_000

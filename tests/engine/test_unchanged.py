@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from conftest import Project
 
-from dbt.adapters.sparktemporal.temporal import roundtrip
+from dbt.adapters.sparktemporal.temporal.sql import plans
 
 T0 = 1_709_294_400_000  # 2024-03-01 12:00 UTC
 
@@ -134,15 +134,15 @@ def test_options_of_text_files(events: Project) -> None:
 
 def test_leaves_of_a_plan() -> None:
     known = "k: int\nProject [k#0]\n+- Filter exists#3 [k#0]\n   :  +- OneRowRelation\n   +- SubqueryAlias c.s.t\n"
-    assert roundtrip.tables_read(known + "      +- Relation c.s.t[k#0,v#1] parquet") == ["c.s.t"]
-    assert roundtrip.tables_read(known + "      +- RelationV2[k#0] c.s.t c.s.t") == ["c.s.t"]
-    assert roundtrip.tables_read(known + "      +- Relation c.s.t[k#0] JDBCRelation(x)") == ["c.s.t"]
+    assert plans.tables_read(known + "      +- Relation c.s.t[k#0,v#1] parquet") == ["c.s.t"]
+    assert plans.tables_read(known + "      +- RelationV2[k#0] c.s.t c.s.t") == ["c.s.t"]
+    assert plans.tables_read(known + "      +- Relation c.s.t[k#0] JDBCRelation(x)") == ["c.s.t"]
     hive = "      +- HiveTableRelation [`c`.`s`.`t`, org.apache.hadoop.hive.serde2.Lazy, Data Cols: [k#0]]"
-    assert roundtrip.tables_read(known + hive) == ["c.s.t"]
-    assert roundtrip.tables_read(known.replace("exists#3", "(rand(1) < k#0)") + hive) is None
+    assert plans.tables_read(known + hive) == ["c.s.t"]
+    assert plans.tables_read(known.replace("exists#3", "(rand(1) < k#0)") + hive) is None
     for leaf in (
         "Relation [k#0] parquet",
         "LogicalRDD [k#0], false",
         "Relation",
     ):
-        assert roundtrip.tables_read(known + f"      +- {leaf}") is None
+        assert plans.tables_read(known + f"      +- {leaf}") is None

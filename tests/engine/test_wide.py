@@ -8,10 +8,10 @@ from collections import Counter
 import pytest
 from conftest import Project
 
-from dbt.adapters.sparktemporal.commit import ViewTexts
-from dbt.adapters.sparktemporal.temporal.reading import live_view
-from dbt.adapters.sparktemporal.temporal.state import VIEW_TEXT_LIMIT, State
-from dbt.adapters.sparktemporal.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.run.commit import ViewTexts
+from dbt.adapters.sparktemporal.temporal.diffs.state import VIEW_TEXT_LIMIT, State
+from dbt.adapters.sparktemporal.temporal.diffs.view_sql import live_view
 
 T0 = 4_102_444_800_000  # 2100: reads of the view are at the frontier
 HOUR = 3_600_000

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from conftest import Project
 
-from dbt.adapters.sparktemporal import lock as locks
-from dbt.adapters.sparktemporal import run as runs
-from dbt.adapters.sparktemporal.begin import begin
 from dbt.adapters.sparktemporal.connections import SparkTemporalConnectionManager
-from dbt.adapters.sparktemporal.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.run import lock as locks
+from dbt.adapters.sparktemporal.run import run as runs
+from dbt.adapters.sparktemporal.run.begin import begin
 
 T0 = 1_709_294_400_000
 
@@ -66,7 +66,7 @@ def test_crash_before_some_statements(model: Project, monkeypatch: pytest.Monkey
 @pytest.mark.deep
 @pytest.mark.parametrize("merging", [False, True])
 def test_crash_before_each_statement(model: Project, merging: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dbt.adapters.sparktemporal.temporal.chains.RATIO", 10**9 if merging else 0)
+    monkeypatch.setattr("dbt.adapters.sparktemporal.temporal.diffs.chains.RATIO", 10**9 if merging else 0)
     said = " | ".join(crash(model, range(1, 30), monkeypatch))
     for words in ("__lock`", "CREATE TABLE", "__live`", "__diffs` AS", "DROP TABLE IF EXISTS"):
         assert words in said, said
@@ -75,7 +75,7 @@ def test_crash_before_each_statement(model: Project, merging: bool, monkeypatch:
 def crash(model: Project, statements: Iterable[int], monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """As if the process had gone: nothing is tidied, not even the lock; the next run repairs. -> where it went."""
     original = SparkTemporalConnectionManager.add_query
-    monkeypatch.setattr("dbt.adapters.sparktemporal.temporal.chains.CHAIN_CAP", 100)
+    monkeypatch.setattr("dbt.adapters.sparktemporal.temporal.diffs.chains.CHAIN_CAP", 100)
     model.run(now=T0)
     rows, crashed = 10, []
     for statement in statements:

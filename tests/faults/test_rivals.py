@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from conftest import Project
 
-from dbt.adapters.sparktemporal import lock as locks
-from dbt.adapters.sparktemporal.begin import begin
 from dbt.adapters.sparktemporal.connections import SparkTemporalConnectionManager
-from dbt.adapters.sparktemporal.temporal import chains
-from dbt.adapters.sparktemporal.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.run import lock as locks
+from dbt.adapters.sparktemporal.run.begin import begin
+from dbt.adapters.sparktemporal.temporal.diffs import chains
 
 T0 = 1_709_294_400_000
 

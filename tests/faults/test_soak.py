@@ -19,9 +19,9 @@ from conftest import Project
 from test_rivals import take_over
 
 from dbt.adapters.sparktemporal.connections import SparkTemporalConnectionManager
-from dbt.adapters.sparktemporal.reads import as_of
-from dbt.adapters.sparktemporal.temporal import buckets, chains, groups
-from dbt.adapters.sparktemporal.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.operations.reads import as_of
+from dbt.adapters.sparktemporal.temporal.diffs import buckets, chains, groups_sql
 
 START, STEP = 1_709_294_400_000, 10_000
 WINDOW = "select id, k, v, hi from {s}.events where {now} >= lo and {now} < hi"
@@ -138,7 +138,7 @@ def oracle(project: Project, name: str, t: int) -> str:
 def soak(project: Project, runs: int, seed: int, patch: pytest.MonkeyPatch) -> set[str]:
     patch.setattr(chains, "SMALL_CHAIN", 40)
     patch.setattr(chains, "LARGE_CHAIN", 80)
-    patch.setattr(groups, "FEW_UPDATES", 10)
+    patch.setattr(groups_sql, "FEW_UPDATES", 10)
     patch.setattr(buckets, "GRANULARITY", 1 << 12)
     rng, now, met = random.Random(seed), START, set()
     project.spark.sql(f"CREATE TABLE {project.schema}.events USING parquet AS {rows(rng, 30, now)}")

@@ -13,11 +13,11 @@ from dbt_common.exceptions import DbtDatabaseError
 from test_in_process import lock
 from test_rivals import T0, count, model, state, take_over  # noqa: F401
 
-from dbt.adapters.sparktemporal import lock as locks
 from dbt.adapters.sparktemporal.config import TemporalConfig
 from dbt.adapters.sparktemporal.connections import SparkTemporalConnectionManager
+from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse
 from dbt.adapters.sparktemporal.errors import TemporalError
-from dbt.adapters.sparktemporal.warehouse import Target, Warehouse
+from dbt.adapters.sparktemporal.run import lock as locks
 
 
 def held_for(project: Project, waiting: FakeTime, seconds: float, act: Callable[[], Any] = lambda: None) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from conftest import Project
 
-from dbt.adapters.sparktemporal import run as runs
-from dbt.adapters.sparktemporal.begin import begin
-from dbt.adapters.sparktemporal.warehouse import Target, Warehouse
+from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse
+from dbt.adapters.sparktemporal.run import run as runs
+from dbt.adapters.sparktemporal.run.begin import begin
 
 T0 = 1_709_294_400_000
 SQL = "select a.id, b.id as other from {t} a join {t} b on a.k = b.k and a.id < b.id where {now} < a.hi"

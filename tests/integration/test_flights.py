@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from dbt.cli.main import dbtRunner
 
-from dbt.adapters.sparktemporal.reads import as_of
-from dbt.adapters.sparktemporal.warehouse import Target, Warehouse
+from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse
+from dbt.adapters.sparktemporal.operations.reads import as_of
 
 PROJECT = Path(__file__).parents[2] / "integration_tests"
 #: the clock of the whole test: pinned, and near enough to the engine's that live reads are not past the expiration

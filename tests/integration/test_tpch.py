@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from dbt.cli.main import dbtRunner
 
-from dbt.adapters.sparktemporal.reads import as_of
-from dbt.adapters.sparktemporal.warehouse import Target, Warehouse
+from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse
+from dbt.adapters.sparktemporal.operations.reads import as_of
 
 PROJECT = Path(__file__).parents[2] / "integration_tests" / "tpch"
 SCHEMA = "tpch_test"

@@ -13,15 +13,16 @@ import pytest
 from conftest import Project
 from test_histories import RUNS, START, STEP, change, event, fresh_seed
 
-from dbt.adapters.sparktemporal import skips
-from dbt.adapters.sparktemporal.model import Model, understand
+from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
+from dbt.adapters.sparktemporal.pruning import filters
 from dbt.adapters.sparktemporal.pushdown.sargable import Range
-from dbt.adapters.sparktemporal.temporal import reading, roundtrip
-from dbt.adapters.sparktemporal.temporal.core import TypedCore
-from dbt.adapters.sparktemporal.temporal.dialect import quote
-from dbt.adapters.sparktemporal.temporal.state import Chain, CoreState, State
-from dbt.adapters.sparktemporal.temporal.stores import store_of
-from dbt.adapters.sparktemporal.warehouse import Warehouse
+from dbt.adapters.sparktemporal.run.analyze import Model, understand
+from dbt.adapters.sparktemporal.temporal.diffs import view_sql
+from dbt.adapters.sparktemporal.temporal.diffs.state import Chain, CoreState, State
+from dbt.adapters.sparktemporal.temporal.diffs.stores import store_of
+from dbt.adapters.sparktemporal.temporal.predicates import clock_text
+from dbt.adapters.sparktemporal.temporal.rewrite.core import TypedCore
+from dbt.adapters.sparktemporal.temporal.sql.dialect import quote
 
 Rng = random.Random
 BATCH = 4
@@ -144,7 +145,7 @@ def chains(project: Project, core: TypedCore, inputs: Sequence[str], name: str) 
     store, warehouse = store_of(core), Warehouse(project.rows)
     settings = warehouse.settings()
     project.spark.sql(f"SELECT * FROM {inputs[-1]}").createOrReplaceTempView("mz_agg_input")
-    implied = [skips.implied(warehouse, core, settings, Range(as_of, None)) for as_of in AS_OF]
+    implied = [filters.implied(warehouse, core, settings, Range(as_of, None)) for as_of in AS_OF]
     made: list[str] = []
     for as_of, table, skipped in zip(AS_OF, inputs, implied):
         project.spark.catalog.dropTempView("mz_agg_input")
@@ -196,12 +197,12 @@ def drive(
             model = understand(
                 warehouse, text.format(t="mz_agg_input", now="mz_now()"), settings, "4.1", AS_OF[0], None, "groups"
             )
-            written = roundtrip.written_at(model.written, model.calls, f"{instants[0]}L")
+            written = clock_text.written_at(model.written, model.calls, f"{instants[0]}L")
             columns = warehouse.describe(written)
             kept["groups" if model.cores[0].core.groups else "rows"] += 1
             named = {c.name: chains(project, c, inputs, f"mz_agg_{number}_{c.name}") for c in model.cores}
             state = state_of(model, columns, named)
-            read_types = warehouse.describe(reading.read_at(state, "0L").replace("mz_schema.", ""))
+            read_types = warehouse.describe(view_sql.read_at(state, "0L").replace("mz_schema.", ""))
             assert [t for _, t in read_types] == [t for _, t in columns], (text, read_types, columns)
             both.append(differences(number, text, state, instants, inputs[-1]))
             texts.append(text)
@@ -218,7 +219,7 @@ def differences(number: int, text: str, state: State, instants: Sequence[int], t
     names = ", ".join(quote(n) for n, _ in state.columns)
     sides = []
     for t in instants:
-        read = reading.read_at(state, f"{t}L").replace("mz_schema.", "")
+        read = view_sql.read_at(state, f"{t}L").replace("mz_schema.", "")
         sides.append(f"SELECT {t}L AS mz_t, 1 AS mz_side, {names} FROM (\n{read}\n)")
         oracle = text.format(t=table, now=f"timestamp_millis({t}L)")
         sides.append(f"SELECT {t}L, -1, * FROM (\n{oracle}\n)")

@@ -9,8 +9,8 @@ import pytest
 from conftest import Project
 from test_histories import boundaries, fresh_seed, mismatches
 
-from dbt.adapters.sparktemporal.temporal import chains
-from dbt.adapters.sparktemporal.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.temporal.diffs import chains
 
 START, STEP = 1_709_294_400_000, 10_000
 SPAN = 12 * STEP

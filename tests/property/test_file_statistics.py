@@ -10,14 +10,15 @@ from conftest import Project
 from test_histories import fresh_seed
 from test_parts import Idioms, More, parts
 
-from dbt.adapters.sparktemporal import inputs
+from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.errors import TemporalError
-from dbt.adapters.sparktemporal.model import understand
-from dbt.adapters.sparktemporal.parts import Parts
+from dbt.adapters.sparktemporal.inputs import observe
+from dbt.adapters.sparktemporal.pruning.files import Parts
 from dbt.adapters.sparktemporal.pushdown.sargable import Range
-from dbt.adapters.sparktemporal.temporal import roundtrip
-from dbt.adapters.sparktemporal.temporal.stores import store_of
-from dbt.adapters.sparktemporal.warehouse import Warehouse
+from dbt.adapters.sparktemporal.run.analyze import understand
+from dbt.adapters.sparktemporal.temporal.diffs.stores import store_of
+from dbt.adapters.sparktemporal.temporal.predicates import clock_text
+from dbt.adapters.sparktemporal.temporal.sql import plans
 
 #: ways to the rows: what stands between them and the window
 SHAPES = (
@@ -59,8 +60,8 @@ def drive(project: Project, count: int, seed: int) -> tuple[int, int]:
         except Exception as error:  # nor where counting its rows leaves the calendar
             assert re.search(OVERFLOWS, str(error)), sql
             continue
-        plan = roundtrip.analyzed(warehouse.explain(roundtrip.written_at(model.written, model.calls, f"{first}L")))
-        seen = inputs.observe(warehouse, plan)
+        plan = plans.analyzed(warehouse.explain(clock_text.written_at(model.written, model.calls, f"{first}L")))
+        seen = observe.observe(warehouse, plan)
         known = Parts.look(warehouse, model.cores, seen, settings, version, [], clock)
         known.collect(f"{project.schema}.stats_{number}", " USING parquet")
         for core in model.cores:

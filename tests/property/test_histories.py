@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from conftest import Project
 
-from dbt.adapters.sparktemporal.reads import as_of
-from dbt.adapters.sparktemporal.temporal import buckets, chains, groups
-from dbt.adapters.sparktemporal.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.operations.reads import as_of
+from dbt.adapters.sparktemporal.temporal.diffs import buckets, chains, groups_sql
 
 START = 1_709_294_400_000  # 2024-03-01 12:00:00 UTC
 STEP = 10_000
@@ -220,7 +220,7 @@ def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every other chain is large enough for buckets and for leaving the past, and few updates are many."""
     monkeypatch.setattr(chains, "LARGE_CHAIN", 40)
     monkeypatch.setattr(chains, "SMALL_CHAIN", 60)
-    monkeypatch.setattr(groups, "FEW_UPDATES", 30)
+    monkeypatch.setattr(groups_sql, "FEW_UPDATES", 30)
     monkeypatch.setattr(buckets, "GRANULARITY", 1 << 12)
 
 

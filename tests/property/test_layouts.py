@@ -15,9 +15,9 @@ from urllib.parse import unquote
 import pytest
 from conftest import Project
 
-from dbt.adapters.sparktemporal.begin import begin
+from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse, read_state
 from dbt.adapters.sparktemporal.errors import TemporalError
-from dbt.adapters.sparktemporal.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.run.begin import begin
 
 START, STEP = 1_709_294_400_000, 10_000
 

@@ -15,12 +15,13 @@ import sqlglot
 from conftest import Project
 from sqlglot import exp
 
-from dbt.adapters.sparktemporal.begin import begin
+from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse
 from dbt.adapters.sparktemporal.errors import Refusal
-from dbt.adapters.sparktemporal.temporal import roundtrip, updates
-from dbt.adapters.sparktemporal.temporal.core import TypedCore
-from dbt.adapters.sparktemporal.temporal.dialect import VerbatimSpark, parse, quote, render
-from dbt.adapters.sparktemporal.warehouse import Target, Warehouse
+from dbt.adapters.sparktemporal.run.begin import begin
+from dbt.adapters.sparktemporal.temporal.diffs import intervals_sql
+from dbt.adapters.sparktemporal.temporal.predicates import clock_text
+from dbt.adapters.sparktemporal.temporal.rewrite.core import TypedCore
+from dbt.adapters.sparktemporal.temporal.sql.dialect import VerbatimSpark, parse, quote, render
 
 T0 = 1_709_294_400_000
 INSTANTS = (T0, T0 + 6_999, T0 + 7_000, T0 + 7_001)
@@ -139,13 +140,13 @@ def judged(project: Project, sql: str) -> str:
         return kind
     sides = []
     for t in INSTANTS:
-        tree = roundtrip.at_instant(parse(model.residual), f"{t}L")
+        tree = clock_text.at_instant(parse(model.residual), f"{t}L")
         for table in list(tree.find_all(exp.Table)):
             core = next((c for c in model.cores if table.name == c.core.placeholder), None)
             if core is not None:
                 table.replace(stored(core, t, table.alias_or_name))
         sides.append(
-            (f"SELECT * FROM ({render(tree)}) AS f", roundtrip.written_at(model.written, model.calls, f"{t}L"))
+            (f"SELECT * FROM ({render(tree)}) AS f", clock_text.written_at(model.written, model.calls, f"{t}L"))
         )
     for ours, written in sides:
         found, right = Counter(map(str, project.rows(ours))), Counter(map(str, project.rows(written)))
@@ -156,7 +157,7 @@ def judged(project: Project, sql: str) -> str:
 def stored(core: TypedCore, t: int, alias: str) -> exp.Expression:
     """The rows of a core at an instant, as they would be stored at T0."""
     names = ", ".join(quote(name) for name, _ in core.columns)
-    intervals = updates.wanted(core, T0, None)
+    intervals = intervals_sql.wanted(core, T0, None)
     rows = f"SELECT {names} FROM ({intervals}) WHERE mz_from <= {t}L AND coalesce(mz_until > {t}L, true)"
     query = sqlglot.parse_one(rows, read=VerbatimSpark)
     return exp.Subquery(this=query, alias=exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))

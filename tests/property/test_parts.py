@@ -13,10 +13,10 @@ from conftest import Project
 from test_histories import fresh_seed
 from test_predicates import ZONES, Grammar
 
-from dbt.adapters.sparktemporal.pushdown.interpreter import Interpreter, Leaf
+from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
+from dbt.adapters.sparktemporal.pushdown.metrics_evaluator import Interpreter, Leaf
 from dbt.adapters.sparktemporal.pushdown.sargable import Range
-from dbt.adapters.sparktemporal.temporal.dialect import expression, mz_now_calls, render
-from dbt.adapters.sparktemporal.warehouse import Warehouse
+from dbt.adapters.sparktemporal.temporal.sql.dialect import expression, mz_now_calls, render
 
 PARTS = 50
 COLUMNS = {

@@ -14,12 +14,12 @@ import pytest
 from conftest import COMPILED, INTERPRETED, Project
 from test_histories import fresh_seed
 
-from dbt.adapters.sparktemporal import skips
-from dbt.adapters.sparktemporal.model import Model, understand
+from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
+from dbt.adapters.sparktemporal.pruning import filters
 from dbt.adapters.sparktemporal.pushdown.sargable import Range
-from dbt.adapters.sparktemporal.temporal import updates
-from dbt.adapters.sparktemporal.temporal.cores import split
-from dbt.adapters.sparktemporal.warehouse import Warehouse
+from dbt.adapters.sparktemporal.run.analyze import Model, understand
+from dbt.adapters.sparktemporal.temporal.diffs import intervals_sql
+from dbt.adapters.sparktemporal.temporal.rewrite.split import split
 
 BATCH = 10
 ROWS = 12
@@ -194,8 +194,8 @@ def compared(warehouse: Warehouse, number: int, text: str, model: Model, as_of: 
     (core,) = model.cores
     assert core.core.first_call is not None and not model.notes, (text, model.notes)
     truth = text.format(n="timestamp_millis(t)", m="t")
-    implied = skips.implied(warehouse, core, warehouse.settings(), Range(as_of, last))
-    spans = updates.wanted(core, as_of, last, implied)
+    implied = filters.implied(warehouse, core, warehouse.settings(), Range(as_of, last))
+    spans = intervals_sql.wanted(core, as_of, last, implied)
     edges = "flatten(transform(spans, s -> array(s.f - 1, s.f, s.f + 1, s.u - 1, s.u, s.u + 1)))"
     return (
         f"SELECT {number} AS q, id, t, ({truth}) IS TRUE AS wanted, spans,\n"
@@ -286,7 +286,7 @@ def test_forty_ors(project: Project) -> None:
         split(written, lambda _: [("id", "int")])
         print(f"40 ORs split in {time.perf_counter() - began:.3f} s")
         model = understand(warehouse, written, warehouse.settings(), "4.1", 0)
-        assert len(updates.wanted(model.cores[0], 0, None)) < 40 * len(text)
+        assert len(intervals_sql.wanted(model.cores[0], 0, None)) < 40 * len(text)
         queries.append(compared(warehouse, number, text, model, 0, None))
     every = " UNION ALL ".join(queries)
     found = project.rows(f"SELECT count(*), count_if(found <> INT(wanted) OR touching) FROM ({every})")

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from conftest import Project, Result
 
-from dbt.adapters.sparktemporal.temporal import chains
+from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
+from dbt.adapters.sparktemporal.temporal.diffs import chains
 from dbt.adapters.sparktemporal.temporal.sql.identifiers import Identifier, Identifiers
-from dbt.adapters.sparktemporal.warehouse import Warehouse
 
 T0 = 1_709_294_400_000  # 2024-03-01 12:00:00 UTC
 HOUR = 3_600_000

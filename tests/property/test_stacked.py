@@ -21,7 +21,7 @@ from test_histories import (
     small_limits,
 )  # fmt: skip
 
-from dbt.adapters.sparktemporal.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse, read_state
 
 #: model -> SQL; [m] is a model of these, or of those below it
 INNER = {

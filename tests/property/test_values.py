@@ -17,10 +17,10 @@ from typing import Any
 import pytest
 from conftest import Project
 
-from dbt.adapters.sparktemporal.reads import as_of
-from dbt.adapters.sparktemporal.temporal import chains
-from dbt.adapters.sparktemporal.temporal.clock import format_instant
-from dbt.adapters.sparktemporal.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.operations.reads import as_of
+from dbt.adapters.sparktemporal.temporal.clock.instants import format_instant
+from dbt.adapters.sparktemporal.temporal.diffs import chains
 
 START = 1_709_294_400_000  # 2024-03-01 12:00:00 UTC
 STEP = 10_000

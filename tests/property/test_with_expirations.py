@@ -9,7 +9,7 @@ import pytest
 from conftest import Project
 from test_histories import fresh_seed
 
-from dbt.adapters.sparktemporal.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse, read_state
 
 T0 = 1_709_294_400_000  # 2024-03-01 12:00 UTC
 EVENTS = "{{ source('raw', 'events') }}"

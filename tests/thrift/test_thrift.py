@@ -24,9 +24,9 @@ import pytest
 from conftest import COLD, JVM, Project
 from dbt.cli.main import dbtRunner
 
-from dbt.adapters.sparktemporal.begin import begin
-from dbt.adapters.sparktemporal.lock import host
-from dbt.adapters.sparktemporal.warehouse import Target, Warehouse, live_view, read_state
+from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse, live_view, read_state
+from dbt.adapters.sparktemporal.run.begin import begin
+from dbt.adapters.sparktemporal.run.lock import host
 
 FLIGHTS = Path(__file__).parents[2] / "integration_tests"
 T0 = 1_709_294_400_000  # 2024-03-01 12:00:00 UTC

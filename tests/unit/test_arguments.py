@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from jinja2 import Undefined
 
-from dbt.adapters.sparktemporal.arguments import checked
 from dbt.adapters.sparktemporal.errors import Refusal
+from dbt.adapters.sparktemporal.operations.arguments import checked
 
 NODE = {"resource_type": "model", "name": "late", "package_name": "p", "config": {"materialized": "temporal_view"}}
 GRAPH = {"nodes": {"model.p.late": NODE}}

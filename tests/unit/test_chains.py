@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dbt.adapters.sparktemporal.temporal import chains
-from dbt.adapters.sparktemporal.temporal.chains import CHAIN_CAP, RATIO, taken_in
+from dbt.adapters.sparktemporal.temporal.diffs import chains
+from dbt.adapters.sparktemporal.temporal.diffs.chains import CHAIN_CAP, RATIO, taken_in
 
 RUNS = st.lists(st.one_of(st.integers(1, 30), st.integers(1, 10**6)), min_size=1, max_size=120)
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dbt.adapters.sparktemporal.dependence import dependences
 from dbt.adapters.sparktemporal.errors import Refusal
-from dbt.adapters.sparktemporal.temporal.expiration import SCHEDULED, UNKNOWN, Dependence, expiry
-from dbt.adapters.sparktemporal.temporal.schedule import Refreshes, Restarts, TimeOfWeek
+from dbt.adapters.sparktemporal.graph.time_dependence import dependences
+from dbt.adapters.sparktemporal.temporal.clock.expiration import SCHEDULED, UNKNOWN, Dependence, expiry
+from dbt.adapters.sparktemporal.temporal.clock.schedule import Refreshes, Restarts, TimeOfWeek
 
 DAY = 86_400_000
 NOW = 1_709_294_400_000  # 2024-03-01 12:00 UTC, a Friday

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from dbt.adapters.sparktemporal.pushdown.interpreter import Leaf
+from dbt.adapters.sparktemporal.pushdown.metrics_evaluator import Leaf
 from dbt.adapters.sparktemporal.pushdown.statistics import MOST_FILES, Measured, left
 
 PLAIN = Measured("s.t", "`s`.`t`", "_metadata.file_name", (), "", {"`ts`": Leaf(0, "timestamp")})

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.sparktemporal.temporal.cores import split
-from dbt.adapters.sparktemporal.temporal.dialect import render
+from dbt.adapters.sparktemporal.temporal.rewrite.split import split
+from dbt.adapters.sparktemporal.temporal.sql.dialect import render
 
 
 def describe(sql: str) -> list[tuple[str, str]]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.sparktemporal.pushdown.lineage import places
-from dbt.adapters.sparktemporal.temporal import capture
-from dbt.adapters.sparktemporal.temporal.dialect import expression, parse, render
+from dbt.adapters.sparktemporal.temporal.ivm import delta_query
+from dbt.adapters.sparktemporal.temporal.sql.dialect import expression, parse, render
 
 EVENTS = [("id", "int"), ("uid", "int"), ("ts", "timestamp"), ("kind", "string"), ("f", "struct<at:timestamp>")]
 USERS = [("uid", "int"), ("Na me", "string"), ("since", "timestamp")]
@@ -14,7 +14,7 @@ USERS = [("uid", "int"), ("Na me", "string"), ("since", "timestamp")]
 
 def found(sql: str, window: str, ansi: bool = False) -> dict[int, str]:
     query = parse(sql)
-    columns = [{"events": EVENTS, "users": USERS}[table.name] for table, _ in capture.tables(query)]
+    columns = [{"events": EVENTS, "users": USERS}[table.name] for table, _ in delta_query.tables(query)]
     return {place.index: render(place.predicate) for place in places(query, [expression(window)], columns, ansi)}
 
 

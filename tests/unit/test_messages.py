@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import dbt.adapters.sparktemporal.words as words
+from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.errors import Refusal
-from dbt.adapters.sparktemporal.warehouse import Warehouse
 
 ROOT = Path(words.__file__).parent
 #: a noun right behind a number that was put in

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 from sqlglot import exp
 
-from dbt.adapters.sparktemporal.pushdown.implied import implied
+from dbt.adapters.sparktemporal.pushdown.inclusive_projection import implied
 from dbt.adapters.sparktemporal.pushdown.sargable import Range
-from dbt.adapters.sparktemporal.temporal.core import TypedCore
-from dbt.adapters.sparktemporal.temporal.cores import split
-from dbt.adapters.sparktemporal.temporal.dialect import expression
+from dbt.adapters.sparktemporal.temporal.rewrite.core import TypedCore
+from dbt.adapters.sparktemporal.temporal.rewrite.split import split
+from dbt.adapters.sparktemporal.temporal.sql.dialect import expression
 
 FIRST = 1_000_000
 TYPES = {

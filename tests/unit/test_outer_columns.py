@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.sparktemporal.errors import Refusal
-from dbt.adapters.sparktemporal.temporal.cores import split
-from dbt.adapters.sparktemporal.temporal.dialect import parse, render
-from dbt.adapters.sparktemporal.temporal.readable import in_words
+from dbt.adapters.sparktemporal.temporal.rewrite.split import split
+from dbt.adapters.sparktemporal.temporal.sql.dialect import parse, render
+from dbt.adapters.sparktemporal.temporal.sql.readable import in_words
 
 COLUMNS = {"t": ["id", "k", "v", "due"], "o": ["k", "x"], "p": ["v", "y"]}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.sparktemporal.pushdown.sargable import Range, Sargable
-from dbt.adapters.sparktemporal.temporal.dialect import expression
+from dbt.adapters.sparktemporal.temporal.sql.dialect import expression
 
 TYPES = {
     "ts": "timestamp", "a": "timestamp", "b": "timestamp", "d": "date", "n": "timestamp_ntz", "ms": "bigint",

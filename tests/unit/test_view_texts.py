@@ -8,12 +8,13 @@ from random import Random
 
 import pytest
 
-from dbt.adapters.sparktemporal.commit import ViewTexts
+from dbt.adapters.sparktemporal.engine.warehouse import Target, ViewInfo, Warehouse, run_of, state_of
 from dbt.adapters.sparktemporal.errors import Refusal, TemporalError
-from dbt.adapters.sparktemporal.temporal import compact, reading
-from dbt.adapters.sparktemporal.temporal.core import Core, TypedCore
-from dbt.adapters.sparktemporal.temporal.dialect import parse
-from dbt.adapters.sparktemporal.temporal.state import (
+from dbt.adapters.sparktemporal.run.commit import ViewTexts
+from dbt.adapters.sparktemporal.run.published_view import Docs, publish
+from dbt.adapters.sparktemporal.temporal.diffs import compact_sql, view_sql
+from dbt.adapters.sparktemporal.temporal.diffs.longest_view import worst
+from dbt.adapters.sparktemporal.temporal.diffs.state import (
     VIEW_TEXT_LIMIT,
     Chain,
     CoreState,
@@ -23,9 +24,8 @@ from dbt.adapters.sparktemporal.temporal.state import (
     extract,
     packed,
 )
-from dbt.adapters.sparktemporal.temporal.worst import worst
-from dbt.adapters.sparktemporal.thin import Docs, publish
-from dbt.adapters.sparktemporal.warehouse import Target, ViewInfo, Warehouse, run_of, state_of
+from dbt.adapters.sparktemporal.temporal.rewrite.core import Core, TypedCore
+from dbt.adapters.sparktemporal.temporal.sql.dialect import parse
 
 TARGET = Target("`s`", "m")
 RUN = "0" * 24
@@ -90,7 +90,7 @@ def committed(spark: Spark, state: State) -> tuple[State, str]:
 def test_a_narrow_model_asks_nothing_more() -> None:
     spark = Spark()
     _, text = committed(spark, a_state())
-    assert text == embed(a_state(), reading.live_view(a_state())) and spark.asked == []
+    assert text == embed(a_state(), view_sql.live_view(a_state())) and spark.asked == []
 
 
 #: what makes a text long -> how it is shortened
@@ -168,7 +168,7 @@ def test_a_state_table_is_not_read_where_nobody_can() -> None:
 
 def test_views_of_iceberg_have_no_limit() -> None:
     state = a_state(1000)
-    plain = embed(state, reading.live_view(state))
+    plain = embed(state, view_sql.live_view(state))
     spark = Spark(catalog="org.apache.iceberg.spark.SparkSessionCatalog")
     assert committed(spark, state)[1] == plain
     known = spark.texts(ViewInfo("", {}, None, "CREATE OR REPLACE VIEW"))
@@ -181,8 +181,8 @@ def test_views_of_iceberg_have_no_limit() -> None:
 def test_the_columns_are_not_listed(expiration: int | None) -> None:
     """From 500 columns to 5,000 no character more."""
     narrow, wide = (a_state(width, expiration=expiration) for width in (500, 5000))
-    assert len(compact.live_view(narrow)) == len(compact.live_view(wide))
-    assert len(compact.as_updates(narrow.cores[0], "`s`")) == len(compact.as_updates(wide.cores[0], "`s`"))
+    assert len(compact_sql.live_view(narrow)) == len(compact_sql.live_view(wide))
+    assert len(compact_sql.as_updates(narrow.cores[0], "`s`")) == len(compact_sql.as_updates(wide.cores[0], "`s`"))
 
 
 def test_too_long_for_any_form() -> None:

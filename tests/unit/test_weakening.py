@@ -6,10 +6,10 @@ import pytest
 from sqlglot import exp
 
 from dbt.adapters.sparktemporal.errors import Refusal
-from dbt.adapters.sparktemporal.temporal.cores import split
-from dbt.adapters.sparktemporal.temporal.dialect import parse, render
-from dbt.adapters.sparktemporal.temporal.having import having_to_where
-from dbt.adapters.sparktemporal.temporal.weakening import weaken
+from dbt.adapters.sparktemporal.temporal.predicates.weakening import weaken
+from dbt.adapters.sparktemporal.temporal.rewrite.having import having_to_where
+from dbt.adapters.sparktemporal.temporal.rewrite.split import split
+from dbt.adapters.sparktemporal.temporal.sql.dialect import parse, render
 
 COLUMNS = {"t": ["id", "k", "ts", "hi"], "u": ["id", "until"]}
 H = "hour(mz_now()) = h"

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from .errors import Refusal, TemporalError
-from .lock import PATIENCE
-from .temporal.clock import format_duration, parse_duration, parse_instant
-from .temporal.schedule import Refreshes, Restarts, TimeOfWeek
+from .temporal.clock.instants import format_duration, parse_duration, parse_instant
+from .temporal.clock.schedule import Refreshes, Restarts, TimeOfWeek
 
+#: how long a run waits for another one (ms), where no config says so
+PATIENCE = 10_000
 _DURATIONS = ("expiration", "restart_every", "retain_history", "diffs_retention", "refresh_every", "lock_timeout")
 _CAPTURES = ("auto", "full", "append")
 _AGGREGATES = ("auto", "groups", "rows")

@@ -13,10 +13,10 @@ from dbt.adapters.spark.connections import SparkConnectionManager, SparkCredenti
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 from dbt_common.invocation import get_invocation_id
 
-from . import replays
-from .clock_calls import LIVE, has_clock_calls, is_lasting_view, put_clock
+from .engine.clock_calls import LIVE, has_clock_calls, is_lasting_view, put_clock
 from .errors import TemporalError, without_trace
-from .temporal.clock import parse_instant
+from .operations import replays
+from .temporal.clock.instants import parse_instant
 
 logger = AdapterLogger("sparktemporal")
 

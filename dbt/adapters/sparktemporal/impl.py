@@ -16,24 +16,27 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark.impl import SparkAdapter, SparkConfig
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.sparktemporal import leftovers, lock, ownership, reads, stack
-from dbt.adapters.sparktemporal import report as reports
-from dbt.adapters.sparktemporal.begin import begin
-from dbt.adapters.sparktemporal.collisions import refuse_collisions
-from dbt.adapters.sparktemporal.config import TemporalConfig
-from dbt.adapters.sparktemporal.connections import SparkTemporalConnectionManager
-from dbt.adapters.sparktemporal.dependence import dependences
-from dbt.adapters.sparktemporal.errors import TemporalError
-from dbt.adapters.sparktemporal.run import Run
-from dbt.adapters.sparktemporal.run_operations import RunOperations, told
-from dbt.adapters.sparktemporal.stacked_views import views_between
-from dbt.adapters.sparktemporal.temporal.clock import parse_instant
-from dbt.adapters.sparktemporal.temporal.dialect import quote
-from dbt.adapters.sparktemporal.temporal.sql.identifiers import Identifier
-from dbt.adapters.sparktemporal.temporal.zones import Zone
-from dbt.adapters.sparktemporal.thin import Docs
-from dbt.adapters.sparktemporal.warehouse import Target, Warehouse
-from dbt.adapters.sparktemporal.words import quantity
+from .config import TemporalConfig
+from .connections import SparkTemporalConnectionManager
+from .engine import ownership
+from .engine.warehouse import Target, Warehouse
+from .errors import TemporalError
+from .graph.collisions import refuse_collisions
+from .graph.time_dependence import dependences
+from .inputs import upstream
+from .inputs.stacked_views import views_between
+from .operations import leftovers, reads
+from .operations.run_operations import RunOperations, told
+from .run import lock
+from .run import report as reports
+from .run.begin import begin
+from .run.published_view import Docs
+from .run.run import Run
+from .temporal.clock.instants import parse_instant
+from .temporal.clock.zones import Zone
+from .temporal.sql.dialect import quote
+from .temporal.sql.identifiers import Identifier
+from .words import quantity
 
 logger = AdapterLogger("sparktemporal")
 
@@ -206,7 +209,7 @@ class SparkTemporalAdapter(RunOperations, SparkAdapter):
         with told():
             patience = TemporalConfig.parse(target.model, model["config"]).lock_timeout
             unmarked = self._has_unmarked_diffs(relation)
-            below, between = stack.temporal_inputs(model, graph), views_between(model, graph)
+            below, between = upstream.temporal_inputs(model, graph), views_between(model, graph)
             clock = warehouse.clock()
 
             def observed() -> Run:
@@ -225,7 +228,7 @@ class SparkTemporalAdapter(RunOperations, SparkAdapter):
                     project=self.config.project_name,
                     below=below,
                     between=between,
-                    readers=stack.readers(model, graph),
+                    readers=upstream.readers(model, graph),
                     inputs=dependences(model, graph),
                     in_the_way=existing is not None and not existing.is_view,
                 )

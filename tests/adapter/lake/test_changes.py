@@ -9,7 +9,7 @@ import pytest
 from conftest import Project
 from pyspark.sql import SparkSession
 
-from dbt.adapters.sparktemporal import versions
+from dbt.adapters.sparktemporal.inputs import snapshots
 
 T0 = 1_709_294_400_000  # 2024-03-01 12:00 UTC
 
@@ -61,7 +61,7 @@ def test_without_a_change_data_feed(events: Project, monkeypatch: pytest.MonkeyP
     assert "advanced, 1 row" in message and "and it has no change data feed" in told
     events.sql("INSERT INTO {s}.events SELECT id + 100, ts FROM {s}.events WHERE id = 4")
     assert "advanced, 1 row" in read_as(events, 4)[0]
-    monkeypatch.setattr(versions, "MOST_FILES", 0)
+    monkeypatch.setattr(snapshots, "MOST_FILES", 0)
     events.sql(f"INSERT INTO {{s}}.events VALUES (22, timestamp_millis({T0}L))")
     message, told = read_as(events, 5)
     assert "advanced, 1 row" in message and "1 file, more than are named one by one" in told

@@ -27,11 +27,11 @@ from typing import Any
 import yaml
 from conftest import Project, Result
 
-from dbt.adapters.sparktemporal.reads import as_of
-from dbt.adapters.sparktemporal.temporal.clock import parse_instant
-from dbt.adapters.sparktemporal.temporal.state import CoreState, State
-from dbt.adapters.sparktemporal.temporal.stores import store_of
-from dbt.adapters.sparktemporal.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.operations.reads import as_of
+from dbt.adapters.sparktemporal.temporal.clock.instants import parse_instant
+from dbt.adapters.sparktemporal.temporal.diffs.state import CoreState, State
+from dbt.adapters.sparktemporal.temporal.diffs.stores import store_of
 
 HERE = Path(__file__).parent
 #: the first is the slice of the ordinary suite

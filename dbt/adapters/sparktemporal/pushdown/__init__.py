@@ -1,1 +1,5 @@
-"""What need not be read: predicates for Spark, from the range the clock can take. No dbt, no connection."""
+"""Predicates with which Spark skips files and partitions. Pure as `temporal/`: no dbt, no connection.
+
+Takes a window and the range that the clock can take; gives predicates over columns, and over statistics of files.
+May import `temporal/`.
+"""

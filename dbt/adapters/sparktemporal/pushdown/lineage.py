@@ -17,10 +17,10 @@ from sqlglot import exp
 from sqlglot.optimizer.qualify import qualify
 from sqlglot.optimizer.scope import Scope, build_scope
 
-from ..temporal import capture
-from ..temporal.core import TypedCore
-from ..temporal.dialect import VerbatimSpark, has_clock, quote
-from ..temporal.intervals import TIMESTAMP
+from ..temporal.ivm import delta_query
+from ..temporal.predicates.bounds import TIMESTAMP
+from ..temporal.rewrite.core import TypedCore
+from ..temporal.sql.dialect import VerbatimSpark, has_clock, quote
 
 Columns = Sequence["tuple[str, str]"]
 
@@ -77,7 +77,7 @@ def places(query: exp.Query, window: Sequence[exp.Expr], columns: Sequence[Colum
     schema: dict[str, object] = {}
     if not isinstance(query, exp.Select):
         return []
-    for index, ((table, is_linear), named) in enumerate(zip(capture.tables(query), columns)):
+    for index, ((table, is_linear), named) in enumerate(zip(delta_query.tables(query), columns)):
         alias = table.args.get("alias")
         # `t AS e(a, b)` gives its columns other names, maybe those of others
         if len({name.lower() for name, _ in named}) < len(named) or alias and alias.args.get("columns"):

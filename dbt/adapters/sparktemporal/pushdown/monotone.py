@@ -14,12 +14,12 @@ from itertools import product
 
 from sqlglot import exp
 
-from ..temporal.clock_side import is_below_a_day
-from ..temporal.dialect import render
-from ..temporal.timestamps import sql_type
-from . import specs
-from .lengths import constant, interval
-from .specs import ANYTHING, DATE, DECIMAL, INSTANT, INTEGER, LENGTH, NO, YES, Values, both, either
+from ..temporal.predicates.lengths import constant, interval
+from ..temporal.predicates.monotonicity import is_below_a_day
+from ..temporal.sql.dialect import render
+from ..temporal.sql.timestamps import sql_type
+from . import abstract_values
+from .abstract_values import ANYTHING, DATE, DECIMAL, INSTANT, INTEGER, LENGTH, NO, YES, Values, both, either
 
 _WHOLE = ("tinyint", "smallint", "int", "bigint")
 #: the years of which Spark documents what it computes
@@ -49,7 +49,7 @@ def of_ends(least: str | None, most: str | None, of: Sequence[Values], kind: str
     """A function of what is known, of which Spark gives NULL where it would fail or be no longer monotone."""
     some, null = both(*(v.some for v in of)), either(*(v.null for v in of))
     found = Values(least, most, some, null, either(*(v.fails for v in of)), kind, named)
-    unknown = specs.negated(found.known)
+    unknown = abstract_values.negated(found.known)
     return replace(found, null=either(null, unknown), fails=either(found.fails, unknown))
 
 
@@ -90,7 +90,7 @@ def literal(node: exp.Expr) -> Values | None:
 def _kind_and_type(node: exp.Literal) -> tuple[str, str]:
     text = node.name.lower()
     if node.is_string:
-        return specs.CONSTANT, "string"
+        return abstract_values.CONSTANT, "string"
     if "e" in text:  # a DOUBLE, however whole it looks
         return "float", "double"
     if text.isdigit() and int(text) < 2**63:
@@ -198,9 +198,9 @@ def extreme(name: str, values: Sequence[Values]) -> Values:
     """greatest or least, which leave NULLs out."""
     found = values[0]
     for other in values[1:]:
-        if not specs.alike(found, other):
+        if not abstract_values.alike(found, other):
             return ANYTHING
-        one = specs.union(specs.where(other.null, found), specs.where(found.null, other))
+        one = abstract_values.union(abstract_values.where(other.null, found), abstract_values.where(found.null, other))
         # where both are values, the ends are those of the ends
         ends = [
             None if x is None or y is None else f"IF({x} IS NULL OR {y} IS NULL, NULL, {name}({x}, {y}))"
@@ -208,5 +208,5 @@ def extreme(name: str, values: Sequence[Values]) -> Values:
         ]
         fails = either(found.fails, other.fails)
         together = Values(ends[0], ends[1], both(found.some, other.some), NO, fails, one.kind, one.type)
-        found = replace(specs.union(together, one), null=both(found.null, other.null))
+        found = replace(abstract_values.union(together, one), null=both(found.null, other.null))
     return found

@@ -15,11 +15,11 @@ from math import ceil, floor
 
 from sqlglot import exp
 
-from ..temporal.dialect import is_mz_now, render
-from ..temporal.functions import nondeterministic
-from ..temporal.intervals import TIMESTAMP
-from ..temporal.predicates import Comparison
-from .lengths import DATES, DAY, SECOND, constant, is_local, moved
+from ..temporal.predicates.bounds import TIMESTAMP
+from ..temporal.predicates.comparisons import Comparison
+from ..temporal.predicates.lengths import DATES, DAY, SECOND, constant, is_local, moved
+from ..temporal.sql.dialect import is_mz_now, render
+from ..temporal.sql.functions import nondeterministic
 
 INSTANT, DATE, NUMBER = "instant", "date", "number"
 

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from ..temporal.capture import MOST_FILES
-from ..temporal.dialect import quote, string_literal
-from ..temporal.functions import nondeterministic
-from ..temporal.timestamps import sql_type
-from .interpreter import Leaf
+from ..temporal.ivm.delta_query import MOST_FILES
+from ..temporal.sql.dialect import quote, string_literal
+from ..temporal.sql.functions import nondeterministic
+from ..temporal.sql.timestamps import sql_type
+from .metrics_evaluator import Leaf
 
 _KEY = "file, size, modified, place"
 #: types whose values are in the order that comparisons have

@@ -1,1 +1,5 @@
-"""Spark SQL as text and trees. The rest of `temporal/` imports from here, and nothing here imports from there."""
+"""Spark SQL as text, trees and plans.
+
+Takes SQL text and the plans that Spark prints; gives trees, scopes, names, and what a query calls and reads.
+May import nothing of the package but `errors` and `words`.
+"""

@@ -17,7 +17,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from ..dialect import VerbatimSpark, quote
+from .dialect import VerbatimSpark, quote
 from .identifiers import key
 
 _QUERIES = {"SELECT", "WITH", "FROM", "VALUES", "TABLE", "("}

@@ -1,0 +1,57 @@
+"""Whether chains are as they were committed: a table whose files are gone is read without them, and Spark says nothing.
+
+One statement counts the rows of all chains by what their files say of themselves.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from ..errors import TemporalError, without_trace
+from ..temporal.diffs.chains import rows_held
+from ..temporal.diffs.state import Chain
+from ..temporal.sql.dialect import quote
+from ..temporal.sql.spark_errors import spark_words
+from ..words import quantity
+from .warehouse import Warehouse
+
+#: what Spark says of a file that it has listed, or of a directory, and cannot read
+_UNREADABLE = re.compile(
+    r"FAILED_READ_FILE|FILE_NOT_EXIST|PATH_NOT_FOUND|FileNotFound|CANNOT_READ_FILE|not a Parquet file|Malformed ORC",
+    re.IGNORECASE,
+)
+
+
+def refuse_incomplete(warehouse: Warehouse, model: str, chains: Mapping[str, Sequence[Chain]]) -> None:
+    """An error where files of a chain are gone. chains: those that a run builds on, by schema as SQL names it."""
+    every = [(schema, chain) for schema, found in chains.items() for chain in found]
+    if not every:
+        return
+    counts = "\nUNION ALL\n".join(
+        f"SELECT {number}, count(*) FROM {schema}.{quote(chain.table)}" for number, (schema, chain) in enumerate(every)
+    )
+    try:
+        found = {int(number): int(rows) for number, rows in warehouse.rows(counts)}
+    except Exception as error:
+        if not is_unreadable(error):
+            raise
+        told = spark_words(without_trace(str(error)))
+        raise _error(model, f"chains of which a file cannot be read: {told}") from None
+    for number, (_, chain) in enumerate(every):
+        held, exact = rows_held(chain)
+        if found[number] < held or exact and found[number] != held:
+            raise _error(model, f"{chain.table} with {found[number]:,} of {quantity(held, 'committed row')}")
+
+
+def is_unreadable(error: Exception) -> bool:
+    """Whether Spark says that a file is not there, or is no such file."""
+    return bool(_UNREADABLE.search(str(error)))
+
+
+def _error(model: str, found: str) -> TemporalError:
+    return TemporalError(
+        f"found: {found}\n"
+        f"why: the rows in files that are gone are lost, and a run on what is left would be wrong\n"
+        f"instead: the files put back, or dbt run --full-refresh -s {model}"
+    )

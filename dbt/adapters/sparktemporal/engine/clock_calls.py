@@ -1,0 +1,119 @@
+"""`mz_now()` in every statement that is not a temporal_view's: the clock is put in before Spark sees it.
+
+table, incremental, test, `dbt show`, unit test   the as-of of the invocation, one instant for all of it
+view                                              the clock at each read, as mz_now() means there
+
+A call beside a number is BIGINT milliseconds, else a TIMESTAMP: Spark's own analysis says which.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import sqlglot
+from sqlglot.errors import TokenError
+
+from ..errors import Refusal
+from ..temporal.predicates.bounds import BIGINT, TIMESTAMP
+from ..temporal.predicates.clock_text import written_at
+from ..temporal.sql.dialect import MZ_NOW_NAMES, VerbatimSpark, mz_now_spans
+
+LIVE = "unix_millis(current_timestamp())"
+
+_VIEW = re.compile(r"(create\s+(or\s+replace\s+)?|alter\s+)view\b", re.IGNORECASE)
+_COMMENTS = re.compile(r"(\s|/\*.*?\*/|--[^\n]*(\n|$))*", re.DOTALL)
+_MISMATCH = re.compile(r"DATATYPE_MISMATCH|data type mismatch", re.IGNORECASE)
+#: far from any instant people write, so that a number in Spark's message tells which call it is about
+_MARK = 7_777_777_000_000
+
+
+def has_clock_calls(sql: str) -> bool:
+    """Whether to look closer; cheap, for every statement."""
+    lower = sql.lower()
+    return any(name in lower for name in MZ_NOW_NAMES)
+
+
+def is_lasting_view(sql: str) -> bool:
+    """Whether a statement makes a view that outlives the session.
+
+    >>> is_lasting_view("/* dbt */ create or replace view v as select 1")
+    True
+    >>> is_lasting_view("create or replace temporary view v as select 1")
+    False
+    """
+    comments = _COMMENTS.match(sql)
+    return bool(_VIEW.match(sql, comments.end() if comments else 0))
+
+
+def put_clock(sql: str, explain: Callable[[str], str], instant: Callable[[], str]) -> str:
+    """A statement -> the same with each mz_now() replaced.
+
+    explain: an EXPLAIN -> Spark's plan or words of error. instant: SQL of a BIGINT, the clock in ms.
+    """
+    try:
+        spans = mz_now_spans(sql)
+        _refuse_arguments(sql, len(spans))
+    except TokenError as error:
+        raise Refusal(str(error), "this statement names mz_now and cannot be read", "plainer SQL around it") from None
+    if not spans:
+        return sql
+    return written_at(sql, type_calls(sql, len(spans), explain), instant())
+
+
+def type_calls(sql: str, calls: int, explain: Callable[[str], str]) -> list[str]:
+    """The kind of each mz_now() in the order of the text: TIMESTAMP, or BIGINT where Spark wants a number."""
+    kinds = [TIMESTAMP] * calls
+    for _ in range(calls):
+        asked, starts = _marked(f"EXPLAIN {sql}", kinds)
+        said = explain(asked)
+        if not _MISMATCH.search(said):
+            break
+        named = [i for i in range(calls) if _mentions(said, i)] or _at(said, asked, starts)
+        named = [i for i in named if kinds[i] == TIMESTAMP]
+        if not named:
+            break  # not about the clock: the statement itself says it better
+        for i in named:
+            kinds[i] = BIGINT
+    return kinds
+
+
+def _marked(sql: str, kinds: list[str]) -> tuple[str, list[int]]:
+    """The statement with another instant for each call, and where those stand in it."""
+    out, starts, last = "", [], 0
+    for i, ((start, end), kind) in enumerate(zip(mz_now_spans(sql), kinds)):
+        mark = f"{_MARK + i}L"
+        out += sql[last:start]
+        starts.append(len(out))
+        out += f"timestamp_millis({mark})" if kind == TIMESTAMP else f"({mark})"
+        last = end
+    return out + sql[last:], starts
+
+
+def _at(said: str, asked: str, starts: list[int]) -> list[int]:
+    """The message about BETWEEN hides its first operand, but says where the word stands: the call is before it."""
+    place = re.search(r"line (\d+),? pos(?:ition)? (\d+)", said)
+    if not place:
+        return []
+    lines = asked.splitlines(keepends=True)
+    offset = sum(map(len, lines[: int(place.group(1)) - 1])) + int(place.group(2))
+    if not re.match(r"(not\s+)?between\b", asked[offset:], re.IGNORECASE):
+        return []
+    return [i for i, start in enumerate(starts) if start < offset][-1:]
+
+
+def _mentions(said: str, call: int) -> bool:
+    """Spark's message quotes the expression that does not fit; the plan after it quotes everything."""
+    head = re.split(r";?\n'|\n==|\n\+-", said)[0]
+    return re.search(rf"\b{_MARK + call}L?\b", head) is not None
+
+
+def _refuse_arguments(sql: str, calls: int) -> None:
+    tokens = sqlglot.tokenize(sql, read=VerbatimSpark)
+    names = [
+        name
+        for name, following in zip(tokens, tokens[1:])
+        if name.text.lower() in MZ_NOW_NAMES and following.text == "(" and name.token_type.name != "STRING"
+    ]
+    if len(names) > calls:
+        raise Refusal(f"{names[0].text}(...) with an argument", "the clock takes none", "mz_now()")

@@ -1,0 +1,268 @@
+"""What a run asks of Spark, by one function that takes SQL and gives rows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import Refusal, TemporalError
+from ..temporal.clock import zones
+from ..temporal.clock.zones import Zone
+from ..temporal.diffs.state import State, extract
+from ..temporal.ivm.upstream import Stack
+from ..temporal.sql import identifiers, settings
+from ..temporal.sql.dialect import quote
+from ..temporal.sql.identifiers import Identifiers, folded
+from ..temporal.sql.spark_errors import spark_words
+from ..words import quantity
+
+Rows = Callable[[str], "list[tuple[Any, ...]]"]
+
+#: how Spark shows that a plan has more columns than it prints, and what makes it print all
+_CUT, _WHOLE_PLANS = re.compile(r"\.\.\. \d+ more fields"), "SET spark.sql.debug.maxToStringFields = 100000"
+#: the columns of a table of Hive, cut after so many characters: where, follows from the digits of Spark's ids
+_CUT_HIVE = re.compile(r"HiveTableRelation \[[^\n]*\.\.\.")
+_WHOLE_TABLES = "SET spark.sql.maxMetadataStringLength = 10000000"
+#: what DESCRIBE writes between columns; one may be called `# of items`
+_DETAILS = ("# Detailed Table Information", "# Detailed View Information")
+_HEADINGS = (
+    "# Partition Information", "# col_name", "# Partitioning", "# Clustering Information", "# Metadata Columns"
+)  # fmt: skip
+MISSING = re.compile(r"TABLE_OR_VIEW_NOT_FOUND|Table or view not found|NoSuchTable", re.IGNORECASE)
+ALREADY_THERE = re.compile(r"ALREADY_EXISTS|already exists", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where a model lives. `schema` is quoted, `model` is the plain name."""
+
+    schema: str
+    model: str
+
+    def name(self, suffix: str = "") -> str:
+        return f"{self.schema}.{quote(self.model + suffix)}"
+
+    def table(self, name: str) -> str:
+        return f"{self.schema}.{quote(name)}"
+
+    @property
+    def key(self) -> str:
+        """The same for a model however its name is written."""
+        return identifiers.key(self.schema, self.model)
+
+
+@dataclass(frozen=True)
+class ViewInfo:
+    """A view as the metastore has it: its text, column -> comment ("" for none), its own comment.
+
+    rewrite: the verb that gives it another text in one commit, comment and properties kept. `ALTER VIEW`; Iceberg
+    refuses that one for its views, and there `CREATE OR REPLACE VIEW` is no drop but one commit of the view's metadata.
+    namespace: catalog and schema where names in its text are looked up.
+    """
+
+    text: str
+    comments: Mapping[str, str]
+    comment: str | None
+    rewrite: str = "ALTER VIEW"
+    namespace: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class TableInfo:
+    """A table as the metastore has it: columns (name, type), names of those it is partitioned by, and the rest.
+
+    defaults: of columns that have one, as (name, value).
+    """
+
+    columns: tuple[tuple[str, str], ...]
+    partitions: tuple[str, ...]
+    details: Mapping[str, str]
+    defaults: tuple[tuple[str, str], ...] = ()
+
+
+class Warehouse:
+    """What a run may ask: statements by one function, answers as rows of plain values.
+
+    zones: those it has asked for.
+    stack: the temporal views the model reads. Their rows stand in SQL as a name; what it is read for decides what is
+    put there: their columns where a query is described or explained, the rows themselves where it is run.
+    """
+
+    def __init__(self, rows: Rows, stack: Stack | None = None, zones: dict[str, Zone] | None = None) -> None:
+        self._rows, self.stack = rows, stack
+        self._zones = {} if zones is None else zones
+
+    def over(self, stack: Stack) -> Warehouse:
+        """The same for a model over these temporal views."""
+        return Warehouse(self._rows, stack, self._zones)
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        return self._rows(self.data(sql))
+
+    def data(self, sql: str) -> str:
+        """SQL as it is sent, with the rows of temporal views in place of their names."""
+        return self.stack.data(sql) if self.stack else sql
+
+    def shape(self, sql: str) -> str:
+        """Likewise, with only their columns: the same text however often they ran."""
+        return self.stack.shape(sql) if self.stack else sql
+
+    def describe(self, sql: str) -> list[tuple[str, str]]:
+        """The columns of a query as (name, type)."""
+        return [(r[0], r[1]) for r in self.rows(self.shape(f"DESCRIBE QUERY {sql}"))]
+
+    def explain(self, sql: str) -> str:
+        """The plans of a query, whole: what it reads, and whether that changed, is told by them."""
+        plan = self.ask(f"EXPLAIN EXTENDED {sql}")
+        asked = [setting for cut, setting in ((_CUT, _WHOLE_PLANS), (_CUT_HIVE, _WHOLE_TABLES)) if cut.search(plan)]
+        if asked:
+            for setting in asked:
+                self.rows(setting)
+            plan = self.ask(f"EXPLAIN EXTENDED {sql}")
+        if _CUT.search(plan):
+            raise TemporalError(
+                "found: a plan that Spark cut short (... more fields)\n"
+                "why: what a model reads, and whether that changed, is told by its plans\n"
+                f"instead: a session in which this has effect: {_WHOLE_PLANS}"
+            )
+        if "== Optimized Logical Plan ==" not in plan:
+            raise Refusal(
+                spark_words(plan),
+                "Spark makes no plan of this query, so what it reads and means cannot be told",
+                "a query that Spark can plan: what fails for constants alone fails for every row",
+            )
+        return plan
+
+    def ask(self, explain: str) -> str:
+        """An EXPLAIN -> its plan, or the words of the error it found."""
+        return "\n".join(str(row[0]) for row in self.rows(self.shape(explain)))
+
+    def clock(self) -> int:
+        """The engine's clock, ms."""
+        return int(self.rows("SELECT unix_millis(current_timestamp())")[0][0])
+
+    def zone(self, name: str) -> Zone:
+        """A time zone as the engine has it, which is asked once."""
+        if zones.is_offset(name):
+            return Zone(name)
+        if name not in self._zones:
+            self._zones[name] = zones.zone_of(name, str(self.rows(zones.changes_query(name))[0][0]))
+        return self._zones[name]
+
+    def fixed_from(self, zone: str) -> int | None:
+        """From when on a zone has one offset (ms); None when it never will, as far as is known without asking."""
+        if zones.is_known_to_change(zone, for_ever=True):
+            return None
+        return self.zone(zone).fixed_from
+
+    def never_changed(self, zone: str) -> bool:
+        """Whether a zone has had one offset as long as there are zones."""
+        return (
+            zones.is_offset(zone) or not zones.is_known_to_change(zone, for_ever=False) and not self.zone(zone).changes
+        )
+
+    def settings(self) -> dict[str, str]:
+        """The session's settings an answer depends on: those that are set, and a few in any case."""
+        found = self.settings_set()
+        for key in settings.ALWAYS:
+            if key not in found:
+                found[key] = settings.DEFAULTS.get(key) or self.setting(key)
+        return found
+
+    def settings_set(self) -> dict[str, str]:
+        """Of these only the ones that are set."""
+        return settings.deciding((str(key), str(value)) for key, value in self.rows("SET"))
+
+    def setting(self, key: str) -> str:
+        """One setting, or its default."""
+        return str(self.rows(f"SET {key}")[0][1])
+
+    def count(self, relation: str) -> int:
+        return int(self.rows(f"SELECT count(*) FROM {relation}")[0][0])
+
+    def version(self) -> str:
+        return str(self.rows("SELECT version()")[0][0])
+
+    def tables(self, schema: str, prefix: str = "", suffix: str = "") -> list[str]:
+        """The tables and views of a schema whose name starts and ends so, whatever the case.
+
+        Spark lists the session's temporary views with them, in no schema.
+        """
+        pattern = "*".join(re.sub(r"[^0-9A-Za-z_]", "*", part) for part in (prefix, suffix))
+        found = [str(r[1]) for r in self.rows(f"SHOW TABLES IN {schema} LIKE '{pattern}'") if r[0]]
+        return [n for n in found if folded(n).startswith(folded(prefix)) and folded(n).endswith(folded(suffix))]
+
+    def view(self, relation: str) -> ViewInfo | None:
+        """A view that is there; None when it is a table."""
+        comments: dict[str, str] = {}
+        details: dict[str, str] | None = None
+        for name, value, comment in self.rows(f"DESCRIBE TABLE EXTENDED {relation}"):
+            if str(name).startswith("# Detailed"):
+                details = {}
+            elif details is not None:
+                details.setdefault(str(name), str(value))
+            elif name:
+                comments[str(name)] = comment or ""
+        if not details or "View Text" not in details:
+            return None
+        iceberg = "table_type=ICEBERG-VIEW" in details.get("Table Properties", "")
+        rewrite = "CREATE OR REPLACE VIEW" if iceberg else "ALTER VIEW"
+        place = details.get("View Catalog and Namespace", "")
+        namespace = tuple(part.replace("`", "") for part in re.findall(r"`(?:[^`]|``)+`|[^.`]+", place))
+        return ViewInfo(details["View Text"], comments, details.get("Comment"), rewrite, namespace)
+
+    def table(self, relation: str) -> TableInfo:
+        """What DESCRIBE says of a table."""
+        rows = self.rows(f"DESCRIBE TABLE EXTENDED {relation}")
+        last = next((i for i, row in enumerate(rows) if str(row[0]) == "# Column Default Values"), len(rows))
+        defaults = tuple((str(name), str(value)) for name, _, value in rows[last + 1 :] if name)
+        said = [(str(name), str(value)) for name, value, *_ in rows[:last]]
+        at = next((i for i, (name, _) in enumerate(said) if name in _DETAILS), len(said))
+        head = [(name, kind) for name, kind in said[:at] if name]
+        cut = next((i for i, (name, _) in enumerate(head) if name in _HEADINGS), len(head))
+        parts = [name for name, _ in head[cut:] if name not in _HEADINGS]
+        details: dict[str, str] = {}
+        for name, value in said[at:]:
+            details.setdefault(name, value)
+        return TableInfo(tuple(head[:cut]), tuple(parts), details, defaults)
+
+
+def read_state(warehouse: Warehouse, target: Target, existing: Iterable[str] | None = None) -> State | None:
+    """The committed state; None when the model was never committed."""
+    live = live_view(warehouse, target, existing)
+    return None if live is None else state_of(warehouse, target, live.text)
+
+
+def state_of(warehouse: Warehouse, target: Target, text: str) -> State:
+    """The state that the text of a live view holds or names."""
+
+    def load(table: str) -> str:
+        try:
+            rows = warehouse.rows(f"SELECT mz_state FROM {target.table(table)}")
+        except Exception as error:  # whatever Spark says of a table that is gone or damaged
+            raise ValueError(f"it is in {table}, which cannot be read: {spark_words(error)}") from None
+        if len(rows) != 1:
+            raise ValueError(f"{table} has {quantity(len(rows), 'row')} instead of one")
+        return str(rows[0][0])
+
+    return extract(text, target.model, load)
+
+
+def live_view(warehouse: Warehouse, target: Target, existing: Iterable[str] | None = None) -> ViewInfo | None:
+    """The commit record as it is; None when there is none, without text when a table stands in its place.
+
+    existing: what the schema is known to hold. Describing what is not there would log an error on the server.
+    """
+    if existing is None:
+        existing = warehouse.tables(target.schema, target.model + "__live")
+    if f"{target.model}__live" not in Identifiers(existing):
+        return None
+    return warehouse.view(target.name("__live")) or ViewInfo("", {}, None)
+
+
+def run_of(text: str) -> str:
+    """Which run a live view is of, without insisting that its state is whole (a full refresh replaces it)."""
+    found = re.search(r'"run":"([^"]*)"', text)
+    return found.group(1) if found else ""

@@ -1,0 +1,57 @@
+"""Models of one project that would destroy each other: their relations have one name.
+
+a  a__live  a__diffs  a__lock  a__diffs_<run> ...           what a temporal_view a has
+   a__live                                                  another model
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import Refusal
+from ..temporal.diffs.chains import is_relation_of
+from ..temporal.sql.identifiers import Identifier
+
+_WITH_RELATIONS = ("model", "seed", "snapshot")
+
+
+@dataclass(frozen=True)
+class Named:
+    """A node of dbt's graph that makes a relation."""
+
+    unique_id: str
+    schema: str
+    alias: str
+    is_temporal: bool
+
+    @staticmethod
+    def of(node: Any) -> Named | None:
+        """node: a node of a manifest, or of dbt's graph; None when it makes no relation."""
+
+        def get(of: Any, name: str) -> Any:
+            return of.get(name) if isinstance(of, Mapping) else getattr(of, name, None)
+
+        materialized = get(get(node, "config"), "materialized")
+        if str(get(node, "resource_type")) not in _WITH_RELATIONS or materialized == "ephemeral":
+            return None
+        return Named(get(node, "unique_id"), get(node, "schema"), get(node, "alias"), materialized == "temporal_view")
+
+
+def refuse_collisions(node: Any, nodes: Iterable[Any]) -> None:
+    """An error where a relation of a node is one of another node's, either of them a temporal_view."""
+    mine = Named.of(node)
+    if mine is None:
+        return
+    for other in map(Named.of, nodes):
+        if other is None or other.unique_id == mine.unique_id or Identifier(other.schema) != Identifier(mine.schema):
+            continue
+        for view, model in ((mine, other), (other, mine)):
+            if view.is_temporal and is_relation_of(view.alias, model.alias):
+                raise Refusal(
+                    f"{mine.unique_id} and {other.unique_id}, both with a relation {model.schema}.{model.alias}",
+                    f"the temporal_view {view.alias} has a relation of that name, and each would replace the other's "
+                    "(names are compared without case)",
+                    "another name, alias or schema for one of them",
+                )

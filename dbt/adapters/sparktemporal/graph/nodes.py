@@ -1,0 +1,107 @@
+"""Which model of dbt's graph a name means.
+
+| written | means |
+|---|---|
+| `ver` | the model; of a versioned one the latest version, as `ref('ver')` does |
+| `ver.v2`, `ver_v2`, `ver.2` | that version |
+| an alias | the model with that alias, where no model has that name |
+| `package.ver`, `package.ver.v2`, `model.package.ver.v2` | the one of that package |
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..errors import TemporalError
+
+Node = Mapping[str, Any]
+
+#: how many names an error suggests
+_SHOWN = 5
+
+
+def named(name: str, graph: Mapping[str, Any]) -> Node:
+    """The node of the one temporal_view that a name means, or an error that lists the names to choose from."""
+    models = [n for n in graph.get("nodes", {}).values() if n["resource_type"] == "model"]
+    meant: list[Node] = []
+    # dbt's own names come before what a relation happens to be called
+    for spellings in (_names, _versions, _aliases):
+        meant = [n for n in models if str(name) in spellings(n)]
+        if meant:
+            break
+    found = [n for n in _latest(meant) if _is_temporal(n)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        choices = sorted(map(_full_name, found))
+        raise TemporalError(
+            f"found: model {name!r}, which is {len(found)} temporal_views\n"
+            f"why: what is asked for is about one\n"
+            f"instead: {' or '.join(choices)}"
+        )
+    kind = meant and _latest(meant)[0]["config"].get("materialized")
+    what = f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}" if kind else "no enabled model of this project"
+    others = sorted(_full_name(n) for n in meant if _is_temporal(n))
+    raise TemporalError(
+        f"found: model {name!r}, {what}\n"
+        f"why: only a temporal_view has diffs\n"
+        f"instead: {' or '.join(others) or _suggested(name, graph)}"
+    )
+
+
+def _suggested(name: str, graph: Mapping[str, Any]) -> str:
+    """The temporal_views to choose from: those of a like name, else a few of all."""
+    names = [_full_name(node) for node in every(graph)]
+    like = difflib.get_close_matches(str(name), {one.partition(".")[2] for one in names}, n=_SHOWN)
+    close = [one for one in names if one.partition(".")[2] in like]
+    shown = close or names[:_SHOWN]
+    more = f" or {len(names) - len(shown)} more" if not close and len(names) > len(shown) else ""
+    return " or ".join(shown) + more if shown else "a model with materialized='temporal_view', of which there is none"
+
+
+def every(graph: Mapping[str, Any]) -> list[Node]:
+    """The nodes of all temporal_views, by name."""
+    nodes = [n for n in graph.get("nodes", {}).values() if n["resource_type"] == "model"]
+    return sorted((n for n in nodes if _is_temporal(n)), key=lambda n: (n["name"], str(n.get("version") or "")))
+
+
+def _names(node: Node) -> set[str]:
+    return {node["name"], f"{node.get('package_name')}.{node['name']}"}
+
+
+def _versions(node: Node) -> set[str]:
+    """The spellings of one version of a model; of one without versions its id."""
+    ids = {str(node.get("unique_id"))}
+    version = node.get("version")
+    if version is None:
+        return ids
+    short = {f"{node['name']}{suffix}" for suffix in (f".v{version}", f"_v{version}", f".{version}")}
+    return {*ids, *short, *(f"{node.get('package_name')}.{one}" for one in short)}
+
+
+def _aliases(node: Node) -> set[str]:
+    alias = node.get("alias") or node["name"]
+    return {alias, f"{node.get('package_name')}.{alias}", f"{node.get('schema')}.{alias}"}
+
+
+def _latest(nodes: Sequence[Node]) -> list[Node]:
+    """Of the versions of one model the latest; where only others are meant, those."""
+    several: dict[tuple[Any, Any], list[Node]] = {}
+    for node in nodes:
+        several.setdefault((node.get("package_name"), node["name"]), []).append(node)
+    kept: list[Node] = []
+    for versions in several.values():
+        last = [n for n in versions if str(n.get("version")) == str(n.get("latest_version"))]
+        kept += last if len(versions) > 1 and last else versions
+    return kept
+
+
+def _is_temporal(node: Node) -> bool:
+    return bool(node["config"].get("materialized") == "temporal_view")
+
+
+def _full_name(node: Node) -> str:
+    version = "" if node.get("version") is None else f".v{node['version']}"
+    return f"{node.get('package_name')}.{node['name']}{version}"

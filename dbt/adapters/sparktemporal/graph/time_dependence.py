@@ -1,0 +1,68 @@
+"""What the content of a model's inputs follows, as dbt's graph and the metadata in it tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ..config import TemporalConfig
+from ..errors import Refusal
+from ..temporal.clock.expiration import SCHEDULED, UNKNOWN, WALL_CLOCK, Dependence
+from ..temporal.clock.instants import parse_instant
+
+#: between a model and what it reads: their own content follows what is below them
+_THROUGH = ("view", "ephemeral", "temporal_view")
+_FOLLOWS = {"wall_clock": WALL_CLOCK, "none": UNKNOWN, "unknown": UNKNOWN}
+_KEYS = ("sealed", "sealed_until", "time_dependence")
+
+
+def dependences(model: Mapping[str, Any], graph: Mapping[str, Any]) -> list[Dependence]:
+    """The sources, seeds and tables a model reads, through views and temporal views, and every schedule above it."""
+    known = {**graph.get("sources", {}), **graph.get("nodes", {})}
+    found: dict[str, Dependence] = {}
+    seen: set[str] = set()
+    queue = [(name, True) for name in _below(model)]
+    if _is_scheduled(model):
+        found[""] = Dependence(model["name"], SCHEDULED)
+    while queue:
+        name, read = queue.pop()
+        node = known.get(name)
+        if node is None or f"{name} {read}" in seen:
+            continue
+        seen.add(f"{name} {read}")
+        through = node.get("config", {}).get("materialized") in _THROUGH and node["resource_type"] == "model"
+        if _is_scheduled(node):
+            found[name] = Dependence(node["name"], SCHEDULED)
+        elif read and not through:
+            found[name] = _of(node)
+        # what a table was made of is not read; but a schedule there decides when it changes
+        queue += [(below, read and through) for below in _below(node)]
+    return sorted(found.values(), key=lambda d: d.name)
+
+
+def _below(node: Mapping[str, Any]) -> Iterator[str]:
+    yield from node.get("depends_on", {}).get("nodes", [])
+
+
+def _is_scheduled(node: Mapping[str, Any]) -> bool:
+    config = node.get("config", {})
+    if config.get("materialized") != "temporal_view" or not config.get("refresh_every"):
+        return False
+    return TemporalConfig.parse(node["name"], config).refresh_every is not None
+
+
+def _of(node: Mapping[str, Any]) -> Dependence:
+    meta = {**(node.get("meta") or {}), **(node.get("config", {}).get("meta") or {})}
+    said = {key: meta.get(key) for key in _KEYS}
+    name = ".".join(filter(None, [node.get("source_name"), node["name"]]))
+    if said["sealed"] not in (None, True, False):
+        raise Refusal(f"meta.sealed: {said['sealed']!r} of {name}", "it is yes or no", "sealed: true")
+    follows = _FOLLOWS.get(str(said["time_dependence"] or "wall_clock"))
+    if follows is None:
+        raise Refusal(
+            f"meta.time_dependence: {said['time_dependence']!r} of {name}",
+            "it says whether rows come as the wall clock goes",
+            "time_dependence: none for replays and generated load, or wall_clock, which is the default",
+        )
+    until = None if said["sealed_until"] is None else parse_instant(said["sealed_until"], f"{name} meta.sealed_until")
+    return Dependence(name, follows, bool(said["sealed"]), until)

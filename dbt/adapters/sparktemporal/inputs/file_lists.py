@@ -1,0 +1,144 @@
+"""Lists of the files of tables as SQL (file, size, modified, place): how they are made, compared and remembered.
+
+Spark's `binaryFile` source gives path, size and time of what lies in a directory, and opens nothing. Where a table has
+partitions or options, Spark is asked by a hidden column of the table itself, which opens every file.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..engine.warehouse import TableInfo, Warehouse
+from ..temporal.ivm.delta_query import MOST_FILES
+from ..temporal.sql.dialect import quote, string_literal
+
+COLUMNS = "file, size, modified, place"
+#: fields of the hidden column that tell a file: in one directory, and anywhere
+NAME, PATH = "file_name", "file_path"
+#: formats of which the hidden column has a row_index
+NUMBERED = ("parquet",)
+#: what is written the same in a path and in a URI
+_PLAIN_NAME = "^[0-9A-Za-z._=-]+$"
+_FILES = "ARRAY<STRUCT<file: STRING, size: BIGINT, modified: BIGINT, place: STRING>>"
+
+
+def hidden_column(warehouse: Warehouse, name: str, table: TableInfo) -> str | None:
+    """The column by which Spark tells the file of a row of a table (name quoted); None where it has none.
+
+    It is `_metadata`. Where a table has a column of that name, Spark puts underscores before its own.
+    """
+    columns = [column for column, _ in table.columns]
+    hidden = "_metadata"
+    if not any(column.lower() == hidden for column in columns):
+        return hidden
+    if str(warehouse.rows("SET spark.sql.caseSensitive")[0][1]).lower() != "true":
+        columns = [column.lower() for column in columns]
+    while hidden in columns:
+        hidden = f"_{hidden}"
+    try:  # Spark 3.4 has no name for it then
+        kind = warehouse.describe(f"SELECT {hidden} FROM {name}")[0][1]
+    except Exception:
+        return None
+    return hidden if kind.startswith("struct<file_path:string,file_name:string,") else None
+
+
+def in_directory(location: str) -> str:
+    """The files right in a directory; below it, or with other names, they have a place."""
+    name = "substring_index(path, '/', -1)"
+    right_in_it = f"path = concat({string_literal(location + '/')}, {name}) AND {name} RLIKE '{_PLAIN_NAME}'"
+    return (
+        f"SELECT {name} AS file, length AS size, unix_millis(modificationTime) AS modified,\n"
+        f"  IF({right_in_it}, '', path) AS place\n"
+        f"FROM binaryFile.`{location}`"
+    )
+
+
+def by_rows(name: str, partitions: Sequence[str], provider: str, hidden: str = "_metadata") -> str:
+    """The files of a table and the partition each is in, by what Spark says of the first row of each.
+
+    Of files whose rows have no numbers all are looked at, and counted (mz_rows). What is told in words is made once for
+    each file. A file is listed once for each partition that it is in.
+    """
+    values = [f"mz_p{i}" for i, _ in enumerate(partitions)]
+    of_rows = "".join(f", {quote(p)} AS {value}" for p, value in zip(partitions, values))
+    place = f"CAST(struct({', '.join(['true', *values])}) AS STRING)"
+    first, count = (f" WHERE {hidden}.row_index = 0", "") if provider in NUMBERED else ("", ", count(*) AS mz_rows")
+    return (
+        f"SELECT file, size, unix_millis(mz_at) AS modified, {place} AS place{count}\n"
+        f"FROM (\n"
+        f"  SELECT {hidden}.file_path AS file, {hidden}.file_size AS size, {hidden}.file_modification_time AS mz_at"
+        f"{of_rows}\n"
+        f"  FROM {name}{first}\n"
+        f")\n"
+        f"GROUP BY {', '.join(['file, size, mz_at', *values])}"
+    )
+
+
+def summary(warehouse: Warehouse, listing: str, rows: str = "0") -> tuple[str, int, int]:
+    """What tells a list from others; how many of its files have a place; how many rows there are."""
+    content = _hash(f"concat_ws('|', {COLUMNS})")
+    asked = f"count(*), coalesce(sum(size), 0), count_if(place <> ''), {content}, coalesce({rows}, 0)"
+    count, size, placed, content, held = warehouse.rows(f"SELECT {asked}\nFROM ({listing})")[0]
+    return _said(count, size, content), int(placed), int(held)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Two lists, one from before and one from now. A file that is in more partitions than before has changed.
+
+    gone: files that are gone or changed; new: that were not there; had: that were there. before, now: summaries.
+    files: the new ones, as JSON; None where they are more than are named one by one.
+    """
+
+    gone: int
+    new: int
+    had: int
+    before: str
+    now: str
+    files: str | None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(one["file"] for one in json.loads(self.files or "[]")))
+
+
+def compare(warehouse: Warehouse, listing: str, before: str) -> Compared:
+    """The list as it is, and SQL of the one from before."""
+    entry = f"concat_ws('|', {COLUMNS})"
+    of_file = (
+        f"SELECT file,\n"
+        f"  concat_ws(',', array_sort(collect_list(IF(is_new, NULL, {entry})))) AS was,\n"
+        f"  concat_ws(',', array_sort(collect_list(IF(is_new, {entry}, NULL)))) AS is,\n"
+        f"  collect_list(IF(is_new, struct({COLUMNS}), NULL)) AS entries,\n"
+        f"  count_if(NOT is_new) AS old_entries, sum(IF(is_new, 0, size)) AS old_size,\n"
+        f"  count_if(is_new) AS new_entries, sum(IF(is_new, size, 0)) AS new_size\n"
+        f"FROM (\nSELECT {COLUMNS}, true AS is_new FROM ({listing})\n"
+        f"UNION ALL\nSELECT {COLUMNS}, false FROM ({before})\n)\n"
+        f"GROUP BY file"
+    )
+    sql = (
+        f"SELECT count_if(was <> '' AND is <> was), count_if(was = ''), count_if(was <> ''),\n"
+        f"  coalesce(sum(old_entries), 0), coalesce(sum(old_size), 0), {_hash('nullif(was, ' + repr('') + ')')},\n"
+        f"  coalesce(sum(new_entries), 0), coalesce(sum(new_size), 0), {_hash('nullif(is, ' + repr('') + ')')},\n"
+        f"  to_json(slice(flatten(array_sort(collect_list(IF(was = '', entries, NULL)))), 1, {MOST_FILES + 1}))\n"
+        f"FROM (\n{of_file}\n)"
+    )
+    gone, new, had, *told, files = warehouse.rows(sql)[0]
+    named = len(json.loads(files)) <= MOST_FILES
+    return Compared(int(gone), int(new), int(had), _said(*told[:3]), _said(*told[3:]), files if named else None)
+
+
+def named(files: str) -> str:
+    """SQL of a list of files given as JSON."""
+    return f"SELECT inline(from_json({string_literal(files)}, '{_FILES}'))"
+
+
+def _said(count: object, size: object, content: object) -> str:
+    return f"{count}, {size} bytes, {content}"
+
+
+def _hash(entry: str) -> str:
+    """SQL: what tells the entries of a list from others, in 16 hex digits."""
+    return f"left(sha2(concat_ws(',', array_sort(collect_list({entry}))), 256), 16)"

@@ -1,0 +1,303 @@
+"""The inputs of a model at a run: the state of each, and what it got since another run read it."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import dataclass
+
+from ..engine.chain_files import is_unreadable
+from ..engine.warehouse import TableInfo, Warehouse
+from ..temporal.ivm import delta_query
+from ..temporal.ivm.delta_query import Added, AddedChains, AddedRows
+from ..temporal.ivm.upstream import Stack
+from ..temporal.sql import identifiers, relations
+from ..temporal.sql.dialect import quote, string_literal
+from ..words import quantity
+from . import append_only, file_lists, snapshots
+from .append_only import Follow
+from .file_lists import COLUMNS, NAME, PATH
+
+FILES, VERSION, COLUMN, ROWS, STACKED = "files", "version", append_only.WAY, "rows", "chains"
+_SPARK_FILES = ("parquet", "orc", "csv", "json", "text", "avro")
+#: what is written the same in a path and in a URI
+_PLAIN_PATH = "[0-9A-Za-z:/._=-]+"
+
+
+@dataclass(frozen=True)
+class Input:
+    """A table that a model reads, as it is now.
+
+    way: how its state is told: by its `files`, by the `version` of an Iceberg or Delta table, by the `chains` of a
+    temporal view, by a `column` in whose order rows come, or by a checksum of its `rows`, which nothing else tells.
+    said: that state, as the commit keeps it. listing: SQL of what is to be remembered of it (file, size, modified,
+    place): its files, or its latest rows; pin: the hidden column that is `file`. rows: how many it holds, where that
+    was told on the way. columns: of a table with versions.
+    """
+
+    relation: str
+    way: str
+    said: str
+    listing: str = ""
+    pin: str = ""
+    rows: int | None = None
+    columns: tuple[str, ...] = ()
+
+    @property
+    def told(self) -> bool:
+        """Whether equal states mean equal rows, and its rows can be known to be of one state."""
+        return self.way in (FILES, VERSION, COLUMN)
+
+
+@dataclass(frozen=True)
+class Change:
+    """What an input did since a run read it: nothing (`same`), more rows (`added`), or what only its rows tell.
+
+    broken: it did what `change_capture: append` promises that it does not do. said: the state that `added` leads to,
+    where the files were listed anew for it; files: what they added to the list, as JSON.
+    """
+
+    why: str
+    same: bool = False
+    added: delta_query.Change | None = None
+    broken: bool = False
+    said: str = ""
+    files: str = ""
+
+
+@dataclass(frozen=True)
+class Look:
+    """An input after it was read. moved: what it was is gone; grew: it is there, and more. said: the state it had."""
+
+    moved: bool = False
+    grew: bool = False
+    said: str = ""
+
+
+def observe(warehouse: Warehouse, plan: str, follow: Follow | None = None) -> dict[str, Input]:
+    """The tables an analyzed plan reads -> their states. Spark may still remember older lists of files: `refresh`.
+
+    follow: the column in whose order rows come, in the tables that have it.
+    """
+    of_files = relations.file_tables(plan)
+    every = dict.fromkeys([*of_files, *relations.other_tables(plan)])
+    return {table: _observe(warehouse, table, table in of_files, follow) for table in every}
+
+
+def refresh(warehouse: Warehouse, seen: Iterable[Input]) -> None:
+    """Have Spark list the files again that were listed past it, so that it reads all of them."""
+    for now in seen:
+        if now.way == FILES and now.pin.endswith(NAME):
+            warehouse.rows(f"REFRESH TABLE {quoted(now.relation)}")
+
+
+def observe_files(warehouse: Warehouse, plan: str) -> dict[str, str]:
+    """The tables an analyzed plan reads -> how many files they have and of how many bytes, in words."""
+    of_files = relations.file_tables(plan)
+    found = {}
+    for table in dict.fromkeys([*of_files, *relations.other_tables(plan)]):
+        found[table] = size(warehouse, quoted(table), table in of_files)
+    return found
+
+
+def size(warehouse: Warehouse, table: str, of_files: bool = True) -> str:
+    """How many files a table (as SQL names it) has and of how many bytes, in words."""
+    told = warehouse.table(table)
+    provider = told.details.get("Provider", "").lower()
+    if of_files and provider in _SPARK_FILES:
+        hidden = file_lists.hidden_column(warehouse, table, told)
+        if hidden is None:
+            return "a table with a column _metadata, whose files are not listed"
+        listing = file_lists.by_rows(table, told.partitions, provider, hidden)
+        asked = f"SELECT count(*), coalesce(sum(size), 0) FROM (SELECT DISTINCT file, size FROM ({listing}))"
+    elif provider == "iceberg":
+        asked = f"SELECT count(*), coalesce(sum(file_size_in_bytes), 0) FROM {table}.files"
+    else:
+        return f"a {told.details.get('Provider', 'table')} table, whose files are not listed"
+    count, total = warehouse.rows(asked)[0]
+    return f"{quantity(int(count), 'file')}, {quantity(int(total), 'byte')}"
+
+
+def _observe(warehouse: Warehouse, table: str, of_files: bool, follow: Follow | None = None) -> Input:
+    name = quoted(table)
+    told = warehouse.table(name)
+    provider = told.details.get("Provider", "").lower()
+    version = snapshots.of(warehouse, name, provider)
+    if version:
+        columns = tuple(column for column, _ in told.columns)
+        return Input(table, VERSION, f"{VERSION} {version}", columns=columns)
+    if follow:
+        warehouse.rows(f"REFRESH TABLE {name}")
+        told_by = append_only.observe(warehouse, name, told, follow)
+        if told_by:
+            return Input(table, COLUMN, *told_by)
+    hidden = file_lists.hidden_column(warehouse, name, told) if of_files and provider in _SPARK_FILES else None
+    if hidden is None:
+        warehouse.rows(f"REFRESH TABLE {name}")  # a session remembers the files of tables of Hive too
+        return Input(table, ROWS, f"{ROWS} {_checksum(warehouse, name, told)}")
+    location, options = told.details.get("Location", ""), told.details.get("Storage Properties", "[]")
+    form = repr((told.columns, told.partitions, provider, location, options))
+    if told.defaults:  # old files have the value a column had when it was added, which only a new table changes
+        form += repr((told.defaults, told.details.get("Created Time")))
+    read_as = hashlib.sha256(form.encode()).hexdigest()[:8]
+    if not told.partitions and options == "[]" and re.fullmatch(_PLAIN_PATH, location):
+        listing = file_lists.in_directory(location)
+        try:
+            summary, odd, _ = file_lists.summary(warehouse, listing)
+        except Exception:  # a table without a directory has no files in one
+            odd = 1
+        if not odd:
+            return Input(table, FILES, f"{FILES} {summary} as {read_as}", listing, f"{hidden}.{NAME}")
+    warehouse.rows(f"REFRESH TABLE {name}")
+    listing = file_lists.by_rows(name, told.partitions, provider, hidden)
+    counted = provider not in file_lists.NUMBERED
+    summary, _, rows = file_lists.summary(warehouse, listing, "sum(mz_rows)" if counted else "0")
+    said = f"{FILES} {summary} as {read_as}"
+    return Input(table, FILES, said, listing, f"{hidden}.{PATH}", rows if counted else None)
+
+
+def look(warehouse: Warehouse, seen: Input, change: Change, is_open: bool, listed: str | None) -> Look:
+    """An input after it was read, as far as that is told.
+
+    is_open: more was read of it than what is pinned, so nothing may have been added. listed: the table of its files,
+    which are its state where it was read in full.
+    """
+    if seen.way in (STACKED, ROWS):  # chains are never written again; of rows nothing is told
+        return Look()
+    if seen.way == COLUMN:
+        return Look(moved=not append_only.is_still(warehouse, seen.said, seen.listing))
+    if seen.way == VERSION:
+        is_still = not is_open or _observe(warehouse, seen.relation, False).said == seen.said
+        return Look(grew=not is_still)
+    if seen.pin.endswith(PATH):
+        warehouse.rows(f"REFRESH TABLE {quoted(seen.relation)}")
+    state, _, form = seen.said.rpartition(" as ")
+    state = state.removeprefix(f"{FILES} ")
+    if listed is None:
+        return Look(moved=file_lists.summary(warehouse, seen.listing)[0] != state)
+    found = file_lists.compare(warehouse, seen.listing, remembered(seen.relation, listed))
+    if (change.same or change.added is not None) and found.before != state:  # what was remembered before is damaged
+        return Look(moved=found.now != state)
+    if found.gone or is_open and found.new:
+        return Look(moved=found.gone > 0, grew=not found.gone)
+    return Look(said=f"{FILES} {found.before} as {form}")
+
+
+def change(warehouse: Warehouse, now: Input, said: str | None, watermark: str | None) -> Change:
+    """What an input did since its state was `said`. watermark: the table of the files it had then."""
+    if said is None:
+        return Change("not read before")
+    if not now.told:
+        return Change("only its rows tell whether it changed")
+    if now.said == said:
+        return Change("no change", same=True)
+    if now.way == VERSION and said.startswith(VERSION):
+        name = quoted(now.relation)
+        then, version = (s.removeprefix(f"{VERSION} ") for s in (said, now.said))
+        why, told = snapshots.changes(warehouse, name, then, version, now.columns)
+        return Change(why, added=told)
+    before = ""
+    if watermark is not None:
+        before = remembered(now.relation, watermark)
+    if now.way == COLUMN and said.startswith(COLUMN):
+        name = quoted(now.relation)
+        why, added, broken = append_only.changes(warehouse, name, warehouse.table(name), said, now.said, before)
+        return Change(why, added=added, broken=broken)
+    if now.way == COLUMN:
+        return Change("it was not followed by append_column before")
+    if now.way != FILES or not said.startswith(FILES):
+        return Change(f"{said} is now {now.said}")
+    if now.said.split(" as ")[1] != said.split(" as ")[1]:
+        return Change("its columns, place or options changed")
+    if not before:
+        return Change("the list of the files it had is gone")
+    try:
+        found = file_lists.compare(warehouse, now.listing, before)
+    except Exception as error:
+        if not is_unreadable(error):
+            raise
+        return Change("the list of the files it had cannot be read")
+    if not said.startswith(f"{FILES} {found.before} as "):
+        return Change("the files remembered are not those of its state")
+    if found.gone:
+        return Change(f"gone or changed: {found.gone:,} of {quantity(found.had, 'file')}")
+    if not found.new:
+        return Change("no change", same=True, said=said)
+    if found.files is None:
+        return Change(f"{quantity(found.new, 'new file')}, more than are named one by one")
+    return Change(
+        f"{quantity(found.new, 'new file')} of {found.had + found.new:,}",
+        added=Added(now.pin, found.names),
+        said=f"{FILES} {found.now} as {said.rpartition(' as ')[2]}",
+        files=found.files,
+    )
+
+
+def stacked_change(stack: Stack, now: Input, said: str | None) -> Change:
+    """What a temporal view that is read did since its state was `said`."""
+    if now.said == said:
+        return Change("no change", same=True)
+    why, told = stack.change(now.relation, said)
+    return Change(why, added=AddedChains(stack) if told else None)
+
+
+def watermark(seen: Iterable[Input], changes: Mapping[str, Change], before: str | None) -> str | None:
+    """SQL of what is remembered of all inputs (relation, file, size, modified, place).
+
+    Where new files alone are read these are exactly they, beside those that were remembered. before: their table.
+    """
+    parts = []
+    for now in seen:
+        if not now.listing:
+            continue
+        change, listing = changes[now.relation], now.listing
+        if before is not None and now.way == FILES and (change.same or change.files):
+            listing = remembered(now.relation, before)
+            listing += f"\nUNION ALL\n{file_lists.named(change.files)}" if change.files else ""
+        parts.append(f"SELECT {string_literal(now.relation)} AS relation, {COLUMNS} FROM ({listing})")
+    return "\nUNION ALL\n".join(parts) or None
+
+
+def remembered(relation: str, watermark: str) -> str:
+    """SQL of what a table remembers of an input (file, size, modified, place)."""
+    return f"SELECT {COLUMNS} FROM {watermark} WHERE relation = {string_literal(relation)}"
+
+
+def count_rows(
+    warehouse: Warehouse,
+    read: Mapping[str, delta_query.Change | None],
+    seen: Mapping[str, Input],
+    stacked: Container[str] = (),
+) -> dict[str, int]:
+    """relation -> how many rows it holds, or what was added to it does. Of chains that is known."""
+    counts: dict[str, int] = {}
+    if warehouse.stack is not None:
+        counts = {
+            name: warehouse.stack.count(name, added is not None) for name, added in read.items() if name in stacked
+        }
+    counts |= {name: known for name, added in read.items() if added is None and (known := seen[name].rows) is not None}
+    plain = {name: added for name, added in read.items() if name not in counts}
+    if plain:
+        asked = ", ".join(" + ".join(_counts(name, added)) for name, added in plain.items())
+        counts |= dict(zip(plain, map(int, warehouse.rows(f"SELECT {asked}")[0])))
+    return counts
+
+
+def _counts(name: str, added: delta_query.Change | None) -> list[str]:
+    if isinstance(added, AddedRows):
+        return [f"(SELECT count(*) FROM {source})" for source in (added.came, added.went) if source]
+    where = f" WHERE {added.condition}" if isinstance(added, Added) else ""
+    return [f"(SELECT count(*) FROM {quoted(name)}{where})"]
+
+
+def quoted(table: str) -> str:
+    return ".".join(map(quote, identifiers.parts(table)))
+
+
+def _checksum(warehouse: Warehouse, name: str, table: TableInfo) -> str:
+    try:
+        count, total = append_only.checksum(warehouse, name, append_only.content_of(table))
+        return f"{count}, sum {total}"
+    except Exception:  # a type that has no hash: a test then cannot tell a changed input from another
+        return f"{warehouse.rows(f'SELECT count(*) FROM {name}')[0][0]}"

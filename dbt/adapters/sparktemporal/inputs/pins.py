@@ -1,0 +1,95 @@
+"""A core that reads of its inputs what a run has seen of them, and nothing that came meanwhile.
+
+table of files     the rows whose file is on the list that the run remembers
+Iceberg, Delta     VERSION AS OF the version that the run saw
+others             cannot be pinned: the run looks whether they are as they were, and reads again
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+from sqlglot import exp
+
+from ..engine.warehouse import Warehouse
+from ..errors import TemporalError
+from ..temporal.diffs import intervals_sql
+from ..temporal.ivm import delta_query
+from ..temporal.ivm.upstream import stacked_name
+from ..temporal.rewrite.core import TypedCore
+from ..temporal.sql import plans
+from ..temporal.sql.dialect import render
+from . import snapshots, view_expansion
+from .observe import FILES, VERSION, Input, quoted, remembered
+
+#: the ways of telling a state by which what is read can be pinned
+PINNED = (FILES, VERSION)
+_HIDDEN = re.compile(r"_+metadata", re.IGNORECASE)
+
+
+class Unpinnable(TemporalError):
+    """A core that reads its inputs in a way that cannot be pinned, and why."""
+
+
+def pinned(warehouse: Warehouse, typed: TypedCore, seen: Mapping[str, Input], lists: str | None) -> TypedCore:
+    """A core that reads no more of its inputs than was seen. lists: the table of their files. Raises Unpinnable."""
+    names = [name for name, now in seen.items() if now.way in PINNED]
+    plan_by_name: dict[str, str] = {}
+    try:
+        query = view_expansion.open_views(warehouse, typed.core.query, names.__contains__, plan_by_name)
+    except view_expansion.Closed as closed:
+        raise Unpinnable(f"below a view: {closed}") from None
+    opened = replace(typed, core=replace(typed.core, query=query))
+    every = _reads(warehouse, opened)
+    places = delta_query.tables(query)
+    if any(_names_hidden(column) for column in query.find_all(exp.Column)):
+        raise Unpinnable("it names the hidden column, which may be that of another table then")
+    below: list[str] = []
+    for table, _ in places:
+        if stacked_name(table):
+            continue
+        reads = plans.tables_read(view_expansion.described(warehouse, table, plan_by_name))
+        if reads is None:
+            raise Unpinnable("it reads something other than tables")
+        below += reads
+        if isinstance(table.this, exp.Var) or table.args.get("version"):  # an exact version or range of them
+            continue
+        found = [name for name in reads if name in names]
+        if found and (len(reads) != 1 or not delta_query.is_plain(table)):
+            raise Unpinnable(f"of {found[0]} it reads a sample, or through a function")
+        if found:
+            _pin(warehouse, table, seen[found[0]], lists)
+    if sorted(below) != sorted(every):
+        raise Unpinnable("its predicate reads tables")
+    if tuple(warehouse.describe(render(intervals_sql.probe(opened.core)))[: len(typed.columns)]) != typed.columns:
+        raise Unpinnable("its columns are named in a way that only the tables themselves have")
+    return opened
+
+
+def _names_hidden(column: exp.Column) -> bool:
+    """Whether a column may be the hidden one of one of several tables. Of a single table it stays what it is."""
+    select = column.find_ancestor(exp.Select)
+    several = select is None or bool(select.args.get("joins") or select.args.get("laterals"))
+    return several and any(_HIDDEN.fullmatch(part.name) for part in column.parts)
+
+
+def _reads(warehouse: Warehouse, typed: TypedCore) -> list[str]:
+    every = plans.tables_read(plans.analyzed(warehouse.explain(render(intervals_sql.probe(typed.core)))))
+    if every is None:
+        raise Unpinnable("it reads something other than tables")
+    return every
+
+
+def _pin(warehouse: Warehouse, table: exp.Table, seen: Input, lists: str | None) -> None:
+    if seen.way == FILES:
+        if lists is None:
+            raise Unpinnable(f"no list of the files of {seen.relation} is kept")
+        listed = f"SELECT file FROM ({remembered(seen.relation, lists)})"
+        delta_query.restrict_more(table, f"{seen.pin} IN ({listed})")
+        return
+    source = snapshots.at(warehouse, quoted(seen.relation), seen.said.removeprefix(f"{VERSION} "))
+    if source is None:
+        raise Unpinnable(f"{seen.relation} cannot be read as of the version it had")
+    delta_query.put(table, source)

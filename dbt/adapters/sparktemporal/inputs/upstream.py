@@ -1,0 +1,129 @@
+"""The temporal views below a temporal view: found in dbt's graph, read as they are committed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..engine import session
+from ..engine.warehouse import Target, Warehouse, read_state
+from ..errors import TemporalError
+from ..temporal.decision import CLOCK_SKEW_MS
+from ..temporal.diffs import view_sql
+from ..temporal.diffs.state import AFTER, State
+from ..temporal.ivm import upstream
+from ..temporal.ivm.upstream import Stack
+from ..temporal.sql import identifiers
+from ..temporal.sql.dialect import quote
+from ..temporal.sql.identifiers import Identifiers
+from . import stacked_views
+
+
+def temporal_inputs(model: Mapping[str, Any], graph: Mapping[str, Any]) -> list[Target]:
+    """The temporal views a model reads, by itself or through views and ephemeral models."""
+    nodes = graph.get("nodes", {})
+    found: list[Target] = []
+    seen: set[str] = set()
+    queue = list(model.get("depends_on", {}).get("nodes", []))
+    while queue:
+        name = queue.pop()
+        if name in seen or name not in nodes:
+            continue
+        seen.add(name)
+        node = nodes[name]
+        materialized = node.get("config", {}).get("materialized")
+        if materialized == "temporal_view":
+            found.append(Target(quote(node["schema"]), node["alias"]))
+        if materialized in ("view", "ephemeral"):
+            queue += node.get("depends_on", {}).get("nodes", [])
+    return found
+
+
+def readers(model: Mapping[str, Any], graph: Mapping[str, Any]) -> list[Target]:
+    """The temporal views that read a model, by themselves or through views and ephemeral models."""
+    nodes = graph.get("nodes", {})
+    found, queue, seen = [], [model.get("unique_id")], set()
+    while queue:
+        name = queue.pop()
+        for child, node in nodes.items():
+            if child in seen or name not in node.get("depends_on", {}).get("nodes", []):
+                continue
+            seen.add(child)
+            materialized = node.get("config", {}).get("materialized")
+            if materialized == "temporal_view":
+                found.append(Target(quote(node["schema"]), node["alias"]))
+            elif materialized in ("view", "ephemeral"):
+                queue.append(child)
+    return found
+
+
+def held(warehouse: Warehouse, target: Target, by: Sequence[Target]) -> Identifiers:
+    """The chains of a model that others have read and not yet what became of them."""
+    tables: set[str] = set()
+    for reader in by:
+        try:
+            state = read_state(warehouse, reader)
+        except TemporalError:  # it needs a full refresh, and then reads all anew
+            continue
+        if state is not None:
+            said = upstream.chains_said(state.inputs.get(target.key))
+            tables.update(chain.partition(AFTER)[0] for chain in said)
+    return Identifiers(tables)
+
+
+def put_in(
+    warehouse: Warehouse,
+    target: Target,
+    sql: str,
+    below: Sequence[Target],
+    between: Sequence[Target],
+    old: State | None,
+    as_of: int,
+    settings: Mapping[str, str],
+) -> tuple[str, Warehouse, int]:
+    """A model's text -> the same with the queries of its temporal inputs, a warehouse that knows them, and the as-of.
+
+    between: the plain views over them, whose text stands in their place.
+    The as-of is that of the invocation, or the latest frontier of an input that is less than a minute ahead of it.
+    """
+    if not below:
+        return sql, warehouse, as_of
+    sql = stacked_views.opened(warehouse, target.model, sql, between)
+    named = {upstream.key_of(names) for _, _, names, _ in upstream.references(sql)}
+    states = {}
+    for inner in below:
+        key = inner.key
+        if key in named:
+            state = read_state(warehouse, inner)
+            states[key] = upstream.check(target.model, key, state, as_of, CLOCK_SKEW_MS)
+            as_of = max(as_of, states[key].frontier)
+            if view_sql.evaluates(states[key]):
+                session.refuse_differences(settings, states[key], f"{key} as an input of {target.model}")
+    if not states:
+        return sql, warehouse, as_of
+    return upstream.inlined(sql, states), warehouse.over(_stack(warehouse, states, old, as_of)), as_of
+
+
+def as_captured(warehouse: Warehouse, state: State) -> Warehouse:
+    """A warehouse that knows the temporal views below a committed model."""
+    states = {}
+    for name, said in state.inputs.items():
+        if upstream.is_stacked(said):
+            schema, model = identifiers.parts(name)
+            inner = read_state(warehouse, Target(quote(schema), model))
+            states[name] = upstream.check(state.model, name, inner, state.frontier, CLOCK_SKEW_MS)
+    if not states:
+        return warehouse
+    latest = max(state.frontier, *(inner.frontier for inner in states.values()))
+    return warehouse.over(_stack(warehouse, states, state, latest))
+
+
+def _stack(warehouse: Warehouse, states: Mapping[str, State], old: State | None, as_of: int) -> Stack:
+    before = {name: upstream.chains_said(old.inputs.get(name)) for name in states} if old else {}
+    kept: set[str] = set()
+    for name, state in states.items():
+        gone = set(before.get(name, ())) - {chain.identity for chain in state.chains}
+        if gone:
+            there = Identifiers(warehouse.tables(state.schema, f"{state.model}__diffs_"))
+            kept |= {chain for chain in gone if chain.partition(AFTER)[0] in there}
+    return Stack(states, as_of, before, frozenset(kept))

@@ -1,0 +1,147 @@
+"""Views between a model and its tables: what is new of a table below one is read through the view's own text.
+
+Spark keeps with a view the settings it was made under, and reads it under them whatever the session says. So its text
+may only stand in its place in a session that says the same, which Spark 4 tells (DESCRIBE … AS JSON).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from sqlglot import exp
+
+from ..engine.warehouse import Warehouse
+from ..errors import Refusal, TemporalError
+from ..temporal.ivm import delta_query
+from ..temporal.ivm.upstream import stacked_name
+from ..temporal.sql import plans, settings
+from ..temporal.sql.ctes import refuse_shadowed_ctes, visible_ctes
+from ..temporal.sql.dialect import fragment, parse, render
+from ..temporal.sql.identifiers import parts
+from ..temporal.sql.scope import quote_name
+
+
+class Closed(TemporalError):
+    """A view whose text cannot stand in its place, and why."""
+
+
+def open_views(
+    warehouse: Warehouse, query: exp.Query, moved: Callable[[str], bool], plan_by_name: dict[str, str]
+) -> exp.Query:
+    """A query with the text of the views in the place of those that read an input that moved.
+
+    moved: of the name of a table. plan_by_name: those `described` knows already; it gets more. Raises Closed.
+    """
+    query, number = query.copy(), 0
+    while True:
+        for table, _ in delta_query.tables(query):
+            if stacked_name(table):
+                continue
+            told = described(warehouse, table, plan_by_name)
+            if told and plans.views(told) and any(map(moved, plans.tables_read(told) or [])):
+                _put(table, _text(warehouse, table, f"mz_{number}_"))
+                number += 1
+                break
+        else:
+            return query
+
+
+def described(warehouse: Warehouse, table: exp.Table, plan_by_name: dict[str, str]) -> str:
+    """The analyzed plan of reading a table or view. plan_by_name: what is in it is not asked again."""
+    name = render(_plain(table))
+    if name not in plan_by_name:
+        plan_by_name[name] = plans.analyzed(warehouse.explain(f"SELECT * FROM {name}"))
+    return plan_by_name[name]
+
+
+@dataclass(frozen=True)
+class Made:
+    """A view as it was made: its text, read as a tree; the names of its columns; the schema of names without one."""
+
+    text: str
+    tree: exp.Query
+    columns: tuple[str, ...]
+    schema: str
+
+
+def made(warehouse: Warehouse, name: str) -> Made:
+    """A view by its name in SQL. Raises Closed where its text means something else in this session."""
+    try:
+        told: dict[str, Any] = json.loads(warehouse.rows(f"DESCRIBE TABLE EXTENDED {name} AS JSON")[0][0])
+        text, columns, place = told["view_text"], told["columns"], told["view_catalog_and_namespace"]
+        made_under = told["view_creation_spark_configuration"]
+    except Exception:
+        raise Closed("nothing tells under which settings it was made") from None
+    if told.get("collation", "UTF8_BINARY") != "UTF8_BINARY":
+        raise Closed("its texts are compared in a collation of its own")
+    _check_settings(warehouse, made_under)
+    try:
+        tree = parse(text)
+        refuse_shadowed_ctes(tree)
+    except Refusal as refusal:
+        raise Closed(f"its text is not read here: {refusal.found}") from None
+    names = tuple(str(column["name"]) for column in columns)
+    return Made(text, tree, names, parts(place)[-1])
+
+
+def _text(warehouse: Warehouse, table: exp.Table, prefix: str) -> exp.Subquery:
+    """A view -> its text, under the names it gives its columns. prefix: of the names of its CTEs."""
+    name = render(_plain(table))
+    view = made(warehouse, name)
+    _name_alone(view.tree, view.schema, prefix)
+    alias = table.args["alias"].this if table.args.get("alias") else table.this
+    columns = [quote_name(column) for column in view.columns]
+    opened = exp.Subquery(this=view.tree, alias=exp.TableAlias(this=alias.copy(), columns=columns))
+    _check_meaning(warehouse, name, opened)
+    return opened
+
+
+def _check_settings(warehouse: Warehouse, made: dict[str, str]) -> None:
+    """Spark keeps those that were not as by default, so both sides are asked."""
+    ours = warehouse.settings_set()
+    for key in sorted({*(key for key in made if settings.decides(key)), *ours}):
+        here = ours[key] if key in ours else warehouse.setting(key)
+        if made.get(key) != here:
+            raise Closed(f"{key} was {made.get(key, settings.NOT_SET)} when it was made, and is {here}")
+
+
+def _check_meaning(warehouse: Warehouse, name: str, opened: exp.Subquery) -> None:
+    """Spark's plan of the text is that of the view, as far as it prints it."""
+    ways = (f"SELECT * FROM {name}", render(exp.select("*").from_(opened.copy())))
+    try:
+        of_view, of_text = (plans.optimized(warehouse.explain(sql)) for sql in ways)
+        same = of_view == of_text and warehouse.describe(ways[0]) == warehouse.describe(ways[1])
+    except Exception:
+        same = False
+    if not same:
+        raise Closed("its text means something else outside of it")
+
+
+def _name_alone(tree: exp.Query, schema: str, prefix: str) -> None:
+    """Names that mean the same wherever the text stands: tables with their schema, CTEs with a prefix."""
+    for table in list(tree.find_all(exp.Table)):
+        if table.db or not isinstance(table.this, exp.Identifier):
+            continue
+        if table.name.lower() in {cte.alias.lower() for cte in visible_ctes(table)}:
+            alias = table.args.get("alias") or exp.TableAlias(this=table.this.copy())
+            table.set("alias", alias.copy())
+            table.set("this", quote_name(prefix + table.name.lower()))
+        else:
+            table.set("db", quote_name(schema))
+    for cte in tree.find_all(exp.CTE):
+        cte.args["alias"].set("this", quote_name(prefix + cte.alias.lower()))
+
+
+def _put(table: exp.Table, opened: exp.Subquery) -> None:
+    alias = table.args.get("alias")
+    others = {key for key, value in table.args.items() if value} - {"this", "db", "catalog", "alias"}
+    if others or (alias and alias.args.get("columns")):
+        raise Closed(f"it is read as {fragment(table)}")
+    table.replace(opened)
+
+
+def _plain(table: exp.Table) -> exp.Table:
+    return exp.Table(**{key: table.args[key].copy() for key in ("this", "db", "catalog") if table.args.get(key)})

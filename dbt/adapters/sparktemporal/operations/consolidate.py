@@ -1,0 +1,85 @@
+"""All chains of a model become one, as of its frontier: what a person may ask for before a day of many reads.
+
+No input is read. What was before the frontier can no longer be asked for, but for `retain_history`.
+"""
+
+from __future__ import annotations
+
+from ..config import TemporalConfig
+from ..engine import ownership, session
+from ..engine.chain_files import refuse_incomplete
+from ..engine.warehouse import Target, Warehouse
+from ..inputs import upstream
+from ..run.commit import ViewTexts
+from ..temporal.decision import Step
+from ..temporal.diffs import chains as chain_rules
+from ..temporal.diffs.state import Chain, CoreState
+from ..temporal.diffs.stores import counted, store_of
+from .reads import committed, live_of
+
+
+def consolidate(
+    warehouse: Warehouse, target: Target, config: TemporalConfig, run_id: str, clock: int, readers: list[Target]
+) -> tuple[int, int]:
+    """Write, commit and tidy up, under the model's lock -> rows before and after. clock: the engine's, ms."""
+    existing = warehouse.tables(target.schema, target.model)
+    state = committed(warehouse, target)
+    session.refuse_other(warehouse, state, f"temporal_consolidate of {state.model}")
+    ownership.refuse_foreign_diffs(warehouse, target)
+    refuse_incomplete(warehouse, target.model, {target.schema: state.chains})
+    since = max(state.since, state.frontier - (config.retain_history or 0))
+    cores = []
+    for core in state.cores:
+        made = _one(warehouse, target, core, config, run_id, since, state.expiration)
+        cores.append(CoreState(core.name, core.columns, (made,) if made.rows else (), core.sums, core.kept))
+    named = [c.table for core in cores for c in core.chains]
+    named += filter(None, (state.watermark, state.statistics))
+    swept = chain_rules.sweep(
+        target.model,
+        existing,
+        state,
+        named,
+        clock,
+        config.diffs_retention,
+        lambda: upstream.held(warehouse, target, readers),
+        lambda table: ownership.is_marked(warehouse, target, table),
+    )
+    new = state.advanced(run=run_id, since=since, cores=tuple(cores), retired=swept.retired)
+    live = live_of(warehouse, target, state)
+    texts = ViewTexts(warehouse, target, live)
+    new, committing = texts.commit(new, live.rewrite)
+    readable = texts.updates(new.cores[0], new.schema)
+    steps = [
+        *committing,
+        Step("the updates, readable", f"{live.rewrite} {target.name('__diffs')} AS\n{readable}"),
+        *(Step("no longer read", f"DROP TABLE IF EXISTS {target.table(t)}") for t in swept.drop),
+    ]
+    for step in steps:
+        warehouse.rows(step.sql)
+    return sum(c.rows for c in state.chains), sum(c.rows for c in new.chains)
+
+
+def _one(
+    warehouse: Warehouse,
+    target: Target,
+    core: CoreState,
+    config: TemporalConfig,
+    run_id: str,
+    since: int,
+    expiration: int | None,
+) -> Chain:
+    """The one chain of a core."""
+    store = store_of(core)
+    tables = [c.source(target.schema) for c in core.chains]
+    bucketed = [target.table(c.table) for c in core.chains if c.bucketed]
+    name = chain_rules.chain_name(target.model, run_id, core.name)
+    if not tables:
+        return Chain(name, 0, 0, None, None, None, None)
+    is_large = sum(c.rows for c in core.chains) >= chain_rules.LARGE_CHAIN
+    rows = store.consolidated(store.stored(tables, since, expiration, bucketed))
+    using = f" USING {config.file_format} {ownership.marked(target)}"
+    warehouse.rows(store.create(target.table(name), rows, using, since if is_large else None))
+    made = counted(name, warehouse.rows(store.count(target.table(name), is_large)), is_large)
+    if not made.rows:
+        warehouse.rows(f"DROP TABLE {target.table(name)}")
+    return made

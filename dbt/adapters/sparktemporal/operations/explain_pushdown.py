@@ -1,0 +1,100 @@
+"""What people ask of pushdown: what a rebuild of a model would read, and why no less."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ..config import TemporalConfig
+from ..engine.warehouse import Target, Warehouse
+from ..inputs import observe, upstream
+from ..pruning.files import Parts
+from ..pruning.filters import by_part, implied
+from ..pushdown.sargable import Range
+from ..run.analyze import understand
+from ..temporal.clock.instants import format_instant
+from ..temporal.diffs import intervals_sql
+from ..temporal.diffs.state import State
+from ..temporal.predicates import clock_text
+from ..temporal.rewrite.core import TypedCore
+from ..temporal.sql import plans
+from ..temporal.sql.dialect import render
+from ..words import quantity
+from .reads import committed
+
+
+def explain(warehouse: Warehouse, target: Target, config: TemporalConfig, clock: int) -> list[str]:
+    """What a rebuild of a model would read at an instant (ms), in lines. No data is read for it."""
+    state = committed(warehouse, target)
+    warehouse = upstream.as_captured(warehouse, state)
+    model = understand(warehouse, state.written, state.settings, warehouse.version(), clock, state)
+    until = None if state.offset is None else clock + state.offset
+    ends = "without expiration" if until is None else f"that expires at {format_instant(until)}"
+    lines = [f"{target.model}: a rebuild at {format_instant(clock)} {ends}"]
+    if config.pushdown == "off":
+        lines.append("  pushdown is off: what follows is what it would do")
+    for core in model.cores:
+        range_ = Range(clock, until)
+        parts = by_part(warehouse, core, state.settings, range_)
+        lines += [f"  {core.name}: no window, all of it is read"] if not parts else []
+        for written, found in parts:
+            lines += [f"  {core.name}: {written}", f"    {'-> ' + found if found else _UNKNOWN}"]
+        asked = intervals_sql.probe(core.core, implied(warehouse, core, state.settings, range_))
+        lines += _inputs(warehouse, render(intervals_sql.probe(core.core)), render(asked))
+    if model.cores:
+        lines += _statistics(warehouse, target, state, config, model.cores, Range(clock, until))
+    return lines
+
+
+def _statistics(
+    warehouse: Warehouse,
+    target: Target,
+    state: State,
+    config: TemporalConfig,
+    cores: Sequence[TypedCore],
+    clock: Range,
+) -> list[str]:
+    """What the statistics that are kept leave of each input, and what they cost."""
+    if not (state.statistics and warehouse.tables(target.schema, state.statistics)):
+        return ["  no statistics of files are kept (pushdown: statistics, or pushdown_collect)"]
+    plan = plans.analyzed(warehouse.explain(clock_text.written_at(state.written, state.kinds, f"{clock.first}L")))
+    version, hints = warehouse.version(), config.pushdown_columns
+    parts = Parts.look(warehouse, cores, observe.observe(warehouse, plan), state.settings, version, hints, clock)
+    table = target.table(state.statistics)
+    lines = [f"  {note}" for note in parts.notes]
+    if parts.read_as != state.measured:
+        return [
+            *lines,
+            "  the statistics that are kept are of something else; the next run that reads in full collects",
+        ]
+    parts.known = table
+    for core in cores:
+        lines += [f"  {core.name}: {told}" for told in parts.told(core.name, clock)]
+    measured = sorted(text for one in parts.measured.values() for text in one.leaves)
+    size = observe.size(warehouse, table)
+    took = f"collected in {state.measuring / 1000:.1f} s"
+    return [
+        *lines,
+        f"  statistics of {', '.join(measured)}: {quantity(warehouse.count(table), 'row')} in {size}; {took}",
+    ]
+
+
+_UNKNOWN = "-> nothing about a single column by itself: for this part all rows are read"
+
+
+def _inputs(warehouse: Warehouse, everything: str, asked: str) -> list[str]:
+    """Of each table: its files and bytes, what Spark leaves of its partitions, and what reaches the statistics."""
+    seen = observe.observe_files(warehouse, plans.analyzed(warehouse.explain(everything)))
+    left = _sizes(warehouse, asked)
+    lines = []
+    for name, said in seen.items():
+        size = f"; {left[name]} of it in partitions that can match" if name in left else ""
+        lines.append(f"    input {name}: {said}{size}")
+    lines += [f"    scan of {name}: {filters}" for name, filters in plans.scans(warehouse.explain(asked))]
+    return lines
+
+
+def _sizes(warehouse: Warehouse, sql: str) -> dict[str, str]:
+    """table -> the size of what is left of it when partitions are pruned, in Spark's words."""
+    told = warehouse.ask(warehouse.data(f"EXPLAIN COST {sql}"))
+    return dict(re.findall(r"Relation ([\w.]+)\[.*?\] \w+, Statistics\(sizeInBytes=([^,)]+)", told))

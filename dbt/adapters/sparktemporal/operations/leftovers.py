@@ -1,0 +1,110 @@
+"""What a temporal_view leaves in its schema when it stops being one, and how it goes.
+
+    <model>  <model>__diffs  <model>__lock  <model>__diffs_<run>...  <model>__inputs_<run>...  <model>__stats_<run>...
+    <model>__live
+
+`<model>__live` goes last: while it is there, the rest can be found again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ..engine import ownership
+from ..engine.warehouse import Target, Warehouse, read_state, state_of
+from ..errors import TemporalError
+from ..run import lock, published_view
+from ..run.published_view import Docs
+from ..temporal.decision import Step
+from ..temporal.diffs import chains as chain_rules
+from ..temporal.diffs.state import is_commit
+from ..temporal.sql.identifiers import Identifiers, dotted, folded, parts
+
+_LIVE = "__live"
+
+
+@dataclass(frozen=True)
+class Leftover:
+    """A model found by its commit record. project: the dbt project that ran it last, "" when it does not say."""
+
+    target: Target
+    project: str
+
+
+def find(warehouse: Warehouse, schema: str, named: Iterable[str]) -> list[Leftover]:
+    """The temporal_views of a schema (quoted) that are not among the names, whatever the case."""
+    kept = Identifiers(named)
+    found = []
+    for table in warehouse.tables(schema, suffix=_LIVE):
+        model = table[: -len(_LIVE)]
+        target = Target(schema, model)
+        if model not in kept:
+            text = _live(warehouse, target)
+            if text is not None:
+                project = re.search(r'"project":"([^"]*)"', text)
+                found.append(Leftover(target, project.group(1) if project else ""))
+    return found
+
+
+def replaced(warehouse: Warehouse, target: Target, docs: Docs, failed: bool) -> list[Step]:
+    """The statements after a run of a model that was a temporal_view and is something else by now.
+
+    What it stored goes when the new relation stands. Where the run dropped the view and made nothing in its place, the
+    view is made again: it answers as before.
+    """
+    there = Identifiers(warehouse.tables(target.schema, target.model))
+    if target.model not in there:
+        if _live(warehouse, target) is None:
+            return []
+        state = read_state(warehouse, target, there)
+        return published_view.publish(target, list(state.columns), docs, None, False) if state else []
+    if failed or is_thin(warehouse, target):
+        return []
+    return drop(warehouse, target)
+
+
+def is_thin(warehouse: Warehouse, target: Target) -> bool:
+    """Whether the relation of the model's name is the thin view over its `__live`."""
+    view = warehouse.view(target.name())
+    _, found, source = view.text.rpartition("FROM ") if view is not None else ("", "", "")
+    return bool(found) and folded(dotted(parts(source)[-2:])) == folded(dotted(parts(target.name(_LIVE))))
+
+
+def drop(warehouse: Warehouse, target: Target) -> list[Step]:
+    """The statements that drop all of a temporal_view; none when there is none of that name."""
+    names = Identifiers(warehouse.tables(target.schema, target.model))
+    text = _live(warehouse, target) if f"{target.model}{_LIVE}" in names else None
+    if text is None:
+        return []
+    steps = []
+    if target.model in names and is_thin(warehouse, target):
+        steps.append(Step("the view", f"DROP VIEW IF EXISTS {target.name()}"))
+    if f"{target.model}__diffs" in names and ownership.owns_diffs(warehouse, target):
+        steps.append(Step("its updates", f"DROP VIEW IF EXISTS {target.name('__diffs')}"))
+    known = _named(warehouse, target, text)
+    for name in names:
+        if chain_rules.born_of(target.model, name) is None:
+            continue
+        if name in known or ownership.is_marked(warehouse, target, name):
+            steps.append(Step("a chain, or a list of files", f"DROP TABLE IF EXISTS {target.table(name)}"))
+    if f"{target.model}__lock" in names and lock.is_lock(warehouse, target):
+        steps.append(Step("its lock", f"DROP TABLE IF EXISTS {target.name('__lock')}"))
+    steps.append(Step("its commit record", f"DROP VIEW IF EXISTS {target.name(_LIVE)}"))
+    return steps
+
+
+def _named(warehouse: Warehouse, target: Target, text: str) -> Identifiers:
+    """The tables that a commit record names, of chains that are read and of those that were."""
+    try:
+        state = state_of(warehouse, target, text)
+    except TemporalError:  # what is marked can go all the same
+        return Identifiers()
+    return Identifiers([*state.tables, *(name for name, _ in state.retired)])
+
+
+def _live(warehouse: Warehouse, target: Target) -> str | None:
+    """The text of a commit record of ours; a view of that name that somebody else made is left alone."""
+    view = warehouse.view(target.name(_LIVE))
+    return view.text if view is not None and is_commit(view.text, target.model) else None

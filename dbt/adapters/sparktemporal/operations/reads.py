@@ -1,0 +1,252 @@
+"""What macros and data tests ask of a committed model: reads at an instant, the oracle, consistency."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..engine import session
+from ..engine.warehouse import Target, ViewInfo, Warehouse, live_view, read_state, run_of
+from ..errors import Refusal, TemporalError
+from ..inputs import observe, upstream
+from ..inputs.append_only import Follow
+from ..temporal.clock.instants import format_duration, format_instant, parse_duration, parse_instant
+from ..temporal.diffs import view_sql
+from ..temporal.diffs.intervals_sql import indent
+from ..temporal.diffs.state import State
+from ..temporal.diffs.stores import store_of
+from ..temporal.ivm.upstream import said_of
+from ..temporal.predicates import clock_text
+from ..temporal.sql import plans
+from ..temporal.sql.dialect import quote, string_literal
+from ..temporal.sql.identifiers import Identifiers
+from ..temporal.sql.identity import identity
+from ..words import quantity
+
+_FLOATS = ("float", "double")
+
+
+def committed(warehouse: Warehouse, target: Target) -> State:
+    """The state of a model that has run, or an error."""
+    state = read_state(warehouse, target)
+    if state is None:
+        raise TemporalError(
+            f"found: no {target.model}__live in {target.schema}\n"
+            f"why: {target.model} is not a temporal_view that has run\n"
+            f"instead: dbt run -s {target.model}"
+        )
+    return state
+
+
+def live_of(warehouse: Warehouse, target: Target, state: State) -> ViewInfo:
+    """The commit record of a state, or an error when another run has committed since it was read."""
+    live = live_view(warehouse, target)
+    if live is None or run_of(live.text) != state.run:
+        raise TemporalError(
+            f"found: {target.model}__live is not of run {state.run} any more\n"
+            f"why: another run committed meanwhile\n"
+            f"instead: the same again, when no run of {target.model} is going on"
+        )
+    return live
+
+
+def as_of(warehouse: Warehouse, target: Target, instant: Any) -> str:
+    """A parenthesised query: the model at an instant from since to expiration."""
+    return at(warehouse, committed(warehouse, target), instant)
+
+
+def at(warehouse: Warehouse, state: State, instant: Any) -> str:
+    """The same of a model whose state is known."""
+    if instant is None:
+        raise Refusal(
+            f"temporal_as_of of {state.model} without an instant",
+            "it reads a model as at an instant; `ref()` alone reads it now",
+            f"temporal_as_of(ref('{state.model}'), '2024-03-01 12:00:30')",
+        )
+    t = parse_instant(instant, "temporal_as_of")
+    _check_range(state, t)
+    session.refuse_other(warehouse, state, f"temporal_as_of of {state.model}")
+    if state.refreshes:
+        t = max(state.refreshes.last(t), state.frontier if t >= state.frontier else state.since)
+    return f"(\n{indent(view_sql.read_at(state, f'{t}L'), 2)}\n)"
+
+
+def _check_range(state: State, t: int) -> None:
+    late = state.expiration is not None and t > state.expiration
+    if state.since <= t and not late:
+        return
+    until = format_instant(state.expiration) if state.expiration is not None else "any later instant"
+    raise TemporalError(
+        f"found: {state.model} as of {format_instant(t)}\n"
+        f"why: it can be read from {format_instant(state.since)} (since) to {until}"
+        + (" (expiration)\n" if state.expiration is not None else "\n")
+        + (
+            f"instead: an instant in that range, or dbt run -s {state.model} after the expiration"
+            if late
+            else "instead: an instant in that range; `retain_history` keeps more of the past"
+        )
+    )
+
+
+def expiry(warehouse: Warehouse, target: Target, at_least: Any, clock: int) -> str:
+    """A query: one row when the model has expired at `clock`, or will within `at_least`."""
+    state = committed(warehouse, target)
+    margin = parse_duration(at_least, "at_least") or 0
+    if state.expiration is None:
+        condition, left, instant = "false", 0, "never"
+    else:
+        left, instant = state.expiration - clock, format_instant(state.expiration)
+        condition = "true" if left < margin else "false"
+    said = f"expired {format_duration(-left)} ago" if left < 0 else f"{format_duration(left)} left"
+    return (
+        f"SELECT {string_literal(state.model)} AS model, {string_literal(instant)} AS expiration, "
+        f"{string_literal(said)} AS remaining\nWHERE {condition}"
+    )
+
+
+def inconsistencies(warehouse: Warehouse, target: Target) -> str:
+    """A query: one row for each thing that is wrong with the stored diffs."""
+    state = committed(warehouse, target)
+    existing = Identifiers(warehouse.tables(target.schema, target.model))
+    checks: list[str] = []
+    for core in state.cores:
+        for chain in core.chains:
+            if chain.table not in existing:
+                checks.append(_said(chain.table, "the chain is gone", "NULL", "true", ""))
+                continue
+            table = chain.source(target.schema)
+            wrong, detail, condition = store_of(core).wrong(state.expiration, chain.bucketed)
+            checks.append(_said(chain.table, wrong, detail, condition, f" FROM {table}"))
+            checks.append(
+                _said(
+                    chain.table,
+                    f"not the {quantity(chain.rows, 'committed row')}",
+                    "concat(mz_n, ' rows')",
+                    f"mz_n <> {chain.rows}",
+                    f" FROM (SELECT count(*) AS mz_n FROM {table}) AS mz_counts",
+                )
+            )
+        present = [c.source(target.schema) for c in core.chains if c.table in existing]
+        if present:
+            each = f"PARTITION BY {', '.join(identity(core.columns).keys)} " if core.columns else ""
+            running = (
+                f"SELECT mz_timestamp, sum(mz_diff) OVER ({each}ORDER BY mz_timestamp) AS mz_n\n"
+                f"FROM (\n{indent(store_of(core).as_updates(present), 2)}\n) AS mz_updates"
+            )
+            checks.append(
+                _said(
+                    f"{state.model}__diffs",
+                    "a row is retracted more often than it was added",
+                    "concat('at ', mz_timestamp, ': ', mz_n)",
+                    "mz_n < 0",
+                    f" FROM (\n{indent(running, 2)}\n) AS mz_running",
+                )
+            )
+    return "\nUNION ALL\n".join(checks) or "SELECT 1 AS mz_nothing WHERE false"
+
+
+def _said(place: str, wrong: str, detail: str, condition: str, source: str) -> str:
+    return (
+        f"SELECT {string_literal(place)} AS mz_where, {string_literal(wrong)} AS mz_problem, "
+        f"CAST({detail} AS STRING) AS mz_detail{source}\nWHERE {condition}"
+    )
+
+
+# ---- the oracle ----------------------------------------------------------------------------------------------------
+
+
+def matches_source(
+    warehouse: Warehouse, target: Target, instants: Any, samples: int, clock: int, float_digits: int
+) -> str:
+    """A query: the rows whose multiplicity in the view differs from that in the query as written, per instant.
+
+    Columns: mz_instant, mz_verdict, mz_in_view, mz_in_source, and the model's. The verdict tells a mismatch from an
+    input that moved since the frontier, which no view can have followed.
+    """
+    state = committed(warehouse, target)
+    session.refuse_other(warehouse, state, f"temporal_matches_source of {state.model}", always=True)
+    warehouse = upstream.as_captured(warehouse, state)
+    chosen = _instants(warehouse, state, instants, samples, clock)
+    moved = _moved(warehouse, state, chosen[0])
+    verdict = "mismatch"
+    if moved:
+        verdict = f"input changed since the last run, nothing is proved: {', '.join(moved)}; run the model first"
+    keys = [_key(n, t, float_digits) for n, t in state.columns]
+    names = ", ".join(quote(n) for n, _ in state.columns)
+    grouped = ", ".join(f"{key} AS {quote(n)}" for key, (n, _) in zip(keys, state.columns))
+    both = []
+    for t in chosen:
+        oracle = clock_text.written_at(state.written, state.kinds, f"{t}L")
+        stamp = string_literal(format_instant(t))
+        both.append(
+            f"SELECT {stamp} AS mz_instant, {grouped}, 1 AS mz_v, 0 AS mz_s\n"
+            f"FROM (\n{indent(view_sql.read_at(state, f'{t}L'), 2)}\n) AS mz_view"
+        )
+        # the written text stays as it is, not even indented: it is the oracle
+        both.append(
+            f"SELECT {stamp} AS mz_instant, {grouped}, 0 AS mz_v, 1 AS mz_s\nFROM (\n{oracle}\n) AS mz_source({names})"
+        )
+    union = "\nUNION ALL\n".join(both)
+    # Spark says which of equal values a row has, and not which of them an aggregate gives
+    same = identity(state.columns) if state.is_plain else None
+    items, grouped = (names, names) if same is None else (", ".join(same.items), ", ".join(same.keys))
+    return warehouse.data(
+        f"SELECT mz_instant, {string_literal(verdict)} AS mz_verdict, sum(mz_v) AS mz_in_view, "
+        f"sum(mz_s) AS mz_in_source, {items}\nFROM (\n{union}\n) AS mz_both\n"
+        f"GROUP BY mz_instant, {grouped}\nHAVING sum(mz_v) <> sum(mz_s)"
+    )
+
+
+def _key(name: str, spark_type: str, float_digits: int) -> str:
+    """Sums of doubles differ in the last digits with the order of their rows; that is no wrong row."""
+    if spark_type in _FLOATS:
+        return f"CAST(format_string('%.{float_digits - 1}e', {quote(name)}) AS {spark_type})"
+    return quote(name)
+
+
+def _instants(warehouse: Warehouse, state: State, given: Any, samples: int, clock: int) -> list[int]:
+    if given:
+        listed = given if isinstance(given, (list, tuple)) else [given]
+        chosen = [parse_instant(v, "instants") for v in listed]
+        for t in chosen:
+            _check_range(state, t)
+            if t < state.frontier:
+                raise Refusal(
+                    f"instants: {format_instant(t)}",
+                    f"it is before the frontier {format_instant(state.frontier)}: the inputs of then are not there "
+                    "to compare with",
+                    "instants from the frontier on",
+                )
+        return chosen
+    last = state.expiration
+    chosen = [state.frontier, max(clock, state.frontier)]
+    for t in _boundaries(warehouse, state, samples):
+        chosen += [t - 1, t, t + 1]
+    inside = [t for t in dict.fromkeys(chosen) if t >= state.frontier and (last is None or t <= last)]
+    if not inside:
+        _check_range(state, max(clock, state.frontier))
+    return sorted(inside)
+
+
+def _boundaries(warehouse: Warehouse, state: State, samples: int) -> Sequence[int]:
+    """A sample of the instants at which the model changes by itself, from the frontier on."""
+    tables = view_sql.tables_of(state)
+    if not tables or samples <= 0:
+        return []
+    times = " UNION ALL ".join(store_of(state.cores[0]).times(table) for table in tables)
+    sql = (
+        f"SELECT t FROM (SELECT DISTINCT t FROM ({times}) WHERE t > {state.frontier}) "
+        f"ORDER BY xxhash64(t, {state.frontier}L) LIMIT {int(samples)}"
+    )
+    return [int(row[0]) for row in warehouse.rows(sql)]
+
+
+def _moved(warehouse: Warehouse, state: State, t: int) -> list[str]:
+    plan = warehouse.explain(clock_text.written_at(state.written, state.kinds, f"{t}L"))
+    follow = next(filter(None, map(Follow.told, state.inputs.values())), None)
+    seen = observe.observe(warehouse, plans.analyzed(plan), follow)
+    observe.refresh(warehouse, seen.values())
+    now = {name: one.said for name, one in seen.items()}
+    if warehouse.stack is not None:
+        now |= {name: said_of(below) for name, below in warehouse.stack.states.items()}
+    return [name for name in sorted({*now, *state.inputs}) if now.get(name) != state.inputs.get(name)]

@@ -1,0 +1,145 @@
+"""Statements under a pinned clock (var `temporal_now`): a temporal_view in them is read as at that instant.
+
+    create table s.t as select * from s.m   ->   create table s.t as select * from ((<s.m at the instant>) AS `m`)
+
+Spark's plan of a statement says which temporal views it reads, whatever their names in it and whatever is between. The
+plan of the statement that is sent instead proves that none of them is read at the wall clock.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+
+from ..engine.clock_calls import is_lasting_view
+from ..engine.warehouse import Rows, Warehouse
+from ..errors import Refusal
+from ..temporal.clock.instants import format_instant
+from ..temporal.diffs.state import MARK, VIEW_TEXT_LIMIT, State, extract
+from ..temporal.sql import identifiers, plans, statements
+from ..temporal.sql.dialect import quote
+from . import reads
+
+_LIVE = "__live"
+#: the name of the rows of a temporal_view at an instant, in what is sent and in its plans
+_AT = "mz_at_"
+
+
+def at_instant(
+    sql: str, instant: int, rows: Rows, warn: Callable[[str], None], known: Mapping[str, str] | None = None
+) -> str:
+    """A statement in which the temporal views that it reads are as at an instant (ms).
+
+    warn: is told of a lasting view, which from now on shows that instant. known: queries -> the same at the instant.
+    """
+    start = statements.reading_part(sql)
+    if start is None:
+        return sql
+    head, body = sql[:start], sql[start:]
+    pinned = (known or {}).get(body.strip())
+    pinned = query_at(body, instant, rows) if pinned is None else pinned
+    if is_lasting_view(sql) and pinned.strip() != body.strip():
+        _check_lasting(head, pinned, instant, warn)
+    return head + pinned
+
+
+def query_at(sql: str, instant: int, rows: Rows) -> str:
+    """A query (or a statement that holds one) in which temporal views are as at an instant, or a refusal."""
+    warehouse = Warehouse(rows)
+    plan = _plan(warehouse, sql)
+    live = _live(warehouse, plan)
+    if live:
+        queries = {}
+        for key, state in live.items():
+            rows_then = f"(SELECT * FROM {reads.at(Warehouse(rows), state, instant)} AS {quote(f'{_AT}{instant}')})"
+            queries[key] = queries[key + _LIVE] = rows_then
+        queries |= _same_rows(warehouse, sql, plans.views(plan), queries)
+        sql = statements.replaced(sql, queries)
+        plan = _plan(warehouse, sql)
+        _refuse_wall_clock(live, plans.views(plan), instant)
+    _refuse_other_instants(plan, instant)
+    return sql
+
+
+def _plan(warehouse: Warehouse, sql: str) -> str:
+    """The analyzed plan; empty where Spark makes none: it says why when the statement itself is sent."""
+    return plans.analyzed(warehouse.ask(f"EXPLAIN EXTENDED {sql}"))
+
+
+def _key(view: str) -> str:
+    """What `statements.references` has for the same relation. A temporary view has no schema, and no reference."""
+    *schema, name = identifiers.parts(view)[-2:]
+    return identifiers.key(quote(schema[0]), name) if schema else ""
+
+
+def _live(warehouse: Warehouse, plan: str) -> dict[str, State]:
+    """The temporal views in a plan: key -> what is committed."""
+    found = {}
+    for view in plans.views(plan):
+        key = _key(view)
+        info = warehouse.view(view) if key.rstrip("`").endswith(_LIVE) else None
+        if info is not None and MARK in info.text:
+            *_, schema, name = identifiers.parts(view)
+            model = name[: -len(_LIVE)]
+            found[identifiers.key(quote(schema), model)] = extract(info.text, model)
+    return found
+
+
+def _same_rows(warehouse: Warehouse, sql: str, views: Iterable[str], queries: Mapping[str, str]) -> dict[str, str]:
+    """The views named in the text that have just the rows of a temporal_view, as `dbt clone` makes them."""
+    named = {one.key for one in statements.references(sql)} - {*queries}
+    same = {}
+    for view in views:
+        info = warehouse.view(view) if _key(view) in named else None
+        other = statements.same_rows_as(info.text) if info is not None else None
+        if other is not None and other in queries:
+            same[_key(view)] = queries[other]
+    return same
+
+
+def _refuse_wall_clock(live: Mapping[str, State], views: Iterable[str], instant: int) -> None:
+    """No temporal view may be left in the plan of what is sent."""
+    left = [_key(view) for view in views]
+    for key, state in live.items():
+        if key + _LIVE not in left:
+            continue
+        own = {*live, *(other + _LIVE for other in live)}
+        between = [identifiers.dotted(identifiers.parts(v)[-2:]) for v in views if _key(v) not in own]
+        name, when = f"{state.schema.strip('`')}.{state.model}", f"var temporal_now, {format_instant(instant)}"
+        if between:
+            raise Refusal(
+                f"{name}, a temporal_view, read through the view {between[0]} at {when}",
+                f"{between[0]} was made without that variable and reads {name} at the wall clock",
+                f"{between[0]} made in the same invocation (dbt build -s +...), or materialized='ephemeral' for it",
+            )
+        raise Refusal(
+            f"{name}, a temporal_view, in a statement at {when}, that names it without its schema or cannot be read",
+            f"the statement would read {name} at the wall clock",
+            f"{{{{ ref('{state.model}') }}}} in plainer SQL, or temporal_as_of(ref('{state.model}'), ...)",
+        )
+
+
+def _refuse_other_instants(plan: str, instant: int) -> None:
+    """No view may be left that an earlier invocation made at another instant."""
+    others = {int(t) for t in re.findall(rf"SubqueryAlias `?{_AT}(-?\d+)\b", plan)} - {instant}
+    if others:
+        views = ", ".join(identifiers.dotted(identifiers.parts(v)[-2:]) for v in plans.views(plan))
+        raise Refusal(
+            f"the view {views}, made at var temporal_now, {format_instant(min(others))}, in a statement at "
+            f"{format_instant(instant)}",
+            "a view that is made with that variable shows its temporal views as at that instant, for good",
+            "that view made in the same invocation (dbt build -s +...), or materialized='ephemeral' for it",
+        )
+
+
+def _check_lasting(head: str, body: str, instant: int, warn: Callable[[str], None]) -> None:
+    made = re.search(r"\bview\s+(?:if\s+not\s+exists\s+)?(\S+)", head, re.IGNORECASE)
+    view, when = made.group(1) if made else "a view", f"var temporal_now, {format_instant(instant)}"
+    if len(body) > VIEW_TEXT_LIMIT:
+        raise Refusal(
+            f"the view {view}, whose text at {when}, has {len(body):,} characters",
+            f"a metastore keeps {VIEW_TEXT_LIMIT:,} at most, and a longer one would be lost",
+            "materialized='table' or 'ephemeral' for it",
+        )
+    if not view.rstrip("`").endswith("__dbt_tmp"):  # a snapshot makes one and drops it
+        warn(f"{view} shows its temporal views as at {when}, until it is made again without that variable")

@@ -1,0 +1,135 @@
+"""The methods behind `dbt run-operation`: what people ask of temporal_views outside of their runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from dbt.adapters.base.meta import AdapterMeta, available
+from dbt_common.exceptions import CompilationError, DbtRuntimeError
+
+from ..config import PATIENCE, TemporalConfig
+from ..engine.warehouse import Target, Warehouse
+from ..errors import Refusal, TemporalError
+from ..graph import nodes
+from ..graph.time_dependence import dependences
+from ..inputs import upstream
+from ..run import lock
+from ..temporal.sql.dialect import quote
+from ..temporal.sql.identifiers import Identifier
+from ..words import quantity
+from . import arguments, explain_pushdown, leftovers, status
+from .consolidate import consolidate
+
+
+@contextmanager
+def told(node: Any = None) -> Iterator[None]:
+    """Our errors as dbt's: a refusal is a compilation error of the model."""
+    try:
+        yield
+    except Refusal as refusal:
+        raise CompilationError(str(refusal), node) from None
+    except TemporalError as error:
+        raise DbtRuntimeError(str(error), node) from None
+
+
+class RunOperations(metaclass=AdapterMeta):
+    """A part of the adapter, which knows its connections, its config and the schemas that are there."""
+
+    config: Any
+    connections: Any
+    list_schemas: Any
+
+    @property
+    def _warehouse(self) -> Warehouse:
+        raise NotImplementedError  # the adapter's
+
+    @available
+    def temporal_arguments(self, operation: str, given: Any, others: Any, graph: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments of a run-operation, checked: see `arguments`."""
+        with told():
+            return arguments.checked(operation, given, others, graph)
+
+    @available
+    def temporal_leftovers(self, graph: Mapping[str, Any], schemas: list[str] | None = None) -> list[dict[str, Any]]:
+        """The temporal_views no model of this project names: model, project, mine (this project made it)."""
+        # of one schema in two spellings the names are together: what one names is no leftover of the other
+        named: dict[Identifier, list[str]] = {Identifier(schema): [] for schema in schemas or []}
+        named.setdefault(Identifier(self.config.credentials.schema), [])
+        for node in graph.get("nodes", {}).values():
+            if node.get("resource_type") == "model":
+                names = named.setdefault(Identifier(node["schema"]), [])
+                if node["config"].get("materialized") == "temporal_view":
+                    names.append(node["alias"])
+        with told():
+            return [
+                {"target": left.target, "project": left.project, "mine": left.project == self.config.project_name}
+                for schema in sorted(self.list_schemas(None))
+                if Identifier(schema) in named
+                for left in leftovers.find(self._warehouse, quote(schema), named[Identifier(schema)])
+            ]
+
+    @available
+    def temporal_drop(self, target: Target) -> None:
+        """Drop all of a temporal_view, when no run of it is going on."""
+        warehouse = self._warehouse
+        with told():
+            token, _ = lock.take_lock(warehouse, target, warehouse.clock(), PATIENCE)
+            try:
+                for step in leftovers.drop(warehouse, target):
+                    warehouse.rows(step.sql)
+            finally:
+                lock.give_back_lock(warehouse, target, token)
+
+    @available
+    def temporal_consolidate(self, model: str, graph: Mapping[str, Any]) -> str:
+        """Make one chain of all of a model, when no run of it is going on -> what was done, in words."""
+        warehouse = self._warehouse
+        with told():
+            node = nodes.named(model, graph)
+            target, config = Target(quote(node["schema"]), node["alias"]), TemporalConfig.parse(model, node["config"])
+            clock = warehouse.clock()
+            token, _ = lock.take_lock(warehouse, target, clock, config.lock_timeout)
+            try:
+                before, after = consolidate(warehouse, target, config, token, clock, upstream.readers(node, graph))
+            finally:
+                lock.give_back_lock(warehouse, target, token)
+        return f"{model}: {quantity(before, 'diff')} became {after:,}"
+
+    @available
+    def temporal_restart(self, model: str, graph: Mapping[str, Any]) -> str:
+        """Have the next run of a model rebuild it -> what was done, in words."""
+        warehouse = self._warehouse
+        with told():
+            node = nodes.named(model, graph)
+            target, config = Target(quote(node["schema"]), node["alias"]), TemporalConfig.parse(model, node["config"])
+            token, _ = lock.take_lock(warehouse, target, warehouse.clock(), config.lock_timeout)
+            try:
+                status.ask_for_restart(warehouse, target, token)
+            finally:
+                lock.give_back_lock(warehouse, target, token)
+        return f"the next run of {model} rebuilds it; until then it answers as before"
+
+    @available
+    def temporal_status(self, graph: Mapping[str, Any], model: str | None = None) -> list[str]:
+        """Lines about every temporal_view of the project, or one."""
+        warehouse = self._warehouse
+        with told():
+            chosen = [nodes.named(model, graph)] if model else nodes.every(graph)
+            clock, lines = warehouse.clock(), []
+            for node in chosen:
+                target = Target(quote(node["schema"]), node["alias"])
+                config = TemporalConfig.parse(node["name"], node["config"])
+                lines += status.status(warehouse, target, config, dependences(node, graph), clock)
+        return lines
+
+    @available
+    def temporal_explain_pushdown(self, model: str, graph: Mapping[str, Any]) -> list[str]:
+        """Lines about what a rebuild of a model would read."""
+        warehouse = self._warehouse
+        with told():
+            node = nodes.named(model, graph)
+            target = Target(quote(node["schema"]), node["alias"])
+            config = TemporalConfig.parse(node["name"], node["config"])
+            return explain_pushdown.explain(warehouse, target, config, self.connections.as_of())

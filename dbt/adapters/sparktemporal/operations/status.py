@@ -1,0 +1,86 @@
+"""What people ask of a temporal_view outside of its runs: how it is, and that it be rebuilt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..config import TemporalConfig
+from ..engine import session
+from ..engine.warehouse import Target, Warehouse, read_state
+from ..run.commit import ViewTexts
+from ..temporal.clock.expiration import Dependence, expiry
+from ..temporal.clock.instants import format_duration, format_instant
+from ..temporal.diffs.state import Chain
+from ..words import quantity
+from .reads import committed, live_of
+
+
+def ask_for_restart(warehouse: Warehouse, target: Target, run_id: str) -> None:
+    """Commit, under the model's lock, that its next run is to rebuild it. Nothing else of it changes."""
+    state = committed(warehouse, target)
+    session.refuse_other(warehouse, state, f"temporal_restart of {state.model}")
+    live = live_of(warehouse, target, state)
+    new = state.advanced(run=run_id, restart=True)
+    _, steps = ViewTexts(warehouse, target, live).commit(new, live.rewrite)
+    for step in steps:
+        warehouse.rows(step.sql)
+
+
+def status(
+    warehouse: Warehouse, target: Target, config: TemporalConfig, inputs: Sequence[Dependence], clock: int
+) -> list[str]:
+    """What a model keeps and until when, in lines. clock: the engine's, ms."""
+    state = read_state(warehouse, target)
+    if state is None:
+        return [f"{target.model}: has not run"]
+    lines = [f"{target.model}"]
+
+    def say(word: str, what: str) -> None:
+        lines.append(f"  {word:12} {what}")
+
+    def instant(t: int) -> str:
+        away = f"in {format_duration(t - clock)}" if t >= clock else f"{format_duration(clock - t)} ago"
+        return f"{format_instant(t)}, {away}"
+
+    say("started", instant(state.started_at))
+    say("frontier", instant(state.frontier))
+    why = expiry(config.expiration, inputs).why
+    if state.expiration is None:
+        say("expiration", "none" + (f" ({why})" if why else ""))
+    else:
+        say("expiration", instant(state.expiration) + ("" if state.expiration >= clock else ": reads raise"))
+    due = config.restarts.due(state.started_at)
+    if state.restart:
+        say("restart", "at the next run: temporal_restart asked for it")
+    elif due is None:
+        say("restart", "when it has expired" if state.expiration is not None else "none")
+    else:
+        say("restart", f"at the first run from {instant(due)}")
+    if state.refreshes is not None:
+        last = instant(state.refreshes.last(clock))
+        say("refreshed", f"every {format_duration(state.refreshes.every)}, last at {last}")
+    updates = sum(map(_updates, state.chains))
+    rows = sum(c.rows for c in state.chains)
+    size = _bytes(warehouse, [f"{target.schema}.`{c.table}`" for c in state.chains])
+    stored, kept, chains = quantity(updates, "update"), quantity(rows, "row"), quantity(len(state.chains), "chain")
+    say("stored", f"{stored} in {kept} of {chains}, {quantity(size, 'byte')}")
+    if state.expiration is not None:
+        # of a row its interval is stored, with or without its end: leaving that out saves no row
+        grouped = all(core.sums is not None for core in state.cores)
+        saved = f", about {quantity(size * state.dropped // max(updates, 1), 'byte')}" if grouped else ""
+        say("left out", f"{quantity(state.dropped, 'update')} after the expiration{saved}")
+    return lines
+
+
+def _updates(chain: Chain) -> int:
+    """A row of a chain of intervals stands for two, or one where it has no end."""
+    return chain.rows if chain.open is None else 2 * chain.rows - chain.open
+
+
+def _bytes(warehouse: Warehouse, tables: Sequence[str]) -> int:
+    if not tables:
+        return 0
+    files = "\nUNION ALL\n".join(
+        f"SELECT DISTINCT _metadata.file_path AS file, _metadata.file_size AS size FROM {table}" for table in tables
+    )
+    return int(warehouse.rows(f"SELECT coalesce(sum(size), 0) FROM (\n{files}\n)")[0][0])

@@ -1,0 +1,379 @@
+"""What the statistics of its files leave of an input that a run reads in full.
+
+They are collected once a file, by one query an input, and kept in a table beside the model. A run asks them which files
+can hold a row that matters while the clock is in its range, and reads no others; of those some are read all the same,
+to see that they do not matter.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from sqlglot import exp
+
+from ..engine.warehouse import Warehouse
+from ..errors import TemporalError
+from ..inputs import view_expansion
+from ..inputs.observe import FILES, Input, quoted
+from ..pushdown import lineage, statistics
+from ..pushdown.metrics_evaluator import Interpreter, Leaf
+from ..pushdown.sargable import Range
+from ..pushdown.statistics import Left, Measured
+from ..temporal.clock.instants import format_instant
+from ..temporal.diffs import intervals_sql
+from ..temporal.ivm import delta_query
+from ..temporal.ivm.upstream import stacked_name
+from ..temporal.rewrite.core import TypedCore
+from ..temporal.sql import plans
+from ..temporal.sql.dialect import expression, quote, render
+from ..words import quantity
+
+#: of files that are left out so many bytes are read by an audit at most
+AUDITED_BYTES = 64 << 20
+
+
+@dataclass(frozen=True)
+class _Opened:
+    """A core whose query reads tables of files, through views if need be: where, and what their rows must fulfil."""
+
+    core: TypedCore
+    places: Sequence[tuple[lineage.Place, str]]
+    calls: Mapping[int, str]
+
+
+@dataclass
+class Parts:
+    """The files of the inputs of some cores.
+
+    measured: by input, what is kept of its files; types: of its columns. read_as: a hash of all that statistics depend
+    on but the files. notes: why of something nothing is known. known: a table of statistics of before, as SQL names it;
+    table: one of all files as they are. collected: the statement that made it, took: in so many ms.
+    """
+
+    warehouse: Warehouse
+    settings: Mapping[str, str]
+    of: Mapping[str, _Opened]
+    measured: Mapping[str, Measured]
+    types: Mapping[str, Mapping[str, str]]
+    read_as: str
+    notes: list[str] = field(default_factory=list)
+    known: str | None = None
+    table: str | None = None
+    collected: str | None = None
+    took: int = 0
+    _left: dict[tuple[str, Range], dict[int, tuple[Measured, Left, str]]] = field(default_factory=dict)
+
+    @staticmethod
+    def look(
+        warehouse: Warehouse,
+        cores: Sequence[TypedCore],
+        inputs: Mapping[str, Input],
+        settings: Mapping[str, str],
+        version: str,
+        hints: Sequence[str],
+        clock: Range,
+    ) -> Parts:
+        """What of the inputs is to be measured, for a clock in a range."""
+        files = {name: seen for name, seen in inputs.items() if seen.way == FILES}
+        notes = [f"{name}: no statistics are kept of what is no table of files" for name in inputs if name not in files]
+        ansi = settings["spark.sql.ansi.enabled"].lower() == "true"
+        opened: dict[str, _Opened] = {}
+        wants: dict[str, dict[str, exp.Expr]] = {}
+        types: dict[str, Mapping[str, str]] = {}
+        parts = Parts(warehouse, settings, opened, {}, types, "", notes)
+        if settings["spark.sql.caseSensitive"].lower() == "true":
+            notes.append("no statistics are kept while spark.sql.caseSensitive is set")
+            return parts
+        if not files:
+            return parts
+        for core in cores:
+            found = _open(warehouse, core, files, types, ansi, notes)
+            if found is None:
+                continue
+            opened[core.name] = found
+            for place, relation in found.places:
+                reader = parts._interpreter(found, place, relation, clock, {})
+                reader.may_matter(place.predicate)
+                own = {text: node for text, node in reader.wants.items() if _is_of(node, types[relation])}
+                wants.setdefault(relation, {}).update(own)
+        functions = frozenset(str(name).lower() for (name,) in warehouse.rows("SHOW SYSTEM FUNCTIONS"))
+        measured: dict[str, Measured] = {}
+        for relation, texts in wants.items():
+            number = sum(len(one.leaves) for one in measured.values())
+            # which rows are malformed, and left out, depends on the columns that are read
+            options = warehouse.table(quoted(relation)).details.get("Storage Properties", "")
+            if re.search(r"\bmode=", options.lower()):
+                notes.append(f"{relation}: no statistics are kept of a table with the option mode")
+                continue
+            one = _measured(warehouse, files[relation], texts, types[relation], ansi, hints, functions, number)
+            measured |= {relation: one} if one.leaves else {}
+        parts.measured = measured
+        parts.read_as = _hash(measured, files, settings, version)
+        return parts
+
+    def collect(self, table: str, using: str) -> bool:
+        """Make a table of the statistics of all files as they are, where the known one is not that already.
+
+        Only files that it does not know are read. An expression that cannot be computed of a row is noted: then no more
+        is known than before. Other errors are raised.
+        """
+        sql = self._statistics()
+        if sql is None:
+            self.table = self.known
+            return False
+        self.collected = f"CREATE TABLE {table}{using} AS\n{sql}"
+        began = time.monotonic()
+        try:
+            self.warehouse.rows(self.collected)
+        except Exception as error:
+            self.warehouse.rows(f"DROP TABLE IF EXISTS {table}")
+            if self._can_be_computed():
+                raise
+            self.notes.append(f"no statistics were collected: {str(error).strip().splitlines()[0]}")
+            return False
+        self.took = int((time.monotonic() - began) * 1000)
+        self.table = table
+        return True
+
+    def _can_be_computed(self) -> bool:
+        """Whether what is measured is no error for any row: nothing is written, so it is not for want of space."""
+        try:
+            for one in self.measured.values():
+                self.warehouse.rows(statistics.computed(one))
+        except Exception:
+            return False
+        return True
+
+    def _statistics(self) -> str | None:
+        every = self._types_of_leaves
+        texts, changed = [], self.known is None
+        for one in self.measured.values():
+            where, known = "", []
+            if self.known is not None:
+                new, names, gone = self.warehouse.rows(statistics.unknown(one, self.known))[0]
+                files = json.loads(names)
+                changed = changed or int(new) > 0 or int(gone) > 0
+                if len(files) == int(new):  # else more than are named one by one: all are read
+                    known = [statistics.known(one, self.known)]
+                    where = f" WHERE {statistics.in_files(one, files)}" if files else " WHERE false"
+            texts.append(statistics.of_files(one, every, [*known, statistics.collect(one, every, where)]))
+        return "\nUNION ALL\n".join(texts) if texts and changed else None
+
+    @property
+    def _types_of_leaves(self) -> dict[int, str]:
+        return {leaf.index: leaf.type for one in self.measured.values() for leaf in one.leaves.values()}
+
+    def _source(self, one: Measured) -> str | None:
+        """What stands in a FROM for the files of an input as they are, with what is known of each."""
+        if self.table is None and self.known is not None:
+            files = statistics.of_files(one, self._types_of_leaves, [statistics.known(one, self.known)])
+            return f"(\n{files}\n) AS mz_known_files"
+        return self.table
+
+    def left(self, core: str, clock: Range) -> dict[int, tuple[Measured, Left, str]]:
+        """By place of a core's query: what is left of its input, and SQL that judges each file."""
+        if (core, clock) in self._left:
+            return self._left[core, clock]
+        opened, found = self.of.get(core), {}
+        for place, relation in opened.places if opened else ():
+            one = self.measured.get(relation)
+            source = self._source(one) if one else None
+            if opened is None or one is None or source is None:
+                continue
+            may_matter = self._interpreter(opened, place, relation, clock, one.leaves).may_matter(place.predicate)
+            judged = statistics.judged(one, source, may_matter)
+            left = statistics.left(one, self.warehouse.rows(statistics.summed(one, judged))[0])
+            found[place.index] = (one, left, judged)
+        self._left[core, clock] = found
+        return found
+
+    def told(self, core: str, clock: Range) -> list[str]:
+        """What is left of the inputs of a core, in words."""
+        return [
+            f"{one.relation}: statistics leave {left.files:,} of {quantity(left.of_files, 'file')}, "
+            f"{left.bytes:,} of {quantity(left.of_bytes, 'byte')}"
+            for one, left, _ in self.left(core, clock).values()
+        ]
+
+    def rows(self, core: str, clock: Range) -> dict[str, int]:
+        """How many rows the files hold that are left of the inputs of a core, where that is known."""
+        found: dict[str, int] = {}
+        every = self.left(core, clock).values()
+        unknown = {one.relation for one, left, _ in every if left.rows is None}
+        for one, left, _ in every:
+            if one.relation not in unknown:
+                found[one.relation] = found.get(one.relation, 0) + (left.rows or 0)
+        return found
+
+    def bounded(self, core: str, clock: Range) -> list[str]:
+        """The inputs of a core that are not read whole."""
+        every = self.left(core, clock).values()
+        whole = {one.relation for one, left, _ in every if left.files == left.of_files}
+        return [one.relation for one, _, _ in every if one.relation not in whole]
+
+    def narrowed(self, core: TypedCore, clock: Range) -> TypedCore:
+        """A core without the files that cannot matter."""
+        conditions = {index: left.condition for index, (_, left, _) in self.left(core.name, clock).items()}
+        return _restricted(self.of[core.name].core, conditions) if any(conditions.values()) else core
+
+    def audit(self, core: str, clock: Range, share: float, seed: str) -> None:
+        """Read some of the files that are left out. An error where one holds a row that matters after all."""
+        for index, (one, left, judged) in self.left(core, clock).items():
+            if left.files == left.of_files or not share:
+                continue
+            chosen = self.warehouse.rows(statistics.audited(judged, share, AUDITED_BYTES, seed))
+            files = [str(file) for (file,) in chosen]
+            if files and self._hit(core, index, one, files, clock):
+                guilty = next((f for f in files if self._hit(core, index, one, [f], clock)), files[0])
+                raise self._violation(core, index, one, guilty, clock)
+
+    def _hit(self, core: str, index: int, one: Measured, files: Sequence[str], clock: Range) -> bool:
+        narrowed = _restricted(self.of[core].core, {index: statistics.in_files(one, files)}, alone=True)
+        assert clock.first is not None
+        rows = intervals_sql.wanted(replace(narrowed, columns=()), clock.first, clock.last)
+        return bool(self.warehouse.rows(f"SELECT 1 FROM (\n{rows}\n) LIMIT 1"))
+
+    def _violation(self, core: str, index: int, one: Measured, file: str, clock: Range) -> TemporalError:
+        place = next(place for place, _ in self.of[core].places if place.index == index)
+        names = {column: text for text, leaf in one.leaves.items() for column in leaf.columns}
+        columns = [n for leaf in one.leaves.values() for n in leaf.columns]
+        values = self.warehouse.rows(
+            f"SELECT mz_rows{''.join(f', CAST({n} AS STRING)' for n in columns)} FROM {self._source(one)} "
+            f"WHERE {statistics.is_file(one, file)}"
+        )
+        row = values[0] if values else ()
+        said = [quantity(int(row[0]), "row")] if row else []
+        said += [f"{n.split('_')[1]} of {names[n]}: {v}" for n, v in zip(columns, row[1:])]
+        first, last = (None if at is None else format_instant(at) for at in (clock.first, clock.last))
+        span = f"from {first} on" if last is None else f"from {first} until {last}"
+        return TemporalError(
+            f"found: {file} of {one.relation}, which holds rows that matter {span}, though its "
+            "statistics say that none can\n"
+            f"why: {render(place.predicate)}; {', '.join(said)}\n"
+            "instead: pushdown: sargable for this model, and a report of this to the adapter's authors; nothing was "
+            "committed"
+        )
+
+    def _interpreter(
+        self, opened: _Opened, place: lineage.Place, relation: str, clock: Range, leaves: Mapping[str, Leaf]
+    ) -> Interpreter:
+        fixed = self.warehouse.never_changed(self.settings["spark.sql.session.timeZone"])
+        types = {**self.types[relation], **place.others}
+        ansi = self.settings["spark.sql.ansi.enabled"].lower() == "true"
+        return Interpreter(clock, leaves, types, fixed, opened.calls, strict=ansi)
+
+
+def _open(
+    warehouse: Warehouse,
+    core: TypedCore,
+    files: Mapping[str, Input],
+    types: dict[str, Mapping[str, str]],
+    ansi: bool,
+    notes: list[str],
+) -> _Opened | None:
+    plan_by_name: dict[str, str] = {}
+    try:
+        query = view_expansion.open_views(warehouse, core.core.query, files.__contains__, plan_by_name)
+    except view_expansion.Closed as closed:
+        notes.append(f"{core.name}: below a view: {closed}")
+        return None
+    core = replace(core, core=replace(core.core, query=query))
+    columns, relations = [], []
+    for table, is_linear in delta_query.tables(query):
+        name = render(exp.Table(**{k: table.args[k].copy() for k in ("this", "db", "catalog") if table.args.get(k)}))
+        columns.append(warehouse.describe(f"SELECT * FROM {name}"))
+        is_told = is_linear and not stacked_name(table)
+        reads = plans.tables_read(view_expansion.described(warehouse, table, plan_by_name)) if is_told else []
+        relations.append(reads[0] if reads and len(reads) == 1 and reads[0] in files else None)
+    window, calls = lineage.windows(core)
+    found = []
+    for place in lineage.places(query, window, columns, ansi):
+        relation = relations[place.index]
+        if relation is not None:
+            types[relation] = {quote(name.lower()): kind for name, kind in columns[place.index]}
+            found.append((place, relation))
+    opened = _Opened(core, found, calls)
+    probed = _restricted(core, {place.index: "true" for place, _ in found})
+    try:
+        same = tuple(warehouse.describe(render(intervals_sql.probe(probed.core)))[: len(core.columns)]) == core.columns
+    except Exception:  # a column named with the schema of its table, or a hidden one
+        same = False
+    if not same:
+        notes.append(f"{core.name}: its columns are named in a way that only the tables themselves have")
+    if not found:
+        notes.append(f"{core.name}: its window is of no table of files whose rows are used one by one")
+    return opened if same and found else None
+
+
+def _restricted(typed: TypedCore, conditions: Mapping[int, str], alone: bool = False) -> TypedCore:
+    """A core that reads its tables under conditions, by place of its query, "" for none.
+
+    alone: without the branches of a UNION ALL that such a table is not in.
+    """
+    query = typed.core.query.copy()
+    tables = [table for table, _ in delta_query.tables(query)]
+    for index, condition in conditions.items():
+        if alone:
+            delta_query.alone(tables[index])
+        if condition:
+            delta_query.restrict(tables[index], condition)
+    return replace(typed, core=replace(typed.core, query=query))
+
+
+def _measured(
+    warehouse: Warehouse,
+    seen: Input,
+    wants: dict[str, exp.Expr],
+    types: Mapping[str, str],
+    ansi: bool,
+    hints: Sequence[str],
+    functions: frozenset[str],
+    number: int,
+) -> Measured:
+    """What of the wanted expressions over an input is measured, and the columns it is partitioned by."""
+    told = warehouse.table(quoted(seen.relation))
+    partitions = [(name, types.get(quote(name.lower()), "")) for name in told.partitions]
+    for name, _ in partitions:
+        text = quote(name.lower())
+        wants.setdefault(text, expression(text))
+    kinds = _types(warehouse, seen.relation, wants, types, ansi)
+    kept = statistics.chosen(wants, kinds, hints, functions)
+    leaves = {text: Leaf(number + i, kinds[text]) for i, text in enumerate(kept)}
+    return Measured(seen.relation, quoted(seen.relation), seen.pin, partitions, seen.listing, leaves)
+
+
+def _hash(
+    measured: Mapping[str, Measured], files: Mapping[str, Input], settings: Mapping[str, str], version: str
+) -> str:
+    """Of what statistics depend on but the files: what is measured, how tables are read, the session, Spark."""
+    form = {name: [(t, leaf.index, leaf.type) for t, leaf in m.leaves.items()] for name, m in measured.items()}
+    read_as = {name: files[name].said.rpartition(" as ")[2] for name in measured}
+    payload = json.dumps([form, read_as, dict(settings), version], sort_keys=True)
+    return hashlib.sha256(payload.encode()).hexdigest()[:16]
+
+
+def _is_of(node: exp.Expr, types: Mapping[str, str]) -> bool:
+    """Whether an expression is of columns of a table, and of no others."""
+    columns = [quote(column.parts[0].name.lower()) for column in node.find_all(exp.Column)]
+    return bool(columns) and all(name in types for name in columns)
+
+
+def _types(
+    warehouse: Warehouse, relation: str, texts: Mapping[str, exp.Expr], types: Mapping[str, str], ansi: bool
+) -> dict[str, str]:
+    """The types of expressions over a table. Under ANSI rules only of columns: to compute others may be an error."""
+    computed = [text for text in texts if text not in types and not ansi]
+    found = {text: types[text] for text in texts if text in types}
+    if computed:
+        items = ", ".join(f"{text} AS mz_x{i}" for i, text in enumerate(computed))
+        try:
+            told = warehouse.describe(f"SELECT {items} FROM {quoted(relation)}")
+            found |= {text: kind for text, (_, kind) in zip(computed, told)}
+        except Exception:  # a name that means something elsewhere
+            pass
+    return found

@@ -1,0 +1,97 @@
+"""What of its inputs a run need not read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from sqlglot import exp
+
+from ..engine.warehouse import Warehouse
+from ..errors import TemporalError
+from ..pushdown import inclusive_projection as implications
+from ..pushdown.sargable import Range
+from ..temporal.diffs import intervals_sql
+from ..temporal.rewrite.core import TypedCore
+from ..temporal.sql import plans
+from ..temporal.sql.dialect import render
+from ..temporal.sql.identifiers import parts
+
+
+def implied(warehouse: Warehouse, core: TypedCore, settings: Mapping[str, str], clock: Range) -> str | None:
+    """SQL over the columns of a core's SELECT: what its window implies while the clock is in a range. None: nothing."""
+    types = _types(warehouse, core)
+    return implications.implied(core, types, clock, _is_fixed(warehouse, settings)) if types else None
+
+
+def by_part(
+    warehouse: Warehouse, core: TypedCore, settings: Mapping[str, str], clock: Range
+) -> list[tuple[str, str | None]]:
+    """Likewise, of each part of the window: (as it is written, what it implies)."""
+    return implications.by_part(core, _types(warehouse, core), clock, _is_fixed(warehouse, settings))
+
+
+def _types(warehouse: Warehouse, core: TypedCore) -> dict[str, str]:
+    """The columns that a window is made of, and what Spark says they are."""
+    columns = implications.columns_of(core.core)
+    if not columns or not isinstance(core.core.query, exp.Select):
+        return {}
+    probe = core.core.query.copy()
+    probe.set("expressions", [exp.alias_(column.copy(), f"mz_h{i}") for i, column in enumerate(columns)])
+    probe.set("distinct", None)
+    try:
+        kinds = [kind.lower() for _, kind in warehouse.describe(render(probe))]
+    except Exception:  # a name that means something in the WHERE alone: nothing is known of it
+        return {}
+    return {render(column): kind for column, kind in zip(columns, kinds)}
+
+
+def _is_fixed(warehouse: Warehouse, settings: Mapping[str, str]) -> bool:
+    return warehouse.never_changed(settings["spark.sql.session.timeZone"])
+
+
+def refuse_unbounded(
+    warehouse: Warehouse,
+    core: TypedCore,
+    asked: str | None,
+    required: bool | tuple[str, ...],
+    known: Iterable[str] = (),
+) -> None:
+    """An error where an input, of those that must not be read whole, would be.
+
+    asked: what is implied of the core's columns. required: names of tables, or True for all. known: those of which
+    statistics leave out files.
+    """
+    plan = warehouse.explain(render(intervals_sql.probe(core.core, asked)))
+    bounded = {_plain(name) for name, filters in plans.scans(plan) if plans.is_bounded(filters)}
+    bounded |= {_plain(name) for name in known}
+    for table in plans.tables_read(plans.analyzed(plan)) or ["what it reads"]:
+        if _plain(table) not in bounded and (required is True or any(_is(table, name) for name in required or ())):
+            raise TemporalError(
+                f"found: {table}, which would be read whole\n"
+                f"why: pushdown_required, and from {asked or 'the window nothing'} no comparison follows that reaches "
+                "its partitions or the statistics of its files\n"
+                "instead: a comparison of mz_now() with one of its columns in a form that docs/pushdown.md lists "
+                "(dbt run-operation temporal_explain_pushdown shows what follows), or pushdown_required without it"
+            )
+
+
+def refuse_unknown(inputs: Iterable[str], required: bool | tuple[str, ...]) -> None:
+    """An error where pushdown_required names what is no input, so that nothing would be guarded."""
+    known = list(inputs)
+    for name in () if isinstance(required, bool) else required:
+        if not any(_is(table, name) for table in known):
+            raise TemporalError(
+                f"found: pushdown_required: [{name}]\n"
+                f"why: the model reads no such table, so nothing would be guarded\n"
+                f"instead: one of {', '.join(known) or 'its inputs, of which there are none'}"
+            )
+
+
+def _is(table: str, name: str) -> bool:
+    """Whether a table is meant by a name with or without schema and catalog."""
+    return name.lower() in (table.lower(), _plain(table), _plain(table, 1))
+
+
+def _plain(table: str, last: int = 2) -> str:
+    """The last parts of a name, without quotes."""
+    return ".".join(parts(table.lower())[-last:])

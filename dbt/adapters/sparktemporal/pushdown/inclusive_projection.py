@@ -1,0 +1,227 @@
+"""What a window implies of single columns while the clock is in a range: comparisons that reach statistics.
+
+    mz_now() < date_trunc('HOUR', ts) + interval 5 hours, mz_now() from 12:00 on     ->  ts >= 07:00
+    mz_now() >= coalesce(lo, begin) until 15:00                                      ->  lo <= 15:00 or lo is null and …
+
+Where the window holds at any instant of the range, what is implied holds: with AND it changes no row, and Spark
+compares it with the statistics of partitions, files and row groups. What is not understood implies nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from sqlglot import exp
+
+from ..temporal.predicates.comparisons import MIRRORED, OPERATORS
+from ..temporal.predicates.conditions import Condition
+from ..temporal.predicates.lengths import interval, moved
+from ..temporal.rewrite.core import Core, TypedCore
+from ..temporal.sql.dialect import fragment, has_clock, is_mz_now, render
+from ..temporal.sql.functions import starts_with_unit
+from .sargable import (
+    DATE,
+    DRIFT,
+    INSTANT,
+    LEAST,
+    MOST,
+    Range,
+    Sargable,
+    all_of,
+    any_of,
+    is_constant,
+    is_null,
+    values_of,
+)
+
+
+def columns_of(core: Core) -> list[exp.Expr]:
+    """The columns that the window of a core is made of, in the names of its SELECT."""
+    found: dict[str, exp.Expr] = {}
+    of_condition = core.condition.statics if core.condition else ()
+    for operand in (*(c.operand for c in core.comparisons), *of_condition):
+        for column in _leaves(operand):
+            found.setdefault(render(column), column)
+    return list(found.values())
+
+
+def implied(typed: TypedCore, types: Mapping[str, str], clock: Range, fixed_zone: bool) -> str | None:
+    """SQL that holds for every row whose window the clock can be in; None when nothing is known of any column.
+
+    types: the columns, as rendered -> their Spark types. fixed_zone: the session's zone has had one offset for ever.
+    """
+    return all_of(found for _, found in by_part(typed, types, clock, fixed_zone))
+
+
+def by_part(typed: TypedCore, types: Mapping[str, str], clock: Range, fixed_zone: bool) -> list[tuple[str, str | None]]:
+    """Likewise, of each part of the window: (as it is written, what it implies)."""
+    sargable = Sargable(types, 0 if fixed_zone else DRIFT)
+    found = [
+        (comparison.written, sargable.compared(comparison, kind, clock))
+        for comparison, kind in zip(typed.core.comparisons, typed.kinds)
+    ]
+    condition = typed.core.condition
+    if condition is not None:
+        kinds = {edge.index: kind for edge, kind in zip(condition.edges, typed.edge_kinds)}
+        of_condition = _OfCondition(sargable, condition, kinds, typed.calls, clock)
+        written = fragment(of_condition.written(condition.predicate))
+        found.append((written, of_condition.of(condition.predicate)))
+    return found
+
+
+@dataclass(frozen=True)
+class _OfCondition:
+    """What a predicate that is more than a conjunction implies: by its comparisons, ANDs and ORs."""
+
+    sargable: Sargable
+    condition: Condition
+    kinds: Mapping[int, str]
+    calls: Mapping[int, str]
+    clock: Range
+
+    def of(self, node: exp.Expr) -> str | None:
+        node = node.unnest()
+        if isinstance(node, exp.And):
+            return all_of((self.of(node.left), self.of(node.right)))
+        if isinstance(node, exp.Or):
+            return any_of((self.of(node.left), self.of(node.right)))
+        if isinstance(node, exp.Not):
+            return self._negated(node.this.unnest())
+        if values_of(node):  # of truth values; one that is FALSE or NULL is none that counts
+            return any_of(self.of(value) for value in values_of(node) if not (is_null(value) or _is_false(value)))
+        if isinstance(node, exp.Between):
+            return all_of((self.of(_pair(exp.GTE, node, "low")), self.of(_pair(exp.LTE, node, "high"))))
+        if isinstance(node, exp.Is) and isinstance(node.expression, exp.Boolean) and node.expression.this:
+            return self.of(node.this)
+        operator = OPERATORS.get(type(node))
+        if operator is not None and isinstance(node, exp.Binary) and has_clock(node):
+            return self._comparison(node.left.unnest(), operator, node.right.unnest())
+        return self._plain(node)
+
+    def _negated(self, node: exp.Expr) -> str | None:
+        if isinstance(node, exp.Not):
+            return self.of(node.this)
+        if isinstance(node, (exp.And, exp.Or)):
+            parts = (self._negated(node.left.unnest()), self._negated(node.right.unnest()))
+            return any_of(parts) if isinstance(node, exp.And) else all_of(parts)
+        if isinstance(node, exp.Between):
+            return any_of((self.of(_pair(exp.LT, node, "low")), self.of(_pair(exp.GT, node, "high"))))
+        turned = _NEGATED.get(type(node))
+        return self.of(_pair(turned, node, "expression")) if turned else None
+
+    def _comparison(self, left: exp.Expr, operator: str, right: exp.Expr) -> str | None:
+        if has_clock(left) == has_clock(right):
+            return None
+        if has_clock(right):
+            left, right, operator = right, left, MIRRORED[operator]
+        other = self.written(right)
+        if is_mz_now(left):
+            kind = self.kinds.get(index) if (index := _static(right)) is not None else None
+            return None if kind is None else self.sargable.between(other, operator, kind, self.clock)
+        if isinstance(left, exp.Sub) and self._spread(left.left) and not has_clock(left.right):
+            return self._since(left, operator, other)
+        spread = self._spread(left)
+        if spread is None or self.sargable.kind(other) not in (INSTANT, DATE):
+            return None
+        return self._within(other, operator, *spread)
+
+    def _since(self, left: exp.Sub, operator: str, other: exp.Expr) -> str | None:
+        """`mz_now() - ts < interval 5 minutes`."""
+        spread, length, base = self._spread(left.left), interval(other), self.written(left.right.unnest())
+        if spread is None or length is None or self.sargable.kind(base) != INSTANT:
+            return None
+        low, high = spread
+        return self._within(base, operator, low - length[1], high - length[0])
+
+    def _within(self, other: exp.Expr, operator: str, low: int, high: int) -> str | None:
+        """What it takes of an instant that the clock, moved by low to high µs, compares so with."""
+        slack, found = self.sargable.slack, []
+        if operator in ("<", "<=", "=") and self.clock.first is not None:
+            at = self.clock.first * 1_000 + low - slack
+            found.append(self.sargable.instant(other, (LEAST, Fraction(at))))
+        if operator in (">", ">=", "=") and self.clock.last is not None:
+            at = self.clock.last * 1_000 + high + slack
+            found.append(self.sargable.instant(other, (MOST, Fraction(at))))
+        return all_of(found)
+
+    def _spread(self, node: exp.Expr) -> tuple[int, int] | None:
+        """How far from the clock a function of it can be (µs)."""
+        node = node.unnest()
+        if is_mz_now(node):
+            return (0, 0) if self.calls.get(node.meta.get("start", -1), "").upper() == "TIMESTAMP" else None
+        step = moved(self.written(node))
+        if step is None or not has_clock(step[0]):
+            return None
+        inner = self._spread(step[0])
+        if inner is None:
+            return None
+        slack, (low, high) = self.sargable.slack, step[1]
+        return inner[0] + low - slack, inner[1] + high + slack
+
+    def _plain(self, node: exp.Expr) -> str | None:
+        """A part without the clock, if it is a comparison of columns with constants."""
+        return None if _static(node) is None else self._without_clock(self.written(node))
+
+    def _without_clock(self, node: exp.Expr) -> str | None:
+        node = node.unnest()
+        if isinstance(node, exp.And):
+            return all_of((self._without_clock(node.left), self._without_clock(node.right)))
+        if isinstance(node, exp.Or):
+            return any_of((self._without_clock(node.left), self._without_clock(node.right)))
+        if isinstance(node, exp.Is):
+            return render(node) if render(node.this.unnest()) in self.sargable.types else None
+        if not isinstance(node, (exp.EQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.In)):
+            return None
+        compared, *constants = list(node.iter_expressions())
+        kind = self.sargable.types.get(render(compared.unnest()), "")
+        # NaN is greater than all for Spark; the statistics of files leave NaN out
+        has_order = kind != "" and not _OTHER_ORDERS.search(kind)
+        return render(node) if has_order and constants and all(map(is_constant, constants)) else None
+
+    def written(self, node: exp.Expr) -> exp.Expr:
+        """With what stands for the columns mz_s<i>."""
+
+        def put(part: exp.Expr) -> exp.Expr:
+            index = _static(part)
+            return exp.paren(self.condition.statics[index].copy()) if index is not None else part
+
+        return node.copy().transform(put).unnest()
+
+
+#: types whose statistics, as files keep them, have another order than Spark's comparisons
+_OTHER_ORDERS = re.compile(r"\b(float|double|collate)\b")
+_NEGATED: dict[type, type] = {exp.LT: exp.GTE, exp.LTE: exp.GT, exp.GT: exp.LTE, exp.GTE: exp.LT, exp.NEQ: exp.EQ}
+
+
+def _pair(comparison: type[exp.Expr], node: exp.Expr, other: str) -> exp.Expr:
+    """Another comparison of what a node compares. Copies: a tree knows its parents."""
+    return comparison(this=node.this.copy(), expression=node.args[other].copy())
+
+
+def _static(node: exp.Expr) -> int | None:
+    name = node.name if isinstance(node, exp.Column) and not node.table else ""
+    return int(name[len("mz_s") :]) if name.startswith("mz_s") and name[len("mz_s") :].isdigit() else None
+
+
+def _leaves(node: exp.Expr) -> Iterator[exp.Expr]:
+    """Columns and their fields, the longest names."""
+    if isinstance(node, (exp.Subquery, exp.Query, exp.Lambda)):
+        return
+    if isinstance(node, exp.Column) or isinstance(node, exp.Dot) and _is_name(node):
+        yield node
+        return
+    for child in node.expressions[1:] if starts_with_unit(node) else node.iter_expressions():
+        yield from _leaves(child)
+
+
+def _is_name(node: exp.Expr) -> bool:
+    if isinstance(node, exp.Dot):
+        return isinstance(node.expression, exp.Identifier) and _is_name(node.this)
+    return isinstance(node, exp.Column)
+
+
+def _is_false(node: exp.Expr) -> bool:
+    return isinstance(node.unnest(), exp.Boolean) and not node.unnest().this

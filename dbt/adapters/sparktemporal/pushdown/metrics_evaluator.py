@@ -1,0 +1,313 @@
+"""A predicate over the clock, interpreted over statistics: whether any row of a part can matter, or raise an error.
+
+    mz_now() < ts + interval 30 days, over a file     may be true:   first < try_add(max_0, interval 30 days)
+
+Functions that rise or fall with an argument take its ends to their own (monotone.py). All others are looked at as a
+whole: their own least and greatest are among the statistics, or they are anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from sqlglot import exp
+
+from ..temporal.predicates.lengths import DATES, DAY, is_local, moved
+from ..temporal.sql.dialect import has_clock, is_mz_now, render
+from . import abstract_values, monotone
+from .abstract_values import ANY_TRUTH, ANYTHING, DATE, INSTANT, INTEGER, LENGTH, NO, YES, Truth, Values, both, either
+from .sargable import DRIFT, Range
+
+T = TypeVar("T", Values, Truth)
+
+_COMPARED = {exp.EQ: "=", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">="}
+#: how far an instant is moved at most, for the sum to be a BIGINT of microseconds
+_FARTHEST = 3_000_000 * DAY
+#: functions that are an error for words they do not know
+_BY_WORDS = frozenset(["next_day", "to_utc_timestamp", "from_utc_timestamp"])
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """What statistics are kept of: a column, or an expression over the columns of one input. index: of its columns."""
+
+    index: int
+    type: str
+
+    @property
+    def columns(self) -> tuple[str, str, str]:
+        """In the relation of statistics, beside mz_rows: the least, the greatest, and how many are NULL."""
+        return f"mz_min_{self.index}", f"mz_max_{self.index}", f"mz_nulls_{self.index}"
+
+
+@dataclass
+class Interpreter:
+    """leaves: what has statistics, as rendered. types: the columns, likewise, of any input. calls: where a mz_now()
+    stands -> its kind. fixed_zone: the session's zone has had one offset for ever. wants: the expressions that would be
+    known if there were statistics of them, as they were met. strict: to compare values of two types may be an error.
+    """
+
+    clock: Range
+    leaves: Mapping[str, Leaf]
+    types: Mapping[str, str]
+    fixed_zone: bool
+    calls: Mapping[int, str] = field(default_factory=dict)
+    wants: dict[str, exp.Expr] = field(default_factory=dict)
+    strict: bool = True
+
+    def may_matter(self, predicate: exp.Expr) -> str:
+        """SQL over statistics: whether a row of a part may fulfil it at an instant of the range, or raise an error."""
+        found = self.truth(predicate)
+        return either(found.true, found.fails)
+
+    # -- truth values --
+
+    def truth(self, node: exp.Expr) -> Truth:
+        node = node.unnest()
+        if isinstance(node, exp.Boolean):
+            return Truth(YES if node.this else NO, NO if node.this else YES, NO, NO)
+        if isinstance(node, exp.Null):
+            return Truth(NO, NO, YES, NO)
+        if isinstance(node, exp.And):
+            return abstract_values.and_(self.truth(node.left), self.truth(node.right))
+        if isinstance(node, exp.Or):
+            return abstract_values.or_(self.truth(node.left), self.truth(node.right))
+        if isinstance(node, exp.Not):
+            return abstract_values.not_(self.truth(node.this))
+        if isinstance(node, exp.Between) and not node.args.get("symmetric"):
+            value = self.values(node.this)
+            low, high = self.values(node.args["low"]), self.values(node.args["high"])
+            return abstract_values.and_(self._compared(">=", value, low), self._compared("<=", value, high))
+        if isinstance(node, exp.In) and node.expressions and not node.args.get("query"):
+            return self._in(self.values(node.this), [self.values(item) for item in node.expressions])
+        if isinstance(node, exp.NEQ):
+            return abstract_values.not_(self._compared("=", self.values(node.left), self.values(node.right)))
+        if isinstance(node, exp.Binary) and type(node) in _COMPARED:
+            return self._compared(_COMPARED[type(node)], self.values(node.left), self.values(node.right))
+        if isinstance(node, (exp.NullSafeEQ, exp.NullSafeNEQ)):
+            same = self._null_safe(self.values(node.left), self.values(node.right))
+            return same if isinstance(node, exp.NullSafeEQ) else abstract_values.not_(same)
+        if isinstance(node, exp.Is):
+            return self._is(node)
+        if isinstance(node, (exp.Case, exp.If)) and not node.args.get("this" if isinstance(node, exp.Case) else ""):
+            return self._branches(
+                node,
+                self.truth,
+                abstract_values.when,
+                abstract_values.either_truth,
+                Truth(NO, NO, YES, NO),
+                Truth(NO, NO, NO, NO),
+            )
+        if isinstance(node, exp.Anonymous) and node.name.lower() in ("coalesce", "nvl", "ifnull"):
+            found = self.truth(node.expressions[0])
+            for item in node.expressions[1:]:
+                found = abstract_values.either_truth(
+                    replace(found, null=NO), abstract_values.when(found.null, self.truth(item))
+                )
+            return found
+        return self._leaf_truth(node)
+
+    def _leaf_truth(self, node: exp.Expr) -> Truth:
+        value = self._leaf(node)
+        if value.least is None:
+            return replace(ANY_TRUTH, fails=value.fails)
+        true, false = abstract_values.may(value.most), abstract_values.may(f"NOT {value.least}")
+        return Truth(both(value.some, true), both(value.some, false), value.null, value.fails)
+
+    def _in(self, value: Values, items: list[Values]) -> Truth:
+        """All are made of one type first: beside a text a number is one, and 1 is not '01'; beside a DOUBLE a BIGINT is
+        one, which has fewer digits.
+        """
+        kinds = {v.kind for v in (value, *items)} - {abstract_values.NULL}
+        if not abstract_values.all_alike([value, *items]) or "float" in kinds and len(kinds) > 1:
+            return ANY_TRUTH if self.strict else replace(ANY_TRUTH, fails=either(*(v.fails for v in (value, *items))))
+        found = Truth(NO, YES, NO, NO)
+        for item in items:
+            found = abstract_values.or_(found, self._compared("=", value, item))
+        return found
+
+    def _compared(self, operator: str, a: Values, b: Values) -> Truth:
+        found = abstract_values.compared(operator, a, b)
+        if self.strict:
+            return replace(found, fails=either(found.fails, abstract_values.lost(a, b)))
+        return found if abstract_values.comparable(a, b) else replace(found, fails=either(a.fails, b.fails))
+
+    def _null_safe(self, a: Values, b: Values) -> Truth:
+        equal, lost = self._compared("=", a, b), abstract_values.lost(a, b)
+        a, b = (replace(v, null=either(v.null, lost)) if v.kind == abstract_values.CONSTANT else v for v in (a, b))
+        true = either(equal.true, both(a.null, b.null))
+        return Truth(true, either(equal.false, both(a.null, b.some), both(a.some, b.null)), NO, equal.fails)
+
+    def _is(self, node: exp.Is) -> Truth:
+        other = node.expression.unnest()
+        if isinstance(other, exp.Null):
+            if _is_truth(node.this):
+                value = self.truth(node.this)
+                return Truth(value.null, either(value.true, value.false), NO, value.fails)
+            values = self.values(node.this)
+            return Truth(values.null, values.some, NO, values.fails)
+        if isinstance(other, exp.Boolean):
+            value = self.truth(node.this)
+            yes, no = (value.true, value.false) if other.this else (value.false, value.true)
+            return Truth(yes, either(no, value.null), NO, value.fails)
+        return ANY_TRUTH
+
+    # -- values --
+
+    def values(self, node: exp.Expr) -> Values:
+        node = node.unnest()
+        if render(node) in self.leaves or render(node) in self.types:
+            return self._leaf(node)
+        if is_mz_now(node):
+            return self._now(node)
+        if isinstance(node, exp.Null):
+            return Values(None, None, NO, YES, NO, abstract_values.NULL)
+        told = monotone.literal(node)
+        if told is not None and told.type == "timestamp_ntz" and not self.fixed_zone:
+            return replace(told, least=None, most=None)  # as of a column
+        told = told or self._function(node)
+        return told if told is not None else self._moved(node) or self._leaf(node)
+
+    def _moved(self, node: exp.Expr) -> Values | None:
+        """An instant that goes back once a year, or by months: about where it was. Statistics of its own say more."""
+        step = None if render(node) in self.leaves else moved(node)
+        a = None if step is None else self.values(step[0])
+        in_words = isinstance(node, exp.Anonymous) and node.name.lower() in _BY_WORDS
+        is_sum_of_date = isinstance(node, (exp.Add, exp.Sub)) and a is not None and a.kind == DATE
+        if step is None or a is None or a.kind not in (INSTANT, DATE) or in_words or is_sum_of_date:
+            return None
+        low, high = step[1]
+        if a.type == "timestamp_ntz" or is_local(node):  # a text with an offset is compared with it by local time
+            return None
+        if max(-low, high) > _FARTHEST:
+            return None
+        self._leaf(node)  # it is wanted nonetheless
+        is_date = isinstance(node, exp.Cast) and node.to.sql(dialect="spark").upper() == "DATE"
+        is_date = (
+            is_date or isinstance(node, exp.Anonymous) and node.name.lower() in DATES and len(node.expressions) < 3
+        )
+        to = "DATE" if is_date else "TIMESTAMP_LTZ"
+
+        def end(of: str | None, by: int) -> str | None:
+            micros = f"unix_micros(CAST({of} AS TIMESTAMP_LTZ)) + {by}L"
+            return None if of is None else monotone.in_known_years(of, f"CAST(timestamp_micros({micros}) AS {to})")
+
+        kind = DATE if is_date else INSTANT
+        found = monotone.of_ends(end(a.least, low - DRIFT), end(a.most, high + DRIFT), [a], kind)
+        return replace(found, null=YES)
+
+    def _leaf(self, node: exp.Expr) -> Values:
+        """What statistics say of an expression. One that is not among them may be anything; a column is no error."""
+        text = render(node)
+        leaf, is_column = self.leaves.get(text), text in self.types
+        kind = monotone.kind_of(leaf.type if leaf else self.types.get(text, ""))
+        if not any(isinstance(n, _NOT_OF_A_ROW) for n in node.walk()) and not has_clock(node):
+            self.wants.setdefault(text, node)
+        if leaf is None:
+            return replace(ANYTHING, fails=NO if is_column else YES, kind=kind, type=self.types.get(text, ""))
+        least: str | None
+        most: str | None
+        least, most, nulls = leaf.columns
+        if leaf.type == "timestamp_ntz" and not self.fixed_zone:  # beside an instant it goes back once a year
+            least = most = None
+        if kind == "float":  # NaN comes after all others, and what is computed with it anywhere
+            least, most = (f"IF(isnan({least}) OR isnan({most}), NULL, {end})" for end in (least, most))
+        fails = NO if is_column else f"({nulls} IS NULL)"
+        some, null = abstract_values.may(f"{nulls} < mz_rows"), abstract_values.may(f"{nulls} > 0")
+        return Values(least, most, some, null, fails, kind, leaf.type)
+
+    def _now(self, node: exp.Expr) -> Values:
+        as_number = self.calls.get(node.meta.get("start", -1), "TIMESTAMP").upper() != "TIMESTAMP"
+
+        def at(instant: int | None) -> str | None:
+            return None if instant is None else f"{instant}L" if as_number else f"timestamp_millis({instant}L)"
+
+        first, last = at(self.clock.first), at(self.clock.last)
+        kind, named = (INTEGER, "bigint") if as_number else (INSTANT, "timestamp")
+        return Values(first, last, YES, NO, NO, kind, named)
+
+    def _function(self, node: exp.Expr) -> Values | None:
+        """What follows of the arguments; None where nothing does."""
+        if isinstance(node, (exp.Add, exp.Sub)):
+            return self._added(node)
+        if isinstance(node, exp.Mul):
+            return monotone.multiplied(self.values(node.left), self.values(node.right))
+        if isinstance(node, exp.Neg):
+            return monotone.negative(self.values(node.this))
+        if isinstance(node, exp.IntDiv):
+            return monotone.divided(self.values(node.left), node.right)
+        if isinstance(node, exp.Cast):
+            return monotone.cast(self.values(node.this), node.to.sql(dialect="spark").lower(), self.fixed_zone)
+        if isinstance(node, exp.Case) and node.args.get("this") is not None:
+            return None
+        if isinstance(node, (exp.Case, exp.If)):
+            return self._branches(
+                node,
+                self.values,
+                abstract_values.where,
+                abstract_values.union,
+                Values(None, None, NO, YES, NO, abstract_values.NULL),
+                Values(None, None, NO, NO, NO, abstract_values.NULL),
+            )
+        return self._call(node) if isinstance(node, exp.Anonymous) else None
+
+    def _added(self, node: exp.Add | exp.Sub) -> Values | None:
+        a, b, by = self.values(node.left), self.values(node.right), node.right
+        if isinstance(node, exp.Sub):
+            return monotone.added("try_subtract", a, b, by, self.fixed_zone)
+        if a.kind == LENGTH and b.kind in (INSTANT, DATE):
+            a, b, by = b, a, node.left
+        return monotone.added("try_add", a, b, by, self.fixed_zone)
+
+    def _call(self, node: exp.Anonymous) -> Values | None:
+        name, arguments = node.name.lower(), node.expressions
+        if name in ("coalesce", "nvl", "ifnull"):
+            found = self.values(arguments[0])
+            for item in arguments[1:]:
+                found = abstract_values.union(
+                    replace(found, null=NO), abstract_values.where(found.null, self.values(item))
+                )
+            return found
+        if name == "nullif" and len(arguments) == 2:
+            value, other = self.values(arguments[0]), self.values(arguments[1])
+            return replace(value, null=YES, fails=self._compared("=", value, other).fails)
+        if name in ("greatest", "least"):
+            return monotone.extreme(name, [self.values(a) for a in arguments])
+        if len(arguments) == 1:
+            return monotone.of_one(name, self.values(arguments[0]), self.fixed_zone)
+        if name == "date_trunc" and arguments[0].is_string and self.fixed_zone:
+            return monotone.truncated(self.values(arguments[1]), arguments[0])
+        if name in ("date_add", "date_sub") and len(arguments) == 2:
+            return monotone.days_later(name, self.values(arguments[0]), arguments[1], self.fixed_zone)
+        return None
+
+    def _branches(
+        self,
+        node: exp.Case | exp.If,
+        of: Callable[[exp.Expr], T],
+        when: Callable[[str, T], T],
+        union: Callable[[T, T], T],
+        empty: T,
+        nothing: T,
+    ) -> T:
+        """CASE and IF: the branches that can be reached."""
+        branches: list[exp.Expr] = (node.args.get("ifs") or []) if isinstance(node, exp.Case) else [node]
+        default = node.args.get("default" if isinstance(node, exp.Case) else "false")
+        reached, found, fails = YES, nothing, NO
+        for branch in branches:
+            condition = self.truth(branch.this)
+            fails = either(fails, both(reached, condition.fails))
+            found = union(found, when(both(reached, condition.true), of(branch.args["true"])))
+            reached = both(reached, either(condition.false, condition.null))
+        found = union(found, when(reached, of(default) if default is not None else empty))
+        return replace(found, fails=either(found.fails, fails))
+
+
+#: what is of several rows, or another one each time
+_NOT_OF_A_ROW = (exp.Query, exp.Subquery, exp.Window, exp.AggFunc)
+
+
+def _is_truth(node: exp.Expr) -> bool:
+    return isinstance(node.unnest(), (exp.Predicate, exp.Connector, exp.Not))

@@ -1,0 +1,286 @@
+"""What a model is to Spark: its cores with their types, its residual, the kind of each mz_now()."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from ..engine.clock_calls import type_calls
+from ..engine.text_timestamps import refuse_text_that_is_null
+from ..engine.warehouse import Warehouse
+from ..errors import Refusal, TemporalError
+from ..temporal.clock.instants import FIRST_MS, format_instant
+from ..temporal.clock.zones import is_offset
+from ..temporal.diffs import intervals_sql
+from ..temporal.diffs.groups_sql import aggregation_stats
+from ..temporal.diffs.state import State
+from ..temporal.predicates import bounds, clock_text, reach
+from ..temporal.predicates.bounds import operand_kind
+from ..temporal.predicates.conditions import Condition, Step
+from ..temporal.predicates.monotonicity import DAYS, MOVED
+from ..temporal.rewrite.clock_casts import resolve_clock_casts
+from ..temporal.rewrite.clock_functions import put_mz_now
+from ..temporal.rewrite.column_names import Names, names_of
+from ..temporal.rewrite.core import HALVES, MONTHS, UNIT, Core, Guard, TypedCore, refuse_nondeterministic
+from ..temporal.rewrite.qualify import refuse_qualify
+from ..temporal.rewrite.split import Split, split
+from ..temporal.sql import timestamps
+from ..temporal.sql.dialect import fragment, has_clock, mz_now_spans, parse, render
+from ..temporal.sql.spark_errors import spark_words
+from ..words import quantity
+
+_BY_CONFIG = "config aggregates: rows"
+#: of the digits of a kept sum as large a part may be used at first: later runs have room for a thousand times as much
+_ROOM = 0.001
+#: a unit of date_trunc begins no longer before what is cut to it, ms
+_LONGEST_UNIT = 400 * 86_400_000
+
+
+@dataclass(frozen=True)
+class Model:
+    """written: the text that is the oracle, `calls` the kind of each mz_now() in it. residual: see `with_marks`.
+
+    warnings: what makes reads cost as much as without a window.
+    """
+
+    written: str
+    cores: tuple[TypedCore, ...]
+    residual: str
+    calls: tuple[str, ...]
+    notes: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
+
+
+def understand(
+    warehouse: Warehouse,
+    sql: str,
+    settings: Mapping[str, str],
+    version: str,
+    as_of: int,
+    old: State | None = None,
+    aggregates: str = "auto",
+) -> Model:
+    """The compiled SQL of a model -> what it is made of, or a refusal. as_of: ms, from when on zones are asked.
+
+    aggregates: `groups` | `rows`, what to keep of an aggregation that can be either. `auto`: what the last run kept;
+    the first time groups, unless they are more than half as many as the rows, or a sum comes near its last digit.
+    """
+    local = timestamps.are_local(settings)
+    text, clocks = put_mz_now(resolve_clock_casts(sql.strip().rstrip(";"), warehouse.describe, local))
+    tree = parse(text)
+    refuse_qualify(tree)
+    names = names_of(tree, warehouse.describe, lambda: _instants(warehouse, text, old))
+    by_rows: dict[int, str] = {}
+    while True:
+        model = _understand(warehouse, text, clocks, settings, version, as_of, old, by_rows, names)
+        more = _by_rows(warehouse, model, as_of, old, aggregates)
+        if not more:
+            return model
+        by_rows |= more
+
+
+def _by_rows(warehouse: Warehouse, model: Model, as_of: int, old: State | None, aggregates: str) -> dict[int, str]:
+    """The cores that should not be kept per group, by their first calls, and why."""
+    found = {}
+    same = old is not None and old.written == model.written and not old.sampled
+    decided = old.cores if same and old is not None else ()
+    before = {core.name: core for core in decided if not core.kept.endswith(_BY_CONFIG)}
+    for core in model.cores:
+        at = core.core.first_call
+        if core.core.groups is None or at is None or aggregates == "groups":
+            continue
+        if aggregates == "rows":
+            found[at] = _BY_CONFIG
+        elif core.name in before:
+            if before[core.name].sums is None:
+                found[at] = before[core.name].kept.partition(": ")[2]
+        elif asked := aggregation_stats(core, as_of):
+            rows, groups, room = warehouse.rows(asked)[0]
+            if room is not None and float(room) >= _ROOM:
+                found[at] = "a sum of so many digits may outgrow what is kept of a group"
+            elif rows and groups is not None and 2 * groups > rows:
+                found[at] = f"an estimated {quantity(min(groups, rows), 'group')} in {quantity(rows, 'row')}"
+    return found
+
+
+def _understand(
+    warehouse: Warehouse,
+    text: str,
+    clocks: tuple[str, ...],
+    settings: Mapping[str, str],
+    version: str,
+    as_of: int,
+    old: State | None,
+    by_rows: Mapping[int, str],
+    names: Names,
+) -> Model:
+    zone = _Zone(warehouse, settings["spark.sql.session.timeZone"], as_of)
+    ansi = settings["spark.sql.ansi.enabled"].lower() == "true"
+    parts, described = _split(warehouse, text, zone, by_rows, ansi, timestamps.are_local(settings), names)
+    refuse_text_that_is_null(warehouse, parts.cores)
+    cores = [_typed(core, columns, version, zone) for core, columns in zip(parts.cores, described)]
+    by_call = _call_kinds(warehouse, text, cores, old)
+    return Model(
+        text,
+        tuple(replace(core, calls=by_call) for core in cores),
+        render(clock_text.with_marks(parts.residual, by_call)),
+        tuple(by_call[start] for start, _ in mz_now_spans(text)),
+        (*clocks, *parts.notes),
+        parts.warnings,
+    )
+
+
+def _split(
+    warehouse: Warehouse,
+    text: str,
+    zone: _Zone,
+    by_rows: Mapping[int, str],
+    ansi: bool,
+    local: bool,
+    names: Names,
+) -> tuple[Split, list[list[tuple[str, str]]]]:
+    """The split of a model, and what DESCRIBE says of each core's probe.
+
+    A SELECT that names columns from outside cannot be a core, and is evaluated at read time.
+    """
+    at_read: frozenset[int] = frozenset()
+    while True:
+        parts = split(text, warehouse.describe, zone.moves, at_read, by_rows, ansi, local, names)
+        described = []
+        for core in parts.cores:
+            probe = intervals_sql.probe(core)
+            refuse_nondeterministic(probe)
+            if has_clock(probe):  # what is left of it would be the clock of the run, for good
+                raise Refusal(fragment(probe), "the clock stands in what is to be stored", "a WHERE for it alone")
+            try:
+                told = warehouse.ask(f"EXPLAIN {render(probe)}") if core.inner else ""
+                if "UNRESOLVED_COLUMN" in told:  # found so without an error in anybody's log
+                    raise TemporalError(told)
+                described.append(warehouse.describe(render(probe)))
+            except Exception as error:
+                # is the model wrong by itself? Spark's words about its own text
+                kinds = type_calls(text, len(mz_now_spans(text)), warehouse.ask)
+                warehouse.describe(clock_text.written_at(text, kinds, "0L"))
+                if "UNRESOLVED_COLUMN" not in str(error):
+                    raise Refusal(
+                        fragment(core.query),
+                        f"Spark does not take it by itself: {spark_words(error)}",
+                        "the same in plainer SQL",
+                    ) from None
+                if core.first_call is None or core.first_call in at_read:
+                    raise Refusal(
+                        fragment(core.query),
+                        "this part names columns from outside of it, so it cannot be evaluated by itself",
+                        "a join instead of a correlated subquery",
+                    ) from None
+                at_read |= {core.first_call}
+                break
+        else:
+            return parts, described
+
+
+def _typed(core: Core, described: list[tuple[str, str]], version: str, zone: _Zone) -> TypedCore:
+    """What DESCRIBE says of a core's probe, checked."""
+    judged = core.condition
+    statics = len(judged.statics) if judged else 0
+    end = len(described) - statics
+    columns = described[: end - len(core.comparisons)]
+    operands, types = described[len(columns) : end], [t for _, t in described[end:]]
+    intervals_sql.check_columns(columns if core.groups is None else columns[: core.groups.keys], version)
+    kinds = tuple(operand_kind(c, t) for c, (_, t) in zip(core.comparisons, operands))
+    edge_kinds = tuple(operand_kind(e.comparison, types[e.index]) for e in judged.edges) if judged else ()
+    searches = tuple(_search(s, judged, types, zone) for s in judged.steps) if judged else ()
+    guards = tuple(zone.guards(s, judged, types) for s in judged.steps) if judged else ()
+    return TypedCore(core, tuple(columns), kinds, edge_kinds, searches, guards)
+
+
+def _other_type(step: Step, types: list[str]) -> str:
+    """The type of what a step compares the clock's side with; "" when that is not known."""
+    column = re.fullmatch(r"`mz_s(\d+)`", render(step.other))
+    return types[int(column.group(1))].lower() if column else ""
+
+
+def _search(step: Step, judged: Condition, types: list[str], zone: _Zone) -> str:
+    """How the instants at which a step changes are found; a refusal when months make it go back."""
+    added = [types[i].lower() for i in step.added]
+    other = _other_type(step, types)
+    if any(kind == "interval" or kind.startswith(("interval month", "interval year")) for kind in added):
+        plain = len(added) == 1 and added[0] != "interval" and other in ("timestamp", "timestamp_ntz", "date")
+        if step.months == MOVED and plain:
+            return MONTHS
+        if step.months != DAYS or added == ["interval"]:
+            length = render(judged.statics[step.added[0]])
+            raise Refusal(
+                f"{length} beside mz_now(), and more around it",
+                "an instant goes back when it is moved by months at the end of one, so the instants at which this "
+                "changes cannot be listed",
+                f"the two alone on their side (`mz_now() - {length} <= ts`), their date, or months on the other side",
+            )
+    return UNIT if step.truncates and other in ("timestamp", "date") and zone.moves(_LONGEST_UNIT) else HALVES
+
+
+@dataclass(frozen=True)
+class _Zone:
+    """The session's time zone, for a clock that begins at as_of (ms). The engine is asked where that is needed."""
+
+    warehouse: Warehouse
+    name: str
+    as_of: int
+
+    def moves(self, length: int) -> bool:
+        """Whether the clock has one offset from so long (ms) before as_of on."""
+        fixed_from = self.warehouse.fixed_from(self.name)
+        return fixed_from is not None and self.as_of - length >= fixed_from
+
+    def guards(self, step: Step, judged: Condition, types: list[str]) -> tuple[Guard, ...]:
+        """What is to be asked of each row before a step can be searched; a refusal where the zone always breaks it."""
+        if is_offset(self.name):
+            return ()
+        found = []
+        for reading in reach.readings(step.function, judged.statics, types, _other_type(step, types)):
+            whole = self.warehouse.zone(self.name)
+            first = reading.free_from(whole)
+            if first is None or self.as_of - reading.back < first:
+                raise self._refusal(reading, step, judged, first)
+            if reading.at is not None and first > FIRST_MS:
+                found.append((reading.at, first, self.name))
+        return tuple({render(guard[0]): guard for guard in found}.values())
+
+    def _refusal(self, reading: reach.Reading, step: Step, judged: Condition, first: int | None) -> Refusal:
+        statics = {f"`mz_s{i}`": render(static) for i, static in enumerate(judged.statics)}
+        written = re.sub(r"`mz_s\d+`", lambda column: statics[column.group()], reading.written)
+        if first is None:
+            why = f"which goes back when daylight saving ends in {self.name}"
+        else:
+            why = f"which in {self.name} goes back, or leaps, until {format_instant(first)}"
+        return Refusal(
+            written,
+            f"on the clock's side it follows local time, {why}, so the instants at which it changes cannot be listed",
+            "mz_now() alone on its side (`mz_now() <= ts + interval 1 day`), or "
+            "spark.sql.session.timeZone: UTC in the profile",
+        )
+
+
+def _instants(warehouse: Warehouse, text: str, old: State | None) -> dict[int, str]:
+    """Where each mz_now() stands in the text -> SQL of an instant that can stand there."""
+    starts = [start for start, _ in mz_now_spans(text)]
+    known = old.kinds if old is not None and old.written == text else type_calls(text, len(starts), warehouse.ask)
+    return {start: clock_text.clock_literal(kind, "0L") for start, kind in zip(starts, known)}
+
+
+def _call_kinds(warehouse: Warehouse, text: str, cores: list[TypedCore], old: State | None) -> dict[int, str]:
+    """Where each mz_now() stands in the text -> TIMESTAMP or BIGINT."""
+    compared = [(c, k) for core in cores for c, k in zip(core.core.comparisons, core.kinds)]
+    compared += [
+        (edge.comparison, kind)
+        for core in cores
+        if core.core.condition
+        for edge, kind in zip(core.core.condition.edges, core.edge_kinds)
+    ]
+    by_call = bounds.compared_kinds([c for c, _ in compared], [k for _, k in compared])
+    starts = [start for start, _ in mz_now_spans(text)]
+    if any(start not in by_call for start in starts):
+        known = old.kinds if old is not None and old.written == text else type_calls(text, len(starts), warehouse.ask)
+        by_call = {**dict(zip(starts, known)), **by_call}
+    return by_call

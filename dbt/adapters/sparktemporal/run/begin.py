@@ -1,0 +1,245 @@
+"""The beginning of a run: observe, refuse what cannot be right, decide. Nothing is written."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ..config import TemporalConfig
+from ..engine import session
+from ..engine.chain_files import refuse_incomplete
+from ..engine.clock_calls import LIVE
+from ..engine.warehouse import Target, Warehouse, live_view, run_of, state_of
+from ..errors import ForeignRelation, Refusal, TemporalError
+from ..inputs.capture import Capture
+from ..inputs.fingerprint import Routines
+from ..inputs.stacked_views import changes
+from ..inputs.upstream import put_in
+from ..pruning.pruning import Pruning
+from ..temporal.clock.expiration import Dependence
+from ..temporal.clock.expiration import expiry as expiry_of
+from ..temporal.decision import WAITING, Decision, decide, hash_cores
+from ..temporal.diffs import chains as chain_rules
+from ..temporal.diffs import intervals_sql
+from ..temporal.diffs.longest_view import worst
+from ..temporal.diffs.state import MARK, Chain, State
+from ..temporal.predicates import clock_text
+from ..temporal.sql import identifiers, plans, relations, timestamps
+from ..temporal.sql.identifiers import Identifiers
+from ..temporal.sql.readable import reads_model
+from .analyze import Model, understand
+from .commit import ViewTexts
+from .live_functions import refuse_and_name, refuse_of_session
+from .published_view import Docs
+from .run import Run
+
+#: how Spark's plan shows the clock of a view
+LIVE_IN_A_PLAN = "unix_millis(current_timestamp()"
+
+
+@reads_model(2)
+def begin(
+    warehouse: Warehouse,
+    target: Target,
+    sql: str,
+    config: Mapping[str, Any],
+    as_of: int,
+    clock: int,
+    settings: dict[str, str],
+    version: str,
+    full_refresh: bool = False,
+    sampled: bool = False,
+    docs: Docs | None = None,
+    project: str = "",
+    below: Sequence[Target] = (),
+    between: Sequence[Target] = (),
+    readers: Sequence[Target] = (),
+    inputs: Sequence[Dependence] = (),
+    in_the_way: bool = False,
+) -> Run:
+    """Observe, refuse what cannot be right, and decide. Writes nothing.
+
+    as_of: the instant of the invocation. clock: the engine's now, for ages of tables (both ms).
+    below: the temporal views that the model may read; between: the plain views over them; readers: the temporal views
+    that read it. inputs: what dbt knows of all that it reads. in_the_way: a relation of the model's name is no view.
+    """
+    started = time.monotonic()
+    parsed = TemporalConfig.parse(target.model, config)
+    existing = warehouse.tables(target.schema, target.model)
+    live = live_view(warehouse, target, existing)
+    old: State | None = None
+    try:
+        old = None if live is None else state_of(warehouse, target, live.text)
+    except ForeignRelation:
+        raise
+    except TemporalError:
+        if not full_refresh:
+            raise
+    before = None if live is None else run_of(live.text)
+    if live is None:
+        _refuse_catalog_without_views(warehouse, target)
+    if old and not full_refresh:
+        _refuse_missing_chains(target, old, existing)
+
+    settings = session.as_remembered(warehouse, settings, old)
+    kept = None if full_refresh else old
+    sql, warehouse, as_of = put_in(warehouse, target, sql, below, between, old, as_of, settings)
+    model = understand(warehouse, sql, settings, version, as_of, kept, parsed.aggregates)
+    _refuse_long_names(target, model)
+    text, calls = model.written, model.calls
+    known = Routines(warehouse)
+    model = refuse_and_name(model, known)
+    core_hash = hash_cores(model.cores, settings)
+
+    expiry = expiry_of(parsed.expiration, inputs)
+    if parsed.expiration is not None and not inputs:  # dbt knows of none: does it name tables itself?
+        named = _tables_named(warehouse, clock_text.written_at(text, calls, f"{as_of}L"))
+        expiry = expiry_of(parsed.expiration, [Dependence(name) for name in named])
+    refreshes = parsed.refreshes(old.refreshes if old else None, as_of)
+    decision = decide(
+        target.model, old, core_hash, settings, expiry, parsed.restarts, as_of, full_refresh, sampled,
+        warehouse.stack.expiration if warehouse.stack else None, refreshes, changes(old.written, text) if old else (),
+    )  # fmt: skip
+    # an instant that stays until the next restart: then equal queries have equal plans
+    at = clock_text.written_at(text, calls, f"{decision.started_at}L")
+    plan = warehouse.explain(at)
+    analyzed = plans.analyzed(plan)
+    _refuse_itself(target, analyzed)
+    _refuse_temporal_inputs(warehouse, analyzed)
+    refuse_of_session(model, plan, known)
+    if old is None or old.written != text:
+        # an instant that prints the same from text and tree, so that only what the user wrote can differ
+        instant, local = f"CAST({decision.as_of} AS BIGINT)", timestamps.are_local(settings)
+        plans.check(
+            warehouse.explain(warehouse.data(clock_text.written_at(text, calls, instant))),
+            warehouse.explain(warehouse.data(clock_text.printed_at(text, calls, instant, local))),
+        )
+    columns = warehouse.describe(at)
+    intervals_sql.check_columns([(n, "string" if t == "void" else t) for n, t in columns if t != "void"], "4")
+    if decision.action == WAITING:
+        capture = Capture.nothing(warehouse, model.cores)
+    else:
+        capture = Capture.of(warehouse, target, model.cores, text, plan, known, version, decision, old, parsed)
+    refuse_incomplete(warehouse, target.model, _built_on(warehouse, old, decision, capture))
+    texts = ViewTexts(warehouse, target, live)
+    if old is None or decision.rebuilds:
+        texts.refuse_too_long(
+            worst(target.model, target.schema, columns, model.cores, model.residual, decision.expiration, refreshes)
+        )
+    return Run(
+        warehouse=warehouse,
+        target=target,
+        config=parsed,
+        id=chain_rules.new_run_id(clock),
+        clock=clock,
+        old=old,
+        before=before,
+        existing=existing,
+        decision=decision,
+        model=model,
+        columns=columns,
+        core_hash=core_hash,
+        settings=settings,
+        capture=capture,
+        expiry=expiry,
+        refreshes=refreshes,
+        sampled=sampled,
+        docs=docs or Docs(),
+        project=project,
+        pruning=Pruning(warehouse, target, parsed, settings),
+        texts=texts,
+        readers=readers,
+        in_the_way=in_the_way,
+        started=started,
+    )
+
+
+def _built_on(warehouse: Warehouse, old: State | None, decision: Decision, capture: Capture) -> dict[str, list[Chain]]:
+    """The chains that a run adds to, and those of other models that it reads again, by schema."""
+    found: dict[str, list[Chain]] = {}
+    if decision.writes_nothing:
+        return found
+    if old is not None and not decision.rebuilds:
+        found.setdefault(old.schema, []).extend(old.chains)
+    for name, state in warehouse.stack.states.items() if warehouse.stack else ():
+        if name in capture.changes and not capture.changes[name].same:
+            found.setdefault(state.schema, []).extend(state.chains)
+    return found
+
+
+def _tables_named(warehouse: Warehouse, sql: str) -> list[str]:
+    """The tables a model reads without dbt's knowing, itself or through a temporal view."""
+    plan = plans.analyzed(warehouse.explain(sql))
+    below = warehouse.stack.states.values() if warehouse.stack else ()
+    return [*relations.file_tables(plan), *relations.other_tables(plan), *(n for s in below for n in s.inputs)]
+
+
+def _refuse_catalog_without_views(warehouse: Warehouse, target: Target) -> None:
+    told = warehouse.ask(f"EXPLAIN CREATE VIEW {target.name('__live')} AS SELECT 1 AS a")
+    if "MISSING_CATALOG_ABILITY" in told:
+        raise Refusal(
+            f"schema {target.schema} in a catalog without views",
+            f"a temporal_view is a view. Spark's words: {told.splitlines()[-1]}",
+            "a schema of spark_catalog (with Iceberg: org.apache.iceberg.spark.SparkSessionCatalog of type hive)",
+        )
+
+
+def _refuse_long_names(target: Target, model: Model) -> None:
+    longest, limit = chain_rules.longest_name(target.model, [c.name for c in model.cores]), chain_rules.LONGEST_NAME
+    if len(longest) > limit:
+        added = len(longest) - len(target.model)
+        raise Refusal(
+            f"{target.model}, a name of {len(target.model)} characters",
+            f"a run names its tables by it, with {added} characters more ({longest[len(target.model) :]}), and a "
+            f"metastore keeps {limit} at most",
+            f"a name or alias of {limit - added} characters at most",
+        )
+
+
+def _refuse_missing_chains(target: Target, state: State, existing: Iterable[str]) -> None:
+    have = Identifiers(existing)
+    gone = [c.table for c in state.chains if c.table not in have]
+    if gone:
+        raise TemporalError(
+            f"found: {target.model} without its chain {', '.join(gone)}\n"
+            f"why: the rows in it are lost, and a run on what is left would be wrong\n"
+            f"instead: dbt run --full-refresh -s {target.model}"
+        )
+
+
+def _refuse_itself(target: Target, analyzed: str) -> None:
+    own = identifiers.dotted(identifiers.parts(target.name()))
+    read = [*relations.file_tables(analyzed), *relations.other_tables(analyzed), *plans.views(analyzed)]
+    last_two = (identifiers.dotted(identifiers.parts(name)[-2:]) for name in read)
+    if any(identifiers.folded(name) == identifiers.folded(own) for name in last_two):
+        raise Refusal(
+            f"{own} in the query of {target.model} itself",
+            "a temporal_view that reads itself: it takes the place of that relation, whose rows then are gone",
+            "another name (or alias) for this model, or for the relation that it reads",
+        )
+
+
+def _refuse_temporal_inputs(warehouse: Warehouse, analyzed: str) -> None:
+    live_clock = LIVE_IN_A_PLAN in analyzed
+    for view in plans.views(analyzed):
+        if live_clock:
+            info = warehouse.view(view)
+            if info and LIVE in info.text and MARK not in info.text:
+                name = identifiers.parts(view)[-1]
+                raise Refusal(
+                    f"{name}, a view with mz_now(), as an input",
+                    "its content changes with the clock between runs, and nobody would notice",
+                    f"materialized='ephemeral' for {name}: its predicate then is one of this model",
+                )
+        relation = identifiers.parts(view)[-1]
+        if not identifiers.folded(relation).endswith("__live"):
+            continue
+        info = warehouse.view(view)
+        if info and MARK in info.text:
+            name = relation[: -len("__live")]
+            raise Refusal(
+                f"{name}, a temporal_view, as an input that dbt does not know of",
+                "its content changes with the clock between runs; what it stores is read instead where ref() names it",
+                f"{{{{ ref('{name}') }}}} in this model itself",
+            )

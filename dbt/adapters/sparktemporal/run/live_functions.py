@@ -1,0 +1,105 @@
+"""Functions and variables of a model that its views could not have, or whose values change without a run.
+
+What a core calls is computed by a run and stored. What the residual calls is computed whenever the view is read: there
+a function must outlive the session, and must not read what no run has captured.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from sqlglot import exp
+
+from ..errors import Refusal
+from ..inputs.fingerprint import Routines
+from ..temporal.sql import plans, routines
+from ..temporal.sql.dialect import fragment, parse, render
+from ..temporal.sql.functions import CLOCK
+from ..temporal.sql.routines import Name, Routine
+from .analyze import Model
+
+
+def refuse_and_name(model: Model, known: Routines) -> Model:
+    """A model with the functions of its residual named in full, or a refusal of one of its functions."""
+    called = known.called(model.written)
+    if not called:
+        return model
+    for name, routine in called.items():
+        fickle = next((below for below in known.below([routine]) if below.why), None)
+        if fickle is not None:
+            raise Refusal(
+                f"{'.'.join(name)}(...), {_through(routine, fickle)} {fickle.why} in it: {_short(fickle.body)}",
+                "its value is that of whoever evaluates it, a run or a read, and not that of the instant asked for",
+                "the body of the function in the model, with mz_now() for the clock"
+                if fickle.why == CLOCK
+                else "the value as a column of an upstream table",
+            )
+    residual = parse(model.residual)
+    at_read = {name: called[name] for name in routines.called(model.residual) if name in called}
+    for name, routine in at_read.items():
+        _refuse_at_read(name, routine, known)
+    full = {name[0].lower(): _parts(routine) for name, routine in at_read.items() if len(name) == 1}
+    return replace(model, residual=render(routines.put_names(residual, full))) if full else model
+
+
+def _refuse_at_read(name: Name, routine: Routine, known: Routines) -> None:
+    for below in known.below([routine]):
+        if below.reads_tables:
+            raise Refusal(
+                f"{'.'.join(name)}(...), {_through(routine, below)} a table in it: {_short(below.body)}",
+                "it is evaluated when the view is read, so what it reads would be of then and not of the last run, "
+                "for past instants too",
+                "the query of the function in the model itself (a CTE or a join), or the function called below the "
+                "SELECT with mz_now()",
+            )
+    if routine.is_temporary:
+        raise Refusal(
+            f"{'.'.join(name)}(...), a function of this session",
+            "it is evaluated when the view is read, and a view can only name functions that outlive the session",
+            "CREATE FUNCTION without TEMPORARY, or the function called in the SELECT with mz_now() in its WHERE",
+        )
+
+
+def refuse_of_session(model: Model, plan: str, known: Routines) -> None:
+    """Refuse what of the session stands in a residual, and text that Spark reads as its own clock."""
+    residual, analyzed = parse(model.residual), plans.analyzed(plan)
+    variables = {name.lower() for name in plans.variables(analyzed)}
+    for column in residual.find_all(exp.Column):
+        if column.name.lower() in variables and column.table.lower() in ("", "session"):
+            raise Refusal(
+                f"{fragment(column)}, a variable of this session",
+                "it is evaluated when the view is read, and a view can name no variables",
+                f"a dbt variable, {{{{ var('{column.name}') }}}}, or this one in the SELECT with mz_now() in its WHERE",
+            )
+    for literal in parse(model.written).find_all(exp.Literal):
+        if literal.is_string and re.match(r"\s*(now|today|tomorrow|yesterday)\b", literal.name, re.IGNORECASE):
+            cast = literal.parent if isinstance(literal.parent, exp.Cast) else None
+            typed = cast is not None and re.match("date|timestamp", render(cast.to), re.IGNORECASE)
+            if typed or plans.moves_by_itself(analyzed):
+                raise Refusal(
+                    fragment(cast if typed and cast else literal),
+                    "Spark puts its clock in its place: that of the run in what is stored, that of the read elsewhere",
+                    "mz_now(), or date_trunc('DAY', mz_now())",
+                )
+    untold = any(r.body is None for r in known.below(known.called(model.written).values()))
+    if plans.runs_python(plan) and not untold and not re.search(r"\bView \(`[^`]*`,", analyzed):
+        raise Refusal(
+            "a function of Python under the name of one of Spark's own",
+            "neither the text of the model nor its view would tell the two apart",
+            "a name of its own for the function",
+        )
+
+
+def _through(routine: Routine, below: Routine) -> str:
+    return "which has" if routine.name == below.name else f"which calls {below.name}, which has"
+
+
+def _parts(routine: Routine) -> Name:
+    parts = tuple(routine.name.split("."))
+    return parts if len(parts) == 3 else (routine.name,)
+
+
+def _short(body: str | None) -> str:
+    line = " ".join((body or "").split())
+    return line if len(line) <= 120 else line[:117] + "..."

@@ -1,0 +1,177 @@
+"""Runs of one model go one after the other: who creates `<model>__lock` runs."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+from collections.abc import Mapping
+from time import monotonic, sleep
+from typing import NoReturn
+
+from ..engine.ownership import refuse_foreign_lock
+from ..engine.warehouse import ALREADY_THERE, MISSING, Target, Warehouse
+from ..errors import TemporalError
+from ..temporal.clock.instants import format_duration, format_instant
+from ..temporal.diffs import chains as chain_rules
+
+#: pauses between two looks at a lock (s)
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0
+
+_held: set[str] = set()
+_held_guard = threading.Lock()
+
+
+def take_lock(warehouse: Warehouse, target: Target, clock: int, patience: int = 0) -> tuple[str, list[str]]:
+    """CREATE TABLE is atomic everywhere: who created it runs. Another run is waited for, patience ms at most.
+
+    -> the id of the run, to give back, and those of runs it was taken from. (No property is named token: Spark hides
+    the values of those.)
+    """
+    token = chain_rules.new_run_id(clock)
+    with _held_guard:
+        _held.add(token)
+    try:
+        displaced = _create_lock(warehouse, target, clock, token, patience)
+    except BaseException:
+        forget_lock(token)
+        raise
+    return token, displaced
+
+
+def _create_lock(warehouse: Warehouse, target: Target, clock: int, token: str, patience: int) -> list[str]:
+    owner = f"{host()} {os.getpid()} {_process_start(os.getpid())}"
+    create = (
+        f"CREATE TABLE {target.name('__lock')} (mz_owner STRING) USING parquet "
+        f"TBLPROPERTIES ('mz_owner' = '{owner}', 'mz_at' = '{clock}', 'mz_run' = '{token}')"
+    )
+    displaced: list[str] = []
+    began, pause, hands = monotonic(), _FIRST_PAUSE, 0
+    while True:
+        try:
+            warehouse.rows(create)
+            return [run for run in displaced if chain_rules.run_clock(run) is not None]
+        except Exception as error:
+            if not ALREADY_THERE.search(str(error)):
+                raise
+        waited = int((monotonic() - began) * 1_000)
+        properties = _properties(warehouse, target)
+        if properties is None:  # given back meanwhile, or half gone: its folder may be there without it
+            hands += 1
+            if hands >= 3 and waited >= patience:
+                raise TemporalError(
+                    f"found: {target.model}__lock, which was gone each of {hands} times it was looked at\n"
+                    "why: it changes hands, or a folder of that name is left where its table would be\n"
+                    "instead: the same again; if that helps nothing, remove the folder"
+                )
+            if hands > 1:
+                sleep(pause)
+            continue
+        refuse_foreign_lock(target, properties)
+        at = properties.get("mz_at")
+        if at is None:
+            at = _created(warehouse, target.name("__lock"))
+        if len(displaced) < 2 and _stale(properties, clock + waited, at):
+            warehouse.rows(f"DROP TABLE IF EXISTS {target.name('__lock')}")
+            displaced.append(properties.get("mz_run", ""))
+        elif waited < patience:
+            sleep(min(pause, (patience - waited) / 1_000))
+            pause = min(pause * 1.5, _LONGEST_PAUSE)
+        else:
+            _locked(target, properties, clock + waited, at, waited)
+
+
+def _properties(warehouse: Warehouse, target: Target) -> dict[str, str] | None:
+    """What a lock says of its owner; None when it is gone."""
+    try:
+        rows = warehouse.rows(f"SHOW TBLPROPERTIES {target.name('__lock')}")
+    except Exception as error:
+        if MISSING.search(str(error)):
+            return None
+        raise
+    return {str(r[0]): str(r[1]) for r in rows}
+
+
+def _created(warehouse: Warehouse, table: str) -> str | None:
+    for row in warehouse.rows(f"DESCRIBE TABLE EXTENDED {table}"):
+        if row[0] == "Created Time":
+            try:
+                return str(int(time.mktime(time.strptime(str(row[1]), "%a %b %d %H:%M:%S %Z %Y")) * 1000))
+            except ValueError:
+                return None
+    return None
+
+
+def _locked(target: Target, properties: Mapping[str, str], clock: int, at: str | None, waited: int) -> NoReturn:
+    owner = properties.get("mz_owner", "").split()
+    who = f"process {owner[1]} on {owner[0]}" if len(owner) == 3 else "an unknown owner"
+    since = (
+        f"for {format_duration(max(clock - int(at), 0))}, since {format_instant(int(at))}" if at else "since unknown"
+    )
+    raise TemporalError(
+        f"found: {target.model}__lock, held by {who} {since}\n"
+        f"why: runs of one model go one after the other"
+        f"{f', and after {format_duration(waited)} this one waits no longer' if waited else ''}\n"
+        f"instead: a longer lock_timeout, or the same again after that run. If it is dead: "
+        f"DROP TABLE {target.name('__lock')}; "
+        f"a lock older than {format_duration(chain_rules.STALE_LOCK_MS)} is taken over"
+    )
+
+
+def _stale(properties: Mapping[str, str], clock: int, at: str | None) -> bool:
+    owner = properties.get("mz_owner", "").split()
+    if len(owner) == 3 and owner[0] == host():
+        if owner[1] == str(os.getpid()):
+            with _held_guard:
+                return properties.get("mz_run") not in _held
+        if _process_start(int(owner[1])) != owner[2]:
+            return True
+    return at is not None and clock - int(at) > chain_rules.STALE_LOCK_MS
+
+
+def host() -> str:
+    """This machine, and which numbering of processes: containers may share the first and not the second."""
+    try:
+        space = os.readlink("/proc/self/ns/pid").strip("pid:[]")
+    except OSError:
+        space = "0"
+    return f"{socket.gethostname()}/{space}"
+
+
+def _process_start(pid: int) -> str:
+    """When a process began, so that a number used again is not taken for it; `gone` when there is none."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+            return file.read().rpartition(")")[2].split()[19]
+    except FileNotFoundError:
+        pass
+    except OSError:
+        return "unknown"
+    if os.path.isdir("/proc/self"):
+        return "gone"
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return "gone"
+    except OSError:
+        pass
+    return "unknown"
+
+
+def forget_lock(token: str) -> None:
+    with _held_guard:
+        _held.discard(token)
+
+
+def is_lock(warehouse: Warehouse, target: Target) -> bool:
+    """Whether the `<model>__lock` that is there is one that a run took."""
+    return any(row[0] == "mz_run" for row in warehouse.rows(f"SHOW TBLPROPERTIES {target.name('__lock')}"))
+
+
+def give_back_lock(warehouse: Warehouse, target: Target, token: str) -> None:
+    """Drop the lock if it is still this run's."""
+    forget_lock(token)
+    properties = _properties(warehouse, target)
+    if properties is not None and properties.get("mz_run") == token:
+        warehouse.rows(f"DROP TABLE IF EXISTS {target.name('__lock')}")

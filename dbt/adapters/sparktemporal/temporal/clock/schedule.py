@@ -1,0 +1,106 @@
+"""Instants that come again and again: when a model is refreshed, and when it is restarted."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from zoneinfo import ZoneInfo
+
+from ...errors import Refusal
+
+_DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_AT = re.compile(r"(?:([a-z]+)\s+)?(\d{1,2}):(\d{2})(?:\s+([A-Za-z0-9_+/-]+))?", re.IGNORECASE)
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+
+@dataclass(frozen=True)
+class Refreshes:
+    """A content that stays as it is from one instant to the next: anchor, anchor + every, … (ms), both ways."""
+
+    every: int
+    anchor: int
+
+    def last(self, t: int) -> int:
+        """The refresh at or before an instant."""
+        return t - (t - self.anchor) % self.every
+
+    def last_sql(self, t: str) -> str:
+        """The same of a SQL expression (BIGINT, ms)."""
+        return f"({t} - pmod({t} - {self.anchor}L, {self.every}L))"
+
+    def next_sql(self, t: str) -> str:
+        """The refresh at or after an instant, at which what happens then is seen."""
+        return f"({t} + pmod({self.anchor}L - {t}, {self.every}L))"
+
+
+@dataclass(frozen=True)
+class TimeOfWeek:
+    """A local time of one day of the week (0 is Monday), or of every day (None)."""
+
+    weekday: int | None
+    hour: int
+    minute: int
+    zone: str
+
+    def __str__(self) -> str:
+        day = "" if self.weekday is None else f"{_DAYS[self.weekday].capitalize()} "
+        return f"{day}{self.hour:02}:{self.minute:02} {self.zone}"
+
+    @property
+    def period(self) -> int:
+        """ms, clock changes aside."""
+        return (1 if self.weekday is None else 7) * 86_400_000
+
+    @staticmethod
+    def parse(text: object, name: str) -> TimeOfWeek:
+        """
+        >>> TimeOfWeek.parse("Sunday 03:00 Europe/Berlin", "restart_at")
+        TimeOfWeek(weekday=6, hour=3, minute=0, zone='Europe/Berlin')
+        >>> TimeOfWeek.parse("03:30", "restart_at")
+        TimeOfWeek(weekday=None, hour=3, minute=30, zone='UTC')
+        """
+        found = _AT.fullmatch(str(text).strip())
+        day = (found.group(1) or "").lower() if found else ""
+        days = [number for number, word in enumerate(_DAYS) if day and len(day) >= 3 and word.startswith(day)]
+        zone = found.group(4) or "UTC" if found else ""
+        try:
+            ZoneInfo(zone)
+        except Exception:
+            found = None
+        if not found or bool(day) != bool(days) or int(found.group(2)) > 23 or int(found.group(3)) > 59:
+            raise Refusal(
+                f"{name}: {text!r}",
+                "it is not a time of day, with or without a day of the week and a time zone",
+                f'{name}: "Sunday 03:00", or {name}: "03:00 Europe/Berlin"; without a zone it is UTC',
+            )
+        return TimeOfWeek(days[0] if days else None, int(found.group(2)), int(found.group(3)), zone)
+
+    def last(self, t: int) -> int:
+        """The last of these instants at or before t (ms). A time that a clock change leaves out is the hour after."""
+        local = (_EPOCH + timedelta(milliseconds=t)).astimezone(ZoneInfo(self.zone))
+        day = local.date() + timedelta(days=1)
+        while True:
+            if self.weekday is None or day.weekday() == self.weekday:
+                moment = datetime(day.year, day.month, day.day, self.hour, self.minute, tzinfo=ZoneInfo(self.zone))
+                instant = (moment - _EPOCH) // timedelta(milliseconds=1)
+                if instant <= t:
+                    return instant
+            day -= timedelta(days=1)
+
+
+@dataclass(frozen=True)
+class Restarts:
+    """When a model is to be restarted by itself: `every` ms after its start, or at the last `at` before that."""
+
+    every: int | None = None
+    at: TimeOfWeek | None = None
+    words: str = ""
+
+    def due(self, started_at: int) -> int | None:
+        """From when on a run restarts what began at `started_at` (ms); None for never."""
+        if self.every is None:
+            return None
+        latest = started_at + self.every
+        instant = self.at.last(latest) if self.at else latest
+        return instant if instant > started_at else latest

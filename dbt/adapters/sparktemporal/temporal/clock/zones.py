@@ -1,0 +1,148 @@
+"""When a zone's local time changes its offset, as the engine has it, and what that breaks.
+
+    gap      23:59:59 -> 00:44:30    local time leaps; what is truncated into the gap is put after it by as much
+    overlap  01:59:59 -> 01:00:00    local time goes back, and whatever is computed on it too
+
+`mz_now() + interval 1 day` is a calendar day in Spark, of 23, 24 or 25 hours. A minute is not always whole either: at
+the leap of Monrovia above, `date_trunc('MINUTE', 00:44:45)` is 00:44:00, which is in the gap, so it becomes 01:28:30.
+
+The rules are the engine's: Python's may be of other years. Python's only save a question, where they say that a zone
+changes all the time.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from functools import lru_cache
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from ..sql.dialect import string_literal
+from .instants import FIRST_MS
+
+_OFFSET = re.compile(r"(UTC|GMT|UT)?[+-]\d{1,2}(:?\d{2}){0,2}|Z|UTC|GMT|UT|Etc/.*", re.IGNORECASE)
+#: no zone had an offset by law before, and what changes in the last years of these does so for ever (s)
+_FIRST, _FOR_EVER, _LAST = -4_102_444_800, 3_944_678_400, 4_102_444_800
+#: between two changes of any zone lie 167 hours at least (s)
+_STEP = 6 * 86_400
+#: local time and instants around a change: a day that is left out, or comes twice, and its hours (ms)
+_AROUND = 2 * 86_400_000
+
+
+@dataclass(frozen=True)
+class Change:
+    """From the second `at` on a zone has another offset (s, east of Greenwich)."""
+
+    at: int
+    before: int
+    after: int
+
+    @property
+    def ends(self) -> int:
+        """Local time right before the change, as seconds."""
+        return self.at + self.before
+
+    @property
+    def begins(self) -> int:
+        """Local time at the change."""
+        return self.at + self.after
+
+    def goes_back(self) -> bool:
+        return self.after < self.before
+
+    def repeats_a_date(self) -> bool:
+        return self.begins // 86_400 < (self.ends - 1) // 86_400
+
+    def splits(self, unit: int) -> bool:
+        """Whether local time cut to a unit (s) goes back: in a gap or an overlap is the beginning of one, not at its
+        end or start.
+
+        >>> Change(63593070, -2670, 0).splits(60), Change(1711846800, 3600, 7200).splits(3600)
+        (True, False)
+        """
+        cut = self.begins // unit
+        if not self.begins % unit:
+            return False
+        return cut < (self.ends - 1) // unit if self.goes_back() else cut * unit > self.ends
+
+
+@dataclass(frozen=True)
+class Zone:
+    """A zone by all its changes, in their order."""
+
+    name: str
+    changes: tuple[Change, ...] = ()
+
+    def free_of(self, breaks: Callable[[Change], bool]) -> int | None:
+        """From when on (ms) no change breaks anything; None when some will for ever.
+
+        >>> new_york = Zone("x", (Change(-2717650800, -17762, -18000), Change(4092541200, -18000, -14400)))
+        >>> new_york.free_of(lambda c: True), new_york.free_of(Change.goes_back), Zone("UTC").free_of(lambda c: True)
+        (None, -2717478000000, -9223372036854775808)
+        """
+        last = max((change.at for change in self.changes if breaks(change)), default=None)
+        if last is None:
+            return FIRST_MS
+        return None if last >= _FOR_EVER else last * 1_000 + _AROUND
+
+    @property
+    def fixed_from(self) -> int | None:
+        return self.free_of(lambda _: True)
+
+
+def is_offset(name: str) -> bool:
+    """Whether a zone is an offset, by its name.
+
+    >>> is_offset("UTC"), is_offset("+05:30"), is_offset("Etc/GMT+3"), is_offset("Asia/Kolkata")
+    (True, True, True, False)
+    """
+    return _OFFSET.fullmatch(name.strip()) is not None
+
+
+@lru_cache(maxsize=64)
+def is_known_to_change(name: str, for_ever: bool) -> bool:
+    """Whether Python knows that a zone ever had another offset, or that it changes for ever.
+
+    >>> is_known_to_change("Asia/Kolkata", False), is_known_to_change("Asia/Kolkata", True)
+    (True, False)
+    >>> is_known_to_change("Europe/Berlin", True), is_known_to_change("no such zone", False)
+    (True, False)
+    """
+    try:
+        info = ZoneInfo(name.strip())
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return False
+    start = datetime(1970, 1, 1, tzinfo=timezone.utc)
+    seconds = range(_FOR_EVER if for_ever else _FIRST, _LAST, _STEP)
+    return len({(start + timedelta(seconds=s)).astimezone(info).utcoffset() for s in seconds}) > 1
+
+
+def changes_query(name: str) -> str:
+    """A query of one text: the changes of a zone as the engine has them. No table is read, no task is started."""
+
+    def offset(second: str) -> str:
+        return f"unix_seconds(from_utc_timestamp(timestamp_seconds({second}), {string_literal(name)})) - {second}"
+
+    halves = _STEP.bit_length()
+    middle = "shiftright(b.lo + b.hi, 1)"
+    return (
+        f"SELECT to_json(transform(filter(sequence({_FIRST}L, {_LAST}L, {_STEP}L),\n"
+        f"  t -> {offset('t')} <> {offset(f'(t + {_STEP}L)')}),\n"
+        f"  t -> aggregate(sequence(1, {halves}), named_struct('lo', t, 'hi', t + {_STEP}L), (b, i) -> CASE\n"
+        f"    WHEN b.hi - b.lo <= 1 THEN b\n"
+        f"    WHEN {offset(middle)} = {offset('b.lo')} THEN named_struct('lo', {middle}, 'hi', b.hi)\n"
+        f"    ELSE named_struct('lo', b.lo, 'hi', {middle}) END,\n"
+        f"    b -> array(b.hi, {offset('b.lo')}, {offset('b.hi')}))))"
+    )
+
+
+def zone_of(name: str, told: str) -> Zone:
+    """The answer to `changes_query` -> a zone.
+
+    >>> zone_of("x", "[[5,0,3600]]").changes
+    (Change(at=5, before=0, after=3600),)
+    """
+    return Zone(name, tuple(Change(*map(int, change)) for change in json.loads(told)))

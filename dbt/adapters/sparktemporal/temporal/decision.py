@@ -1,0 +1,148 @@
+"""What a run is to do, decided from what was observed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ..errors import TemporalError
+from .clock import expiration as expirations
+from .clock.expiration import Expiry
+from .clock.instants import format_duration, format_instant
+from .clock.schedule import Refreshes, Restarts
+from .diffs.intervals_sql import probe
+from .diffs.state import State
+from .rewrite.core import TypedCore
+from .sql.dialect import mz_now_calls, render
+from .sql.settings import differences
+
+#: a run's clock may lag the frontier by less than this (ms); it then uses the frontier
+CLOCK_SKEW_MS = 60_000
+
+HYDRATED, ADVANCED, RESTARTED = "hydrated", "advanced", "restarted"
+CHECKED, WAITING = "checked", "waiting"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One statement and what it is for."""
+
+    purpose: str
+    sql: str
+
+
+@dataclass(frozen=True)
+class Decision:
+    """action: hydrated | advanced | restarted, and checked | waiting (nothing is written); why. All instants in ms."""
+
+    action: str
+    reason: str
+    as_of: int
+    started_at: int
+    since: int
+    expiration: int | None
+
+    @property
+    def rebuilds(self) -> bool:
+        return self.action in (HYDRATED, RESTARTED)
+
+    @property
+    def writes_nothing(self) -> bool:
+        return self.action in (CHECKED, WAITING)
+
+
+def decide(
+    model: str,
+    state: State | None,
+    core_hash: str,
+    settings: Mapping[str, str],
+    expiry: Expiry,
+    restarts: Restarts,
+    clock: int,
+    full_refresh: bool,
+    sampled: bool = False,
+    inputs_expire: int | None = None,
+    refreshes: Refreshes | None = None,
+    changes: Sequence[str] = (),
+) -> Decision:
+    """The decision of one run. `clock` is the as-of of the invocation; sampled: its inputs are (--empty, --sample).
+
+    inputs_expire: the earliest expiration of the temporal views it reads (ms): it cannot answer for longer.
+    refreshes: the instants it is refreshed at, when not all are. changes: what is known of a change of its text.
+    """
+    if refreshes is not None:
+        # the last refresh; where they are others than before, not earlier than what is committed
+        clock = max(refreshes.last(clock), min(clock, state.frontier if state else clock - refreshes.every))
+
+    def rebuild(action: str, reason: str, as_of: int) -> Decision:
+        expires = expirations.earliest(expiry.at(as_of), inputs_expire)
+        return Decision(action, reason, as_of, as_of, as_of, expires)
+
+    if full_refresh:
+        return rebuild(RESTARTED if state else HYDRATED, "--full-refresh", clock)
+    if state is None:
+        return rebuild(HYDRATED, "first run", clock)
+    if sampled and not state.sampled:
+        kept = "a sample of the inputs changes nothing of what was captured"
+        return Decision(CHECKED, kept, state.frontier, state.started_at, state.since, state.expiration)
+
+    as_of = max(clock, state.frontier)
+    if state.frontier - clock >= CLOCK_SKEW_MS:
+        raise TemporalError(
+            f"found: the clock at {format_instant(clock)}, {format_duration(state.frontier - clock)} before the "
+            f"frontier of {model}, {format_instant(state.frontier)}\n"
+            f"why: updates up to the frontier are final\n"
+            f"instead: a clock (or var temporal_now) from the frontier on, or dbt run --full-refresh -s {model}"
+        )
+    if state.sampled:
+        return rebuild(RESTARTED, "the last run read a sample", as_of)
+    if state.core_hash != core_hash:
+        why = ", ".join([*differences(settings, state.settings), *changes]) or "the query of what is stored changed"
+        return rebuild(RESTARTED, why, as_of)
+    if state.expiration is not None and as_of > state.expiration:
+        return rebuild(RESTARTED, f"expired at {format_instant(state.expiration)}", as_of)
+    if state.restart:
+        return rebuild(RESTARTED, "temporal_restart", as_of)
+    due = restarts.due(state.started_at)
+    if due is not None and as_of >= due:
+        return rebuild(RESTARTED, restarts.words, as_of)
+    expires, why_not = expirations.after_change(state.started_at, state.offset, expiry, as_of)
+    if why_not:
+        return rebuild(RESTARTED, why_not, as_of)
+    expires = expirations.earliest(expires, inputs_expire)
+    if state.expiration is not None and (expires is None or expires > state.expiration):
+        return rebuild(RESTARTED, "what it reads expires later than before", as_of)
+    if expires is not None and as_of > expires:
+        return rebuild(RESTARTED, "what it reads expires earlier than before", as_of)
+    if refreshes is not None and refreshes == state.refreshes and as_of <= state.frontier:
+        following = format_instant(refreshes.last(as_of) + refreshes.every)
+        why = f"refreshed every {format_duration(refreshes.every)}, next at {following}"
+        return Decision(WAITING, why, as_of, state.started_at, state.since, state.expiration)
+    return Decision(ADVANCED, "", as_of, state.started_at, state.since, expires)
+
+
+def hash_cores(cores: Sequence[TypedCore], settings: Mapping[str, str]) -> str:
+    """All that decides what the chains hold, in 16 hex digits."""
+    parts: list[list[object]] = []
+    for typed in cores:
+        core, judged = typed.core, typed.core.condition
+        compared = [[c.operator, c.optional] for c in core.comparisons]
+        part: list[object] = [
+            core.name,
+            render(probe(core)),
+            compared,
+            list(typed.kinds),
+            [list(c) for c in typed.columns],
+        ]
+        if core.groups is not None:
+            part.append([core.groups.keys, *([s.name, s.value, s.type] for s in core.groups.sums)])
+        if judged is not None:
+            steps = [[render(s.function), render(s.other)] for s in judged.steps]
+            edges = [[e.index, kind] for e, kind in zip(judged.edges, typed.edge_kinds)]
+            kinds = [typed.calls[call.meta["start"]] for call in mz_now_calls(judged.predicate)]
+            part += [render(judged.predicate), steps, list(typed.searches), edges, kinds]
+        parts.append(part)
+    text = json.dumps([parts, dict(settings)], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -1,0 +1,204 @@
+"""The tables of a model: how they are named, and when they are merged and dropped."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Callable, Container, Iterable, Sequence
+from dataclasses import dataclass
+
+from ..sql.identifiers import Identifier, Identifiers
+from .state import Chain, State
+
+#: each chain has at least so many times the rows of the next, and there are at most so many
+RATIO, CHAIN_CAP = 3, 6
+
+#: chains of fewer rows are merged with their times as they are: what was can still be read, and costs little
+SMALL_CHAIN = 100_000
+
+#: chains of so many rows are partitioned by bucket; for fewer that costs more than it saves
+LARGE_CHAIN = 1_000_000
+
+#: chains that no state ever named are left alone this long: their run may still be writing (ms)
+LONGEST_RUN_MS = 24 * 3_600_000
+
+#: chains that another model has still to follow are kept this long, if it never runs again (ms)
+LONGEST_HELD_MS = 7 * 24 * 3_600_000
+
+#: a lock older than this belongs to nobody (ms)
+STALE_LOCK_MS = 3_600_000
+
+
+def new_run_id(clock: int) -> str:
+    """A name that is never used again. It starts with the clock (ms), so that the age of an orphan can be told."""
+    return f"{max(clock, 0):011x}{secrets.token_hex(3)}00"
+
+
+def next_id(run_id: str) -> str:
+    """Another name for tables of the same run: those of one run differ in the last two digits."""
+    return f"{run_id[:-2]}{int(run_id[-2:], 16) + 1:02x}"
+
+
+def is_of_run(model: str, table: str, run_id: str) -> bool:
+    """Whether a table was written by a run of a model."""
+    found = _run_of(model, table)
+    return found is not None and found[:-2] == run_id[:-2]
+
+
+def run_clock(run_id: str) -> int | None:
+    return int(run_id[:-8], 16) if re.fullmatch(r"[0-9a-f]{19,24}", run_id) else None
+
+
+def chain_name(model: str, run_id: str, core: str = "c0") -> str:
+    """The first core's chain is `<model>__diffs_<run>`, another's ends in its name."""
+    return f"{model}__diffs_{run_id}" + ("" if core == "c0" else f"_{core}")
+
+
+def watermark_name(model: str, run_id: str) -> str:
+    """The table of the files that a run read."""
+    return f"{model}__inputs_{run_id}"
+
+
+def statistics_name(model: str, run_id: str) -> str:
+    """The table of what a run knew of the files of its inputs."""
+    return f"{model}__stats_{run_id}"
+
+
+def state_name(model: str, run_id: str) -> str:
+    """The table of a state that is too long for the text of a view."""
+    return f"{model}__state_{run_id}"
+
+
+#: what a model keeps beside the view that people read: its commit record, its updates, its lock
+BESIDE = ("__live", "__diffs", "__lock")
+
+
+def is_relation_of(model: str, relation: str) -> bool:
+    """Whether a temporal_view has a relation of that name, or may have one after some run.
+
+    >>> is_relation_of("A", "a"), is_relation_of("a", "a__live"), is_relation_of("a", "a__life")
+    (True, True, False)
+    """
+    names = Identifiers([model, *(model + suffix for suffix in BESIDE)])
+    return relation in names or born_of(model, relation) is not None
+
+
+#: a metastore keeps names of 256 characters, and a directory may have 255
+LONGEST_NAME = 255
+
+
+def longest_name(model: str, cores: Iterable[str]) -> str:
+    """The longest name of a table that a run of these cores may write."""
+    run_id = new_run_id(0)
+    names = [chain_name(model, run_id, core) for core in cores]
+    return max([*names, watermark_name(model, run_id), statistics_name(model, run_id)], key=len)
+
+
+def born_of(model: str, table: str) -> int | None:
+    """The clock of the run that wrote a table of a model; None when the name is not one that a run gives."""
+    run_id = _run_of(model, table)
+    return None if run_id is None else run_clock(run_id)
+
+
+def core_of(model: str, table: str) -> str | None:
+    """The core whose chain a table of a model is: c0, c1 and so on; None when its name is that of no chain.
+
+    What may stand in the name of a model may stand in that of a chain, so only the rest is looked at.
+
+    >>> run = "018dfa3cc80deadbe00"
+    >>> core_of("m", f"m__diffs_{run}"), core_of("M", f"m__diffs_{run}_c1"), core_of("m", f"m__inputs_{run}")
+    ('c0', 'c1', None)
+    >>> core_of("orders__diffs_2024", f"orders__diffs_2024__diffs_{run}_c1")
+    'c1'
+    """
+    found = _of_a_run(model, table)
+    return (found["core"] or "c0") if found is not None and found["kind"].lower() == "diffs" else None
+
+
+def _run_of(model: str, table: str) -> str | None:
+    found = _of_a_run(model, table)
+    return None if found is None else found["run"].lower()
+
+
+def _of_a_run(model: str, table: str) -> re.Match[str] | None:
+    if Identifier(table[: len(model)]) != Identifier(model):
+        return None
+    return _OF_A_RUN.fullmatch(table[len(model) :])
+
+
+#: what follows the name of the model in those of its tables
+_OF_A_RUN = re.compile(
+    r"__(?P<kind>diffs|inputs|stats|state)_(?P<run>[0-9a-f]{19,24})(?:_(?P<core>c[0-9]+))?", re.IGNORECASE
+)
+
+
+def largest_first(chains: Sequence[Chain]) -> list[Chain]:
+    return sorted(chains, key=lambda chain: -chain.rows)
+
+
+def taken_in(rows: Sequence[int], new: int) -> int:
+    """How many of the last chains one of `new` rows takes in, so that the ratio holds. rows: of each, largest first.
+
+    After Materialize's correction buffer (src/compute/src/sink/correction_v2.rs): a row is rewritten only into a chain
+    that is at least 1 + 1/RATIO times as large, so O(log N) times in its life.
+    """
+    taken = 0
+    while taken < len(rows):
+        smallest = rows[-1 - taken]
+        if smallest >= RATIO * new and len(rows) - taken < CHAIN_CAP:
+            break
+        new, taken = new + smallest, taken + 1
+    return taken
+
+
+def rows_held(chain: Chain) -> tuple[int, bool]:
+    """How many rows the table of a chain has, and whether it has no more: of some that is not known."""
+    return (chain.held, True) if chain.held is not None else (chain.rows, chain.after is None)
+
+
+def is_over(chain: Chain, since: int) -> bool:
+    """Whether no row of a chain of intervals is there from `since` on."""
+    return chain.open == 0 and chain.max_until is not None and chain.max_until <= since
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What to drop now, and what the state is to remember as retired (table, when)."""
+
+    drop: tuple[str, ...]
+    retired: tuple[tuple[str, int], ...]
+
+
+def sweep(
+    model: str,
+    existing: Iterable[str],
+    old: State | None,
+    new_tables: Iterable[str],
+    clock: int,
+    retention: int,
+    held: Callable[[], Container[str]] = frozenset,
+    is_ours: Callable[[str], bool] = lambda table: True,
+) -> Sweep:
+    """Which tables of a model may go: those no state has named for `retention` ms, and orphans of dead runs.
+
+    Without an old state nothing is known about what exists, so nothing is dropped. held: those that models which read
+    this one have still to follow; is_ours: whether a run made a table that no state ever named. Both are asked only
+    where it matters.
+    """
+    there, named = Identifiers(existing), Identifiers(new_tables)
+    retired = {Identifier(table): at for table, at in old.retired} if old else {}
+    for table in old.tables if old else ():
+        if table not in named:
+            retired.setdefault(Identifier(table), clock)
+    drop = [t for t, at in retired.items() if clock - at >= retention and t.text not in named]
+    if drop:
+        kept_for = held()
+        drop = [t for t in drop if t.text not in kept_for or clock - retired[t] >= LONGEST_HELD_MS]
+    if old:
+        known = Identifiers([*(t.text for t in retired), *named, *old.tables])
+        for table in there:
+            born = born_of(model, table)
+            if born is not None and table not in known and clock - born > LONGEST_RUN_MS and is_ours(table):
+                drop.append(Identifier(table))
+    kept = tuple((t.text, at) for t, at in retired.items() if t not in drop and t.text in there)
+    return Sweep(tuple(t.text for t in drop if t.text in there), kept)

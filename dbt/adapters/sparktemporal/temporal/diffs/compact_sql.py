@@ -1,0 +1,255 @@
+"""The texts of a model's views for models of many columns: their length does not grow with the columns.
+
+    SELECT * EXCEPT (mz_from, mz_until, mz_diff) FROM <chain>        for        SELECT `a`, `b`, ... FROM <chain>
+
+A Hive metastore keeps a view's text up to a limit. The rows are the same as those of `reading` and `updates`, and so
+is what Spark reads for them; those texts are used while they fit. `SELECT * EXCEPT` is of Spark 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sqlglot import exp
+
+from ..predicates.clock_text import at_instant
+from ..rewrite.core import is_placeholder
+from ..rewrite.linear_aggregates import COUNT
+from ..sql.dialect import parse, quote, string_literal
+from ..sql.identity import identity
+from . import buckets, intervals_sql
+from .groups_sql import near_until
+from .intervals_read import FEW_CORRECTIONS, conditions
+from .intervals_sql import indent
+from .state import Chain, CoreState, State
+from .view_sql import expired_message, live_instant, put_in
+
+_INTERVAL = ("mz_from", "mz_until", "mz_diff")
+
+
+def can_write(state: State) -> bool:
+    """Whether there is a table for each core: the columns are taken from it."""
+    return all(core.chains for core in state.cores)
+
+
+def live_view(state: State) -> str:
+    """`reading.live_view`."""
+    body = _output(state, {core.placeholder: _read(core, state, live_instant(state)) for core in state.cores})
+    if state.expiration is None:
+        return body
+    # the output of no row: its columns and their types, whatever the filters of a reader
+    shapes = {core.placeholder: _shape(core, state) for core in state.cores}
+    output = _output(state, shapes)
+    error = f"raise_error({string_literal(expired_message(state))}) IS NULL"
+    row = f"SELECT any_value(struct(*)) AS mz_row\nFROM (\n{indent(output, 2)}\n) AS mz_shape\nWHERE false"
+    checked = f"SELECT IF({error}, mz_row, NULL) AS mz_row\nFROM (\n{indent(row, 2)}\n) AS mz_none"
+    return (
+        f"SELECT mz_row.*\nFROM (\n{indent(checked, 2)}\n) AS mz_expired\n"
+        f"WHERE {live_instant(state)} > {state.expiration}L AND {error}\nUNION ALL\n{_arm(state, body)}"
+    )
+
+
+def _arm(state: State, body: str) -> str:
+    """The body of a view as an arm of a UNION: its CTEs, ORDER BY and LIMIT are its own."""
+    residual = parse(state.residual)
+    is_arm = isinstance(residual, exp.Select) and not any(residual.args.get(part) for part in _OF_THE_WHOLE)
+    return body if is_arm else f"SELECT *\nFROM (\n{indent(body, 2)}\n) AS mz_whole"
+
+
+#: what in the last arm of a UNION is the UNION's
+_OF_THE_WHOLE = ("with_", "order", "sort", "cluster", "distribute", "limit", "offset", "windows")
+
+
+def thin_view(live: str) -> str:
+    return f"SELECT * FROM {live}"
+
+
+def as_updates(core: CoreState, schema: str) -> str:
+    """`updates.as_updates`, `GroupStore.as_updates`."""
+    if core.sums is not None:
+        every = "\nUNION ALL\n".join(
+            f"SELECT mz_timestamp, mz_diff, {_except('mz_timestamp', 'mz_diff', *_bucket(c))} FROM {c.source(schema)}"
+            for c in core.chains
+        )
+        sums = "".join(f", sum({quote(n)}) AS {quote(n)}" for n, _ in core.sums)
+        kept = _except("mz_timestamp", "mz_diff", *(n for n, _ in core.sums))
+        changed = " OR ".join(f"{quote(n)} <> 0" for n in ("mz_diff", *(n for n, _ in core.sums)))
+        return (
+            f"SELECT *\nFROM (\n  SELECT mz_timestamp, sum(mz_diff) AS mz_diff, {kept}{sums}\n"
+            f"  FROM (\n{indent(every, 4)}\n  ) AS mz_all\n  GROUP BY ALL\n) AS mz_updates\nWHERE {changed}"
+        )
+    pairs = []
+    for c in core.chains:
+        row = f"struct({_except(*_INTERVAL, *_bucket(c))})"
+        source = c.source(schema)
+        pairs.append(f"SELECT mz_from AS mz_timestamp, mz_diff, {row} AS mz_row FROM {source}")
+        pairs.append(f"SELECT mz_until, -mz_diff, {row} FROM {source} WHERE mz_until IS NOT NULL")
+    every = "\nUNION ALL\n".join(pairs)
+    rows = f"SELECT *, {_same(core, 'mz_row')} AS mz_same\nFROM (\n{indent(every, 2)}\n) AS mz_all"
+    return (
+        f"SELECT mz_timestamp, mz_diff, mz_row.*\n"
+        f"FROM (\n  SELECT mz_timestamp, sum(mz_diff) AS mz_diff, any_value(mz_row) AS mz_row\n"
+        f"  FROM (\n{indent(rows, 4)}\n  ) AS mz_updates\n"
+        f"  GROUP BY mz_timestamp, mz_same\n) AS mz_sums\nWHERE mz_diff <> 0"
+    )
+
+
+# ---- what is read of a core -----------------------------------------------------------------------------------------
+
+
+def _output(state: State, reads: dict[str, str]) -> str:
+    """The residual over the reads; its columns are renamed only where it does not name them itself."""
+    residual = at_instant(parse(state.residual), live_instant(state))
+    body = put_in(residual, reads)
+    names = [n for n, _ in state.columns]
+    if _names(residual, state) == names:
+        return body
+    return f"SELECT *\nFROM (\n{indent(body, 2)}\n) AS mz_out({', '.join(map(quote, names))})"
+
+
+def _names(residual: exp.Expr, state: State) -> list[str] | None:
+    """The columns of a residual over placeholders; None where that takes more than a look."""
+    while isinstance(residual, exp.SetOperation):
+        residual = residual.this
+    if not isinstance(residual, exp.Select):
+        return None
+    cores = {core.placeholder: core for core in state.cores}
+    found: list[str] = []
+    for item in residual.expressions:
+        if isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star)):
+            tables = list(residual.find_all(exp.Table))
+            simple = {"kind", "expressions", "from_", "from", "where", "order", "limit", "offset", "sort"}
+            other = [key for key, value in residual.args.items() if value and key not in simple]
+            plain = len(tables) == 1 and is_placeholder(tables[0]) and not other and not item.args.get("except_")
+            core = cores.get(tables[0].name) if plain else None
+            if core is None or core.sums is not None:
+                return None
+            found += [n for n, _ in core.columns]
+        elif item.alias or isinstance(item, exp.Column):
+            found.append(item.alias or item.name)
+        else:
+            return None
+    return found
+
+
+def _shape(core: CoreState, state: State) -> str:
+    """A query of the columns of a core's rows."""
+    first = replace(core.chains[0], negative=0, parts=())
+    return _read(replace(core, chains=(first,)), state, "0L")
+
+
+def _read(core: CoreState, state: State, t: str) -> str:
+    """`reading.read_core`, of a core that has chains."""
+    if core.sums is not None:
+        return _groups(core, state.schema, t)
+    chains, schema, since = core.chains, state.schema, state.since
+    negative = [c for c in chains if c.negative]
+    if not negative:
+        return _there(chains, schema, t, since, *_INTERVAL)
+    added = _there(chains, schema, t, since, *_INTERVAL[:2])
+    unhashed = [n for n, kind in core.columns if "map<" in kind.lower()]  # Spark hashes no maps
+    rows = "SELECT struct({}) AS mz_row, {} AS mz_same, mz_diff\nFROM {}"
+    if sum(c.negative for c in negative) > FEW_CORRECTIONS or len(unhashed) == len(core.columns):
+        every = _except("mz_diff")
+        return _summed(rows.format(every, _same(core, f"struct({every})"), f"(\n{indent(added, 2)}\n) AS mz_added"))
+    taken = _there(negative, schema, t, since, *_INTERVAL, also="mz_diff < 0")
+    hint = "/*+ BROADCAST(mz_taken) */"
+    every = f"mz_keyed.{_except('mz_diff', 'mz_key')}"
+    others = "JOIN mz_keys AS mz_taken ON mz_keyed.mz_key = mz_taken.mz_key"
+    touched = rows.format(every, _same(core, f"struct({every})"), f"mz_keyed LEFT SEMI {others}")
+    touched = touched.replace("SELECT", f"SELECT {hint}", 1)
+    return (
+        f"WITH mz_keyed AS (\n"
+        f"  SELECT *, xxhash64({_except('mz_diff', *unhashed)}) AS mz_key\n"
+        f"  FROM (\n{indent(added, 4)}\n  ) AS mz_added\n"
+        f"), mz_keys AS (\n"
+        f"  SELECT xxhash64({_except(*unhashed)}) AS mz_key\n"
+        f"  FROM (\n{indent(taken, 4)}\n  ) AS mz_negative\n"
+        f")\n"
+        f"SELECT {hint} {every}\nFROM mz_keyed LEFT ANTI {others}\nUNION ALL\n{_summed(touched)}"
+    )
+
+
+def _same(core: CoreState, row: str) -> str:
+    """SQL that is equal for rows that are the same in every respect. row: a struct of the columns of a core.
+
+    Values that compare equal and are not the same have different texts, so `identity` is not spelled out by column.
+    """
+    plain = tuple(quote(name) for name, _ in core.columns)
+    return row if identity(core.columns).keys == plain else f"struct({row}, CAST({row} AS STRING))"
+
+
+def _summed(rows: str) -> str:
+    """Rows (mz_row, mz_same, mz_diff) added up: what is given back is a row as it was written."""
+    copies = f"CASE WHEN mz_n > 0 THEN CAST(mz_n AS INT) ELSE CAST({intervals_sql.DAMAGED} AS INT) END"
+    return (
+        f"SELECT mz_row.*\n"
+        f"FROM (\n  SELECT any_value(mz_row) AS mz_row, sum(mz_diff) AS mz_n\n"
+        f"  FROM (\n{indent(rows, 4)}\n  ) AS mz_chains\n  GROUP BY mz_same\n  HAVING sum(mz_diff) <> 0\n) AS mz_sums\n"
+        f"LATERAL VIEW explode(array_repeat(0, {copies})) mz_copies AS mz_copy"
+    )
+
+
+def _groups(core: CoreState, schema: str, t: str) -> str:
+    """`GroupStore.read`; mz_n is the last column."""
+    assert core.sums is not None
+    due = _together(
+        [
+            (c, [f"mz_timestamp <= {t}", *([f"mz_bucket <= {t}"] if c.bucketed else [])], ["mz_timestamp"])
+            for c in core.chains
+        ],
+        schema,
+    )
+    near = near_until(core.chains)
+    head = ""
+    if near is not None and near < buckets.NEVER:
+        head = f"WITH mz_due AS (\n{indent(due, 2)}\n)\n"
+        due = (
+            f"SELECT /*+ COALESCE(1) */ *\nFROM mz_due\nWHERE {t} <= {near}L\n"
+            f"UNION ALL\nSELECT *\nFROM mz_due\nWHERE {t} > {near}L"
+        )
+    elif near is not None:
+        due = f"SELECT /*+ COALESCE(1) */ *\nFROM (\n{indent(due, 2)}\n) AS mz_few"
+    sums = "".join(f", sum({quote(n)}) AS {quote(n)}" for n, _ in core.sums)
+    keys = f"{_except('mz_diff', *(n for n, _ in core.sums))}, " if core.columns else ""
+    group = "\n  GROUP BY ALL" if core.columns else ""
+    number = f"CASE WHEN {COUNT} > 0 THEN {COUNT} ELSE CAST({intervals_sql.DAMAGED} AS BIGINT) END AS {COUNT}"
+    return (
+        f"{head}SELECT {_except(COUNT)}, {number}\n"
+        f"FROM (\n  SELECT {keys}sum(mz_diff) AS {COUNT}{sums}\n"
+        f"  FROM (\n{indent(due, 4)}\n  ) AS mz_chains{group}\n"
+        f"  HAVING sum(mz_diff) <> 0\n) AS mz_groups"
+    )
+
+
+def _there(chains: Sequence[Chain], schema: str, t: str, since: int, *less: str, also: str = "") -> str:
+    """What of chains of intervals is there at t, without some columns."""
+    return _together(
+        [(c, [*([also] if also else []), *conditions(c, t, since)], list(less)) for c in chains],
+        schema,
+    )
+
+
+def _together(parts: Sequence[tuple[Chain, list[str], list[str]]], schema: str) -> str:
+    """Chains, each with its conditions and the columns to leave out: those of equal conditions are one SELECT."""
+    alike: dict[tuple[str, str], list[Chain]] = {}
+    for chain, where, less in parts:
+        key = (_except(*less, *_bucket(chain)), f"\nWHERE {' AND '.join(where)}" if where else "")
+        alike.setdefault(key, []).append(chain)
+    selects = []
+    for (items, condition), chains in alike.items():
+        source = chains[0].source(schema)
+        if len(chains) > 1:
+            union = "\nUNION ALL\n".join(f"SELECT * FROM {c.source(schema)}" for c in chains)
+            source = f"(\n{indent(union, 2)}\n) AS mz_alike"
+        selects.append(f"SELECT {items}\nFROM {source}{condition}")
+    return "\nUNION ALL\n".join(selects)
+
+
+def _bucket(chain: Chain) -> tuple[str, ...]:
+    return ("mz_bucket",) if chain.bucketed else ()
+
+
+def _except(*names: str) -> str:
+    return f"* EXCEPT ({', '.join(quote(n) if not n.startswith('mz_') else n for n in names)})" if names else "*"

@@ -1,0 +1,87 @@
+"""The due part of a large chain of updates becomes a chain of its own; the far future stays where it is.
+
+    before   [ since ==== due ==== now | ------------- future ------------- ]
+    after    [ base: a row a group ]   + the same chain, live only after now
+
+A read adds up what is due, so what it costs grows with the clock until that is done. Only the buckets that begin before
+now are read for it. After Materialize's correction buffer (src/compute/src/sink/correction_v2.rs).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from . import groups_sql
+from .chains import rows_held
+from .state import Chain, CoreState
+
+
+def due(chain: Chain, now: int) -> tuple[int, int]:
+    """About how many updates of a bucketed chain a read at `now` (ms) adds up: (those of its base, all others)."""
+    parts = list(chain.parts)
+    base = 0
+    if parts and chain.after is None and parts[0][0] == chain.min_from:
+        base = parts.pop(0)[1]
+    total = 0.0
+    for (begins, rows), following in zip(parts, [*(at for at, _ in parts[1:]), None]):
+        if begins > now:
+            break
+        passed = 1.0 if following is None else min(1.0, (now - begins) / max(following - begins, 1))
+        total += rows * passed
+    return base, int(total)
+
+
+def to_peel(core: CoreState, now: int) -> list[Chain]:
+    """The chains of a core whose due part is to be taken out: it has outgrown the bases, and what counts as few."""
+    if core.sums is None:
+        return []
+    over = [c for c in core.chains if is_due(c, now)]
+    large = [c for c in core.chains if c.bucketed and c.parts and c not in over]
+    counted = [due(c, now) for c in large]
+    base = sum(base for base, _ in counted) + sum(c.rows for c in over if c.min_from == c.max_from)
+    others = sum(others for _, others in counted) + sum(c.rows for c in over if c.min_from != c.max_from)
+    if others <= max(groups_sql.FEW_UPDATES, base):
+        return []
+    return [*over, *(c for c, (base, others) in zip(large, counted) if base or others)]
+
+
+def is_due(chain: Chain, now: int) -> bool:
+    """Whether all updates of a chain are: such a chain is taken in as it is."""
+    return chain.max_from is not None and chain.max_from <= now
+
+
+def due_rows(chain: Chain, source: str, now: int) -> str:
+    """SQL of the updates of a chain up to `now`, to be read where a chain is."""
+    if is_due(chain, now):
+        return source
+    return f"(SELECT * FROM {source} WHERE mz_bucket <= {now}L AND mz_timestamp <= {now}L)"
+
+
+def left(source: str, now: int) -> str:
+    """A query: the buckets of a chain that hold updates after `now`, and how many.
+
+    Of the buckets that begin later only footers are read.
+    """
+    return (
+        "SELECT mz_bucket, count(*)\nFROM (\n"
+        f"  SELECT mz_bucket FROM {source} WHERE mz_bucket <= {now}L AND mz_timestamp > {now}L\n"
+        f"  UNION ALL\n  SELECT mz_bucket FROM {source} WHERE mz_bucket > {now}L\n"
+        ") AS mz_left\nGROUP BY mz_bucket"
+    )
+
+
+def peeled(chain: Chain, now: int, buckets: Sequence[tuple[int, int]]) -> Chain:
+    """A chain whose updates up to `now` are in another one. buckets: what `left` says."""
+    found = sorted(buckets)
+    parts = [(max(begins, now + 1), rows) for begins, rows in found]
+    held, is_known = rows_held(chain)
+    return replace(
+        chain,
+        held=held if is_known else None,
+        rows=sum(rows for _, rows in found),
+        min_from=now + 1,
+        after=now,
+        first=found[0][0] if found else None,
+        parts=groups_sql.first_parts(parts),
+    )

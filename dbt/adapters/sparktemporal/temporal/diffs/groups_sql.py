@@ -1,0 +1,201 @@
+"""SQL of a core that is kept per group: real updates, one for a group and an instant at which its sums change.
+
+    keys…, mz_timestamp, mz_diff (rows), mz_sum_1 …      the group at t is the sum of its updates with mz_timestamp <= t
+
+A group whose rows are gone has the sum 0 in every column, and is no group. Times are BIGINT milliseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from dataclasses import dataclass
+
+from ..rewrite.core import TypedCore
+from ..rewrite.linear_aggregates import COUNT, minus, whole
+from ..sql.dialect import quote
+from . import buckets, intervals_sql
+from .intervals_sql import Columns, indent
+from .state import Chain
+
+#: so many updates are read by one task
+FEW_UPDATES = 250_000
+
+
+def first_parts(parts: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """Of the buckets of a chain (where each begins, its rows) as many as decide how it is read and peeled."""
+    kept, total = [], 0
+    for begins, rows in parts:
+        if total - parts[0][1] > max(FEW_UPDATES, parts[0][1]):
+            break
+        kept.append((begins, rows))
+        total += rows
+    return tuple(kept)
+
+
+def near_until(chains: Sequence[Chain]) -> int | None:
+    """Up to which instant (ms) a read finds few updates due; None when there are many at any."""
+    parts = sorted(part for c in chains for part in (c.parts or ((c.min_from or 0, c.rows),)))
+    total = 0
+    for begins, rows in parts:
+        total += rows
+        if total > FEW_UPDATES:
+            return begins - 1 if begins > parts[0][0] else None
+    return buckets.NEVER
+
+
+@dataclass(frozen=True)
+class GroupStore:
+    """columns: the keys. sums: the other diff columns (name, type)."""
+
+    columns: Columns
+    sums: Columns
+
+    @property
+    def times_and_sums(self) -> Columns:
+        """The columns of a chain beside the keys."""
+        return (*intervals_sql.UPDATE, *self.sums)
+
+    @property
+    def _keys(self) -> str:
+        return "".join(f"{quote(n)}, " for n, _ in self.columns)
+
+    def _summed(self) -> str:
+        return "".join(f", {quote(n)}" for n, _ in self.sums)
+
+    def wanted(self, typed: TypedCore, as_of: int, expiration: int | None, implied: str | None = None) -> str:
+        """The updates of the core's groups at this run, none before `as_of`, none past `expiration`."""
+        assert typed.core.groups is not None
+        values = ""
+        for s in typed.core.groups.sums:
+            total = f"sum(IF(mz_sign > 0, {s.value}, {minus(s.value, s.type)}))"
+            values += f",\n    {whole(total, s.type)} AS {quote(s.name)}"
+        rows = intervals_sql.wanted(typed, as_of, expiration, implied)
+        return self._changed(
+            f"  SELECT {self._keys}mz_timestamp, sum(mz_sign) AS mz_diff{values}\n"
+            f"  FROM (\n{indent(rows, 4)}\n  ) AS mz_windows\n"
+            f"  LATERAL VIEW stack(2, mz_from, 1L, mz_until, -1L) mz_edges AS mz_timestamp, mz_sign\n"
+            f"  WHERE mz_timestamp IS NOT NULL\n"
+            f"  GROUP BY {self._keys}mz_timestamp"
+        )
+
+    def stored(self, tables: Sequence[str], since: int, expiration: int | None, bucketed: Container[str] = ()) -> str:
+        """The updates of chains, advanced to `since`."""
+        late = f" WHERE mz_timestamp <= {expiration}L" if expiration is not None else ""
+        return "\nUNION ALL\n".join(
+            f"SELECT {self._keys}greatest(mz_timestamp, {since}L) AS mz_timestamp, mz_diff{self._summed()}\n"
+            f"FROM {table}{late}"
+            for table in tables
+        )
+
+    def consolidated(self, diffs: str) -> str:
+        """Updates of one group and instant added up, zeros gone."""
+        sums = "".join(f", {whole(f'sum({quote(n)})', t)} AS {quote(n)}" for n, t in self.sums)
+        return self._changed(
+            f"  SELECT {self._keys}mz_timestamp, sum(mz_diff) AS mz_diff{sums}\n"
+            f"  FROM (\n{indent(diffs, 4)}\n  ) AS mz_all\n"
+            f"  GROUP BY {self._keys}mz_timestamp"
+        )
+
+    def merged(self, diffs: str, chains: Sequence[Chain]) -> str:
+        return self.consolidated(diffs)
+
+    def _changed(self, diffs: str) -> str:
+        changed = " OR ".join(f"{quote(n)} <> 0" for n, _ in (("mz_diff", ""), *self.sums))
+        return f"SELECT *\nFROM (\n{diffs}\n) AS mz_sums\nWHERE {changed}"
+
+    def difference(self, wanted: str, stored: str) -> str:
+        """Wanted updates minus stored ones."""
+        taken = "".join(f", {minus(quote(n), t)} AS {quote(n)}" for n, t in self.sums)
+        return self.consolidated(
+            f"SELECT {self._keys}mz_timestamp, mz_diff{self._summed()} FROM (\n{indent(wanted, 2)}\n) AS mz_wanted\n"
+            f"UNION ALL\n"
+            f"SELECT {self._keys}mz_timestamp, -mz_diff{taken} FROM (\n{indent(stored, 2)}\n) AS mz_stored"
+        )
+
+    def create(self, table: str, rows: str, using: str, since: int | None = None) -> str:
+        """The one statement that writes a chain, sorted by time: what a read does not reach yet can be skipped.
+
+        since: of a large chain, which is partitioned by buckets from there on.
+        """
+        bucket = None if since is None else buckets.begins("mz_timestamp", since)
+        return intervals_sql.create_chain(table, rows, using, "mz_timestamp", bucket)
+
+    def count(self, table: str, bucketed: bool = False) -> str:
+        """Rows, negative ones, the times: of the whole chain, or by bucket."""
+        bucket = "mz_bucket" if bucketed else "NULL"
+        return (
+            "SELECT count(*), count_if(mz_diff < 0), min(mz_timestamp), max(mz_timestamp), "
+            f"CAST(NULL AS BIGINT), CAST(NULL AS BIGINT), {bucket}, CAST(NULL AS BIGINT)\nFROM {table}"
+            + ("\nGROUP BY mz_bucket" if bucketed else "")
+        )
+
+    def as_updates(self, tables: Sequence[str]) -> str:
+        """Chains as consolidated updates (mz_timestamp, mz_diff, keys..., sums...)."""
+        names = "".join(f", {quote(n)}" for n, _ in (*self.columns, *self.sums))
+        if not tables:
+            return intervals_sql.no_rows((*intervals_sql.UPDATE, *self.columns, *self.sums))
+        every = "\nUNION ALL\n".join(f"SELECT mz_timestamp, mz_diff{names} FROM {table}" for table in tables)
+        return f"SELECT mz_timestamp, mz_diff{names}\nFROM (\n{indent(self.consolidated(every), 2)}\n) AS mz_updates"
+
+    def read(self, chains: Sequence[Chain], schema: str, t: str, since: int) -> str:
+        """The groups at t: keys, how many rows each has, its sums.
+
+        While few updates are due one task reads them all: a shuffle would take longer than its work.
+        """
+        if not chains:
+            return intervals_sql.no_rows((*self.columns, (COUNT, "BIGINT"), *self.sums))
+        sums = "".join(f", sum({quote(n)}) AS {quote(n)}" for n, _ in self.sums)
+        names = f"{self._keys}mz_diff{self._summed()}"
+        due = "\nUNION ALL\n".join(
+            f"SELECT {names}\nFROM {c.source(schema)}\nWHERE mz_timestamp <= {t}"
+            + (f" AND mz_bucket <= {t}" if c.bucketed else "")
+            for c in chains
+        )
+        near = near_until(chains)
+        if near is not None:
+            arms = [f"SELECT /*+ COALESCE(1) */ *\nFROM (\n{indent(due, 2)}\n) AS mz_few"]
+            if near < buckets.NEVER:
+                arms[0] += f"\nWHERE {t} <= {near}L"
+                arms.append(f"SELECT *\nFROM (\n{indent(due, 2)}\n) AS mz_many\nWHERE {t} > {near}L")
+            due = "\nUNION ALL\n".join(arms)
+        group = f"\n  GROUP BY {self._keys[:-2]}" if self.columns else ""
+        number = f"CASE WHEN {COUNT} > 0 THEN {COUNT} ELSE CAST({intervals_sql.DAMAGED} AS BIGINT) END AS {COUNT}"
+        return (
+            f"SELECT {self._keys}{number}{self._summed()}\n"
+            f"FROM (\n  SELECT {self._keys}sum(mz_diff) AS {COUNT}{sums}\n"
+            f"  FROM (\n{indent(due, 4)}\n  ) AS mz_chains{group}\n"
+            f"  HAVING sum(mz_diff) <> 0\n) AS mz_groups"
+        )
+
+    def times(self, table: str) -> str:
+        """The instants at which a chain changes something, as a query of one column."""
+        return f"SELECT mz_timestamp AS t FROM {table}"
+
+    def wrong(self, expiration: int | None, bucketed: bool = False) -> tuple[str, str, str]:
+        """What no update can be: in words, its detail, its condition."""
+        late = f" OR mz_timestamp > {expiration}" if expiration is not None else ""
+        late += " OR mz_bucket > mz_timestamp" if bucketed else ""
+        return (
+            "an update without an instant, past the expiration, or in a bucket that is not its own",
+            "concat('at ', mz_timestamp, ' x ', mz_diff)",
+            f"mz_timestamp IS NULL OR mz_diff IS NULL{late}",
+        )
+
+
+def aggregation_stats(typed: TypedCore, as_of: int) -> str | None:
+    """A query about the rows with a window: how many there are, about how many groups (NULL where Spark cannot tell),
+    and which part of its digits the largest sum uses (see `Sum.room_used`, NULL without one). None: nothing is to be
+    asked.
+    """
+    assert typed.core.groups is not None
+    wide = [s.room_used for s in typed.core.groups.sums if s.wide]
+    is_countable = bool(typed.stored) and not any(
+        "map<" in kind.lower() for _, kind in typed.stored
+    )  # it hashes no maps
+    if not (is_countable or wide):
+        return None
+    keys = ", ".join(quote(n) for n, _ in typed.stored)
+    groups = f"approx_count_distinct(struct({keys}))" if is_countable else "NULL"
+    room = f"greatest({', '.join(wide)})" if len(wide) > 1 else wide[0] if wide else "NULL"
+    rows = intervals_sql.wanted(typed, as_of, None)
+    return f"SELECT count(*), {groups}, {room}\nFROM (\n{indent(rows, 2)}\n) AS mz_windows"

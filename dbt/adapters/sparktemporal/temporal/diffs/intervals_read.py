@@ -1,0 +1,77 @@
+"""SQL that reads chains of intervals: the rows that are there at an instant.
+
+Without corrections that is a filter. With corrections, which are few, the rows they may be of are found by a hash that
+is broadcast, and only those are added up; all others pass through the filter alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ..sql.dialect import quote
+from ..sql.identity import identity, keeping_marks
+from .intervals_sql import DAMAGED, Columns, indent, no_rows
+from .state import Chain
+
+#: so many corrections are small enough to be sent to every task
+FEW_CORRECTIONS = 1_000_000
+
+
+def read(chains: Sequence[Chain], schema: str, columns: Columns, t: str, since: int) -> str:
+    """The rows at t, a SQL expression of an instant from `since` (ms) on."""
+    names = ", ".join(quote(n) for n, _ in columns)
+    if not chains:
+        return no_rows(columns)
+    corrections = sum(c.negative for c in chains)
+    if not corrections:
+        return _union(_there(names, chain, schema, t, since) for chain in chains)
+    everything = _union(_there(f"{names}, mz_diff", chain, schema, t, since) for chain in chains)
+    if corrections > FEW_CORRECTIONS:
+        summed = _summed(everything, columns)
+        return keeping_marks(summed, everything, names) if identity(columns).marked else summed
+    key = f"xxhash64({', '.join(identity(columns).hashed)})"
+    added = _union(_there(f"{names}, {key} AS mz_key, mz_diff", chain, schema, t, since) for chain in chains)
+    taken = _union(
+        _there(f"{key} AS mz_key", chain, schema, t, since, "mz_diff < 0") for chain in chains if chain.negative
+    )
+    hint = f"SELECT /*+ BROADCAST(mz_taken) */ {names}"
+    others = f"(\n{indent(taken, 2)}\n) AS mz_taken ON mz_added.mz_key = mz_taken.mz_key"
+    untouched = f"{hint}\nFROM (\n{indent(added, 2)}\n) AS mz_added\nLEFT ANTI JOIN {others}"
+    touched = f"{hint}, mz_diff\nFROM (\n{indent(added, 2)}\n) AS mz_added\nLEFT SEMI JOIN {others}"
+    return f"{untouched}\nUNION ALL\n{_summed(touched, columns)}"
+
+
+def _there(items: str, chain: Chain, schema: str, t: str, since: int, also: str = "") -> str:
+    """What of a chain is there at t."""
+    met = [*([also] if also else []), *conditions(chain, t, since)]
+    where = f"\nWHERE {' AND '.join(met)}" if met else ""
+    return f"SELECT {items}\nFROM {schema}.{quote(chain.table)}{where}"
+
+
+def conditions(chain: Chain, t: str, since: int) -> list[str]:
+    """When a row of a chain is there at t. A condition that always holds is left out, and its column not read."""
+    met = []
+    last = chain.max_from
+    if last is None or last > since:
+        met.append(f"mz_from <= {t}")
+    if last is None or chain.min_until is not None:
+        met.append(f"(mz_until IS NULL OR mz_until > {t})")
+    if chain.bucketed:
+        met.append(f"mz_bucket > {t}")
+    return met
+
+
+def _union(parts: Iterable[str]) -> str:
+    return "\nUNION ALL\n".join(parts)
+
+
+def _summed(rows: str, columns: Columns) -> str:
+    copies = f"CASE WHEN mz_n > 0 THEN CAST(mz_n AS INT) ELSE CAST({DAMAGED} AS INT) END"
+    names, same = ", ".join(quote(n) for n, _ in columns), identity(columns)
+    return (
+        f"SELECT {names}\n"
+        f"FROM (\n  SELECT {', '.join(same.items)}, sum(mz_diff) AS mz_n\n"
+        f"  FROM (\n{indent(rows, 4)}\n  ) AS mz_chains\n"
+        f"  GROUP BY {', '.join(same.keys)}\n  HAVING sum(mz_diff) <> 0\n) AS mz_sums\n"
+        f"LATERAL VIEW explode(array_repeat(0, {copies})) mz_copies AS mz_copy"
+    )

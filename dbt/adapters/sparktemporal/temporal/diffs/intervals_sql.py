@@ -1,0 +1,247 @@
+"""SQL that turns the rows of a core into signed intervals, and intervals into updates.
+
+A row that is in the view from `mz_from` until before `mz_until` stands for two updates:
+
+    (data, mz_from, +mz_diff)      ----[mz_from =========== mz_until)---->
+    (data, mz_until, -mz_diff)         ^ enters              ^ leaves
+
+`mz_until` is NULL when the row never leaves, or only after the expiration: such updates are not stored.
+All times are BIGINT milliseconds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Sequence
+from dataclasses import replace
+
+from sqlglot import exp
+
+from ...errors import Refusal
+from ..predicates.bounds import bounds
+from ..rewrite.core import Core, TypedCore
+from ..sql.dialect import expression, quote, render
+from ..sql.identity import identity, keeping_marks
+from ..sql.names import operand_column, static_column
+from ..sql.timestamps import sql_type
+from .spans import spans
+
+Columns = Sequence["tuple[str, str]"]
+
+#: before the data of an update
+UPDATE = (("mz_timestamp", "BIGINT"), ("mz_diff", "BIGINT"))
+#: more retractions than rows would mean damaged chains: a read raises this, and never shows fewer rows
+DAMAGED = "raise_error('the diffs retract a row more often than it was added')"
+
+_OURS = re.compile(
+    r"mz_(from|until|diff|timestamp|bucket|key|n|copy|state|lower|upper|points|truth|spans|end|p|sign|[bhsx]\d+|"
+    r"(count|sum|true)_\d+)|mzu_\w+",
+    re.IGNORECASE,
+)
+
+
+def probe(core: Core, implied: str | None = None) -> exp.Query:
+    """The core's rows beside the operands of its comparisons and the statics of its condition.
+
+    implied: SQL over the columns of the core's SELECT, to leave out rows early.
+    """
+    query = core.query.copy()
+    if implied is not None:
+        assert isinstance(query, exp.Select)
+        query = query.where(expression(implied), copy=False)
+    for index, comparison in enumerate(core.comparisons):
+        item = exp.alias_(comparison.operand.copy(), operand_column(index), quoted=True)
+        query.set("expressions", [*query.expressions, item])
+    for index, static in enumerate(core.condition.statics if core.condition else ()):
+        item = exp.alias_(static.copy(), static_column(index), quoted=True)
+        query.set("expressions", [*query.expressions, item])
+    return query
+
+
+def check_columns(columns: Columns, spark_version: str) -> None:
+    """Refuse columns that could not be stored or consolidated without changing an answer."""
+    seen: set[str] = set()
+    for name, spark_type in columns:
+        kind = spark_type.lower()
+        if _OURS.fullmatch(name):
+            raise Refusal(f"column {name}", "the project keeps its own column of that name", "another alias")
+        if name.lower() in seen:
+            raise Refusal(f"column {name} twice", "a view has each column name once", "an alias for one of them")
+        seen.add(name.lower())
+        if re.search(r"\bvoid\b", kind):
+            raise Refusal(f"column {name} {spark_type}", "a bare NULL has no type to store", "CAST(NULL AS ...)")
+        if "variant" in kind or " collate " in kind or "calendar" in kind or kind == "interval":
+            raise Refusal(
+                f"column {name} {spark_type}",
+                "equal values of this type need not be the same, so corrections could meet the wrong row",
+                f"CAST({name} AS STRING), or the column without its collation",
+            )
+        if "map<" in kind and int(spark_version.split(".")[0]) < 4:
+            raise Refusal(
+                f"column {name} {spark_type}",
+                f"Spark {spark_version} cannot compare maps (Spark 4 can)",
+                f"map_entries({name}) or to_json({name})",
+            )
+
+
+def wanted(typed: TypedCore, as_of: int, expiration: int | None, implied: str | None = None) -> str:
+    """The intervals of the core's rows at this run, none before `as_of`, none stored past `expiration`.
+
+    A row that arrives after its window leaves no trace; one whose window is open enters at `as_of`. implied: SQL of
+    what that means for single columns, so that Spark can skip files (see `pushdown`).
+    """
+    core = typed.core
+    quoted = [quote(n) for n, _ in typed.columns]
+    names = "".join(f"{n}, " for n in quoted)
+    compared = [
+        (c.operator, operand_column(i), kind, c.optional)
+        for i, (c, kind) in enumerate(zip(core.comparisons, typed.kinds))
+    ]
+    edges = bounds(compared)
+    lower = _widest("greatest", (f"{as_of}L", *edges.lowers))
+    upper = _widest("least", edges.uppers) if edges.uppers else "CAST(NULL AS BIGINT)"
+    where = "".join(f"\n    {'WHERE' if i == 0 else '  AND'} {p}" for i, p in enumerate(edges.present))
+    until, late = "mz_until", ""
+    if expiration is not None:
+        until = f"CASE WHEN mz_until <= {expiration}L THEN mz_until END AS mz_until"
+        late = f"\n  AND mz_from <= {expiration}L"
+    skips = "    -- the last condition is what the window implies of single columns\n" if implied else ""
+    rows = f"  FROM (\n{skips}{indent(pretty(probe(core, implied)), 4)}\n  ) AS mz_rows{where}"
+    if core.condition is None:
+        intervals = f"  SELECT {names}\n    {lower} AS mz_from,\n    {upper} AS mz_until\n{rows}"
+    else:
+        statics = "".join(f"{quote(static_column(i))}, " for i in range(len(core.condition.statics)))
+        bounded = f"  SELECT {names}{statics}\n    {lower} AS mz_lower,\n    {upper} AS mz_upper\n{rows}"
+        intervals = indent(spans(bounded, quoted, typed), 2)
+    return (
+        f"SELECT {names}mz_from, {until}, 1L AS mz_diff\n"
+        f"FROM (\n{intervals}\n) AS mz_intervals\n"
+        f"WHERE (mz_until IS NULL OR mz_until > mz_from){late}"
+    )
+
+
+#: before any instant (ms)
+_ALWAYS = -(1 << 62)
+
+
+def not_stored(typed: TypedCore, as_of: int, expiration: int | None, implied: str | None = None) -> str:
+    """A query over the core's rows: how many updates come after the expiration, and how many windows were over before.
+
+    Neither is stored. (Of a general condition only what is there from `as_of` on is known.) implied: of what leaves
+    after the expiration, where the others need not be counted.
+    """
+    beyond = "0L"
+    if expiration is not None:
+        beyond = f"CASE WHEN mz_from > {expiration}L THEN 1L + CAST(mz_until IS NOT NULL AS BIGINT) "
+        beyond += f"WHEN mz_until > {expiration}L THEN 1L ELSE 0L END"
+    windows = wanted(replace(typed, columns=()), _ALWAYS if typed.core.condition is None else as_of, None, implied)
+    return (
+        f"SELECT coalesce(sum({beyond}), 0), count_if(mz_until <= {as_of}L)\n"
+        f"FROM (\n{indent(windows, 2)}\n) AS mz_windows"
+    )
+
+
+def stored(
+    tables: Sequence[str], columns: Columns, since: int, expiration: int | None, bucketed: Container[str] = ()
+) -> str:
+    """The intervals of chains, advanced to `since`: what ended before it is gone."""
+    names = "".join(f"{quote(n)}, " for n, _ in columns)
+    until = "mz_until"
+    late = ""
+    if expiration is not None:
+        until = f"CASE WHEN mz_until <= {expiration}L THEN mz_until END AS mz_until"
+        late = f" AND mz_from <= {expiration}L"
+    return "\nUNION ALL\n".join(
+        f"SELECT {names}greatest(mz_from, {since}L) AS mz_from, {until}, mz_diff\n"
+        f"FROM {table}\n"
+        f"WHERE (mz_until IS NULL OR mz_until > {since}L){late}"
+        + (f" AND mz_bucket > {since}L" if table in bucketed else "")
+        for table in tables
+    )
+
+
+def consolidated(intervals: str, columns: Columns) -> str:
+    """Signed intervals summed: equal ones together, zeros gone, each copy a row of its own (mz_diff is 1 or -1).
+
+    One row a copy keeps the read of a chain without corrections a plain filter.
+    """
+    names = "".join(f"{quote(n)}, " for n, _ in columns)
+    same = identity(columns)
+    items, keys = ("".join(f"{part}, " for part in parts) for parts in (same.items, same.keys))
+    summed = (
+        f"SELECT {names}mz_from, mz_until, CAST(sign(mz_n) AS BIGINT) AS mz_diff\n"
+        f"FROM (\n"
+        f"  SELECT {items}mz_from, mz_until, sum(mz_diff) AS mz_n\n"
+        f"  FROM (\n{indent(intervals, 4)}\n  ) AS mz_all\n"
+        f"  GROUP BY {keys}mz_from, mz_until\n"
+        f"  HAVING sum(mz_diff) <> 0\n"
+        f") AS mz_sums\n"
+        f"LATERAL VIEW explode(array_repeat(0, CAST(abs(mz_n) AS INT))) mz_copies AS mz_copy"
+    )
+    return keeping_marks(summed, intervals, f"{names}mz_from, mz_until, mz_diff") if same.marked else summed
+
+
+def difference(wanted_sql: str, stored_sql: str, columns: Columns) -> str:
+    """Wanted intervals minus stored ones, as corrections: what a run of change capture `full` writes."""
+    names = "".join(f"{quote(n)}, " for n, _ in columns)
+    both = (
+        f"SELECT {names}mz_from, mz_until, mz_diff FROM (\n{indent(wanted_sql, 2)}\n) AS mz_wanted\n"
+        f"UNION ALL\n"
+        f"SELECT {names}mz_from, mz_until, -mz_diff FROM (\n{indent(stored_sql, 2)}\n) AS mz_stored"
+    )
+    return consolidated(both, columns)
+
+
+def as_updates(tables: Sequence[str], columns: Columns) -> str:
+    """Chains as consolidated updates (mz_timestamp, mz_diff, columns...): one row per data and instant."""
+    names = "".join(f", {quote(n)}" for n, _ in columns)
+    if not tables:
+        return no_rows((*UPDATE, *columns))
+    pairs = "\nUNION ALL\n".join(
+        f"SELECT mz_from AS mz_timestamp, mz_diff{names} FROM {table}\n"
+        f"UNION ALL\n"
+        f"SELECT mz_until, -mz_diff{names} FROM {table} WHERE mz_until IS NOT NULL"
+        for table in tables
+    )
+    same = identity(columns)
+    items, keys = ("".join(f", {part}" for part in parts) for parts in (same.items, same.keys))
+    return (
+        f"SELECT mz_timestamp, sum(mz_diff) AS mz_diff{items}\n"
+        f"FROM (\n{indent(pairs, 2)}\n) AS mz_updates\n"
+        f"GROUP BY mz_timestamp{keys}\n"
+        f"HAVING sum(mz_diff) <> 0"
+    )
+
+
+def create_chain(table: str, rows: str, using: str, order: str, bucket: str | None = None) -> str:
+    """The one statement that writes a chain, sorted by the time that decides a row: row groups can be skipped.
+
+    bucket: of a row, where the chain is partitioned by it.
+    """
+    if bucket is None:
+        return f"CREATE TABLE {table}{using} AS\nSELECT * FROM (\n{indent(rows, 2)}\n) AS mz_chain\nSORT BY {order}"
+    placed = f"SELECT *, {bucket} AS mz_bucket FROM (\n{indent(rows, 2)}\n) AS mz_chain"
+    together = f"SELECT /*+ REBALANCE(mz_bucket) */ * FROM (\n{indent(placed, 2)}\n) AS mz_placed"
+    return (
+        f"CREATE TABLE {table}{using} PARTITIONED BY (mz_bucket) AS\n"
+        f"SELECT * FROM (\n{indent(together, 2)}\n) AS mz_buckets\nSORT BY mz_bucket, {order}"
+    )
+
+
+def no_rows(columns: Columns) -> str:
+    """An empty relation of these columns."""
+    return (
+        f"SELECT {', '.join(f'CAST(NULL AS {sql_type(kind)}) AS {quote(name)}' for name, kind in columns)}\nWHERE false"
+    )
+
+
+def indent(text: str, by: int) -> str:
+    return "\n".join(" " * by + line for line in text.splitlines())
+
+
+def pretty(node: exp.Expr) -> str:
+    return render(node, pretty=True)
+
+
+def _widest(function: str, values: Sequence[str]) -> str:
+    return values[0] if len(values) == 1 else f"{function}({', '.join(values)})"

@@ -1,0 +1,138 @@
+"""SQL of the general case: a predicate's truth at its boundaries, and the intervals in which it holds.
+
+    mz_points   the instants, from mz_lower to before mz_upper, at which the truth may change       [L, e, e + 1, ...]
+    mz_truth    Spark's own evaluation at each of them, NULL as false                                [T, T, F, ...]
+    mz_spans    the runs of TRUE: disjoint, not adjacent                                             [[L, e + 1)]
+
+A point too many does no harm; the text is linear in the predicate. All times are BIGINT milliseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from sqlglot import exp
+
+from ...errors import Refusal
+from ..clock.instants import format_instant
+from ..predicates.bounds import edges_of
+from ..predicates.clock_text import clock_literal
+from ..predicates.conditions import Step
+from ..predicates.monotonicity import TRUNCATED
+from ..rewrite.core import MONTHS, UNIT, Guard, TypedCore
+from ..sql.dialect import fragment, has_clock, is_mz_now, quote, render, string_literal
+from ..sql.names import static_column
+
+#: before this every instant is looked at: the year 287396, from where Spark can still add 6,000 years. A bound may lie
+#: anywhere in a BIGINT, so it is cut here (least skips NULLs), or the halvings would not come down to a millisecond
+_FAR = 2**53
+#: halvings from -2^53 .. 2^53 to one millisecond
+_HALVINGS = 54
+
+
+def spans(rows: str, names: Sequence[str], typed: TypedCore) -> str:
+    """A query of names, the statics, mz_lower and mz_upper -> names, mz_from and mz_until: one row an interval."""
+    condition, calls = typed.core.condition, typed.calls
+    assert condition is not None
+    points = ["mz_lower"]
+    for edge, kind in zip(condition.edges, typed.edge_kinds):
+        points += edges_of(static_column(edge.index), kind)
+    for step, search, guards in zip(condition.steps, typed.searches, typed.guards, strict=True):
+        search_of = {UNIT: _unit_edges, MONTHS: _month_edges}.get(search)
+        found = search_of(step) if search_of else _crossings(step, calls)
+        for guard in guards:
+            found[0] = _guarded(found[0], guard, calls)
+        points += found
+    listed = ",\n      ".join(dict.fromkeys(points))
+    columns = "".join(f"{n}, " for n in names)
+    statics = "".join(f"{quote(static_column(i))}, " for i in range(len(condition.statics)))
+    truth = _at(condition.predicate, calls, "mz_p")
+    return (
+        f"SELECT {columns}mz_from, coalesce(mz_end, mz_upper) AS mz_until\n"
+        f"FROM (\n"
+        f"  SELECT {columns}transform(\n"
+        f"    filter(mz_truth, (e, i) -> e.v AND (i = 0 OR NOT get(mz_truth, i - 1).v)),\n"
+        f"    e -> named_struct('mz_from', e.t, 'mz_end', get(filter(mz_truth, f -> NOT f.v AND f.t > e.t), 0).t)\n"
+        f"    ) AS mz_spans, mz_upper\n"
+        f"  FROM (\n"
+        f"    SELECT {columns}mz_upper, transform(mz_points, mz_p -> named_struct('t', mz_p, 'v', coalesce(\n"
+        f"      {truth}, false))) AS mz_truth\n"
+        f"    FROM (\n"
+        f"      SELECT {columns}{statics}mz_upper, array_sort(array_distinct(filter(array(\n      {listed}\n"
+        f"      ), p -> p >= mz_lower AND p < least(mz_upper, {_FAR}L)))) AS mz_points\n"
+        f"      FROM (\n{rows}\n      ) AS mz_bounded\n"
+        f"      WHERE mz_lower < least(mz_upper, {_FAR}L)\n"
+        f"    ) AS mz_pointed\n"
+        f"  ) AS mz_judged\n"
+        f") AS mz_spanned\n"
+        f"LATERAL VIEW inline(mz_spans) mz_each AS mz_from, mz_end"
+    )
+
+
+def _guarded(point: str, guard: Guard, calls: Mapping[int, str]) -> str:
+    """An error where a row moves the clock back to where the zone had another offset."""
+    instant, first, zone = guard
+    at = _at(exp.cast(instant.copy(), "TIMESTAMP_LTZ", dialect="spark"), calls, "mz_lower")
+    said = Refusal(
+        f"{fragment(instant)}, which leads a row to before {format_instant(first)}",
+        f"on the clock's side it follows local time, which in {zone} goes back, or leaps, until then, so the instants "
+        "at which it changes cannot be listed",
+        "a shorter interval in that row, or spark.sql.session.timeZone: UTC in the profile",
+    )
+    error = f"CAST(raise_error({string_literal(str(said))}) AS BIGINT)"
+    return f"IF(coalesce(unix_millis({at}) < {first}L, false), {error}, {point})"
+
+
+def _unit_edges(step: Step) -> list[str]:
+    """Where the truncated clock reaches an instant, and where it leaves it behind: the edges of the unit it lies in."""
+    start = f"date_trunc('{step.truncates}', {render(step.other)})"
+    return [f"unix_millis({start})", f"unix_millis({start} + INTERVAL {TRUNCATED[str(step.truncates)]})"]
+
+
+def _month_edges(step: Step) -> list[str]:
+    """Where the clock, moved by months, may cross an instant, in a zone of one offset.
+
+    From its day at most four lead there (28 to 31 January and a month are 28 February), and in each the time of day
+    decides: the midnights around, and that time in each.
+    """
+    moved = cast("exp.Binary", step.function.unnest())
+    months = moved.right if has_clock(moved.left) else moved.left
+    back = "-" if isinstance(moved, exp.Add) else "+"
+    instant = f"CAST({render(step.other)} AS TIMESTAMP_LTZ)"
+    first = f"unix_millis(CAST(CAST({instant} AS DATE) {back} {render(months)} AS TIMESTAMP_LTZ))"
+    time = f"(unix_millis({instant}) - unix_millis(date_trunc('DAY', {instant})))"
+    midnights = [f"{first} + {day * 86_400_000}L" for day in range(-1, 5)]
+    return [point for m in midnights for point in (m, f"{m} + {time}", f"{m} + {time} + 1L")]
+
+
+def _crossings(step: Step, calls: Mapping[int, str]) -> list[str]:
+    """Where a monotone function of the clock reaches the other side, and where it leaves it behind: two searches."""
+    found = []
+    for comparison in (exp.GTE, exp.GT):
+        test = comparison(this=exp.paren(step.function.copy()), expression=exp.paren(step.other.copy()))
+        # shiftright halves downwards, also below zero
+        middle = "shiftright(b.lo + b.hi, 1)"
+        at_middle, at_lower = _at(test, calls, middle), _at(test, calls, "mz_lower")
+        found.append(
+            f"nullif(aggregate(sequence(1, {_HALVINGS}), "
+            f"named_struct('lo', mz_lower, 'hi', least(mz_upper, {_FAR}L), 'at', {at_lower}), "
+            f"(b, i) -> CASE WHEN b.hi - b.lo <= 1 THEN b "
+            f"WHEN ({at_middle}) <=> b.at THEN named_struct('lo', {middle}, 'hi', b.hi, 'at', b.at) "
+            f"ELSE named_struct('lo', b.lo, 'hi', {middle}, 'at', b.at) END, b -> b.hi), {_FAR}L)"
+        )
+    return found
+
+
+def _at(node: exp.Expr, calls: Mapping[int, str], instant: str) -> str:
+    """A predicate over the statics with the clock at an instant, as SQL."""
+    text = "mz_instant_"
+    marked = node.copy()
+
+    def replaced(n: exp.Expr) -> exp.Expr:
+        return exp.to_identifier(text + calls[n.meta["start"]]) if is_mz_now(n) else n
+
+    sql = render(marked.transform(replaced))
+    for kind in dict.fromkeys(calls.values()):
+        sql = sql.replace(text + kind, clock_literal(kind, instant))
+    return sql

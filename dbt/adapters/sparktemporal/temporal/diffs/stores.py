@@ -1,0 +1,99 @@
+"""How the rows of a core are kept: as intervals, a row each, or as updates of groups."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..rewrite.core import TypedCore
+from . import buckets, intervals_read, intervals_sql
+from .groups_sql import GroupStore, first_parts
+from .intervals_sql import Columns
+from .state import Chain, CoreState
+
+
+@dataclass(frozen=True)
+class IntervalStore:
+    """Row level; see `updates`. The same methods as `GroupStore`."""
+
+    columns: Columns
+
+    @property
+    def times_and_sums(self) -> Columns:
+        """The columns of a chain beside those that are kept."""
+        return (("mz_from", "BIGINT"), ("mz_until", "BIGINT"), ("mz_diff", "BIGINT"))
+
+    def wanted(self, typed: TypedCore, as_of: int, expiration: int | None, implied: str | None = None) -> str:
+        return intervals_sql.wanted(typed, as_of, expiration, implied)
+
+    def stored(self, tables: Sequence[str], since: int, expiration: int | None, bucketed: Container[str] = ()) -> str:
+        return intervals_sql.stored(tables, self.columns, since, expiration, bucketed)
+
+    def consolidated(self, diffs: str) -> str:
+        return intervals_sql.consolidated(diffs, self.columns)
+
+    def merged(self, diffs: str, chains: Sequence[Chain]) -> str:
+        """Without corrections there is nothing that two chains could cancel, so nothing to shuffle."""
+        return self.consolidated(diffs) if any(chain.negative for chain in chains) else diffs
+
+    def difference(self, wanted: str, stored: str) -> str:
+        return intervals_sql.difference(wanted, stored, self.columns)
+
+    def create(self, table: str, diffs: str, using: str, since: int | None = None) -> str:
+        bucket = None if since is None else buckets.ends("mz_until", since)
+        return intervals_sql.create_chain(table, diffs, using, "mz_until, mz_from", bucket)
+
+    def count(self, table: str, bucketed: bool = False) -> str:
+        """Rows, corrections, the times, and how many never end."""
+        return (
+            "SELECT count(*), count_if(mz_diff < 0), min(mz_from), max(mz_from), min(mz_until), max(mz_until), NULL,\n"
+            f"  count_if(mz_until IS NULL)\nFROM {table}"
+        )
+
+    def as_updates(self, tables: Sequence[str]) -> str:
+        return intervals_sql.as_updates(tables, self.columns)
+
+    def read(self, chains: Sequence[Chain], schema: str, t: str, since: int) -> str:
+        return intervals_read.read(chains, schema, self.columns, t, since)
+
+    def times(self, table: str) -> str:
+        return f"SELECT mz_from AS t FROM {table} UNION ALL SELECT mz_until FROM {table}"
+
+    def wrong(self, expiration: int | None, bucketed: bool = False) -> tuple[str, str, str]:
+        late = f" OR mz_from > {expiration} OR mz_until > {expiration}" if expiration is not None else ""
+        late += f" OR mz_bucket < coalesce(mz_until, {buckets.NEVER}L)" if bucketed else ""
+        return (
+            "an interval that is empty, unsigned, past the expiration, or in a bucket that is not its own",
+            "concat('[', mz_from, ', ', coalesce(CAST(mz_until AS STRING), 'open'), ') x ', mz_diff)",
+            f"mz_from IS NULL OR mz_diff IS NULL OR abs(mz_diff) <> 1 OR mz_until <= mz_from{late}",
+        )
+
+
+Store = IntervalStore | GroupStore
+
+
+def store_of(core: CoreState | TypedCore) -> Store:
+    columns = core.columns if isinstance(core, CoreState) else core.stored
+    return IntervalStore(columns) if core.sums is None else GroupStore(columns, core.sums)
+
+
+def counted(table: str, parts: Sequence[Sequence[Any]], bucketed: bool) -> Chain:
+    """A chain, from what a store's `count` says: a row, or one for each bucket, so none where it is empty."""
+    found = [[None if value is None else int(value) for value in part] for part in parts]
+
+    def over(choose: Callable[..., int | None], column: int) -> int | None:
+        return choose((part[column] for part in found if part[column] is not None), default=None)
+
+    return Chain(
+        table,
+        rows=sum(part[0] or 0 for part in found),
+        negative=sum(part[1] or 0 for part in found),
+        min_from=over(min, 2),
+        max_from=over(max, 3),
+        min_until=over(min, 4),
+        max_until=over(max, 5),
+        bucketed=bucketed,
+        open=None if not found or found[0][7] is None else sum(part[7] or 0 for part in found),
+        parts=first_parts(sorted((part[6], part[0] or 0) for part in found if part[6] is not None)),
+    )

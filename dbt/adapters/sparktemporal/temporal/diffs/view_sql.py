@@ -1,0 +1,100 @@
+"""SQL that reads a model at an instant: the chains accumulated at it, and the residual over them.
+
+A read is at `t = greatest(clock, frontier)`: a reader's clock may lag the writer's. `t` is an expression Spark folds to
+a literal, so the filter on `mz_from` and `mz_until` reaches partitions and row groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sqlglot import exp
+
+from ..clock.instants import format_instant
+from ..predicates.clock_text import at_instant
+from ..rewrite.core import is_placeholder
+from ..sql.dialect import parse, quote, string_literal
+from ..sql.timestamps import sql_type
+from .intervals_sql import Columns, indent, pretty
+from .state import CoreState, State
+from .stores import store_of
+
+
+def live_instant(state: State) -> str:
+    clock = "unix_millis(current_timestamp())"
+    shown = state.refreshes.last_sql(clock) if state.refreshes else clock
+    return f"greatest({shown}, {state.frontier}L)"
+
+
+def read_core(core: CoreState, state: State, t: str) -> str:
+    """The rows of one core at t, as a query."""
+    return store_of(core).read(core.chains, state.schema, t, state.since)
+
+
+def read_at(state: State, t: str) -> str:
+    """The model's output at t: the residual with its cores put in, columns named as the model names them."""
+    residual = at_instant(parse(state.residual), t)
+    body = put_in(residual, {core.placeholder: read_core(core, state, t) for core in state.cores})
+    names = ", ".join(quote(n) for n, _ in state.columns)
+    return f"SELECT *\nFROM (\n{indent(body, 2)}\n) AS mz_out({names})"
+
+
+def put_in(residual: exp.Expr, cores: Mapping[str, str]) -> str:
+    """A residual, and the query of each core by its placeholder -> one text."""
+    reads: dict[str, str] = {}
+    residual = residual.copy()
+    for table in list(residual.find_all(exp.Table)):
+        if is_placeholder(table):
+            alias = table.args.get("alias") or exp.TableAlias(this=exp.to_identifier(table.name))
+            mark = f"mz_read_{len(reads)}"
+            reads[mark] = cores[table.name]
+            table.replace(exp.Table(this=exp.to_identifier(mark), alias=alias.copy()))
+    lines = []
+    for line in pretty(residual).splitlines():
+        for mark, read in reads.items():
+            head, found, tail = line.partition(f"{mark} ")
+            if found:
+                margin = len(line) - len(line.lstrip())
+                line = f"{head}(\n{indent(read, margin + 2)}\n{' ' * margin}) {tail}"
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def evaluates(state: State) -> bool:
+    """Whether a read computes anything of the stored rows, and so may depend on the session's settings."""
+    plain = all(isinstance(node, _PLAIN) for node in parse(state.residual).walk())
+    return not plain or any(core.sums is not None for core in state.cores)
+
+
+_PLAIN = (exp.Select, exp.Star, exp.Column, exp.Identifier, exp.From, exp.Table, exp.Alias, exp.TableAlias)
+
+
+def live_view(state: State) -> str:
+    """The text of `<model>__live`, the commit record: state, read, and the check that it has not expired.
+
+    The check is an arm at the output, so that it is evaluated whatever the rest of the query finds or skips; the first
+    arm, because a LIMIT collects one partition after the other, in order, and stops when it has enough.
+    """
+    t = live_instant(state)
+    body = read_at(state, t)
+    if state.expiration is None:
+        return body
+    message = string_literal(expired_message(state))
+    arm = ", ".join(f"CAST(raise_error({message}) AS {sql_type(k)}) AS {quote(n)}" for n, k in state.columns)
+    return f"SELECT {arm}\nWHERE {t} > {state.expiration}L AND raise_error({message}) IS NULL\nUNION ALL\n{body}"
+
+
+def expired_message(state: State) -> str:
+    assert state.expiration is not None
+    return (
+        f"temporal_view {state.model} expired at {format_instant(state.expiration)}: updates after that instant are "
+        f"not stored. To answer again: dbt run -s {state.model}"
+    )
+
+
+def thin_view(columns: Columns, live: str) -> str:
+    return f"SELECT {', '.join(quote(n) for n, _ in columns)} FROM {live}"
+
+
+def tables_of(state: State, core: int = 0) -> Sequence[str]:
+    return [c.source(state.schema) for c in state.cores[core].chains]

@@ -1,0 +1,342 @@
+"""Temporal views over temporal views: the rows of one are an input of another, with the instants they come and go.
+
+    select id from s.recent where mz_now() >= due                       what is written, s.recent a temporal_view
+      ->  select id from (select `id`, `due` from <rows of recent> as mz_in
+                          where mz_now() >= mzu_from and (mzu_until is null or mz_now() < mzu_until)) as `recent`
+          where mz_now() >= due                                         what is run
+
+So an outer model is one over tables, with a predicate more; what the inner one knows of the future is known to the
+outer one too. `<rows of recent>` stands in the text as a name, so that the text does not change from run to run; what
+is sent to Spark has a query over the inner model's chains in its place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from sqlglot import exp
+
+from ...errors import TemporalError
+from ...words import quantity
+from ..clock.instants import LAST_MS, format_instant
+from ..diffs.chains import core_of
+from ..diffs.intervals_sql import Columns, no_rows
+from ..diffs.state import AFTER, Chain, CoreState, State
+from ..diffs.stores import store_of
+from ..predicates.bounds import TIMESTAMP
+from ..predicates.clock_text import with_clock
+from ..rewrite.core import is_placeholder
+from ..rewrite.linear_aggregates import COUNT
+from ..sql import identifiers
+from ..sql.dialect import expression, parse, quote, render
+from ..sql.scope import quote_name
+
+SCHEMA = "mz_stacked"
+MORE, LESS, BEFORE = "+", "-", "@"
+_CHAINS = "chains from "
+_NAME = re.compile(rf"`{SCHEMA}`\.`((?:[^`]|``)+)`")
+
+
+@dataclass(frozen=True)
+class Stack:
+    """The temporal views a model reads, as they are committed: schema.model -> state.
+
+    as_of: from when on their rows matter (ms), not before the frontier of any. before: the chains of each that the last
+    run of the model read. kept: those of them that are gone from the state and can still be read.
+    """
+
+    states: Mapping[str, State]
+    as_of: int
+    before: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    kept: frozenset[str] = frozenset()
+
+    @property
+    def expiration(self) -> int | None:
+        """The earliest instant after which one of them is not known."""
+        return min((s.expiration for s in self.states.values() if s.expiration is not None), default=None)
+
+    def shape(self, sql: str) -> str:
+        """SQL to be described: the columns of the rows, none of them."""
+        return _NAME.sub(lambda found: f"({no_rows(_columns(self._core(_unquoted(found))[1]))})", sql)
+
+    def data(self, sql: str) -> str:
+        """SQL to be run: the rows themselves."""
+        return _NAME.sub(lambda found: f"(\n{self._rows(_unquoted(found))}\n)", sql)
+
+    def change(self, name: str, said: str | None) -> tuple[str, bool]:
+        """Why the rows of an input changed since its state was `said`, and whether that can be told by its chains."""
+        state = self.states[name]
+        if said is None or not said.startswith(_CHAINS):
+            return "not read before", False
+        if not said.startswith(_said_of(state)):
+            return "the input was rebuilt", False
+        now, gone = {c.identity for c in state.chains}, self._gone(name)
+        lost = [table for table in gone if table not in self.kept]
+        if lost:
+            return f"{quantity(len(lost), 'chain')} of the last run merged and dropped since", False
+        return f"{quantity(len(now - set(self.before.get(name, ()))), 'new chain')} of {len(now)}", True
+
+    def parts(self, table: exp.Table) -> list[tuple[int, str]]:
+        """Of rows that changed: what came (1) and what went (-1), as names to put in the table's place."""
+        name = table.name
+        state, _ = self._core(name)
+        key = name.rpartition(".")[0]
+        old = self.before.get(key, ())
+        fresh = [c for c in state.chains if c.identity not in old]
+        less = bool(self._gone(key)) or any(c.negative for c in fresh)
+        return [(1, name + MORE), *([(-1, name + LESS)] if less else [])]
+
+    def count(self, name: str, changed: bool) -> int:
+        """How many rows are read of an input: all, or those of its new chains."""
+        old = self.before.get(name, ()) if changed else ()
+        return sum(c.rows for c in self.states[name].chains if c.identity not in old)
+
+    def _gone(self, name: str) -> list[str]:
+        now = {c.identity for c in self.states[name].chains}
+        return [table for table in self.before.get(name, ()) if table not in now]
+
+    def _core(self, name: str) -> tuple[State, CoreState]:
+        plain = name.rstrip(MORE + LESS + BEFORE)
+        key, _, core = plain.rpartition(".")
+        state = self.states[key]
+        found = next((c for c in state.cores if c.name == core), None)
+        if found is None:
+            raise TemporalError(
+                f"found: {key}, which was rebuilt from another query\n"
+                f"why: a model over it still is over the query of before\n"
+                f"instead: dbt run -s {identifiers.parts(key)[-1]}+"
+            )
+        return state, found
+
+    def _rows(self, name: str) -> str:
+        state, core = self._core(name)
+        key = name.rstrip(MORE + LESS + BEFORE).rpartition(".")[0]
+        which, old = name[-1:], self.before.get(key, ())
+        gone = [t for t in self._gone(key) if core_of(state.model, _known(t).table) == core.name]
+        if which in (MORE, LESS):
+            sign = 1 if which == MORE else -1
+            fresh = [c for c in core.chains if c.identity not in old]
+            # a chain that was peeled only lost what was due
+            later = {c.table: c for c in fresh if any(_known(g).table == c.table for g in gone)}
+            parts = [_part(state, core, c, sign, self.as_of) for c in fresh if c.table not in later]
+            for lost in map(_known, gone):
+                until = later[lost.table].after if lost.table in later else None
+                parts.append(_part(state, core, lost, -sign, self.as_of, until))
+            return "\nUNION ALL\n".join(parts) or no_rows(_columns(core))
+        if which == BEFORE:
+            chains = [c for c in core.chains if c.identity in old]
+            chains += [_known(table) for table in gone]
+            return _there(state, core, chains, self.as_of)
+        return _there(state, core, core.chains, self.as_of)
+
+
+def _unquoted(found: re.Match[str]) -> str:
+    return found.group(1).replace("``", "`")
+
+
+def _known(identity: str) -> Chain:
+    """A chain of which nothing is known any more but its identity."""
+    table, _, after = identity.partition(AFTER)
+    return Chain(table, 1, 1, None, None, None, None, after=int(after) if after else None)
+
+
+def said_of(state: State) -> str:
+    """What the state of an input is to a model that reads it."""
+    return f"{_said_of(state)}{' '.join(sorted(c.identity for c in state.chains))}"
+
+
+def chains_said(said: str | None) -> tuple[str, ...]:
+    """The chains an input had when its state was `said`."""
+    return tuple(said.partition(": ")[2].split()) if said and said.startswith(_CHAINS) else ()
+
+
+def is_stacked(said: str) -> bool:
+    """Whether the state of an input is that of a temporal view."""
+    return said.startswith(_CHAINS)
+
+
+def _said_of(state: State) -> str:
+    every = f" every {state.refreshes.every} from {state.refreshes.anchor}" if state.refreshes else ""
+    return f"{_CHAINS}{state.started_at}{every}: "
+
+
+def _seen(state: State, t: str) -> str:
+    """When readers see what happens at an instant (SQL). What the commit knew they see at once."""
+    if state.refreshes is None:
+        return t
+    last = LAST_MS - state.refreshes.every  # a later one would be past the end of the clock
+    return f"IF({t} <= {state.frontier}L OR {t} > {last}L, {t}, {state.refreshes.next_sql(t)})"
+
+
+def _from(state: State, as_of: int) -> int:
+    """The instant whose content readers see at `as_of` (ms)."""
+    return max(state.refreshes.last(as_of), state.frontier) if state.refreshes else as_of
+
+
+def stacked_name(table: exp.Table) -> str | None:
+    """The input (schema.model) whose rows a table of a query stands for; None for a real table."""
+    return table.name.rstrip(MORE + LESS + BEFORE).rpartition(".")[0] if table.db == SCHEMA else None
+
+
+# ---- what is read of a core -----------------------------------------------------------------------------------------
+
+
+def _times(core: CoreState) -> Columns:
+    if core.sums is None:
+        return [("mzu_from", "BIGINT"), ("mzu_until", "BIGINT")]
+    kept = [("mzu_timestamp", "BIGINT"), ("mzu_diff", "BIGINT")]
+    return [*kept, *((_sum(name), kind) for name, kind in core.sums)]
+
+
+def _sum(name: str) -> str:
+    return "mzu_" + name.removeprefix("mz_")
+
+
+def _columns(core: CoreState) -> Columns:
+    return [*core.columns, *_times(core)]
+
+
+def _there(state: State, core: CoreState, chains: Sequence[Chain], as_of: int) -> str:
+    """All rows of chains from `as_of` on, none of them signed."""
+    if not chains:
+        return no_rows(_columns(core))
+    if core.sums is not None or not any(c.negative for c in chains):
+        return "\nUNION ALL\n".join(_part(state, core, c, 0, as_of) for c in chains)
+    tables = [c.source(state.schema) for c in chains]
+    bucketed = [table for table, c in zip(tables, chains) if c.bucketed]
+    store = store_of(core)
+    rows = store.consolidated(store.stored(tables, _from(state, as_of), None, bucketed))
+    names = "".join(f"{quote(n)}, " for n, _ in core.columns)
+    times = f"{_seen(state, 'mz_from')} AS mzu_from, {_seen(state, 'mz_until')} AS mzu_until"
+    return f"SELECT {names}{times}\nFROM (\n{rows}\n) AS mz_kept"
+
+
+def _part(state: State, core: CoreState, chain: Chain, sign: int, as_of: int, until: int | None = None) -> str:
+    """Rows of one chain: those of one sign, or 0 for all. The updates of groups have none: -1 is none of them.
+
+    until: of updates, only those up to this instant.
+    """
+    names = "".join(f"{quote(n)}, " for n, _ in core.columns)
+    source = f"FROM {chain.source(state.schema)}"
+    if core.sums is not None:
+        values = "".join(f", {quote(n)} AS {_sum(n)}" for n, _ in core.sums)
+        where = "\nWHERE false" if sign < 0 else f"\nWHERE mz_timestamp <= {until}L" if until is not None else ""
+        at = f"{_seen(state, 'mz_timestamp')} AS mzu_timestamp"
+        return f"SELECT {names}{at}, mz_diff AS mzu_diff{values}\n{source}{where}"
+    as_of = _from(state, as_of)
+    conditions = [f"(mz_until IS NULL OR mz_until > {as_of}L)"]
+    conditions += [f"mz_bucket > {as_of}L"] if chain.bucketed else []
+    conditions += [f"mz_diff {'>' if sign > 0 else '<'} 0"] if sign else []
+    times = f"{_seen(state, 'mz_from')} AS mzu_from, {_seen(state, 'mz_until')} AS mzu_until"
+    return f"SELECT {names}{times}\n{source}\nWHERE {' AND '.join(conditions)}"
+
+
+# ---- the text -------------------------------------------------------------------------------------------------------
+
+
+def references(sql: str) -> list[tuple[int, int, tuple[str, ...], bool]]:
+    """The tables a text names with a schema: where (offsets), their names, and whether an alias follows."""
+    found = []
+    for table in parse(sql).find_all(exp.Table):
+        if not table.db or not isinstance(table.this, exp.Identifier):
+            continue
+        parts = [p for p in table.parts if isinstance(p, exp.Identifier) and "start" in p.meta]
+        if len(parts) == len(table.parts):
+            start, end = min(p.meta["start"] for p in parts), max(p.meta["end"] for p in parts)
+            found.append((start, end + 1, tuple(p.name for p in table.parts), bool(table.alias)))
+    return sorted(found)
+
+
+def key_of(names: Sequence[str]) -> str:
+    """The key of the model that a reference names, if it names one."""
+    return identifiers.key(identifiers.dotted(names[-2:-1]), names[-1])
+
+
+def inlined(sql: str, states: Mapping[str, State]) -> str:
+    """A model's text with the query of each temporal view in place of its name. states: by their keys."""
+    out, last = [], 0
+    for number, (start, end, names, aliased) in enumerate(references(sql)):
+        state = states.get(key_of(names))
+        if state is None:
+            continue
+        alias = "" if aliased else f" AS {quote(names[-1])}"
+        out += [sql[last:start], f"({_query(state, names, number)}){alias}"]
+        last = end
+    return "".join(out) + sql[last:]
+
+
+def _query(state: State, names: tuple[str, ...], number: int) -> str:
+    """The output of a model as a query over the rows of its cores, with mz_now()."""
+    residual = with_clock(parse(state.residual), partial(_clock, state))
+    cores = {core.placeholder: core for core in state.cores}
+    key = key_of(names)
+    outputs = [quote(n) for n, _ in state.columns]
+    plain = render(residual) == f"SELECT * FROM {state.cores[0].placeholder}"
+    if plain and len(cores) == 1 and [n for n, _ in state.cores[0].columns] == [n for n, _ in state.columns]:
+        return _read(state.cores[0], f"{key}.{state.cores[0].name}")
+    for cte in list(residual.find_all(exp.CTE)):
+        own = f"mz_{number}_{cte.alias}"
+        for table in list(residual.find_all(exp.Table)):
+            if not table.db and table.name.lower() == cte.alias.lower():
+                alias = table.args.get("alias") or exp.TableAlias(this=table.this.copy())
+                table.replace(exp.Table(this=quote_name(own), alias=alias.copy()))
+        cte.args["alias"].set("this", quote_name(own))
+    for table in list(residual.find_all(exp.Table)):
+        if is_placeholder(table):
+            core = cores[table.name]
+            alias = table.args.get("alias") or exp.TableAlias(this=exp.to_identifier(table.name))
+            table.replace(exp.Subquery(this=parse(_read(core, f"{key}.{core.name}")), alias=alias.copy()))
+    return f"SELECT * FROM ({render(residual)}) AS mz_out({', '.join(outputs)})"
+
+
+def _read(core: CoreState, name: str) -> str:
+    source = f"{quote(SCHEMA)}.{quote(name)} AS mz_in"
+    names = ", ".join(quote(n) for n, _ in core.columns)
+    if core.sums is None:
+        there = "mz_now() >= mzu_from AND (mzu_until IS NULL OR mz_now() < mzu_until)"
+        return f"SELECT {names} FROM {source} WHERE {there}"
+    summed = [("mzu_diff", COUNT), *((_sum(n), n) for n, _ in core.sums)]
+    sums = ", ".join(f"sum({column}) AS {quote(n)}" for column, n in summed)
+    group = f" GROUP BY {names}" if names else ""
+    items = f"{names}, {sums}" if names else sums
+    return f"SELECT {items} FROM {source} WHERE mz_now() >= mzu_timestamp{group} HAVING sum(mzu_diff) <> 0"
+
+
+def _clock(state: State, kind: str) -> exp.Expr:
+    if state.refreshes is None:
+        return expression("mz_now()" if kind == TIMESTAMP else "unix_millis(mz_now())")
+    shown = state.refreshes.last_sql("unix_millis(mz_now())")
+    if state.refreshes.last(state.frontier) != state.frontier:  # they changed, and until the next one it is later
+        shown = f"greatest({shown}, {state.frontier}L)"
+    return expression(f"timestamp_millis({shown})" if kind == TIMESTAMP else shown)
+
+
+# ---- refusals -------------------------------------------------------------------------------------------------------
+
+
+def check(model: str, name: str, state: State | None, as_of: int, skew: int) -> State:
+    """A temporal view that can be read from `as_of` (ms) on, or an error that says why not."""
+    inner = identifiers.parts(name)[-1]
+    if state is None:
+        raise TemporalError(
+            f"found: {name}, a temporal_view that has not run, as an input of {model}\n"
+            f"why: there is nothing of it to read\n"
+            f"instead: dbt run -s {inner} {model}"
+        )
+    if state.frontier - as_of >= skew:
+        raise TemporalError(
+            f"found: a run of {model} at {format_instant(as_of)}, before the frontier of its input {inner}, "
+            f"{format_instant(state.frontier)}\n"
+            f"why: {inner} no longer knows what it was then\n"
+            f"instead: a clock (or var temporal_now) from the frontier on, or dbt run --full-refresh -s {inner} {model}"
+        )
+    if state.expiration is not None and max(as_of, state.frontier) > state.expiration:
+        raise TemporalError(
+            f"found: {inner}, which expired at {format_instant(state.expiration)}, as an input of {model}\n"
+            f"why: its updates after that instant are not stored\n"
+            f"instead: dbt run -s {inner} {model}"
+        )
+    return state

@@ -1,0 +1,67 @@
+"""A model's text and trees with the clock put in: an instant in the place of each mz_now()."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from sqlglot import exp
+
+from ..sql.dialect import expression, is_mz_now, mz_now_spans, parse, render
+from ..sql.timestamps import as_written
+from .bounds import BIGINT, TIMESTAMP
+
+
+def clock_literal(kind: str, instant: str) -> str:
+    """mz_now() at an instant (SQL of a BIGINT, ms), as what it is compared with wants it."""
+    return f"timestamp_millis({instant})" if kind == TIMESTAMP else f"({instant})"
+
+
+def written_at(sql: str, kinds: Sequence[str], instant: str) -> str:
+    """The model's own text with each mz_now() replaced; nothing else of it is touched.
+
+    >>> written_at("select a from t where mz_now() < ts", ["timestamp"], "5L")
+    'select a from t where timestamp_millis(5L) < ts'
+    """
+    out, last = [], 0
+    for (start, end), kind in zip(mz_now_spans(sql), kinds, strict=True):
+        out += [sql[last:start], clock_literal(kind, instant)]
+        last = end
+    return "".join(out) + sql[last:]
+
+
+def printed_at(sql: str, kinds: Sequence[str], instant: str, local_timestamps: bool = False) -> str:
+    """The same from the tree: what `check` compares the text with. local_timestamps: see `timestamps`."""
+    starts = {start: kind for (start, _), kind in zip(mz_now_spans(sql), kinds, strict=True)}
+
+    def replaced(call: exp.Expr) -> exp.Expr:
+        return expression(clock_literal(starts[call.meta["start"]], instant))
+
+    tree = as_written(parse(sql)) if local_timestamps else parse(sql)
+    return render(tree.transform(lambda n: replaced(n) if is_mz_now(n) else n))
+
+
+_AT_READ = {TIMESTAMP: "mz_now_timestamp", BIGINT: "mz_now_bigint"}
+
+
+def with_marks(residual: exp.Expr, calls: Mapping[int, str]) -> exp.Expr:
+    """A residual whose calls of mz_now() say which kind they are: what the state keeps is text."""
+    return residual.transform(
+        lambda n: exp.Anonymous(this=_AT_READ[calls[n.meta["start"]]], expressions=[]) if is_mz_now(n) else n
+    )
+
+
+def at_instant(residual: exp.Expr, instant: str) -> exp.Expr:
+    """The same with the marks replaced by an instant (SQL of a BIGINT, ms)."""
+    return with_clock(residual, lambda kind: expression(clock_literal(kind, instant)))
+
+
+def with_clock(residual: exp.Expr, clock: Callable[[str], exp.Expr]) -> exp.Expr:
+    """The same with the marks replaced by what `clock` makes of a kind."""
+    kinds = {mark: kind for kind, mark in _AT_READ.items()}
+
+    def replaced(node: exp.Expr) -> exp.Expr:
+        if isinstance(node, exp.Anonymous) and node.name.lower() in kinds:
+            return clock(kinds[node.name.lower()])
+        return node
+
+    return residual.transform(replaced)

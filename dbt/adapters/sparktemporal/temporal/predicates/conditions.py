@@ -1,0 +1,256 @@
+"""Any boolean predicate over the clock: boundaries by analysis, truth by evaluation.
+
+    mz_now() < hi or k = 'a' and date_trunc('DAY', mz_now()) = day
+      ->  statics     mz_s0: hi      mz_s1: k = 'a'      mz_s2: day
+          predicate   mz_now() < mz_s0 or mz_s1 and date_trunc('DAY', mz_now()) = mz_s2
+          edges       mz_s0: the truth may change at it, or a millisecond after
+          steps       date_trunc('DAY', mz_now()) against mz_s2: the truth may change where that crosses it
+
+Analysis finds, per row, a superset of the instants at which the predicate can change. Spark evaluates the predicate at
+each of them, three-valued logic, casts and all; where the truth changes is where the row enters or leaves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from sqlglot import exp
+
+from ...errors import Refusal
+from ..sql.dialect import fragment, has_clock, is_mz_now, render
+from ..sql.functions import starts_with_unit
+from ..sql.names import static_column
+from .comparisons import Comparison
+from .monotonicity import NONE, Side, Unlistable, is_below_a_day, side
+from .text_instants import as_instant, refuse_words
+
+_COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ)
+
+
+#: what makes a side of a comparison depend on the clock by truth values, which change where their parts do
+_TRUTHS = (exp.Predicate, exp.Connector, exp.Not, exp.Case)
+
+
+@dataclass(frozen=True)
+class Edge:
+    """A bare mz_now() against the static `index`."""
+
+    index: int
+    comparison: Comparison
+
+
+@dataclass(frozen=True)
+class Step:
+    """A monotone function of the clock against something without it, both over the statics.
+
+    added: statics whose type decides whether the function is monotone in the session's zone; local: fragments that are
+    monotone only in a zone without daylight saving. truncates: the unit, when the function is the bare clock truncated.
+    months: see `Side`.
+    """
+
+    function: exp.Expr
+    other: exp.Expr
+    added: tuple[int, ...]
+    local: tuple[str, ...]
+    truncates: str | None = None
+    months: str = NONE
+
+
+@dataclass(frozen=True)
+class Condition:
+    """See above. The predicate and the steps hold calls of mz_now() and columns mz_s<index>."""
+
+    predicate: exp.Expr
+    statics: tuple[exp.Expr, ...]
+    edges: tuple[Edge, ...]
+    steps: tuple[Step, ...]
+
+
+def condition(predicate: exp.Expr) -> Condition:
+    """A predicate with the clock -> its analysis, or a refusal naming the part whose changes cannot be listed."""
+    return _Analysis().of(_with_cases(predicate))
+
+
+def _with_cases(predicate: exp.Expr) -> exp.Expr:
+    """IF(a, b, c) is CASE WHEN a THEN b ELSE c END, wherever it stands."""
+    around = exp.Paren(this=predicate.copy())
+    for node in list(around.find_all(exp.If)):
+        if not (node.arg_key == "ifs" and isinstance(node.parent, exp.Case)):
+            branch = exp.If(this=node.this, true=node.args["true"])
+            node.replace(exp.Case(ifs=[branch], default=node.args.get("false")))
+    return cast("exp.Expr", around.this.pop())
+
+
+class _Analysis:
+    def __init__(self) -> None:
+        self._statics: list[exp.Expr] = []
+        self._edges: list[Edge] = []
+        self._steps: list[Step] = []
+        self._known: dict[str, int] = {}
+
+    def of(self, predicate: exp.Expr) -> Condition:
+        self._changes(predicate, ())
+        text = self._hoisted(predicate.copy(), ())
+        return Condition(text, tuple(self._statics), tuple(self._edges), tuple(self._steps))
+
+    # -- boundaries --
+
+    def _changes(self, node: exp.Expr, guards: _Guards) -> None:
+        """Find where the value of a node can change with the clock."""
+        node = node.unnest()
+        if not has_clock(node):
+            return
+        if is_mz_now(node):
+            raise Unlistable(
+                fragment(_around(node)),
+                "mz_now() is a value here and not compared, so the instants at which it matters cannot be listed",
+                "a comparison of mz_now() with an expression over the row",
+            )
+        legs = legs_of(node)
+        for left, right in legs:
+            self._leg(node, left, right, guards)
+        if isinstance(node, exp.Case) and legs:
+            for branch in node.args.get("ifs") or []:
+                self._changes(branch.args["true"], guards)
+            if node.args.get("default") is not None:
+                self._changes(node.args["default"], guards)
+        if legs:
+            return
+        if isinstance(node, exp.Is) and isinstance(node.expression.unnest(), exp.Null) and is_side(node.this):
+            return  # the clock is never NULL
+        if isinstance(node, exp.Case) and node.args.get("this") is None:
+            self._case(node, guards)
+            return
+        if isinstance(node, exp.Query):
+            raise Unlistable(
+                fragment(node),
+                "the clock is compared in a subquery of a predicate that is more than a conjunction",
+                "a join with a derived table that holds the comparison",
+            )
+        for child in node.iter_expressions():
+            self._changes(child, guards)
+
+    def _leg(self, node: exp.Expr, left: exp.Expr, right: exp.Expr, guards: _Guards) -> None:
+        left, right = left.unnest(), right.unnest()
+        if has_clock(left) and has_clock(right):
+            if is_side(left) or is_side(right):
+                raise Unlistable(
+                    fragment(node),
+                    "mz_now() stands on both sides, so the instants at which it changes cannot be listed",
+                    "mz_now() on one side and everything that is known of the row on the other",
+                )
+        elif has_clock(left) or has_clock(right):
+            clock, other = (left, right) if has_clock(left) else (right, left)
+            if is_mz_now(clock):
+                instant = as_instant(other, fragment(node))
+                index = self._static(instant, guards)
+                self._edges.append(Edge(index, Comparison("=", instant, fragment(node), clock.meta["start"])))
+                return
+            if not any(isinstance(n, _TRUTHS) and has_clock(n) for n in clock.walk()):
+                moves = side(clock)
+                refuse_words(other, fragment(node))  # of a function that may have any text as its value it is none
+                self._step(moves, clock, other, guards)
+                return
+        self._changes(left, guards)
+        self._changes(right, guards)
+
+    def _step(self, moves: Side, clock: exp.Expr, other: exp.Expr, guards: _Guards) -> None:
+        added = tuple(
+            self._static(a, guards)
+            for a in moves.added
+            if not is_below_a_day(a) and not isinstance(a.unnest(), exp.Literal)
+        )
+        local = tuple(fragment(n) for n in moves.local)
+        function, beside = self._hoisted(clock.copy(), guards), self._hoisted(other.copy(), guards)
+        self._steps.append(Step(function, beside, added, local, moves.truncates, moves.months))
+
+    def _case(self, node: exp.Case, guards: _Guards) -> None:
+        before: _Guards = guards
+        for branch in node.args.get("ifs") or []:
+            self._changes(branch.this, before)
+            inside = before if has_clock(branch.this) else (*before, (branch.this.copy(), True))
+            self._changes(branch.args["true"], inside)
+            if not has_clock(branch.this):
+                before = (*before, (branch.this.copy(), False))
+        default = node.args.get("default")
+        if default is not None:
+            self._changes(default, before)
+
+    # -- what does not depend on the clock is computed once a row --
+
+    def _hoisted(self, node: exp.Expr, guards: _Guards) -> exp.Expr:
+        """A copy whose largest parts without the clock are columns."""
+        if not has_clock(node) and not isinstance(node, exp.If):  # a branch of a CASE is no expression
+            if isinstance(node, (exp.Literal, exp.Null, exp.Boolean, exp.DataType, exp.Identifier, exp.Var)):
+                return node
+            if is_below_a_day(node):
+                return node
+            return exp.column(exp.to_identifier(static_column(self._static(node, guards)), quoted=True))
+        if isinstance(node, exp.Case) and node.args.get("this") is None:
+            return self._hoisted_case(node, guards)
+        units = starts_with_unit(node)
+        for key, value in list(node.args.items()):
+            if units and key == "expressions":
+                node.set(key, [value[0], *(self._hoisted(v, guards) for v in value[1:])])
+            elif isinstance(value, list):
+                node.set(key, [self._hoisted(v, guards) if isinstance(v, exp.Expr) else v for v in value])
+            elif isinstance(value, exp.Expr):
+                node.set(key, self._hoisted(value, guards))
+        return node
+
+    def _hoisted_case(self, node: exp.Case, guards: _Guards) -> exp.Expr:
+        """The branches of a CASE keep what their conditions protect them from."""
+        before: _Guards = guards
+        for branch in node.args.get("ifs") or []:
+            protects = None if has_clock(branch.this) else branch.this.copy()
+            branch.set("this", self._hoisted(branch.this, before))
+            inside = before if protects is None else (*before, (protects, True))
+            branch.set("true", self._hoisted(branch.args["true"], inside))
+            if protects is not None:
+                before = (*before, (protects, False))
+        if node.args.get("default") is not None:
+            node.set("default", self._hoisted(node.args["default"], before))
+        return node
+
+    def _static(self, node: exp.Expr, guards: _Guards) -> int:
+        node = node.copy()
+        for guard, holds in reversed(guards):
+            test: exp.Expr = exp.paren(guard.copy())
+            if not holds:
+                test = exp.Not(this=exp.paren(exp.NullSafeEQ(this=test, expression=exp.true())))
+            node = exp.Case(ifs=[exp.If(this=test, true=node)])
+        key = render(node)
+        if key not in self._known:
+            self._known[key] = len(self._statics)
+            self._statics.append(node)
+        return self._known[key]
+
+
+#: conditions of the CASEs around a node, and whether they are TRUE or not TRUE there
+_Guards = tuple[tuple[exp.Expr, bool], ...]
+
+
+def legs_of(node: exp.Expr) -> list[tuple[exp.Expr, exp.Expr]]:
+    """The pairs a node compares; none when it is no comparison."""
+    if isinstance(node, _COMPARED):
+        return [(node.left, node.right)]
+    if isinstance(node, exp.Between):
+        return [(node.this, node.args["low"]), (node.this, node.args["high"])]
+    if isinstance(node, exp.In) and node.expressions:
+        return [(node.this, item) for item in node.expressions]
+    if isinstance(node, exp.Case) and node.args.get("this") is not None:
+        return [(node.this, branch.this) for branch in node.args.get("ifs") or []]
+    return []
+
+
+def is_side(node: exp.Expr) -> bool:
+    try:
+        side(node)
+    except Refusal:
+        return False
+    return True
+
+
+def _around(node: exp.Expr) -> exp.Expr:
+    return node.parent if node.parent is not None and not isinstance(node.parent, exp.Where) else node

@@ -1,0 +1,190 @@
+"""How far functions of an instant move it, and intervals are long: microseconds, least and most.
+
+    ts + interval 30 days       30 days
+    ts - interval 1 month       -31 to -28 days
+    date_trunc('HOUR', ts)      an hour back at most
+    cast(ts as date)            a day back at most
+
+Of a day that a zone's daylight saving makes longer or shorter nothing is said here: see `Sargable.slack`.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal, InvalidOperation
+
+from sqlglot import exp
+
+from ...errors import Refusal
+from ..clock.instants import parse_duration
+from ..sql.functions import starts_with_unit
+
+Span = tuple[int, int]
+
+SECOND = 1_000_000
+DAY = 86_400 * SECOND
+_UNITS = {
+    "microsecond": 1, "millisecond": 1_000, "second": SECOND, "minute": 60 * SECOND, "hour": 3_600 * SECOND, "day": DAY,
+    "week": 7 * DAY,
+}  # fmt: skip
+_MONTHS = {"month": 1, "quarter": 3, "year": 12}
+#: what date_trunc and trunc take off at most
+_TRUNCATED = {
+    **{name.upper(): length for name, length in _UNITS.items()},
+    **dict.fromkeys(("MONTH", "MON", "MM"), 31 * DAY),
+    "QUARTER": 92 * DAY,
+    **dict.fromkeys(("YEAR", "YYYY", "YY"), 366 * DAY),
+}
+#: functions of one argument that are, or move, an instant
+_MOVED = {
+    "date": (-DAY, 0), "last_day": (-DAY, 31 * DAY), "timestamp": (0, 0), "to_date": (-DAY, 0), "to_timestamp": (0, 0),
+    "to_timestamp_ltz": (0, 0), "to_timestamp_ntz": (0, 0),
+}  # fmt: skip
+#: of these the value is a date
+DATES = frozenset(["add_months", "date", "date_add", "date_sub", "last_day", "next_day", "to_date", "trunc"])
+#: local time is 18 hours before or after that of another zone at most
+_ZONE = (-2 * DAY, 2 * DAY)
+
+
+def moved(node: exp.Expr) -> tuple[exp.Expr, Span] | None:
+    """A function of an instant -> the instant and how far it is moved; None for any other expression.
+
+    >>> from ..sql.dialect import expression
+    >>> moved(expression("date_trunc('MINUTE', ts)"))[1]
+    (-60000000, 0)
+    """
+    node = node.unnest()
+    if isinstance(node, (exp.Add, exp.Sub)):
+        sign = 1 if isinstance(node, exp.Add) else -1
+        for base, length in ((node.left, node.right), (node.right, node.left))[: 2 if sign > 0 else 1]:
+            span = interval(length)
+            if span is not None and interval(base) is None:
+                return base, _times(span, sign)
+        return None
+    if isinstance(node, exp.Cast):
+        to = node.to.sql(dialect="spark").upper()
+        return (node.this, (-DAY, 0) if to == "DATE" else (0, 0)) if to in _INSTANTS else None
+    if isinstance(node, exp.Anonymous):
+        return _function(node)
+    return None
+
+
+_INSTANTS = ("DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ")
+
+
+def is_local(node: exp.Expr) -> bool:
+    """Whether it makes a TIMESTAMP_NTZ of something."""
+    if isinstance(node, exp.Cast):
+        return node.to.sql(dialect="spark").upper() == "TIMESTAMP_NTZ"
+    return isinstance(node, exp.Anonymous) and node.name.lower() == "to_timestamp_ntz"
+
+
+def _function(node: exp.Anonymous) -> tuple[exp.Expr, Span] | None:
+    name, arguments = node.name.lower(), node.expressions
+    if len(arguments) == 1 and name in _MOVED:
+        return arguments[0], _MOVED[name]
+    if name in ("dateadd", "date_add", "timestampadd") and len(arguments) == 3 and starts_with_unit(node):
+        count, size = constant(arguments[1]), _unit(arguments[0].name)
+        # of a fraction Spark takes the whole part
+        return None if count is None or size is None or count % 1 else (arguments[2], _times(size, count))
+    if len(arguments) != 2:
+        return None
+    first, second = arguments
+    if name == "date_trunc" and first.is_string and first.name.upper() in _TRUNCATED:
+        return second, (-_TRUNCATED[first.name.upper()], 0)
+    if name == "trunc" and second.is_string and second.name.upper() in _TRUNCATED:
+        return first, (-_TRUNCATED[second.name.upper()] - DAY, 0)
+    if name in ("date_add", "date_sub", "add_months"):
+        count = constant(second)
+        if count is None or count % 1:
+            return None
+        low, high = _times(_unit("month" if name == "add_months" else "day") or (0, 0), count)
+        return first, (low - DAY, high) if name != "date_sub" else (-high - DAY, -low)
+    if name == "next_day":
+        return first, (0, 7 * DAY)
+    if name in ("to_utc_timestamp", "from_utc_timestamp") and second.is_string:
+        return first, _ZONE
+    return None
+
+
+def interval(node: exp.Expr) -> Span | None:
+    """The length of an interval written as a constant (µs); None for anything else.
+
+    >>> from ..sql.dialect import expression
+    >>> interval(expression("interval '1 02:00' day to minute")), interval(expression("-2 * interval 1 hour"))
+    ((93600000000, 93600000000), (-7200000000, -7200000000))
+    """
+    node = node.unnest()
+    if isinstance(node, exp.Neg):
+        span = interval(node.this)
+        return None if span is None else _times(span, Decimal(-1))
+    if isinstance(node, exp.Mul):
+        for length, factor in ((node.left, node.right), (node.right, node.left)):
+            span, count = interval(length), constant(factor)
+            # a fraction of a month is rounded to a whole one
+            if span is not None and count is not None and (span[0] == span[1] or not count % 1):
+                return _times(span, count)
+        return None
+    if isinstance(node, exp.Case):
+        default = node.args.get("default")
+        values = [b.args["true"] for b in node.args.get("ifs") or []] + ([] if default is None else [default])
+        spans = [interval(value) for value in values if not isinstance(value.unnest(), exp.Null)]
+        known = [span for span in spans if span is not None]
+        return (min(k[0] for k in known), max(k[1] for k in known)) if known and len(known) == len(spans) else None
+    if not isinstance(node, exp.Interval):
+        return None
+    unit, value = node.args.get("unit"), node.this
+    if isinstance(unit, exp.IntervalSpan):
+        return _parts(value.name, unit.this.name.lower()) if isinstance(value, exp.Literal) else None
+    if unit is None:
+        try:
+            written = parse_duration(value.name, "interval")
+        except Refusal:
+            return None
+        return None if written is None else (written * 1_000, written * 1_000)
+    one, number = _unit(unit.name), constant(value)
+    return None if one is None or number is None else _times(one, number)
+
+
+def constant(node: exp.Expr) -> Decimal | None:
+    """A number written as one, also in quotes."""
+    node = node.unnest()
+    if isinstance(node, exp.Neg):
+        inner = constant(node.this)
+        return None if inner is None else -inner
+    if isinstance(node, exp.Cast) and node.to.sql(dialect="spark").upper() in ("BIGINT", "INT"):
+        inner = constant(node.this)
+        return inner if inner is not None and not inner % 1 else None
+    if not isinstance(node, exp.Literal):
+        return None
+    try:
+        found = Decimal(node.name.strip())
+    except InvalidOperation:
+        return None
+    return found if found.is_finite() else None
+
+
+def _unit(name: str) -> Span | None:
+    name = name.lower().rstrip("s")
+    if name in _MONTHS:
+        return (28 * DAY * _MONTHS[name], 31 * DAY * _MONTHS[name])
+    return (_UNITS[name], _UNITS[name]) if name in _UNITS else None
+
+
+def _times(span: Span, count: Decimal | int) -> Span:
+    """Rounded away from each other: a length is never said to be less uncertain than it is."""
+    low, high = sorted((span[0] * count, span[1] * count))
+    return int(low // 1) - (low % 1 < 0), int(high // 1) + (high % 1 > 0)
+
+
+def _parts(text: str, first: str) -> Span | None:
+    """`-1 02:03:04.5` from a unit on."""
+    order = ("day", "hour", "minute", "second")
+    sign = -1 if text.strip().startswith("-") else 1
+    values = text.strip().lstrip("+-").replace(" ", ":").split(":")
+    if first not in order or len(values) > len(order) - order.index(first):
+        return None
+    try:
+        total = sum(Decimal(v) * _UNITS[u] for v, u in zip(values, order[order.index(first) :]))
+    except InvalidOperation:
+        return None
+    return _times((int(total), int(total)), sign)

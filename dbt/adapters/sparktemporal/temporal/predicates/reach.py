@@ -1,0 +1,193 @@
+"""Which local time the clock's side of a comparison reads, and what a zone must not do there.
+
+    date_trunc('HOUR', mz_now())           local time from the clock on; no hour may begin in a gap or an overlap
+    mz_now() - interval 81 years           … and 81 years before: no change of the offset, of whatever kind
+    mz_now() - length                      … and as far back as the row says: the row is looked at
+
+A function of instants that lie where the zone breaks nothing is monotone. All instants of a side rise with the clock,
+so the first ones decide: those at the beginning of what is looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from ..clock.zones import Change, Zone
+from ..sql.dialect import has_clock, is_mz_now, render
+from .lengths import interval
+
+INSTANT, LOCAL, DATE, LENGTH, NUMBER = "instant", "local", "date", "length", "number"
+
+_UNITS = {"MINUTE": 60, "HOUR": 3_600}
+_EXACT = frozenset(["MICROSECOND", "MILLISECOND", "SECOND"])
+_TO_NUMBERS = frozenset(["unix_micros", "unix_millis", "unix_seconds", "unix_timestamp"])
+_FROM_NUMBERS = frozenset(["timestamp_micros", "timestamp_millis", "timestamp_seconds"])
+_TO_DATES = frozenset(["add_months", "date", "date_add", "date_sub", "last_day", "next_day", "to_date", "trunc"])
+_OF_DATES = frozenset(["date_diff", "date_part", "datediff", "datepart", "unix_date", "year"])
+_ADDED = frozenset(["date_add", "dateadd", "timestampadd"])
+_APART = frozenset(["date_diff", "datediff", "timestampdiff"])
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Local time that is read. breaks: the changes of a zone that it must not meet; by_offset: any change is one.
+
+    back: how far before the clock at most, ms. at: the instant itself, over the columns of the row, when the row says
+    how far; None otherwise.
+    """
+
+    written: str
+    breaks: Callable[[Change], bool]
+    by_offset: bool
+    back: int
+    at: exp.Expr | None
+
+    def free_from(self, zone: Zone) -> int | None:
+        """From when on (ms) the zone breaks nothing of what is read; None when it goes on breaking it."""
+        return zone.free_of(self.breaks)
+
+
+def readings(function: exp.Expr, statics: Sequence[exp.Expr], types: Sequence[str], other: str = "") -> list[Reading]:
+    """What a clock's side (over the columns mz_s<i> of statics, of these types) reads of local time.
+
+    other: the type of what it is compared with, "" when it is not known.
+
+    >>> from ..sql.dialect import expression
+    >>> [r.written for r in readings(expression("date_trunc('HOUR', mz_now() - interval 5 minutes)"), (), ())]
+    ["date_trunc('HOUR', mz_now() - INTERVAL '5' MINUTES)"]
+    >>> readings(expression("unix_millis(mz_now()) + 5"), (), ())
+    []
+    """
+    walk = _Walk(statics, types)
+    walk.compared(function, other)
+    return walk.found
+
+
+@dataclass
+class _Moved:
+    """A part of the side: what it is, and how far before the clock at most (ms); None when the row says."""
+
+    kind: str
+    back: int | None = 0
+
+
+def _any(_: Change) -> bool:
+    return True
+
+
+class _Walk:
+    def __init__(self, statics: Sequence[exp.Expr], types: Sequence[str]) -> None:
+        self._statics = {f"`mz_s{i}`": (node, kind.lower()) for i, (node, kind) in enumerate(zip(statics, types))}
+        self.found: list[Reading] = []
+
+    def compared(self, function: exp.Expr, other: str) -> None:
+        moved = self.kind(function)
+        if moved.kind == LOCAL and other != "timestamp_ntz":  # Spark makes an instant of it
+            self._read(function, function, moved, _any)
+
+    def kind(self, node: exp.Expr) -> _Moved:
+        node = node.unnest()
+        if is_mz_now(node):
+            return _Moved(INSTANT)
+        if isinstance(node, (exp.Add, exp.Sub)):
+            return self._added(node)
+        if isinstance(node, exp.Cast):
+            return self._as(self.kind(node.this), node.this, node.to.sql(dialect="spark").upper(), node)
+        if isinstance(node, exp.Extract):
+            return self._as_date(self.kind(node.expression), node.expression, node, NUMBER)
+        if isinstance(node, exp.Anonymous):
+            return self._call(node)
+        inner = [self.kind(child) for child in node.iter_expressions() if has_clock(child)]
+        return _Moved(inner[0].kind if len(inner) == 1 else NUMBER, None)
+
+    def _added(self, node: exp.Add | exp.Sub) -> _Moved:
+        clock, other = (node.left, node.right) if has_clock(node.left) else (node.right, node.left)
+        base = self.kind(clock)
+        static, kind = self._statics.get(render(other.unnest()), (other, ""))
+        if base.kind in (NUMBER, LENGTH) or kind and not kind.startswith(("interval", "timestamp", "date")):
+            return _Moved(base.kind if base.kind == LENGTH else NUMBER, None)
+        if kind.startswith(("timestamp", "date")):  # instants are apart by local time
+            self._read(node, clock, base, Change.goes_back if base.kind == INSTANT else _any)
+            return _Moved(LENGTH)
+        span = interval(static)
+        if base.kind == DATE:
+            return _Moved(DATE, base.back)
+        back = None
+        if span is not None and base.back is not None:
+            furthest = span[1] if isinstance(node, exp.Sub) else -span[0]
+            back = base.back + max(furthest // 1_000 + 1, 0)
+        moved = _Moved(base.kind, back)
+        if (
+            base.kind == INSTANT and kind
+        ):  # a literal below a day is no column, and moves an instant by as much anywhere
+            self._read(node, clock, base, _any)
+            self._read(node, node, moved, _any)
+        return moved
+
+    def _as(self, base: _Moved, of: exp.Expr, to: str, node: exp.Expr) -> _Moved:
+        if to == "DATE":
+            return self._as_date(base, of, node, DATE)
+        if to in ("TIMESTAMP", "TIMESTAMP_LTZ"):
+            if base.kind == LOCAL:
+                self._read(node, node, _Moved(INSTANT, base.back), _any)
+            if base.kind in (NUMBER, LENGTH):
+                return _Moved(INSTANT, None)
+            return _Moved(DATE if base.kind == DATE else INSTANT, base.back)
+        if to == "TIMESTAMP_NTZ":
+            if base.kind == INSTANT:
+                self._read(node, of, base, _any)
+            return _Moved(DATE if base.kind == DATE else LOCAL, base.back)
+        if base.kind == LOCAL:
+            self._read(node, node, _Moved(LOCAL, None), _any)
+        return _Moved(NUMBER, None)
+
+    def _as_date(self, base: _Moved, of: exp.Expr, node: exp.Expr, kind: str) -> _Moved:
+        if base.kind == INSTANT:
+            self._read(node, of, base, Change.repeats_a_date)
+        return _Moved(kind, base.back)
+
+    def _call(self, node: exp.Anonymous) -> _Moved:
+        name, arguments = node.name.lower(), node.expressions
+        inner = [(a, self.kind(a)) for a in arguments if has_clock(a)]
+        of, base = inner[0]
+        if name in ("greatest", "least"):
+            backs = [moved.back for _, moved in inner]
+            return _Moved(base.kind, None if None in backs else max(b for b in backs if b is not None))
+        if name in ("timestamp", "to_timestamp", "to_timestamp_ltz"):
+            return self._as(base, of, "TIMESTAMP", node)
+        if name in ("timestamp_ntz", "to_timestamp_ntz"):
+            return self._as(base, of, "TIMESTAMP_NTZ", node)
+        if name == "date_trunc":
+            return self._truncated(node, arguments[0].name.upper(), of, base)
+        if name in _FROM_NUMBERS:
+            return _Moved(INSTANT, None)
+        if name in _TO_NUMBERS:
+            return self._as(base, of, "BIGINT", node)
+        if name in _APART and len(arguments) == 3:
+            self._read(node, of, base, _any)
+            return _Moved(NUMBER, None)
+        if name in _ADDED and len(arguments) == 3:
+            self._read(node, of, base, _any)
+            self._read(node, node, _Moved(base.kind, None), _any)
+            return _Moved(base.kind, None)
+        if name in _TO_DATES or name in _OF_DATES:
+            return self._as_date(base, of, node, DATE if name in _TO_DATES else NUMBER)
+        return _Moved(NUMBER, None)
+
+    def _truncated(self, node: exp.Anonymous, unit: str, of: exp.Expr, base: _Moved) -> _Moved:
+        if base.kind == LOCAL:
+            self._read(node, of, base, _any)
+        elif base.kind == INSTANT and unit in _UNITS:
+            self._read(node, of, base, lambda change: change.splits(_UNITS[unit]))
+        elif base.kind == INSTANT and unit not in _EXACT:
+            self._read(node, of, base, Change.repeats_a_date)
+        return _Moved(DATE if base.kind == DATE else INSTANT, base.back)
+
+    def _read(self, node: exp.Expr, of: exp.Expr, base: _Moved, breaks: Callable[[Change], bool]) -> None:
+        if base.kind == DATE:
+            return
+        at = of.copy() if base.back is None else None
+        self.found.append(Reading(render(node), breaks, breaks is _any, base.back or 0, at))

@@ -1,0 +1,80 @@
+"""Text beside the clock: `mz_now() >= '2024-03-10 07:30:00'`.
+
+Spark casts the text to a TIMESTAMP, in the session's zone. A list is the exception: outside of ANSI mode it makes text
+of the clock instead, so `mz_now() in ('2024-03-10')` never holds, and `… in ('2024-03-10 00:00:00')` for a millisecond.
+"""
+
+from __future__ import annotations
+
+import re
+
+from sqlglot import exp
+
+from ...errors import Refusal
+from ..sql.dialect import fragment, is_mz_now, string_literal
+
+#: in the meta of a cast that was put around text: the text
+TEXT = "text_instant"
+
+#: it begins with a date: else Spark takes the day of its own clock, or reads a word such as `today`
+_DATED = re.compile(r"\s*[+-]?\d{4,7}\s*(-|$)")
+_NUMBER = re.compile(r"\s*[+-]?\d+(\.\d*)?\s*")
+_EXAMPLE = "'2024-03-01 12:00:00', in the session's zone, or with one of its own: '2024-03-01 12:00:00 Europe/Berlin'"
+
+
+def as_instant(node: exp.Expr, written: str) -> exp.Expr:
+    """What the bare clock is compared with: text, and text moved by intervals, in a cast; anything else as it is."""
+    literal = _text(node)
+    if literal is None:
+        return node.copy()
+    if not _DATED.match(literal.name):
+        raise no_instant(literal.name, written)
+    cast = exp.cast(node.copy(), exp.DType.TIMESTAMPLTZ)
+    cast.meta[TEXT] = literal.name
+    return cast
+
+
+def refuse_words(node: exp.Expr, written: str) -> None:
+    """Refuse text beside a function of the clock when it is neither a date nor a number."""
+    literal = _text(node)
+    if literal is not None and not _DATED.match(literal.name) and not _NUMBER.fullmatch(literal.name):
+        raise no_instant(literal.name, written)
+
+
+def no_instant(text: str, written: str) -> Refusal:
+    number = "; for milliseconds the number without quotes" if _NUMBER.fullmatch(text) else ""
+    return Refusal(
+        written,
+        f"{string_literal(text)} is no instant: Spark makes NULL of it, or its own clock, so the comparison would not "
+        "be what it looks like",
+        _EXAMPLE + number,
+    )
+
+
+def refuse_lists(predicate: exp.Expr) -> None:
+    """Refuse lists with text beside the bare clock, for a zone in which one text is of two instants."""
+    for node in predicate.find_all(exp.In):
+        if is_mz_now(node.this.unnest()) and any(_text(item) for item in node.expressions):
+            items = (("timestamp " if _text(i) is i else "") + fragment(i) for i in node.expressions)
+            raise Refusal(
+                fragment(node),
+                "in a list Spark compares the clock as text, which in this zone is the same an hour later when "
+                "daylight saving ends",
+                f"mz_now() IN ({', '.join(items)})",
+            )
+
+
+def has_text(items: list[exp.Expr]) -> bool:
+    return any(_text(item) is not None for item in items)
+
+
+def texts(node: exp.Expr) -> list[str]:
+    """The texts that `as_instant` has put a cast around."""
+    return [cast.meta[TEXT] for cast in node.find_all(exp.Cast) if TEXT in cast.meta]
+
+
+def _text(node: exp.Expr) -> exp.Literal | None:
+    node = node.unnest()
+    while isinstance(node, (exp.Add, exp.Sub)) and isinstance(node.right.unnest(), exp.Interval):
+        node = node.left.unnest()
+    return node if isinstance(node, exp.Literal) and node.is_string else None

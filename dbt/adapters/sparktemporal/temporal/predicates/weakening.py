@@ -1,0 +1,180 @@
+"""A predicate whose changes cannot all be listed: what of it decides which rows are stored, and what is left to a read.
+
+    mz_now() < hi and (hour(mz_now()) = 9 and mz_now() < a or mz_now() < b)
+      ->  stored: mz_now() < hi, mz_now() < a or mz_now() < b       read: hour(mz_now()) = 9 and mz_now() < a or …
+
+Wherever the predicate is TRUE, what is stored of it is TRUE as well. Both together are TRUE where the predicate is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import cast
+
+from sqlglot import exp
+
+from ..sql.dialect import VerbatimSpark, fragment, has_clock, is_mz_now
+from ..sql.functions import makes_several_rows
+from .comparisons import Moves, comparisons, conjuncts
+from .conditions import condition, is_side, legs_of
+from .monotonicity import Unlistable
+from .text_instants import as_instant, refuse_words
+
+_NEGATED: dict[type[exp.Expr], type[exp.Expr]] = {
+    exp.LT: exp.GTE,
+    exp.LTE: exp.GT,
+    exp.GT: exp.LTE,
+    exp.GTE: exp.LT,
+    exp.EQ: exp.NEQ,
+    exp.NEQ: exp.EQ,
+}
+_FIRST_VALUE = ("coalesce", "nvl", "ifnull")
+
+
+@dataclass(frozen=True)
+class Weakened:
+    """Conjuncts. stored: those by which rows are stored, some without the clock. read: those a read evaluates.
+
+    reasons: why the latter are not stored as they are.
+    """
+
+    stored: list[exp.Expr] = field(default_factory=list)
+    read: list[exp.Expr] = field(default_factory=list)
+    reasons: list[str] = field(default_factory=list)
+
+
+def weaken(predicate: exp.Expr, moves: Moves) -> Weakened:
+    """A predicate over the clock -> see above. moves: of lengths of a day and more, see `predicates`."""
+    found = Weakened()
+    for conjunct in conjuncts(predicate):
+        why = None if makes_several_rows(conjunct) else _why_not(conjunct, moves)
+        if why is None:
+            found.stored.append(conjunct.copy())
+            continue
+        _refuse_text(conjunct)
+        found.read.append(conjunct.copy())
+        found.reasons.append(f"{why.found}: {why.why}")
+        weaker = _weaker(conjunct, moves)
+        if weaker is not None and _is_exact(weaker, moves):
+            found.stored.extend(part for part in conjuncts(weaker) if not _is(part, True))
+    return found
+
+
+def _why_not(node: exp.Expr, moves: Moves) -> Unlistable | None:
+    """Why the instants at which a predicate changes cannot be listed; None where they can."""
+    if not has_clock(node):
+        return None
+    try:
+        if comparisons(node, moves) is None:
+            condition(node)
+    except Unlistable as refusal:
+        return refusal
+    return None
+
+
+def _refuse_text(predicate: exp.Expr) -> None:
+    """Refuse text beside the clock that is no instant: a read would take the word for its own clock, or for NULL."""
+    for node in predicate.walk():
+        for left, right in legs_of(node):
+            for clock, other in ((left.unnest(), right), (right.unnest(), left)):
+                if is_mz_now(clock):
+                    as_instant(other, fragment(node))
+                elif has_clock(clock) and is_side(clock):
+                    refuse_words(other, fragment(node))
+
+
+def _is_exact(node: exp.Expr, moves: Moves) -> bool:
+    return _why_not(node, moves) is None
+
+
+def _weaker(node: exp.Expr, moves: Moves) -> exp.Expr | None:
+    """A predicate that is TRUE wherever `node` is; None where none but TRUE itself is known."""
+    node = node.unnest()
+    if _is_exact(node, moves):
+        return node.copy()
+    if isinstance(node, exp.And):
+        return _both(_weaker(node.left, moves), _weaker(node.right, moves))
+    if isinstance(node, exp.Or):
+        return _either(_weaker(node.left, moves), _weaker(node.right, moves))
+    if isinstance(node, exp.Not):
+        negated = _negated(node.this.unnest())
+        return None if negated is None else _weaker(negated, moves)
+    if isinstance(node, exp.Between):
+        low = exp.GTE(this=node.this.copy(), expression=node.args["low"].copy())
+        high = exp.LTE(this=node.this.copy(), expression=node.args["high"].copy())
+        return _both(_weaker(low, moves), _weaker(high, moves))
+    if isinstance(node, exp.If):
+        return _branches([node], node.args.get("false"), moves)
+    if isinstance(node, exp.Case) and node.args.get("this") is None:
+        return _branches(node.args.get("ifs") or [], node.args.get("default"), moves)
+    if isinstance(node, exp.Anonymous) and node.name.lower() in _FIRST_VALUE:
+        parts = [_weaker(part, moves) for part in node.expressions]
+        found = parts[0]
+        for part in parts[1:]:
+            found = _either(found, part)
+        return found
+    if isinstance(node, (exp.Is, exp.EQ, exp.NullSafeEQ)) and _is(node.expression, True):
+        return _weaker(node.this, moves)
+    return None
+
+
+def _negated(node: exp.Expr) -> exp.Expr | None:
+    """NOT of a node, one level further down: exact in three-valued logic."""
+    if isinstance(node, exp.Not):
+        return cast("exp.Expr", node.this)
+    if isinstance(node, exp.And):
+        return exp.Or(this=_not(node.left), expression=_not(node.right))
+    if isinstance(node, exp.Or):
+        return exp.And(this=_not(node.left), expression=_not(node.right))
+    if type(node) in _NEGATED:
+        return _NEGATED[type(node)](this=node.this.copy(), expression=node.expression.copy())
+    if isinstance(node, exp.Between):
+        low = exp.LT(this=node.this.copy(), expression=node.args["low"].copy())
+        high = exp.GT(this=node.this.copy(), expression=node.args["high"].copy())
+        return exp.Or(this=low, expression=high)
+    if isinstance(node, exp.If):
+        default = node.args.get("false")
+        branch = exp.If(this=node.this.copy(), true=_not(node.args["true"]))
+        return exp.Case(ifs=[branch], default=None if default is None else _not(default))
+    if isinstance(node, exp.Case) and node.args.get("this") is None:
+        default = node.args.get("default")
+        branches = [exp.If(this=b.this.copy(), true=_not(b.args["true"])) for b in node.args.get("ifs") or []]
+        return exp.Case(ifs=branches, default=None if default is None else _not(default))
+    return None
+
+
+def _branches(branches: list[exp.Expr], default: exp.Expr | None, moves: Moves) -> exp.Expr | None:
+    """Of a CASE: a branch whose condition cannot be listed may be taken or not."""
+    if not branches:
+        return exp.false() if default is None else _weaker(default, moves)
+    first = branches[0]
+    value, rest = _weaker(first.args["true"], moves), _branches(branches[1:], default, moves)
+    if not _is_exact(first.this, moves):
+        return _either(value, rest)
+    if value is None and rest is None:
+        return None
+    taken = exp.If(this=first.this.copy(), true=exp.true() if value is None else value)
+    return exp.Case(ifs=[taken], default=exp.true() if rest is None else rest)
+
+
+def _both(left: exp.Expr | None, right: exp.Expr | None) -> exp.Expr | None:
+    if left is None or right is None:
+        return right if left is None else left
+    return exp.and_(left, right, dialect=VerbatimSpark)
+
+
+def _either(left: exp.Expr | None, right: exp.Expr | None) -> exp.Expr | None:
+    if left is None or right is None:
+        return None
+    if _is(left, False) or _is(right, False):
+        return right if _is(left, False) else left
+    return exp.or_(left, right, dialect=VerbatimSpark)
+
+
+def _not(node: exp.Expr) -> exp.Expr:
+    return exp.Not(this=exp.paren(node.copy()))
+
+
+def _is(node: exp.Expr, value: bool) -> bool:
+    node = node.unnest()
+    return isinstance(node, exp.Boolean) and bool(node.this) is value

@@ -1,0 +1,73 @@
+"""`CAST(x AS mz_timestamp)` and `x::mz_timestamp`: the conversion to the clock, whole milliseconds as a BIGINT.
+
+ts::mz_timestamp  ->  unix_millis(CAST(ts AS TIMESTAMP_LTZ))    a TIMESTAMP, DATE or TIMESTAMP_NTZ, floored
+ms::mz_timestamp  ->  CAST(ms AS BIGINT)                        an integer
+d::mz_timestamp   ->  CAST(floor(d) AS BIGINT)                  a DECIMAL
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlglot import exp
+
+from ...errors import Refusal
+from ..sql.ctes import visible_ctes, with_ctes
+from ..sql.dialect import expression, fragment, parse, render
+from ..sql.timestamps import as_written
+
+_CONVERSIONS = {
+    "timestamp": "unix_millis({})",
+    "timestamp_ntz": "unix_millis(CAST({} AS TIMESTAMP_LTZ))",
+    "date": "unix_millis(CAST({} AS TIMESTAMP_LTZ))",
+    "tinyint": "CAST({} AS BIGINT)",
+    "smallint": "CAST({} AS BIGINT)",
+    "int": "CAST({} AS BIGINT)",
+    "bigint": "CAST({} AS BIGINT)",
+    "decimal": "CAST(floor({}) AS BIGINT)",
+}
+
+
+def resolve_clock_casts(
+    sql: str, describe: Callable[[str], list[tuple[str, str]]], local_timestamps: bool = False
+) -> str:
+    """The model with its casts to mz_timestamp written out; without any, the text as it is."""
+    if "mz_timestamp" not in sql.lower():
+        return sql
+    tree = as_written(parse(sql)) if local_timestamps else parse(sql)
+    found = False
+    while True:
+        cast = next((c for c in tree.find_all(exp.Cast) if _to_clock(c) and not _inner(c)), None)
+        if cast is None:
+            return render(tree) if found else sql
+        found = True
+        select = cast.find_ancestor(exp.Select)
+        if select is None or not select.args.get("from_"):
+            raise Refusal(fragment(cast), "mz_timestamp is a type for comparisons in a WHERE", "CAST(... AS BIGINT)")
+        probe = exp.select(cast.this.copy().as_("x"))
+        for key in ("from_", "joins", "laterals"):
+            value = select.args.get(key)
+            probe.set(key, [v.copy() for v in value] if isinstance(value, list) else value and value.copy())
+        for join in probe.args.get("joins") or []:
+            # an ON may itself hold a cast; the columns are the same without it
+            if join.args.get("on"):
+                join.set("on", exp.true())
+        with_ctes(probe, visible_ctes(select))
+        spark_type = describe(render(probe))[0][1].lower()
+        base = "decimal" if spark_type.startswith("decimal") else spark_type
+        if base not in _CONVERSIONS:
+            raise Refusal(
+                fragment(cast),
+                f"{spark_type.upper()} does not convert to the clock",
+                "a TIMESTAMP, DATE, TIMESTAMP_NTZ, an integer or a DECIMAL",
+            )
+        text = _CONVERSIONS[base].format(render(cast.this))
+        cast.replace(expression(text))
+
+
+def _to_clock(cast: exp.Cast) -> bool:
+    return str(cast.to.args.get("kind", "")).lower() == "mz_timestamp"
+
+
+def _inner(cast: exp.Cast) -> bool:
+    return any(_to_clock(c) for c in cast.this.find_all(exp.Cast))

@@ -1,0 +1,53 @@
+"""`current_timestamp()`, `now()`, `current_date()` in a temporal view: the clock, under other names.
+
+Their value would be that of whoever evaluates them, the run or the read; as mz_now() it is that of the instant asked.
+"""
+
+from __future__ import annotations
+
+import sqlglot
+
+from ...errors import Refusal
+from ..sql.dialect import VerbatimSpark
+
+_CLOCKS = {
+    "current_timestamp": "mz_now()",
+    "now": "mz_now()",
+    "getdate": "mz_now()",
+    "localtimestamp": "CAST(mz_now() AS TIMESTAMP_NTZ)",
+    "current_date": "CAST(mz_now() AS DATE)",
+    "curdate": "CAST(mz_now() AS DATE)",
+    "unix_timestamp": "unix_seconds(mz_now())",
+}
+_BARE = frozenset(["current_timestamp", "current_date", "localtimestamp"])  # functions also without parentheses
+
+
+def put_mz_now(sql: str) -> tuple[str, tuple[str, ...]]:
+    """A model's text -> the same with mz_now() for them, and a note for each.
+
+    >>> put_mz_now("select 1 from t where current_date() < d and x.now = 'now()'")
+    ("select 1 from t where CAST(mz_now() AS DATE) < d and x.now = 'now()'", ('current_date() is read as mz_now()',))
+    """
+    tokens = sqlglot.tokenize(sql, read=VerbatimSpark)
+    out, last, notes = [], 0, []
+    for i, token in enumerate(tokens):
+        name = token.text.lower()
+        if name not in _CLOCKS or token.token_type.name in ("STRING", "IDENTIFIER"):
+            continue
+        if i and tokens[i - 1].text in (".", "AS", "as", "As"):
+            continue
+        after = [t.text for t in tokens[i + 1 : i + 3]]
+        called = after == ["(", ")"]
+        if not called and (name not in _BARE or after[:1] in (["."], ["("])):
+            continue
+        if not called:
+            raise Refusal(
+                token.text,
+                "a column of that name would win over the function, so which is meant is not known",
+                f"{token.text}() for the clock, `{token.text}` in backticks for a column",
+            )
+        end, clock = tokens[i + 2].end, _CLOCKS[name]
+        notes.append(f"{sql[token.start : end + 1]} is read as mz_now()")
+        out += [sql[last : token.start], clock]
+        last = end + 1
+    return "".join(out) + sql[last:], tuple(dict.fromkeys(notes))

@@ -1,0 +1,109 @@
+"""The names that Spark gives to columns without an alias: written out, so that they outlive a rewriting.
+
+    select k, count(*) from t where <temporal> group by k
+      ->  select k, count(*) as `count(1)` from t where <temporal> group by k
+
+A view keeps no column whose name Spark made up, and a kept aggregate is another expression with another name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from sqlglot import exp
+
+from ...errors import Refusal
+from ..sql.ctes import visible_ctes, with_ctes
+from ..sql.dialect import expression, fragment, has_clock, is_mz_now, render
+from ..sql.linear import names_columns
+
+#: (number of a SELECT in the order of the tree, number of an item of its list) -> the name of that column
+Names = Mapping[tuple[int, int], str]
+
+#: these stand for any number of columns, under names of their own
+_SEVERAL = (
+    "explode", "explode_outer", "inline", "inline_outer", "json_tuple", "posexplode", "posexplode_outer", "stack"
+)  # fmt: skip
+_NOT_NAMING = ("having", "order", "limit", "offset", "sort", "cluster", "distribute")
+
+
+def names_of(
+    tree: exp.Expr, describe: Callable[[str], list[tuple[str, str]]], clock: Callable[[], Mapping[int, str]]
+) -> Names:
+    """The names of the columns that have no alias, as Spark makes them.
+
+    describe: SQL of a query -> its columns. clock: where a call of mz_now() stands -> SQL of an instant to put there.
+    """
+    found: dict[tuple[int, int], str] = {}
+    instants: Mapping[int, str] | None = None
+    for number, select in enumerate(tree.find_all(exp.Select)):
+        items = select.expressions
+        nameless = [i for i, item in enumerate(items) if _is_nameless(item)]
+        if not nameless or not _can_be_named(select):
+            continue
+        instants = clock() if instants is None else instants
+        try:
+            names = [name for name, _ in describe(render(_probe(select, instants)))]
+        except Exception:  # it is no query by itself, or wrong, which is said of the model's own text
+            continue
+        known = dict(_aligned(items, names))
+        for i in nameless:
+            if i not in known:
+                raise Refusal(
+                    fragment(items[i]),
+                    "beside what stands for several columns its name is not known here",
+                    f"{fragment(items[i])} AS a_name",
+                )
+            found[(number, i)] = known[i]
+    return found
+
+
+def with_names(tree: exp.Expr, names: Names) -> None:
+    """Give the columns their names, in place."""
+    selects = list(tree.find_all(exp.Select))
+    for (number, place), name in names.items():
+        item = selects[number].expressions[place]
+        item.replace(exp.alias_(item.copy(), name, quoted=True))
+
+
+def _is_nameless(item: exp.Expr) -> bool:
+    named = isinstance(item, (exp.Alias, exp.Aliases, exp.Column)) or item.is_star
+    return not named and not _is_several(item) and not has_clock(item)
+
+
+def _is_several(item: exp.Expr) -> bool:
+    call = item.this if isinstance(item, (exp.Alias, exp.Aliases)) else item
+    return item.is_star or isinstance(call, exp.Anonymous) and call.name.lower() in _SEVERAL
+
+
+def _can_be_named(select: exp.Select) -> bool:
+    """Whether the columns of a SELECT have names that somebody sees."""
+    node: exp.Expr = select
+    while isinstance(node.parent, exp.SetOperation):
+        if node.arg_key == "expression":  # the names are those of the first branch
+            return False
+        node = node.parent
+    alias = node.parent.args.get("alias") if node.parent is not None else None
+    if alias is not None and alias.args.get("columns"):
+        return False
+    return names_columns(select) and select.find_ancestor(exp.Lateral) is None
+
+
+def _probe(select: exp.Select, instants: Mapping[int, str]) -> exp.Expr:
+    probe = select.copy()
+    for key in _NOT_NAMING:
+        probe.set(key, None)
+    with_ctes(probe, visible_ctes(select))
+    return probe.transform(lambda n: expression(instants[n.meta["start"]]) if is_mz_now(n) else n)
+
+
+def _aligned(items: list[exp.Expr], names: list[str]) -> Iterator[tuple[int, str]]:
+    """The names of the items before and after those that stand for several columns."""
+    several = [i for i, item in enumerate(items) if _is_several(item)]
+    if not several:
+        yield from enumerate(names) if len(names) == len(items) else ()
+        return
+    yield from enumerate(names[: several[0]])
+    after = len(items) - several[-1] - 1
+    for back in range(1, after + 1):
+        yield len(items) - back, names[-back]

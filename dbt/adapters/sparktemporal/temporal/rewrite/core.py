@@ -1,0 +1,106 @@
+"""A core: a part of a model whose rows are stored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from ...errors import Refusal
+from ..predicates.comparisons import Comparison
+from ..predicates.conditions import Condition
+from ..sql.dialect import fragment, mz_now_calls
+from ..sql.functions import nondeterministic
+from .group_maintenance import Groups
+
+PLACEHOLDER = "mz_core_"
+
+#: at the edges of the unit the clock is truncated to; around the days from which months lead there; by halves
+UNIT, MONTHS, HALVES = "unit", "months", "halves"
+
+#: (an instant that is made of the clock, ms it must not be before, the zone)
+Guard = tuple[exp.Expr, int, str]
+
+
+@dataclass(frozen=True)
+class Core:
+    """`query` is free of the clock and yields the columns to store.
+
+    A row is in while all `comparisons` hold, and the `condition` too: what of the WHERE is no such comparison.
+    inner: it stands in a predicate or in place of a value, and may name columns from outside.
+    groups: it is kept per group, and `query` yields keys and what the sums are of. kept: why so, or why not.
+    """
+
+    name: str
+    query: exp.Query
+    comparisons: tuple[Comparison, ...] = ()
+    condition: Condition | None = None
+    inner: bool = False
+    groups: Groups | None = None
+    kept: str = ""
+
+    @property
+    def first_call(self) -> int | None:
+        """Where its first mz_now() stands in the model's text; None for a static part."""
+        edges = self.condition.edges if self.condition else ()
+        starts = [c.at for c in self.comparisons] + [e.comparison.at for e in edges]
+        if self.condition is not None:
+            starts += [call.meta["start"] for call in mz_now_calls(self.condition.predicate)]
+        return min(starts, default=None)
+
+    @property
+    def placeholder(self) -> str:
+        """The table name under which the residual reads this core."""
+        return PLACEHOLDER + self.name
+
+
+@dataclass(frozen=True)
+class TypedCore:
+    """A core and what Spark says of its types.
+
+    columns: (name, type) of what its query yields. kinds: of the operands of its comparisons; edge_kinds: of those of
+    its condition's edges. searches: how the changes of each of its steps are found, `UNIT`, `MONTHS` or `HALVES`.
+    guards: of each step, instants that must not be before another one (ms), see `reach`.
+    calls: where a call stands in the model's text -> the kind of mz_now() there.
+    """
+
+    core: Core
+    columns: tuple[tuple[str, str], ...]
+    kinds: tuple[str, ...] = ()
+    edge_kinds: tuple[str, ...] = ()
+    searches: tuple[str, ...] = ()
+    guards: tuple[tuple[Guard, ...], ...] = ()
+    calls: Mapping[int, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return self.core.name
+
+    @property
+    def stored(self) -> tuple[tuple[str, str], ...]:
+        """The columns that are kept: all, or the keys of groups."""
+        return self.columns if self.core.groups is None else self.columns[: self.core.groups.keys]
+
+    @property
+    def sums(self) -> tuple[tuple[str, str], ...] | None:
+        """The other diff columns of groups; None where rows are kept."""
+        groups = self.core.groups
+        return None if groups is None else tuple((s.name, s.type.lower()) for s in groups.sums)
+
+
+def is_placeholder(table: exp.Expr) -> bool:
+    return isinstance(table, exp.Table) and not table.db and table.name.startswith(PLACEHOLDER)
+
+
+# ---- the temporal SELECT -------------------------------------------------------------------------------------------
+
+
+def refuse_nondeterministic(query: exp.Expr) -> None:
+    node = nondeterministic(query)
+    if node is not None:
+        raise Refusal(
+            fragment(node),
+            "it gives another value at every run, so rows would be retracted and added again for no reason",
+            "the value as a column of an upstream table",
+        )

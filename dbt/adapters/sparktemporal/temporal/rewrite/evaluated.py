@@ -1,0 +1,73 @@
+"""What is evaluated when a view is read, in words: predicates over the clock that decide about no stored row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from ..sql.ctes import inside, named_ctes
+from ..sql.dialect import fragment, has_clock
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """A predicate that a read evaluates. windowed: over rows of which a window is stored, else over all.
+
+    why: why nothing of it is stored.
+    """
+
+    predicate: exp.Expr
+    windowed: bool
+    why: str = ""
+
+    @property
+    def note(self) -> str:
+        over = "the rows in the window" if self.windowed else "all rows of its inputs"
+        return f"evaluated when the view is read, over {over}: {fragment(self.predicate)}"
+
+
+def evaluated(calls: Iterable[tuple[exp.Expr, exp.Select | None]], cores: Sequence[exp.Select]) -> list[Evaluated]:
+    """Calls of mz_now() that a read replaces, and the SELECT of each -> the predicates that they are in.
+
+    A call that is no part of a predicate is the instant of the read, and needs no words.
+    """
+    found: list[Evaluated] = []
+    for call, select in calls:
+        predicate = _predicate(call)
+        if predicate is None or any(predicate is e.predicate for e in found):
+            continue
+        found.append(Evaluated(predicate, select is not None and _is_windowed(select, cores)))
+    return found
+
+
+def _is_windowed(select: exp.Select, cores: Sequence[exp.Select]) -> bool:
+    return any(inside(core, select) for core in cores) or any(has_clock(cte) for cte in named_ctes(select))
+
+
+def _predicate(call: exp.Expr) -> exp.Expr | None:
+    """The condition around a call: of a WHERE, ON, HAVING, FILTER or CASE, or else the largest comparison."""
+    found: exp.Expr | None = None
+    node = call
+    while node.parent is not None and not isinstance(node.parent, exp.Query):
+        above = node.parent
+        if isinstance(above, (exp.Where, exp.Having, exp.Qualify, exp.Join)):
+            return node
+        if isinstance(above, exp.If) and node.arg_key == "this":
+            return node
+        if isinstance(above, (exp.Predicate, exp.Connector, exp.Not)) or isinstance(above, exp.Case) and above.this:
+            found = above
+        node = above
+    return found
+
+
+def unbounded(filters: Sequence[Evaluated]) -> tuple[str, ...]:
+    """What people should do about filters that a read applies to all rows."""
+    return tuple(
+        f"{fragment(found.predicate)} is evaluated when the view is read, over all rows of its inputs ({found.why}). "
+        "No window limits what is stored, so a read costs what the query costs over a table. A comparison of mz_now() "
+        "beside it (`and mz_now() < ts + interval 7 days`) limits both"
+        for found in filters
+        if not found.windowed
+    )

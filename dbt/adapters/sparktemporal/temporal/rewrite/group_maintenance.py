@@ -1,0 +1,360 @@
+"""Aggregates that are sums of their rows: they are stored per group, and added up when the view is read.
+
+    select k, count(*) as n, sum(v) as total from t where <temporal> group by k
+      ->  rows    select k, v as mz_x0 from t
+          diffs   k, mz_timestamp, mz_diff (rows), mz_count_0 (rows with a v), mz_sum_1 (of v)
+          rest    select k, sum(mz_n) as n, if(sum(mz_count_0) > 0, sum(mz_sum_1), null) as total
+                  from mz_core_c0 group by k
+
+The rest keeps its GROUP BY, so that ROLLUP, HAVING, windows and whatever stands around are Spark's own; it only reads
+one row a group instead of all. What asks only which values there are, not how often (min, count(distinct), bit_or),
+makes them part of what is kept:
+
+    select k, count(*), min(v) from t group by k
+      ->  diffs   k, v, mz_timestamp, mz_diff                  rest   select k, sum(mz_n), min(v) from mz_core_c0 ...
+
+What is neither (sum of doubles, percentiles, lists) is left to the rows, with the reason.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import cast
+
+from sqlglot import exp
+
+from ..sql.columns import inner_stars, with_field_name
+from ..sql.ctes import with_ctes
+from ..sql.dialect import VerbatimSpark, fragment, has_clock, render
+from ..sql.functions import is_aggregate_call, makes_sessions, nondeterministic
+from ..sql.identity import is_window
+from ..sql.linear import grouping_expressions, is_aggregation, is_linear
+from ..sql.scope import Describe, is_lambda_variable, quote_name, resolve, sources_of
+from .linear_aggregates import SUMMED, NoSum, Sum, Sums
+from .window_columns import with_window_calls
+
+_ABOVE = (
+    "expressions", "having", "qualify", "windows", "order", "limit", "offset", "sort", "cluster", "distribute"
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Groups:
+    """A core is kept per group: of its columns the first `keys` are the group's, the others what the sums are of.
+
+    kept: what that is, in words.
+    """
+
+    keys: int
+    sums: tuple[Sum, ...]
+    kept: str = "groups are kept"
+
+
+def take_groups(
+    select: exp.Select, placeholder: str, describe: Describe, ctes: list[exp.CTE], ansi: bool
+) -> tuple[exp.Select, exp.Select, Groups]:
+    """An aggregating SELECT, or SELECT DISTINCT, without clock in its rows -> (rows, rest, groups), or NoSum.
+
+    ansi: whether an overflowing sum of BIGINT is an error; else it wraps around.
+    """
+    if not is_aggregation(select):
+        return _distinct(select, placeholder, describe, ctes)
+    return _Taking(select, placeholder, describe, ctes, ansi).take()
+
+
+class _Taking:
+    def __init__(
+        self, select: exp.Select, placeholder: str, describe: Describe, ctes: list[exp.CTE], ansi: bool
+    ) -> None:
+        self.describe, self.ctes = describe, ctes
+        self.sources = sources_of(select, describe, ctes)
+        self.select = with_window_calls(select, lambda c: resolve(c, self.sources) is not None)
+        self.rest = self.select.copy()
+        for key in ("where", "joins", "laterals", "hint", "from_"):
+            self.rest.set(key, None)
+        joins = select.args.get("joins") or []
+        if any(j.args.get("using") and (j.side or "").upper() in ("RIGHT", "FULL") for j in joins):
+            raise NoSum("USING of a RIGHT or FULL join is neither side's column")
+        single = len(self.sources) == 1
+        self.alias = self.sources[0].name if single else "mz_rows"
+        table = exp.to_table(placeholder).as_(exp.to_identifier(self.alias, quoted=True), table=True)
+        self.rest.set("from_", exp.From(this=table))
+        self.keys: dict[str, tuple[str, exp.Expr]] = {}  # canonical text -> name, expression
+        self.values: dict[str, tuple[str, exp.Expr]] = {}  # likewise
+        self.arguments: dict[str, exp.Expr] = {}  # canonical text -> expression
+        self.sums = Sums(lambda name: render(self._column(name)), ansi)
+
+    def take(self) -> tuple[exp.Select, exp.Select, Groups]:
+        if next((n for n in self.rest.find_all(exp.Query) if n is not self.rest), None) is not None:
+            raise NoSum("a subquery stands beside the aggregates")
+        star = next(inner_stars(self.rest), None)
+        if star is not None:
+            raise NoSum(f"{fragment(star.parent or star)} is of all columns")
+        self._group()
+        every = list(self._calls())
+        of_values = [call for call in every if _is_of_values(call)]
+        said = tuple(dict.fromkeys(fragment(call) for call in of_values))
+        for call in of_values:
+            self._keep_values(call)
+        calls = [call for call in every if not any(call is c for c in of_values)]
+        for call in calls:
+            self._check(call)
+            for argument in self._operands(call):
+                self.arguments.setdefault(self._canonical(argument), argument.copy())
+        rows = self._rows()
+        try:
+            described = self.describe(render(_with_ctes(rows, self.ctes)))
+        except Exception:  # the model itself is wrong, which is said of its own text; else its rows can be kept
+            raise NoSum("Spark does not take their expressions by themselves") from None
+        types = [t.lower() for _, t in described]
+        keys = len(self.keys) + len(self.values)
+        for (_, key), kind in zip((*self.keys.values(), *self.values.values()), types):
+            if is_window(kind) and not (isinstance(key, exp.Anonymous) and key.name.lower() == "window"):
+                raise NoSum(f"{fragment(key)} may be a session, which is of several rows")
+        for (_, value), kind in zip(self.values.values(), types[len(self.keys) :]):
+            if _INEXACT.search(kind):
+                raise NoSum(f"{fragment(value)} is of {kind}, of which equal values need not be the same")
+        typed = dict(zip(self.arguments, types[keys:]))
+        for call in calls:
+            whole = call.parent if isinstance(call.parent, exp.Filter) else call
+            merged: exp.Expr = exp.maybe_parse(self._merged(call, typed), dialect=VerbatimSpark)
+            for column in merged.find_all(exp.Column):
+                column.meta["mz_own"] = True
+            whole.replace(merged)
+        self._replace_keys()
+        what = f"groups with the values of {', '.join(said)} are kept" if said else "groups are kept"
+        return rows, self.rest, Groups(keys, self.sums.kept, what)
+
+    # -- groups --
+
+    def _group(self) -> None:
+        group = self.rest.args.get("group")
+        if group is None:
+            return
+        if group.args.get("all"):
+            keys = [k for k in map(_bare, self.rest.expressions) if not _has_aggregate(k)]
+            self.rest.set("group", exp.Group(expressions=[k.copy() for k in keys]) if keys else None)
+            group = self.rest.args.get("group")
+        for leaf in list(grouping_expressions(group)) if group is not None else []:
+            leaf.replace(self._key(self._named(leaf)))
+
+    def _named(self, leaf: exp.Expr) -> exp.Expr:
+        """What an element of GROUP BY stands for: an ordinal, an alias, or itself. A column wins over an alias."""
+        items = self.rest.expressions
+        if isinstance(leaf, exp.Literal) and not leaf.is_string:
+            place = int(leaf.name) - 1 if leaf.name.isdigit() else -1
+            if not 0 <= place < len(items):
+                raise NoSum(f"GROUP BY {leaf.name}")
+            return _bare(items[place])
+        if isinstance(leaf, exp.Column) and len(leaf.parts) == 1 and resolve(leaf, self.sources) is None:
+            for item in items:
+                if isinstance(item, exp.Alias) and item.alias.lower() == leaf.name.lower():
+                    return cast("exp.Expr", item.this)
+        return leaf
+
+    def _key(self, key: exp.Expr) -> exp.Expr:
+        if _has_aggregate(key) or not self._of_rows(key) or isinstance(key, exp.Star):
+            raise NoSum(f"GROUP BY {fragment(key)}")
+        text = self._canonical(key)
+        if text not in self.keys:
+            self.keys[text] = (self._name(key, text), key.copy())
+        return self._column(self.keys[text][0])
+
+    def _name(self, key: exp.Expr, text: str) -> str:
+        """The name a person would look for: the column's own, or the alias it has in the SELECT list."""
+        columns = {c.lower() for s in self.sources for c in s.columns}
+        taken = {name.lower() for name, _ in (*self.keys.values(), *self.values.values())}
+        if isinstance(key, exp.Column):
+            found = resolve(key, self.sources)
+            if found is not None and found[2] == len(key.parts) and found[1].lower() not in taken:
+                return found[1]
+        for item in self.rest.expressions:
+            free = isinstance(item, exp.Alias) and item.alias.lower() not in columns | taken
+            if free and self._canonical(item.this) == text:
+                return str(item.alias)
+        number = len(self.keys) + len(self.values)
+        while f"mz_key_{number}" in columns | taken:
+            number += 1
+        return f"mz_key_{number}"
+
+    def _column(self, name: str) -> exp.Column:
+        column = exp.column(quote_name(name), table=quote_name(self.alias))
+        column.meta["mz_own"] = True
+        return column
+
+    def _replace_keys(self) -> None:
+        """The keys elsewhere in the rest; what is then left of the rows' columns is in no group."""
+        aliases = {i.alias.lower(): self._canonical(i.this) for i in self.rest.expressions if isinstance(i, exp.Alias)}
+        for clause in _ABOVE[1:]:
+            for name in self._names(clause):
+                if aliases.get(name.name.lower(), "") not in ("", self._canonical(name)):
+                    raise NoSum(f"{fragment(name)} is a column and an alias")
+        for clause in _ABOVE:
+            found = self.rest.args.get(clause)
+            for node in found if isinstance(found, list) else [found] if found is not None else []:
+                self._replace_in(node)
+        for column in self.rest.find_all(exp.Column):
+            if not column.meta.get("mz_own") and resolve(column, self.sources) is not None:
+                raise NoSum(f"{fragment(column)} is in no group as it is written")
+
+    def _names(self, clause: str) -> Iterator[exp.Column]:
+        """The columns of the rows that a clause names without saying whose they are."""
+        found = self.rest.args.get(clause)
+        for node in found if isinstance(found, list) else [found] if found is not None else []:
+            for column in node.find_all(exp.Column):
+                if len(column.parts) == 1 and resolve(column, self.sources) is not None:
+                    yield column
+
+    def _replace_in(self, node: exp.Expr) -> None:
+        text = self._canonical(node)
+        if text in self.keys and not node.meta.get("mz_own"):
+            node.replace(with_field_name(node, self._column(self.keys[text][0])))
+            return
+        for child in list(node.iter_expressions()):
+            self._replace_in(child)
+
+    # -- aggregates --
+
+    def _calls(self) -> Iterator[exp.Expr]:
+        """The aggregates over groups, not those over windows."""
+        for node in self.rest.walk():
+            over = isinstance(node.parent, (exp.Window, exp.Filter)) and isinstance(
+                node.parent if isinstance(node.parent, exp.Window) else node.parent.parent, exp.Window
+            )
+            if is_aggregate_call(node) and not _is_grouping(node) and not (over and node.arg_key == "this"):
+                yield node
+
+    def _check(self, call: exp.Expr) -> None:
+        if isinstance(call.parent, (exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)):
+            raise NoSum(f"{fragment(call.parent)} needs the rows")
+        if _function(call) not in SUMMED:
+            raise NoSum(f"{fragment(call)} needs the rows")
+
+    def _keep_values(self, call: exp.Expr) -> None:
+        """The operands of a call, and the condition of its FILTER, become columns of what is kept."""
+        operands = [o for a in call.expressions for o in (a.expressions if isinstance(a, exp.Distinct) else [a])]
+        if isinstance(call.parent, exp.Filter):
+            operands.append(call.parent.expression.this)
+        for operand in operands:
+            if not self._of_rows(operand, constant=True):
+                raise NoSum(f"{fragment(call)} is not of the rows alone")
+            if not operand.find(exp.Column):
+                continue
+            text = self._canonical(operand)
+            if text not in self.keys and text not in self.values:
+                self.values[text] = (self._name(operand, text), operand.copy())
+            operand.replace(self._column((self.keys.get(text) or self.values[text])[0]))
+
+    def _operands(self, call: exp.Expr) -> list[exp.Expr]:
+        """The arguments of a call, NULL where its FILTER does not hold."""
+        given = [call.this.unnest()] if isinstance(call, exp.Any) else call.expressions
+        condition = call.parent.expression.this if isinstance(call.parent, exp.Filter) else None
+        if _function(call) == "count" and all(isinstance(a, (exp.Star, exp.Literal)) for a in given):
+            operands = [] if condition is None else [_if(condition, exp.true())]
+        elif condition is None:
+            operands = list(given)
+        else:
+            operands = [_if(condition, a) for a in given]
+        for operand in operands:
+            if not self._of_rows(operand, constant=True):
+                raise NoSum(f"{fragment(call)} is not of the rows alone")
+        return operands
+
+    def _merged(self, call: exp.Expr, typed: dict[str, str]) -> str:
+        """The value of a call, over rows of one group each."""
+        texts = [self._canonical(a) for a in self._operands(call)]
+        return self.sums.value(_function(call), fragment(call), [(self._argument(t), typed[t]) for t in texts])
+
+    def _argument(self, text: str) -> str:
+        return f"mz_x{list(self.arguments).index(text)}"
+
+    # -- rows --
+
+    def _rows(self) -> exp.Select:
+        rows = self.select.copy()
+        for key in (*_ABOVE, "group", "distinct"):
+            rows.set(key, None)
+        kept = (*self.keys.values(), *self.values.values())
+        items = [exp.alias_(key.copy(), name, quoted=True) for name, key in kept]
+        items += [exp.alias_(a.copy(), self._argument(t), quoted=True) for t, a in self.arguments.items()]
+        rows.set("expressions", items or [exp.alias_(exp.true(), "mz_row", quoted=True)])
+        return rows
+
+    def _of_rows(self, node: exp.Expr, constant: bool = False) -> bool:
+        """Whether an expression is of the rows' columns alone, and the same at every evaluation."""
+        if has_clock(node) or nondeterministic(node) is not None or makes_sessions(node):
+            return False
+        columns = [c for c in node.find_all(exp.Column) if not is_lambda_variable(c)]
+        return (constant or bool(columns)) and all(resolve(c, self.sources) is not None for c in columns)
+
+    def _canonical(self, node: exp.Expr) -> str:
+        """Equal for expressions that are the same but for case and for how their columns are qualified."""
+        copy = exp.Paren(this=node.copy())
+        for column in list(copy.find_all(exp.Column)):
+            found = resolve(column, self.sources)
+            if found is not None:
+                source, name, parts = found
+                tail = "".join(f".{p.name.lower()}" for p in column.parts[parts:])
+                column.replace(exp.to_identifier(f"{source}.{name}{tail}", quoted=True))
+        for call in copy.find_all(exp.Anonymous):
+            call.set("this", call.name.lower())
+        return render(copy)
+
+
+#: which values there are is all that these ask
+_OF_VALUES = ("min", "max", "min_by", "max_by", "bit_and", "bit_or", "collect_set", "approx_count_distinct")
+#: types whose equal values can be told apart, or that cannot be compared
+_INEXACT = re.compile(r"\b(float|double|void|variant|collate)\b|map<|^interval$")
+
+
+def _is_of_values(call: exp.Expr) -> bool:
+    plain = not isinstance(call.parent, (exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup))
+    return plain and (_function(call) in _OF_VALUES or any(isinstance(a, exp.Distinct) for a in call.expressions))
+
+
+def _distinct(
+    select: exp.Select, placeholder: str, describe: Describe, ctes: list[exp.CTE]
+) -> tuple[exp.Select, exp.Select, Groups]:
+    """SELECT DISTINCT: the rows are the groups."""
+    rows = select.copy()
+    distinct = rows.args["distinct"]
+    rows.set("distinct", None)
+    if distinct.args.get("on") or not is_linear(rows):
+        raise NoSum("DISTINCT stands over more than a filter")
+    described = describe(render(_with_ctes(rows, ctes)))
+    names = [name for name, _ in described]
+    for name, kind in described:
+        if is_window(kind):
+            raise NoSum(f"{name} may be a session, which is of several rows")
+    if len({name.lower() for name in names}) < len(names):
+        raise NoSum("two columns have one name")
+    items = [exp.column(quote_name(name)) for name in names]
+    return rows, exp.select(*items).from_(exp.to_table(placeholder)), Groups(len(names), (), "distinct rows are kept")
+
+
+def _with_ctes(rows: exp.Select, ctes: list[exp.CTE]) -> exp.Select:
+    probe = rows.copy()
+    with_ctes(probe, ctes)
+    return probe
+
+
+def _function(call: exp.Expr) -> str:
+    return "any" if isinstance(call, exp.Any) else call.name.lower()
+
+
+def _bare(item: exp.Expr) -> exp.Expr:
+    return item.this if isinstance(item, exp.Alias) else item
+
+
+def _is_grouping(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Anonymous) and node.name.lower() in ("grouping", "grouping_id")
+
+
+def _has_aggregate(node: exp.Expr) -> bool:
+    return any(is_aggregate_call(n) or isinstance(n, exp.Window) for n in node.walk())
+
+
+def _if(condition: exp.Expr, value: exp.Expr) -> exp.Expr:
+    return exp.Anonymous(this="if", expressions=[condition.copy(), value.copy(), exp.null()])

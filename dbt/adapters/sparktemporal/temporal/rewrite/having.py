@@ -1,0 +1,261 @@
+"""HAVING over the clock becomes a WHERE over the groups, so that what is stored is when each group is in.
+
+    select s, max(at) as last from views group by s having mz_now() <= max(at) + interval 30 minutes
+      ->  select s, last from (select s, max(at) as last from views group by s) as mz_grouped
+          where mz_now() <= last + interval 30 minutes
+
+That is done where the groups themselves do not depend on the clock, and where each name in the HAVING, the ORDER BY and
+the items with the clock is known to mean a group key, an aggregate or an item. Elsewhere a read evaluates the HAVING.
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+from sqlglot import exp
+
+from ..predicates.comparisons import conjuncts
+from ..sql.ctes import named_ctes, visible_ctes, with_ctes
+from ..sql.dialect import VerbatimSpark, has_clock, render, written_as
+from ..sql.functions import is_aggregate_call, nondeterministic, starts_with_unit
+from ..sql.linear import grouping_expressions, is_aggregation, is_inside_a_value
+from ..sql.scope import Describe, quote_name
+
+_GROUPED, _COLUMN = "mz_grouped", "mz_having_"
+_ABOVE = ("order", "limit", "offset", "distinct")
+_ELSEWHERE = ("qualify", "windows", "sort", "cluster", "distribute", "hint")
+#: what stands around an aggregate and belongs to it
+_AROUND = (exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls)
+
+
+class _NotMovable(Exception):
+    """What a name means in the HAVING is not known here."""
+
+
+def having_to_where(tree: exp.Query, describe: Describe) -> exp.Query:
+    """The tree of a model -> the same with each HAVING over the clock as a WHERE, where that is the same."""
+    for select in list(tree.find_all(exp.Select)):
+        if not _is_candidate(select):
+            continue
+        try:
+            outer = _Moving(select, describe).outer()
+        except _NotMovable:
+            continue
+        if select is tree:
+            tree = outer
+        else:
+            select.replace(outer)
+    return tree
+
+
+def _is_candidate(select: exp.Select) -> bool:
+    having = select.args.get("having")
+    if having is None or not has_clock(having) or not is_aggregation(select) or is_inside_a_value(select):
+        return False
+    if any(select.args.get(key) for key in _ELSEWHERE) or select.find(exp.Lateral):
+        return False
+    if any(select.args[key].args.get("on") for key in ("distinct",) if select.args.get(key)):
+        return False
+    below = [v for k, v in select.args.items() if k not in ("having", "order", "expressions")]
+    nodes = [n for v in below for n in (v if isinstance(v, list) else [v]) if isinstance(n, exp.Expr)]
+    return not any(map(has_clock, (*nodes, *named_ctes(select))))
+
+
+class _Moving:
+    def __init__(self, select: exp.Select, describe: Describe) -> None:
+        self.select, self.describe = select, describe
+        self.items = [i.this if isinstance(i, exp.Alias) else i for i in select.expressions]
+        above = [*select.expressions, select.args["having"], *filter(None, [select.args.get("order")])]
+        if any(map(_is_star, self.items)) or any(part.find(exp.Window) for part in above):
+            raise _NotMovable  # windows are over the groups that the HAVING leaves
+        if any(has_clock(part) and part.find(exp.Lambda) for part in above):
+            raise _NotMovable
+        if any(nondeterministic(part) is not None for part in above):
+            raise _NotMovable
+        if select.args.get("distinct") and select.args.get("order"):
+            raise _NotMovable
+        source = select.args["from_"].this if select.args.get("from_") and not select.args.get("joins") else None
+        self.source = source.alias_or_name.lower() if source is not None else ""
+        self.names = self._names()
+        self.keys = self._keys()
+        self.added: dict[str, tuple[str, exp.Expr]] = {}  # what is needed of the groups beside the items
+
+    def outer(self) -> exp.Select:
+        having = self.select.args["having"].this
+        moved: list[exp.Expr] = []
+        static: list[exp.Expr] = []
+        for conjunct in conjuncts(having):
+            (moved if has_clock(conjunct) else static).append(conjunct.copy())
+        if any(part.find(exp.Query) for part in moved):
+            raise _NotMovable
+        where = [self._over_groups(part) for part in moved]
+        items = [self._item(index, item) for index, item in enumerate(self.select.expressions)]
+        order = self._order()
+        inner = self.select.copy()
+        for key in (*_ABOVE, "having", "with_"):
+            inner.set(key, None)
+        inner.set("having", exp.Having(this=_all(static)) if static else None)
+        kept = [self._below(i) for i, item in enumerate(self.items) if not has_clock(item)]
+        kept += [exp.alias_(value.copy(), name, quoted=True) for name, value in self.added.values()]
+        inner.set("expressions", kept)
+        grouped = exp.Subquery(this=inner, alias=exp.TableAlias(this=quote_name(_GROUPED)))
+        outer = exp.select(*items).from_(grouped)
+        outer.set("where", exp.Where(this=_all(where)))
+        for key in ("with_", "distinct", "limit", "offset"):
+            found = self.select.args.get(key)
+            outer.set(key, found.copy() if isinstance(found, exp.Expr) else found)
+        outer.set("order", order)
+        return outer
+
+    # -- names --
+
+    def _names(self) -> list[str]:
+        """The names of the items, as Spark gives them."""
+        named = [i.alias if isinstance(i, exp.Alias) else i.name if isinstance(i, exp.Column) else "" for i in
+                 self.select.expressions]  # fmt: skip
+        unnamed = [i for i, name in enumerate(named) if not name and not has_clock(self.items[i])]
+        if unnamed:
+            probe = self.select.copy()
+            for key in (*_ABOVE, "having"):
+                probe.set(key, None)
+            # at their places: a GROUP BY may count them
+            probe.set("expressions", [exp.null() if has_clock(i) else i.copy() for i in self.select.expressions])
+            probe.set("with_", None)
+            with_ctes(probe, visible_ctes(self.select))
+            described = self.describe(render(probe))
+            for i in unnamed:
+                named[i] = described[i][0]
+        known = [name.lower() for name in named if name]
+        if len(set(known)) < len(known):
+            raise _NotMovable
+        return named
+
+    def _keys(self) -> set[str]:
+        """The group expressions, as they are written; ordinals and aliases are those of items."""
+        group = self.select.args.get("group")
+        keys: set[str] = set()
+        with_clock = any(map(has_clock, self.items))
+        for leaf in grouping_expressions(group) if group is not None else []:
+            if isinstance(leaf, exp.Literal):
+                place = int(leaf.name) - 1 if leaf.name.isdigit() and not with_clock else -1
+                if not 0 <= place < len(self.items):
+                    raise _NotMovable
+                leaf = self.items[place]
+            keys.add(self._text(leaf))
+            for item, name in zip(self.items, self.names):
+                if _is_name(leaf, name):
+                    if has_clock(item):
+                        raise _NotMovable
+                    keys.add(self._text(item))
+        if group is not None and group.args.get("all"):
+            keys |= {self._text(item) for item in self.items if not any(map(is_aggregate_call, item.walk()))}
+        return keys
+
+    # -- what stands above the groups --
+
+    def _item(self, index: int, item: exp.Expr) -> exp.Expr:
+        if not has_clock(item):
+            return exp.column(quote_name(self.names[index]))
+        moved = self._over_groups(self.items[index])
+        return exp.alias_(moved, item.args["alias"].copy()) if isinstance(item, exp.Alias) else moved
+
+    def _below(self, index: int) -> exp.Expr:
+        item = self.select.expressions[index]
+        plain = isinstance(item, (exp.Alias, exp.Column))
+        return item.copy() if plain else exp.alias_(item.copy(), self.names[index], quoted=True)
+
+    def _order(self) -> exp.Expr | None:
+        order = self.select.args.get("order")
+        if order is None:
+            return None
+        moved: exp.Expr = order.copy()
+        for ordered in moved.expressions:
+            by = ordered.this if isinstance(ordered, exp.Ordered) else ordered
+            if not isinstance(by, exp.Literal):
+                by.replace(self._over_groups(by, aliases_first=True))
+        return moved
+
+    def _over_groups(self, node: exp.Expr, aliases_first: bool = False) -> exp.Expr:
+        """An expression over groups -> the same over the columns of the derived table."""
+        around = exp.Paren(this=node.copy())
+        self._replace(around.this, aliases_first)
+        return cast("exp.Expr", around.this.pop())
+
+    def _replace(self, node: exp.Expr, aliases_first: bool) -> None:
+        if isinstance(node, exp.Query):
+            raise _NotMovable
+        aggregate = is_aggregate_call(node) or isinstance(node, _AROUND)
+        if aggregate:
+            if has_clock(node) or any(self._is_ambiguous(c) for c in node.find_all(exp.Column)):
+                raise _NotMovable
+            self._take(node)
+            return
+        named = self._alias(node)
+        if named is not None and (aliases_first or self._text(node) not in self.keys):
+            node.replace(written_as(exp.column(quote_name(self.names[named])), node))
+        elif not has_clock(node) and self._text(node) in self.keys:
+            if any(self._is_ambiguous(c) for c in node.find_all(exp.Column)):
+                raise _NotMovable
+            self._take(node)
+        elif isinstance(node, exp.Column):
+            raise _NotMovable
+        else:
+            for child in list(node.iter_expressions()):
+                if not (starts_with_unit(node) and child is node.expressions[0]):
+                    self._replace(child, aliases_first)
+
+    def _alias(self, node: exp.Expr) -> int | None:
+        """Which item an unqualified name is the alias of."""
+        for index, (item, name) in enumerate(zip(self.items, self.names)):
+            if name and _is_name(node, name):
+                if has_clock(item):
+                    raise _NotMovable
+                return index
+        return None
+
+    def _is_ambiguous(self, column: exp.Column) -> bool:
+        """Whether a name in an expression is also the alias of an item that is something else and no aggregate."""
+        for item, name in zip(self.items, self.names):
+            if name and _is_name(column, name) and not _is_name(item, name):
+                return not any(map(is_aggregate_call, item.walk()))
+        return False
+
+    def _take(self, node: exp.Expr) -> None:
+        text = self._text(node)
+        for item, name in zip(self.items, self.names):
+            if self._text(item) == text and name:
+                node.replace(written_as(exp.column(quote_name(name)), node))
+                return
+        if text not in self.added:
+            taken = {name.lower() for name in self.names}
+            number = len(self.added)
+            while f"{_COLUMN}{number}" in taken:
+                number += 1
+            self.added[text] = (f"{_COLUMN}{number}", node.copy())
+        node.replace(written_as(exp.column(quote_name(self.added[text][0])), node))
+
+    def _text(self, node: exp.Expr) -> str:
+        """Equal for expressions that are the same but for case and the qualifier of the one source."""
+        copy = exp.Paren(this=node.unnest().copy())
+        for name in list(copy.find_all(exp.Identifier)):
+            name.replace(exp.to_identifier(name.name.lower(), quoted=True))
+        for call in copy.find_all(exp.Anonymous):
+            call.set("this", call.name.lower())
+        for column in list(copy.find_all(exp.Column)):
+            if self.source and len(column.parts) > 1 and column.parts[0].name == self.source:
+                rest = [p.copy() for p in column.parts[1:]]
+                column.replace(exp.Column(**dict(zip(("this", "table", "db", "catalog"), reversed(rest)))))
+        return render(copy)
+
+
+def _is_star(item: exp.Expr) -> bool:
+    return isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star))
+
+
+def _is_name(node: exp.Expr, name: str) -> bool:
+    """Whether a node is a column without a qualifier, of this name."""
+    return isinstance(node, exp.Column) and len(node.parts) == 1 and node.name.lower() == name.lower()
+
+
+def _all(predicates: list[exp.Expr]) -> exp.Expr:
+    return exp.and_(*predicates, dialect=VerbatimSpark, copy=True)

@@ -1,0 +1,218 @@
+"""Temporal SELECTs inside one another become one, where each row of the outer is made of one of the inner.
+
+    select id from (select id, due from t where mz_now() < hi) as x where mz_now() >= x.due
+      ->  select id from (select id, due, hi as mz_h0 from t) as x where mz_now() >= x.due and mz_now() < x.mz_h0
+
+A SELECT between the two that only passes rows on (`with x as (select * from y)`) is given the inner predicate first.
+Both predicates are then solved together, once a run, instead of one of them at each read over all rows of the other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import count
+
+from sqlglot import exp
+
+from ...errors import Refusal
+from ..predicates.comparisons import conjuncts
+from ..sql.columns import expand_stars
+from ..sql.ctes import inside, table_names, visible_ctes
+from ..sql.dialect import VerbatimSpark, has_clock, mz_now_calls, render, written_as
+from ..sql.functions import starts_with_unit
+from ..sql.linear import is_inside_a_value, is_linear, kept_one_by_one
+from ..sql.scope import Describe, quote_name, sources_of
+
+_COLUMN = "mz_h"
+
+
+def merge_nested(tree: exp.Query, describe: Describe) -> exp.Query:
+    """The tree of a model -> the same with the predicates of inner SELECTs moved to outer ones that have some too."""
+    if len(list(mz_now_calls(tree))) < 2:
+        return tree
+    tree = _each_its_own(tree)
+    numbers = count()
+    left = len(list(tree.find_all(exp.Select)))
+    while left:  # inner ones first; each may become part of the next
+        left -= 1
+        if not _inner_ones(list(tree.find_all(exp.Select))[left], tree):
+            continue
+        tree = _merged(tree, left, describe, numbers)
+    return tree
+
+
+def _each_its_own(tree: exp.Query) -> exp.Query:
+    """The tree with a copy of each temporal CTE at each of its readers, where these have predicates of their own."""
+    changed = tree.copy()
+    for name, cte in reversed(_temporal_ctes(changed).items()):
+        reads = [t for t in changed.find_all(exp.Table) if not t.db and t.name.lower() == name]
+        body = cte.this
+        if len(reads) < 2 or _names_columns(cte) or not isinstance(body, exp.Select) or not _gives_up(body, changed):
+            continue
+        if all(_is_read_by_the_clock(table) for table in reads):
+            for table in reads:
+                alias = exp.TableAlias(this=quote_name(table.alias_or_name))
+                table.replace(exp.Subquery(this=body.copy(), alias=alias))
+            with_ = cte.parent
+            cte.pop()
+            if with_ is not None and not with_.expressions:
+                with_.pop()
+    return changed
+
+
+def _is_read_by_the_clock(item: exp.Expr) -> bool:
+    """Whether the rows of an item of a FROM are used one by one, below a predicate over the clock."""
+    reader = item.parent.parent if isinstance(item.parent, (exp.From, exp.Join)) else None
+    plain = not any(value for key, value in item.args.items() if key not in ("this", "alias"))
+    if not isinstance(reader, exp.Select) or not plain or _names_columns(item) or is_inside_a_value(reader):
+        return False
+    if not any(item is one for one in kept_one_by_one(reader)):
+        return False
+    if any(_belongs_to(call, reader) for call in mz_now_calls(reader)):
+        return True
+    above = reader.parent
+    return _is_plain(reader) and isinstance(above, exp.Subquery) and _is_read_by_the_clock(above)
+
+
+def _merged(tree: exp.Query, at: int, describe: Describe, numbers: count[int]) -> exp.Query:
+    """The tree with the predicates below its SELECT number `at` moved to that one."""
+    changed = tree.copy()
+    outer = list(changed.find_all(exp.Select))[at]
+    try:
+        for _, inner in _inner_ones(outer, changed):
+            _pull_up(inner, changed, describe, numbers)
+        _merge(outer, _inner_ones(outer, changed), describe, numbers)
+    except Refusal:  # a star that cannot be written out: the inner predicate is evaluated by itself
+        return tree
+    return changed
+
+
+def _pull_up(between: exp.Select, tree: exp.Expr, describe: Describe, numbers: count[int]) -> None:
+    """Give a SELECT that passes rows on the predicates of those below it."""
+    if _passes_on(between, tree):
+        below = _inner_ones(between, tree, passing=True)
+        for _, inner in below:
+            _pull_up(inner, tree, describe, numbers)
+        _merge(between, below, describe, numbers)
+
+
+def _inner_ones(outer: exp.Select, tree: exp.Expr, passing: bool = False) -> list[tuple[exp.Expr, exp.Select]]:
+    """What a SELECT with a temporal predicate reads that has one too, when all of it can be merged: (item, SELECT).
+
+    passing: the SELECT has none itself and passes rows on.
+    """
+    own = [call for call in mz_now_calls(outer) if _belongs_to(call, outer)]
+    if not own and not passing:
+        return []
+    temporal = _temporal_ctes(tree)
+    found: list[tuple[exp.Expr, exp.Select]] = []
+    for item in kept_one_by_one(outer):
+        inner: exp.Expr | None = item.this if isinstance(item, exp.Subquery) else None
+        if isinstance(item, exp.Table) and not item.db and item.name.lower() in temporal:
+            cte = temporal[item.name.lower()]
+            reads = [t for t in tree.find_all(exp.Table) if not t.db and t.name.lower() == item.name.lower()]
+            inner = cte.this if len(reads) == 1 and not _names_columns(cte) else None
+        if isinstance(inner, exp.Select) and not _names_columns(item) and _gives_up(inner, tree):
+            found.append((item, inner))
+    with_ = outer.args.get("with_")
+    for call in mz_now_calls(outer):
+        in_with = with_ is not None and inside(call, with_)
+        if not in_with and not any(call is o for o in own) and not any(inside(call, inner) for _, inner in found):
+            return []
+    for table in outer.find_all(exp.Table):
+        named = not table.db and table.name.lower() in temporal
+        if named and not (with_ is not None and inside(table, with_)) and not any(table is item for item, _ in found):
+            return []
+    return found
+
+
+def _belongs_to(call: exp.Expr, select: exp.Select) -> bool:
+    """Whether a call decides about the rows of a SELECT: it stands in its WHERE, in no query or lambda of that."""
+    node = call
+    while node.parent is not None and node.parent is not select:
+        node = node.parent
+        if isinstance(node, (exp.Query, exp.Lambda)):
+            return False
+    return node.arg_key == "where"
+
+
+def _gives_up(inner: exp.Select, tree: exp.Expr) -> bool:
+    """Whether all that depends on the clock in a SELECT can be decided about above it."""
+    return (has_clock(inner) and _can_give_up(inner)) or _passes_on(inner, tree)
+
+
+def _passes_on(between: exp.Select, tree: exp.Expr) -> bool:
+    """Whether a SELECT keeps the rows of temporal ones one by one and has no predicate over the clock itself."""
+    if not _is_plain(between) or any(_belongs_to(call, between) for call in mz_now_calls(between)):
+        return False
+    return bool(_inner_ones(between, tree, passing=True))
+
+
+def _is_plain(select: exp.Select) -> bool:
+    return is_linear(select) and not select.args.get("with_") and not select.args.get("laterals")
+
+
+def _can_give_up(inner: exp.Select) -> bool:
+    if not _is_plain(inner) or not all(_belongs_to(call, inner) for call in mz_now_calls(inner)):
+        return False
+    temporal = [c for c in conjuncts(inner.args["where"].this) if has_clock(c)]
+    return not any(c.find(exp.Query, exp.Lambda) for c in temporal)
+
+
+def _merge(
+    outer: exp.Select, found: list[tuple[exp.Expr, exp.Select]], describe: Describe, numbers: count[int]
+) -> None:
+    moved: list[exp.Expr] = []
+    for number, (item, inner) in enumerate(found):
+        if not item.alias_or_name:
+            item.set("alias", exp.TableAlias(this=quote_name(f"mz_source_h{number}")))
+        static: list[exp.Expr] = []
+        names: dict[str, str] = {}
+        for conjunct in list(conjuncts(inner.args["where"].this)):
+            if not has_clock(conjunct):
+                static.append(conjunct)
+                continue
+            rewritten = exp.Paren(this=conjunct.copy())
+            for column in list(rewritten.find_all(exp.Column)):
+                around = column.parent
+                if around is not None and starts_with_unit(around) and column is around.expressions[0]:
+                    continue
+                text = render(column)
+                if text not in names:
+                    names[text] = f"{_COLUMN}{next(numbers)}"
+                    inner.append("expressions", exp.alias_(column.copy(), names[text], quoted=True))
+                name = names[text]
+                moved_up = exp.column(quote_name(name), table=quote_name(item.alias_or_name))
+                column.replace(written_as(moved_up, column))
+            moved.append(rewritten.this)
+        inner.set("where", exp.Where(this=_all(static)) if static else None)
+    if any(item.is_star for item in outer.expressions):
+        rows = outer.copy()
+        rows.set("where", None)
+        visible = [cte for cte in visible_ctes(outer) if not has_clock(cte)]
+        sources = sources_of(rows, describe, visible)
+        theirs = [replace(s, columns=tuple(c for c in s.columns if not c.startswith(_COLUMN))) for s in sources]
+        joined = any(join.args.get("using") for join in outer.args.get("joins") or [])
+        expand_stars(outer, theirs, joined)
+    where = outer.args.get("where")
+    outer.set("where", exp.Where(this=_all([*([where.this] if where is not None else []), *moved])))
+
+
+def _all(predicates: list[exp.Expr]) -> exp.Expr:
+    return exp.and_(*predicates, dialect=VerbatimSpark, copy=True)
+
+
+def _temporal_ctes(tree: exp.Expr) -> dict[str, exp.CTE]:
+    """The CTEs whose rows depend on the clock, by name: also those that read another one."""
+    ctes = {cte.alias.lower(): cte for cte in tree.find_all(exp.CTE)}
+    found = {name for name, cte in ctes.items() if has_clock(cte)}
+    while True:
+        more = {name for name, cte in ctes.items() if name not in found and table_names(cte.this) & found}
+        if not more:
+            return {name: cte for name, cte in ctes.items() if name in found}
+        found |= more
+
+
+def _names_columns(item: exp.Expr) -> bool:
+    alias = item.args.get("alias")
+    return bool(alias is not None and alias.args.get("columns"))

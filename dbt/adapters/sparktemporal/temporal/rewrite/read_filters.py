@@ -1,0 +1,171 @@
+"""A WHERE over the clock that cannot be solved as a whole: rows are stored by a part of it, and filtered when read.
+
+    select id from t where mz_now() < hi and hour(mz_now()) = hour(ts)
+      ->  select id from (select id, ts as mz_read_0 from t where mz_now() < hi) as mz_rows
+          where hour(mz_now()) = hour(mz_read_0)
+
+The inner SELECT is a core, or static where nothing of the predicate can be stored. A read evaluates the outer one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import count
+
+from sqlglot import exp
+
+from ...errors import Refusal
+from ..predicates.comparisons import Moves
+from ..predicates.weakening import Weakened, weaken
+from ..sql.columns import needed_columns
+from ..sql.ctes import visible_ctes, with_ctes
+from ..sql.dialect import VerbatimSpark, fragment, has_clock, render, written_as
+from ..sql.functions import starts_with_unit
+from ..sql.linear import is_aggregation, is_inside_a_value, is_linear
+from ..sql.scope import Describe, is_lambda_variable, quote_name
+from .evaluated import Evaluated
+
+#: in the meta of a SELECT that is a core: why its rows are kept and not its groups
+KEPT = "mz_kept"
+_ROWS, _COLUMN = "mz_rows", "mz_read_"
+
+
+def take_apart(
+    tree: exp.Query, selects: Sequence[exp.Select], describe: Describe, moves: Moves
+) -> tuple[exp.Query, list[exp.Select], list[Evaluated]]:
+    """A model's tree and its temporal SELECTs -> the same with windows that can be solved, and what reads filter."""
+    numbers = count()
+    found: list[Evaluated] = []
+    cores: list[exp.Select] = []
+    for select in selects:
+        weakened = _weakened(select, moves)
+        if not weakened.read:
+            cores.append(select)
+            continue
+        predicate, why = _all(weakened.read), "; ".join(dict.fromkeys(weakened.reasons))
+        cut = None if is_inside_a_value(select) else _cut(select, weakened, describe, numbers)
+        if cut is None:  # all of it is evaluated when it is read
+            found.append(Evaluated(predicate, False, why))
+            continue
+        outer, inner = cut
+        if select is tree:
+            tree = outer
+        else:
+            select.replace(outer)
+        windowed = has_clock(inner)
+        cores += [inner] if windowed else []
+        found.append(Evaluated(predicate, windowed, why))
+    return tree, cores, found
+
+
+def _weakened(select: exp.Select, moves: Moves) -> Weakened:
+    """All predicates over the clock of a SELECT together: its WHERE, and those in the ON of joins."""
+    found = Weakened()
+    for predicate in [j.args["on"] for j in _joins(select)] + [w.this for w in [select.args.get("where")] if w]:
+        one = weaken(predicate, moves)
+        found.stored.extend(one.stored)
+        found.read.extend(one.read)
+        found.reasons.extend(one.reasons)
+    return found
+
+
+def _joins(select: exp.Select) -> Iterator[exp.Join]:
+    return (j for j in select.args.get("joins") or [] if j.args.get("on") and has_clock(j.args["on"]))
+
+
+def _cut(
+    select: exp.Select, weakened: Weakened, describe: Describe, numbers: count[int]
+) -> tuple[exp.Select, exp.Select] | None:
+    """The SELECT that reads and the one below it; None where they cannot be told apart here."""
+    rows = select.copy()
+    for join in _joins(rows):
+        join.set("on", None)
+        if not (join.kind or join.method) or (join.kind or "").upper() == "INNER":
+            join.set("kind", "CROSS")
+    rows.set("where", exp.Where(this=_all(weakened.stored)) if weakened.stored else None)
+    rows.set("with_", None)
+    predicate = _all(weakened.read)
+    visible = visible_ctes(select)
+    try:
+        if predicate.find(exp.Query):
+            outer = _below_the_source(select, rows, predicate)
+        elif is_linear(rows):
+            outer = _below_the_list(rows, predicate, describe, visible, numbers)
+        else:
+            inner, outer = needed_columns(rows, _ROWS, describe, visible, predicate)
+            table = outer.args["from_"].this
+            table.replace(exp.Subquery(this=inner, alias=table.args["alias"].copy()))
+    except Refusal:
+        return None
+    inner = outer.args["from_"].this.this
+    if is_aggregation(outer) or outer.args.get("distinct"):
+        inner.meta[KEPT] = f"rows are kept: {fragment(predicate)} is evaluated when the view is read"
+    own = select.args.get("with_")
+    if own is not None:
+        outer.set("with_", own.copy())
+    return outer, inner
+
+
+def _below_the_source(select: exp.Select, rows: exp.Select, predicate: exp.Expr) -> exp.Select:
+    """A subquery may name any column of the rows: all are stored, under the name of their one source."""
+    source = rows.args["from_"].this
+    if rows.args.get("joins") or rows.args.get("laterals") or not source.alias_or_name:
+        raise Refusal(fragment(predicate), "which columns its subquery needs is not known", "a derived table")
+    if any(len(column.parts) > 2 for column in select.find_all(exp.Column)):
+        raise Refusal(fragment(predicate), "a column may be named by its table's full name", "an alias of the table")
+    below = exp.select("*").from_(source.copy())
+    below.set("where", rows.args.get("where"))
+    outer = select.copy()
+    outer.set("where", exp.Where(this=predicate.copy()))
+    alias = exp.TableAlias(this=quote_name(source.alias_or_name))
+    outer.set("from_", exp.From(this=exp.Subquery(this=below, alias=alias)))
+    return outer
+
+
+def _below_the_list(
+    rows: exp.Select, predicate: exp.Expr, describe: Describe, visible: list[exp.CTE], numbers: count[int]
+) -> exp.Select:
+    """The list of a linear SELECT is computed below the filter, once a row, beside what the filter needs."""
+    probe = rows.copy()
+    probe.set("where", None)  # it holds the clock
+    with_ctes(probe, visible)
+    names = [name for name, _ in describe(render(probe))]
+    taken = {name.lower() for name in names}
+    if len(taken) < len(names):
+        raise Refusal(fragment(rows), "two columns have one name", "an alias for one of them")
+    around = exp.Paren(this=predicate.copy())
+    there = _named_in(rows, names)
+    for column in list(_of_the_rows(around)):
+        text = render(column).lower()
+        if text not in there:
+            there[text] = next(n for n in (f"{_COLUMN}{i}" for i in numbers) if n not in taken)
+            rows.append("expressions", exp.alias_(column.copy(), there[text], quoted=True))
+        column.replace(written_as(exp.column(quote_name(there[text])), column))
+    items = [exp.column(quote_name(name)) for name in names]
+    below = exp.Subquery(this=rows, alias=exp.TableAlias(this=quote_name(_ROWS)))
+    return exp.select(*items).from_(below).where(around.this.pop(), copy=False, dialect=VerbatimSpark)
+
+
+def _named_in(rows: exp.Select, names: list[str]) -> dict[str, str]:
+    """Columns of the rows that the list has as they are: how they are written, and the name of each."""
+    found = {render(c).lower(): c.name for c in rows.expressions if isinstance(c, exp.Column) and not c.is_star}
+    source = rows.args["from_"].this
+    if any(isinstance(item, exp.Star) for item in rows.expressions) and not (
+        rows.args.get("joins") or rows.args.get("laterals")
+    ):
+        of_source = {f"{source.alias_or_name}.{n}": n for n in names} if source.alias_or_name else {}
+        found |= {name.lower(): n for name, n in ({n: n for n in names} | of_source).items()}
+    return {text: name for text, name in found.items() if name in names}
+
+
+def _of_the_rows(predicate: exp.Expr) -> Iterator[exp.Column]:
+    """The columns that a predicate reads."""
+    for column in predicate.find_all(exp.Column):
+        around = column.parent
+        unit = around is not None and starts_with_unit(around) and column is around.expressions[0]
+        if not unit and not is_lambda_variable(column):
+            yield column
+
+
+def _all(predicates: list[exp.Expr]) -> exp.Expr:
+    return exp.and_(*predicates, dialect=VerbatimSpark, copy=True)

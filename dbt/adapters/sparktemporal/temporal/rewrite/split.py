@@ -1,0 +1,286 @@
+"""A model is split into cores, whose rows are stored, and a residual that reads them.
+
+    with recent as (select carrier, dep_at from flights where mz_now() <= dep_at + interval 1 day)
+    select carrier, count(*) from recent group by carrier
+      ->  core c0    select carrier, dep_at from flights          mz_now() <= dep_at + interval 1 day
+          residual   with recent as (select * from mz_core_c0) select carrier, count(*) from recent group by carrier
+
+A core with comparisons is temporal. A core without any is a static part that the residual needs: it is stored too, so
+that a read sees every input as the last run read it, at any instant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from ...errors import Refusal
+from ..predicates.comparisons import Comparison, Moves, anywhere, comparisons, conjuncts
+from ..predicates.conditions import condition
+from ..predicates.text_instants import refuse_lists
+from ..sql import timestamps
+from ..sql.columns import needed_columns
+from ..sql.ctes import (
+    drop_unused_ctes,
+    inside,
+    is_recursive,
+    named_ctes,
+    names_itself,
+    refuse_shadowed_ctes,
+    visible_ctes,
+    with_ctes,
+)
+from ..sql.dialect import VerbatimSpark, fragment, has_clock, mz_now_calls, parse
+from ..sql.functions import makes_several_rows
+from ..sql.linear import is_aggregation, is_inside_a_value, is_linear, names_columns
+from ..sql.scope import Describe
+from .apart import keep_apart
+from .column_names import Names, with_names
+from .core import PLACEHOLDER, Core, refuse_nondeterministic
+from .evaluated import Evaluated, evaluated, unbounded
+from .group_maintenance import take_groups
+from .having import having_to_where
+from .lift_aggregate import lift
+from .linear_aggregates import NoSum
+from .merge_subqueries import merge_nested
+from .read_filters import KEPT, take_apart
+from .static_inputs import StaticParts
+from .union_groups import lift_unions
+
+
+@dataclass(frozen=True)
+class Split:
+    """The residual reads each core as the table `mz_core_<name>`; a mz_now() in it is the instant of the read.
+
+    notes: what people should know of how the model is evaluated. warnings: what they should do something about.
+    """
+
+    cores: tuple[Core, ...]
+    residual: exp.Query
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def split(
+    sql: str,
+    describe: Describe,
+    moves: Moves = anywhere,
+    at_read: frozenset[int] = frozenset(),
+    by_rows: Mapping[int, str] | None = None,
+    ansi: bool = False,
+    local_timestamps: bool = False,
+    names: Names | None = None,
+) -> Split:
+    """The text of a model -> its cores and residual; what is not covered is refused.
+
+    moves: which lengths move the clock as they move rows, in the session's zone.
+    at_read: SELECTs that are no cores (they name columns from
+    outside), by where their first call of mz_now() stands. by_rows: likewise, those not to keep per group, and why.
+    local_timestamps: the session takes TIMESTAMP for TIMESTAMP_NTZ. names: of columns without an alias.
+    """
+    tree = timestamps.as_written(parse(sql)) if local_timestamps else parse(sql)
+    refuse_shadowed_ctes(tree)
+    with_names(tree, names or {})
+    tree = merge_nested(having_to_where(tree, describe), describe)
+    calls = list(mz_now_calls(tree))
+    _refuse_calls(tree, calls)
+    selects, at_a_read = _scopes(tree, calls, at_read)
+    tree, selects, filters = take_apart(tree, selects, describe, moves)
+    cores = []
+    places: list[exp.Select] = []
+    residual = tree
+    for number, select in enumerate(selects):
+        visible = visible_ctes(select)
+        core, rest = _take_core(select, f"c{number}", describe, moves, by_rows or {}, ansi)
+        with_ctes(core.query, visible)
+        core = replace(core, inner=is_inside_a_value(select), kept=core.kept or select.meta.get(KEPT, ""))
+        refuse_nondeterministic(core.query)
+        cores.append(core)
+        places.append(rest)
+        if select is tree:
+            residual = rest
+        else:
+            select.replace(rest)
+    for number, (core, place) in enumerate(zip(cores, places)):
+        if core.groups is None and not core.kept and place.parent is not None:
+            cores[number], residual = _lifted(core, place, residual, describe, by_rows or {}, ansi)
+    cores, residual = lift_unions(cores, places, residual, describe, by_rows or {}, ansi)
+    if local_timestamps:
+        cores = [replace(c, comparisons=tuple(map(_of_instants, c.comparisons))) for c in cores]
+    drop_unused_ctes(residual)
+    static = StaticParts(residual, len(cores))
+    static.capture()
+    drop_unused_ctes(residual)
+    keep_apart(residual)
+    if not cores and not static.cores:
+        raise Refusal(fragment(tree), "the temporal SELECT reads nothing", "a FROM with the rows to window")
+    notes = tuple(e.note for e in (*at_a_read, *filters))
+    return Split((*cores, *static.cores), residual, notes, unbounded(filters))
+
+
+def _of_instants(comparison: Comparison) -> Comparison:
+    return replace(comparison, operand=timestamps.as_instants(comparison.operand))
+
+
+def _refuse_calls(tree: exp.Expr, calls: list[exp.Expr]) -> None:
+    for call in calls:
+        if call.expressions:
+            raise Refusal(fragment(call), "mz_now() takes no arguments", "mz_now()")
+    if not calls:
+        raise Refusal(
+            fragment(tree),
+            "the model has no mz_now(), so nothing in it depends on the clock",
+            "a predicate such as `where mz_now() <= event_ts + interval 30 days`, or materialized='view' or 'table'",
+        )
+    for call in calls:
+        item = call
+        while item.parent is not None and not isinstance(item.parent, exp.Select):
+            item = item.parent
+        if item.arg_key == "expressions" and not isinstance(item, exp.Alias) and names_columns(item.parent):
+            raise Refusal(
+                fragment(item),
+                "without an alias its name would hold the instant of the run, another one each time",
+                f"{fragment(item)} AS a_name",
+            )
+    for cte in tree.find_all(exp.CTE):
+        if is_recursive(cte) and names_itself(cte) and has_clock(cte):
+            raise Refusal(fragment(cte), "a recursive query over the clock is not linear", "an upstream table")
+
+
+def _scopes(tree: exp.Expr, calls: list[exp.Expr], at_read: frozenset[int]) -> tuple[list[exp.Select], list[Evaluated]]:
+    """The SELECTs that become cores, and the predicates that a read evaluates."""
+    owned = [(call, *_owner(call)) for call in calls]
+    owners: list[exp.Select] = []
+    for _, select, place in owned:
+        if select is not None and place == _ROWS and not any(select is o for o in owners):
+            owners.append(select)
+    cores = []
+    for select in owners:
+        own = [(call, place) for call, owner, place in owned if owner is select]
+        starts = {call.meta["start"] for call, place in own if place == _ROWS}
+        if starts & at_read or not select.args.get("from_") or any(place == _OUTER for _, place in own):
+            continue
+        others = [call for call, owner, _ in owned if owner is not select]
+        below = any(inside(call, select) for call in others)
+        if not below and not any(has_clock(cte) for cte in named_ctes(select)):
+            cores.append(select)
+    at_a_read = [(c, owner) for c, owner, place in owned if place == _ABOVE or not any(owner is core for core in cores)]
+    return cores, evaluated(at_a_read, cores)
+
+
+_ROWS, _OUTER, _ABOVE = "filters the rows", "in the ON of an outer join, a LATERAL or a lambda", "above the rows"
+
+
+def _owner(call: exp.Expr) -> tuple[exp.Select | None, str]:
+    """The SELECT that a call of mz_now() belongs to, and where in it the call stands."""
+    child, node = call, call.parent
+    join: exp.Join | None = None
+    lateral = False
+    while node is not None and not isinstance(node, exp.Select):
+        # a lambda's variables are of no row: what it compares is not known before the read
+        lateral = lateral or isinstance(node, (exp.Lateral, exp.Lambda))
+        if isinstance(node, exp.Join):
+            join = node
+        child, node = node, node.parent
+    if node is None:
+        return None, _ABOVE
+    if lateral or node.find_ancestor(exp.Lateral) is not None:
+        return node, _OUTER
+    if child.arg_key == "where":
+        return node, _ROWS
+    if child.arg_key == "joins" and join is not None:
+        joins = node.args["joins"]
+        position = next(i for i, j in enumerate(joins) if j is join)
+        # before a RIGHT or FULL join the rows without a partner do not pass through the predicate
+        later = any((j.side or "").upper() in ("RIGHT", "FULL") for j in joins[position:])
+        return node, _ROWS if _is_inner(join) and not later else _OUTER
+    return node, _ABOVE
+
+
+def _take_core(
+    select: exp.Select, name: str, describe: Describe, moves: Moves, by_rows: Mapping[int, str], ansi: bool
+) -> tuple[Core, exp.Select]:
+    """A temporal SELECT -> its core and the SELECT that takes its place in the residual."""
+    found: list[Comparison] = []
+    static: list[exp.Expr] = []
+    general: list[exp.Expr] = []
+    visible = visible_ctes(select)
+    stripped = select.copy()
+    places = [j for j in stripped.args.get("joins") or [] if j.args.get("on") and has_clock(j.args["on"])]
+    predicates = [p.args["on"] for p in places]
+    for join in places:
+        join.set("on", None)
+        if not (join.kind or join.method) or (join.kind or "").upper() == "INNER":
+            join.set("kind", "CROSS")
+    where = stripped.args.get("where")
+    if where is not None:
+        predicates.append(where.this)
+    for predicate in predicates:
+        for conjunct in conjuncts(predicate):
+            if not has_clock(conjunct):
+                static.append(conjunct)
+                continue
+            sliding = makes_several_rows(conjunct)
+            if sliding is not None:
+                raise Refusal(
+                    fragment(sliding),
+                    "beside the clock it makes several rows of one, and in the SELECT list others of these",
+                    "the window as a column of a derived table, and mz_now() compared with that column",
+                )
+            if not (ansi or moves(0)):
+                refuse_lists(conjunct)
+            plain = comparisons(conjunct, moves)
+            if plain is None:
+                general.append(conjunct)
+            else:
+                found += plain[0]
+                static += plain[1]
+    stripped.set("where", None)
+    if static:
+        stripped.set("where", exp.Where(this=exp.and_(*static, dialect=VerbatimSpark, copy=True)))
+    stripped.set("with_", None)
+    rest_of = condition(exp.and_(*general, dialect=VerbatimSpark, copy=True)) if general else None
+
+    if is_linear(stripped):
+        rest = exp.select("*").from_(exp.to_table(PLACEHOLDER + name))
+        return Core(name, stripped, tuple(found), rest_of), rest
+    core, kept = Core(name, stripped, tuple(found), rest_of), ""
+    if is_aggregation(stripped) or stripped.args.get("distinct"):
+        try:
+            _refuse_groups(core, by_rows)
+            rows, rest, groups = take_groups(stripped, PLACEHOLDER + name, describe, visible, ansi)
+            return replace(core, query=rows, groups=groups, kept=groups.kept), rest
+        except NoSum as reason:
+            kept = f"rows are kept: {reason}"
+    rows, rest = needed_columns(stripped, PLACEHOLDER + name, describe, visible)
+    return replace(core, query=rows, kept=kept), rest
+
+
+def _refuse_groups(core: Core, by_rows: Mapping[int, str]) -> None:
+    first = core.first_call
+    if first is not None and first in by_rows:
+        raise NoSum(by_rows[first])
+
+
+def _lifted(
+    core: Core, place: exp.Select, residual: exp.Query, describe: Describe, by_rows: Mapping[int, str], ansi: bool
+) -> tuple[Core, exp.Query]:
+    """A core that only an aggregation reads, kept per group if it can be; and the residual over it."""
+    try:
+        found = lift(core, place, residual, describe, ansi)
+        if found is None:
+            return core, residual
+        lifted, reader, rest = found
+        _refuse_groups(core, by_rows)
+    except NoSum as reason:
+        return replace(core, kept=f"rows are kept: {reason}"), residual
+    if reader is residual:
+        return lifted, rest
+    reader.replace(rest)
+    return lifted, residual
+
+
+def _is_inner(join: exp.Join) -> bool:
+    return (join.side or "").upper() == "" and (join.kind or "").upper() in ("", "INNER", "CROSS")

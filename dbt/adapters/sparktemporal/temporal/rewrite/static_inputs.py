@@ -1,0 +1,122 @@
+"""The static parts of a residual: what it reads of the inputs, stored too, so that a read sees them as captured."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from ...errors import Refusal
+from ..sql.ctes import drop_unused_ctes, is_recursive, names_itself, visible_ctes, with_ctes
+from ..sql.dialect import fragment, has_clock
+from .core import Core, is_placeholder, refuse_nondeterministic
+
+
+class StaticParts:
+    """Takes out of a residual, in place, whatever reads an input, each part as large as it goes."""
+
+    def __init__(self, residual: exp.Query, first: int = 1) -> None:
+        self.residual = residual
+        self.cores: list[Core] = []
+        self._first = first
+        self._tables: dict[str, Core] = {}
+        self._ctes = {cte.alias.lower(): cte for cte in residual.find_all(exp.CTE)}
+
+    def capture(self) -> None:
+        for branch in [side for s in self.residual.find_all(exp.SetOperation) for side in (s.left, s.right)]:
+            self._replace(branch)
+        for subquery in list(self.residual.find_all(exp.Subquery)):
+            if isinstance(subquery.parent, (exp.From, exp.Join)) and not subquery.find_ancestor(exp.Lateral):
+                self._replace(subquery.this)
+        drop_unused_ctes(self.residual)
+        for cte in self._ctes.values():
+            if any(self._names(t, cte) and self._is_live(t) for t in self.residual.find_all(exp.Table)):
+                self._replace(cte.this)
+        drop_unused_ctes(self.residual)
+        for table in list(self.residual.find_all(exp.Table)):
+            if self._reads_input(table) and self._in_residual(table):
+                self._replace_table(table)
+
+    def _is_live(self, node: exp.Expr) -> bool:
+        """Whether a node is evaluated at read time: it is in no CTE that is static as a whole."""
+        cte = node.find_ancestor(exp.CTE)
+        return cte is None or not self._is_static(cte.this)
+
+    def _correlatable(self, query: exp.Expr) -> bool:
+        """Whether a query stands below EXISTS, IN or a scalar subquery, where it may name columns from outside."""
+        node = query.parent
+        if isinstance(node, exp.Subquery):
+            node = node.parent
+        while node is not None:
+            if isinstance(node, (exp.Exists, exp.In)):
+                return True
+            if isinstance(node, exp.Subquery) and not isinstance(node.parent, (exp.From, exp.Join)):
+                return True
+            node = node.parent
+        return False
+
+    def _names(self, table: exp.Table, cte: exp.CTE) -> bool:
+        return not table.db and table.name.lower() == cte.alias.lower()
+
+    def _in_residual(self, node: exp.Expr) -> bool:
+        return node.root() is self.residual.root()
+
+    def _reads_input(self, table: exp.Expr) -> bool:
+        if not isinstance(table, exp.Table) or is_placeholder(table):
+            return False
+        if isinstance(table.this, exp.Func):  # range(10) and the like: constants
+            return False
+        return bool(table.db) or table.name.lower() not in self._ctes
+
+    def _is_static(self, query: exp.Expr, seen: frozenset[str] = frozenset()) -> bool:
+        if has_clock(query):
+            return False
+        for table in query.find_all(exp.Table):
+            if is_placeholder(table):
+                return False
+            name = table.name.lower()
+            below = not table.db and name in self._ctes and name not in seen
+            if below and not self._is_static(self._ctes[name].this, seen | {name}):
+                return False
+        return True
+
+    def _has_input(self, query: exp.Expr, seen: frozenset[str] = frozenset()) -> bool:
+        for table in query.find_all(exp.Table):
+            if self._reads_input(table):
+                return True
+            name = table.name.lower()
+            below = not table.db and name in self._ctes and name not in seen
+            if below and self._has_input(self._ctes[name].this, seen | {name}):
+                return True
+        return False
+
+    def _replace(self, query: exp.Query) -> None:
+        taken = isinstance(query, exp.Query) and self._in_residual(query) and self._is_live(query)
+        in_cte = isinstance(query.parent, exp.CTE) and self._in_residual(query)
+        if not (taken or in_cte) or self._correlatable(query):
+            return
+        if not self._is_static(query) or not self._has_input(query):
+            return
+        if isinstance(query.parent, exp.CTE) and is_recursive(query.parent) and names_itself(query.parent):
+            return  # its rows are no query by itself; the tables that it reads are stored
+        visible = visible_ctes(query)
+        part = query.copy()
+        part.set("with_", None)
+        with_ctes(part, visible)
+        core = self._new_core(part)
+        query.replace(exp.select("*").from_(exp.to_table(core.placeholder)))
+
+    def _replace_table(self, table: exp.Table) -> None:
+        if table.args.get("joins") or table.args.get("laterals"):
+            raise Refusal(fragment(table), "this table is nested in a way that is not covered", "a plain join")
+        bare = table.copy()
+        bare.set("alias", None)
+        key = fragment(bare).lower()
+        if key not in self._tables:
+            self._tables[key] = self._new_core(exp.select("*").from_(bare))
+        alias = table.args.get("alias") or exp.TableAlias(this=exp.to_identifier(table.name, quoted=True))
+        table.replace(exp.Table(this=exp.to_identifier(self._tables[key].placeholder), alias=alias.copy()))
+
+    def _new_core(self, query: exp.Query) -> Core:
+        refuse_nondeterministic(query)
+        core = Core(f"c{self._first + len(self.cores)}", query)
+        self.cores.append(core)
+        return core

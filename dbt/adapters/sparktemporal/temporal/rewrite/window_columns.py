@@ -1,0 +1,38 @@
+"""The column that Spark makes of a window in GROUP BY, under the window's own name.
+
+    select window.start, count(*) from t group by window(ts, '5 minutes')
+      ->  select window(ts, '5 minutes').start as start, count(*) from t group by window(ts, '5 minutes')
+
+Both say the same to Spark. In the second form the window is an expression like any other key of a group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlglot import exp
+
+from ..sql.dialect import render
+
+_WINDOWS = ("window", "session_window")
+
+
+def with_window_calls(select: exp.Select, is_of_rows: Callable[[exp.Column], bool]) -> exp.Select:
+    """An aggregating SELECT -> a copy in which no column is named by a window. Two different windows are left alone.
+
+    is_of_rows: whether a column is one of the rows below, which Spark prefers.
+    """
+    changed = select.copy()
+    for name in _WINDOWS:
+        calls = [c for c in changed.find_all(exp.Anonymous) if c.name.lower() == name]
+        if len({render(call).lower() for call in calls}) != 1:
+            continue
+        for column in list(changed.find_all(exp.Column)):
+            if column.parts[0].name.lower() != name or len(column.parts) > 2 or is_of_rows(column):
+                continue
+            made: exp.Expr = calls[0].copy()
+            if len(column.parts) == 2:
+                made = exp.Dot(this=made, expression=column.this.copy())
+            is_item = column.parent is changed and column.arg_key == "expressions"
+            column.replace(exp.alias_(made, column.name, quoted=True) if is_item else made)
+    return changed

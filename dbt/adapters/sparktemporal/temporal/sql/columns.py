@@ -1,0 +1,169 @@
+"""Which columns of its inputs a SELECT that is not linear needs, so that only they are stored.
+
+    select t.k, count(*) from t join u using (id) where <static> group by t.k
+      ->  rows   select t.k from t join u using (id) where <static>
+          rest   select t.k, count(*) from mz_core_c0 as t group by t.k
+
+Names are resolved as Spark does: a source's alias first, then a column, then a field of it. A name that no source has
+is left alone (an alias of the SELECT list, a unit such as DAY): Spark decides, and complains when it cannot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from sqlglot import exp
+
+from ...errors import Refusal
+from .dialect import fragment
+from .outer_columns import Scopes
+from .scope import Source, quote_name, sources_of
+
+_ROWS = "mz_rows"
+
+
+def needed_columns(
+    select: exp.Select,
+    placeholder: str,
+    describe: Callable[[str], list[tuple[str, str]]],
+    ctes: list[exp.CTE],
+    at_read: exp.Expr | None = None,
+) -> tuple[exp.Select, exp.Select]:
+    """A SELECT without clock -> (the rows it works on, itself over the table `placeholder`).
+
+    at_read: a predicate for the WHERE of the latter.
+    Derived tables without a name are given one in `select`, which is the caller's to give away.
+    """
+    sources = sources_of(select, describe, ctes)
+    rest = select.copy()
+    for key in ("where", "joins", "laterals", "hint"):
+        rest.set(key, None)
+    if at_read is not None:
+        rest.set("where", exp.Where(this=at_read.copy()))
+    rest.set("from_", None)
+    scopes = Scopes(rest, sources, describe, ctes)
+    joined = {name.lower() for j in select.args.get("joins") or [] for name in _using(j)}
+    expand_stars(rest, sources, bool(joined))
+    _expand_inner_stars(rest, sources)
+
+    wanted: dict[tuple[int, str], str] = {}
+    uses: list[tuple[exp.Column, int, str, int]] = []
+    for column in list(rest.find_all(exp.Column)):
+        found = scopes.own(column)
+        if found is not None:
+            source, name, parts = found
+            wanted.setdefault((source, name), "")
+            uses.append((column, source, name, parts))
+
+    taken: set[str] = set()
+    for source, name in wanted:
+        stored = name
+        if stored.lower() in taken:
+            stored = f"{sources[source].name}_{name}"
+            while stored.lower() in taken:
+                stored += "_"
+        taken.add(stored.lower())
+        wanted[(source, name)] = stored
+
+    single = len(sources) == 1
+    alias = sources[0].name if single else _ROWS
+    nested = {id(column) for column, *_ in uses if scopes.is_nested(column)}
+    if nested:
+        scopes.refuse_hidden(alias)
+    for column, source, name, parts in uses:
+        stored = wanted[(source, name)]
+        if id(column) not in nested and (parts <= 2 if single else len(column.parts) == 1 and stored == name):
+            continue
+        tail = [p.copy() for p in column.parts[parts:]]
+        table = quote_name(alias) if single or id(column) in nested else None
+        new: exp.Expr = exp.column(quote_name(stored), table=table)
+        for part in tail:
+            new = exp.Dot(this=new, expression=part)
+        own_item = column.parent is rest and column.arg_key == "expressions"
+        renamed = own_item and not tail and stored != name
+        column.replace(exp.alias_(new, name, quoted=True) if renamed else with_field_name(column, new))
+
+    rows = select.copy()
+    for key in _ABOVE_ROWS:
+        rows.set(key, None)
+    items: list[exp.Expr] = []
+    for (source, name), stored in wanted.items():
+        qualifier = None if name.lower() in joined else exp.to_identifier(sources[source].name, quoted=True)
+        item: exp.Expr = exp.column(exp.to_identifier(name, quoted=True), table=qualifier)
+        items.append(exp.alias_(item, stored, quoted=True))
+    # a SELECT that needs no column still needs its rows
+    rows.set("expressions", items or [exp.alias_(exp.true(), "mz_row", quoted=True)])
+    rest.set("from_", exp.From(this=exp.to_table(placeholder).as_(exp.to_identifier(alias, quoted=True), table=True)))
+    return rows, rest
+
+
+_ABOVE_ROWS = (
+    "expressions", "group", "having", "distinct", "qualify", "windows", "order", "limit", "offset", "sort",
+    "cluster", "distribute",
+)  # fmt: skip
+
+
+def expand_stars(rest: exp.Select, sources: list[Source], using: bool) -> None:
+    """The names of the columns for `*` and `t.*`, in place."""
+    items: list[exp.Expr] = []
+    for item in rest.expressions:
+        of = item.table.lower() if isinstance(item, exp.Column) and isinstance(item.this, exp.Star) else None
+        if not isinstance(item, exp.Star) and of is None:
+            items.append(item)
+            continue
+        star = item if isinstance(item, exp.Star) else item.this
+        if using or any(star.args.values()):
+            raise Refusal(
+                fragment(item),
+                "a star with exceptions, or over JOIN ... USING, is not covered here",
+                "the names of the columns",
+            )
+        for source in sources:
+            if of is None or source.name.lower() == of:
+                items += [exp.column(quote_name(c), table=quote_name(source.name)) for c in source.columns]
+    rest.set("expressions", items)
+
+
+def inner_stars(select: exp.Select) -> Iterator[exp.Expr]:
+    """The `*` and `t.*` among the arguments of functions, not in subqueries; `count(*)` is of no column."""
+    for star in list(select.find_all(exp.Star)):
+        if star.find_ancestor(exp.Select) is not select:
+            continue
+        node = star.parent if isinstance(star.parent, exp.Column) else star
+        above = node.parent
+        counts = isinstance(above, exp.Anonymous) and above.name.lower() == "count" and node is star
+        if not isinstance(above, exp.Select) and not counts:
+            yield node
+
+
+def _expand_inner_stars(rest: exp.Select, sources: list[Source]) -> None:
+    """`max(struct(*))` -> `max(struct(`t`.`k`, `t`.`v`))`, in place."""
+    for node in list(inner_stars(rest)):
+        star, known = node, len(sources) == 1
+        if isinstance(node, exp.Column):
+            star, of = node.this, node.table.lower()
+            known = known and of == sources[0].name.lower() and len(node.parts) == 2
+        if not known or any(star.args.values()) or not isinstance(node.parent, (exp.Anonymous, exp.Distinct)):
+            raise Refusal(
+                fragment(node.parent or node),
+                "which columns a star stands for is not known here",
+                "the names of the columns",
+            )
+        columns = [exp.column(quote_name(c), table=quote_name(sources[0].name)) for c in sources[0].columns]
+        arguments = node.parent.expressions
+        at = next(i for i, argument in enumerate(arguments) if argument is node)
+        node.parent.set("expressions", [*arguments[:at], *columns, *arguments[at + 1 :]])
+
+
+def with_field_name(old: exp.Expr, new: exp.Expr) -> exp.Expr:
+    """What takes the place of an expression: the argument of struct() names a field, and keeps that name."""
+    above = old.parent
+    if not isinstance(above, exp.Anonymous) or above.name.lower() != "struct":
+        return new
+    place = next(i for i, argument in enumerate(above.expressions) if argument is old)
+    name = old.name if isinstance(old, (exp.Column, exp.Dot)) else f"col{place + 1}"
+    return new if isinstance(new, exp.Column) and new.name == name else exp.alias_(new, name, quoted=True)
+
+
+def _using(join: exp.Join) -> list[str]:
+    return [c.name for c in join.args.get("using") or []]

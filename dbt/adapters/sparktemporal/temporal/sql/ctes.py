@@ -1,0 +1,108 @@
+"""Common table expressions: which a query may name, and taking them along."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from ...errors import Refusal
+
+
+def visible_ctes(node: exp.Expr) -> list[exp.CTE]:
+    """The CTEs that a query may name, outermost and earliest first."""
+    found: list[exp.CTE] = []
+    child, parent = node, node.parent
+    own = node.args.get("with_")
+    if own is not None:
+        found = list(own.expressions)
+    while parent is not None:
+        if isinstance(parent, exp.With):
+            position = next(i for i, cte in enumerate(parent.expressions) if cte is child)
+            # a recursive CTE may also name itself
+            found = parent.expressions[: position + bool(parent.args.get("recursive"))] + found
+            assert parent.parent is not None  # the query that the WITH belongs to
+            child, parent = parent.parent, parent.parent.parent
+            continue
+        with_ = parent.args.get("with_")
+        if with_ is not None:
+            found = list(with_.expressions) + found
+        child, parent = parent, parent.parent
+    return found
+
+
+def with_ctes(query: exp.Query, visible: list[exp.CTE]) -> None:
+    """Give a query taken out of its model the CTEs it names, and those they name; RECURSIVE stays where it stood."""
+    needed: list[exp.CTE] = []
+    names = table_names(query)
+    for cte in reversed(visible):
+        if cte.alias.lower() in names:
+            needed.insert(0, cte)
+            names |= table_names(cte.this)
+    if not needed:
+        return
+    recursive = any(map(is_recursive, needed))
+    hidden = next((cte for cte in needed if recursive and not is_recursive(cte) and names_itself(cte)), None)
+    if hidden is not None:
+        raise Refusal(
+            f"WITH {hidden.alias} AS (...) over a table {hidden.alias}, beside a WITH RECURSIVE",
+            "within WITH RECURSIVE the name would be the CTE itself",
+            f"another name for the CTE {hidden.alias}",
+        )
+    query.set("with_", exp.With(expressions=[cte.copy() for cte in needed], recursive=recursive))
+
+
+def named_ctes(select: exp.Select) -> list[exp.CTE]:
+    """The CTEs a SELECT reads, directly or through others."""
+    probe = select.copy()
+    probe.set("with_", None)
+    with_ctes(probe, visible_ctes(select))
+    with_ = probe.args.get("with_")
+    return list(with_.expressions) if with_ is not None else []
+
+
+def names_itself(cte: exp.CTE) -> bool:
+    """Whether a table in a CTE has its name: itself in WITH RECURSIVE, else a table of the catalog."""
+    return cte.alias.lower() in table_names(cte.this)
+
+
+def is_recursive(cte: exp.CTE) -> bool:
+    """Whether a CTE stands in a WITH RECURSIVE."""
+    return cte.parent is not None and bool(cte.parent.args.get("recursive"))
+
+
+def table_names(node: exp.Expr) -> set[str]:
+    return {t.name.lower() for t in node.find_all(exp.Table) if not t.db}
+
+
+def drop_unused_ctes(query: exp.Expr) -> None:
+    while True:
+        unused = [
+            cte
+            for cte in query.find_all(exp.CTE)
+            if not any(t.name.lower() == cte.alias.lower() and not t.db and not inside(t, cte)
+                       for t in query.find_all(exp.Table))
+        ]  # fmt: skip
+        if not unused:
+            return
+        for cte in unused:
+            with_ = cte.parent
+            cte.pop()
+            if with_ is not None and not with_.expressions:
+                with_.pop()
+
+
+def inside(node: exp.Expr, ancestor: exp.Expr) -> bool:
+    at: exp.Expr | None = node
+    while at is not None:
+        if at is ancestor:
+            return True
+        at = at.parent
+    return False
+
+
+def refuse_shadowed_ctes(tree: exp.Expr) -> None:
+    names = [cte.alias.lower() for cte in tree.find_all(exp.CTE)]
+    for name in names:
+        if names.count(name) > 1:
+            raise Refusal(
+                f"WITH {name} AS (...) twice", "two CTEs of one name cannot be told apart", "one name for each"
+            )

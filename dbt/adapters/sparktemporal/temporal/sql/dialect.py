@@ -1,0 +1,193 @@
+"""Spark SQL as a tree that prints back as it was written.
+
+sqlglot's Spark dialect understands functions so that it can transpile them (`date_sub(d, 7)` becomes
+`DATE_ADD(d, 7 * -1)`, `CEIL`, `DATEDIFF` and others change too). Nothing is transpiled here, so functions
+stay what the user wrote: a name and arguments. Only what is not of that form (CAST, EXTRACT, ...) is read.
+That the tree means to Spark what the text means is not assumed either: see `roundtrip`.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar
+
+import sqlglot
+from sqlglot import Token, TokenType, exp
+from sqlglot.dialects.spark import Spark
+from sqlglot.errors import SqlglotError
+from sqlglot.parsers.spark import SparkParser
+
+from ...errors import Refusal
+
+MZ_NOW_NAMES = ("mz_now", "mz_logical_timestamp")
+
+#: frames: a parenthesis takes 30 of them to read, and Python's own limit is 1000. Threads read side by side, so it is
+#: set once; what is deeper than that is refused (see `readable`)
+_DEEPEST = 5_000
+sys.setrecursionlimit(max(sys.getrecursionlimit(), _DEEPEST))
+
+#: in the meta of a cast: it is written as a literal (`timestamp '2024-01-01'`)
+IS_LITERAL = "is_literal"
+
+_NAMES = (TokenType.VAR, TokenType.IDENTIFIER, TokenType.STRING)
+#: in the meta of a column: what the user wrote there
+_WRITTEN = "written"
+
+_SPECIAL_FORMS = ("CAST", "TRY_CAST", "EXTRACT", "TRIM", "POSITION", "OVERLAY", "SUBSTRING")
+
+
+def _timestamp_literal(parser: sqlglot.Parser, text: exp.Expr, kind: exp.DataType) -> exp.Expr:
+    cast = parser.expression(exp.Cast(this=text, to=kind))
+    cast.meta[IS_LITERAL] = True
+    return cast
+
+
+class VerbatimSpark(Spark):
+    SUPPORTS_USER_DEFINED_TYPES = True  # for mz_timestamp
+
+    class Tokenizer(Spark.Tokenizer):
+        # else the rest of an EXPLAIN is one token, and calls in it are not seen
+        COMMANDS: ClassVar[set[TokenType]] = set()
+
+    class Parser(SparkParser):
+        def _parse_join(self, *args: Any, **kwargs: Any) -> exp.Join | None:
+            """A JOIN LATERAL without a condition stays one: with ON TRUE it is another plan to Spark."""
+            join: exp.Join | None = super()._parse_join(*args, **kwargs)
+            lateral = join is not None and isinstance(join.this, exp.Lateral)
+            if join is not None and lateral and join.args.get("on") == exp.true() and self._prev.text.upper() != "TRUE":
+                join.set("on", None)
+                join.set("kind", join.kind or "INNER")
+            return join
+
+        # a comma between tables stays one: Spark's plans tell it from a CROSS JOIN
+        JOINS_HAVE_EQUAL_PRECEDENCE = False
+        FUNCTIONS: ClassVar[dict[str, Callable[..., Any]]] = {}
+        FUNCTION_PARSERS = {
+            name: parser for name, parser in SparkParser.FUNCTION_PARSERS.items() if name in _SPECIAL_FORMS
+        }
+        TYPE_LITERAL_PARSERS = {
+            **SparkParser.TYPE_LITERAL_PARSERS,
+            **dict.fromkeys((exp.DType.TIMESTAMP, exp.DType.TIMESTAMPTZ), _timestamp_literal),
+        }
+
+    def tokenize(self, sql: str, dialect: object = None) -> list[Token]:
+        """Words of SQL are names beside a dot (`s.union`, `union.id`), and `window` but for a WINDOW clause."""
+        tokens = super().tokenize(sql, dialect)  # type: ignore[arg-type]
+        kinds = [token.token_type for token in tokens] + [TokenType.SEMICOLON] * 2
+        for at, token in enumerate(tokens):
+            if token.token_type in _NAMES or not token.text.isidentifier():
+                continue
+            after_dot = at > 0 and kinds[at - 1] == TokenType.DOT and tokens[at - 1].end + 1 == token.start
+            before_dot = kinds[at + 1] == TokenType.DOT and tokens[at + 1].start == token.end + 1
+            before_name = before_dot and any(t.text == "*" or t.text.isidentifier() for t in tokens[at + 2 : at + 3])
+            function = token.token_type == TokenType.WINDOW and kinds[at + 2] != TokenType.ALIAS
+            if after_dot or before_name or function:
+                token.token_type = TokenType.VAR
+        return tokens
+
+
+def parse(sql: str) -> exp.Query:
+    """The one query in `sql` as a tree, or a refusal that shows where reading stopped."""
+    try:
+        statements = [s for s in sqlglot.parse(sql, read=VerbatimSpark) if s is not None]
+    except SqlglotError as error:
+        # the message underlines with terminal codes; people read it in logs
+        raise _unread(sql, re.sub(r"\x1b\[\d+m", "", str(error)).strip()) from None
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:  # of the parser itself
+        raise _unread(sql, _shorten(sql)) from error
+    if len(statements) != 1 or not isinstance(statements[0], (exp.Query, exp.Subquery)):
+        raise Refusal(
+            _shorten(sql),
+            f"a model is one query; this is {len(statements)} statement(s)",
+            "a single SELECT (or WITH ... SELECT)",
+        )
+    return statements[0]
+
+
+def _unread(sql: str, detail: str) -> Refusal:
+    piped = sql.find("|>")
+    if piped >= 0:
+        return Refusal(
+            _shorten(sql[piped:]),
+            "this use of the pipe syntax cannot be read, and nothing is guessed",
+            "the same as clauses of a SELECT (WHERE, GROUP BY, LIMIT), or move what stands before it into a CTE",
+        )
+    return Refusal(
+        detail,
+        "this part of the model cannot be read, and nothing is guessed",
+        "the same in plainer SQL, names that are words of SQL in `backquotes`, or this part in an upstream model",
+    )
+
+
+def expression(sql: str) -> exp.Expr:
+    """The one expression in `sql` as a tree."""
+    return parse(f"SELECT {sql}").selects[0]
+
+
+def render(node: exp.Expr, pretty: bool = False) -> str:
+    """A tree -> Spark SQL, functions and names in the user's spelling."""
+    return node.sql(dialect=VerbatimSpark, pretty=pretty, normalize_functions=False, comments=False)
+
+
+def fragment(node: exp.Expr) -> str:
+    """A tree -> one short line for a message, in the words of the user."""
+    if any(_WRITTEN in column.meta for column in node.find_all(exp.Column)):
+        node = node.transform(lambda n: n.meta[_WRITTEN].copy() if _WRITTEN in n.meta else n)
+    return _shorten(render(node))
+
+
+def written_as(column: exp.Column, written: exp.Expr) -> exp.Column:
+    """A column that stands for something the user wrote, which messages show in its place."""
+    column.meta[_WRITTEN] = written.meta.get(_WRITTEN, written).copy()
+    return column
+
+
+def quote(name: str) -> str:
+    """An identifier, quoted for Spark.
+
+    >>> quote("we`ird")
+    '`we``ird`'
+    """
+    return "`" + name.replace("`", "``") + "`"
+
+
+def string_literal(text: str) -> str:
+    """A Spark string literal; safe under variable substitution and either backslash setting."""
+    codes = {"\\": "\\\\", "'": "\\'", "$": "\\u0024", "\n": "\\n"}
+    return "'" + "".join(codes.get(c, c) for c in text) + "'"
+
+
+def is_mz_now(node: exp.Expr | None) -> bool:
+    """Whether the node is a call `mz_now()` (or its synonym), with or without arguments."""
+    return isinstance(node, exp.Anonymous) and node.name.lower() in MZ_NOW_NAMES
+
+
+def mz_now_calls(node: exp.Expr) -> Iterator[exp.Expr]:
+    return (n for n in node.find_all(exp.Anonymous) if is_mz_now(n))
+
+
+def has_clock(node: exp.Expr) -> bool:
+    return next(mz_now_calls(node), None) is not None
+
+
+def mz_now_spans(sql: str) -> list[tuple[int, int]]:
+    """Where the calls stand in the text, as [start, end) offsets, in the order of the text.
+
+    >>> sql = "select 'mz_now()' where Mz_Now( ) < x -- mz_now()"
+    >>> [sql[a:b] for a, b in mz_now_spans(sql)]
+    ['Mz_Now( )']
+    """
+    tokens: list[Token] = sqlglot.tokenize(sql, read=VerbatimSpark)
+    spans = []
+    for name, left, right in zip(tokens, tokens[1:], tokens[2:]):
+        call = left.token_type == TokenType.L_PAREN and right.token_type == TokenType.R_PAREN
+        if call and name.text.lower() in MZ_NOW_NAMES and name.token_type != TokenType.STRING:
+            spans.append((name.start, right.end + 1))
+    return spans
+
+
+def _shorten(text: str, limit: int = 300) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= limit else line[: limit - 3] + "..."

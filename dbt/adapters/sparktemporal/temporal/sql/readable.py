@@ -1,0 +1,69 @@
+"""Whatever goes wrong while a model is read is said in words about the model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+from sqlglot.errors import SqlglotError
+
+from ...errors import Refusal
+
+_LONGEST = 300
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+def reads_model(position: int) -> Callable[[Callable[_P, _T]], Callable[_P, _T]]:
+    """For a function whose argument at `position` is the SQL of a model: see `in_words`."""
+
+    def around(function: Callable[_P, _T]) -> Callable[_P, _T]:
+        @wraps(function)
+        def wrapped(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+            with in_words(str(args[position])):
+                return function(*args, **kwargs)
+
+        return wrapped
+
+    return around
+
+
+@contextmanager
+def in_words(sql: str) -> Iterator[None]:
+    """Errors of reading `sql` -> refusals. Those of Spark and refusals themselves pass."""
+    try:
+        yield
+    except RecursionError:
+        raise Refusal(
+            _start(sql),
+            f"it is nested too deeply to be read: {_depth(sql)} parentheses inside one another, or a condition of very "
+            "many parts",
+            "a part of it as a column of a CTE or an upstream model, or `x in (…)` for many comparisons of x",
+        ) from None
+    except SqlglotError as error:
+        raise Refusal(
+            f"{_start(sql)} ({str(error).splitlines()[0]})",
+            "its words cannot be told apart, and nothing is guessed",
+            "closed quotes, backquotes and comments",
+        ) from None
+    except (ArithmeticError, AssertionError, AttributeError, LookupError, NotImplementedError, TypeError) as error:
+        raise Refusal(
+            _start(sql),
+            "reading it fails, which is a defect of dbt-sparktemporal and not of the model; nothing is written",
+            "a report with this model, and meanwhile its parts as CTEs or upstream models",
+        ) from error
+
+
+def _start(sql: str) -> str:
+    line = " ".join(sql.split())
+    return line if len(line) <= _LONGEST else line[: _LONGEST - 3] + "..."
+
+
+def _depth(sql: str) -> int:
+    depth = deepest = 0
+    for character in sql:
+        depth += {"(": 1, ")": -1}.get(character, 0)
+        deepest = max(deepest, depth)
+    return deepest

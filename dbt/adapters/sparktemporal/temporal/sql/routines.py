@@ -1,0 +1,206 @@
+"""Functions that are not Spark's own, as far as text tells: which ones a query calls, what the body of one does.
+
+Spark's analyzed plan shows the name of a function and not its body, so whether a body changed is asked of the function.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from sqlglot import exp
+
+from ...errors import Refusal
+from .builtins import BUILTIN
+from .dialect import MZ_NOW_NAMES, parse, quote
+from .functions import CHANCE, CLOCK, CODE, FICKLE, FILES, PLACE, SESSION, nondeterministic
+
+#: schemas of functions that a catalog brings along
+_OF_CATALOGS = frozenset(["system", "builtin"])
+Name = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Routine:
+    """A function that is not Spark's own.
+
+    name: Spark's for it, with catalog and schema unless it is temporary. body: its query, None where Spark does not
+    tell it. said: all that tells it from another of its name. namespace: where names in its body are looked up.
+    temporaries: functions of the session that its body names. why: what it gives besides what its arguments decide.
+    """
+
+    name: str
+    body: str | None = None
+    said: str = ""
+    namespace: Name = ()
+    temporaries: frozenset[str] = frozenset()
+    why: str = ""
+
+    @property
+    def is_temporary(self) -> bool:
+        return "." not in self.name
+
+    @property
+    def reads_tables(self) -> bool:
+        """Whether the body itself has a table in it; what cannot be read is taken to."""
+        try:
+            return any(_is_table(table) for table in parse(self.body or "").find_all(exp.Table))
+        except Refusal:
+            return self.body is not None and re.search(r"\bfrom\b", self.body, re.IGNORECASE) is not None
+
+
+def _is_table(table: exp.Table) -> bool:
+    if isinstance(table.this, exp.Func):
+        return isinstance(table.this, exp.Anonymous) and table.this.name.lower() == "identifier"
+    ctes = {cte.alias.lower() for cte in table.root().find_all(exp.CTE)}
+    return bool(table.db) or table.name.lower() not in ctes
+
+
+def called(sql: str) -> list[Name]:
+    """The functions that a text calls and Spark does not have itself, as they are named.
+
+    >>> called("select d.f(a), g(max(b)) from c.d.tf(3) where mz_now() < `h i`(a)")
+    [('g',), ('d', 'f'), ('c', 'd', 'tf'), ('h i',)]
+    """
+    try:
+        names = _called(parse(sql))
+    except Refusal:
+        plain = re.sub(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|--[^\n]*|/\*.*?\*/", "''", sql, flags=re.DOTALL)
+        found = re.findall(r"((?:(?:`[^`]+`|\w+)\s*\.\s*)*(?:`[^`]+`|\w+))\s*\(", plain)
+        names = [tuple(part.strip().strip("`") for part in name.split(".")) for name in found]
+    return list(dict.fromkeys(name for name in names if not _is_sparks(name)))
+
+
+def _called(tree: exp.Expr) -> Iterable[Name]:
+    for node in tree.find_all(exp.Anonymous):
+        around, parts = node.parent, (node.name,)
+        if isinstance(around, exp.Dot) and around.expression is node:
+            parts = (*(i.name for i in around.this.find_all(exp.Identifier, bfs=False)), node.name)
+        elif isinstance(around, exp.Table) and around.this is node:
+            parts = (*filter(None, (around.catalog, around.db)), node.name)
+        yield parts
+
+
+def _is_sparks(name: Name) -> bool:
+    if len(name) == 1:
+        return name[0].lower() in BUILTIN or name[0].lower() in MZ_NOW_NAMES
+    return name[-2].lower() in _OF_CATALOGS
+
+
+def told(rows: Sequence[str]) -> Routine | None:
+    """What DESCRIBE FUNCTION EXTENDED says of a function; None for one of Spark's own.
+
+    A function of SQL is told with its body and the settings it is evaluated under; of others there is the name of a
+    class, whose code may be another one at any time.
+    """
+    fields: dict[str, str] = {}
+    for row in rows:
+        key, _, value = row.partition(": ")
+        fields.setdefault(key, value)
+    name, kind = fields.get("Function", "?"), fields.get("Class", "")
+    if kind.startswith("org.apache.spark.sql.catalyst."):
+        return None
+    try:
+        if not kind.startswith("sqlFunction"):
+            raise ValueError
+        values: dict[str, str] = json.loads(fields["Usage"])
+        body = values.get("sqlFunction.query") or f"SELECT {values['sqlFunction.expression']}"
+        if re.search(r"\w", values.get("referredTempVariableNames", "")):
+            raise ValueError  # the value of a variable is in no text
+        parts = int(values.get("catalogAndNamespace.numParts", 0))
+        namespace = tuple(values[f"catalogAndNamespace.part.{i}"] for i in range(parts))
+        temporaries = frozenset(re.findall(r"\w+", values.get("referredTempFunctionsNames", "").lower()))
+        views = re.search(r"\w", values.get("referredTempViewNames", ""))
+    except (KeyError, ValueError):
+        return Routine(name, said=kind)
+    said = json.dumps({k: v for k, v in values.items() if k != "sqlFunction.createTime"}, sort_keys=True)
+    why = fickle(body) or (CHANCE if values.get("sqlFunction.deterministic") == "false" else "")
+    return Routine(name, None if views else body, f"{name} {said}", namespace, temporaries, why)
+
+
+def qualified(name: Name, namespace: Name, temporaries: frozenset[str] = frozenset()) -> str:
+    """How a function that a body or a view calls is named elsewhere.
+
+    >>> qualified(("f",), ("c", "s")), qualified(("s", "f"), ("c", "t")), qualified(("f",), ())
+    ('`c`.`s`.`f`', '`c`.`s`.`f`', '`f`')
+    """
+    if len(name) == 1 and name[0].lower() not in temporaries:
+        name = (*namespace, *name)
+    elif len(name) == 2:
+        name = (*namespace[:1], *name)
+    return ".".join(map(quote, name))
+
+
+def has_names_in_values(sql: str) -> bool:
+    """Whether rows that are written out have names in them: of variables, whose values no plan shows.
+
+    >>> [has_names_in_values(f"select a from values ({row}) as v(a)") for row in ("1, x", "1")]
+    [True, False]
+    """
+    try:
+        return any(values.find(exp.Column) for values in parse(sql).find_all(exp.Values))
+    except Refusal:
+        return True
+
+
+def put_names(query: exp.Query, names: Mapping[str, Name]) -> exp.Query:
+    """A query with functions named in full, so that they mean the same wherever it stands. names: by their own."""
+
+    def named(node: exp.Expr) -> exp.Expr:
+        if not (isinstance(node, exp.Anonymous) and node.name.lower() in names):
+            return node
+        around = node.parent
+        if isinstance(around, exp.Dot) and around.expression is node or isinstance(around, exp.Table):
+            return node
+        parts = [exp.to_identifier(part, quoted=True) for part in names[node.name.lower()][:-1]]
+        return exp.Dot.build([*parts, node.copy()])
+
+    return cast("exp.Query", query.transform(named))
+
+
+# ---- what is not decided by arguments ----------------------------------------------------------------------------
+
+_WORDS = r"\s*(?:now|today|tomorrow|yesterday)\b[^'\"]*"
+#: `timestamp 'now'`, `cast('today' as date)`, `'now'::timestamp`: Spark puts its clock there
+_SPECIAL = re.compile(
+    rf"\b(?:timestamp|date|timestamp_ntz|timestamp_ltz)\s*r?['\"]{_WORDS}['\"]|"
+    rf"['\"]{_WORDS}['\"]\s*(?:as\s+(?:date|timestamp)|::)",
+    re.IGNORECASE,
+)
+
+
+def fickle(sql: str) -> str:
+    """What a text gives besides what its rows and arguments decide, in a word; empty for nothing.
+
+    >>> fickle("select x + 1"), fickle("select current_date"), fickle("select rand()"), fickle("select date'today'")
+    ('', 'a clock', 'chance', 'a clock')
+    """
+    if _SPECIAL.search(sql):
+        return CLOCK
+    kinds = [CLOCK, FILES]
+    try:
+        if nondeterministic(parse(sql)) is not None:
+            return CHANCE
+    except Refusal:
+        kinds = [kind for kind in _CALLS if kind != SESSION]
+    plain = re.sub(r"'(?:[^'\\]|\\.)*'|`[^`]*`", "''", sql)
+    return next((kind for kind in kinds if _CALLS[kind].search(plain)), "")
+
+
+def of_session(sql: str) -> bool:
+    """Whether a text, or a plan, has the user, the current schema or the like in it."""
+    return bool(_CALLS[SESSION].search(sql))
+
+
+def _calls(kind: str) -> re.Pattern[str]:
+    names = FICKLE[kind]
+    bare = [name for name in names if name.startswith(("current_", "session_", "local"))]
+    also = [rf"\b(?:{'|'.join(sorted(bare))})\b(?!#)"] if bare else []
+    also += [r"\bunix_timestamp\s*\(\s*\)"] if kind == CLOCK else []
+    return re.compile("|".join([rf"\b(?:{'|'.join(sorted(names))})\s*\(", *also]), re.IGNORECASE)
+
+
+_CALLS = {kind: _calls(kind) for kind in (CLOCK, CHANCE, PLACE, CODE, FILES, SESSION)}

@@ -1,0 +1,142 @@
+"""The order of the packages: each module imports only what is below its own package."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import dbt.adapters.sparktemporal as adapter
+
+ROOT = Path(adapter.__file__).parent
+PACKAGE = adapter.__name__
+#: from the bottom up; a file of the root is a room of its own
+ROOMS = [
+    "errors", "words", "temporal/sql", "temporal/clock", "temporal/predicates", "temporal/rewrite", "temporal/diffs",
+    "temporal/ivm", "temporal", "pushdown", "config", "engine", "graph", "inputs", "pruning", "run", "operations",
+    "connections", "impl", "__version__", "__init__",
+]  # fmt: skip
+PURE = ("temporal", "pushdown")
+FORBIDDEN = {"dbt", "dbt_common", "pyspark", "agate", "py4j"}
+
+
+def modules() -> dict[str, Path]:
+    """Dotted name below the package -> its file, of all depths."""
+    found = {}
+    for file in ROOT.rglob("*.py"):
+        parts = file.relative_to(ROOT).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)] = file
+    return found
+
+
+MODULES = modules()
+
+
+def room(name: str) -> str:
+    return "/".join(name.split(".")[:-1]) or name if name not in _PACKAGES else name.replace(".", "/")
+
+
+_PACKAGES = {name for name, file in MODULES.items() if file.name == "__init__.py" and name != "__init__"}
+
+
+def imported(name: str) -> set[str]:
+    """The modules of the package that a module imports, also inside of functions and for types alone."""
+    package = name.split(".") if name in _PACKAGES else name.split(".")[:-1]
+    found = set()
+    for node in ast.walk(ast.parse(MODULES[name].read_text())):
+        if isinstance(node, ast.Import):
+            dotted = [alias.name for alias in node.names if f"{alias.name}.".startswith(f"{PACKAGE}.")]
+            found |= {one[len(PACKAGE) + 1 :] or "__init__" for one in dotted}
+        elif isinstance(node, ast.ImportFrom):
+            base = [*package[: len(package) + 1 - node.level], *filter(None, [node.module])]
+            if not node.level:
+                if not f"{node.module}.".startswith(f"{PACKAGE}."):
+                    continue
+                base = [(node.module or "")[len(PACKAGE) + 1 :]]
+            for alias in node.names:
+                full = ".".join(filter(None, [*base, alias.name]))
+                found.add(full if full in MODULES else ".".join(filter(None, base)) or "__init__")
+    return found - {name}
+
+
+def test_each_room_imports_only_what_is_below() -> None:
+    assert {room(name) for name in MODULES} == set(ROOMS), {room(name) for name in MODULES} ^ set(ROOMS)
+    wrong = [
+        f"{name} imports {other}"
+        for name in MODULES
+        for other in imported(name)
+        if ROOMS.index(room(other)) > ROOMS.index(room(name))
+    ]
+    assert not wrong, "\n".join(sorted(wrong))
+    assert sum(len(imported(name)) for name in MODULES) > 300
+
+
+def test_modules_of_a_room_import_each_other_in_one_direction() -> None:
+    order: list[str] = []
+    open_: list[str] = []
+
+    def visit(name: str) -> None:
+        assert name not in open_, " -> ".join([*open_[open_.index(name) :], name])
+        if name in order:
+            return
+        open_.append(name)
+        for other in sorted(imported(name)):
+            visit(other)
+        order.append(open_.pop())
+
+    for name in MODULES:
+        visit(name)
+    assert len(order) == len(MODULES)
+
+
+def test_the_pure_rooms_know_neither_dbt_nor_spark() -> None:
+    checked = 0
+    for name, file in MODULES.items():
+        if name.split(".")[0] not in PURE:
+            continue
+        for node in ast.walk(ast.parse(file.read_text())):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and node.level == 0:
+                names = [node.module or ""]
+            for one in names:
+                assert one.split(".")[0] not in FORBIDDEN, (name, one)
+            checked += len(names)
+        outside = {other for other in imported(name) if other.split(".")[0] not in (*PURE, "errors", "words")}
+        assert not outside, (name, outside)
+    assert checked > 100
+
+
+def test_each_room_says_what_it_is_for() -> None:
+    for name in _PACKAGES:
+        said = ast.get_docstring(ast.parse(MODULES[name].read_text())) or ""
+        assert said.count("\n") >= 2 and ("ay import" in said or name == "temporal"), name
+
+
+def test_each_module_is_in_the_architecture() -> None:
+    page = (ROOT.parents[2] / "docs" / "architecture.md").read_text().partition("## The code")[2].partition("\n## ")[0]
+    rows = [line.split("|")[1:4] for line in page.splitlines() if line.startswith("|")][2:]
+    listed, package = set(), ""
+    for first, names, _ in rows:
+        package = first.strip(" `/") or package
+        folder = "" if package == "root" else package.replace("/", ".") + "."
+        listed |= {folder + name.strip(" `") for name in names.split(",")}
+    assert listed == set(MODULES) - _PACKAGES - {"__init__", "__version__"}
+
+
+def longest_path() -> int:
+    """Of modules that import one another, how many stand in a row at most."""
+    known: dict[str, int] = {}
+
+    def length(name: str) -> int:
+        if name not in known:
+            known[name] = 1 + max(map(length, imported(name)), default=0)
+        return known[name]
+
+    return max(map(length, MODULES))
+
+
+if __name__ == "__main__":
+    arrows = {(room(name), room(other)) for name in MODULES for other in imported(name) if room(name) != room(other)}
+    print(
+        f"modules {len(MODULES)}, imports {sum(len(imported(name)) for name in MODULES)}, longest path {longest_path()}"
+    )
+    print(f"rooms {len(ROOMS)}, arrows between them {len(arrows)}")
