@@ -18,7 +18,7 @@ from dbt_common.events.base_types import EventMsg
 from jinja2 import Environment, nodes
 from pyspark.sql import SparkSession
 
-from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse
+from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse
 from dbt.adapters.sparktemporal.operations.reads import as_of
 from dbt.adapters.sparktemporal.run import lock
 
@@ -239,7 +239,7 @@ class Project:
 
     def at(self, model: str, t: int) -> str:
         """What `temporal_as_of(ref(model), t)` stands for, without a dbt command."""
-        return as_of(Warehouse(self.rows), Target(f"`{self.schema}`", model), t)
+        return as_of(Warehouse(self.rows), ModelRelations(f"`{self.schema}`", model), t)
 
     def rows(self, sql: str) -> list[tuple]:
         return [tuple(r) for r in self.spark.sql(sql.replace("{s}", self.schema)).collect()]

@@ -15,7 +15,7 @@ import sqlglot
 import yaml
 from conftest import Project
 
-from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse, read_state
 from dbt.adapters.sparktemporal.operations.reads import as_of
 from dbt.adapters.sparktemporal.temporal.clock.instants import parse_instant
 
@@ -135,7 +135,7 @@ def test_rejected_elsewhere(number: int, all_cases: Any) -> None:
         assert outcome.status == "error" and "instead: " in outcome.message, outcome.message
         return
     assert outcome.status == "success", outcome.message
-    warehouse, target = Warehouse(project.rows), Target(f"`{project.schema}`", f"r_{number}")
+    warehouse, target = Warehouse(project.rows), ModelRelations(f"`{project.schema}`", f"r_{number}")
     for t in INSTANTS:
         written = over_rejected(sql, project).replace("mz_now()", f"timestamp_millis({t}L)")
         expected = project.rows(written.replace("now()", f"timestamp_millis({t}L)"))
@@ -161,7 +161,7 @@ def test_case(case: dict[str, Any], all_cases: Any) -> None:
 def test_change_log_of_rows(case: dict[str, Any], all_cases: Any) -> None:
     """Where the model is its core, the stored updates are the change log."""
     project, _, _ = all_cases
-    state = read_state(Warehouse(project.rows), Target(f"`{project.schema}`", model_name(case)))
+    state = read_state(Warehouse(project.rows), ModelRelations(f"`{project.schema}`", model_name(case)))
     assert state is not None
     if len(state.cores) > 1 or state.residual != f"SELECT * FROM {state.cores[0].placeholder}":
         pytest.skip("an aggregate or other residual: its change log is not stored")

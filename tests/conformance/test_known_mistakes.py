@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from dbt.adapters.sparktemporal.pushdown import statistics
-from dbt.adapters.sparktemporal.pushdown.metrics_evaluator import Interpreter, Leaf
+from dbt.adapters.sparktemporal.pushdown.metrics_evaluator import Leaf, MetricsEvaluator
 from dbt.adapters.sparktemporal.pushdown.sargable import Range
 from dbt.adapters.sparktemporal.temporal.sql.dialect import expression, mz_now_calls, render
 
@@ -34,7 +34,7 @@ def keeps(
     """Whether a part is kept. part: SQL of its rows."""
     node = expression(predicate)
     calls = {call.meta["start"]: "TIMESTAMP" for call in mz_now_calls(node)}
-    probe = Interpreter(Range(first, last), {}, TYPES, True, calls, strict=ansi)
+    probe = MetricsEvaluator(Range(first, last), {}, TYPES, True, calls, strict=ansi)
     probe.may_matter(node)
     texts = {text: n for text, n in probe.wants.items() if text in TYPES or not ansi}
     told = spark.sql(f"SELECT {', '.join(texts)} FROM ({part})").dtypes if texts else []
@@ -42,7 +42,7 @@ def keeps(
     names = frozenset(name.lower() for (name,) in spark.sql("SHOW SYSTEM FUNCTIONS").collect())
     chosen = statistics.chosen(texts, known, [], names)
     leaves = {text: Leaf(i, known[text]) for i, text in enumerate(chosen)}
-    found = Interpreter(Range(first, last), leaves, TYPES, True, calls, strict=ansi).may_matter(node)
+    found = MetricsEvaluator(Range(first, last), leaves, TYPES, True, calls, strict=ansi).may_matter(node)
     items = [
         f"min({text}) AS mz_min_{i}, max({text}) AS mz_max_{i}, count_if(({text}) IS NULL) AS mz_nulls_{i}"
         for i, text in enumerate(leaves)
@@ -200,7 +200,7 @@ def test_what_a_projection_would_raise(spark: Any) -> None:
 
 def test_the_interpreter_names_what_it_would_know(spark: Any) -> None:
     node = expression("mz_now() < cast(t as timestamp) and k > 3")
-    reader = Interpreter(Range(NOON, None), {}, TYPES, True)
+    reader = MetricsEvaluator(Range(NOON, None), {}, TYPES, True)
     reader.may_matter(node)
     assert {"CAST(t AS TIMESTAMP)", "k"} <= set(reader.wants) and all(render(n) == t for t, n in reader.wants.items())
 
@@ -296,14 +296,14 @@ def test_local_time_has_gaps(spark: Any) -> None:
     )
     calls = {call.meta["start"]: "TIMESTAMP" for call in mz_now_calls(predicate)}
     late = Range(1_710_054_900_000, 1_710_054_900_000)  # 2024-03-10 07:15 UTC
-    found = Interpreter(late, {}, TYPES, False, calls, strict=False).may_matter(predicate)
+    found = MetricsEvaluator(late, {}, TYPES, False, calls, strict=False).may_matter(predicate)
     assert spark.sql(f"SELECT {found} FROM (SELECT 1 AS mz_rows)").collect() == [(True,)]
 
 
 def test_local_time_beside_an_offset(spark: Any) -> None:
     """A text with an offset, made local time, is up to 32 hours from where it is read without one."""
     predicate = expression("cast(ts as timestamp_ntz) > '2024-01-01 00:00:00-18:00'")
-    reader = Interpreter(Range(NOON, NOON), {"ts": Leaf(0, "timestamp")}, TYPES, False, strict=True)
+    reader = MetricsEvaluator(Range(NOON, NOON), {"ts": Leaf(0, "timestamp")}, TYPES, False, strict=True)
     zone = spark.conf.get("spark.sql.session.timeZone")
     spark.conf.set("spark.sql.session.timeZone", "Pacific/Kiritimati")
     try:

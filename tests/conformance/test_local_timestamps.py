@@ -9,7 +9,7 @@ import pytest
 from conftest import Project
 from test_cases import CASES, create, model_name, plain, relation_sql, wanted
 
-from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse
+from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse
 from dbt.adapters.sparktemporal.operations.reads import as_of
 from dbt.adapters.sparktemporal.temporal.clock.instants import parse_instant
 
@@ -44,7 +44,7 @@ def test_cases_with_local_timestamps(local: Project, part: int) -> None:
             if not ("unix_millis(" in case["sql"] and 'Cannot resolve "unix_millis(' in outcome.message):
                 wrong.append((case["id"], outcome.message))
             continue
-        target = Target(f"`{local.schema}`", model_name(case))
+        target = ModelRelations(f"`{local.schema}`", model_name(case))
         for check in case["checks"]:
             sql = as_of(Warehouse(local.rows), target, parse_instant(check["at"]))
             found = [tuple(plain(v) for v in row) for row in local.rows(f"SELECT * FROM {sql}")]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from dbt.adapters.sparktemporal.pushdown.metrics_evaluator import Interpreter, Leaf
+from dbt.adapters.sparktemporal.pushdown.metrics_evaluator import Leaf, MetricsEvaluator
 from dbt.adapters.sparktemporal.pushdown.sargable import Range
 from dbt.adapters.sparktemporal.temporal.clock.instants import parse_instant
 from dbt.adapters.sparktemporal.temporal.sql.dialect import expression, mz_now_calls, render
@@ -36,7 +36,7 @@ def test_prune_case(case: dict[str, Any], spark: Any) -> None:
     types = {name: told["type"] for name, told in case["stats"].items()}
     leaves = {name: Leaf(index, types[name]) for index, name in enumerate(types)}
     clock = Range(*(None if at is None else parse_instant(at) for at in case["now"]))
-    may_matter = Interpreter(clock, leaves, types, True, calls).may_matter(predicate)
+    may_matter = MetricsEvaluator(clock, leaves, types, True, calls).may_matter(predicate)
     ((found,),) = spark.sql(f"SELECT {may_matter} FROM ({part(case['stats'], case['rows'])})").collect()
     assert found is (case["expect"] == "keep"), (render(predicate), may_matter)
 

@@ -13,7 +13,7 @@ import pytest
 from conftest import Project
 from test_cases import CASES, create, literal, model_name, plain, relation_sql
 
-from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse, read_state
 from dbt.adapters.sparktemporal.operations.reads import as_of
 
 STREAMS = CASES["diff_cases"]
@@ -69,7 +69,7 @@ def driven(tmp_path_factory: pytest.TempPathFactory, spark: Any) -> Any:
 
 
 def view_at(project: Project, case: dict[str, Any], instants: list[int]) -> dict[int, Counter]:
-    warehouse, target = Warehouse(project.rows), Target(f"`{project.schema}`", model_name(case))
+    warehouse, target = Warehouse(project.rows), ModelRelations(f"`{project.schema}`", model_name(case))
     found: dict[int, Counter] = {t: Counter() for t in instants}
     sides = (f"SELECT {t} AS mz_t, * FROM {as_of(warehouse, target, t)}" for t in instants)
     for t, *row in project.rows(" UNION ALL ".join(sides)):
@@ -87,7 +87,7 @@ def test_stream(case: dict[str, Any], driven: Any) -> None:
     for update in case["expect"]:
         expected[(update["time"], *map(plain, update["row"]))] += update["diff"]
 
-    state = read_state(Warehouse(project.rows), Target(f"`{project.schema}`", name))
+    state = read_state(Warehouse(project.rows), ModelRelations(f"`{project.schema}`", name))
     assert state is not None and state.expiration == case.get("expiration")
     if state.residual == f"SELECT * FROM {state.cores[0].placeholder}":
         stored: Counter = Counter()

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 from conftest import Project
 
-from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse, read_state
 from dbt.adapters.sparktemporal.errors import TemporalError
 from dbt.adapters.sparktemporal.run import run as runs
 from dbt.adapters.sparktemporal.run.begin import begin
@@ -49,7 +49,7 @@ class Busy:
 
 def run(project: Project, model: str, now: int, between: Callable[[], None]) -> str:
     """A run without dbt; something happens before each of its phases and statements -> how it read its inputs."""
-    warehouse, target = Warehouse(project.rows), Target(f"`{project.schema}`", model)
+    warehouse, target = Warehouse(project.rows), ModelRelations(f"`{project.schema}`", model)
     sql = MODELS[model].format(e=f"{project.schema}.e", f=f"{project.schema}.f", now="mz_now()")
     settings, version = warehouse.settings(), warehouse.version()
     current = begin(warehouse, target, sql, CONFIG.get(model, {}), now, now, settings, version)
@@ -64,7 +64,7 @@ def run(project: Project, model: str, now: int, between: Callable[[], None]) -> 
 
 def right(project: Project, model: str, now: int, every: bool = False) -> None:
     """The view is the query over the files that the commit names, or over every row."""
-    state = read_state(Warehouse(project.rows), Target(f"`{project.schema}`", model))
+    state = read_state(Warehouse(project.rows), ModelRelations(f"`{project.schema}`", model))
     assert state is not None
     if not (every or state.watermark):  # a full read that nothing disturbed keeps no list
         assert CONFIG.get(model, {}).get("change_capture") == "full"

@@ -7,14 +7,14 @@ import json
 import pytest
 from conftest import Project
 
-from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse, read_state
 from dbt.adapters.sparktemporal.temporal.diffs import chains
 
 T0 = 1_709_294_400_000
 
 
 def state(project: Project) -> object:
-    return read_state(Warehouse(project.rows), Target(f"`{project.schema}`", "m"))
+    return read_state(Warehouse(project.rows), ModelRelations(f"`{project.schema}`", "m"))
 
 
 def consolidate(project: Project, model: str = "m", check: bool = True) -> str:

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 from conftest import Project
 
-from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse, read_state
 from dbt.adapters.sparktemporal.temporal.diffs.state import State
 
 T0 = 1_709_294_400_000  # 2024-03-01 12:00 UTC
@@ -79,7 +79,7 @@ MODELS = {
 
 
 def state(project: Project) -> State:
-    found = read_state(Warehouse(project.rows), Target(f"`{project.schema}`", "m"))
+    found = read_state(Warehouse(project.rows), ModelRelations(f"`{project.schema}`", "m"))
     assert found is not None
     return found
 

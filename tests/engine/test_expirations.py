@@ -9,7 +9,7 @@ import pytest
 from conftest import Project
 from pyspark.errors import PySparkException
 
-from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse, read_state
 from dbt.adapters.sparktemporal.temporal.diffs.state import State
 
 T0 = 1_709_294_400_000  # 2024-03-01 12:00 UTC, a Friday
@@ -17,7 +17,7 @@ HOUR, DAY = 3_600_000, 86_400_000
 
 
 def state(project: Project, model: str = "m") -> State:
-    found = read_state(Warehouse(project.rows), Target(f"`{project.schema}`", model))
+    found = read_state(Warehouse(project.rows), ModelRelations(f"`{project.schema}`", model))
     assert found is not None
     return found
 

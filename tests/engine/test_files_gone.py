@@ -9,7 +9,7 @@ import pytest
 from conftest import Project
 
 from dbt.adapters.sparktemporal.config import TemporalConfig
-from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse, read_state
 from dbt.adapters.sparktemporal.errors import TemporalError
 from dbt.adapters.sparktemporal.operations.consolidate import consolidate
 from dbt.adapters.sparktemporal.operations.reads import inconsistencies
@@ -21,7 +21,7 @@ MEASURED = {"pushdown": "statistics"}
 
 def run(project: Project, after: int, **config: object) -> str:
     """A run without dbt -> how it read its input; the view is right after it."""
-    warehouse, target, now = Warehouse(project.rows), Target(f"`{project.schema}`", "m"), T0 + after
+    warehouse, target, now = Warehouse(project.rows), ModelRelations(f"`{project.schema}`", "m"), T0 + after
     sql = f"select id from {project.schema}.t where mz_now() < hi"
     current = begin(warehouse, target, sql, config, now, now, warehouse.settings(), warehouse.version())
     for phase in current.phases:
@@ -57,7 +57,7 @@ def test_files_of_a_chain(events: Project, is_fresh: bool) -> None:
     run(events, 0)
     add(events, 1)
     run(events, 1)
-    warehouse, target = Warehouse(events.rows), Target(f"`{events.schema}`", "m")
+    warehouse, target = Warehouse(events.rows), ModelRelations(f"`{events.schema}`", "m")
     before = read_state(warehouse, target)
     assert before is not None and len(before.chains) == 2
     small = min(before.chains, key=lambda chain: chain.rows)
@@ -84,7 +84,7 @@ def test_files_of_a_chain(events: Project, is_fresh: bool) -> None:
 def test_files_of_a_list(events: Project, kind: str, is_fresh: bool) -> None:
     """What is remembered of the inputs is not believed when a part of it is gone."""
     run(events, 0, **MEASURED)
-    state = read_state(Warehouse(events.rows), Target(f"`{events.schema}`", "m"))
+    state = read_state(Warehouse(events.rows), ModelRelations(f"`{events.schema}`", "m"))
     assert state is not None and state.watermark and state.statistics
     lose(events, getattr(state, kind), is_fresh)
     assert "unchanged" in run(events, 1, **MEASURED)

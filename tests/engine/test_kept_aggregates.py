@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from conftest import Project
 
-from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse, read_state
 
 T0 = 1_709_294_400_000  # 2024-03-01 12:00 UTC
 TESTS = ["temporal_matches_source", "temporal_diffs_consistent"]
@@ -41,7 +41,7 @@ def at(project: Project, second: float) -> list[tuple]:
 
 
 def state(project: Project) -> Any:
-    return read_state(Warehouse(project.rows), Target(f"`{project.schema}`", "m"))
+    return read_state(Warehouse(project.rows), ModelRelations(f"`{project.schema}`", "m"))
 
 
 def passes(project: Project, now: int) -> None:

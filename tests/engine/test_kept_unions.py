@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from conftest import Project
 
-from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse, read_state
 
 T0 = 1_709_294_400_000  # 2024-03-01 12:00 UTC
 A = "select k, v, price from {s}.t where mz_now() >= lo and mz_now() < hi"
@@ -76,7 +76,7 @@ def right(project: Project, names: tuple[str, ...], now: int) -> None:
     result = project.run("--threads", "2", now=now)
     for name in names:
         sql, groups = MODELS[name]
-        state = read_state(Warehouse(project.rows), Target(f"`{project.schema}`", name))
+        state = read_state(Warehouse(project.rows), ModelRelations(f"`{project.schema}`", name))
         assert state is not None and sum(core.sums is not None for core in state.cores) == groups, (name, state.cores)
         if groups:
             assert "groups" in kept(result, name) or "distinct rows" in kept(result, name)

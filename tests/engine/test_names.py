@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from conftest import Project
 
-from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse, read_state
 from dbt.adapters.sparktemporal.temporal.diffs import chains
 
 T0 = 1_709_294_400_000  # 2024-03-01 12:00:00 UTC
@@ -62,7 +62,7 @@ def test_two_days_of_a_model_with_capital_letters(project: Project, engine_clock
     window(project, "MyModel", diffs_retention="1 hour")
     project.model("Above", "select id, hi from {{ ref('MyModel') }} where mz_now() < hi - interval 1 day")
     project.run(now=T0)
-    target = Target(f"`{project.schema}`", "MyModel")
+    target = ModelRelations(f"`{project.schema}`", "MyModel")
     first = {c.table.lower() for c in read_state(Warehouse(project.rows), target).chains}  # type: ignore[union-attr]
     killed = chains.chain_name("MyModel", chains.new_run_id(T0 + 1))
     project.sql(f"CREATE TABLE {{s}}.{killed} USING parquet TBLPROPERTIES ('mz_model' = 'MyModel') AS SELECT 1 AS id")

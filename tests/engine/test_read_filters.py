@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from conftest import Project
 
-from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse, read_state
 from dbt.adapters.sparktemporal.temporal.clock.instants import format_instant
 
 T0 = 1_709_294_400_000  # 2024-03-01 12:00 UTC
@@ -253,5 +253,5 @@ STORED = {
 
 
 def kept(project: Project, name: str) -> list[tuple[int, int]]:
-    state = read_state(Warehouse(project.rows), Target(f"`{project.schema}`", name))
+    state = read_state(Warehouse(project.rows), ModelRelations(f"`{project.schema}`", name))
     return [(core.chains[0].rows, len(core.columns)) for core in state.cores if core.chains]

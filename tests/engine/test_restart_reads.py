@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from conftest import Project
 
-from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse
+from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse
 from dbt.adapters.sparktemporal.operations.reads import as_of
 from dbt.adapters.sparktemporal.pushdown.sargable import Range, Sargable
 from dbt.adapters.sparktemporal.temporal.sql.dialect import expression
@@ -92,7 +92,7 @@ def test_a_rebuild_reads_the_window(project: Project, layout: str) -> None:
         for t in (T0, T0 + 1, T0 + DAY, T0 + 30 * 3_600_000):
             asked = WINDOWS[name].format(now=f"timestamp_millis({t}L)")
             wanted = f"SELECT id, payload, k FROM {{s}}.events WHERE {asked}"
-            stored = as_of(Warehouse(project.rows), Target(f"`{project.schema}`", name), t)
+            stored = as_of(Warehouse(project.rows), ModelRelations(f"`{project.schema}`", name), t)
             assert project.rows(f"({wanted} EXCEPT ALL SELECT * FROM {stored})") == []
             assert project.rows(f"(SELECT * FROM {stored} EXCEPT ALL {wanted})") == []
         both = [project.rows(f"SELECT * FROM {{s}}.{m}__diffs") for m in (name, f"{name}_off")]

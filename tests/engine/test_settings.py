@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from conftest import Project
 
-from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse
+from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse
 from dbt.adapters.sparktemporal.errors import Refusal
 from dbt.adapters.sparktemporal.operations.reads import committed, matches_source
 from dbt.adapters.sparktemporal.temporal.diffs.state import embed
@@ -96,7 +96,7 @@ def test_a_state_of_before_remembers_four(events: Project) -> None:
     """Others count as not set: the same session goes on, one with another of them rebuilds and says so."""
     events.model("m", f"select id from {events.schema}.t where mz_now() < hi")
     events.run(now=T0)
-    target = Target(f"`{events.schema}`", "m")
+    target = ModelRelations(f"`{events.schema}`", "m")
     state = committed(Warehouse(events.rows), target)
     assert set(state.settings) == set(settings.ALWAYS), "nothing else is set in tests, as in a state of before"
     assert '"spark.sql.caseSensitive":"false"' in embed(state, "SELECT 1")
@@ -155,7 +155,7 @@ def test_as_of_in_a_session_of_another_zone(texts: Project) -> None:
         # what gives back stored rows and computes nothing is the same in each session
         assert len(texts.rows(f"select id, hi from {texts.at('plain', T0)}")) == 9
         with pytest.raises(Refusal) as told:
-            matches_source(Warehouse(texts.rows), Target(f"`{texts.schema}`", "m"), [T0], 0, T0, 12)
+            matches_source(Warehouse(texts.rows), ModelRelations(f"`{texts.schema}`", "m"), [T0], 0, T0, 12)
         refused(str(told.value), "temporal_matches_source of m")
     assert texts.rows(f"select x from {texts.at('m', T0)}") == [("2024-03-01 12:00:09",)]
 

@@ -12,9 +12,9 @@ import pytest
 from conftest import Project
 from test_restart_reads import DAY, DAYS, T0
 
-from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse, read_state
 from dbt.adapters.sparktemporal.operations.reads import as_of
-from dbt.adapters.sparktemporal.pruning.files import Parts
+from dbt.adapters.sparktemporal.pruning.files import FilePruner
 from dbt.adapters.sparktemporal.temporal.diffs import chains
 
 A_DAY = 1_000
@@ -47,7 +47,7 @@ def told(ran: Any) -> str:
 def is_right(project: Project, model: str, sql: str, *instants: int) -> None:
     for t in instants:
         wanted = f"({sql})".replace("mz_now()", f"timestamp_millis({t}L)")
-        stored = as_of(Warehouse(project.rows), Target(f"`{project.schema}`", model), t)
+        stored = as_of(Warehouse(project.rows), ModelRelations(f"`{project.schema}`", model), t)
         assert project.rows(f"({wanted} EXCEPT ALL SELECT * FROM {stored})") == []
         assert project.rows(f"(SELECT * FROM {stored} EXCEPT ALL {wanted})") == []
 
@@ -192,9 +192,9 @@ def test_files_that_are_compacted_while_they_are_read(project: Project, monkeypa
     sql = f"select id from {project.schema}.events where mz_now() <= ts + interval 2 days"
     project.model("m", sql, pushdown="statistics", change_capture="full")
     project.run(now=T0)
-    told_, done = Parts.told, []
+    told_, done = FilePruner.told, []
 
-    def compacted(parts: Parts, *args: Any) -> list[str]:
+    def compacted(parts: FilePruner, *args: Any) -> list[str]:
         found = told_(parts, *args)
         if not done:
             done.append(found)
@@ -202,7 +202,7 @@ def test_files_that_are_compacted_while_they_are_read(project: Project, monkeypa
             whole.coalesce(1).write.insertInto(f"{project.schema}.events", overwrite=True)
         return found
 
-    monkeypatch.setattr(Parts, "told", compacted)
+    monkeypatch.setattr(FilePruner, "told", compacted)
     ran = project.run(now=T0 + 1).of("m")
     assert done and "leave 1 of 1 file" in told(ran) and ran.adapter_response["rows_written"] == 0
     is_right(project, "m", sql, T0 + 1, T0 + DAY)
@@ -232,9 +232,9 @@ def test_malformed_rows_depend_on_what_is_read(project: Project, tmp_path: Path)
     project.model("m", f"{part} union all {part} + make_dt_interval(a)", pushdown="statistics")
     assert "no statistics are kept of a table with the option mode" in told(ran := project.run(now=T0).of("m"))
     assert "statistics leave" not in told(ran)
-    assert project.rows(f"SELECT id FROM {as_of(Warehouse(project.rows), Target(f'`{project.schema}`', 'm'), T0)}") == [
-        (1,)
-    ]
+    assert project.rows(
+        f"SELECT id FROM {as_of(Warehouse(project.rows), ModelRelations(f'`{project.schema}`', 'm'), T0)}"
+    ) == [(1,)]
 
 
 @pytest.mark.parametrize("pushdown, bucketed", [("statistics", False), ("sargable", True)])
@@ -246,7 +246,7 @@ def test_a_chain_of_what_is_left_is_no_large_one(
     events(project)
     project.model("m", SHAPES["plain"].replace("{s}", project.schema), pushdown=pushdown)
     assert project.run(now=T0).success
-    state = read_state(Warehouse(project.rows), Target(f"`{project.schema}`", "m"))
+    state = read_state(Warehouse(project.rows), ModelRelations(f"`{project.schema}`", "m"))
     assert state is not None and [c.bucketed for c in state.chains] == [bucketed]
     is_right(project, "m", SHAPES["plain"].replace("{s}", project.schema), T0, T0 + DAY)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 from conftest import Project
 
-from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse
+from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse
 from dbt.adapters.sparktemporal.operations.reads import as_of
 
 T0 = 1_709_294_400_000
@@ -66,7 +66,9 @@ def test_predicates(local: Project, part: int) -> None:
             written = written.replace("ntz::mz_timestamp", "unix_millis(cast(ntz as timestamp_ltz))")
             written = written.replace("d::mz_timestamp", "unix_millis(cast(d as timestamp_ltz))")
             wanted = local.rows(f"SELECT id, ts, ntz, many FROM {{s}}.events WHERE {written}")
-            found = local.rows(f"SELECT * FROM {as_of(warehouse, Target(f'`{local.schema}`', f'p{number}'), t)}")
+            found = local.rows(
+                f"SELECT * FROM {as_of(warehouse, ModelRelations(f'`{local.schema}`', f'p{number}'), t)}"
+            )
             if sorted(wanted) != sorted(found):
                 wrong.append((predicate, t, len(wanted), len(found)))
     assert not wrong, wrong
@@ -126,5 +128,5 @@ def test_groups_statistics_and_changes(local: Project) -> None:
         for name, written in (("g", sql), ("a", plain), ("s", plain)):
             for t in (now, now + 20 * HOUR, now + 40 * HOUR):
                 wanted = local.rows(written.replace("mz_now()", f"timestamp_millis({t}L)"))
-                found = local.rows(f"SELECT * FROM {as_of(warehouse, Target(f'`{local.schema}`', name), t)}")
+                found = local.rows(f"SELECT * FROM {as_of(warehouse, ModelRelations(f'`{local.schema}`', name), t)}")
                 assert Counter(wanted) == Counter(found), (name, n, t)

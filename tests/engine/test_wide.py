@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 from conftest import Project
 
-from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse, read_state
 from dbt.adapters.sparktemporal.run.commit import ViewTexts
 from dbt.adapters.sparktemporal.temporal.diffs.state import VIEW_TEXT_LIMIT, State
 from dbt.adapters.sparktemporal.temporal.diffs.view_sql import live_view
@@ -49,7 +49,7 @@ def write(project: Project, columns: list[str], rows: dict[int, tuple[int, int]]
 
 
 def state_of(project: Project, model: str = "m") -> State:
-    found = read_state(Warehouse(project.rows), Target(f"`{project.schema}`", model))
+    found = read_state(Warehouse(project.rows), ModelRelations(f"`{project.schema}`", model))
     assert found is not None
     return found
 

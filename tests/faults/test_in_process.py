@@ -13,7 +13,7 @@ import pytest
 from conftest import Project
 
 from dbt.adapters.sparktemporal.connections import SparkTemporalConnectionManager
-from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse, read_state
 from dbt.adapters.sparktemporal.run import lock as locks
 from dbt.adapters.sparktemporal.run import run as runs
 from dbt.adapters.sparktemporal.run.begin import begin
@@ -22,7 +22,7 @@ T0 = 1_709_294_400_000
 
 
 def state(project: Project) -> Any:
-    return read_state(Warehouse(project.rows), Target(f"`{project.schema}`", "m"))
+    return read_state(Warehouse(project.rows), ModelRelations(f"`{project.schema}`", "m"))
 
 
 @pytest.fixture
@@ -143,7 +143,7 @@ def test_lock_of_a_dead_process_here(model: Project) -> None:
 
 def rival_run(project: Project, now: int) -> None:
     """A whole run by another hand, which has not asked for the lock."""
-    warehouse, target = Warehouse(project.rows), Target(f"`{project.schema}`", "m")
+    warehouse, target = Warehouse(project.rows), ModelRelations(f"`{project.schema}`", "m")
     old = state(project)
     current = begin(warehouse, target, old.written, {}, now, now, warehouse.settings(), warehouse.version())
     for phase in current.phases:

@@ -12,7 +12,7 @@ import pytest
 from conftest import Project
 
 from dbt.adapters.sparktemporal.connections import SparkTemporalConnectionManager
-from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse, read_state
 from dbt.adapters.sparktemporal.run import lock as locks
 from dbt.adapters.sparktemporal.run.begin import begin
 from dbt.adapters.sparktemporal.temporal.diffs import chains
@@ -29,7 +29,7 @@ def model(project: Project) -> Project:
 
 
 def state(project: Project) -> Any:
-    return read_state(Warehouse(project.rows), Target(f"`{project.schema}`", "m"))
+    return read_state(Warehouse(project.rows), ModelRelations(f"`{project.schema}`", "m"))
 
 
 def tables(project: Project) -> set[str]:
@@ -59,7 +59,7 @@ def before_statement(monkeypatch: pytest.MonkeyPatch, words: str, act: Any) -> I
 
 def take_over(project: Project, now: int, model: str = "m") -> Any:
     """A whole run by another hand, to whom the owner of the lock is dead."""
-    warehouse, target = Warehouse(project.rows), Target(f"`{project.schema}`", model)
+    warehouse, target = Warehouse(project.rows), ModelRelations(f"`{project.schema}`", model)
     held, locks._held = locks._held, set()
     try:
         token, displaced = locks.take_lock(warehouse, target, int(time.time() * 1000))
@@ -111,7 +111,7 @@ def test_two_at_once(model: Project, monkeypatch: pytest.MonkeyPatch) -> None:
 
     def rival() -> None:
         try:
-            locks.take_lock(Warehouse(model.rows), Target(f"`{model.schema}`", "m"), int(time.time() * 1000))
+            locks.take_lock(Warehouse(model.rows), ModelRelations(f"`{model.schema}`", "m"), int(time.time() * 1000))
         except Exception as error:
             said.append(str(error))
 

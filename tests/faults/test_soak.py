@@ -19,7 +19,7 @@ from conftest import Project
 from test_rivals import take_over
 
 from dbt.adapters.sparktemporal.connections import SparkTemporalConnectionManager
-from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse, read_state
 from dbt.adapters.sparktemporal.operations.reads import as_of
 from dbt.adapters.sparktemporal.temporal.diffs import buckets, chains, groups_sql
 
@@ -94,7 +94,7 @@ def faulty_run(project: Project, fault: str, rng: random.Random, now: int, patch
     def rival(_: str) -> None:
         if not once:
             once.append(1)
-            if read_state(Warehouse(project.rows), Target(f"`{project.schema}`", "rows")) is not None:
+            if read_state(Warehouse(project.rows), ModelRelations(f"`{project.schema}`", "rows")) is not None:
                 take_over(project, now, "rows")
 
     if fault == "restart":
@@ -113,7 +113,7 @@ def faulty_run(project: Project, fault: str, rng: random.Random, now: int, patch
 
 def check(project: Project, rng: random.Random, instants: int, where: object) -> None:
     for name in MODELS:
-        warehouse, target = Warehouse(project.rows), Target(f"`{project.schema}`", name)
+        warehouse, target = Warehouse(project.rows), ModelRelations(f"`{project.schema}`", name)
         state = read_state(warehouse, target)
         assert state is not None
         last = state.expiration if state.expiration is not None else state.frontier + 20 * STEP
@@ -182,7 +182,7 @@ def left_over(project: Project) -> tuple[set[str], set[str]]:
     """
     named = {"events"}
     for name in MODELS:
-        state = read_state(Warehouse(project.rows), Target(f"`{project.schema}`", name))
+        state = read_state(Warehouse(project.rows), ModelRelations(f"`{project.schema}`", name))
         named |= {name, f"{name}__live", f"{name}__diffs", *state.tables}
     tables = {name for _, name, temporary in project.rows("SHOW TABLES IN {s}") if not temporary}
     location = next(r[1] for r in project.rows("DESCRIBE DATABASE {s}") if r[0] == "Location")

@@ -15,7 +15,7 @@ from test_rivals import T0, count, model, state, take_over  # noqa: F401
 
 from dbt.adapters.sparktemporal.config import TemporalConfig
 from dbt.adapters.sparktemporal.connections import SparkTemporalConnectionManager
-from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse
+from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse
 from dbt.adapters.sparktemporal.errors import TemporalError
 from dbt.adapters.sparktemporal.run import lock as locks
 
@@ -121,7 +121,9 @@ def test_an_interrupt_while_it_waits(model: Project, waiting: FakeTime) -> None:
     waiting.later(0.5, interrupt)
     held = set(locks._held)
     with pytest.raises(KeyboardInterrupt):
-        locks.take_lock(Warehouse(model.rows), Target(f"`{model.schema}`", "m"), int(time.time() * 1000), 60_000)
+        locks.take_lock(
+            Warehouse(model.rows), ModelRelations(f"`{model.schema}`", "m"), int(time.time() * 1000), 60_000
+        )
     assert is_locked(model) and locks._held == held
 
 
@@ -135,7 +137,7 @@ def test_a_lock_that_is_half_gone(model: Project, waiting: FakeTime, monkeypatch
         return original(self, sql)
 
     monkeypatch.setattr(Warehouse, "rows", rows)
-    target = Target(f"`{model.schema}`", "m")
+    target = ModelRelations(f"`{model.schema}`", "m")
     with pytest.raises(TemporalError, match="a folder of that name is left"):
         locks.take_lock(Warehouse(model.rows), target, 0, 1_000)
     assert 1 <= sum(waiting.pauses) < 3

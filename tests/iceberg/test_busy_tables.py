@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from conftest import Project
 
-from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse
+from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse
 from dbt.adapters.sparktemporal.run import run as runs
 from dbt.adapters.sparktemporal.run.begin import begin
 
@@ -27,7 +27,7 @@ def test_rows_come_at_every_phase(project: Project, monkeypatch: pytest.MonkeyPa
     write()
     for number, between in enumerate([write, write, lambda: None]):
         now, seen = T0 + number * 1000, 0
-        warehouse, target = Warehouse(project.rows), Target(f"`{project.schema}`", "m")
+        warehouse, target = Warehouse(project.rows), ModelRelations(f"`{project.schema}`", "m")
         settings = warehouse.settings()
         sql = SQL.format(t=table, now="mz_now()")
         current = begin(warehouse, target, sql, {}, now, now, settings, warehouse.version())

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from dbt.cli.main import dbtRunner
 
-from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse
+from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse
 from dbt.adapters.sparktemporal.operations.reads import as_of
 
 PROJECT = Path(__file__).parents[2] / "integration_tests"
@@ -89,7 +89,7 @@ def rows(spark: Any, sql: str) -> list[tuple]:
 
 def view_at(spark: Any, view: str, t: int) -> list[tuple]:
     warehouse = Warehouse(lambda sql: rows(spark, sql))
-    return rows(spark, f"SELECT * FROM {as_of(warehouse, Target(f'`{SCHEMA}`', view), t)}")
+    return rows(spark, f"SELECT * FROM {as_of(warehouse, ModelRelations(f'`{SCHEMA}`', view), t)}")
 
 
 def test_every_model_and_test_passes(built: Any) -> None:

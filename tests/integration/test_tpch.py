@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from dbt.cli.main import dbtRunner
 
-from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse
+from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse
 from dbt.adapters.sparktemporal.operations.reads import as_of
 
 PROJECT = Path(__file__).parents[2] / "integration_tests" / "tpch"
@@ -67,7 +67,7 @@ def published(spark: Any, day: date, bound: str = "", at: time = time.min) -> li
 
 def view_at(spark: Any, view: str, day: date, at: time = time.min, schema: str = SCHEMA) -> list[tuple]:
     warehouse = Warehouse(lambda sql: rows(spark, schema, sql))
-    return rows(spark, schema, f"SELECT * FROM {as_of(warehouse, Target(f'`{schema}`', view), ms(day, at))}")
+    return rows(spark, schema, f"SELECT * FROM {as_of(warehouse, ModelRelations(f'`{schema}`', view), ms(day, at))}")
 
 
 def dbt(*args: str, target: Path, data: Path, **variables: str) -> Any:

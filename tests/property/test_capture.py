@@ -9,7 +9,7 @@ import pytest
 from conftest import Project
 from test_histories import boundaries, fresh_seed, mismatches
 
-from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse, read_state
 from dbt.adapters.sparktemporal.temporal.diffs import chains
 
 START, STEP = 1_709_294_400_000, 10_000
@@ -87,7 +87,7 @@ def drive(project: Project, models: list[str], runs: int, seed: int) -> dict[str
         for name in models:
             told = said.of(name).adapter_response["inputs"]
             ways[name] |= {re.search(r": ([a-z ]+) \(", line).group(1) for line in told}
-            state = read_state(Warehouse(project.rows), Target(f"`{project.schema}`", name))
+            state = read_state(Warehouse(project.rows), ModelRelations(f"`{project.schema}`", name))
             t, last = state.frontier, state.expiration
             instants = {t, t + rng.randrange(STEP), *(b + d for b in changes[name] for d in (-1, 0))}
             chosen = sorted(i for i in instants if i >= t and (last is None or i <= last))[:4]

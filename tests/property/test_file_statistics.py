@@ -13,7 +13,7 @@ from test_parts import Idioms, More, parts
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.errors import TemporalError
 from dbt.adapters.sparktemporal.inputs import observe
-from dbt.adapters.sparktemporal.pruning.files import Parts
+from dbt.adapters.sparktemporal.pruning.files import FilePruner
 from dbt.adapters.sparktemporal.pushdown.sargable import Range
 from dbt.adapters.sparktemporal.run.analyze import understand
 from dbt.adapters.sparktemporal.temporal.diffs.stores import store_of
@@ -62,7 +62,7 @@ def drive(project: Project, count: int, seed: int) -> tuple[int, int]:
             continue
         plan = plans.analyzed(warehouse.explain(clock_text.written_at(model.written, model.calls, f"{first}L")))
         seen = observe.observe(warehouse, plan)
-        known = Parts.look(warehouse, model.cores, seen, settings, version, [], clock)
+        known = FilePruner.look(warehouse, model.cores, seen, settings, version, [], clock)
         known.collect(f"{project.schema}.stats_{number}", " USING parquet")
         for core in model.cores:
             for _, left, _ in known.left(core.name, clock).values():

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from conftest import Project
 
-from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse, read_state
 from dbt.adapters.sparktemporal.operations.reads import as_of
 from dbt.adapters.sparktemporal.temporal.diffs import buckets, chains, groups_sql
 
@@ -170,7 +170,7 @@ def boundaries(project: Project, models: Iterable[str], rng: random.Random, coun
 
 def mismatches(project: Project, model: str, oracle: Callable[[int], str], instants: list[int]) -> list[tuple]:
     """Rows whose multiplicity differs between view and oracle: instant, how many more in the view, the row."""
-    warehouse, target = Warehouse(project.rows), Target(f"`{project.schema}`", model)
+    warehouse, target = Warehouse(project.rows), ModelRelations(f"`{project.schema}`", model)
     names = ", ".join(f"`{c}`" for c in project.spark.table(f"{project.schema}.{model}").columns)
     sides = []
     for t in instants:
@@ -182,7 +182,7 @@ def mismatches(project: Project, model: str, oracle: Callable[[int], str], insta
 
 def check_model(project: Project, name: str, sql: str, rng: random.Random, changes: list[int], instants: int) -> None:
     """The view against the oracle at some of: the frontier, a random instant, changes and 1 ms before, the last."""
-    state = read_state(Warehouse(project.rows), Target(f"`{project.schema}`", name))
+    state = read_state(Warehouse(project.rows), ModelRelations(f"`{project.schema}`", name))
     assert state is not None
     t, last = state.frontier, state.expiration
     candidates = [t, t + rng.randrange(STEP), *(b + d for b in changes for d in (-1, 0)), *([last] if last else [])]

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 import pytest
 from conftest import Project
 
-from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse, read_state
 from dbt.adapters.sparktemporal.errors import TemporalError
 from dbt.adapters.sparktemporal.run.begin import begin
 
@@ -207,7 +207,7 @@ ACTS: list[Callable[[Layout], None]] = [
 
 def run(project: Project, layout: Layout, now: int) -> str:
     """A run of a model over a layout, without dbt -> how it read its input."""
-    warehouse, target = Warehouse(project.rows), Target(f"`{project.schema}`", f"m_{layout.name}")
+    warehouse, target = Warehouse(project.rows), ModelRelations(f"`{project.schema}`", f"m_{layout.name}")
     sql = layout.sql.format(now="mz_now()")
     current = begin(
         warehouse, target, sql, layout.config, now, now, warehouse.settings(), warehouse.version(), project="p"
@@ -231,7 +231,7 @@ def drive(project: Project, layouts: list[Layout], runs: int, rng: random.Random
         now = START + number * STEP
         for layout in layouts:
             done = [act.__name__ for act in rng.choices(ACTS, k=rng.choice([1, 1, 2])) if number and not act(layout)]
-            target = Target(f"`{project.schema}`", f"m_{layout.name}")
+            target = ModelRelations(f"`{project.schema}`", f"m_{layout.name}")
             before = read_state(Warehouse(project.rows), target)
             try:
                 told = run(project, layout, now)

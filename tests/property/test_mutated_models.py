@@ -15,7 +15,7 @@ import sqlglot
 from conftest import Project
 from sqlglot import exp
 
-from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse
+from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse
 from dbt.adapters.sparktemporal.errors import Refusal
 from dbt.adapters.sparktemporal.run.begin import begin
 from dbt.adapters.sparktemporal.temporal.diffs import intervals_sql
@@ -125,7 +125,7 @@ def judged(project: Project, sql: str) -> str:
     try:
         model = begin(
             warehouse,
-            Target(f"`{project.schema}`", "m"),
+            ModelRelations(f"`{project.schema}`", "m"),
             sql,
             config,
             T0,

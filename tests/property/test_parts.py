@@ -14,7 +14,7 @@ from test_histories import fresh_seed
 from test_predicates import ZONES, Grammar
 
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
-from dbt.adapters.sparktemporal.pushdown.metrics_evaluator import Interpreter, Leaf
+from dbt.adapters.sparktemporal.pushdown.metrics_evaluator import Leaf, MetricsEvaluator
 from dbt.adapters.sparktemporal.pushdown.sargable import Range
 from dbt.adapters.sparktemporal.temporal.sql.dialect import expression, mz_now_calls, render
 
@@ -165,7 +165,7 @@ def verdicts(
     predicate = expression(sql)
     kinds = ["TIMESTAMP" if letter == "n" else "BIGINT" for letter in re.findall(r"\{([nm])\}", text)]
     calls = dict(zip(sorted(call.meta["start"] for call in mz_now_calls(predicate)), kinds))
-    first_pass = Interpreter(clock, {}, COLUMNS, fixed, calls, strict=ansi)
+    first_pass = MetricsEvaluator(clock, {}, COLUMNS, fixed, calls, strict=ansi)
     first_pass.may_matter(predicate)
     leaves = {}
     for want, node in first_pass.wants.items():
@@ -174,7 +174,7 @@ def verdicts(
         told = project.rows(f"DESCRIBE QUERY SELECT {render(node)} AS x FROM mz_parts")
         if told[0][1] != "void" and (want in COLUMNS or computes(project, render(node))):
             leaves[want] = Leaf(len(leaves), told[0][1])
-    may_matter = Interpreter(clock, leaves, COLUMNS, fixed, calls, strict=ansi).may_matter(predicate)
+    may_matter = MetricsEvaluator(clock, leaves, COLUMNS, fixed, calls, strict=ansi).may_matter(predicate)
     rows = at_instants(rng, "SELECT * FROM mz_parts", text, clock)
     kept = f"SELECT part, {may_matter} AS kept FROM ({statistics(rng, leaves, missing)})"
     decided = {int(p): bool(k) for p, k in project.rows(kept)}

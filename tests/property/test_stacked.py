@@ -21,7 +21,7 @@ from test_histories import (
     small_limits,
 )  # fmt: skip
 
-from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse, read_state
 
 #: model -> SQL; [m] is a model of these, or of those below it
 INNER = {
@@ -110,7 +110,7 @@ def drive(project: Project, names: list[str], histories: int, runs: int, seed: i
         said = project.run("--threads", "2", now=now)
         changes = boundaries(project, names, rng, instants)
         for name in names:
-            state = read_state(Warehouse(project.rows), Target(f"`{project.schema}`", name))
+            state = read_state(Warehouse(project.rows), ModelRelations(f"`{project.schema}`", name))
             t, last = state.frontier, state.expiration
             chosen = {t, t + rng.randrange(STEP), *(b + d for b in changes[name] for d in (-1, 0)), last or t}
             chosen = {i for i in chosen if i >= t and (last is None or i <= last)}

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from conftest import Project
 
-from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse, read_state
 from dbt.adapters.sparktemporal.operations.reads import as_of
 from dbt.adapters.sparktemporal.temporal.clock.instants import format_instant
 from dbt.adapters.sparktemporal.temporal.diffs import chains
@@ -226,7 +226,7 @@ def check(
     warehouse = Warehouse(project.rows)
     new, views = {}, {}
     for model, sql in models.items():
-        state = read_state(warehouse, Target(f"`{project.schema}`", model))
+        state = read_state(warehouse, ModelRelations(f"`{project.schema}`", model))
         edges = [e for e in (frontier + STEP, frontier + rng.randrange(4 * STEP)) for e in (e - 1, e, e + 1)]
         for t in {frontier, frontier + 1, frontier + STEP - 1, *rng.sample(edges, 2)}:
             known.pop((model, t), None)
@@ -236,7 +236,7 @@ def check(
         for key in [k for k in known if k[0] == model and k[1] >= frontier]:
             del known[key]
         for t in {*(t for m, t in new if m == model), *rng.sample(past, min(2, len(past)))}:
-            views[model, t] = as_of(warehouse, Target(f"`{project.schema}`", model), t)
+            views[model, t] = as_of(warehouse, ModelRelations(f"`{project.schema}`", model), t)
     known |= contents(project, new)
     for key, found in contents(project, views).items():
         more, less = found - known[key], known[key] - found

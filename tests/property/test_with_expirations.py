@@ -9,7 +9,7 @@ import pytest
 from conftest import Project
 from test_histories import fresh_seed
 
-from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse, read_state
 
 T0 = 1_709_294_400_000  # 2024-03-01 12:00 UTC
 EVENTS = "{{ source('raw', 'events') }}"
@@ -63,7 +63,7 @@ def compare(project: Project, models: list[str], rng: random.Random, now: int, s
     """All models at instants around now and around the expiration, each with and without."""
     reads, wrong = [], []
     for name in models:
-        state = read_state(Warehouse(project.rows), Target(f"`{project.schema}`", f"{name}_with"))
+        state = read_state(Warehouse(project.rows), ModelRelations(f"`{project.schema}`", f"{name}_with"))
         assert state is not None and state.expiration is not None and state.expiration >= now
         last = state.expiration
         for t in sorted({now, last, last - 1, rng.randint(now, last), rng.randint(now, last)}):

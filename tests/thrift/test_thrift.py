@@ -24,7 +24,7 @@ import pytest
 from conftest import COLD, JVM, Project
 from dbt.cli.main import dbtRunner
 
-from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse, live_view, read_state
+from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse, live_view, read_state
 from dbt.adapters.sparktemporal.run.begin import begin
 from dbt.adapters.sparktemporal.run.lock import host
 
@@ -94,7 +94,7 @@ def alone(*arguments: str, folder: Path, **environment: str) -> subprocess.Popen
 
 
 def state(project: Project) -> Any:
-    return read_state(Warehouse(project.rows), Target(f"`{project.schema}`", "m"))
+    return read_state(Warehouse(project.rows), ModelRelations(f"`{project.schema}`", "m"))
 
 
 def until(true: Callable[[], Any], patience: float = 60) -> Any:
@@ -241,7 +241,7 @@ def test_view_text_near_the_limit_of_the_metastore(project: Project) -> None:
     project.run(now=T0)
     project.sql("INSERT INTO {s}.events VALUES (3)")
     assert "advanced" in project.run(now=T0 + 10).of("m").message
-    view = live_view(Warehouse(project.rows), Target(f"`{project.schema}`", "m"))
+    view = live_view(Warehouse(project.rows), ModelRelations(f"`{project.schema}`", "m"))
     assert view is not None and 25_000 < len(view.text) <= 30_000
     assert project.rows("SELECT max(column_number_184) FROM {s}.m") == [(187,)]
 
@@ -291,7 +291,7 @@ KEPT_LISTS = {
 def run_here(project: Project, model: str, sql: str, now: int) -> None:
     """A run without dbt, in the session of the project."""
     warehouse, settings = Warehouse(project.rows), Warehouse(project.rows).settings()
-    target = Target(f"`{project.schema}`", model)
+    target = ModelRelations(f"`{project.schema}`", model)
     current = begin(warehouse, target, sql, {}, now, now, settings, warehouse.version(), project="p")
     for phase in current.phases:
         for step in getattr(current, phase)():

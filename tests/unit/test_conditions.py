@@ -54,12 +54,12 @@ NEITHER = {
 
 @pytest.mark.parametrize("text", RISING)
 def test_rises(text: str) -> None:
-    assert side(expression(text)).rises
+    assert side(expression(text)).is_increasing
 
 
 @pytest.mark.parametrize("text", FALLING)
 def test_falls(text: str) -> None:
-    assert not side(expression(text)).rises
+    assert not side(expression(text)).is_increasing
 
 
 @pytest.mark.parametrize("text", NEITHER)
@@ -92,7 +92,7 @@ def test_what_follows_local_time_says_so() -> None:
 
 def test_what_does_not_depend_on_the_clock_is_computed_once() -> None:
     found = condition(expression("mz_now() < hi + interval 1 day or k = 'a' and date_trunc('DAY', mz_now()) = d"))
-    assert [render(s) for s in found.statics] == ["hi + INTERVAL '1' DAY", "d", "k = 'a'"]
+    assert [render(s) for s in found.row_expressions] == ["hi + INTERVAL '1' DAY", "d", "k = 'a'"]
     assert render(found.predicate) == ("mz_now() < `mz_s0` OR `mz_s2` AND date_trunc('DAY', mz_now()) = `mz_s1`")
     assert [e.index for e in found.edges] == [0]
     assert [(render(s.function), render(s.other)) for s in found.steps] == [("date_trunc('DAY', mz_now())", "`mz_s1`")]
@@ -100,7 +100,7 @@ def test_what_does_not_depend_on_the_clock_is_computed_once() -> None:
 
 def test_a_case_protects_what_is_computed_in_its_branches() -> None:
     found = condition(expression("case when b <> 0 then mz_now() < a div b when mz_now() > c then d end"))
-    assert [render(s) for s in found.statics] == [
+    assert [render(s) for s in found.row_expressions] == [
         "CASE WHEN (b <> 0) THEN a DIV b END",
         "CASE WHEN NOT ((b <> 0) IS NOT DISTINCT FROM TRUE) THEN c END",
         "b <> 0",
@@ -114,7 +114,7 @@ def test_so_does_an_if_wherever_it_stands() -> None:
     for around in (f"if(c, {inner}, false)", f"case when c then false else {inner} end", f"coalesce({inner}, c)"):
         found = condition(expression(around))
         (edge,) = found.edges
-        assert "WHEN (b <> 0) THEN" in render(found.statics[edge.index]), around
+        assert "WHEN (b <> 0) THEN" in render(found.row_expressions[edge.index]), around
         assert "IF(" not in render(found.predicate), around
     months = condition(expression("if(b > mz_now(), mz_now() + make_ym_interval(0, k) < if(k = 1, c, d), c)"))
     assert all(re.fullmatch(r"`mz_s\d+`", render(step.other)) for step in months.steps) and months.steps
@@ -122,7 +122,7 @@ def test_so_does_an_if_wherever_it_stands() -> None:
 
 def test_forty_ors_are_linear() -> None:
     found = condition(expression(" or ".join(f"mz_now() between a{n} and b{n}" for n in range(40))))
-    assert len(found.edges) == len(found.statics) == 80
+    assert len(found.edges) == len(found.row_expressions) == 80
     assert len(render(found.predicate)) < 80 * 60
 
 

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from dbt.adapters.sparktemporal.engine.warehouse import Target, ViewInfo, Warehouse, run_of, state_of
+from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, ViewInfo, Warehouse, run_of, state_of
 from dbt.adapters.sparktemporal.errors import Refusal, TemporalError
 from dbt.adapters.sparktemporal.run.commit import ViewTexts
 from dbt.adapters.sparktemporal.run.published_view import Docs, publish
@@ -27,7 +27,7 @@ from dbt.adapters.sparktemporal.temporal.diffs.state import (
 from dbt.adapters.sparktemporal.temporal.rewrite.core import Core, TypedCore
 from dbt.adapters.sparktemporal.temporal.sql.dialect import parse
 
-TARGET = Target("`s`", "m")
+TARGET = ModelRelations("`s`", "m")
 RUN = "0" * 24
 
 

@@ -19,7 +19,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from .config import TemporalConfig
 from .connections import SparkTemporalConnectionManager
 from .engine import ownership
-from .engine.warehouse import Target, Warehouse
+from .engine.warehouse import ModelRelations, Warehouse
 from .errors import TemporalError
 from .graph.collisions import refuse_collisions
 from .graph.time_dependence import dependences
@@ -107,8 +107,8 @@ class SparkTemporalAdapter(RunOperations, SparkAdapter):
         return Warehouse(self._rows, zones=self._zones)
 
     @staticmethod
-    def _target(relation: BaseRelation) -> Target:
-        return Target(quote(relation.schema), relation.identifier)  # type: ignore[arg-type]  # a model has both
+    def _target(relation: BaseRelation) -> ModelRelations:
+        return ModelRelations(quote(relation.schema), relation.identifier)  # type: ignore[arg-type]  # a model has both
 
     @available
     def temporal_clock(self, temporal_now: Any = None) -> int:

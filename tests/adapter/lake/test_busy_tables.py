@@ -9,7 +9,7 @@ import pytest
 from conftest import Project
 from pyspark.sql import SparkSession
 
-from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse
+from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse
 from dbt.adapters.sparktemporal.run import run as runs
 from dbt.adapters.sparktemporal.run.begin import begin
 
@@ -39,7 +39,7 @@ def test_rows_come_at_every_phase(written: Project, monkeypatch: pytest.MonkeyPa
     write()
     for number, between in enumerate([write, write, lambda: None]):
         now, seen = T0 + number * 1000, 0
-        warehouse, target = Warehouse(project.rows), Target(f"`{project.schema}`", "m")
+        warehouse, target = Warehouse(project.rows), ModelRelations(f"`{project.schema}`", "m")
         settings = warehouse.settings()
         sql = SQL.format(t=table, now="mz_now()")
         current = begin(warehouse, target, sql, {}, now, now, settings, warehouse.version())

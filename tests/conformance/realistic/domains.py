@@ -27,7 +27,7 @@ from typing import Any
 import yaml
 from conftest import Project, Result
 
-from dbt.adapters.sparktemporal.engine.warehouse import Target, Warehouse, read_state
+from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse, read_state
 from dbt.adapters.sparktemporal.operations.reads import as_of
 from dbt.adapters.sparktemporal.temporal.clock.instants import parse_instant
 from dbt.adapters.sparktemporal.temporal.diffs.state import CoreState, State
@@ -113,8 +113,8 @@ class Domain:
         assert state is not None, model
         return state
 
-    def _target(self, model: str) -> Target:
-        return Target(f"`{self.project.schema}`", model)
+    def _target(self, model: str) -> ModelRelations:
+        return ModelRelations(f"`{self.project.schema}`", model)
 
     # -- what is kept --
 

@@ -20,7 +20,7 @@ from ..errors import ForeignRelation
 from ..temporal.diffs.state import is_commit
 from ..temporal.sql.dialect import string_literal
 from ..temporal.sql.identifiers import Identifier
-from .warehouse import MISSING, Target, Warehouse, live_view
+from .warehouse import MISSING, ModelRelations, Warehouse, live_view
 
 #: the property that says whose a table or view is (Spark hides the values of those that are named token)
 MARK = "mz_model"
@@ -28,12 +28,12 @@ MARK = "mz_model"
 _READABLE = re.compile(r"SELECT (mz_timestamp|CAST\(NULL AS BIGINT\) AS `mz_timestamp`),", re.IGNORECASE)
 
 
-def marked(target: Target) -> str:
+def marked(target: ModelRelations) -> str:
     """The clause of a CREATE that marks what it creates."""
     return f"TBLPROPERTIES ('{MARK}' = {string_literal(target.model)})"
 
 
-def is_marked(warehouse: Warehouse, target: Target, name: str) -> bool:
+def is_marked(warehouse: Warehouse, target: ModelRelations, name: str) -> bool:
     """Whether a relation beside a model is the model's own by its mark."""
     try:
         properties = dict(row[:2] for row in warehouse.rows(f"SHOW TBLPROPERTIES {target.table(name)}"))
@@ -44,7 +44,7 @@ def is_marked(warehouse: Warehouse, target: Target, name: str) -> bool:
     return Identifier(str(properties.get(MARK))) == Identifier(target.model)
 
 
-def owns_diffs(warehouse: Warehouse, target: Target) -> bool:
+def owns_diffs(warehouse: Warehouse, target: ModelRelations) -> bool:
     """Whether a `<model>__diffs` that is there is the model's own."""
     if is_marked(warehouse, target, f"{target.model}__diffs"):
         return True
@@ -60,13 +60,13 @@ def says_marked(information: str | None) -> bool:
     return bool(re.search(rf"^Table Properties: \[(.*, )?{MARK}=", information or "", re.MULTILINE))
 
 
-def refuse_foreign_diffs(warehouse: Warehouse, target: Target) -> None:
+def refuse_foreign_diffs(warehouse: Warehouse, target: ModelRelations) -> None:
     """An error where the `<model>__diffs` that is there is somebody else's."""
     if not owns_diffs(warehouse, target):
         raise ForeignRelation(target.name("__diffs"), target.model)
 
 
-def refuse_foreign_lock(target: Target, properties: Mapping[str, str]) -> None:
+def refuse_foreign_lock(target: ModelRelations, properties: Mapping[str, str]) -> None:
     """An error where `<model>__lock` is somebody else's, however old."""
     if "mz_run" not in properties:
         raise ForeignRelation(target.name("__lock"), target.model)

@@ -35,7 +35,7 @@ ALREADY_THERE = re.compile(r"ALREADY_EXISTS|already exists", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Target:
+class ModelRelations:
     """Where a model lives. `schema` is quoted, `model` is the plain name."""
 
     schema: str
@@ -229,13 +229,13 @@ class Warehouse:
         return TableInfo(tuple(head[:cut]), tuple(parts), details, defaults)
 
 
-def read_state(warehouse: Warehouse, target: Target, existing: Iterable[str] | None = None) -> State | None:
+def read_state(warehouse: Warehouse, target: ModelRelations, existing: Iterable[str] | None = None) -> State | None:
     """The committed state; None when the model was never committed."""
     live = live_view(warehouse, target, existing)
     return None if live is None else state_of(warehouse, target, live.text)
 
 
-def state_of(warehouse: Warehouse, target: Target, text: str) -> State:
+def state_of(warehouse: Warehouse, target: ModelRelations, text: str) -> State:
     """The state that the text of a live view holds or names."""
 
     def load(table: str) -> str:
@@ -250,7 +250,7 @@ def state_of(warehouse: Warehouse, target: Target, text: str) -> State:
     return extract(text, target.model, load)
 
 
-def live_view(warehouse: Warehouse, target: Target, existing: Iterable[str] | None = None) -> ViewInfo | None:
+def live_view(warehouse: Warehouse, target: ModelRelations, existing: Iterable[str] | None = None) -> ViewInfo | None:
     """The commit record as it is; None when there is none, without text when a table stands in its place.
 
     existing: what the schema is known to hold. Describing what is not there would log an error on the server.

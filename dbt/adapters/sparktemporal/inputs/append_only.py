@@ -37,19 +37,19 @@ _AS_JSON = (
 
 
 @dataclass(frozen=True)
-class Follow:
+class AppendCursor:
     """The column by which inputs that have it are followed. lookback: how much earlier rows may still come, ms."""
 
     column: str
     lookback: int
 
     @staticmethod
-    def told(said: str) -> Follow | None:
+    def told(said: str) -> AppendCursor | None:
         """By which column the state of an input is told."""
         if not said.startswith(WAY):
             return None
         state = json.loads(said.removeprefix(WAY))
-        return Follow(state["by"], state["back"])
+        return AppendCursor(state["by"], state["back"])
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class _Edge:
         return f"NOT coalesce({self.after}, false)"
 
 
-def observe(warehouse: Warehouse, name: str, table: TableInfo, follow: Follow) -> tuple[str, str] | None:
+def observe(warehouse: Warehouse, name: str, table: TableInfo, follow: AppendCursor) -> tuple[str, str] | None:
     """A table (name quoted) as it is -> its state, and SQL of the rows to remember; None without the column.
 
     The rows to remember are (file, size, modified, place) as files are: a hash of the row, how often it is there.
@@ -119,7 +119,7 @@ def changes(
     old, new = (json.loads(said.removeprefix(WAY)) for said in (then, now))
     if [old[key] for key in ("by", "back")] != [new[key] for key in ("by", "back")]:
         return "append_column or lookback are others than before", None, False
-    follow = Follow(old["by"], old["back"])
+    follow = AppendCursor(old["by"], old["back"])
     edge, later = _edge(table, follow, old["to"]), _edge(table, follow, new["to"])
     if edge is None or later is None:
         return f"its column {follow.column} is gone", None, True
@@ -163,7 +163,7 @@ def changes(
     return f"rows after the latest{late}", AddedRows(came, "", had), False
 
 
-def _edge(table: TableInfo, follow: Follow, at: str | None) -> _Edge | None:
+def _edge(table: TableInfo, follow: AppendCursor, at: str | None) -> _Edge | None:
     found = next(((n, kind) for n, kind in table.columns if n.lower() == follow.column.lower()), None)
     if found is None:
         return None

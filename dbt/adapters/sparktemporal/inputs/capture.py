@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from ..config import TemporalConfig
-from ..engine.warehouse import Target, Warehouse
+from ..engine.warehouse import ModelRelations, Warehouse
 from ..errors import Refusal
 from ..temporal.decision import Decision
 from ..temporal.diffs import intervals_sql
@@ -20,9 +20,9 @@ from ..temporal.sql import plans
 from ..temporal.sql.dialect import render
 from ..words import quantity
 from . import fingerprint, observe, pins, stacked_views, view_expansion
-from .append_only import Follow
+from .append_only import AppendCursor
 from .fingerprint import Fingerprint, Routines
-from .observe import COLUMN, FILES, STACKED, VERSION, Change, Input
+from .observe import COLUMN, FILES, STACKED, VERSION, Input, InputChange
 
 SAME, FULL = "unchanged", "full"
 #: what is new of an input, by the way its state is told
@@ -30,7 +30,7 @@ NEW = {FILES: "new files", VERSION: "changes", COLUMN: "new rows", STACKED: "new
 
 
 @dataclass(frozen=True)
-class Captured:
+class CoreDelta:
     """How a core is brought up to date.
 
     way: its inputs are as they were (SAME), `parts` yield what they got and `gone` what they lost (one of NEW), or they
@@ -43,12 +43,12 @@ class Captured:
     why: str = ""
     parts: tuple[TypedCore, ...] = ()
     gone: tuple[TypedCore, ...] = ()
-    read: Mapping[str, delta_query.Change | None] = field(default_factory=dict)
+    read: Mapping[str, delta_query.TableDelta | None] = field(default_factory=dict)
     open: frozenset[str] = frozenset()
     pin: Callable[[TypedCore], TypedCore] | None = None
 
     @property
-    def in_part(self) -> bool:
+    def is_incremental(self) -> bool:
         return self.way in NEW.values()
 
 
@@ -63,8 +63,8 @@ class Capture:
 
     warehouse: Warehouse
     inputs: Mapping[str, Input]
-    changes: Mapping[str, Change]
-    cores: Mapping[str, Captured]
+    changes: Mapping[str, InputChange]
+    cores: Mapping[str, CoreDelta]
     read_by: str
     keeps: bool
     watermark: str | None
@@ -74,7 +74,7 @@ class Capture:
     @staticmethod
     def of(
         warehouse: Warehouse,
-        target: Target,
+        target: ModelRelations,
         cores: Sequence[TypedCore],
         text: str,
         plan: str,
@@ -91,7 +91,7 @@ class Capture:
         """
         told, analyzed = fingerprint.of(warehouse, text, plan, known, version), plans.analyzed(plan)
         column = config.append_column
-        seen = observe.observe(warehouse, analyzed, Follow(column, config.lookback or 0) if column else None)
+        seen = observe.observe(warehouse, analyzed, AppendCursor(column, config.lookback or 0) if column else None)
         if column and not any(now.way == COLUMN for now in seen.values()):
             raise _no_such_column(column, seen)
         below = {table: name for core in cores for table, name in _stacked(core)}
@@ -100,7 +100,7 @@ class Capture:
         why = _why_full(decision, old, told, text, config.change_capture)
         files = None
         if why or old is None:
-            changes = {name: Change(why) for name in (*seen, *stacked)}
+            changes = {name: InputChange(why) for name in (*seen, *stacked)}
         else:
             asked = any(now.way in (FILES, COLUMN) and old.inputs.get(name) != now.said for name, now in seen.items())
             there = asked and old.watermark and warehouse.tables(target.schema, old.watermark)
@@ -113,14 +113,14 @@ class Capture:
         every = plans.tables_read(analyzed)
         every = None if every is None else [*every, *stacked]
         if not why and every is not None and all(name in seen and changes[name].same for name in every):
-            found = {core.name: Captured(SAME) for core in cores}
+            found = {core.name: CoreDelta(SAME) for core in cores}
         else:
             found = {core.name: _of_core(warehouse, core, seen, changes, why) for core in cores}
         if any(captured.way != SAME for captured in found.values()):
             observe.refresh(warehouse, seen.values())
         keeps = not why and all(changes[name].same for name, now in seen.items() if now.listing)
         remembers = not keeps and (lists or config.change_capture != FULL) and not decision.writes_nothing
-        read: dict[str, delta_query.Change | None] = {}
+        read: dict[str, delta_query.TableDelta | None] = {}
         for captured in found.values():
             for name, added in captured.read.items():
                 read[name] = added if name not in read or read[name] == added else None
@@ -141,7 +141,7 @@ class Capture:
     @staticmethod
     def nothing(warehouse: Warehouse, cores: Sequence[TypedCore]) -> Capture:
         """Of a run that does not look at the inputs."""
-        same = {core.name: Captured(SAME) for core in cores}
+        same = {core.name: CoreDelta(SAME) for core in cores}
         return Capture(warehouse, {}, {}, same, "", True, None, {}, lambda: Capture.nothing(warehouse, cores))
 
     @property
@@ -176,7 +176,7 @@ class Capture:
                 continue
             left = frozenset(name for name in captured.open if self.inputs[name].way not in pins.PINNED)
             try:
-                if captured.in_part:
+                if captured.is_incremental:
                     parts, gone = (tuple(map(pinned, signed)) for signed in (captured.parts, captured.gone))
                     found[core.name] = replace(captured, parts=parts, gone=gone, open=left)
                 else:
@@ -225,8 +225,8 @@ def _no_such_column(column: str, seen: Mapping[str, Input]) -> Refusal:
 
 
 def _of_core(
-    warehouse: Warehouse, core: TypedCore, seen: Mapping[str, Input], changes: Mapping[str, Change], why: str
-) -> Captured:
+    warehouse: Warehouse, core: TypedCore, seen: Mapping[str, Input], changes: Mapping[str, InputChange], why: str
+) -> CoreDelta:
     """What the inputs of a core did, the cheapest sound way first."""
     query = core.core.query
     # of the probe: the predicate may read tables too, by a subquery
@@ -242,7 +242,7 @@ def _of_core(
         return _in_full(why_all, in_full)
     moved = [name for name in dict.fromkeys(every) if not changes[name].same]
     if not moved:
-        return Captured(SAME)
+        return CoreDelta(SAME)
     for name in moved:
         if changes[name].added is None:
             return _in_full(f"{name}: {changes[name].why}", in_full)
@@ -252,13 +252,13 @@ def _of_core(
         query = view_expansion.open_views(warehouse, query, found.__contains__, plan_by_name)
     except view_expansion.Closed as closed:
         return _in_full(f"{', '.join(moved)} changed below a view: {closed}", in_full)
-    places: dict[int, delta_query.Change] = {}
+    places: dict[int, delta_query.TableDelta] = {}
     read_at: list[list[str]] = []
     for place, (table, linear) in enumerate(delta_query.tables(query)):
         above = stacked_name(table)
         reads = [above] if above else plans.tables_read(view_expansion.described(warehouse, table, plan_by_name)) or []
         if reads and isinstance(table.this, exp.Func):
-            return Captured(FULL, f"{', '.join(moved)} changed below the function {table.name}", read=in_full)
+            return CoreDelta(FULL, f"{', '.join(moved)} changed below the function {table.name}", read=in_full)
         read_at.append(reads)
         changed = next((name for name in reads if name in found), None)
         if changed is None:
@@ -282,11 +282,11 @@ def _of_core(
     # of a place what is new alone is read, unless another place is what decides what is new
     beside = [name for at, reads in enumerate(read_at) for name in reads if set(places) - {at}]
     why = ", ".join(changes[r].why for r in moved)
-    return Captured(NEW[seen[moved[0]].way], why, parts, gone, found, frozenset(beside))
+    return CoreDelta(NEW[seen[moved[0]].way], why, parts, gone, found, frozenset(beside))
 
 
-def _in_full(why: str, read: Mapping[str, None]) -> Captured:
-    return Captured(FULL, why, read=read, open=frozenset(read))
+def _in_full(why: str, read: Mapping[str, None]) -> CoreDelta:
+    return CoreDelta(FULL, why, read=read, open=frozenset(read))
 
 
 def _stacked(core: TypedCore) -> list[tuple[exp.Table, str]]:

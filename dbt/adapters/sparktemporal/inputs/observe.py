@@ -16,7 +16,7 @@ from ..temporal.sql import identifiers, relations
 from ..temporal.sql.dialect import quote, string_literal
 from ..words import quantity
 from . import append_only, file_lists, snapshots
-from .append_only import Follow
+from .append_only import AppendCursor
 from .file_lists import COLUMNS, NAME, PATH
 
 FILES, VERSION, COLUMN, ROWS, STACKED = "files", "version", append_only.WAY, "rows", "chains"
@@ -51,7 +51,7 @@ class Input:
 
 
 @dataclass(frozen=True)
-class Change:
+class InputChange:
     """What an input did since a run read it: nothing (`same`), more rows (`added`), or what only its rows tell.
 
     broken: it did what `change_capture: append` promises that it does not do. said: the state that `added` leads to,
@@ -60,7 +60,7 @@ class Change:
 
     why: str
     same: bool = False
-    added: delta_query.Change | None = None
+    added: delta_query.TableDelta | None = None
     broken: bool = False
     said: str = ""
     files: str = ""
@@ -75,7 +75,7 @@ class Look:
     said: str = ""
 
 
-def observe(warehouse: Warehouse, plan: str, follow: Follow | None = None) -> dict[str, Input]:
+def observe(warehouse: Warehouse, plan: str, follow: AppendCursor | None = None) -> dict[str, Input]:
     """The tables an analyzed plan reads -> their states. Spark may still remember older lists of files: `refresh`.
 
     follow: the column in whose order rows come, in the tables that have it.
@@ -119,7 +119,7 @@ def size(warehouse: Warehouse, table: str, of_files: bool = True) -> str:
     return f"{quantity(int(count), 'file')}, {quantity(int(total), 'byte')}"
 
 
-def _observe(warehouse: Warehouse, table: str, of_files: bool, follow: Follow | None = None) -> Input:
+def _observe(warehouse: Warehouse, table: str, of_files: bool, follow: AppendCursor | None = None) -> Input:
     name = quoted(table)
     told = warehouse.table(name)
     provider = told.details.get("Provider", "").lower()
@@ -157,7 +157,7 @@ def _observe(warehouse: Warehouse, table: str, of_files: bool, follow: Follow | 
     return Input(table, FILES, said, listing, f"{hidden}.{PATH}", rows if counted else None)
 
 
-def look(warehouse: Warehouse, seen: Input, change: Change, is_open: bool, listed: str | None) -> Look:
+def look(warehouse: Warehouse, seen: Input, change: InputChange, is_open: bool, listed: str | None) -> Look:
     """An input after it was read, as far as that is told.
 
     is_open: more was read of it than what is pinned, so nothing may have been added. listed: the table of its files,
@@ -184,49 +184,49 @@ def look(warehouse: Warehouse, seen: Input, change: Change, is_open: bool, liste
     return Look(said=f"{FILES} {found.before} as {form}")
 
 
-def change(warehouse: Warehouse, now: Input, said: str | None, watermark: str | None) -> Change:
+def change(warehouse: Warehouse, now: Input, said: str | None, watermark: str | None) -> InputChange:
     """What an input did since its state was `said`. watermark: the table of the files it had then."""
     if said is None:
-        return Change("not read before")
+        return InputChange("not read before")
     if not now.told:
-        return Change("only its rows tell whether it changed")
+        return InputChange("only its rows tell whether it changed")
     if now.said == said:
-        return Change("no change", same=True)
+        return InputChange("no change", same=True)
     if now.way == VERSION and said.startswith(VERSION):
         name = quoted(now.relation)
         then, version = (s.removeprefix(f"{VERSION} ") for s in (said, now.said))
         why, told = snapshots.changes(warehouse, name, then, version, now.columns)
-        return Change(why, added=told)
+        return InputChange(why, added=told)
     before = ""
     if watermark is not None:
         before = remembered(now.relation, watermark)
     if now.way == COLUMN and said.startswith(COLUMN):
         name = quoted(now.relation)
         why, added, broken = append_only.changes(warehouse, name, warehouse.table(name), said, now.said, before)
-        return Change(why, added=added, broken=broken)
+        return InputChange(why, added=added, broken=broken)
     if now.way == COLUMN:
-        return Change("it was not followed by append_column before")
+        return InputChange("it was not followed by append_column before")
     if now.way != FILES or not said.startswith(FILES):
-        return Change(f"{said} is now {now.said}")
+        return InputChange(f"{said} is now {now.said}")
     if now.said.split(" as ")[1] != said.split(" as ")[1]:
-        return Change("its columns, place or options changed")
+        return InputChange("its columns, place or options changed")
     if not before:
-        return Change("the list of the files it had is gone")
+        return InputChange("the list of the files it had is gone")
     try:
         found = file_lists.compare(warehouse, now.listing, before)
     except Exception as error:
         if not is_unreadable(error):
             raise
-        return Change("the list of the files it had cannot be read")
+        return InputChange("the list of the files it had cannot be read")
     if not said.startswith(f"{FILES} {found.before} as "):
-        return Change("the files remembered are not those of its state")
+        return InputChange("the files remembered are not those of its state")
     if found.gone:
-        return Change(f"gone or changed: {found.gone:,} of {quantity(found.had, 'file')}")
+        return InputChange(f"gone or changed: {found.gone:,} of {quantity(found.had, 'file')}")
     if not found.new:
-        return Change("no change", same=True, said=said)
+        return InputChange("no change", same=True, said=said)
     if found.files is None:
-        return Change(f"{quantity(found.new, 'new file')}, more than are named one by one")
-    return Change(
+        return InputChange(f"{quantity(found.new, 'new file')}, more than are named one by one")
+    return InputChange(
         f"{quantity(found.new, 'new file')} of {found.had + found.new:,}",
         added=Added(now.pin, found.names),
         said=f"{FILES} {found.now} as {said.rpartition(' as ')[2]}",
@@ -234,15 +234,15 @@ def change(warehouse: Warehouse, now: Input, said: str | None, watermark: str | 
     )
 
 
-def stacked_change(stack: Stack, now: Input, said: str | None) -> Change:
+def stacked_change(stack: Stack, now: Input, said: str | None) -> InputChange:
     """What a temporal view that is read did since its state was `said`."""
     if now.said == said:
-        return Change("no change", same=True)
+        return InputChange("no change", same=True)
     why, told = stack.change(now.relation, said)
-    return Change(why, added=AddedChains(stack) if told else None)
+    return InputChange(why, added=AddedChains(stack) if told else None)
 
 
-def watermark(seen: Iterable[Input], changes: Mapping[str, Change], before: str | None) -> str | None:
+def watermark(seen: Iterable[Input], changes: Mapping[str, InputChange], before: str | None) -> str | None:
     """SQL of what is remembered of all inputs (relation, file, size, modified, place).
 
     Where new files alone are read these are exactly they, beside those that were remembered. before: their table.
@@ -266,7 +266,7 @@ def remembered(relation: str, watermark: str) -> str:
 
 def count_rows(
     warehouse: Warehouse,
-    read: Mapping[str, delta_query.Change | None],
+    read: Mapping[str, delta_query.TableDelta | None],
     seen: Mapping[str, Input],
     stacked: Container[str] = (),
 ) -> dict[str, int]:
@@ -284,7 +284,7 @@ def count_rows(
     return counts
 
 
-def _counts(name: str, added: delta_query.Change | None) -> list[str]:
+def _counts(name: str, added: delta_query.TableDelta | None) -> list[str]:
     if isinstance(added, AddedRows):
         return [f"(SELECT count(*) FROM {source})" for source in (added.came, added.went) if source]
     where = f" WHERE {added.condition}" if isinstance(added, Added) else ""

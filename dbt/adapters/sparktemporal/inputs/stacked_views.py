@@ -16,7 +16,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from ..engine.warehouse import Target, Warehouse
+from ..engine.warehouse import ModelRelations, Warehouse
 from ..errors import Refusal
 from ..temporal.ivm.upstream import key_of, references
 from ..temporal.sql import identifiers, plans
@@ -30,7 +30,7 @@ _OPENED = "mz_view "
 _FROZEN = "mz_at_"
 
 
-def views_between(model: Mapping[str, Any], graph: Mapping[str, Any]) -> list[Target]:
+def views_between(model: Mapping[str, Any], graph: Mapping[str, Any]) -> list[ModelRelations]:
     """The plain views that a model reads and that read a temporal view, directly or through views and ephemerals."""
     nodes = graph.get("nodes", {})
     reaches: dict[str, bool] = {}
@@ -54,12 +54,12 @@ def views_between(model: Mapping[str, Any], graph: Mapping[str, Any]) -> list[Ta
             continue
         seen.add(name)
         if kind(name) == "view":
-            found.append(Target(quote(nodes[name]["schema"]), nodes[name]["alias"]))
+            found.append(ModelRelations(quote(nodes[name]["schema"]), nodes[name]["alias"]))
         queue += below(nodes[name]) if kind(name) != "temporal_view" else []
     return found
 
 
-def opened(warehouse: Warehouse, model: str, sql: str, between: Sequence[Target]) -> str:
+def opened(warehouse: Warehouse, model: str, sql: str, between: Sequence[ModelRelations]) -> str:
     """A model's text with the text of each view in the place of its name, outermost first. Raises Refusal."""
     views, number = {view.key: view for view in between}, 0
     while views:
@@ -90,7 +90,7 @@ def _opened_in(sql: str) -> Iterator[tuple[str, str]]:
             yield query.alias.removeprefix(_OPENED), render(whole if whole is not None else query)
 
 
-def _query(warehouse: Warehouse, model: str, view: Target, prefix: str) -> str:
+def _query(warehouse: Warehouse, model: str, view: ModelRelations, prefix: str) -> str:
     """The text of a view as a query with the names it gives its columns. prefix: of the names of its CTEs."""
     name = identifiers.dotted(identifiers.parts(view.name()))
     try:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..engine import session
-from ..engine.warehouse import Target, Warehouse, read_state
+from ..engine.warehouse import ModelRelations, Warehouse, read_state
 from ..errors import TemporalError
 from ..temporal.decision import CLOCK_SKEW_MS
 from ..temporal.diffs import view_sql
@@ -19,10 +19,10 @@ from ..temporal.sql.identifiers import Identifiers
 from . import stacked_views
 
 
-def temporal_inputs(model: Mapping[str, Any], graph: Mapping[str, Any]) -> list[Target]:
+def temporal_inputs(model: Mapping[str, Any], graph: Mapping[str, Any]) -> list[ModelRelations]:
     """The temporal views a model reads, by itself or through views and ephemeral models."""
     nodes = graph.get("nodes", {})
-    found: list[Target] = []
+    found: list[ModelRelations] = []
     seen: set[str] = set()
     queue = list(model.get("depends_on", {}).get("nodes", []))
     while queue:
@@ -33,13 +33,13 @@ def temporal_inputs(model: Mapping[str, Any], graph: Mapping[str, Any]) -> list[
         node = nodes[name]
         materialized = node.get("config", {}).get("materialized")
         if materialized == "temporal_view":
-            found.append(Target(quote(node["schema"]), node["alias"]))
+            found.append(ModelRelations(quote(node["schema"]), node["alias"]))
         if materialized in ("view", "ephemeral"):
             queue += node.get("depends_on", {}).get("nodes", [])
     return found
 
 
-def readers(model: Mapping[str, Any], graph: Mapping[str, Any]) -> list[Target]:
+def readers(model: Mapping[str, Any], graph: Mapping[str, Any]) -> list[ModelRelations]:
     """The temporal views that read a model, by themselves or through views and ephemeral models."""
     nodes = graph.get("nodes", {})
     found, queue, seen = [], [model.get("unique_id")], set()
@@ -51,13 +51,13 @@ def readers(model: Mapping[str, Any], graph: Mapping[str, Any]) -> list[Target]:
             seen.add(child)
             materialized = node.get("config", {}).get("materialized")
             if materialized == "temporal_view":
-                found.append(Target(quote(node["schema"]), node["alias"]))
+                found.append(ModelRelations(quote(node["schema"]), node["alias"]))
             elif materialized in ("view", "ephemeral"):
                 queue.append(child)
     return found
 
 
-def held(warehouse: Warehouse, target: Target, by: Sequence[Target]) -> Identifiers:
+def held(warehouse: Warehouse, target: ModelRelations, by: Sequence[ModelRelations]) -> Identifiers:
     """The chains of a model that others have read and not yet what became of them."""
     tables: set[str] = set()
     for reader in by:
@@ -71,12 +71,12 @@ def held(warehouse: Warehouse, target: Target, by: Sequence[Target]) -> Identifi
     return Identifiers(tables)
 
 
-def put_in(
+def inline_upstreams(
     warehouse: Warehouse,
-    target: Target,
+    target: ModelRelations,
     sql: str,
-    below: Sequence[Target],
-    between: Sequence[Target],
+    below: Sequence[ModelRelations],
+    between: Sequence[ModelRelations],
     old: State | None,
     as_of: int,
     settings: Mapping[str, str],
@@ -110,7 +110,7 @@ def as_captured(warehouse: Warehouse, state: State) -> Warehouse:
     for name, said in state.inputs.items():
         if upstream.is_stacked(said):
             schema, model = identifiers.parts(name)
-            inner = read_state(warehouse, Target(quote(schema), model))
+            inner = read_state(warehouse, ModelRelations(quote(schema), model))
             states[name] = upstream.check(state.model, name, inner, state.frontier, CLOCK_SKEW_MS)
     if not states:
         return warehouse

@@ -8,10 +8,10 @@ from __future__ import annotations
 from ..config import TemporalConfig
 from ..engine import ownership, session
 from ..engine.chain_files import refuse_incomplete
-from ..engine.warehouse import Target, Warehouse
+from ..engine.warehouse import ModelRelations, Warehouse
 from ..inputs import upstream
 from ..run.commit import ViewTexts
-from ..temporal.decision import Step
+from ..temporal.decision import Statement
 from ..temporal.diffs import chains as chain_rules
 from ..temporal.diffs.state import Chain, CoreState
 from ..temporal.diffs.stores import counted, store_of
@@ -19,7 +19,12 @@ from .reads import committed, live_of
 
 
 def consolidate(
-    warehouse: Warehouse, target: Target, config: TemporalConfig, run_id: str, clock: int, readers: list[Target]
+    warehouse: Warehouse,
+    target: ModelRelations,
+    config: TemporalConfig,
+    run_id: str,
+    clock: int,
+    readers: list[ModelRelations],
 ) -> tuple[int, int]:
     """Write, commit and tidy up, under the model's lock -> rows before and after. clock: the engine's, ms."""
     existing = warehouse.tables(target.schema, target.model)
@@ -51,8 +56,8 @@ def consolidate(
     readable = texts.updates(new.cores[0], new.schema)
     steps = [
         *committing,
-        Step("the updates, readable", f"{live.rewrite} {target.name('__diffs')} AS\n{readable}"),
-        *(Step("no longer read", f"DROP TABLE IF EXISTS {target.table(t)}") for t in swept.drop),
+        Statement("the updates, readable", f"{live.rewrite} {target.name('__diffs')} AS\n{readable}"),
+        *(Statement("no longer read", f"DROP TABLE IF EXISTS {target.table(t)}") for t in swept.drop),
     ]
     for step in steps:
         warehouse.rows(step.sql)
@@ -61,7 +66,7 @@ def consolidate(
 
 def _one(
     warehouse: Warehouse,
-    target: Target,
+    target: ModelRelations,
     core: CoreState,
     config: TemporalConfig,
     run_id: str,

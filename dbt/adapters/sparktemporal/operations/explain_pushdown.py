@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 
 from ..config import TemporalConfig
-from ..engine.warehouse import Target, Warehouse
+from ..engine.warehouse import ModelRelations, Warehouse
 from ..inputs import observe, upstream
-from ..pruning.files import Parts
+from ..pruning.files import FilePruner
 from ..pruning.filters import by_part, implied
 from ..pushdown.sargable import Range
 from ..run.analyze import understand
@@ -23,7 +23,7 @@ from ..words import quantity
 from .reads import committed
 
 
-def explain(warehouse: Warehouse, target: Target, config: TemporalConfig, clock: int) -> list[str]:
+def explain(warehouse: Warehouse, target: ModelRelations, config: TemporalConfig, clock: int) -> list[str]:
     """What a rebuild of a model would read at an instant (ms), in lines. No data is read for it."""
     state = committed(warehouse, target)
     warehouse = upstream.as_captured(warehouse, state)
@@ -48,7 +48,7 @@ def explain(warehouse: Warehouse, target: Target, config: TemporalConfig, clock:
 
 def _statistics(
     warehouse: Warehouse,
-    target: Target,
+    target: ModelRelations,
     state: State,
     config: TemporalConfig,
     cores: Sequence[TypedCore],
@@ -59,7 +59,7 @@ def _statistics(
         return ["  no statistics of files are kept (pushdown: statistics, or pushdown_collect)"]
     plan = plans.analyzed(warehouse.explain(clock_text.written_at(state.written, state.kinds, f"{clock.first}L")))
     version, hints = warehouse.version(), config.pushdown_columns
-    parts = Parts.look(warehouse, cores, observe.observe(warehouse, plan), state.settings, version, hints, clock)
+    parts = FilePruner.look(warehouse, cores, observe.observe(warehouse, plan), state.settings, version, hints, clock)
     table = target.table(state.statistics)
     lines = [f"  {note}" for note in parts.notes]
     if parts.read_as != state.measured:

@@ -13,11 +13,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ..engine import ownership
-from ..engine.warehouse import Target, Warehouse, read_state, state_of
+from ..engine.warehouse import ModelRelations, Warehouse, read_state, state_of
 from ..errors import TemporalError
 from ..run import lock, published_view
 from ..run.published_view import Docs
-from ..temporal.decision import Step
+from ..temporal.decision import Statement
 from ..temporal.diffs import chains as chain_rules
 from ..temporal.diffs.state import is_commit
 from ..temporal.sql.identifiers import Identifiers, dotted, folded, parts
@@ -29,7 +29,7 @@ _LIVE = "__live"
 class Leftover:
     """A model found by its commit record. project: the dbt project that ran it last, "" when it does not say."""
 
-    target: Target
+    target: ModelRelations
     project: str
 
 
@@ -39,7 +39,7 @@ def find(warehouse: Warehouse, schema: str, named: Iterable[str]) -> list[Leftov
     found = []
     for table in warehouse.tables(schema, suffix=_LIVE):
         model = table[: -len(_LIVE)]
-        target = Target(schema, model)
+        target = ModelRelations(schema, model)
         if model not in kept:
             text = _live(warehouse, target)
             if text is not None:
@@ -48,7 +48,7 @@ def find(warehouse: Warehouse, schema: str, named: Iterable[str]) -> list[Leftov
     return found
 
 
-def replaced(warehouse: Warehouse, target: Target, docs: Docs, failed: bool) -> list[Step]:
+def replaced(warehouse: Warehouse, target: ModelRelations, docs: Docs, failed: bool) -> list[Statement]:
     """The statements after a run of a model that was a temporal_view and is something else by now.
 
     What it stored goes when the new relation stands. Where the run dropped the view and made nothing in its place, the
@@ -65,14 +65,14 @@ def replaced(warehouse: Warehouse, target: Target, docs: Docs, failed: bool) -> 
     return drop(warehouse, target)
 
 
-def is_thin(warehouse: Warehouse, target: Target) -> bool:
+def is_thin(warehouse: Warehouse, target: ModelRelations) -> bool:
     """Whether the relation of the model's name is the thin view over its `__live`."""
     view = warehouse.view(target.name())
     _, found, source = view.text.rpartition("FROM ") if view is not None else ("", "", "")
     return bool(found) and folded(dotted(parts(source)[-2:])) == folded(dotted(parts(target.name(_LIVE))))
 
 
-def drop(warehouse: Warehouse, target: Target) -> list[Step]:
+def drop(warehouse: Warehouse, target: ModelRelations) -> list[Statement]:
     """The statements that drop all of a temporal_view; none when there is none of that name."""
     names = Identifiers(warehouse.tables(target.schema, target.model))
     text = _live(warehouse, target) if f"{target.model}{_LIVE}" in names else None
@@ -80,22 +80,22 @@ def drop(warehouse: Warehouse, target: Target) -> list[Step]:
         return []
     steps = []
     if target.model in names and is_thin(warehouse, target):
-        steps.append(Step("the view", f"DROP VIEW IF EXISTS {target.name()}"))
+        steps.append(Statement("the view", f"DROP VIEW IF EXISTS {target.name()}"))
     if f"{target.model}__diffs" in names and ownership.owns_diffs(warehouse, target):
-        steps.append(Step("its updates", f"DROP VIEW IF EXISTS {target.name('__diffs')}"))
+        steps.append(Statement("its updates", f"DROP VIEW IF EXISTS {target.name('__diffs')}"))
     known = _named(warehouse, target, text)
     for name in names:
         if chain_rules.born_of(target.model, name) is None:
             continue
         if name in known or ownership.is_marked(warehouse, target, name):
-            steps.append(Step("a chain, or a list of files", f"DROP TABLE IF EXISTS {target.table(name)}"))
+            steps.append(Statement("a chain, or a list of files", f"DROP TABLE IF EXISTS {target.table(name)}"))
     if f"{target.model}__lock" in names and lock.is_lock(warehouse, target):
-        steps.append(Step("its lock", f"DROP TABLE IF EXISTS {target.name('__lock')}"))
-    steps.append(Step("its commit record", f"DROP VIEW IF EXISTS {target.name(_LIVE)}"))
+        steps.append(Statement("its lock", f"DROP TABLE IF EXISTS {target.name('__lock')}"))
+    steps.append(Statement("its commit record", f"DROP VIEW IF EXISTS {target.name(_LIVE)}"))
     return steps
 
 
-def _named(warehouse: Warehouse, target: Target, text: str) -> Identifiers:
+def _named(warehouse: Warehouse, target: ModelRelations, text: str) -> Identifiers:
     """The tables that a commit record names, of chains that are read and of those that were."""
     try:
         state = state_of(warehouse, target, text)
@@ -104,7 +104,7 @@ def _named(warehouse: Warehouse, target: Target, text: str) -> Identifiers:
     return Identifiers([*state.tables, *(name for name, _ in state.retired)])
 
 
-def _live(warehouse: Warehouse, target: Target) -> str | None:
+def _live(warehouse: Warehouse, target: ModelRelations) -> str | None:
     """The text of a commit record of ours; a view of that name that somebody else made is left alone."""
     view = warehouse.view(target.name(_LIVE))
     return view.text if view is not None and is_commit(view.text, target.model) else None

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..engine import session
-from ..engine.warehouse import Target, ViewInfo, Warehouse, live_view, read_state, run_of
+from ..engine.warehouse import ModelRelations, ViewInfo, Warehouse, live_view, read_state, run_of
 from ..errors import Refusal, TemporalError
 from ..inputs import observe, upstream
-from ..inputs.append_only import Follow
+from ..inputs.append_only import AppendCursor
 from ..temporal.clock.instants import format_duration, format_instant, parse_duration, parse_instant
 from ..temporal.diffs import view_sql
 from ..temporal.diffs.intervals_sql import indent
@@ -26,7 +26,7 @@ from ..words import quantity
 _FLOATS = ("float", "double")
 
 
-def committed(warehouse: Warehouse, target: Target) -> State:
+def committed(warehouse: Warehouse, target: ModelRelations) -> State:
     """The state of a model that has run, or an error."""
     state = read_state(warehouse, target)
     if state is None:
@@ -38,7 +38,7 @@ def committed(warehouse: Warehouse, target: Target) -> State:
     return state
 
 
-def live_of(warehouse: Warehouse, target: Target, state: State) -> ViewInfo:
+def live_of(warehouse: Warehouse, target: ModelRelations, state: State) -> ViewInfo:
     """The commit record of a state, or an error when another run has committed since it was read."""
     live = live_view(warehouse, target)
     if live is None or run_of(live.text) != state.run:
@@ -50,7 +50,7 @@ def live_of(warehouse: Warehouse, target: Target, state: State) -> ViewInfo:
     return live
 
 
-def as_of(warehouse: Warehouse, target: Target, instant: Any) -> str:
+def as_of(warehouse: Warehouse, target: ModelRelations, instant: Any) -> str:
     """A parenthesised query: the model at an instant from since to expiration."""
     return at(warehouse, committed(warehouse, target), instant)
 
@@ -88,7 +88,7 @@ def _check_range(state: State, t: int) -> None:
     )
 
 
-def expiry(warehouse: Warehouse, target: Target, at_least: Any, clock: int) -> str:
+def expiry(warehouse: Warehouse, target: ModelRelations, at_least: Any, clock: int) -> str:
     """A query: one row when the model has expired at `clock`, or will within `at_least`."""
     state = committed(warehouse, target)
     margin = parse_duration(at_least, "at_least") or 0
@@ -104,7 +104,7 @@ def expiry(warehouse: Warehouse, target: Target, at_least: Any, clock: int) -> s
     )
 
 
-def inconsistencies(warehouse: Warehouse, target: Target) -> str:
+def inconsistencies(warehouse: Warehouse, target: ModelRelations) -> str:
     """A query: one row for each thing that is wrong with the stored diffs."""
     state = committed(warehouse, target)
     existing = Identifiers(warehouse.tables(target.schema, target.model))
@@ -156,7 +156,7 @@ def _said(place: str, wrong: str, detail: str, condition: str, source: str) -> s
 
 
 def matches_source(
-    warehouse: Warehouse, target: Target, instants: Any, samples: int, clock: int, float_digits: int
+    warehouse: Warehouse, target: ModelRelations, instants: Any, samples: int, clock: int, float_digits: int
 ) -> str:
     """A query: the rows whose multiplicity in the view differs from that in the query as written, per instant.
 
@@ -243,7 +243,7 @@ def _boundaries(warehouse: Warehouse, state: State, samples: int) -> Sequence[in
 
 def _moved(warehouse: Warehouse, state: State, t: int) -> list[str]:
     plan = warehouse.explain(clock_text.written_at(state.written, state.kinds, f"{t}L"))
-    follow = next(filter(None, map(Follow.told, state.inputs.values())), None)
+    follow = next(filter(None, map(AppendCursor.told, state.inputs.values())), None)
     seen = observe.observe(warehouse, plans.analyzed(plan), follow)
     observe.refresh(warehouse, seen.values())
     now = {name: one.said for name, one in seen.items()}

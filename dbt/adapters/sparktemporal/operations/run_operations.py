@@ -10,7 +10,7 @@ from dbt.adapters.base.meta import AdapterMeta, available
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
 from ..config import PATIENCE, TemporalConfig
-from ..engine.warehouse import Target, Warehouse
+from ..engine.warehouse import ModelRelations, Warehouse
 from ..errors import Refusal, TemporalError
 from ..graph import nodes
 from ..graph.time_dependence import dependences
@@ -71,7 +71,7 @@ class RunOperations(metaclass=AdapterMeta):
             ]
 
     @available
-    def temporal_drop(self, target: Target) -> None:
+    def temporal_drop(self, target: ModelRelations) -> None:
         """Drop all of a temporal_view, when no run of it is going on."""
         warehouse = self._warehouse
         with told():
@@ -88,7 +88,10 @@ class RunOperations(metaclass=AdapterMeta):
         warehouse = self._warehouse
         with told():
             node = nodes.named(model, graph)
-            target, config = Target(quote(node["schema"]), node["alias"]), TemporalConfig.parse(model, node["config"])
+            target, config = (
+                ModelRelations(quote(node["schema"]), node["alias"]),
+                TemporalConfig.parse(model, node["config"]),
+            )
             clock = warehouse.clock()
             token, _ = lock.take_lock(warehouse, target, clock, config.lock_timeout)
             try:
@@ -103,7 +106,10 @@ class RunOperations(metaclass=AdapterMeta):
         warehouse = self._warehouse
         with told():
             node = nodes.named(model, graph)
-            target, config = Target(quote(node["schema"]), node["alias"]), TemporalConfig.parse(model, node["config"])
+            target, config = (
+                ModelRelations(quote(node["schema"]), node["alias"]),
+                TemporalConfig.parse(model, node["config"]),
+            )
             token, _ = lock.take_lock(warehouse, target, warehouse.clock(), config.lock_timeout)
             try:
                 status.ask_for_restart(warehouse, target, token)
@@ -119,7 +125,7 @@ class RunOperations(metaclass=AdapterMeta):
             chosen = [nodes.named(model, graph)] if model else nodes.every(graph)
             clock, lines = warehouse.clock(), []
             for node in chosen:
-                target = Target(quote(node["schema"]), node["alias"])
+                target = ModelRelations(quote(node["schema"]), node["alias"])
                 config = TemporalConfig.parse(node["name"], node["config"])
                 lines += status.status(warehouse, target, config, dependences(node, graph), clock)
         return lines
@@ -130,6 +136,6 @@ class RunOperations(metaclass=AdapterMeta):
         warehouse = self._warehouse
         with told():
             node = nodes.named(model, graph)
-            target = Target(quote(node["schema"]), node["alias"])
+            target = ModelRelations(quote(node["schema"]), node["alias"])
             config = TemporalConfig.parse(node["name"], node["config"])
             return explain_pushdown.explain(warehouse, target, config, self.connections.as_of())

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..config import TemporalConfig
 from ..engine import session
-from ..engine.warehouse import Target, Warehouse, read_state
+from ..engine.warehouse import ModelRelations, Warehouse, read_state
 from ..run.commit import ViewTexts
 from ..temporal.clock.expiration import Dependence, expiry
 from ..temporal.clock.instants import format_duration, format_instant
@@ -15,7 +15,7 @@ from ..words import quantity
 from .reads import committed, live_of
 
 
-def ask_for_restart(warehouse: Warehouse, target: Target, run_id: str) -> None:
+def ask_for_restart(warehouse: Warehouse, target: ModelRelations, run_id: str) -> None:
     """Commit, under the model's lock, that its next run is to rebuild it. Nothing else of it changes."""
     state = committed(warehouse, target)
     session.refuse_other(warehouse, state, f"temporal_restart of {state.model}")
@@ -27,7 +27,7 @@ def ask_for_restart(warehouse: Warehouse, target: Target, run_id: str) -> None:
 
 
 def status(
-    warehouse: Warehouse, target: Target, config: TemporalConfig, inputs: Sequence[Dependence], clock: int
+    warehouse: Warehouse, target: ModelRelations, config: TemporalConfig, inputs: Sequence[Dependence], clock: int
 ) -> list[str]:
     """What a model keeps and until when, in lines. clock: the engine's, ms."""
     state = read_state(warehouse, target)

@@ -21,9 +21,9 @@ from ..errors import TemporalError
 from ..inputs import view_expansion
 from ..inputs.observe import FILES, Input, quoted
 from ..pushdown import lineage, statistics
-from ..pushdown.metrics_evaluator import Interpreter, Leaf
+from ..pushdown.metrics_evaluator import Leaf, MetricsEvaluator
 from ..pushdown.sargable import Range
-from ..pushdown.statistics import Left, Measured
+from ..pushdown.statistics import Measured, PruningResult
 from ..temporal.clock.instants import format_instant
 from ..temporal.diffs import intervals_sql
 from ..temporal.ivm import delta_query
@@ -47,7 +47,7 @@ class _Opened:
 
 
 @dataclass
-class Parts:
+class FilePruner:
     """The files of the inputs of some cores.
 
     measured: by input, what is kept of its files; types: of its columns. read_as: a hash of all that statistics depend
@@ -66,7 +66,7 @@ class Parts:
     table: str | None = None
     collected: str | None = None
     took: int = 0
-    _left: dict[tuple[str, Range], dict[int, tuple[Measured, Left, str]]] = field(default_factory=dict)
+    _left: dict[tuple[str, Range], dict[int, tuple[Measured, PruningResult, str]]] = field(default_factory=dict)
 
     @staticmethod
     def look(
@@ -77,7 +77,7 @@ class Parts:
         version: str,
         hints: Sequence[str],
         clock: Range,
-    ) -> Parts:
+    ) -> FilePruner:
         """What of the inputs is to be measured, for a clock in a range."""
         files = {name: seen for name, seen in inputs.items() if seen.way == FILES}
         notes = [f"{name}: no statistics are kept of what is no table of files" for name in inputs if name not in files]
@@ -85,7 +85,7 @@ class Parts:
         opened: dict[str, _Opened] = {}
         wants: dict[str, dict[str, exp.Expr]] = {}
         types: dict[str, Mapping[str, str]] = {}
-        parts = Parts(warehouse, settings, opened, {}, types, "", notes)
+        parts = FilePruner(warehouse, settings, opened, {}, types, "", notes)
         if settings["spark.sql.caseSensitive"].lower() == "true":
             notes.append("no statistics are kept while spark.sql.caseSensitive is set")
             return parts
@@ -175,7 +175,7 @@ class Parts:
             return f"(\n{files}\n) AS mz_known_files"
         return self.table
 
-    def left(self, core: str, clock: Range) -> dict[int, tuple[Measured, Left, str]]:
+    def left(self, core: str, clock: Range) -> dict[int, tuple[Measured, PruningResult, str]]:
         """By place of a core's query: what is left of its input, and SQL that judges each file."""
         if (core, clock) in self._left:
             return self._left[core, clock]
@@ -261,11 +261,11 @@ class Parts:
 
     def _interpreter(
         self, opened: _Opened, place: lineage.Place, relation: str, clock: Range, leaves: Mapping[str, Leaf]
-    ) -> Interpreter:
+    ) -> MetricsEvaluator:
         fixed = self.warehouse.never_changed(self.settings["spark.sql.session.timeZone"])
         types = {**self.types[relation], **place.others}
         ansi = self.settings["spark.sql.ansi.enabled"].lower() == "true"
-        return Interpreter(clock, leaves, types, fixed, opened.calls, strict=ansi)
+        return MetricsEvaluator(clock, leaves, types, fixed, opened.calls, strict=ansi)
 
 
 def _open(

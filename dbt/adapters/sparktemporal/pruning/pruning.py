@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 
 from ..config import TemporalConfig
 from ..engine.ownership import marked
-from ..engine.warehouse import Target, Warehouse
+from ..engine.warehouse import ModelRelations, Warehouse
 from ..inputs.observe import Input
 from ..pushdown.sargable import Range
 from ..temporal.diffs.chains import statistics_name
 from ..temporal.diffs.state import State
 from ..temporal.rewrite.core import TypedCore
 from . import filters
-from .files import Parts
+from .files import FilePruner
 
 
 @dataclass
@@ -23,13 +23,13 @@ class Pruning:
     what nothing is known. table: that of the statistics, "" for none."""
 
     warehouse: Warehouse
-    target: Target
+    target: ModelRelations
     config: TemporalConfig
     settings: Mapping[str, str]
     implied: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     table: str = ""
-    _parts: Parts | None = None
+    _parts: FilePruner | None = None
 
     @property
     def measures(self) -> bool:
@@ -43,7 +43,7 @@ class Pruning:
         Where they cannot be collected, nothing is left out by them: that is no reason for a run to fail. Returns the
         statement that collected them.
         """
-        parts = Parts.look(
+        parts = FilePruner.look(
             self.warehouse, cores, inputs, self.settings, self.warehouse.version(), self.config.pushdown_columns, clock
         )
         self.notes, self.table = parts.notes, ""

@@ -22,7 +22,7 @@ CONSTANT, NULL = "constant", "null"
 
 
 @dataclass(frozen=True)
-class Values:
+class ValueRange:
     """least, most: SQL of the ends, None where there is none to be known. The others are SQL of truth values.
 
     some: it may be a value; null: it may be NULL; fails: to evaluate it may be an error. kind: its type, roughly; type:
@@ -56,7 +56,7 @@ class Truth:
 
 
 #: anything at all, errors too
-ANYTHING, ANY_TRUTH = Values(), Truth()
+ANYTHING, ANY_TRUTH = ValueRange(), Truth()
 
 
 def both(*parts: str) -> str:
@@ -83,7 +83,7 @@ def may(comparison: str | None) -> str:
     return YES if comparison is None else f"coalesce({comparison}, true)"
 
 
-def compared(operator: str, a: Values, b: Values) -> Truth:
+def compared(operator: str, a: ValueRange, b: ValueRange) -> Truth:
     """a <operator> b, for < <= > >= and =."""
     if not comparable(a, b):
         return ANY_TRUTH
@@ -138,7 +138,7 @@ _WHOLE_DIGITS = {"tinyint": 3, "smallint": 5, "int": 10}
 MOST_DIGITS = 38
 
 
-def comparable(a: Values, b: Values) -> bool:
+def comparable(a: ValueRange, b: ValueRange) -> bool:
     """Whether the two are compared in the order of their ends: a number and a text in digits are not.
 
     A text that is a constant is made what the other is.
@@ -146,7 +146,7 @@ def comparable(a: Values, b: Values) -> bool:
     return NO in (a.some, b.some) or CONSTANT in (a.kind, b.kind) or alike(a, b)
 
 
-def lost(a: Values, b: Values) -> str:
+def lost(a: ValueRange, b: ValueRange) -> str:
     """Whether a text that is a constant may be NULL (under ANSI rules: an error) when it is made what the other is."""
     text, other = (a, b) if a.kind == CONSTANT else (b, a)
     if text.kind != CONSTANT or other.kind in (*_TEXTS, NULL):
@@ -161,7 +161,7 @@ def lost(a: Values, b: Values) -> str:
     return either(*(f"(TRY_CAST({end} AS {sql_type(to).upper()}) IS NULL)" for end in ends for to in types if to))
 
 
-def alike(a: Values, b: Values) -> bool:
+def alike(a: ValueRange, b: ValueRange) -> bool:
     """Whether both stay in their order where all are made one type: IN, CASE and coalesce make texts of numbers, and
     round decimals where their digits are too many for one.
     """
@@ -172,7 +172,7 @@ def alike(a: Values, b: Values) -> bool:
     return ordered and _type_of_both(a, b) is not None
 
 
-def all_alike(values: Sequence[Values]) -> bool:
+def all_alike(values: Sequence[ValueRange]) -> bool:
     """The same of several."""
     found = values[0]
     for other in values[1:]:
@@ -182,7 +182,7 @@ def all_alike(values: Sequence[Values]) -> bool:
     return True
 
 
-def _type_of_both(a: Values, b: Values) -> str | None:
+def _type_of_both(a: ValueRange, b: ValueRange) -> str | None:
     """The type that both are made; "" where it is not known, None where a decimal may be rounded in it."""
     if NULL in (a.kind, b.kind):
         return b.type if a.kind == NULL else a.type
@@ -196,7 +196,7 @@ def _type_of_both(a: Values, b: Values) -> str | None:
     return f"decimal({whole + scale},{scale})" if whole + scale <= MOST_DIGITS else None
 
 
-def _digits(value: Values) -> tuple[int, int] | None:
+def _digits(value: ValueRange) -> tuple[int, int] | None:
     """Of a number: before the point and after it."""
     if value.kind == INTEGER:
         return _WHOLE_DIGITS.get(value.type, 20), 0
@@ -204,7 +204,7 @@ def _digits(value: Values) -> tuple[int, int] | None:
     return (int(told[1]) - int(told[2]), int(told[2])) if told else None
 
 
-def union(a: Values, b: Values) -> Values:
+def union(a: ValueRange, b: ValueRange) -> ValueRange:
     """One of the two: the hull of what they may be.
 
     The ends of one that never counts are left out, and its type with them: a DATE beside a TIMESTAMP is compared with a
@@ -212,8 +212,8 @@ def union(a: Values, b: Values) -> Values:
     """
     one_type = a.type == b.type != "" or NULL in (a.kind, b.kind)
     if not alike(a, b) or NO in (a.some, b.some) and not one_type:
-        return Values(None, None, either(a.some, b.some), either(a.null, b.null), YES)
-    return Values(
+        return ValueRange(None, None, either(a.some, b.some), either(a.null, b.null), YES)
+    return ValueRange(
         _hull("least", a, b, a.least, b.least),
         _hull("greatest", a, b, a.most, b.most),
         either(a.some, b.some),
@@ -224,7 +224,7 @@ def union(a: Values, b: Values) -> Values:
     )
 
 
-def _kind_of_both(a: Values, b: Values) -> str:
+def _kind_of_both(a: ValueRange, b: ValueRange) -> str:
     if NULL in (a.kind, b.kind):
         return b.kind if a.kind == NULL else a.kind
     if a.kind == b.kind != CONSTANT:
@@ -234,7 +234,7 @@ def _kind_of_both(a: Values, b: Values) -> str:
     return next((kind for kind in wider if kind in (a.kind, b.kind)), "string")
 
 
-def _hull(function: str, a: Values, b: Values, x: str | None, y: str | None) -> str | None:
+def _hull(function: str, a: ValueRange, b: ValueRange, x: str | None, y: str | None) -> str | None:
     if a.some == NO:
         return y
     if b.some == NO:
@@ -248,6 +248,6 @@ def _hull(function: str, a: Values, b: Values, x: str | None, y: str | None) -> 
     return f"CASE WHEN NOT ({b.some}) THEN {x} WHEN NOT ({a.some}) THEN {y} ELSE {joined} END"
 
 
-def where(condition: str, a: Values) -> Values:
+def where(condition: str, a: ValueRange) -> ValueRange:
     """Values that count only where a condition may hold."""
     return replace(a, some=both(condition, a.some), null=both(condition, a.null), fails=both(condition, a.fails))

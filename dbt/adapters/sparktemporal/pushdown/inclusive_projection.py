@@ -41,7 +41,7 @@ from .sargable import (
 def columns_of(core: Core) -> list[exp.Expr]:
     """The columns that the window of a core is made of, in the names of its SELECT."""
     found: dict[str, exp.Expr] = {}
-    of_condition = core.condition.statics if core.condition else ()
+    of_condition = core.condition.row_expressions if core.condition else ()
     for operand in (*(c.operand for c in core.comparisons), *of_condition):
         for column in _leaves(operand):
             found.setdefault(render(column), column)
@@ -186,7 +186,7 @@ class _OfCondition:
 
         def put(part: exp.Expr) -> exp.Expr:
             index = _static(part)
-            return exp.paren(self.condition.statics[index].copy()) if index is not None else part
+            return exp.paren(self.condition.row_expressions[index].copy()) if index is not None else part
 
         return node.copy().transform(put).unnest()
 

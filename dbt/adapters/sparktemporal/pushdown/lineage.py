@@ -57,10 +57,10 @@ def windows(typed: TypedCore) -> tuple[list[exp.Expr], dict[int, str]]:
         found.append(exp.paren(compared))
     condition = typed.core.condition
     if condition is not None:
-        statics = {f"mz_s{i}": static for i, static in enumerate(condition.statics)}
+        row_expressions = {f"mz_s{i}": static for i, static in enumerate(condition.row_expressions)}
 
         def put(node: exp.Expr) -> exp.Expr:
-            told = statics.get(node.name) if isinstance(node, exp.Column) and not node.table else None
+            told = row_expressions.get(node.name) if isinstance(node, exp.Column) and not node.table else None
             return node if told is None else exp.paren(told.copy())
 
         found.append(exp.paren(condition.predicate.copy().transform(put)))

@@ -17,10 +17,23 @@ from sqlglot import exp
 from ..temporal.predicates.lengths import DATES, DAY, is_local, moved
 from ..temporal.sql.dialect import has_clock, is_mz_now, render
 from . import abstract_values, monotone
-from .abstract_values import ANY_TRUTH, ANYTHING, DATE, INSTANT, INTEGER, LENGTH, NO, YES, Truth, Values, both, either
+from .abstract_values import (
+    ANY_TRUTH,
+    ANYTHING,
+    DATE,
+    INSTANT,
+    INTEGER,
+    LENGTH,
+    NO,
+    YES,
+    Truth,
+    ValueRange,
+    both,
+    either,
+)
 from .sargable import DRIFT, Range
 
-T = TypeVar("T", Values, Truth)
+T = TypeVar("T", ValueRange, Truth)
 
 _COMPARED = {exp.EQ: "=", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">="}
 #: how far an instant is moved at most, for the sum to be a BIGINT of microseconds
@@ -43,7 +56,7 @@ class Leaf:
 
 
 @dataclass
-class Interpreter:
+class MetricsEvaluator:
     """leaves: what has statistics, as rendered. types: the columns, likewise, of any input. calls: where a mz_now()
     stands -> its kind. fixed_zone: the session's zone has had one offset for ever. wants: the expressions that would be
     known if there were statistics of them, as they were met. strict: to compare values of two types may be an error.
@@ -116,7 +129,7 @@ class Interpreter:
         true, false = abstract_values.may(value.most), abstract_values.may(f"NOT {value.least}")
         return Truth(both(value.some, true), both(value.some, false), value.null, value.fails)
 
-    def _in(self, value: Values, items: list[Values]) -> Truth:
+    def _in(self, value: ValueRange, items: list[ValueRange]) -> Truth:
         """All are made of one type first: beside a text a number is one, and 1 is not '01'; beside a DOUBLE a BIGINT is
         one, which has fewer digits.
         """
@@ -128,13 +141,13 @@ class Interpreter:
             found = abstract_values.or_(found, self._compared("=", value, item))
         return found
 
-    def _compared(self, operator: str, a: Values, b: Values) -> Truth:
+    def _compared(self, operator: str, a: ValueRange, b: ValueRange) -> Truth:
         found = abstract_values.compared(operator, a, b)
         if self.strict:
             return replace(found, fails=either(found.fails, abstract_values.lost(a, b)))
         return found if abstract_values.comparable(a, b) else replace(found, fails=either(a.fails, b.fails))
 
-    def _null_safe(self, a: Values, b: Values) -> Truth:
+    def _null_safe(self, a: ValueRange, b: ValueRange) -> Truth:
         equal, lost = self._compared("=", a, b), abstract_values.lost(a, b)
         a, b = (replace(v, null=either(v.null, lost)) if v.kind == abstract_values.CONSTANT else v for v in (a, b))
         true = either(equal.true, both(a.null, b.null))
@@ -156,21 +169,21 @@ class Interpreter:
 
     # -- values --
 
-    def values(self, node: exp.Expr) -> Values:
+    def values(self, node: exp.Expr) -> ValueRange:
         node = node.unnest()
         if render(node) in self.leaves or render(node) in self.types:
             return self._leaf(node)
         if is_mz_now(node):
             return self._now(node)
         if isinstance(node, exp.Null):
-            return Values(None, None, NO, YES, NO, abstract_values.NULL)
+            return ValueRange(None, None, NO, YES, NO, abstract_values.NULL)
         told = monotone.literal(node)
         if told is not None and told.type == "timestamp_ntz" and not self.fixed_zone:
             return replace(told, least=None, most=None)  # as of a column
         told = told or self._function(node)
         return told if told is not None else self._moved(node) or self._leaf(node)
 
-    def _moved(self, node: exp.Expr) -> Values | None:
+    def _moved(self, node: exp.Expr) -> ValueRange | None:
         """An instant that goes back once a year, or by months: about where it was. Statistics of its own say more."""
         step = None if render(node) in self.leaves else moved(node)
         a = None if step is None else self.values(step[0])
@@ -198,7 +211,7 @@ class Interpreter:
         found = monotone.of_ends(end(a.least, low - DRIFT), end(a.most, high + DRIFT), [a], kind)
         return replace(found, null=YES)
 
-    def _leaf(self, node: exp.Expr) -> Values:
+    def _leaf(self, node: exp.Expr) -> ValueRange:
         """What statistics say of an expression. One that is not among them may be anything; a column is no error."""
         text = render(node)
         leaf, is_column = self.leaves.get(text), text in self.types
@@ -216,9 +229,9 @@ class Interpreter:
             least, most = (f"IF(isnan({least}) OR isnan({most}), NULL, {end})" for end in (least, most))
         fails = NO if is_column else f"({nulls} IS NULL)"
         some, null = abstract_values.may(f"{nulls} < mz_rows"), abstract_values.may(f"{nulls} > 0")
-        return Values(least, most, some, null, fails, kind, leaf.type)
+        return ValueRange(least, most, some, null, fails, kind, leaf.type)
 
-    def _now(self, node: exp.Expr) -> Values:
+    def _now(self, node: exp.Expr) -> ValueRange:
         as_number = self.calls.get(node.meta.get("start", -1), "TIMESTAMP").upper() != "TIMESTAMP"
 
         def at(instant: int | None) -> str | None:
@@ -226,9 +239,9 @@ class Interpreter:
 
         first, last = at(self.clock.first), at(self.clock.last)
         kind, named = (INTEGER, "bigint") if as_number else (INSTANT, "timestamp")
-        return Values(first, last, YES, NO, NO, kind, named)
+        return ValueRange(first, last, YES, NO, NO, kind, named)
 
-    def _function(self, node: exp.Expr) -> Values | None:
+    def _function(self, node: exp.Expr) -> ValueRange | None:
         """What follows of the arguments; None where nothing does."""
         if isinstance(node, (exp.Add, exp.Sub)):
             return self._added(node)
@@ -248,12 +261,12 @@ class Interpreter:
                 self.values,
                 abstract_values.where,
                 abstract_values.union,
-                Values(None, None, NO, YES, NO, abstract_values.NULL),
-                Values(None, None, NO, NO, NO, abstract_values.NULL),
+                ValueRange(None, None, NO, YES, NO, abstract_values.NULL),
+                ValueRange(None, None, NO, NO, NO, abstract_values.NULL),
             )
         return self._call(node) if isinstance(node, exp.Anonymous) else None
 
-    def _added(self, node: exp.Add | exp.Sub) -> Values | None:
+    def _added(self, node: exp.Add | exp.Sub) -> ValueRange | None:
         a, b, by = self.values(node.left), self.values(node.right), node.right
         if isinstance(node, exp.Sub):
             return monotone.added("try_subtract", a, b, by, self.fixed_zone)
@@ -261,7 +274,7 @@ class Interpreter:
             a, b, by = b, a, node.left
         return monotone.added("try_add", a, b, by, self.fixed_zone)
 
-    def _call(self, node: exp.Anonymous) -> Values | None:
+    def _call(self, node: exp.Anonymous) -> ValueRange | None:
         name, arguments = node.name.lower(), node.expressions
         if name in ("coalesce", "nvl", "ifnull"):
             found = self.values(arguments[0])

@@ -19,7 +19,7 @@ from ..temporal.predicates.monotonicity import is_below_a_day
 from ..temporal.sql.dialect import render
 from ..temporal.sql.timestamps import sql_type
 from . import abstract_values
-from .abstract_values import ANYTHING, DATE, DECIMAL, INSTANT, INTEGER, LENGTH, NO, YES, Values, both, either
+from .abstract_values import ANYTHING, DATE, DECIMAL, INSTANT, INTEGER, LENGTH, NO, YES, ValueRange, both, either
 
 _WHOLE = ("tinyint", "smallint", "int", "bigint")
 #: the years of which Spark documents what it computes
@@ -45,21 +45,21 @@ def kind_of(spark_type: str) -> str:
     return kinds.get(spark_type, spark_type)
 
 
-def of_ends(least: str | None, most: str | None, of: Sequence[Values], kind: str, named: str = "") -> Values:
+def of_ends(least: str | None, most: str | None, of: Sequence[ValueRange], kind: str, named: str = "") -> ValueRange:
     """A function of what is known, of which Spark gives NULL where it would fail or be no longer monotone."""
     some, null = both(*(v.some for v in of)), either(*(v.null for v in of))
-    found = Values(least, most, some, null, either(*(v.fails for v in of)), kind, named)
+    found = ValueRange(least, most, some, null, either(*(v.fails for v in of)), kind, named)
     unknown = abstract_values.negated(found.known)
     return replace(found, null=either(null, unknown), fails=either(found.fails, unknown))
 
 
-def each_end(a: Values, function: Callable[[str], str], kind: str, named: str = "") -> Values:
+def each_end(a: ValueRange, function: Callable[[str], str], kind: str, named: str = "") -> ValueRange:
     """A function that never falls when its argument rises."""
     least, most = (None if end is None else function(end) for end in (a.least, a.most))
     return of_ends(least, most, [a], kind, named)
 
 
-def of_time(a: Values, function: Callable[[str], str], kind: str, named: str = "") -> Values:
+def of_time(a: ValueRange, function: Callable[[str], str], kind: str, named: str = "") -> ValueRange:
     """The same of an instant."""
     return each_end(a, lambda end: in_known_years(end, function(end)), kind, named)
 
@@ -68,17 +68,17 @@ def in_known_years(end: str, then: str) -> str:
     return f"IF({end} {_YEARS}, {then}, NULL)"
 
 
-def literal(node: exp.Expr) -> Values | None:
+def literal(node: exp.Expr) -> ValueRange | None:
     """A constant as it is written."""
     text = render(node)
     if isinstance(node, exp.Literal):
-        return Values(text, text, YES, NO, NO, *_kind_and_type(node))
+        return ValueRange(text, text, YES, NO, NO, *_kind_and_type(node))
     if isinstance(node, exp.Neg) and isinstance(node.this.unnest(), exp.Literal):
         told = literal(node.this.unnest())
         return None if told is None else replace(told, least=text, most=text)
     if isinstance(node, exp.Interval):
         span = interval(node)
-        return None if span is None or span[0] != span[1] else Values(text, text, YES, NO, NO, LENGTH)
+        return None if span is None or span[0] != span[1] else ValueRange(text, text, YES, NO, NO, LENGTH)
     if isinstance(node, exp.Cast) and isinstance(node.this.unnest(), exp.Literal):
         to, is_text = node.to.sql(dialect="spark").upper(), node.this.unnest().is_string
         if to in (("DATE", "TIMESTAMP", "TIMESTAMP_LTZ", "TIMESTAMP_NTZ") if is_text else ("BIGINT", "INT")):
@@ -100,7 +100,7 @@ def _kind_and_type(node: exp.Literal) -> tuple[str, str]:
     return DECIMAL, f"decimal({digits},{len(fraction)})"
 
 
-def added(function: str, a: Values, b: Values, by: exp.Expr, fixed_zone: bool) -> Values | None:
+def added(function: str, a: ValueRange, b: ValueRange, by: exp.Expr, fixed_zone: bool) -> ValueRange | None:
     """function: try_add or try_subtract. by: b as it is written."""
     numbers = a.kind in (INTEGER, DECIMAL) and b.kind in (INTEGER, DECIMAL)
     days = a.kind == DATE and b.kind == INTEGER
@@ -125,7 +125,7 @@ def added(function: str, a: Values, b: Values, by: exp.Expr, fixed_zone: bool) -
     return of_ends(least, most, [a, b], kind, named)
 
 
-def multiplied(a: Values, b: Values) -> Values | None:
+def multiplied(a: ValueRange, b: ValueRange) -> ValueRange | None:
     if a.kind != INTEGER or b.kind != INTEGER:
         return None
     if a.least is None or a.most is None or b.least is None or b.most is None:
@@ -136,7 +136,7 @@ def multiplied(a: Values, b: Values) -> Values | None:
     return of_ends(least, most, [a, b], INTEGER)
 
 
-def negative(a: Values) -> Values | None:
+def negative(a: ValueRange) -> ValueRange | None:
     if a.kind != INTEGER or a.least is None or a.most is None:
         return None
     # as wide as it is: 0 is an INT, and -(-128) no TINYINT
@@ -145,7 +145,7 @@ def negative(a: Values) -> Values | None:
     return of_ends(least, most, [a], INTEGER)
 
 
-def divided(a: Values, by: exp.Expr) -> Values | None:
+def divided(a: ValueRange, by: exp.Expr) -> ValueRange | None:
     """DIV by a whole number that is written out."""
     divisor = constant(by)
     if a.kind != INTEGER or divisor is None or divisor < 1 or divisor % 1:
@@ -153,7 +153,7 @@ def divided(a: Values, by: exp.Expr) -> Values | None:
     return each_end(a, lambda end: f"({end} DIV {render(by)})", INTEGER)
 
 
-def cast(a: Values, to: str, fixed_zone: bool) -> Values | None:
+def cast(a: ValueRange, to: str, fixed_zone: bool) -> ValueRange | None:
     to = to.replace("_ltz", "")
     of_number = a.kind in (INTEGER, DECIMAL) and (to in _WHOLE or to.startswith("decimal"))
     of_instant = a.kind == INSTANT and (to in ("timestamp", "bigint") or to == "date" and fixed_zone)
@@ -163,7 +163,7 @@ def cast(a: Values, to: str, fixed_zone: bool) -> Values | None:
     return each_end(a, lambda end: f"TRY_CAST({end} AS {sql_type(to).upper()})", kind_of(to), to)
 
 
-def of_one(name: str, a: Values, fixed_zone: bool) -> Values | None:
+def of_one(name: str, a: ValueRange, fixed_zone: bool) -> ValueRange | None:
     """A function of one argument."""
     kinds = {**_OF_INSTANTS, **(_OF_LOCAL_TIME if fixed_zone or a.kind == DATE else {})}
     if a.kind in (INSTANT, DATE) and name in kinds:
@@ -179,14 +179,14 @@ def of_one(name: str, a: Values, fixed_zone: bool) -> Values | None:
     return None
 
 
-def truncated(a: Values, unit: exp.Expr) -> Values | None:
+def truncated(a: ValueRange, unit: exp.Expr) -> ValueRange | None:
     """date_trunc, by local time."""
     if a.kind not in (INSTANT, DATE):
         return None
     return of_time(a, lambda end: f"date_trunc({render(unit)}, {end})", INSTANT, "timestamp")
 
 
-def days_later(name: str, a: Values, days: exp.Expr, fixed_zone: bool) -> Values | None:
+def days_later(name: str, a: ValueRange, days: exp.Expr, fixed_zone: bool) -> ValueRange | None:
     """name: date_add or date_sub, of a constant number."""
     count = constant(days)
     if count is None or abs(count) > _MOST_DAYS or not (a.kind == DATE or a.kind == INSTANT and fixed_zone):
@@ -194,7 +194,7 @@ def days_later(name: str, a: Values, days: exp.Expr, fixed_zone: bool) -> Values
     return of_time(a, lambda end: f"{name}({end}, {render(days)})", DATE, "date")
 
 
-def extreme(name: str, values: Sequence[Values]) -> Values:
+def extreme(name: str, values: Sequence[ValueRange]) -> ValueRange:
     """greatest or least, which leave NULLs out."""
     found = values[0]
     for other in values[1:]:
@@ -207,6 +207,6 @@ def extreme(name: str, values: Sequence[Values]) -> Values:
             for x, y in ((found.least, other.least), (found.most, other.most))
         ]
         fails = either(found.fails, other.fails)
-        together = Values(ends[0], ends[1], both(found.some, other.some), NO, fails, one.kind, one.type)
+        together = ValueRange(ends[0], ends[1], both(found.some, other.some), NO, fails, one.kind, one.type)
         found = replace(abstract_values.union(together, one), null=both(found.null, other.null))
     return found

@@ -189,7 +189,7 @@ def _partitions(one: Measured) -> list[tuple[int, str, str]]:
 
 
 @dataclass(frozen=True)
-class Left:
+class PruningResult:
     """What is left of an input: files and bytes of all, the condition that says so ("" where nothing is left out).
 
     rows: how many they hold, None where a file is not known.
@@ -233,7 +233,7 @@ def summed(one: Measured, relation: str) -> str:
     )
 
 
-def left(one: Measured, row: Sequence[object]) -> Left:
+def left(one: Measured, row: Sequence[object]) -> PruningResult:
     """The row of `summed` -> what is left, and the condition over the input that says it."""
     of_files, of_bytes, files, size, newest, oldest, others = (int(str(v)) for v in row[:7])
     rows = None if row[7] is None else int(str(row[7]))
@@ -255,7 +255,7 @@ def left(one: Measured, row: Sequence[object]) -> Left:
             parts.append(f"({one.file} IN ({listed}) OR {newer})" if kept else newer)
         else:
             parts.append(f"{one.hidden}.file_modification_time >= timestamp_millis({oldest}L)")
-    return Left(files, size, of_files, of_bytes, rows, " AND ".join(parts))
+    return PruningResult(files, size, of_files, of_bytes, rows, " AND ".join(parts))
 
 
 def audited(relation: str, share: float, most_bytes: int, seed: str) -> str:

@@ -17,7 +17,7 @@ from ..temporal.diffs.groups_sql import aggregation_stats
 from ..temporal.diffs.state import State
 from ..temporal.predicates import bounds, clock_text, reach
 from ..temporal.predicates.bounds import operand_kind
-from ..temporal.predicates.conditions import Condition, Step
+from ..temporal.predicates.conditions import Condition, MonotoneComparison
 from ..temporal.predicates.monotonicity import DAYS, MOVED
 from ..temporal.rewrite.clock_casts import resolve_clock_casts
 from ..temporal.rewrite.clock_functions import put_mz_now
@@ -183,8 +183,8 @@ def _split(
 def _typed(core: Core, described: list[tuple[str, str]], version: str, zone: _Zone) -> TypedCore:
     """What DESCRIBE says of a core's probe, checked."""
     judged = core.condition
-    statics = len(judged.statics) if judged else 0
-    end = len(described) - statics
+    row_expressions = len(judged.row_expressions) if judged else 0
+    end = len(described) - row_expressions
     columns = described[: end - len(core.comparisons)]
     operands, types = described[len(columns) : end], [t for _, t in described[end:]]
     intervals_sql.check_columns(columns if core.groups is None else columns[: core.groups.keys], version)
@@ -195,13 +195,13 @@ def _typed(core: Core, described: list[tuple[str, str]], version: str, zone: _Zo
     return TypedCore(core, tuple(columns), kinds, edge_kinds, searches, guards)
 
 
-def _other_type(step: Step, types: list[str]) -> str:
+def _other_type(step: MonotoneComparison, types: list[str]) -> str:
     """The type of what a step compares the clock's side with; "" when that is not known."""
     column = re.fullmatch(r"`mz_s(\d+)`", render(step.other))
     return types[int(column.group(1))].lower() if column else ""
 
 
-def _search(step: Step, judged: Condition, types: list[str], zone: _Zone) -> str:
+def _search(step: MonotoneComparison, judged: Condition, types: list[str], zone: _Zone) -> str:
     """How the instants at which a step changes are found; a refusal when months make it go back."""
     added = [types[i].lower() for i in step.added]
     other = _other_type(step, types)
@@ -210,7 +210,7 @@ def _search(step: Step, judged: Condition, types: list[str], zone: _Zone) -> str
         if step.months == MOVED and plain:
             return MONTHS
         if step.months != DAYS or added == ["interval"]:
-            length = render(judged.statics[step.added[0]])
+            length = render(judged.row_expressions[step.added[0]])
             raise Refusal(
                 f"{length} beside mz_now(), and more around it",
                 "an instant goes back when it is moved by months at the end of one, so the instants at which this "
@@ -233,12 +233,12 @@ class _Zone:
         fixed_from = self.warehouse.fixed_from(self.name)
         return fixed_from is not None and self.as_of - length >= fixed_from
 
-    def guards(self, step: Step, judged: Condition, types: list[str]) -> tuple[Guard, ...]:
+    def guards(self, step: MonotoneComparison, judged: Condition, types: list[str]) -> tuple[Guard, ...]:
         """What is to be asked of each row before a step can be searched; a refusal where the zone always breaks it."""
         if is_offset(self.name):
             return ()
         found = []
-        for reading in reach.readings(step.function, judged.statics, types, _other_type(step, types)):
+        for reading in reach.readings(step.function, judged.row_expressions, types, _other_type(step, types)):
             whole = self.warehouse.zone(self.name)
             first = reading.free_from(whole)
             if first is None or self.as_of - reading.back < first:
@@ -247,9 +247,11 @@ class _Zone:
                 found.append((reading.at, first, self.name))
         return tuple({render(guard[0]): guard for guard in found}.values())
 
-    def _refusal(self, reading: reach.Reading, step: Step, judged: Condition, first: int | None) -> Refusal:
-        statics = {f"`mz_s{i}`": render(static) for i, static in enumerate(judged.statics)}
-        written = re.sub(r"`mz_s\d+`", lambda column: statics[column.group()], reading.written)
+    def _refusal(
+        self, reading: reach.Reading, step: MonotoneComparison, judged: Condition, first: int | None
+    ) -> Refusal:
+        row_expressions = {f"`mz_s{i}`": render(static) for i, static in enumerate(judged.row_expressions)}
+        written = re.sub(r"`mz_s\d+`", lambda column: row_expressions[column.group()], reading.written)
         if first is None:
             why = f"which goes back when daylight saving ends in {self.name}"
         else:

@@ -10,12 +10,12 @@ from ..config import TemporalConfig
 from ..engine import session
 from ..engine.chain_files import refuse_incomplete
 from ..engine.clock_calls import LIVE
-from ..engine.warehouse import Target, Warehouse, live_view, run_of, state_of
+from ..engine.warehouse import ModelRelations, Warehouse, live_view, run_of, state_of
 from ..errors import ForeignRelation, Refusal, TemporalError
 from ..inputs.capture import Capture
 from ..inputs.fingerprint import Routines
 from ..inputs.stacked_views import changes
-from ..inputs.upstream import put_in
+from ..inputs.upstream import inline_upstreams
 from ..pruning.pruning import Pruning
 from ..temporal.clock.expiration import Dependence
 from ..temporal.clock.expiration import expiry as expiry_of
@@ -41,7 +41,7 @@ LIVE_IN_A_PLAN = "unix_millis(current_timestamp()"
 @reads_model(2)
 def begin(
     warehouse: Warehouse,
-    target: Target,
+    target: ModelRelations,
     sql: str,
     config: Mapping[str, Any],
     as_of: int,
@@ -52,9 +52,9 @@ def begin(
     sampled: bool = False,
     docs: Docs | None = None,
     project: str = "",
-    below: Sequence[Target] = (),
-    between: Sequence[Target] = (),
-    readers: Sequence[Target] = (),
+    below: Sequence[ModelRelations] = (),
+    between: Sequence[ModelRelations] = (),
+    readers: Sequence[ModelRelations] = (),
     inputs: Sequence[Dependence] = (),
     in_the_way: bool = False,
 ) -> Run:
@@ -84,7 +84,7 @@ def begin(
 
     settings = session.as_remembered(warehouse, settings, old)
     kept = None if full_refresh else old
-    sql, warehouse, as_of = put_in(warehouse, target, sql, below, between, old, as_of, settings)
+    sql, warehouse, as_of = inline_upstreams(warehouse, target, sql, below, between, old, as_of, settings)
     model = understand(warehouse, sql, settings, version, as_of, kept, parsed.aggregates)
     _refuse_long_names(target, model)
     text, calls = model.written, model.calls
@@ -175,7 +175,7 @@ def _tables_named(warehouse: Warehouse, sql: str) -> list[str]:
     return [*relations.file_tables(plan), *relations.other_tables(plan), *(n for s in below for n in s.inputs)]
 
 
-def _refuse_catalog_without_views(warehouse: Warehouse, target: Target) -> None:
+def _refuse_catalog_without_views(warehouse: Warehouse, target: ModelRelations) -> None:
     told = warehouse.ask(f"EXPLAIN CREATE VIEW {target.name('__live')} AS SELECT 1 AS a")
     if "MISSING_CATALOG_ABILITY" in told:
         raise Refusal(
@@ -185,7 +185,7 @@ def _refuse_catalog_without_views(warehouse: Warehouse, target: Target) -> None:
         )
 
 
-def _refuse_long_names(target: Target, model: Model) -> None:
+def _refuse_long_names(target: ModelRelations, model: Model) -> None:
     longest, limit = chain_rules.longest_name(target.model, [c.name for c in model.cores]), chain_rules.LONGEST_NAME
     if len(longest) > limit:
         added = len(longest) - len(target.model)
@@ -197,7 +197,7 @@ def _refuse_long_names(target: Target, model: Model) -> None:
         )
 
 
-def _refuse_missing_chains(target: Target, state: State, existing: Iterable[str]) -> None:
+def _refuse_missing_chains(target: ModelRelations, state: State, existing: Iterable[str]) -> None:
     have = Identifiers(existing)
     gone = [c.table for c in state.chains if c.table not in have]
     if gone:
@@ -208,7 +208,7 @@ def _refuse_missing_chains(target: Target, state: State, existing: Iterable[str]
         )
 
 
-def _refuse_itself(target: Target, analyzed: str) -> None:
+def _refuse_itself(target: ModelRelations, analyzed: str) -> None:
     own = identifiers.dotted(identifiers.parts(target.name()))
     read = [*relations.file_tables(analyzed), *relations.other_tables(analyzed), *plans.views(analyzed)]
     last_two = (identifiers.dotted(identifiers.parts(name)[-2:]) for name in read)

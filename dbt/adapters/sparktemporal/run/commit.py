@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ..engine.ownership import marked
-from ..engine.warehouse import Target, ViewInfo, Warehouse
+from ..engine.warehouse import ModelRelations, ViewInfo, Warehouse
 from ..errors import Refusal, TemporalError
-from ..temporal.decision import Step
+from ..temporal.decision import Statement
 from ..temporal.diffs import chains as chain_rules
 from ..temporal.diffs import compact_sql, intervals_sql, view_sql
 from ..temporal.diffs.state import VIEW_TEXT_LIMIT, Chain, CoreState, Form, State, embed, packed
@@ -29,7 +29,7 @@ class ViewTexts:
     """What texts the views of a model may have. live: a view of the model that is there."""
 
     warehouse: Warehouse
-    target: Target
+    target: ModelRelations
     live: ViewInfo | None
 
     def fits(self, text: str) -> bool:
@@ -46,9 +46,9 @@ class ViewTexts:
     def _has_star_except(self) -> bool:
         return int(self.warehouse.version().split(".")[0]) >= 4
 
-    def commit(self, state: State, verb: str) -> tuple[State, list[Step]]:
+    def commit(self, state: State, verb: str) -> tuple[State, list[Statement]]:
         """The statements that publish a state, the commit last; and the state as it is published."""
-        steps: list[Step] = []
+        steps: list[Statement] = []
         found = self._fitting(state)
         if found is None and self._has_star_except and not compact_sql.can_write(state):
             state, steps = self._with_chains(state)
@@ -66,8 +66,8 @@ class ViewTexts:
             create = (
                 f"CREATE TABLE {table} USING parquet {marked(self.target)} AS\nSELECT '{packed(state)}' AS mz_state"
             )
-            steps.append(Step("the state, too long for a view", create))
-        return state, [*steps, Step("commit", f"{verb} {self.target.name('__live')} AS\n{text}")]
+            steps.append(Statement("the state, too long for a view", create))
+        return state, [*steps, Statement("commit", f"{verb} {self.target.name('__live')} AS\n{text}")]
 
     def updates(self, core: CoreState, schema: str) -> str:
         """The text of `<model>__diffs`."""
@@ -111,7 +111,7 @@ class ViewTexts:
                     return named, text, form
         return None
 
-    def _with_chains(self, state: State) -> tuple[State, list[Step]]:
+    def _with_chains(self, state: State) -> tuple[State, list[Statement]]:
         """The same with an empty chain where a core has none: it tells the columns."""
         run_id = chain_rules.next_id(chain_rules.next_id(state.run))
         cores, steps = [], []
@@ -120,7 +120,7 @@ class ViewTexts:
                 name = chain_rules.chain_name(state.model, run_id, core.name)
                 rows = intervals_sql.no_rows([*core.columns, *store_of(core).times_and_sums])
                 create = f"CREATE TABLE {self.target.table(name)} USING parquet {marked(self.target)} AS\n{rows}"
-                steps.append(Step(f"{core.name}: no rows", create))
+                steps.append(Statement(f"{core.name}: no rows", create))
                 core = replace(core, chains=(Chain(name, 0, 0, None, None, None, None),))
             cores.append(core)
         return replace(state, cores=tuple(cores)), steps

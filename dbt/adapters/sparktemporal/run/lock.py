@@ -11,7 +11,7 @@ from time import monotonic, sleep
 from typing import NoReturn
 
 from ..engine.ownership import refuse_foreign_lock
-from ..engine.warehouse import ALREADY_THERE, MISSING, Target, Warehouse
+from ..engine.warehouse import ALREADY_THERE, MISSING, ModelRelations, Warehouse
 from ..errors import TemporalError
 from ..temporal.clock.instants import format_duration, format_instant
 from ..temporal.diffs import chains as chain_rules
@@ -23,7 +23,7 @@ _held: set[str] = set()
 _held_guard = threading.Lock()
 
 
-def take_lock(warehouse: Warehouse, target: Target, clock: int, patience: int = 0) -> tuple[str, list[str]]:
+def take_lock(warehouse: Warehouse, target: ModelRelations, clock: int, patience: int = 0) -> tuple[str, list[str]]:
     """CREATE TABLE is atomic everywhere: who created it runs. Another run is waited for, patience ms at most.
 
     -> the id of the run, to give back, and those of runs it was taken from. (No property is named token: Spark hides
@@ -40,7 +40,7 @@ def take_lock(warehouse: Warehouse, target: Target, clock: int, patience: int = 
     return token, displaced
 
 
-def _create_lock(warehouse: Warehouse, target: Target, clock: int, token: str, patience: int) -> list[str]:
+def _create_lock(warehouse: Warehouse, target: ModelRelations, clock: int, token: str, patience: int) -> list[str]:
     owner = f"{host()} {os.getpid()} {_process_start(os.getpid())}"
     create = (
         f"CREATE TABLE {target.name('__lock')} (mz_owner STRING) USING parquet "
@@ -82,7 +82,7 @@ def _create_lock(warehouse: Warehouse, target: Target, clock: int, token: str, p
             _locked(target, properties, clock + waited, at, waited)
 
 
-def _properties(warehouse: Warehouse, target: Target) -> dict[str, str] | None:
+def _properties(warehouse: Warehouse, target: ModelRelations) -> dict[str, str] | None:
     """What a lock says of its owner; None when it is gone."""
     try:
         rows = warehouse.rows(f"SHOW TBLPROPERTIES {target.name('__lock')}")
@@ -103,7 +103,7 @@ def _created(warehouse: Warehouse, table: str) -> str | None:
     return None
 
 
-def _locked(target: Target, properties: Mapping[str, str], clock: int, at: str | None, waited: int) -> NoReturn:
+def _locked(target: ModelRelations, properties: Mapping[str, str], clock: int, at: str | None, waited: int) -> NoReturn:
     owner = properties.get("mz_owner", "").split()
     who = f"process {owner[1]} on {owner[0]}" if len(owner) == 3 else "an unknown owner"
     since = (
@@ -164,12 +164,12 @@ def forget_lock(token: str) -> None:
         _held.discard(token)
 
 
-def is_lock(warehouse: Warehouse, target: Target) -> bool:
+def is_lock(warehouse: Warehouse, target: ModelRelations) -> bool:
     """Whether the `<model>__lock` that is there is one that a run took."""
     return any(row[0] == "mz_run" for row in warehouse.rows(f"SHOW TBLPROPERTIES {target.name('__lock')}"))
 
 
-def give_back_lock(warehouse: Warehouse, target: Target, token: str) -> None:
+def give_back_lock(warehouse: Warehouse, target: ModelRelations, token: str) -> None:
     """Drop the lock if it is still this run's."""
     forget_lock(token)
     properties = _properties(warehouse, target)

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..engine.warehouse import Target, ViewInfo
-from ..temporal.decision import Step
+from ..engine.warehouse import ModelRelations, ViewInfo
+from ..temporal.decision import Statement
 from ..temporal.diffs import compact_sql
 from ..temporal.diffs.intervals_sql import Columns
 from ..temporal.diffs.state import VIEW_TEXT_LIMIT
@@ -37,7 +37,9 @@ class Docs:
         )
 
 
-def publish(target: Target, columns: Columns, docs: Docs, there: ViewInfo | None, retyped: bool) -> list[Step]:
+def publish(
+    target: ModelRelations, columns: Columns, docs: Docs, there: ViewInfo | None, retyped: bool
+) -> list[Statement]:
     """The statement that makes the thin view as it should be; none when it is.
 
     there: the view as it is; None when there is none. retyped: a column of the same name has another type now, and a
@@ -55,16 +57,18 @@ def publish(target: Target, columns: Columns, docs: Docs, there: ViewInfo | None
     )
     comment = f" COMMENT {string_literal(docs.relation)}" if docs.relation else ""
     if there is None:
-        return [Step("the view", f"CREATE VIEW {target.name()} ({listed}){comment} AS\n{text}")]
+        return [Statement("the view", f"CREATE VIEW {target.name()} ({listed}){comment} AS\n{text}")]
     changed = retyped or differ or _words(there.text) != _words(text)
     documented = {n.lower(): c for n, c in there.comments.items() if c}
     if (docs.columns is not None and documented != wanted) or (changed and wanted):
         kept = comment if docs.relation is not None else _comment(there.comment)
-        return [Step("the view, with its docs", f"CREATE OR REPLACE VIEW {target.name()} ({listed}){kept} AS\n{text}")]
-    steps = [Step("the view", f"{there.rewrite} {target.name()} AS\n{text}")] if changed else []
+        return [
+            Statement("the view, with its docs", f"CREATE OR REPLACE VIEW {target.name()} ({listed}){kept} AS\n{text}")
+        ]
+    steps = [Statement("the view", f"{there.rewrite} {target.name()} AS\n{text}")] if changed else []
     if docs.relation is not None and docs.relation != (there.comment or ""):
         said = string_literal(docs.relation)
-        steps.append(Step("its comment", f"ALTER VIEW {target.name()} SET TBLPROPERTIES ('comment' = {said})"))
+        steps.append(Statement("its comment", f"ALTER VIEW {target.name()} SET TBLPROPERTIES ('comment' = {said})"))
     return steps
 
 

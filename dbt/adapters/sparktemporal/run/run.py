@@ -13,7 +13,7 @@ from itertools import chain
 
 from ..config import TemporalConfig
 from ..engine import ownership
-from ..engine.warehouse import Target, ViewInfo, Warehouse, live_view, read_state, run_of
+from ..engine.warehouse import ModelRelations, ViewInfo, Warehouse, live_view, read_state, run_of
 from ..errors import TemporalError
 from ..inputs import upstream
 from ..inputs.capture import SAME, Capture
@@ -23,7 +23,7 @@ from ..pruning.pruning import Pruning
 from ..pushdown.sargable import Range
 from ..temporal.clock.expiration import NEVER, Expiry
 from ..temporal.clock.schedule import Refreshes
-from ..temporal.decision import ADVANCED, Decision, Step
+from ..temporal.decision import ADVANCED, Decision, Statement
 from ..temporal.diffs import chains as chain_rules
 from ..temporal.diffs import compaction, intervals_sql
 from ..temporal.diffs.state import Chain, CoreState, State
@@ -44,7 +44,7 @@ class Run:
     """A run in progress. Built by `begin`; its phases are called in order by the materialization."""
 
     warehouse: Warehouse
-    target: Target
+    target: ModelRelations
     config: TemporalConfig
     id: str  # of its tables; the lock bears the first one
     clock: int
@@ -64,7 +64,7 @@ class Run:
     texts: ViewTexts
     expiry: Expiry = NEVER
     refreshes: Refreshes | None = None
-    readers: Sequence[Target] = ()  # the temporal views over this one
+    readers: Sequence[ModelRelations] = ()  # the temporal views over this one
     in_the_way: bool = False  # dbt knows of a relation of the model's name that is no view
     unmarked: bool = False  # its readable updates bear no mark, as those of earlier versions
     displaced: Sequence[str] = ()  # runs whose lock this one took over
@@ -96,7 +96,7 @@ class Run:
             if self.in_the_way or self.target.model not in Identifiers(self.existing):
                 yield "publish"  # a run was killed between its commit and the view
             return
-        if self.is_quiet:
+        if self.is_noop:
             yield from ("publish", "clean_up")
             return
         if self.displaced:
@@ -132,7 +132,7 @@ class Run:
 
     @property
     def writes_nothing(self) -> bool:
-        return self.decision.writes_nothing or self.is_quiet
+        return self.decision.writes_nothing or self.is_noop
 
     def is_current(self) -> bool:
         """Whether the commit is still the one this run began at."""
@@ -140,7 +140,7 @@ class Run:
         return (None if live is None else run_of(live.text)) == self.before
 
     @property
-    def is_quiet(self) -> bool:
+    def is_noop(self) -> bool:
         """Whether nothing is to be committed: no input changed, and the commit would say what the last one says."""
         old, d = self.old, self.decision
         if old is None or d.action != ADVANCED or self.sampled != old.sampled or not self.capture.keeps:
@@ -157,13 +157,13 @@ class Run:
         told = (said, self.capture.read_by, self.project) == (old.inputs, old.read_by, old.project)
         return same and told and not self._changed and self._since == old.since
 
-    def fence(self) -> list[Step]:
+    def fence(self) -> list[Statement]:
         """What a run wrote whose lock was taken over: should it still go on, it cannot commit without it."""
         # read again: it may have committed since this run began
         live = read_state(self.warehouse, self.target)
         return self._written_by(self.displaced, live, "left by a run whose lock was taken over")
 
-    def abandon(self) -> list[Step]:
+    def abandon(self) -> list[Statement]:
         """What a run that failed wrote and did not commit.
 
         Once the commit is sent its fate is the server's, which may still carry it out when the client has given up.
@@ -172,20 +172,20 @@ class Run:
             return []
         return self._written_by([self.id], read_state(self.warehouse, self.target), "left by a run that failed")
 
-    def _written_by(self, runs: Sequence[str], state: State | None, why: str) -> list[Step]:
+    def _written_by(self, runs: Sequence[str], state: State | None, why: str) -> list[Statement]:
         named = Identifiers(state.tables if state else ())
         tables = self.warehouse.tables(self.target.schema, self.target.model)
         of_them = [t for t in tables if any(chain_rules.is_of_run(self.target.model, t, run) for run in runs)]
-        return [Step(why, f"DROP TABLE IF EXISTS {self.target.table(t)}") for t in of_them if t not in named]
+        return [Statement(why, f"DROP TABLE IF EXISTS {self.target.table(t)}") for t in of_them if t not in named]
 
-    def remember(self) -> list[Step]:
+    def remember(self) -> list[Statement]:
         """The files of the inputs: a later run tells by them what is new, and this one asks for no more lists."""
         assert self.capture.watermark is not None
         self._lists = chain_rules.watermark_name(self.target.model, self.id)
         head = f"CREATE TABLE {self.target.table(self._lists)}{self._using} AS"
-        return [Step("the files of the inputs", f"{head}\n{self.capture.watermark}")]
+        return [Statement("the files of the inputs", f"{head}\n{self.capture.watermark}")]
 
-    def measure(self) -> list[Step]:
+    def measure(self) -> list[Statement]:
         """What is known of the inputs' files, and is not yet."""
         # of all cores, whichever of them are read in full now: what is measured stays the same
         clock = Range(self.decision.as_of, self.decision.expiration)
@@ -194,7 +194,7 @@ class Run:
         self.script += [f"-- what is known of the inputs' files\n{collected};"] if collected else []
         return []
 
-    def write(self) -> list[Step]:
+    def write(self) -> list[Statement]:
         """One CTAS a core whose inputs changed: all that is wanted, what new files bring, or the corrections."""
         steps = []
         filters.refuse_unknown(self.capture.inputs, self.config.pushdown_required)
@@ -202,7 +202,7 @@ class Run:
             store, as_of, expiration = store_of(core), self.decision.as_of, self.decision.expiration
             what = "intervals" if core.sums is None else "updates of groups"
             captured, old = self.capture.cores[core.name], self._old_chains(core.name)
-            if captured.in_part:
+            if captured.is_incremental:
                 purpose = f"{what} of new rows"
                 parts, gone = (
                     "\nUNION ALL\n".join(store.wanted(part, as_of, expiration) for part in signed)
@@ -217,39 +217,41 @@ class Run:
                 rows = store.wanted(narrowed, as_of, expiration, implied)
                 rows = store.difference(rows, self._stored(core, old, as_of)) if old else rows
             create = self._create(core, self._chain(core.name), rows, as_of if self._writes_much(core) else None)
-            steps.append(Step(f"{core.name}: {purpose} -> a new chain", self.warehouse.data(create)))
+            steps.append(Statement(f"{core.name}: {purpose} -> a new chain", self.warehouse.data(create)))
         return steps
 
-    def unwrite(self) -> list[Step]:
+    def unwrite(self) -> list[Statement]:
         """What was written may hold rows that came meanwhile: it goes, and is read again without them."""
         tables = [self._chain(core.name) for core in self._changed]
         self.id = chain_rules.next_id(chain_rules.next_id(self.id))
-        return [Step("read while an input grew", f"DROP TABLE IF EXISTS {self.target.table(t)}") for t in tables]
+        return [Statement("read while an input grew", f"DROP TABLE IF EXISTS {self.target.table(t)}") for t in tables]
 
-    def undo(self) -> list[Step]:
+    def undo(self) -> list[Statement]:
         """What was written is of inputs that changed meanwhile: it goes, and the run learns anew what they did."""
         tables = [self._chain(core.name) for core in self._changed]
         tables += [self._lists] if self._lists else []
         tables += self.pruning.forget(self._measured)
         self._is_seen = False
         self.capture, self.id = self.capture.again(), chain_rules.next_id(chain_rules.next_id(self.id))
-        return [Step("read while an input changed", f"DROP TABLE IF EXISTS {self.target.table(t)}") for t in tables]
+        return [
+            Statement("read while an input changed", f"DROP TABLE IF EXISTS {self.target.table(t)}") for t in tables
+        ]
 
-    def give_up(self) -> list[Step]:
+    def give_up(self) -> list[Statement]:
         raise TemporalError(
             f"found: inputs of {self.target.model} that changed during each of {len(PAUSES)} attempts to read them\n"
             f"why: what is stored must be of one state of each input\n"
             f"instead: dbt run -s {self.target.model} when nothing writes to {', '.join(self._moving)}"
         )
 
-    def merge(self) -> list[Step]:
+    def merge(self) -> list[Statement]:
         """Count what was written. Beside a chain that is hardly larger it becomes one with it."""
         steps = []
         for core in self._changed:
             name = self._chain(core.name)
             written = self._count(core, name, self._writes_much(core))
             if not written.rows:
-                steps.append(Step(f"{core.name}: nothing changed", f"DROP TABLE {self.target.table(name)}"))
+                steps.append(Statement(f"{core.name}: nothing changed", f"DROP TABLE {self.target.table(name)}"))
                 continue
             self.new_chains[core.name] = written
             old = self._old_chains(core.name)
@@ -262,18 +264,18 @@ class Run:
                 rows = store_of(core).merged(self._stored(core, merged, self._since), merged)
                 since = self._since if _is_large(merged) else None
                 create = self._create(core, self._chain(core.name, merged=True), rows, since)
-                steps.append(Step(f"{core.name}: {quantity(len(merged), 'chain')} -> one", create))
+                steps.append(Statement(f"{core.name}: {quantity(len(merged), 'chain')} -> one", create))
         for name, chains in self._to_peel.items():
             core = next(core for core in self.model.cores if core.name == name)
             due = [compaction.due_rows(c, c.source(self.target.schema), self._since) for c in chains]
             store = store_of(core)
             rows = store.consolidated(store.stored(due, self._since, self.decision.expiration))
             create = self._create(core, self._chain(name, merged=True), rows, None)
-            steps.append(Step(f"{name}: what is due of {quantity(len(chains), 'chain')} -> one", create))
+            steps.append(Statement(f"{name}: what is due of {quantity(len(chains), 'chain')} -> one", create))
         self._count_not_stored()
         return steps
 
-    def commit(self) -> list[Step]:
+    def commit(self) -> list[Statement]:
         """The one statement that publishes: everything before it is invisible, everything after is tidying."""
         cores = []
         for core in self.model.cores:
@@ -329,7 +331,7 @@ class Run:
         self.state, steps = self.texts.commit(state, committed.rewrite if committed else "CREATE VIEW")
         return steps
 
-    def publish(self) -> list[Step]:
+    def publish(self) -> list[Statement]:
         """The thin view and the readable updates, when they are not as they should be."""
         state = self.state or self.old
         assert state is not None
@@ -342,7 +344,7 @@ class Run:
         retyped = self.old is not None and self.old.columns != state.columns
         steps = published_view.publish(self.target, list(state.columns), self.docs, there, retyped)
         if self.gave_way:  # a view cannot take a table's place in one statement: all else stands before
-            steps.insert(0, Step("the table of that name gives way", f"DROP TABLE IF EXISTS {self.target.name()}"))
+            steps.insert(0, Statement("the table of that name gives way", f"DROP TABLE IF EXISTS {self.target.name()}"))
         readable = self.texts.updates(state.cores[0], state.schema)
         verb, name = "CREATE VIEW", self.target.name("__diffs")
         if f"{self.target.model}__diffs" in names:
@@ -352,16 +354,16 @@ class Run:
             verb = updates_now.rewrite if updates_now else verb
         mark = ownership.marked(self.target)
         if self.unmarked and verb == "ALTER VIEW":
-            steps.append(Step("whose the updates are", f"ALTER VIEW {name} SET {mark}"))
+            steps.append(Statement("whose the updates are", f"ALTER VIEW {name} SET {mark}"))
         clause = "" if verb == "ALTER VIEW" else f" {mark}"
-        readable_updates = Step("the updates, readable", f"{verb} {name}{clause} AS\n{readable}")
+        readable_updates = Statement("the updates, readable", f"{verb} {name}{clause} AS\n{readable}")
         return [readable_updates, *steps] if self.gave_way else [*steps, readable_updates]
 
-    def clean_up(self) -> list[Step]:
+    def clean_up(self) -> list[Statement]:
         """Drops of chains that nothing has named for diffs_retention."""
         if self.state is None:
             self._drops = list(self._sweep(self.old.tables if self.old else ()).drop)
-        return [Step("no longer read", f"DROP TABLE IF EXISTS {self.target.table(t)}") for t in self._drops]
+        return [Statement("no longer read", f"DROP TABLE IF EXISTS {self.target.table(t)}") for t in self._drops]
 
     @property
     def rows_written(self) -> int:
@@ -404,7 +406,7 @@ class Run:
 
     @property
     def _read_in_full(self) -> list[TypedCore]:
-        return [core for core in self._changed if not self.capture.cores[core.name].in_part]
+        return [core for core in self._changed if not self.capture.cores[core.name].is_incremental]
 
     @property
     def _listed(self) -> dict[str, Input]:
@@ -447,9 +449,13 @@ class Run:
     def _writes_much(self, core: TypedCore) -> bool:
         """Whether what is read for a core, less what is stored already when that is all, may make a large chain."""
         captured = self.capture.cores[core.name]
-        left = {} if captured.in_part else self.pruning.rows(core, Range(self.decision.as_of, self.decision.expiration))
+        left = (
+            {}
+            if captured.is_incremental
+            else self.pruning.rows(core, Range(self.decision.as_of, self.decision.expiration))
+        )
         most = sum(left.get(name, self.capture.counts[name]) for name in captured.read)
-        known = 0 if captured.in_part else sum(c.rows for c in self._old_chains(core.name))
+        known = 0 if captured.is_incremental else sum(c.rows for c in self._old_chains(core.name))
         return most - known >= chain_rules.LARGE_CHAIN
 
     def _stored(self, core: TypedCore, chains: Sequence[Chain], since: int) -> str:
@@ -483,21 +489,24 @@ class Run:
 
     def _count_not_stored(self) -> None:
         """What of the rows that were read leaves no trace; of new rows also those that came too late."""
-        expiration, in_part = self.decision.expiration, any(self.capture.cores[c.name].in_part for c in self._changed)
-        if not (in_part or expiration is not None and (self.new_chains or self.decision.rebuilds)):
+        expiration, is_incremental = (
+            self.decision.expiration,
+            any(self.capture.cores[c.name].is_incremental for c in self._changed),
+        )
+        if not (is_incremental or expiration is not None and (self.new_chains or self.decision.rebuilds)):
             return
         counts = []
         for core in self._changed:
             captured = self.capture.cores[core.name]
             # of all rows only what leaves after the expiration is asked for, of new ones also what came too late
             later, whole = None, core
-            if not captured.in_part and expiration is not None:
+            if not captured.is_incremental and expiration is not None:
                 later = self.pruning.condition(core, Range(expiration, None))
                 whole = self.pruning.narrowed(core, Range(expiration, None))
             for part in captured.parts or (whole,):
                 counts += self.warehouse.rows(intervals_sql.not_stored(part, self.decision.as_of, expiration, later))
         self.beyond_expiration = None if expiration is None else sum(int(beyond) for beyond, _ in counts)
-        if all(self.capture.cores[core.name].in_part and core.core.condition is None for core in self._changed):
+        if all(self.capture.cores[core.name].is_incremental and core.core.condition is None for core in self._changed):
             self.late = sum(int(late) for _, late in counts)
 
     @property
@@ -513,8 +522,8 @@ class Run:
     def _dropped(self) -> int:
         """How many updates were left out since the last restart: what is read in part adds to it, all says it anew."""
         before = self.old.dropped if self.old and not self.decision.rebuilds else 0
-        in_part = all(self.capture.cores[core.name].in_part for core in self._changed)
-        return before + (self.beyond_expiration or 0) if in_part else self.beyond_expiration or before
+        is_incremental = all(self.capture.cores[core.name].is_incremental for core in self._changed)
+        return before + (self.beyond_expiration or 0) if is_incremental else self.beyond_expiration or before
 
     def _there(self, run: str | None) -> list[str] | None:
         """What the schema is known to hold when the commit of a run is: a statement less."""

@@ -26,7 +26,7 @@ CHECKED, WAITING = "checked", "waiting"
 
 
 @dataclass(frozen=True)
-class Step:
+class Statement:
     """One statement and what it is for."""
 
     purpose: str

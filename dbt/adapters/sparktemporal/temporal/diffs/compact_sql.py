@@ -23,7 +23,7 @@ from .groups_sql import near_until
 from .intervals_read import FEW_CORRECTIONS, conditions
 from .intervals_sql import indent
 from .state import Chain, CoreState, State
-from .view_sql import expired_message, live_instant, put_in
+from .view_sql import expired_message, inline_upstreams, live_instant
 
 _INTERVAL = ("mz_from", "mz_until", "mz_diff")
 
@@ -101,7 +101,7 @@ def as_updates(core: CoreState, schema: str) -> str:
 def _output(state: State, reads: dict[str, str]) -> str:
     """The residual over the reads; its columns are renamed only where it does not name them itself."""
     residual = at_instant(parse(state.residual), live_instant(state))
-    body = put_in(residual, reads)
+    body = inline_upstreams(residual, reads)
     names = [n for n, _ in state.columns]
     if _names(residual, state) == names:
         return body

@@ -41,7 +41,7 @@ _OURS = re.compile(
 
 
 def probe(core: Core, implied: str | None = None) -> exp.Query:
-    """The core's rows beside the operands of its comparisons and the statics of its condition.
+    """The core's rows beside the operands of its comparisons and the row expressions of its condition.
 
     implied: SQL over the columns of the core's SELECT, to leave out rows early.
     """
@@ -52,7 +52,7 @@ def probe(core: Core, implied: str | None = None) -> exp.Query:
     for index, comparison in enumerate(core.comparisons):
         item = exp.alias_(comparison.operand.copy(), operand_column(index), quoted=True)
         query.set("expressions", [*query.expressions, item])
-    for index, static in enumerate(core.condition.statics if core.condition else ()):
+    for index, static in enumerate(core.condition.row_expressions if core.condition else ()):
         item = exp.alias_(static.copy(), static_column(index), quoted=True)
         query.set("expressions", [*query.expressions, item])
     return query
@@ -110,8 +110,8 @@ def wanted(typed: TypedCore, as_of: int, expiration: int | None, implied: str | 
     if core.condition is None:
         intervals = f"  SELECT {names}\n    {lower} AS mz_from,\n    {upper} AS mz_until\n{rows}"
     else:
-        statics = "".join(f"{quote(static_column(i))}, " for i in range(len(core.condition.statics)))
-        bounded = f"  SELECT {names}{statics}\n    {lower} AS mz_lower,\n    {upper} AS mz_upper\n{rows}"
+        row_expressions = "".join(f"{quote(static_column(i))}, " for i in range(len(core.condition.row_expressions)))
+        bounded = f"  SELECT {names}{row_expressions}\n    {lower} AS mz_lower,\n    {upper} AS mz_upper\n{rows}"
         intervals = indent(spans(bounded, quoted, typed), 2)
     return (
         f"SELECT {names}mz_from, {until}, 1L AS mz_diff\n"

@@ -18,7 +18,7 @@ from ...errors import Refusal
 from ..clock.instants import format_instant
 from ..predicates.bounds import edges_of
 from ..predicates.clock_text import clock_literal
-from ..predicates.conditions import Step
+from ..predicates.conditions import MonotoneComparison
 from ..predicates.monotonicity import TRUNCATED
 from ..rewrite.core import MONTHS, UNIT, Guard, TypedCore
 from ..sql.dialect import fragment, has_clock, is_mz_now, quote, render, string_literal
@@ -32,7 +32,7 @@ _HALVINGS = 54
 
 
 def spans(rows: str, names: Sequence[str], typed: TypedCore) -> str:
-    """A query of names, the statics, mz_lower and mz_upper -> names, mz_from and mz_until: one row an interval."""
+    """A query of names, row expressions, mz_lower and mz_upper -> names, mz_from, mz_until: one row an interval."""
     condition, calls = typed.core.condition, typed.calls
     assert condition is not None
     points = ["mz_lower"]
@@ -46,7 +46,7 @@ def spans(rows: str, names: Sequence[str], typed: TypedCore) -> str:
         points += found
     listed = ",\n      ".join(dict.fromkeys(points))
     columns = "".join(f"{n}, " for n in names)
-    statics = "".join(f"{quote(static_column(i))}, " for i in range(len(condition.statics)))
+    row_expressions = "".join(f"{quote(static_column(i))}, " for i in range(len(condition.row_expressions)))
     truth = _at(condition.predicate, calls, "mz_p")
     return (
         f"SELECT {columns}mz_from, coalesce(mz_end, mz_upper) AS mz_until\n"
@@ -59,7 +59,7 @@ def spans(rows: str, names: Sequence[str], typed: TypedCore) -> str:
         f"    SELECT {columns}mz_upper, transform(mz_points, mz_p -> named_struct('t', mz_p, 'v', coalesce(\n"
         f"      {truth}, false))) AS mz_truth\n"
         f"    FROM (\n"
-        f"      SELECT {columns}{statics}mz_upper, array_sort(array_distinct(filter(array(\n      {listed}\n"
+        f"      SELECT {columns}{row_expressions}mz_upper, array_sort(array_distinct(filter(array(\n      {listed}\n"
         f"      ), p -> p >= mz_lower AND p < least(mz_upper, {_FAR}L)))) AS mz_points\n"
         f"      FROM (\n{rows}\n      ) AS mz_bounded\n"
         f"      WHERE mz_lower < least(mz_upper, {_FAR}L)\n"
@@ -84,13 +84,13 @@ def _guarded(point: str, guard: Guard, calls: Mapping[int, str]) -> str:
     return f"IF(coalesce(unix_millis({at}) < {first}L, false), {error}, {point})"
 
 
-def _unit_edges(step: Step) -> list[str]:
+def _unit_edges(step: MonotoneComparison) -> list[str]:
     """Where the truncated clock reaches an instant, and where it leaves it behind: the edges of the unit it lies in."""
     start = f"date_trunc('{step.truncates}', {render(step.other)})"
     return [f"unix_millis({start})", f"unix_millis({start} + INTERVAL {TRUNCATED[str(step.truncates)]})"]
 
 
-def _month_edges(step: Step) -> list[str]:
+def _month_edges(step: MonotoneComparison) -> list[str]:
     """Where the clock, moved by months, may cross an instant, in a zone of one offset.
 
     From its day at most four lead there (28 to 31 January and a month are 28 February), and in each the time of day
@@ -106,7 +106,7 @@ def _month_edges(step: Step) -> list[str]:
     return [point for m in midnights for point in (m, f"{m} + {time}", f"{m} + {time} + 1L")]
 
 
-def _crossings(step: Step, calls: Mapping[int, str]) -> list[str]:
+def _crossings(step: MonotoneComparison, calls: Mapping[int, str]) -> list[str]:
     """Where a monotone function of the clock reaches the other side, and where it leaves it behind: two searches."""
     found = []
     for comparison in (exp.GTE, exp.GT):
@@ -125,7 +125,7 @@ def _crossings(step: Step, calls: Mapping[int, str]) -> list[str]:
 
 
 def _at(node: exp.Expr, calls: Mapping[int, str], instant: str) -> str:
-    """A predicate over the statics with the clock at an instant, as SQL."""
+    """A predicate over the row expressions with the clock at an instant, as SQL."""
     text = "mz_instant_"
     marked = node.copy()
 

@@ -34,12 +34,12 @@ def read_core(core: CoreState, state: State, t: str) -> str:
 def read_at(state: State, t: str) -> str:
     """The model's output at t: the residual with its cores put in, columns named as the model names them."""
     residual = at_instant(parse(state.residual), t)
-    body = put_in(residual, {core.placeholder: read_core(core, state, t) for core in state.cores})
+    body = inline_upstreams(residual, {core.placeholder: read_core(core, state, t) for core in state.cores})
     names = ", ".join(quote(n) for n, _ in state.columns)
     return f"SELECT *\nFROM (\n{indent(body, 2)}\n) AS mz_out({names})"
 
 
-def put_in(residual: exp.Expr, cores: Mapping[str, str]) -> str:
+def inline_upstreams(residual: exp.Expr, cores: Mapping[str, str]) -> str:
     """A residual, and the query of each core by its placeholder -> one text."""
     reads: dict[str, str] = {}
     residual = residual.copy()

@@ -79,7 +79,7 @@ class AddedRows:
         put(table, self.then)
 
 
-Change = Added | AddedChains | AddedRows
+TableDelta = Added | AddedChains | AddedRows
 
 
 def tables(query: exp.Query) -> list[tuple[exp.Table, bool]]:
@@ -93,7 +93,7 @@ def tables(query: exp.Query) -> list[tuple[exp.Table, bool]]:
     return found
 
 
-def added_rows(query: exp.Query, changes: Mapping[int, Change]) -> list[tuple[int, exp.Query]]:
+def added_rows(query: exp.Query, changes: Mapping[int, TableDelta]) -> list[tuple[int, exp.Query]]:
     """Queries whose rows together are what is new (1), and what is gone (-1).
 
     changes: by place among the `tables`, each linear.

@@ -1,7 +1,7 @@
 """Any boolean predicate over the clock: boundaries by analysis, truth by evaluation.
 
     mz_now() < hi or k = 'a' and date_trunc('DAY', mz_now()) = day
-      ->  statics     mz_s0: hi      mz_s1: k = 'a'      mz_s2: day
+      ->  row expressions     mz_s0: hi      mz_s1: k = 'a'      mz_s2: day
           predicate   mz_now() < mz_s0 or mz_s1 and date_trunc('DAY', mz_now()) = mz_s2
           edges       mz_s0: the truth may change at it, or a millisecond after
           steps       date_trunc('DAY', mz_now()) against mz_s2: the truth may change where that crosses it
@@ -41,12 +41,12 @@ class Edge:
 
 
 @dataclass(frozen=True)
-class Step:
-    """A monotone function of the clock against something without it, both over the statics.
+class MonotoneComparison:
+    """A monotone function of the clock against something without it, both over the row expressions.
 
-    added: statics whose type decides whether the function is monotone in the session's zone; local: fragments that are
-    monotone only in a zone without daylight saving. truncates: the unit, when the function is the bare clock truncated.
-    months: see `Side`.
+    added: row expressions whose type decides whether the function is monotone in the session's zone; local: fragments
+    that are monotone only in a zone without daylight saving. truncates: the unit, when the function is the bare clock
+    truncated. months: see `Side`.
     """
 
     function: exp.Expr
@@ -62,9 +62,9 @@ class Condition:
     """See above. The predicate and the steps hold calls of mz_now() and columns mz_s<index>."""
 
     predicate: exp.Expr
-    statics: tuple[exp.Expr, ...]
+    row_expressions: tuple[exp.Expr, ...]
     edges: tuple[Edge, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[MonotoneComparison, ...]
 
 
 def condition(predicate: exp.Expr) -> Condition:
@@ -86,7 +86,7 @@ class _Analysis:
     def __init__(self) -> None:
         self._statics: list[exp.Expr] = []
         self._edges: list[Edge] = []
-        self._steps: list[Step] = []
+        self._steps: list[MonotoneComparison] = []
         self._known: dict[str, int] = {}
 
     def of(self, predicate: exp.Expr) -> Condition:
@@ -163,7 +163,7 @@ class _Analysis:
         )
         local = tuple(fragment(n) for n in moves.local)
         function, beside = self._hoisted(clock.copy(), guards), self._hoisted(other.copy(), guards)
-        self._steps.append(Step(function, beside, added, local, moves.truncates, moves.months))
+        self._steps.append(MonotoneComparison(function, beside, added, local, moves.truncates, moves.months))
 
     def _case(self, node: exp.Case, guards: _Guards) -> None:
         before: _Guards = guards

@@ -1,8 +1,8 @@
 """The clock's side of a comparison: whether it is a monotone function of the clock.
 
-    mz_now() - interval 5 minutes <= ts          rises with the clock: the comparison changes once
+    mz_now() - interval 5 minutes <= ts          is_increasing with the clock: the comparison changes once
     ts - mz_now() < interval 1 hour              falls with it: likewise
-    date_trunc('HOUR', mz_now()) = hour          a step function: rises too, so `=` holds for one interval
+    date_trunc('HOUR', mz_now()) = hour          a step function: is_increasing too, so `=` holds for one interval
     extract(hour from mz_now())                  goes back at midnight: its changes cannot be listed
 
 Of a monotone side it does not matter what the function is: Spark evaluates it, and a search by halves finds the very
@@ -69,7 +69,7 @@ class Side:
     so that an hour of daylight saving cannot turn it back. months: how far it is right if what is added are months.
     """
 
-    rises: bool
+    is_increasing: bool
     added: tuple[exp.Expr, ...] = ()
     local: tuple[exp.Expr, ...] = ()
     truncates: str | None = None
@@ -77,12 +77,12 @@ class Side:
     months: str = NONE
 
     def turned(self) -> Side:
-        return Side(not self.rises, self.added, self.local, dated=self.dated, months=self._months())
+        return Side(not self.is_increasing, self.added, self.local, dated=self.dated, months=self._months())
 
     def and_(self, added: tuple[exp.Expr, ...] = (), local: tuple[exp.Expr, ...] = ()) -> Side:
         """More than a truncation; added to a date, nothing depends on the zone."""
         added = () if self.dated else added
-        return Side(self.rises, self.added + added, self.local + local, dated=self.dated, months=self._months())
+        return Side(self.is_increasing, self.added + added, self.local + local, dated=self.dated, months=self._months())
 
     def _months(self) -> str:
         """Anything else than a day that is made of moved instants goes back where they do."""
@@ -96,7 +96,7 @@ def side(node: exp.Expr) -> Side:
     """A clock's side -> how it moves, or a refusal that says why it does not."""
     node = node.unnest()
     if is_mz_now(node):
-        return Side(rises=True)
+        return Side(is_increasing=True)
     if isinstance(node, (exp.Add, exp.Sub)):
         left, right = node.left, node.right
         if has_clock(left) and has_clock(right):
@@ -184,8 +184,8 @@ def _function(node: exp.Anonymous) -> Side:
             return side(arguments[at]).and_(local=(node.copy(),))
     if name in ("greatest", "least"):
         sides = [side(arguments[i]) for i in with_clock]
-        if len({s.rises for s in sides}) == 1:
-            merged = Side(sides[0].rises)
+        if len({s.is_increasing for s in sides}) == 1:
+            merged = Side(sides[0].is_increasing)
             for one in sides:
                 merged = merged.and_(one.added, one.local)
             return merged
@@ -233,7 +233,7 @@ def _scaled(moves: Side, divisor: exp.Expr, node: exp.Expr) -> Side:
     negative = isinstance(divisor, exp.Neg)
     number = divisor.this if negative else divisor
     if not isinstance(number, exp.Literal) or number.is_string or float(number.name) < 1:
-        raise _refusal(node, "whether it rises or falls with the clock is not known before the row")
+        raise _refusal(node, "whether it is_increasing or falls with the clock is not known before the row")
     return moves.turned() if negative else moves.and_()
 
 

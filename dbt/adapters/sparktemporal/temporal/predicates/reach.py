@@ -50,8 +50,10 @@ class Reading:
         return zone.free_of(self.breaks)
 
 
-def readings(function: exp.Expr, statics: Sequence[exp.Expr], types: Sequence[str], other: str = "") -> list[Reading]:
-    """What a clock's side (over the columns mz_s<i> of statics, of these types) reads of local time.
+def readings(
+    function: exp.Expr, row_expressions: Sequence[exp.Expr], types: Sequence[str], other: str = ""
+) -> list[Reading]:
+    """What a clock's side (over the columns mz_s<i> of row expressions, of these types) reads of local time.
 
     other: the type of what it is compared with, "" when it is not known.
 
@@ -61,7 +63,7 @@ def readings(function: exp.Expr, statics: Sequence[exp.Expr], types: Sequence[st
     >>> readings(expression("unix_millis(mz_now()) + 5"), (), ())
     []
     """
-    walk = _Walk(statics, types)
+    walk = _Walk(row_expressions, types)
     walk.compared(function, other)
     return walk.found
 
@@ -79,8 +81,10 @@ def _any(_: Change) -> bool:
 
 
 class _Walk:
-    def __init__(self, statics: Sequence[exp.Expr], types: Sequence[str]) -> None:
-        self._statics = {f"`mz_s{i}`": (node, kind.lower()) for i, (node, kind) in enumerate(zip(statics, types))}
+    def __init__(self, row_expressions: Sequence[exp.Expr], types: Sequence[str]) -> None:
+        self._statics = {
+            f"`mz_s{i}`": (node, kind.lower()) for i, (node, kind) in enumerate(zip(row_expressions, types))
+        }
         self.found: list[Reading] = []
 
     def compared(self, function: exp.Expr, other: str) -> None:

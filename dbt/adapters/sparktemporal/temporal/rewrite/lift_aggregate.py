@@ -89,10 +89,10 @@ def derived(query: exp.Query, alias: str) -> exp.From:
 
 def _operands(core: Core) -> list[tuple[str, exp.Expr]]:
     """All that is asked of a core's rows beside its columns, and under which name."""
-    statics = core.condition.statics if core.condition else ()
+    row_expressions = core.condition.row_expressions if core.condition else ()
     return [
         *((operand_column(i), c.operand) for i, c in enumerate(core.comparisons)),
-        *((static_column(i), s) for i, s in enumerate(statics)),
+        *((static_column(i), s) for i, s in enumerate(row_expressions)),
     ]
 
 
@@ -112,7 +112,9 @@ def passed_on(core: Core, alias: str) -> Core:
     comparisons = tuple(replace(c, operand=column(operand_column(i))) for i, c in enumerate(core.comparisons))
     judged = core.condition
     if judged is not None:
-        judged = replace(judged, statics=tuple(column(static_column(i)) for i in range(len(judged.statics))))
+        judged = replace(
+            judged, row_expressions=tuple(column(static_column(i)) for i in range(len(judged.row_expressions)))
+        )
     return replace(core, comparisons=comparisons, condition=judged)
 
 

@@ -17,7 +17,7 @@ from sqlglot import exp
 from ...errors import Refusal
 from ..predicates.comparisons import Moves
 from ..predicates.weakening import Weakened, weaken
-from ..sql.columns import needed_columns
+from ..sql.columns import pushdown_projections
 from ..sql.ctes import visible_ctes, with_ctes
 from ..sql.dialect import VerbatimSpark, fragment, has_clock, render, written_as
 from ..sql.functions import starts_with_unit
@@ -92,7 +92,7 @@ def _cut(
         elif is_linear(rows):
             outer = _below_the_list(rows, predicate, describe, visible, numbers)
         else:
-            inner, outer = needed_columns(rows, _ROWS, describe, visible, predicate)
+            inner, outer = pushdown_projections(rows, _ROWS, describe, visible, predicate)
             table = outer.args["from_"].this
             table.replace(exp.Subquery(this=inner, alias=table.args["alias"].copy()))
     except Refusal:

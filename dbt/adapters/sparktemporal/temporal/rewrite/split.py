@@ -21,9 +21,9 @@ from ..predicates.comparisons import Comparison, Moves, anywhere, comparisons, c
 from ..predicates.conditions import condition
 from ..predicates.text_instants import refuse_lists
 from ..sql import timestamps
-from ..sql.columns import needed_columns
+from ..sql.columns import pushdown_projections
 from ..sql.ctes import (
-    drop_unused_ctes,
+    eliminate_ctes,
     inside,
     is_recursive,
     named_ctes,
@@ -109,10 +109,10 @@ def split(
     cores, residual = lift_unions(cores, places, residual, describe, by_rows or {}, ansi)
     if local_timestamps:
         cores = [replace(c, comparisons=tuple(map(_of_instants, c.comparisons))) for c in cores]
-    drop_unused_ctes(residual)
+    eliminate_ctes(residual)
     static = StaticParts(residual, len(cores))
     static.capture()
-    drop_unused_ctes(residual)
+    eliminate_ctes(residual)
     keep_apart(residual)
     if not cores and not static.cores:
         raise Refusal(fragment(tree), "the temporal SELECT reads nothing", "a FROM with the rows to window")
@@ -254,7 +254,7 @@ def _take_core(
             return replace(core, query=rows, groups=groups, kept=groups.kept), rest
         except NoSum as reason:
             kept = f"rows are kept: {reason}"
-    rows, rest = needed_columns(stripped, PLACEHOLDER + name, describe, visible)
+    rows, rest = pushdown_projections(stripped, PLACEHOLDER + name, describe, visible)
     return replace(core, query=rows, kept=kept), rest
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from ...errors import Refusal
-from ..sql.ctes import drop_unused_ctes, is_recursive, names_itself, visible_ctes, with_ctes
+from ..sql.ctes import eliminate_ctes, is_recursive, names_itself, visible_ctes, with_ctes
 from ..sql.dialect import fragment, has_clock
 from .core import Core, is_placeholder, refuse_nondeterministic
 
@@ -26,11 +26,11 @@ class StaticParts:
         for subquery in list(self.residual.find_all(exp.Subquery)):
             if isinstance(subquery.parent, (exp.From, exp.Join)) and not subquery.find_ancestor(exp.Lateral):
                 self._replace(subquery.this)
-        drop_unused_ctes(self.residual)
+        eliminate_ctes(self.residual)
         for cte in self._ctes.values():
             if any(self._names(t, cte) and self._is_live(t) for t in self.residual.find_all(exp.Table)):
                 self._replace(cte.this)
-        drop_unused_ctes(self.residual)
+        eliminate_ctes(self.residual)
         for table in list(self.residual.find_all(exp.Table)):
             if self._reads_input(table) and self._in_residual(table):
                 self._replace_table(table)

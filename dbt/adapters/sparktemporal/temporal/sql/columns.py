@@ -22,7 +22,7 @@ from .scope import Source, quote_name, sources_of
 _ROWS = "mz_rows"
 
 
-def needed_columns(
+def pushdown_projections(
     select: exp.Select,
     placeholder: str,
     describe: Callable[[str], list[tuple[str, str]]],

@@ -73,7 +73,7 @@ def table_names(node: exp.Expr) -> set[str]:
     return {t.name.lower() for t in node.find_all(exp.Table) if not t.db}
 
 
-def drop_unused_ctes(query: exp.Expr) -> None:
+def eliminate_ctes(query: exp.Expr) -> None:
     while True:
         unused = [
             cte
