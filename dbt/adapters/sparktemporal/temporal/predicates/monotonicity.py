@@ -233,7 +233,7 @@ def _scaled(moves: Side, divisor: exp.Expr, node: exp.Expr) -> Side:
     negative = isinstance(divisor, exp.Neg)
     number = divisor.this if negative else divisor
     if not isinstance(number, exp.Literal) or number.is_string or float(number.name) < 1:
-        raise _refusal(node, "whether it is_increasing or falls with the clock is not known before the row")
+        raise _refusal(node, "whether it rises or falls with the clock is not known before the row")
     return moves.turned() if negative else moves.and_()
 
 
