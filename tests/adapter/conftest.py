@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import getpass
 import os
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,8 @@ from dbt.adapters.factory import reset_adapters
 from dbt.tests.fixtures.project import *  # noqa: F403  its fixtures; pytest takes plugins from the root conftest only
 from dbt.tests.fixtures.project import TestProjInfo
 from pyspark.sql import SparkSession
+
+from support.postgres import spark_statements
 
 
 @pytest.fixture(scope="class", autouse=True)
@@ -49,15 +50,6 @@ def logs_dir(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def test_data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Not the checkout; a class that reads data makes it."""
     return tmp_path_factory.mktemp("data") / "data"
-
-
-def spark_statements(sql: str) -> list[str]:
-    """PostgreSQL's text of set-up statements -> Spark's: one at a time, its types, its quotes, no database."""
-    sql = re.sub(r"\btext\b", "string", sql, flags=re.IGNORECASE)
-    sql = re.sub(r"timestamp without time zone", "timestamp", sql, flags=re.IGNORECASE)
-    sql = re.sub(r'"(\w+)"', r"`\1`", sql)
-    sql = sql.replace("{database}.", "").replace("None.", "")
-    return [statement for statement in re.split(r";\s*(?:\n|$)", sql) if statement.strip()]
 
 
 @pytest.fixture(scope="class")

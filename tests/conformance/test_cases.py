@@ -6,79 +6,15 @@ What the reference refuses is answered too, as Spark evaluates it with the insta
 from __future__ import annotations
 
 from collections import Counter
-from datetime import date, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
-import sqlglot
-import yaml
-from conftest import Project
 
-from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse, read_state
+from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse
 from dbt.adapters.sparktemporal.operations.reads import as_of
 from dbt.adapters.sparktemporal.temporal.clock.instants import parse_instant
-
-CASES = yaml.safe_load((Path(__file__).parent / "cases.yaml").read_text())
-
-
-def literal(value: Any, spark_type: str) -> str:
-    if value is None:
-        return f"CAST(NULL AS {spark_type.upper()})"
-    if spark_type == "interval day to second":
-        return f"INTERVAL '{str(value)[2:-1]}' SECOND"
-    if isinstance(value, bool):
-        return str(value).lower()
-    text = str(value).replace("\\", "\\\\").replace("'", "\\'")
-    if isinstance(value, (list, dict)):
-        raise NotImplementedError(spark_type)
-    return f"CAST('{text}' AS {spark_type.upper()})"
-
-
-def create(project: Project, name: str, columns: dict[str, str], rows: list[list[Any]]) -> None:
-    names = ", ".join(f"`{c}`" for c in columns)
-    if rows:
-        values = ", ".join("(" + ", ".join(literal(v, t) for v, t in zip(r, columns.values())) + ")" for r in rows)
-        items = ", ".join(f"CAST(`{c}` AS {t.upper()}) AS `{c}`" for c, t in columns.items())
-        query = f"SELECT {items} FROM VALUES {values} AS v({names})"
-    else:
-        query = "SELECT " + ", ".join(f"CAST(NULL AS {t}) AS `{c}`" for c, t in columns.items()) + " WHERE false"
-    project.spark.sql(f"CREATE TABLE {project.schema}.{name} USING parquet AS {query}")
-
-
-def plain(value: Any) -> Any:
-    """A value as cases.yaml writes it."""
-    if isinstance(value, datetime):
-        return value.strftime("%Y-%m-%d %H:%M:%S.%f").rstrip("0").rstrip(".")
-    if isinstance(value, date):
-        return value.isoformat()
-    if isinstance(value, timedelta):
-        return f"PT{int(value.total_seconds())}S"
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
-    if isinstance(value, (list, tuple)):
-        return tuple(plain(v) for v in value)
-    return str(value)
-
-
-def wanted(row: list[Any]) -> tuple:
-    return tuple(tuple(v) if isinstance(v, list) else plain(v) for v in row)
-
-
-def model_name(case: dict[str, Any]) -> str:
-    return "m_" + case["id"]
-
-
-def relation_sql(case: dict[str, Any], prefix: str) -> str:
-    """The case's SQL over the tables of the project: `FROM t` becomes `FROM <prefix>_t AS t`."""
-    sql, out, last = case["sql"], "", 0
-    tokens = sqlglot.tokenize(sql, read="spark")
-    for before, token, after in zip(tokens, tokens[1:], [*tokens[2:], None]):
-        if before.text.upper() in ("FROM", "JOIN") and token.text in ("t", "u"):
-            aliased = after is not None and (after.text.upper() == "AS" or after.text in ("a", "b", "x"))
-            out += sql[last : token.start] + f"{prefix}_{token.text}" + ("" if aliased else f" AS {token.text}")
-            last = token.end + 1
-    return out + sql[last:]
+from support.cases import CASES, create, model_name, plain, relation_sql, wanted
+from support.project import Project
 
 
 @pytest.fixture(scope="module")
@@ -161,8 +97,7 @@ def test_case(case: dict[str, Any], all_cases: Any) -> None:
 def test_change_log_of_rows(case: dict[str, Any], all_cases: Any) -> None:
     """Where the model is its core, the stored updates are the change log."""
     project, _, _ = all_cases
-    state = read_state(Warehouse(project.rows), ModelRelations(f"`{project.schema}`", model_name(case)))
-    assert state is not None
+    state = project.state(model_name(case))
     if len(state.cores) > 1 or state.residual != f"SELECT * FROM {state.cores[0].placeholder}":
         pytest.skip("an aggregate or other residual: its change log is not stored")
     stored = project.rows(f"SELECT * FROM {{s}}.{model_name(case)}__diffs")

@@ -13,8 +13,8 @@ from dbt.adapters.sparktemporal.pushdown import statistics
 from dbt.adapters.sparktemporal.pushdown.metrics_evaluator import Leaf, MetricsEvaluator
 from dbt.adapters.sparktemporal.pushdown.sargable import Range
 from dbt.adapters.sparktemporal.temporal.sql.dialect import expression, mz_now_calls, render
+from support.instants import T0
 
-NOON = 1_709_294_400_000  # 2024-03-01 12:00 UTC
 TYPES = {
     "ts": "timestamp", "x": "double", "k": "int", "t": "string", "dec": "decimal(10,2)", "payload": "string",
     "d": "date", "big": "bigint", "d1": "decimal(38,18)", "d2": "decimal(38,0)", "d3": "decimal(38,10)", "f": "float",
@@ -28,9 +28,7 @@ def relation(*rows: dict[str, str]) -> str:
     return f"SELECT * FROM VALUES {', '.join(f'({row})' for row in every)} AS v({', '.join(TYPES)})"
 
 
-def keeps(
-    spark: Any, predicate: str, part: str, first: int = NOON, last: int | None = NOON, ansi: bool = False
-) -> bool:
+def keeps(spark: Any, predicate: str, part: str, first: int = T0, last: int | None = T0, ansi: bool = False) -> bool:
     """Whether a part is kept. part: SQL of its rows."""
     node = expression(predicate)
     calls = {call.meta["start"]: "TIMESTAMP" for call in mz_now_calls(node)}
@@ -86,7 +84,7 @@ def test_months_are_not_in_order(spark: Any) -> None:
         spark,
         "mz_now() < add_months(ts, 1)",
         relation({"ts": "timestamp '2024-01-31 00:00:00'"}),
-        NOON - 2 * 86_400_000,
+        T0 - 2 * 86_400_000,
         None,
     )
 
@@ -193,14 +191,14 @@ def test_what_a_projection_would_raise(spark: Any) -> None:
     with pytest.raises(Exception, match="DIVIDE_BY_ZERO"):
         spark.conf.set("spark.sql.ansi.enabled", "true")
         try:
-            spark.sql(f"SELECT 100 / k FROM ({part}) WHERE timestamp_millis({NOON}L) < ts").collect()
+            spark.sql(f"SELECT 100 / k FROM ({part}) WHERE timestamp_millis({T0}L) < ts").collect()
         finally:
             spark.conf.set("spark.sql.ansi.enabled", "false")
 
 
 def test_the_interpreter_names_what_it_would_know(spark: Any) -> None:
     node = expression("mz_now() < cast(t as timestamp) and k > 3")
-    reader = MetricsEvaluator(Range(NOON, None), {}, TYPES, True)
+    reader = MetricsEvaluator(Range(T0, None), {}, TYPES, True)
     reader.may_matter(node)
     assert {"CAST(t AS TIMESTAMP)", "k"} <= set(reader.wants) and all(render(n) == t for t, n in reader.wants.items())
 
@@ -267,7 +265,7 @@ WIDE = wide(d1="0.6", d2="7", d3="8")
 )
 def test_what_is_made_of_two_types(spark: Any, predicate: str, rows: list[dict[str, str]]) -> None:
     """Each is true of the first row, as Spark says."""
-    at_noon = predicate.replace("mz_now()", f"timestamp_millis({NOON}L)")
+    at_noon = predicate.replace("mz_now()", f"timestamp_millis({T0}L)")
     assert spark.sql(f"SELECT count(*) FROM ({relation(rows[0])}) WHERE {at_noon}").collect() == [(1,)], at_noon
     assert keeps(spark, predicate, relation(*rows))
 
@@ -303,7 +301,7 @@ def test_local_time_has_gaps(spark: Any) -> None:
 def test_local_time_beside_an_offset(spark: Any) -> None:
     """A text with an offset, made local time, is up to 32 hours from where it is read without one."""
     predicate = expression("cast(ts as timestamp_ntz) > '2024-01-01 00:00:00-18:00'")
-    reader = MetricsEvaluator(Range(NOON, NOON), {"ts": Leaf(0, "timestamp")}, TYPES, False, strict=True)
+    reader = MetricsEvaluator(Range(T0, T0), {"ts": Leaf(0, "timestamp")}, TYPES, False, strict=True)
     zone = spark.conf.get("spark.sql.session.timeZone")
     spark.conf.set("spark.sql.session.timeZone", "Pacific/Kiritimati")
     try:

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterator
 
 import pytest
-from conftest import Project
-from test_cases import CASES, create, model_name, plain, relation_sql, wanted
 
 from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse
 from dbt.adapters.sparktemporal.operations.reads import as_of
 from dbt.adapters.sparktemporal.temporal.clock.instants import parse_instant
+from support.cases import CASES, create, model_name, plain, relation_sql, wanted
+from support.project import Project
 
 #: a slice of every kind; the others are deep
 SLICE, EACH = 12, 9

@@ -10,11 +10,11 @@ from collections import Counter, defaultdict
 from typing import Any
 
 import pytest
-from conftest import Project
-from test_cases import CASES, create, literal, model_name, plain, relation_sql
 
-from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse, read_state
+from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse
 from dbt.adapters.sparktemporal.operations.reads import as_of
+from support.cases import CASES, create, literal, model_name, plain, relation_sql
+from support.project import Project
 
 STREAMS = CASES["diff_cases"]
 
@@ -87,8 +87,8 @@ def test_stream(case: dict[str, Any], driven: Any) -> None:
     for update in case["expect"]:
         expected[(update["time"], *map(plain, update["row"]))] += update["diff"]
 
-    state = read_state(Warehouse(project.rows), ModelRelations(f"`{project.schema}`", name))
-    assert state is not None and state.expiration == case.get("expiration")
+    state = project.state(name)
+    assert state.expiration == case.get("expiration")
     if state.residual == f"SELECT * FROM {state.cores[0].placeholder}":
         stored: Counter = Counter()
         for t, diff, *row in project.rows(f"SELECT * FROM {{s}}.{name}__diffs"):

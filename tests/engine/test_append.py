@@ -5,9 +5,10 @@ from __future__ import annotations
 import random
 
 import pytest
-from conftest import Project
 
-T0 = 1_709_294_400_000  # 2024-03-01 12:00 UTC
+from support.instants import T0
+from support.project import Project
+
 APPEND = {"change_capture": "append", "append_column": "at"}
 ROWS = "id BIGINT, at TIMESTAMP, hi TIMESTAMP, note STRING"
 #: the latest row that was seen, less the lookback

@@ -7,14 +7,13 @@ import re
 import time
 
 import pytest
-from conftest import Project
 
-from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse, read_state
 from dbt.adapters.sparktemporal.temporal.diffs import buckets, chains, groups_sql
 from dbt.adapters.sparktemporal.temporal.diffs.state import Chain
+from support.instants import T0
+from support.project import Project
 
 HOUR, DAY = 3_600_000, 86_400_000
-T0 = 1_709_294_400_000  # 2024-03-01 12:00 UTC
 
 
 def width(distance: int, fineness: int) -> int:
@@ -85,7 +84,7 @@ def test_a_read_opens_what_is_due(project: Project, monkeypatch: pytest.MonkeyPa
     where = "(hi is null or mz_now() < hi)"
     project.model("m", f"select {select} from {project.schema}.t where {where} {rest}", aggregates="groups")
     project.run(now=now - 2 * HOUR)
-    (chain,) = read_state(Warehouse(project.rows), ModelRelations(f"`{project.schema}`", "m")).chains
+    (chain,) = project.state().chains
     assert chain.bucketed
     held = len(project.rows(f"SHOW PARTITIONS {{s}}.{chain.table}"))
     since = now - 2 * HOUR
@@ -153,7 +152,7 @@ def test_what_is_due_is_peeled(project: Project, monkeypatch: pytest.MonkeyPatch
     sql = "select k, count(*) as n from {t} where {now} < hi group by k"
     project.model("m", sql.format(t=f"{project.schema}.t", now="mz_now()"), aggregates="groups", diffs_retention="0")
     project.run(now=T0)
-    (first,) = read_state(Warehouse(project.rows), ModelRelations(f"`{project.schema}`", "m")).chains
+    (first,) = project.state().chains
     assert first.rows == 2007 - 1 and first.after is None  # the row at T0 is over, its group is not
 
     def at(hours: int) -> str:
@@ -166,23 +165,23 @@ def test_what_is_due_is_peeled(project: Project, monkeypatch: pytest.MonkeyPatch
         ), t
 
     assert "unchanged" in at(20)
-    state = read_state(Warehouse(project.rows), ModelRelations(f"`{project.schema}`", "m"))
+    state = project.state()
     assert state.frontier == T0 and state.chains == (first,)  # 80 updates are few
     assert "unchanged" in at(40)
-    state = read_state(Warehouse(project.rows), ModelRelations(f"`{project.schema}`", "m"))
+    state = project.state()
     future, base = state.chains
     assert state.since == T0 + 40 * HOUR and base.rows == 7 and base.max_from == state.since
     assert future.table == first.table and future.after == state.since and future.rows == 2000 - 161
     for t in (state.since, state.since + 1, T0 + 40 * HOUR + HOUR // 4, T0 + 300 * HOUR, T0 + 500 * HOUR):
         right(t)
     at(45)
-    assert read_state(Warehouse(project.rows), ModelRelations(f"`{project.schema}`", "m")).chains == state.chains
+    assert project.state().chains == state.chains
     at(100)  # the base of then is taken into that of now
-    state = read_state(Warehouse(project.rows), ModelRelations(f"`{project.schema}`", "m"))
+    state = project.state()
     assert [c.rows for c in state.chains] == [2000 - 401, 7]
     for t in (state.since, T0 + 300 * HOUR, T0 + 499 * HOUR + 3 * HOUR // 4, T0 + 500 * HOUR):
         right(t)
     at(501)
-    state = read_state(Warehouse(project.rows), ModelRelations(f"`{project.schema}`", "m"))
+    state = project.state()
     assert state.chains == ()
     right(state.since)

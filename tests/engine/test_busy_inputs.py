@@ -7,12 +7,12 @@ import threading
 from collections.abc import Callable
 
 import pytest
-from conftest import Project
 
-from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse, read_state
+from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse
 from dbt.adapters.sparktemporal.errors import TemporalError
 from dbt.adapters.sparktemporal.run import run as runs
 from dbt.adapters.sparktemporal.run.begin import begin
+from support.project import Project
 
 T0, STEP = 1_709_294_400_000, 10_000
 ROW = "id BIGINT, k INT, lo BIGINT, hi BIGINT"
@@ -64,8 +64,7 @@ def run(project: Project, model: str, now: int, between: Callable[[], None]) -> 
 
 def right(project: Project, model: str, now: int, every: bool = False) -> None:
     """The view is the query over the files that the commit names, or over every row."""
-    state = read_state(Warehouse(project.rows), ModelRelations(f"`{project.schema}`", model))
-    assert state is not None
+    state = project.state(model)
     if not (every or state.watermark):  # a full read that nothing disturbed keeps no list
         assert CONFIG.get(model, {}).get("change_capture") == "full"
         return

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from conftest import Project
-
-T0 = 1_709_294_400_000
+from support.instants import T0
+from support.project import Project
 
 
 def test_operations_without_arguments(project: Project) -> None:

@@ -6,13 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Project
 
 from dbt.adapters.sparktemporal.connections import SparkTemporalConnectionManager
-from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse, read_state
 from dbt.adapters.sparktemporal.inputs import file_lists
-
-T0 = 1_709_294_400_000  # 2024-03-01 12:00 UTC
+from support.instants import T0
+from support.project import Project
 
 
 @pytest.fixture
@@ -65,8 +63,8 @@ def test_many_new_files(events: Project, monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.mark.deep
 def test_the_list_of_files_is_gone(events: Project) -> None:
-    state = read_state(Warehouse(events.rows), ModelRelations(f"`{events.schema}`", "m"))
-    assert state is not None and state.watermark
+    state = events.state()
+    assert state.watermark
     events.sql(f"DROP TABLE {{s}}.{state.watermark}")
     assert "unchanged" in run(events, 500)[0]
     add(events, 1)
@@ -90,8 +88,7 @@ def test_full_between(events: Project) -> None:
 
 
 def test_files_remembered_of_another_state(events: Project) -> None:
-    state = read_state(Warehouse(events.rows), ModelRelations(f"`{events.schema}`", "m"))
-    assert state is not None
+    state = events.state()
     events.sql(
         f"INSERT INTO {{s}}.{state.watermark} SELECT relation, 'x', size, modified, place FROM {{s}}.{state.watermark}"
     )

@@ -6,12 +6,12 @@ import json
 from typing import Any
 
 import pytest
-from conftest import Project
 
 from dbt.adapters.sparktemporal.engine.clock_calls import is_lasting_view, put_clock
 from dbt.adapters.sparktemporal.errors import Refusal
+from support.instants import T0
+from support.project import Project
 
-T0 = 1_709_294_400_000  # 2024-03-01 12:00:00 UTC
 NOW = "2024-03-01 12:00:00"
 
 

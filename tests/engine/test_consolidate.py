@@ -5,16 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
-from conftest import Project
 
-from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse, read_state
 from dbt.adapters.sparktemporal.temporal.diffs import chains
-
-T0 = 1_709_294_400_000
-
-
-def state(project: Project) -> object:
-    return read_state(Warehouse(project.rows), ModelRelations(f"`{project.schema}`", "m"))
+from support.instants import T0
+from support.project import Project
 
 
 def consolidate(project: Project, model: str = "m", check: bool = True) -> str:
@@ -36,11 +30,11 @@ def test_one_chain(project: Project, grouped: bool, monkeypatch: pytest.MonkeyPa
     for n in (1, 2, 3):
         project.sql(f"INSERT INTO {{s}}.t SELECT {100 + n}L, timestamp_millis({T0}L + {n + 50} * 1000)")
         project.run(now=T0 + 10_000 * n)
-    before = state(project)
+    before = project.state()
     assert len(before.chains) == 4
     rows = sum(c.rows for c in before.chains)
     said = consolidate(project)
-    after = state(project)
+    after = project.state()
     assert f"temporal_consolidate: m: {rows} diffs became {after.chains[0].rows}" in said
     assert len(after.chains) == 1 and after.since == after.frontier == before.frontier
     for t in (after.since, T0 + 51_000, T0 + 52_999, T0 + 99_000):
@@ -61,7 +55,7 @@ def test_nothing_is_left(project: Project) -> None:
     project.sql("INSERT OVERWRITE {s}.t SELECT 2, NULL")
     project.run(now=T0 + 500)
     assert "2 diffs became 0" in consolidate(project)
-    assert state(project).chains == () and project.rows("SELECT * FROM {s}.m") == []
+    assert project.state().chains == () and project.rows("SELECT * FROM {s}.m") == []
 
 
 def test_of_what_is_no_temporal_view(project: Project) -> None:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from conftest import Project
 
-from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse, read_state
-from dbt.adapters.sparktemporal.temporal.diffs.state import State
+from support.instants import T0
+from support.project import Project
 
-T0 = 1_709_294_400_000  # 2024-03-01 12:00 UTC
 TABLE = (
     "CREATE TABLE {s}.t USING parquet AS SELECT id, concat('c', id % 3) AS card, IF(id % 5 = 0, NULL, id % 7) AS v, "
     "IF(id % 4 = 0, NULL, concat(' ', 'k', id % 2)) AS k, "
@@ -78,12 +76,6 @@ MODELS = {
 }
 
 
-def state(project: Project) -> State:
-    found = read_state(Warehouse(project.rows), ModelRelations(f"`{project.schema}`", "m"))
-    assert found is not None
-    return found
-
-
 def contents(project: Project, sql: str) -> Counter[tuple]:
     return Counter(project.rows(sql))
 
@@ -99,7 +91,7 @@ def test_against_the_query_as_written(project: Project, name: str) -> None:
             project.sql("CREATE TABLE {s}.more AS SELECT * FROM {s}.t WHERE id < 5; INSERT INTO {s}.t TABLE {s}.more")
         project.run(now=T0)
         if not grown:
-            assert [core.kept for core in state(project).cores][: len(kept)] == kept
+            assert [core.kept for core in project.state().cores][: len(kept)] == kept
         for t in (T0 + 500, T0 + 5000, T0 + 60_000):
             oracle = sql.replace("mz_now()", f"timestamp_millis({t}L)")
             assert contents(project, f"select * from {project.at('m', t)}") == contents(project, oracle), t

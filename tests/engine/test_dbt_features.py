@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Project
 
-T0 = 1_709_294_400_000  # 2024-03-01 12:00:00 UTC
+from support.instants import T0
+from support.project import Project
 
 
 def events(project: Project, rows: int = 10) -> None:
@@ -24,15 +24,6 @@ def events(project: Project, rows: int = 10) -> None:
 def window(project: Project, name: str = "m", seconds: int = 30, **config: Any) -> None:
     sql = f"select id, ts from {project.schema}.events where mz_now() < ts + interval {seconds} seconds"
     project.model(name, sql, **config)
-
-
-def yml(project: Project, text: dict[str, Any]) -> None:
-    project.write("models/schema.yml", json.dumps({"version": 2, **text}))
-
-
-def relations(project: Project, schema: str | None = None) -> set[str]:
-    # temporary views are the session's, whatever test made them
-    return {r[1] for r in project.rows(f"SHOW TABLES IN {schema or project.schema}") if r[0]}
 
 
 def comments(project: Project, model: str = "m") -> dict[str, str]:
@@ -53,7 +44,7 @@ def test_persist_docs(project: Project, file_format: str) -> None:
     events(project)
     window(project, persist_docs={"relation": True, "columns": True}, file_format=file_format)
     column = {"name": "ID", "description": "who's `it`\nand $why"}
-    yml(project, {"models": [{"name": "m", "description": 'it\'s "m"', "columns": [column]}]})
+    project.properties({"models": [{"name": "m", "description": 'it\'s "m"', "columns": [column]}]})
     project.run(now=T0)
     said = {"id": "who's `it`\nand $why", "ts": None, "Comment": 'it\'s "m"'}
     assert comments(project) == said
@@ -63,7 +54,7 @@ def test_persist_docs(project: Project, file_format: str) -> None:
     project.run(now=T0 + 2)
     assert comments(project) == said  # a restart alters what is under the thin view
     column["description"] = "other"
-    yml(project, {"models": [{"name": "m", "description": "m", "columns": [column]}]})
+    project.properties({"models": [{"name": "m", "description": "m", "columns": [column]}]})
     project.run(now=T0 + 3)
     assert comments(project) == {"id": "other", "ts": None, "Comment": "m"}
     assert project.rows("SELECT count(*) FROM {s}.m__diffs") == [(20,)]
@@ -73,9 +64,9 @@ def test_persist_docs(project: Project, file_format: str) -> None:
 def test_comment_alone_alters_nothing_else(project: Project) -> None:
     events(project)
     window(project, persist_docs={"relation": True})
-    yml(project, {"models": [{"name": "m", "description": "one"}]})
+    project.properties({"models": [{"name": "m", "description": "one"}]})
     project.run(now=T0)
-    yml(project, {"models": [{"name": "m", "description": "two"}]})
+    project.properties({"models": [{"name": "m", "description": "two"}]})
     project.run(now=T0 + 1)
     assert comments(project)["Comment"] == "two"
     assert "SET TBLPROPERTIES" in script(project) and "CREATE OR REPLACE" not in script(project)
@@ -85,14 +76,14 @@ def test_contract(project: Project) -> None:
     events(project)
     window(project, contract={"enforced": True})
     columns = [{"name": "id", "data_type": "bigint"}, {"name": "ts", "data_type": "timestamp"}]
-    yml(project, {"models": [{"name": "m", "columns": columns}]})
+    project.properties({"models": [{"name": "m", "columns": columns}]})
     assert project.run(now=T0).success
     columns[0]["data_type"] = "string"
-    yml(project, {"models": [{"name": "m", "columns": columns}]})
+    project.properties({"models": [{"name": "m", "columns": columns}]})
     broken = project.run(now=T0 + 1, check=False)
     assert not broken.success and "contract" in broken.text and "id" in broken.text
     assert project.rows("SELECT count(*) FROM {s}.m__diffs") == [(20,)]
-    assert "m__lock" not in relations(project)
+    assert "m__lock" not in project.relations()
 
 
 def test_hooks_tags_and_vars(project: Project) -> None:
@@ -103,7 +94,7 @@ def test_hooks_tags_and_vars(project: Project) -> None:
     window(project, "other")
     project.run("-s", "tag:hourly", now=T0)
     assert sorted(project.rows("SELECT * FROM {s}.log")) == [("m after",), ("m before",)]
-    assert "other" not in relations(project)
+    assert "other" not in project.relations()
 
 
 def test_grants(project: Project) -> None:
@@ -146,7 +137,7 @@ def test_read_from_every_kind_of_model(project: Project) -> None:
     project.write("tests/singular.sql", "select * from {{ ref('m') }} where id is null")
     exposure = {"name": "dash", "type": "dashboard", "owner": {"email": "a@b.c"}, "depends_on": ["ref('m')"]}
     tested = {"name": "m", "columns": [{"name": "id", "data_tests": ["not_null", "unique"]}]}
-    yml(project, {"models": [tested], "exposures": [exposure]})
+    project.properties({"models": [tested], "exposures": [exposure]})
     result = project.dbt("build", "--threads", "4", now=T0 + 365 * 86_400_000)
     assert all(str(r.status) in ("success", "pass", "no-op") for r in result.results), result.text
     assert project.rows("SELECT n FROM {s}.of_table") == [(0,)]
@@ -181,8 +172,7 @@ def test_unit_tests_at_a_pinned_clock(project: Project) -> None:
         }
         return {**test, "overrides": {"vars": {"temporal_now": now}}} if now else test
 
-    yml(
-        project,
+    project.properties(
         {
             "unit_tests": [
                 unit("at_first", [1, 2], "2024-01-01 00:59:59.999"),
@@ -194,7 +184,7 @@ def test_unit_tests_at_a_pinned_clock(project: Project) -> None:
     project.run("-s", "staged")
     result = project.dbt("test", now="2024-01-01 01:00:00.001")
     assert [str(r.status) for r in result.results] == ["pass"] * 3, result.text
-    yml(project, {"unit_tests": [unit("wrong", [1], "2024-01-01 01:00:00")]})
+    project.properties({"unit_tests": [unit("wrong", [1], "2024-01-01 01:00:00")]})
     assert not project.dbt("test", check=False).success
 
 
@@ -223,7 +213,7 @@ def test_schemas_aliases_and_names_that_need_quotes(project: Project) -> None:
             for m in ("m", "elsewhere", "spaced")
         ]
         assert at == [[(4,)], [(10,)], [(4,)]]
-        assert {"m", "m__live", "m__diffs"} <= relations(project, other)
+        assert {"m", "m__live", "m__diffs"} <= project.relations(other)
         odd = project.run("-s", "columns", now=T0, check=False)
         if odd.success:  # Hive's metastore takes letters, digits and _ only; other catalogs take any name
             assert project.spark.table(f"{project.schema}.`Größe 7`").columns == ["a b", "select"]
@@ -259,10 +249,10 @@ def test_clone_defer_and_state(project: Project) -> None:
             f"SHOW CREATE TABLE {dev}.down"
         ).first()[0].replace(".", "`.`").replace("``", "`")
         project.dbt("clone", "-s", "m", "same", "--state", "prod")
-        assert {"m", "same"} <= relations(project, dev) and "m__live" not in relations(project, dev)
+        assert {"m", "same"} <= project.relations(dev) and "m__live" not in project.relations(dev)
         assert project.spark.table(f"{dev}.m").columns == ["id", "ts"]
         project.run("-s", "m", now=T0)  # the clone gives way to a temporal_view of its own
-        assert "m__live" in relations(project, dev)
+        assert "m__live" in project.relations(dev)
         assert project.spark.table(f"{dev}.m__diffs").count() == 20
     finally:
         project.spark.sql(f"DROP DATABASE IF EXISTS {dev} CASCADE")
@@ -281,7 +271,7 @@ def test_retry_after_a_failure(project: Project) -> None:
 def test_docs_generate(project: Project) -> None:
     events(project)
     window(project)
-    yml(project, {"models": [{"name": "m", "columns": [{"name": "id", "description": "who"}]}]})
+    project.properties({"models": [{"name": "m", "columns": [{"name": "id", "description": "who"}]}]})
     project.run(now=T0)
     project.dbt("docs", "generate", now=T0)
     catalog = json.loads((project.path / "target" / "catalog.json").read_text())
@@ -305,12 +295,12 @@ def test_switch_there_and_back(project: Project, kind: str) -> None:
     project.run(now=T0)
     window(project)
     project.run(now=T0)
-    assert {"m", "m__live", "m__diffs"} <= relations(project)
+    assert {"m", "m__live", "m__diffs"} <= project.relations()
     project.model("m", plain, materialized=kind, **extra)
     result = project.run(now=T0)
     assert project.rows("SELECT count(*) FROM {s}.m") == [(10,)]
-    assert not [r for r in relations(project) if r.startswith("m__")], relations(project)
-    assert {"mm", "mm__live", "mm__diffs"} <= relations(project)
+    assert not [r for r in project.relations() if r.startswith("m__")], project.relations()
+    assert {"mm", "mm__live", "mm__diffs"} <= project.relations()
     assert result.success
     window(project)
     assert "hydrated" in project.run("-s", "m", now=T0).of("m").message
@@ -322,7 +312,7 @@ def test_failed_switch_keeps_the_temporal_view(project: Project) -> None:
     project.run(now=T0)
     project.model("m", "select nope from {{ this.schema }}.events", materialized="view")
     assert not project.run(now=T0, check=False).success
-    assert {"m", "m__live", "m__diffs"} <= relations(project)
+    assert {"m", "m__live", "m__diffs"} <= project.relations()
     assert project.rows("SELECT count(*) FROM {s}.m") == [(0,)]
 
 
@@ -346,18 +336,18 @@ def test_temporal_drop(project: Project) -> None:
     for name in ("m", "renamed", "kept"):
         window(project, name, pushdown_collect=True)
     project.run(now=T0)
-    assert [r for r in relations(project) if r.startswith("renamed__stats_")]
+    assert [r for r in project.relations() if r.startswith("renamed__stats_")]
     project.sql("CREATE VIEW {s}.mine__live AS SELECT 1 AS x; CREATE TABLE {s}.m__diffs_of_mine (x INT) USING parquet")
     for name in ("m", "renamed"):
         (project.path / "models" / f"{name}.sql").unlink()
     window(project, "other_name", alias="kept2")
     project.run(now=T0 + 1)
-    before = relations(project)
+    before = project.relations()
     listed = project.dbt("run-operation", "temporal_drop", "--args", "{dry_run: true}")
     assert "m would be dropped" in listed.text and "renamed would be dropped" in listed.text
-    assert relations(project) == before
+    assert project.relations() == before
     project.dbt("run-operation", "temporal_drop")
-    left = relations(project)
+    left = project.relations()
     assert not [r for r in left if r.startswith("renamed")] and "m" not in left
     assert [r for r in left if r.startswith("m__")] == ["m__diffs_of_mine"]
     assert {"kept", "kept__live", "kept2__live", "mine__live", "events"} <= left
@@ -373,7 +363,7 @@ def test_temporal_drop_leaves_other_projects_alone(project: Project) -> None:
     project.write("dbt_project.yml", text.replace("name: proj", "name: stranger"))
     Path(project.path / "models" / "m.sql").unlink()
     assert "is of project proj, left alone" in project.dbt("run-operation", "temporal_drop").text
-    assert "m__live" in relations(project)
+    assert "m__live" in project.relations()
 
 
 # ---- what a run says -------------------------------------------------------------------------------------------------
@@ -419,4 +409,4 @@ def test_errors_of_spark_speak_of_the_models_own_text(project: Project) -> None:
         f"select id, cast(raise_error('boom ' || id) as string) as x from {project.schema}.events where mz_now() < ts",
     )
     assert "boom" in project.run(now=T0, check=False).text
-    assert "m" not in relations(project) and "m__lock" not in relations(project)
+    assert "m" not in project.relations() and "m__lock" not in project.relations()

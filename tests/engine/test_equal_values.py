@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from conftest import Project
 
 from dbt.adapters.sparktemporal.pushdown.inclusive_projection import implied
 from dbt.adapters.sparktemporal.pushdown.sargable import Range
 from dbt.adapters.sparktemporal.temporal.rewrite.core import TypedCore
 from dbt.adapters.sparktemporal.temporal.rewrite.split import split
 from dbt.adapters.sparktemporal.temporal.sql.identity import identity
+from support.instants import T0
+from support.project import Project
 
-T0 = 1_709_294_400_000  # 2024-03-01 12:00 UTC
 MINUTE = 60_000
 
 

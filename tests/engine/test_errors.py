@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from conftest import Project
 
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.errors import Refusal
 from dbt.adapters.sparktemporal.run.analyze import understand
+from support.instants import T0
+from support.project import Project
 
-T0 = 1_709_294_400_000
 EVENTS = (
     "CREATE TABLE {s}.events USING parquet AS SELECT id, timestamp_millis(1709294400000L + id) AS ts, "
     "id AS ms, 1.5D AS d, CAST(1.5 AS FLOAT) AS f, 'x' AS txt, true AS flag, map('a', 1) AS m, "

@@ -6,20 +6,12 @@ import json
 import time
 
 import pytest
-from conftest import Project
 from pyspark.errors import PySparkException
 
-from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse, read_state
-from dbt.adapters.sparktemporal.temporal.diffs.state import State
+from support.instants import T0
+from support.project import Project
 
-T0 = 1_709_294_400_000  # 2024-03-01 12:00 UTC, a Friday
 HOUR, DAY = 3_600_000, 86_400_000
-
-
-def state(project: Project, model: str = "m") -> State:
-    found = read_state(Warehouse(project.rows), ModelRelations(f"`{project.schema}`", model))
-    assert found is not None
-    return found
 
 
 def updates(project: Project, model: str = "m") -> int:
@@ -63,7 +55,7 @@ def test_a_window_and_an_offset(thousand: Project, offset: int, days: int, kept:
     thousand.model("m", window(days), expiration=f"{offset} days")
     thousand.run(now=T0)
     assert updates(thousand) == kept
-    assert state(thousand).dropped == 2000 - kept
+    assert thousand.state().dropped == 2000 - kept
 
 
 def test_left_out_through_a_chain_of_models(thousand: Project) -> None:
@@ -73,7 +65,7 @@ def test_left_out_through_a_chain_of_models(thousand: Project) -> None:
     thousand.model("m", "select id, ts from {{ ref('b') }} where mz_now() >= ts")
     thousand.run(now=T0)
     assert [updates(thousand, name) for name in "abm"] == [1000, 1000, 1000]
-    assert {state(thousand, name).expiration for name in "abm"} == {T0 + 20 * DAY}
+    assert {thousand.state(name).expiration for name in "abm"} == {T0 + 20 * DAY}
 
 
 @pytest.mark.deep
@@ -84,7 +76,7 @@ def test_offsets_of_stacked_models(thousand: Project) -> None:
     )
     thousand.model("late", "select id from {{ ref('a') }} where mz_now() < ts + interval 15 days", expiration="40 days")
     thousand.run(now=T0)
-    assert [state(thousand, name).expiration for name in ("m", "late")] == [T0 + 10 * DAY, T0 + 20 * DAY]
+    assert [thousand.state(name).expiration for name in ("m", "late")] == [T0 + 10 * DAY, T0 + 20 * DAY]
 
 
 @pytest.mark.first(1)
@@ -124,7 +116,7 @@ def test_a_table_named_without_dbt_is_no_constant(thousand: Project) -> None:
     sql = f"select id, ts from {thousand.schema}.events where mz_now() <= ts + interval 30 days"
     thousand.model("m", sql, expiration="20 days")
     thousand.run(now=T0)
-    assert state(thousand).expiration == T0 + 20 * DAY
+    assert thousand.state().expiration == T0 + 20 * DAY
 
 
 @pytest.mark.first(3)
@@ -142,7 +134,7 @@ def test_what_a_source_says(thousand: Project, meta: dict, expires: int | None, 
     sources(thousand, **meta)
     thousand.model("m", window(30), expiration="20 days")
     thousand.run(now=T0)
-    assert (state(thousand).expiration, updates(thousand)) == (expires, kept)
+    assert (thousand.state().expiration, updates(thousand)) == (expires, kept)
 
 
 @pytest.mark.deep
@@ -152,10 +144,10 @@ def test_a_source_that_says_something_else(thousand: Project) -> None:
     thousand.run(now=T0)
     sources(thousand, sealed=True)
     assert "restarted" in thousand.run(now=T0 + DAY).of("m").message
-    assert (state(thousand).expiration, updates(thousand)) == (None, 2000)
+    assert (thousand.state().expiration, updates(thousand)) == (None, 2000)
     sources(thousand)
     thousand.run(now=T0 + 2 * DAY)
-    assert state(thousand).expiration == T0 + 21 * DAY
+    assert thousand.state().expiration == T0 + 21 * DAY
     sources(thousand, sealed_until="2024-03-30 12:00:00")
     told = thousand.run(now=T0 + 3 * DAY).of("m")
     assert "restarted" in told.message and told.adapter_response["reason"] == "what it reads expires later than before"
@@ -196,7 +188,7 @@ def test_restart_at(thousand: Project) -> None:
         ran = thousand.run(now=now).of("m").adapter_response
         assert ran["action"] == action, (now, ran)
     assert ran["reason"] == "restart_every 1 week, Sunday 03:00 Europe/Berlin"
-    assert state(thousand).expiration == sunday + 29 * DAY
+    assert thousand.state().expiration == sunday + 29 * DAY
 
 
 def test_temporal_restart(thousand: Project) -> None:
@@ -206,10 +198,10 @@ def test_temporal_restart(thousand: Project) -> None:
     assert "the next run of m rebuilds it; until then it answers as before" in operation(
         thousand, "temporal_restart", model="m"
     )
-    assert at(thousand, T0) == before and state(thousand).expiration == T0 + 20 * DAY
+    assert at(thousand, T0) == before and thousand.state().expiration == T0 + 20 * DAY
     ran = thousand.run(now=T0 + DAY).of("m").adapter_response
     assert (ran["action"], ran["reason"]) == ("restarted", "temporal_restart")
-    assert state(thousand).expiration == T0 + 21 * DAY
+    assert thousand.state().expiration == T0 + 21 * DAY
     assert thousand.run(now=T0 + DAY + 1).of("m").adapter_response["action"] == "unchanged"
 
 
@@ -286,7 +278,7 @@ def test_runs_between_refreshes(hourly: Project) -> None:
     for ids in every(hourly, ("m", T0 + HOUR // 2 - 1), ("over", T0 + HOUR // 2 - 1)):
         assert ids and (100,) not in ids
     hourly.run(now=T0 + HOUR)
-    assert state(hourly).frontier == T0 + HOUR // 2
+    assert hourly.state().frontier == T0 + HOUR // 2
     ids, over, counted = every(hourly, *((model, T0 + HOUR) for model in ("m", "over", "counted")))
     assert ids == seen(hourly, T0 + HOUR // 2)
     assert (100,) in over and counted == [(len(ids),)]

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from conftest import Project
 from pyspark.sql import SparkSession
 
 from dbt.adapters.sparktemporal.run.commit import ViewTexts
-
-T0 = 1_709_294_400_000  # 2024-03-01 12:00 UTC
+from support.instants import T0
+from support.project import Project
 
 
 @pytest.fixture(scope="module", params=["readable", "compact"])

@@ -6,16 +6,17 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
-from conftest import Project
 
 from dbt.adapters.sparktemporal.config import TemporalConfig
-from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse, read_state
+from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse
 from dbt.adapters.sparktemporal.errors import TemporalError
 from dbt.adapters.sparktemporal.operations.consolidate import consolidate
 from dbt.adapters.sparktemporal.operations.reads import inconsistencies
 from dbt.adapters.sparktemporal.run.begin import begin
+from support.instants import T0
+from support.project import Project
+from support.tables import twenty_rows
 
-T0 = 1_709_294_400_000  # 2024-03-01 12:00 UTC
 MEASURED = {"pushdown": "statistics"}
 
 
@@ -34,7 +35,7 @@ def run(project: Project, after: int, **config: object) -> str:
 
 @pytest.fixture
 def events(project: Project) -> Project:
-    project.sql(f"CREATE TABLE {{s}}.t AS SELECT id, timestamp_millis({T0}L + id * 1000) AS hi FROM range(100, 120)")
+    twenty_rows(project)
     return project
 
 
@@ -58,8 +59,8 @@ def test_files_of_a_chain(events: Project, is_fresh: bool) -> None:
     add(events, 1)
     run(events, 1)
     warehouse, target = Warehouse(events.rows), ModelRelations(f"`{events.schema}`", "m")
-    before = read_state(warehouse, target)
-    assert before is not None and len(before.chains) == 2
+    before = events.state()
+    assert len(before.chains) == 2
     small = min(before.chains, key=lambda chain: chain.rows)
     lose(events, small.table, is_fresh)
     for new in (False, True):
@@ -73,7 +74,7 @@ def test_files_of_a_chain(events: Project, is_fresh: bool) -> None:
         assert "instead: the files put back, or dbt run --full-refresh -s m" in str(told.value)
     with pytest.raises(TemporalError, match="found: "):
         consolidate(warehouse, target, TemporalConfig.parse("m", {}), "x", T0, [])
-    assert read_state(warehouse, target) == before
+    assert events.state() == before
     events.sql(f"REFRESH TABLE {{s}}.{small.table}")
     found = events.rows(f"SELECT mz_where, mz_problem, mz_detail FROM ({inconsistencies(warehouse, target)})")
     assert found == [(small.table, "not the 1 committed row", "0 rows")]
@@ -84,8 +85,8 @@ def test_files_of_a_chain(events: Project, is_fresh: bool) -> None:
 def test_files_of_a_list(events: Project, kind: str, is_fresh: bool) -> None:
     """What is remembered of the inputs is not believed when a part of it is gone."""
     run(events, 0, **MEASURED)
-    state = read_state(Warehouse(events.rows), ModelRelations(f"`{events.schema}`", "m"))
-    assert state is not None and state.watermark and state.statistics
+    state = events.state()
+    assert state.watermark and state.statistics
     lose(events, getattr(state, kind), is_fresh)
     assert "unchanged" in run(events, 1, **MEASURED)
     add(events, 1)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from conftest import Project
 
-T0 = 1_709_294_400_000  # 2024-03-01 12:00 UTC
+from support.instants import T0
+from support.project import Project
+
 WINDOW = "mz_now() >= lo and mz_now() < hi"
 ROWS = (
     "SELECT id, id % 3 AS k, id * 10 AS v, timestamp_millis(1709294400000L) AS lo, "

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import Project
 
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.pruning import filters
@@ -18,6 +17,7 @@ from dbt.adapters.sparktemporal.pushdown.sargable import Range
 from dbt.adapters.sparktemporal.run.analyze import understand
 from dbt.adapters.sparktemporal.temporal.diffs.stores import store_of
 from dbt.adapters.sparktemporal.temporal.sql.dialect import parse, render
+from support.project import Project
 
 FOLDER = Path(__file__).parent / "golden"
 AS_OF, EXPIRATION = 1_709_294_400_000, 1_711_195_200_000

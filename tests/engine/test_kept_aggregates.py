@@ -7,11 +7,10 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from conftest import Project
 
-from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse, read_state
+from support.instants import T0
+from support.project import Project
 
-T0 = 1_709_294_400_000  # 2024-03-01 12:00 UTC
 TESTS = ["temporal_matches_source", "temporal_diffs_consistent"]
 
 
@@ -40,10 +39,6 @@ def at(project: Project, second: float) -> list[tuple]:
     return sorted(project.rows(f"select * from {project.at('m', t)}"), key=str)
 
 
-def state(project: Project) -> Any:
-    return read_state(Warehouse(project.rows), ModelRelations(f"`{project.schema}`", "m"))
-
-
 def passes(project: Project, now: int) -> None:
     assert {str(r.status) for r in project.dbt("test", now=now).results} == {"pass"}
 
@@ -65,7 +60,7 @@ def live(project: Project, seconds: int) -> None:
     )
     first = project.run(now=T0).of("m")
     assert "groups are kept" in str(first.adapter_response["aggregates"])
-    assert [name for name, _ in state(project).cores[0].columns] == ["k"]
+    assert [name for name, _ in project.state().cores[0].columns] == ["k"]
     assert at(project, 0)[0][:3] == ("a", 2, 3)
     assert at(project, 9.999)[0][:3] == ("a", 2, 3)
     assert at(project, 10)[0][:3] == ("a", 1, 2)
@@ -75,7 +70,7 @@ def live(project: Project, seconds: int) -> None:
         project.run(now=T0 + second * 1000)
         if second % 3 == 0:
             passes(project, T0 + second * 1000)
-    assert len(state(project).chains) <= 6
+    assert len(project.state().chains) <= 6
     project.sql("CREATE TABLE {s}.kept AS SELECT * FROM {s}.t WHERE k = 'b' OR k IS NULL")
     project.sql("INSERT OVERWRITE {s}.t SELECT * FROM {s}.kept")
     assert "advanced" in project.run(now=T0 + 11_000).of("m").message
@@ -169,7 +164,7 @@ def test_count_distinct_with_two_rows_of_one_value(project: Project) -> None:
     model(project, "k, count(distinct v) as n")
     said = str(project.run(now=T0).of("m").adapter_response)
     assert "groups with the values of count(DISTINCT v) are kept" in said
-    assert [name for name, _ in state(project).cores[0].columns] == ["k", "v"]
+    assert [name for name, _ in project.state().cores[0].columns] == ["k", "v"]
     assert [at(project, s) for s in (0, 5, 7, 10)] == [[("a", 2)], [("a", 2)], [("a", 1)], []]
 
 
@@ -207,10 +202,10 @@ def test_what_is_kept_is_chosen_by_the_data(project: Project) -> None:
     assert "rows are kept: an estimated 8 groups in 8 rows" in str(project.run(now=T0).of("m").adapter_response)
     fill(project, *(f"('k1', {i}, 0, 9)" for i in range(30)))
     said = project.run(now=T0 + 1).of("m")
-    assert "advanced" in said.message and state(project).cores[0].sums is None  # no restart for that
+    assert "advanced" in said.message and project.state().cores[0].sums is None  # no restart for that
     assert "rows are kept: an estimated 8 groups in 8 rows" in str(said.adapter_response)
     said = project.run("--full-refresh", now=T0 + 2).of("m")
-    assert "groups are kept" in str(said.adapter_response) and state(project).cores[0].sums == ()
+    assert "groups are kept" in str(said.adapter_response) and project.state().cores[0].sums == ()
     model(project, "k, count(*) as n", aggregates="rows")
     said = project.run(now=T0 + 3).of("m")
     assert "restarted" in said.message and "rows are kept: config aggregates: rows" in str(said.adapter_response)
@@ -221,7 +216,7 @@ def test_damage_is_not_shown(project: Project) -> None:
     fill(project, "('a', 1, 0, 5)")
     model(project, "k, count(*) as n")
     project.run(now=T0)
-    (chain,) = state(project).chains
+    (chain,) = project.state().chains
     project.sql(f"INSERT INTO {{s}}.{chain.table} (mz_timestamp, mz_diff, k) VALUES ({T0 + 1}L, -3L, 'a')")
     with pytest.raises(Exception, match="retract a row more often than it was added"):
         at(project, 1)

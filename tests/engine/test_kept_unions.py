@@ -7,11 +7,10 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from conftest import Project
 
-from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse, read_state
+from support.instants import T0
+from support.project import Project
 
-T0 = 1_709_294_400_000  # 2024-03-01 12:00 UTC
 A = "select k, v, price from {s}.t where mz_now() >= lo and mz_now() < hi"
 B = "select upper(k) as key, -v as v, 0.5 from {s}.t where mz_now() >= hi"
 C = "select 'c', null, null from {s}.u where at is null or mz_now() > at"
@@ -76,8 +75,8 @@ def right(project: Project, names: tuple[str, ...], now: int) -> None:
     result = project.run("--threads", "2", now=now)
     for name in names:
         sql, groups = MODELS[name]
-        state = read_state(Warehouse(project.rows), ModelRelations(f"`{project.schema}`", name))
-        assert state is not None and sum(core.sums is not None for core in state.cores) == groups, (name, state.cores)
+        state = project.state(name)
+        assert sum(core.sums is not None for core in state.cores) == groups, (name, state.cores)
         if groups:
             assert "groups" in kept(result, name) or "distinct rows" in kept(result, name)
         instants = [now, *(T0 + 1000 * s + ms for s in (3, 4, 7, 10) for ms in (-1, 0, 1)), T0 + 20_000]

@@ -7,13 +7,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from conftest import Project
 
-from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse, read_state
+from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.temporal.diffs import chains
-
-T0 = 1_709_294_400_000  # 2024-03-01 12:00:00 UTC
-HOUR = 3_600_000
+from support.instants import HOUR, T0
+from support.project import Project
+from support.tables import rows_of
 
 Clock = Callable[[int], None]
 
@@ -26,19 +25,8 @@ def engine_clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
     yield lambda t: now.__setitem__(0, t)
 
 
-def rows_of(first: int, last: int) -> str:
-    """Row n comes at n seconds after T0 and goes ten days later."""
-    at = f"timestamp_millis({T0}L + id * 1000)"
-    return f"SELECT id, {at} AS ts, {at} + interval 10 days AS hi FROM range({first}, {last})"
-
-
 def window(project: Project, name: str, **config: Any) -> None:
     project.model(name, f"select id, ts, hi from {project.schema}.t where mz_now() >= ts and mz_now() < hi", **config)
-
-
-def relations(project: Project, schema: str | None = None) -> set[str]:
-    # temporary views are the session's, whatever test made them
-    return {r[1] for r in project.rows(f"SHOW TABLES IN {schema or project.schema}") if r[0]}
 
 
 def ids(project: Project, t: int, model: str) -> list[int]:
@@ -62,8 +50,7 @@ def test_two_days_of_a_model_with_capital_letters(project: Project, engine_clock
     window(project, "MyModel", diffs_retention="1 hour")
     project.model("Above", "select id, hi from {{ ref('MyModel') }} where mz_now() < hi - interval 1 day")
     project.run(now=T0)
-    target = ModelRelations(f"`{project.schema}`", "MyModel")
-    first = {c.table.lower() for c in read_state(Warehouse(project.rows), target).chains}  # type: ignore[union-attr]
+    first = {c.table.lower() for c in project.state("MyModel").chains}
     killed = chains.chain_name("MyModel", chains.new_run_id(T0 + 1))
     project.sql(f"CREATE TABLE {{s}}.{killed} USING parquet TBLPROPERTIES ('mz_model' = 'MyModel') AS SELECT 1 AS id")
     rows = 40
@@ -78,11 +65,10 @@ def test_two_days_of_a_model_with_capital_letters(project: Project, engine_clock
             assert "1 new chain of 2), 1 row read" in line
         assert ids(project, T0 + hours * HOUR, "MyModel") == list(range(rows))
         assert ids(project, T0 + hours * HOUR, "Above") == list(range(rows))
-        assert (killed.lower() in relations(project)) == (hours <= 23)
-        assert first <= relations(project)
-    state = read_state(Warehouse(project.rows), target)
-    assert state is not None
-    there = {r for r in relations(project) if chains.born_of("mymodel", r) is not None}
+        assert (killed.lower() in project.relations()) == (hours <= 23)
+        assert first <= project.relations()
+    state = project.state("MyModel")
+    there = {r for r in project.relations() if chains.born_of("mymodel", r) is not None}
     live, retired = ({name.lower() for name in names} for names in (state.tables, dict(state.retired)))
     assert live <= there <= live | retired
 
@@ -91,10 +77,10 @@ def test_an_unchanged_run_a_day_later_drops_nothing(project: Project, engine_clo
     project.sql(f"CREATE TABLE {{s}}.t AS {rows_of(0, 5)}")
     window(project, "MyModel")
     project.run(now=T0)
-    before = relations(project)
+    before = project.relations()
     engine_clock(T0 + 30 * HOUR)
     assert "unchanged" in project.run(now=T0 + 30 * HOUR).of("MyModel").message
-    assert relations(project) == before and ids(project, T0 + 30 * HOUR, "MyModel") == list(range(5))
+    assert project.relations() == before and ids(project, T0 + 30 * HOUR, "MyModel") == list(range(5))
 
 
 def test_what_a_capitalised_reader_has_still_to_follow_is_held(project: Project, engine_clock: Clock) -> None:
@@ -118,14 +104,14 @@ def test_temporal_drop_with_a_schema_in_two_spellings(project: Project) -> None:
     window(project, "small")
     window(project, "Big", schema=shouted)
     project.run(now=T0)
-    before = relations(project)
+    before = project.relations()
     assert {"small__live", "big__live"} <= before
     args = json.dumps({"schemas": [shouted.title()]})
     assert "nothing is left behind" in project.dbt("run-operation", "temporal_drop", "--args", args).text
-    assert relations(project) == before
+    assert project.relations() == before
     (project.path / "models" / "Big.sql").unlink()
     project.dbt("run-operation", "temporal_drop")
-    left = relations(project)
+    left = project.relations()
     assert not [r for r in left if r.startswith("big")] and {"small__live", "small"} <= left
 
 
@@ -140,7 +126,7 @@ def test_temporal_drop_finds_a_schema_in_any_case(project: Project) -> None:
         assert "nothing is left behind" in project.dbt("run-operation", "temporal_drop").text
         args = json.dumps({"schemas": [other.upper()]})
         assert "gone dropped" in project.dbt("run-operation", "temporal_drop", "--args", args).text
-        assert relations(project, other) == set()
+        assert project.relations(other) == set()
     finally:
         project.sql(f"DROP DATABASE IF EXISTS {other} CASCADE")
 
@@ -165,7 +151,7 @@ def test_a_model_named_like_a_chain_below_another(project: Project, model: str) 
 def everything(project: Project) -> dict[str, Any]:
     """All relations of the schema with what they hold and, of views, what they say."""
     found: dict[str, Any] = {}
-    for name in relations(project):
+    for name in project.relations():
         details = {r[0]: r[1] for r in project.rows(f"DESCRIBE TABLE EXTENDED {{s}}.`{name}`")}
         if details["Type"] == "VIEW":
             found[name] = details["View Text"]
@@ -213,7 +199,7 @@ def test_relations_named_like_those_of_runs_are_left_alone(project: Project, eng
     project.sql(f"CREATE TABLE {{s}}.t AS {rows_of(0, 5)}")
     window(project, "M", diffs_retention="1 hour")
     project.run(now=T0)
-    chain = next(r for r in relations(project) if chains.born_of("m", r) and "diffs" in r)
+    chain = next(r for r in project.relations() if chains.born_of("m", r) and "diffs" in r)
     run_id = chains.new_run_id(T0)
     live = project.rows("DESCRIBE TABLE EXTENDED {s}.m__live")
     text = next(r[1] for r in live if r[0] == "View Text")
@@ -247,7 +233,7 @@ def test_relations_of_an_earlier_version_bear_no_marks(project: Project, engine_
     project.sql(f"CREATE TABLE {{s}}.t AS {rows_of(0, 5)}")
     window(project, "m", diffs_retention="1 hour")
     project.run(now=T0)
-    old = {r for r in relations(project) if chains.born_of("m", r)}
+    old = {r for r in project.relations() if chains.born_of("m", r)}
     for name in old:
         project.sql(f"ALTER TABLE {{s}}.{name} UNSET TBLPROPERTIES ('mz_model')")
     project.sql("ALTER VIEW {s}.m__diffs UNSET TBLPROPERTIES ('mz_model')")
@@ -255,11 +241,11 @@ def test_relations_of_an_earlier_version_bear_no_marks(project: Project, engine_
         engine_clock(T0 + hours * HOUR)
         project.sql(f"INSERT OVERWRITE {{s}}.t {rows_of(0, 5 + hours)}")
         project.run(now=T0 + hours * HOUR)
-    assert ids(project, T0 + 5 * HOUR, "m") == list(range(10)) and not old & relations(project)
+    assert ids(project, T0 + 5 * HOUR, "m") == list(range(10)) and not old & project.relations()
     assert ("mz_model", "m") in project.rows("SHOW TBLPROPERTIES {s}.m__diffs")
     (project.path / "models" / "m.sql").unlink()
     project.dbt("run-operation", "temporal_drop")
-    assert relations(project) == {"t"}
+    assert project.relations() == {"t"}
 
 
 def test_models_that_would_destroy_each_other(project: Project) -> None:
@@ -285,8 +271,8 @@ def test_models_that_would_destroy_each_other(project: Project) -> None:
         for name in (view, other):
             said = str(ran.of(name).message)
             assert f"model.proj.{view}" in said and f"{kind}.proj.{other}" in said and "another name, alias" in said
-    assert not [r for r in relations(project) if not r.startswith("fine")] or relations(project) - {"t"} == {
-        r for r in relations(project) if r.startswith("fine")
+    assert not [r for r in project.relations() if not r.startswith("fine")] or project.relations() - {"t"} == {
+        r for r in project.relations() if r.startswith("fine")
     }
     assert ids(project, T0 + 9_000, "fine") == list(range(5))
 
@@ -301,5 +287,5 @@ def test_the_longest_names(project: Project) -> None:
     ran = project.run(now=T0, check=False)
     said = str(ran.of("too_long").message)
     assert f"a name of {len(longest) + 1} characters" in said and f"of {len(longest)} characters at most" in said
-    assert not [r for r in relations(project) if r.startswith(longest + "m")]
+    assert not [r for r in project.relations() if r.startswith(longest + "m")]
     assert ids(project, T0 + 9_000, longest) == list(range(5))

@@ -6,12 +6,11 @@ import json
 from typing import Any
 
 import pytest
-from conftest import Project
 
 from dbt.adapters.sparktemporal.errors import TemporalError
 from dbt.adapters.sparktemporal.graph.nodes import every, named
-
-T0 = 1_709_294_400_000
+from support.instants import T0
+from support.project import Project
 
 
 def node(package: str, name: str, version: Any = None, kind: str = "temporal_view", **more: Any) -> dict[str, Any]:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from conftest import Project
 
-from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse, read_state
 from dbt.adapters.sparktemporal.temporal.clock.instants import format_instant
+from support.instants import HOUR, T0
+from support.project import Project
 
-T0 = 1_709_294_400_000  # 2024-03-01 12:00 UTC
-HOUR = 3_600_000
 #: an hour of the day that begins, windows that end, and a millisecond to either side; the last is a day later
 HOURS = (0, HOUR, 2 * HOUR, 24 * HOUR)
 INSTANTS = [T0 + at + d for at in HOURS for d in (-1, 0, 1)] + [T0 + 90 * 60_000, T0 + 49 * HOUR]
@@ -253,5 +251,5 @@ STORED = {
 
 
 def kept(project: Project, name: str) -> list[tuple[int, int]]:
-    state = read_state(Warehouse(project.rows), ModelRelations(f"`{project.schema}`", name))
+    state = project.state(name)
     return [(core.chains[0].rows, len(core.columns)) for core in state.cores if core.chains]

@@ -7,11 +7,10 @@ import shutil
 from typing import Any
 
 import pytest
-from conftest import Project
 
 from dbt.adapters.sparktemporal.connections import SparkTemporalConnectionManager
-
-T0 = 1_709_294_400_000  # 2024-03-01 12:00:00 UTC
+from support.instants import T0
+from support.project import Project
 
 #: what a new temporal_view `m` may be refused for, by its query or its config
 REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
@@ -49,14 +48,6 @@ def former(project: Project, kind: str, rows: int = 7) -> None:
     project.model("m", f"select id from range({rows})", materialized=kind, **extra)
 
 
-def count(project: Project, name: str = "m") -> int:
-    return project.rows(f"SELECT count(*) FROM {{s}}.{name}")[0][0]
-
-
-def relations(project: Project) -> set[str]:
-    return {name for schema, name, _ in project.rows("SHOW TABLES IN {s}") if schema}
-
-
 # ---- to a temporal_view ----------------------------------------------------------------------------------------------
 
 
@@ -75,11 +66,11 @@ def test_a_refused_model_leaves_what_stood_in_its_place(project: Project, kind: 
         for refresh in ([], ["--full-refresh"]):
             result = project.run(*refresh, now=T0, check=False)
             assert not result.success and words in result.text, (name, result.text)
-            assert count(project) == 7 and relations(project) == {"events", "m"}, name
+            assert project.count() == 7 and project.relations() == {"events", "m"}, name
     project.write("models/schema.yml", "{}")
     window(project)
     project.run(now=T0)
-    assert count(project) == 10
+    assert project.count() == 10
 
 
 def test_a_model_that_reads_itself(project: Project) -> None:
@@ -92,12 +83,12 @@ def test_a_model_that_reads_itself(project: Project) -> None:
         text = project.run(now=T0, check=False).text
         assert f"found: {project.schema}.m in the query of m itself" in text
         assert "why: a temporal_view that reads itself" in text and "instead: another name" in text
-        assert count(project) == 7
+        assert project.count() == 7
     window(project)
     project.run(now=T0)
     project.model("m", "select id from {{ this }} where mz_now() >= timestamp_millis(id)")
     assert "in the query of m itself" in project.run(now=T0, check=False).text
-    assert count(project) == 10
+    assert project.count() == 10
 
 
 def test_the_table_goes_last(project: Project) -> None:
@@ -117,7 +108,7 @@ def test_the_table_goes_last(project: Project) -> None:
     assert project.rows("SELECT * FROM {s}.seen") == [(10,)]
     former(project, "table", 3)
     project.run(now=T0)  # dbt's cache knows that it is a view now
-    assert count(project) == 3 and relations(project) == {"events", "m", "seen"}
+    assert project.count() == 3 and project.relations() == {"events", "m", "seen"}
 
 
 SWITCH = ("DROP TABLE IF EXISTS `s`.`m`", "CREATE VIEW `s`.`m` ")
@@ -156,11 +147,11 @@ def test_a_kill_in_a_switch(
         monkeypatch.setattr(SparkTemporalConnectionManager, "add_query", original)
         assert hit, statement
         if statement == SWITCH[1]:
-            assert "m" not in relations(project) and count(project, "m__live") == 10
+            assert "m" not in project.relations() and project.count("m__live") == 10
         else:
-            assert count(project) == 7, statement
+            assert project.count() == 7, statement
         project.run(now=T0)
-        assert count(project) == 10 and count(project, "m__diffs") == 10, statement
+        assert project.count() == 10 and project.count("m__diffs") == 10, statement
 
 
 # ---- from a temporal_view --------------------------------------------------------------------------------------------
@@ -182,10 +173,10 @@ def test_a_failing_successor_leaves_the_temporal_view(project: Project, kind: st
         result = project.run(now=T0, check=False)
         assert not result.success and words in result.text, result.text
         assert "TABLE_OR_VIEW_NOT_FOUND" not in result.text
-        assert count(project) == 10 and {"m", "m__live", "m__diffs"} <= relations(project)
+        assert project.count() == 10 and {"m", "m__live", "m__diffs"} <= project.relations()
     former(project, kind)
     project.run(now=T0)
-    assert count(project) == 7 and relations(project) == {"events", "m"}
+    assert project.count() == 7 and project.relations() == {"events", "m"}
 
 
 def test_a_failing_successor_and_back(project: Project) -> None:
@@ -197,7 +188,7 @@ def test_a_failing_successor_and_back(project: Project) -> None:
     project.sql("INSERT INTO {s}.events VALUES (99, timestamp_millis(5))")
     window(project)
     assert "advanced" in project.run(now=T0 + 1).of("m").message
-    assert count(project) == 11
+    assert project.count() == 11
 
 
 def test_a_clone_of_what_is_not_there_drops_nothing(project: Project) -> None:

@@ -6,12 +6,12 @@ import json
 from typing import Any
 
 import pytest
-from conftest import Project
 
 from dbt.adapters.sparktemporal.connections import SparkTemporalConnectionManager
 from dbt.adapters.sparktemporal.temporal.sql.statements import reading_part, replaced
+from support.instants import T0
+from support.project import Project
 
-T0 = 1_709_294_400_000  # 2024-03-01 12:00:00 UTC
 T1, T2 = T0 + 35_500, T0 + 37_500
 SINCE = T0 + 10_000
 #: event i is there from T0 + i s, for 30 s
@@ -28,10 +28,6 @@ def events(project: Project) -> Project:
     project.model("m", f"select id, ts from {project.schema}.events where {between}")
     project.run(now=SINCE)
     return project
-
-
-def yml(project: Project, text: dict[str, Any]) -> None:
-    project.write("models/schema.yml", json.dumps({"version": 2, **text}))
 
 
 def ids(project: Project, relation: str) -> list[int]:
@@ -60,7 +56,7 @@ def test_every_kind_of_model(events: Project) -> None:
     for name, (sql, config) in DOWNSTREAM.items():
         events.model(name, sql, **{"materialized": "table", **config})
     column = {"name": "id", "data_type": "bigint"}
-    yml(events, {"models": [{"name": "contracted", "columns": [column]}]})
+    events.properties({"models": [{"name": "contracted", "columns": [column]}]})
     # a singular test and a generic one, which fail for any other instant
     events.write("tests/count.sql", "select count(*) as n from {{ ref('m') }} having count(*) not in (2, 4)")
     text = events.dbt("build", now=T1).text
@@ -86,8 +82,7 @@ def test_tests_show_hooks_and_operations(events: Project) -> None:
     )
     note = f"insert into {events.schema}.log select '%s', id from {{{{ ref('m') }}}}"
     events.model("t", "select 1 as x", materialized="table", pre_hook=note % "before", post_hook=note % "after")
-    yml(
-        events,
+    events.properties(
         {
             "models": [
                 {

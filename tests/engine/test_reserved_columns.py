@@ -6,12 +6,12 @@ import re
 from pathlib import Path
 
 import pytest
-from conftest import Project
 
 import dbt.adapters.sparktemporal as adapter
 from dbt.adapters.sparktemporal.temporal.diffs import intervals_sql
+from support.instants import T0
+from support.project import Project
 
-T0 = 1_709_294_400_000  # 2024-03-01 12:00:00 UTC
 W = "mz_now() >= lo and mz_now() < hi"
 
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from conftest import Project
 
 from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse
 from dbt.adapters.sparktemporal.operations.reads import as_of
 from dbt.adapters.sparktemporal.pushdown.sargable import Range, Sargable
 from dbt.adapters.sparktemporal.temporal.sql.dialect import expression
+from support.instants import DAY, T0
+from support.project import Project
 
-DAY = 86_400_000
-T0 = 1_709_294_400_000
 DAYS, A_DAY = 24, 4_000
 
 

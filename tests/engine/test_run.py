@@ -6,19 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from conftest import Project
 
-from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse, read_state
-from dbt.adapters.sparktemporal.temporal.diffs.state import State
-
-T0 = 1_709_294_400_000  # 2024-03-01 12:00:00 UTC
-DAY = 86_400_000
-
-
-def state(project: Project, model: str = "m") -> State:
-    found = read_state(Warehouse(project.rows), ModelRelations(f"`{project.schema}`", model))
-    assert found is not None
-    return found
+from support.instants import DAY, T0
+from support.project import Project
 
 
 def thousand(project: Project) -> None:
@@ -63,7 +53,7 @@ def test_expiration_to_the_millisecond(project: Project) -> None:
         expiration="50 milliseconds",
     )
     project.run(now=50)
-    assert state(project).expiration == 100
+    assert project.state().expiration == 100
     assert sorted(project.rows("SELECT mz_timestamp, mz_diff, id FROM {s}.m__diffs")) == [
         (90, 1, 1), (90, 1, 2), (100, -1, 1), (100, 1, 3)
     ]  # fmt: skip
@@ -85,7 +75,7 @@ def test_second_run_advances_third_writes_nothing(project: Project) -> None:
     before = chains(project)
     result = project.run(now=T0 + 9000)
     assert chains(project) == before > first
-    assert "unchanged" in result.of("m").message and state(project).frontier == T0 + 5000
+    assert "unchanged" in result.of("m").message and project.state().frontier == T0 + 5000
     assert at(project, T0 + 9000) == [(1001,)]
     assert at(project, T0 + 4999) == [(1000,)]  # as the run before had read its inputs
 
@@ -100,7 +90,7 @@ def test_chains_become_one(project: Project, small: int, monkeypatch: pytest.Mon
     for n in range(8):
         project.sql(f"INSERT INTO {{s}}.events SELECT {2000 + n}, timestamp_millis(1709294400000L)")
         project.run(now=T0 + n * 1000)
-    found = state(project)
+    found = project.state()
     assert [chain.rows for chain in found.chains] == [1001, 7]
     if small > 1:
         assert found.since == T0 and at(project, T0 + 4999) == [(1005,)]
@@ -129,7 +119,7 @@ def test_old_chains_stay_for_their_readers(project: Project) -> None:
     (first,) = chains(project)
     reading = project.render(f"select count(*) from {{{{ temporal_as_of(ref('m'), {T0}) }}}}")
     project.run("--full-refresh", now=T0 + 1000)
-    assert first in chains(project) and first in dict(state(project).retired)
+    assert first in chains(project) and first in dict(project.state().retired)
     assert project.rows(reading) == [(1000,)]
 
 
@@ -140,7 +130,7 @@ def test_changed_core_restarts_and_says_so(project: Project) -> None:
     window(project, days=10)
     result = project.run(now=T0 + 1000)
     assert "restarted (the query of what is stored changed)" in result.text
-    assert state(project).started_at == T0 + 1000
+    assert project.state().started_at == T0 + 1000
 
 
 @pytest.mark.deep
@@ -175,7 +165,7 @@ def test_expired_model_restarts_on_its_next_run(project: Project) -> None:
     project.run(now=T0)
     result = project.run(now=T0 + 2 * 3_600_000)
     assert "restarted (expired at 2024-03-01 13:00:00.000 UTC)" in result.text
-    assert state(project).expiration == T0 + 3 * 3_600_000
+    assert project.state().expiration == T0 + 3 * 3_600_000
 
 
 def test_changed_offset(project: Project) -> None:
@@ -184,10 +174,10 @@ def test_changed_offset(project: Project) -> None:
     project.run(now=T0)
     window(project, expiration="1 hour")  # its instant is ahead: at once, nothing is written
     assert "unchanged" in project.run(now=T0 + 1000).of("m").message
-    assert state(project).expiration == T0 + 3_600_000
+    assert project.state().expiration == T0 + 3_600_000
     window(project, expiration="3 hours")
     assert "a longer expiration" in project.run(now=T0 + 2000).text
-    assert state(project).expiration == T0 + 2000 + 3 * 3_600_000
+    assert project.state().expiration == T0 + 2000 + 3 * 3_600_000
 
 
 def test_clock_behind_the_frontier(project: Project) -> None:
@@ -195,7 +185,7 @@ def test_clock_behind_the_frontier(project: Project) -> None:
     window(project)
     project.run(now=T0 + 100_000)
     project.run(now=T0 + 100_000 - 59_999)
-    assert state(project).frontier == T0 + 100_000
+    assert project.state().frontier == T0 + 100_000
     result = project.run(now=T0 + 100_000 - 60_000, check=False)
     assert not result.success
     assert "2024-03-01 12:00:40.000 UTC" in result.text and "2024-03-01 12:01:40.000 UTC" in result.text
@@ -209,7 +199,7 @@ def test_one_clock_for_all_models_and_the_engine_gives_it(project: Project) -> N
     low = project.rows("SELECT unix_millis(current_timestamp())")[0][0]
     project.run()
     high = project.rows("SELECT unix_millis(current_timestamp())")[0][0]
-    assert low <= state(project).frontier == state(project, "other").frontier <= high
+    assert low <= project.state().frontier == project.state("other").frontier <= high
     assert project.rows("SELECT count(*) FROM {s}.other") == [(1000,)]
     assert project.rows("SELECT count(*) FROM {s}.m") == [(0,)]
 
@@ -273,17 +263,17 @@ def test_a_sample_never_advances_what_was_captured(flag: list[str], project: Pro
     )
     project.model("m", "select id from {{ source('raw', 'events') }} where mz_now() <= ts + interval 30 days")
     project.run(now=T0 + 1000)
-    before, tables = state(project), chains(project)
+    before, tables = project.state(), chains(project)
     project.sql("INSERT INTO {s}.events SELECT 1000L, TIMESTAMP'2024-03-01 12:00:00'")
     result = project.run(*flag, now=T0 + 2000)
     assert "checked (a sample of the inputs changes nothing of what was captured)" in result.text
-    assert state(project) == before and chains(project) == tables
+    assert project.state() == before and chains(project) == tables
     assert at(project, T0 + 2000) == [(1000,)]
 
     project.run(*flag, "--full-refresh", now=T0 + 3000)  # asked for; the next whole run puts it right
-    assert state(project).sampled and at(project, T0 + 3000) == [(0,)]
+    assert project.state().sampled and at(project, T0 + 3000) == [(0,)]
     assert "restarted (the last run read a sample)" in project.run(now=T0 + 4000).text
-    assert not state(project).sampled and at(project, T0 + 4000) == [(1001,)]
+    assert not project.state().sampled and at(project, T0 + 4000) == [(1001,)]
 
 
 @pytest.mark.deep

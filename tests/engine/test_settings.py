@@ -7,15 +7,15 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from conftest import Project
 
 from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse
 from dbt.adapters.sparktemporal.errors import Refusal
 from dbt.adapters.sparktemporal.operations.reads import committed, matches_source
 from dbt.adapters.sparktemporal.temporal.diffs.state import embed
 from dbt.adapters.sparktemporal.temporal.sql import settings
+from support.instants import T0
+from support.project import Project
 
-T0 = 1_709_294_400_000  # 2024-03-01 12:00 UTC
 POLICY = "spark.sql.legacy.timeParserPolicy"
 
 

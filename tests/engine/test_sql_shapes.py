@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from conftest import Project
 
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.errors import Refusal
 from dbt.adapters.sparktemporal.run.analyze import understand
+from support.instants import T0
+from support.project import Project
 
-T0 = 1_709_294_400_000  # 2024-03-01 12:00 UTC
 SECONDS = (0, 6.999, 7, 7.001, 9.999, 10, 10.001, 30, 300)
 FIRST = (
     "(1, 'a', 1, 0, 10), (2, 'a', 2, 0, 20), (3, 'b', 5, 5, 15), (4, null, 7, 0, 400), (5, 'b', null, -400, 30), "

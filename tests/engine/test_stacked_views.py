@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 import pytest
-from conftest import Project
 
-T0 = 4_102_444_800_000  # 2100: of the views Spark's own clock is before the first run
+from support.instants import Y2100
+from support.project import Project, inputs_of
+
 MODELS: dict[str, tuple[str, str]] = {
     # name: (the view between, the temporal view over it)
     "plain": ("select * from {{ ref('inside') }}", "select id, hi from {{ ref(view) }} where {late}"),
@@ -38,7 +38,7 @@ OTHER = "select id, hi from {s}.t where {now} < hi - interval 5 seconds"
 
 def rows_of(first: int, last: int, lasts: int = 30) -> str:
     """Row n comes at n seconds and goes 30 seconds later."""
-    at = f"timestamp_millis({T0}L + id * 1000)"
+    at = f"timestamp_millis({Y2100}L + id * 1000)"
     return f"SELECT id, {at} AS ts, {at} + interval {lasts} seconds AS hi FROM range({first}, {last})"
 
 
@@ -79,12 +79,8 @@ def check(project: Project, name: str, instants: list[int]) -> None:
 
 
 def boundaries(first: int) -> list[int]:
-    """Instants (ms after T0) about which rows come, leave, and come to the models over the view."""
+    """Instants (ms after Y2100) about which rows come, leave, and come to the models over the view."""
     return [first, 20_000, 28_000, 29_999, 30_000, 30_001, 46_000]
-
-
-def inputs_of(ran: Any) -> str:
-    return " | ".join(ran.adapter_response["inputs"])
 
 
 GROUPS = [["joined", "grouped"], ["plain", "filtered", "two", "again"], ["elsewhere", "clocked"]]
@@ -97,18 +93,18 @@ def test_over_views(over: list[str], project: Project) -> None:
     written(project, over)
     below = [name for name in ("inside", "other", "dim") if f"ref('{name}')" in str([MODELS[one] for one in over])]
     moving = [name for name in below if name != "dim"]
-    project.run("-s", *below, now=T0)
+    project.run("-s", *below, now=Y2100)
     project.run("-s", *(f"{name}_view" for name in over))
     for turn, rows in enumerate(("", rows_of(20, 24), rows_of(3, 6, 5))):
         project.sql(f"INSERT INTO {{s}}.t {rows}" if rows else "")
-        ran = project.run("-s", *moving, *over, now=T0 + turn * 1000)
+        ran = project.run("-s", *moving, *over, now=Y2100 + turn * 1000)
         for name in over:
-            check(project, name, [T0 + t for t in boundaries(turn * 1000)])
+            check(project, name, [Y2100 + t for t in boundaries(turn * 1000)])
             told = ran.of(name).adapter_response
             assert told["action"] in (("hydrated",) if turn == 0 else ("advanced", "unchanged")), (name, told)
             if turn:
                 assert f"{project.schema}.inside: new chains (1 new chain of" in inputs_of(ran.of(name)), name
-    ran = project.run("-s", *moving, *over, now=T0 + 3000)
+    ran = project.run("-s", *moving, *over, now=Y2100 + 3000)
     assert {ran.of(name).adapter_response["reason"] for name in over} == {"no input changed"}
 
 
@@ -118,24 +114,24 @@ def test_a_view_that_changed_or_cannot_be_opened(project: Project) -> None:
     project.model("inside", fill(INSIDE, "mz_now()").replace("{s}", project.schema))
     project.model("v", "select id, hi from {{ ref('inside') }} where k > 0", materialized="view")
     project.model("outside", fill("select id from {{ ref('v') }} where {late}", "mz_now()"))
-    project.run("-s", "inside", now=T0)
-    told = project.run("-s", "outside", now=T0, check=False).text
+    project.run("-s", "inside", now=Y2100)
+    told = project.run("-s", "outside", now=Y2100, check=False).text
     assert f"found: the view {project.schema}.v over a temporal_view, as an input of outside" in told
     assert "there is no view of that name yet" in told and "instead: dbt run -s v in a session like this one" in told
 
-    project.run("-s", "v", "outside", now=T0, check=False)  # made with the variable: for good as at that instant
-    told = project.run("-s", "outside", now=T0, check=False).text
+    project.run("-s", "v", "outside", now=Y2100, check=False)  # made with the variable: for good as at that instant
+    told = project.run("-s", "outside", now=Y2100, check=False).text
     assert "it was made with var temporal_now" in told and "materialized='ephemeral' for v" in told
 
     project.run("-s", "v")
-    assert project.run("-s", "outside", now=T0).of("outside").adapter_response["action"] == "hydrated"
+    assert project.run("-s", "outside", now=Y2100).of("outside").adapter_response["action"] == "hydrated"
     project.model("v", "select id, hi from {{ ref('inside') }} where k = 0", materialized="view")
-    assert project.run("-s", "outside", now=T0 + 1).of("outside").adapter_response["reason"] == "no input changed"
+    assert project.run("-s", "outside", now=Y2100 + 1).of("outside").adapter_response["reason"] == "no input changed"
     project.run("-s", "v")
-    ran = project.run("-s", "outside", now=T0 + 2)
+    ran = project.run("-s", "outside", now=Y2100 + 2)
     reason = f"the text of the view {project.schema}.v changed"
     assert f"{project.schema}.inside: full ({reason})" in inputs_of(ran.of("outside")) and reason in ran.text
-    late = T0 + 31_000
+    late = Y2100 + 31_000
     now = f"timestamp_millis({late}L)"
     wanted = f"select id from {{s}}.t where id % 3 = 0 and {now} >= hi - interval 10 seconds and {now} < hi"
     assert sorted(project.rows(f"SELECT id FROM {project.at('outside', late)}")) == sorted(project.rows(wanted))
@@ -145,10 +141,10 @@ def test_a_view_that_changed_or_cannot_be_opened(project: Project) -> None:
         project.run("-s", "v")
     finally:
         project.spark.conf.set("spark.sql.session.timeZone", "UTC")
-    told = project.run("-s", "outside", now=T0 + 3, check=False).text
+    told = project.run("-s", "outside", now=Y2100 + 3, check=False).text
     assert "spark.sql.session.timeZone was America/New_York when it was made, and is UTC" in told
 
     project.sql("CREATE VIEW {s}.by_hand AS SELECT id, hi FROM {s}.inside")
     project.model("unknown", f"select id from {project.schema}.by_hand where mz_now() < hi")
-    told = project.run("-s", "unknown", now=T0 + 3, check=False).text
+    told = project.run("-s", "unknown", now=Y2100 + 3, check=False).text
     assert "found: inside, a temporal_view, as an input that dbt does not know of" in told

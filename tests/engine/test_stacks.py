@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
-from conftest import Project
 
-from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse, read_state
 from dbt.adapters.sparktemporal.temporal.diffs import buckets, chains, groups_sql
+from support.instants import T0
+from support.project import Project, inputs_of
 
-T0 = 1_709_294_400_000  # 2024-03-01 12:00 UTC
 INNER = "select id, ts, hi from {s}.t where mz_now() >= ts and mz_now() < hi"
 OUTER = "select id, hi from {{ ref('inside') }} where mz_now() >= hi - interval 10 seconds"
 
@@ -40,10 +37,6 @@ def right(project: Project, t: int) -> None:
     inner = f"ts <= {now} AND hi > {now}"
     oracle = project.rows(f"SELECT id FROM {{s}}.t WHERE {inner} AND {now} >= hi - interval 10 seconds")
     assert ids(project, t) == sorted(row[0] for row in oracle)
-
-
-def inputs_of(ran: Any) -> str:
-    return " | ".join(ran.adapter_response["inputs"])
 
 
 def test_the_future_of_the_inner_one_is_known(stack: Project) -> None:
@@ -100,7 +93,7 @@ def test_chains_that_were_merged(stack: Project, monkeypatch: pytest.MonkeyPatch
 def test_chains_that_are_gone(stack: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chains, "RATIO", 10**9)
     stack.run(now=T0)
-    first = read_state(Warehouse(stack.rows), ModelRelations(f"`{stack.schema}`", "inside")).chains[0].table
+    first = stack.state("inside").chains[0].table
     stack.sql(f"INSERT INTO {{s}}.t {rows_of(20, 21)}")
     stack.run("-s", "inside", now=T0 + 1000)
     stack.sql(f"DROP TABLE {{s}}.{first}")
@@ -123,7 +116,7 @@ def test_the_earliest_expiration_is_everybodys(stack: Project) -> None:
     stack.model("over", "select id from {{ ref('outside') }}", expiration="1 day")
     stack.run(now=T0)
     for name in ("outside", "over"):
-        state = read_state(Warehouse(stack.rows), ModelRelations(f"`{stack.schema}`", name))
+        state = stack.state(name)
         assert state.expiration == T0 + 40_000
         error = stack.dbt("show", "--inline", f"select * from {{{{ ref('{name}') }}}}", check=False).text
         assert f"temporal_view {name} expired at 2024-03-01 12:00:40" in error
@@ -157,7 +150,7 @@ def test_a_clock_before_the_input(stack: Project) -> None:
     text = stack.run("-s", "outside", "--full-refresh", now=T0 - 60_000, check=False).text
     assert "before the frontier of its input inside, 2024-03-01 12:00:00" in text
     stack.run("-s", "outside", "--full-refresh", now=T0 - 59_999)  # a clock that lags a little: the input's
-    assert read_state(Warehouse(stack.rows), ModelRelations(f"`{stack.schema}`", "outside")).frontier == T0
+    assert stack.state("outside").frontier == T0
 
 
 @pytest.mark.deep
@@ -205,7 +198,7 @@ def test_over_groups_that_are_peeled(stack: Project, monkeypatch: pytest.MonkeyP
     stack.model("many", "select k, n from {{ ref('grouped') }} where n > 1")
     stack.run("-s", "grouped", "many", now=T0)
     ran = stack.run("-s", "grouped", "many", now=T0 + 35_000)
-    inner = read_state(Warehouse(stack.rows), ModelRelations(f"`{stack.schema}`", "grouped"))
+    inner = stack.state("grouped")
     assert {c.after for c in inner.chains} == {None, T0 + 35_000}
     told = inputs_of(ran.of("many"))
     assert "grouped: new chains (2 new chains of 2)" in told

@@ -9,15 +9,15 @@ from typing import Any
 from urllib.parse import unquote, urlparse
 
 import pytest
-from conftest import Project
-from test_restart_reads import DAY, DAYS, T0
 
-from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse, read_state
+from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse
 from dbt.adapters.sparktemporal.operations.reads import as_of
 from dbt.adapters.sparktemporal.pruning.files import FilePruner
 from dbt.adapters.sparktemporal.temporal.diffs import chains
+from support.instants import DAY, T0
+from support.project import Project
 
-A_DAY = 1_000
+DAYS, A_DAY = 24, 1_000
 COLUMNS = "id, sha2(CAST(id AS STRING), 512) AS pad, ts, CAST(id % 7 AS INT) AS k"
 
 
@@ -246,8 +246,8 @@ def test_a_chain_of_what_is_left_is_no_large_one(
     events(project)
     project.model("m", SHAPES["plain"].replace("{s}", project.schema), pushdown=pushdown)
     assert project.run(now=T0).success
-    state = read_state(Warehouse(project.rows), ModelRelations(f"`{project.schema}`", "m"))
-    assert state is not None and [c.bucketed for c in state.chains] == [bucketed]
+    state = project.state()
+    assert [c.bucketed for c in state.chains] == [bucketed]
     is_right(project, "m", SHAPES["plain"].replace("{s}", project.schema), T0, T0 + DAY)
 
 

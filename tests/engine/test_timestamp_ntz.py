@@ -7,13 +7,11 @@ from collections import Counter
 from collections.abc import Iterator
 
 import pytest
-from conftest import Project
 
 from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse
 from dbt.adapters.sparktemporal.operations.reads import as_of
-
-T0 = 1_709_294_400_000
-HOUR = 3_600_000
+from support.instants import HOUR, T0
+from support.project import Project
 
 
 @pytest.fixture

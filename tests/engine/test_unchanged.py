@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from conftest import Project
 
 from dbt.adapters.sparktemporal.temporal.sql import plans
-
-T0 = 1_709_294_400_000  # 2024-03-01 12:00 UTC
+from support.instants import T0
+from support.project import Project
 
 
 @pytest.fixture

@@ -6,15 +6,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from conftest import Project
 
-T0 = 1_709_294_400_000  # 2024-03-01 12:00 UTC
+from support.instants import T0
+from support.project import Project
+from support.tables import twenty_rows
+
 PLAIN = "select id from {s}.v where mz_now() < hi"
 
 
 @pytest.fixture
 def events(project: Project) -> Project:
-    project.sql(f"CREATE TABLE {{s}}.t AS SELECT id, timestamp_millis({T0}L + id * 1000) AS hi FROM range(100, 120)")
+    twenty_rows(project)
     return project
 
 

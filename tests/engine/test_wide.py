@@ -6,15 +6,13 @@ import json
 from collections import Counter
 
 import pytest
-from conftest import Project
 
-from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse, read_state
 from dbt.adapters.sparktemporal.run.commit import ViewTexts
-from dbt.adapters.sparktemporal.temporal.diffs.state import VIEW_TEXT_LIMIT, State
+from dbt.adapters.sparktemporal.temporal.diffs.state import VIEW_TEXT_LIMIT
 from dbt.adapters.sparktemporal.temporal.diffs.view_sql import live_view
+from support.instants import HOUR, Y2100
+from support.project import Project
 
-T0 = 4_102_444_800_000  # 2100: reads of the view are at the frontier
-HOUR = 3_600_000
 LIVE = "unix_millis(current_timestamp())"
 
 
@@ -43,15 +41,9 @@ def write(project: Project, columns: list[str], rows: dict[int, tuple[int, int]]
     items = "".join(f", {value(i, '(v * 10 + n)')} AS {c}" for i, c in enumerate(columns))
     project.sql(
         f"CREATE TABLE {{s}}.{name} USING parquet AS\n"
-        f"SELECT n AS id, timestamp_millis({T0}L + u * {HOUR}L) AS ts{items}\n"
+        f"SELECT n AS id, timestamp_millis({Y2100}L + u * {HOUR}L) AS ts{items}\n"
         f"FROM VALUES {values} AS t(n, v, u)"
     )
-
-
-def state_of(project: Project, model: str = "m") -> State:
-    found = read_state(Warehouse(project.rows), ModelRelations(f"`{project.schema}`", model))
-    assert found is not None
-    return found
 
 
 def text_of(project: Project, view: str) -> str:
@@ -82,11 +74,11 @@ def lives(project: Project, count: int, corrections: int, **config: str) -> list
             rows.pop(16 - turn // 3, None)  # one is deleted now and then,
             rows[100 + turn] = (0, turn + 3)  # one is new
             write(project, columns, rows)
-        now = T0 + turn * HOUR // 2
+        now = Y2100 + turn * HOUR // 2
         project.run(now=now)
-        check(project, written, [now, T0 + (turn // 2 + 2) * HOUR - turn % 2])
+        check(project, written, [now, Y2100 + (turn // 2 + 2) * HOUR - turn % 2])
         texts.append(text_of(project, "m__live"))
-    assert any(c.negative for c in state_of(project).chains)
+    assert any(c.negative for c in project.state().chains)
     return texts
 
 
@@ -113,22 +105,22 @@ def test_a_long_query_keeps_its_state_in_a_table(project: Project) -> None:
     kept = []
     for turn in range(3):
         write(project, ["a"], {1: (turn, 5), 2: (0, 6 + turn)})
-        project.run(now=T0 + turn)
-        check(project, written, [T0 + turn, T0 + 5 * HOUR])
-        kept.append(state_of(project).state_table)
+        project.run(now=Y2100 + turn)
+        check(project, written, [Y2100 + turn, Y2100 + 5 * HOUR])
+        kept.append(project.state().state_table)
     assert len(set(kept)) == 3 and all(kept)
     project.dbt("run-operation", "temporal_restart", "--args", "{model: m}")
-    assert state_of(project).restart
-    project.run(now=T0 + 3)
-    check(project, written, [T0 + 3])
-    state = state_of(project)
+    assert project.state().restart
+    project.run(now=Y2100 + 3)
+    check(project, written, [Y2100 + 3])
+    state = project.state()
     project.sql(f"DROP TABLE {{s}}.{state.state_table}")
-    told = project.run(now=T0 + 4, check=False).text
+    told = project.run(now=Y2100 + 4, check=False).text
     assert f"it is in {state.state_table}, which cannot be read" in told
     assert "instead: dbt run --full-refresh -s m" in told
-    check(project, written, [T0 + 3])  # reads go on
-    project.run("--full-refresh", now=T0 + 5)
-    check(project, written, [T0 + 5])
+    check(project, written, [Y2100 + 3])  # reads go on
+    project.run("--full-refresh", now=Y2100 + 5)
+    check(project, written, [Y2100 + 5])
 
 
 def test_a_wide_model_without_rows(project: Project) -> None:
@@ -138,10 +130,10 @@ def test_a_wide_model_without_rows(project: Project) -> None:
     write(project, columns, {1: (0, -5)})
     for turn, rows in enumerate(({1: (0, -5)}, {2: (0, -6)}, {3: (0, 7)}, {4: (0, -5)})):
         write(project, columns, rows)
-        project.run(now=T0 + turn)
-        check(project, written, [T0 + turn, T0 + 6 * HOUR])
+        project.run(now=Y2100 + turn)
+        check(project, written, [Y2100 + turn, Y2100 + 6 * HOUR])
     project.dbt("run-operation", "temporal_consolidate", "--args", "{model: m}")
-    check(project, written, [T0 + 3])
+    check(project, written, [Y2100 + 3])
 
 
 def test_a_model_that_could_not_be_corrected_is_refused(project: Project) -> None:
@@ -149,7 +141,7 @@ def test_a_model_that_could_not_be_corrected_is_refused(project: Project) -> Non
     write(project, names(2), {1: (0, 5)})
     items = ", ".join(f"sum(id + {i}) over (partition by id) as x{i}" for i in range(1500))
     project.model("m", f"select id, {items} from {project.schema}.wide where mz_now() < ts")
-    told = project.run(now=T0, check=False).text
+    told = project.run(now=Y2100, check=False).text
     assert "found: m, a model of 1,501 columns whose view may take" in told
     assert "why: a metastore keeps 30,000 at most, so runs would fail once its inputs are updated" in told
     assert "instead: move static parts of the model" in told
@@ -166,16 +158,16 @@ def test_equal_values_of_wide_models(project: Project, monkeypatch: pytest.Monke
         values = ", ".join(f"({n // 4}, {d}, array({d}), {m})" for n, (d, m) in rows.items())
         project.sql("DROP TABLE IF EXISTS {s}.t")
         project.sql(
-            f"CREATE TABLE {{s}}.t USING parquet AS SELECT *, timestamp_millis({T0}L + {HOUR}L) AS ts "
+            f"CREATE TABLE {{s}}.t USING parquet AS SELECT *, timestamp_millis({Y2100}L + {HOUR}L) AS ts "
             f"FROM VALUES {values} AS f(k, d, xs, m)"
         )
-        project.run(now=T0 + turn)
-        live = text_of(project, "m__live").replace(LIVE, f"{T0 + turn}L")
-        oracle = written.replace("mz_now()", f"timestamp_millis({T0 + turn}L)")
+        project.run(now=Y2100 + turn)
+        live = text_of(project, "m__live").replace(LIVE, f"{Y2100 + turn}L")
+        oracle = written.replace("mz_now()", f"timestamp_millis({Y2100 + turn}L)")
         shown = "select concat_ws(' ', k, d, CAST(xs AS STRING), CAST(m AS STRING)) from ({}) order by 1"
         assert project.rows(shown.format(live)) == project.rows(shown.format(oracle)), turn
         net = "select CAST(struct(k, d, xs, m) AS STRING) as row, sum(mz_diff) as n from {s}.m__diffs"
-        counts = project.rows(f"{net} where mz_timestamp <= {T0 + turn} group by 1 having sum(mz_diff) <> 0")
+        counts = project.rows(f"{net} where mz_timestamp <= {Y2100 + turn} group by 1 having sum(mz_diff) <> 0")
         shown = f"select CAST(struct(k, d, xs, m) AS STRING), count(*) from ({oracle}) group by 1"
         assert sorted(counts) == sorted(project.rows(shown)), turn
         rows = [  # an update to an equal value, a delete, one more
@@ -230,13 +222,14 @@ def test_all_kinds_of_compact_views(project: Project, monkeypatch: pytest.Monkey
             project.sql(f"DROP TABLE IF EXISTS {{s}}.{table}")
             project.sql(
                 f"CREATE TABLE {{s}}.{table} USING parquet AS\n"
-                f"SELECT id, k, v, timestamp_millis({T0}L + u * {HOUR}L) AS ts FROM VALUES {values} AS t(id, k, v, u)"
+                f"SELECT id, k, v, timestamp_millis({Y2100}L + u * {HOUR}L) AS ts "
+                f"FROM VALUES {values} AS t(id, k, v, u)"
             )
-        project.run(now=T0 + turn)
+        project.run(now=Y2100 + turn)
         for name, sql in written.items():
-            state, text = state_of(project, name), text_of(project, f"{name}__live")
+            state, text = project.state(name), text_of(project, f"{name}__live")
             assert "EXCEPT (" in text, name
-            instants = (T0 + turn, T0 + 3 * HOUR - 1, T0 + 3 * HOUR, T0 + 7 * HOUR)
+            instants = (Y2100 + turn, Y2100 + 3 * HOUR - 1, Y2100 + 3 * HOUR, Y2100 + 7 * HOUR)
 
             def at(form: str, clock: str, instants: tuple[int, ...] = instants) -> Counter:
                 each = (f"SELECT {t} AS t, * FROM (\n{form.replace('{t}', clock.format(t))}\n)" for t in instants)

@@ -13,10 +13,11 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from conftest import COLD, JVM, SPARK_CONF
+
+from support.instants import T0
+from support.session import COLD, JVM, SPARK_CONF
 
 WORKER = Path(__file__).parent / "worker.py"
-T0 = 1_709_294_400_000
 
 
 def write_project(folder: Path) -> None:

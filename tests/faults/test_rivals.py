@@ -9,35 +9,14 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from conftest import Project
 
 from dbt.adapters.sparktemporal.connections import SparkTemporalConnectionManager
-from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse, read_state
+from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse
 from dbt.adapters.sparktemporal.run import lock as locks
-from dbt.adapters.sparktemporal.run.begin import begin
 from dbt.adapters.sparktemporal.temporal.diffs import chains
-
-T0 = 1_709_294_400_000
-
-
-@pytest.fixture
-def model(project: Project) -> Project:
-    project.sql("CREATE TABLE {s}.events USING parquet AS SELECT id FROM range(10)")
-    project.model("m", f"select id from {project.schema}.events where mz_now() >= timestamp_millis(id)")
-    project.run(now=T0)
-    return project
-
-
-def state(project: Project) -> Any:
-    return read_state(Warehouse(project.rows), ModelRelations(f"`{project.schema}`", "m"))
-
-
-def tables(project: Project) -> set[str]:
-    return {row[1] for row in project.rows("SHOW TABLES IN {s}") if row[0]}
-
-
-def count(project: Project) -> int:
-    return project.rows("SELECT count(*) FROM {s}.m")[0][0]
+from support.instants import T0
+from support.project import Project
+from support.rivals import take_over
 
 
 @contextmanager
@@ -57,25 +36,6 @@ def before_statement(monkeypatch: pytest.MonkeyPatch, words: str, act: Any) -> I
     assert not left, f"no statement with {words}"
 
 
-def take_over(project: Project, now: int, model: str = "m") -> Any:
-    """A whole run by another hand, to whom the owner of the lock is dead."""
-    warehouse, target = Warehouse(project.rows), ModelRelations(f"`{project.schema}`", model)
-    held, locks._held = locks._held, set()
-    try:
-        token, displaced = locks.take_lock(warehouse, target, int(time.time() * 1000))
-        old = read_state(warehouse, target)
-        settings = warehouse.settings()
-        run = begin(warehouse, target, old.written, {}, now, now, settings, warehouse.version(), project="proj")
-        run.id, run.displaced = token, displaced
-        for phase in run.phases:
-            for step in getattr(run, phase)():
-                project.spark.sql(step.sql)
-        locks.give_back_lock(warehouse, target, token)
-    finally:
-        locks._held = held
-    return run
-
-
 def test_paused_between_check_and_commit(model: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """The lock of a paused run is taken over: what it wrote goes, so that its commit cannot be the last word."""
     model.sql("INSERT INTO {s}.events VALUES (77)")
@@ -89,9 +49,9 @@ def test_paused_between_check_and_commit(model: Project, monkeypatch: pytest.Mon
         result = model.run(now=T0 + 1000, check=False)
     assert not result.success and "TABLE_OR_VIEW_NOT_FOUND" in result.text
     assert [len(run.displaced) for run in runs] == [1]
-    assert state(model).run == runs[0].id and state(model).frontier == T0 + 500 and count(model) == 12
+    assert model.state().run == runs[0].id and model.state().frontier == T0 + 500 and model.count() == 12
     model.run(now=T0 + 2000)
-    assert count(model) == 12 and not [t for t in tables(model) if "lock" in t]
+    assert model.count() == 12 and not [t for t in model.relations() if "lock" in t]
 
 
 def test_a_rival_in_the_middle(model: Project, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,9 +59,9 @@ def test_a_rival_in_the_middle(model: Project, monkeypatch: pytest.MonkeyPatch) 
     model.sql("INSERT INTO {s}.events VALUES (77)")
     with before_statement(monkeypatch, "SELECT count(*), count_if", lambda: take_over(model, T0 + 500)):
         result = model.run(now=T0 + 1000, check=False)
-    assert not result.success and state(model).frontier == T0 + 500 and count(model) == 11
+    assert not result.success and model.state().frontier == T0 + 500 and model.count() == 11
     model.run(now=T0 + 2000)
-    assert count(model) == 11 and not [t for t in tables(model) if "lock" in t]
+    assert model.count() == 11 and not [t for t in model.relations() if "lock" in t]
 
 
 def test_two_at_once(model: Project, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,7 +77,7 @@ def test_two_at_once(model: Project, monkeypatch: pytest.MonkeyPatch) -> None:
 
     with before_statement(monkeypatch, "`m__live` AS", rival):
         model.run(now=T0 + 1000)
-    assert "m__lock, held by process" in said[0] and count(model) == 11
+    assert "m__lock, held by process" in said[0] and model.count() == 11
 
 
 @pytest.mark.first(1)
@@ -125,7 +85,7 @@ def test_two_at_once(model: Project, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_disk_full(model: Project, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The kernel lets Spark write no file of more than 100 bytes, in the middle of the run."""
     model.sql("INSERT INTO {s}.events SELECT id + 100 FROM range(1000)")
-    before, there = state(model), tables(model)
+    before, there = model.state(), model.relations()
     pid = int(model.spark._jvm.java.lang.ProcessHandle.current().pid())
     limits = resource.prlimit(pid, resource.RLIMIT_FSIZE)
     try:
@@ -136,11 +96,11 @@ def test_disk_full(model: Project, words: str, monkeypatch: pytest.MonkeyPatch) 
     finally:
         resource.prlimit(pid, resource.RLIMIT_FSIZE, limits)
     assert not result.success and ("File too large" in result.text or "Job aborted" in result.text), result.text
-    assert state(model) == before and count(model) == 10 and not [t for t in tables(model) if "lock" in t]
+    assert model.state() == before and model.count() == 10 and not [t for t in model.relations() if "lock" in t]
     model.run(now=T0 + 2000)
-    assert count(model) == 1010
-    now = {c.table for c in state(model).chains} | {state(model).watermark, *(t for t, _ in state(model).retired)}
-    assert tables(model) - there <= now  # nothing is left of the run that failed
+    assert model.count() == 1010
+    now = {c.table for c in model.state().chains} | {model.state().watermark, *(t for t, _ in model.state().retired)}
+    assert model.relations() - there <= now  # nothing is left of the run that failed
 
 
 def test_disk_full_for_statistics_alone(model: Project, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,7 +108,7 @@ def test_disk_full_for_statistics_alone(model: Project, monkeypatch: pytest.Monk
     model.model(
         "m", f"select id from {model.schema}.events where mz_now() >= timestamp_millis(id)", pushdown="statistics"
     )
-    before = state(model)
+    before = model.state()
     pid = int(model.spark._jvm.java.lang.ProcessHandle.current().pid())
     limits = resource.prlimit(pid, resource.RLIMIT_FSIZE)
     name = f"`{model.schema}`.`m__stats_"
@@ -164,10 +124,10 @@ def test_disk_full_for_statistics_alone(model: Project, monkeypatch: pytest.Monk
     finally:
         resource.prlimit(pid, resource.RLIMIT_FSIZE, limits)
     assert not result.success and ("File too large" in result.text or "Job aborted" in result.text), result.text
-    assert state(model) == before and count(model) == 10 and not [t for t in tables(model) if "lock" in t]
-    assert not [t for t in tables(model) if "__stats_" in t]
+    assert model.state() == before and model.count() == 10 and not [t for t in model.relations() if "lock" in t]
+    assert not [t for t in model.relations() if "__stats_" in t]
     model.run("--full-refresh", now=T0 + 2000)
-    assert state(model).statistics in tables(model) and count(model) == 10
+    assert model.state().statistics in model.relations() and model.count() == 10
 
 
 @pytest.mark.deep
@@ -192,4 +152,4 @@ def test_a_reader_in_flight(model: Project, monkeypatch: pytest.MonkeyPatch) -> 
         model.run(now=T0 + 1000 * (n + 1))
     with pytest.raises(Exception, match="FILE_NOT_EXIST|FileNotFound|does not exist"):
         old.collect()
-    assert count(model) == 16
+    assert model.count() == 16

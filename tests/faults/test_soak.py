@@ -15,15 +15,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Project
-from test_rivals import take_over
 
 from dbt.adapters.sparktemporal.connections import SparkTemporalConnectionManager
 from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse, read_state
 from dbt.adapters.sparktemporal.operations.reads import as_of
 from dbt.adapters.sparktemporal.temporal.diffs import buckets, chains, groups_sql
+from support.instants import STEP, T0
+from support.project import Project
+from support.rivals import take_over
 
-START, STEP = 1_709_294_400_000, 10_000
 WINDOW = "select id, k, v, hi from {s}.events where {now} >= lo and {now} < hi"
 MODELS = {
     "rows": WINDOW,
@@ -114,8 +114,7 @@ def faulty_run(project: Project, fault: str, rng: random.Random, now: int, patch
 def check(project: Project, rng: random.Random, instants: int, where: object) -> None:
     for name in MODELS:
         warehouse, target = Warehouse(project.rows), ModelRelations(f"`{project.schema}`", name)
-        state = read_state(warehouse, target)
-        assert state is not None
+        state = project.state(name)
         last = state.expiration if state.expiration is not None else state.frontier + 20 * STEP
         chosen = {state.frontier, last, *(rng.randint(state.frontier, last) for _ in range(instants - 2))}
         sides = []
@@ -140,7 +139,7 @@ def soak(project: Project, runs: int, seed: int, patch: pytest.MonkeyPatch) -> s
     patch.setattr(chains, "LARGE_CHAIN", 80)
     patch.setattr(groups_sql, "FEW_UPDATES", 10)
     patch.setattr(buckets, "GRANULARITY", 1 << 12)
-    rng, now, met = random.Random(seed), START, set()
+    rng, now, met = random.Random(seed), T0, set()
     project.spark.sql(f"CREATE TABLE {project.schema}.events USING parquet AS {rows(rng, 30, now)}")
     written = {n: sql.format(s=project.schema, now="mz_now()", rows="{{ ref('rows') }}") for n, sql in MODELS.items()}
     for name, sql in written.items():
@@ -182,7 +181,7 @@ def left_over(project: Project) -> tuple[set[str], set[str]]:
     """
     named = {"events"}
     for name in MODELS:
-        state = read_state(Warehouse(project.rows), ModelRelations(f"`{project.schema}`", name))
+        state = project.state(name)
         named |= {name, f"{name}__live", f"{name}__diffs", *state.tables}
     tables = {name for _, name, temporary in project.rows("SHOW TABLES IN {s}") if not temporary}
     location = next(r[1] for r in project.rows("DESCRIBE DATABASE {s}") if r[0] == "Location")

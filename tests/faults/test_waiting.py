@@ -8,16 +8,17 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from conftest import FakeTime, Project
 from dbt_common.exceptions import DbtDatabaseError
-from test_in_process import lock
-from test_rivals import T0, count, model, state, take_over  # noqa: F401
 
 from dbt.adapters.sparktemporal.config import TemporalConfig
 from dbt.adapters.sparktemporal.connections import SparkTemporalConnectionManager
 from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse
 from dbt.adapters.sparktemporal.errors import TemporalError
 from dbt.adapters.sparktemporal.run import lock as locks
+from support.instants import T0
+from support.project import Project
+from support.rivals import lock, take_over
+from support.waiting import FakeTime
 
 
 def held_for(project: Project, waiting: FakeTime, seconds: float, act: Callable[[], Any] = lambda: None) -> None:
@@ -35,15 +36,15 @@ def is_locked(project: Project) -> bool:
     return bool(project.rows("SHOW TABLES IN {s} LIKE 'm__lock'"))
 
 
-def test_a_lock_that_is_held_for_a_moment(model: Project, waiting: FakeTime) -> None:  # noqa: F811
+def test_a_lock_that_is_held_for_a_moment(model: Project, waiting: FakeTime) -> None:
     model.sql("INSERT INTO {s}.events VALUES (77)")
     held_for(model, waiting, 0.6)
     model.run(now=T0 + 1000)
-    assert count(model) == 11 and not is_locked(model)
+    assert model.count() == 11 and not is_locked(model)
     assert 0.6 <= sum(waiting.pauses) < 1.5 and waiting.pauses == sorted(waiting.pauses)
 
 
-def test_what_the_other_run_did_is_seen(model: Project, waiting: FakeTime) -> None:  # noqa: F811
+def test_what_the_other_run_did_is_seen(model: Project, waiting: FakeTime) -> None:
     """What was observed before the lock is observed again, and what is new since the other run is the rest."""
     model.sql("INSERT INTO {s}.events VALUES (77)")
 
@@ -53,28 +54,28 @@ def test_what_the_other_run_did_is_seen(model: Project, waiting: FakeTime) -> No
 
     held_for(model, waiting, 3, rival)
     result = model.run(now=T0 + 1000)
-    assert count(model) == 12 and state(model).frontier == T0 + 1000 and "advanced" in result.text
+    assert model.count() == 12 and model.state().frontier == T0 + 1000 and "advanced" in result.text
 
 
-def test_nothing_is_new_after_the_other_run(model: Project, waiting: FakeTime) -> None:  # noqa: F811
+def test_nothing_is_new_after_the_other_run(model: Project, waiting: FakeTime) -> None:
     model.sql("INSERT INTO {s}.events VALUES (77)")
     held_for(model, waiting, 3, lambda: take_over(model, T0 + 500))
     result = model.run(now=T0 + 1000)
-    assert "unchanged" in result.text and count(model) == 11 and not is_locked(model)
-    assert state(model).frontier == T0 + 500
+    assert "unchanged" in result.text and model.count() == 11 and not is_locked(model)
+    assert model.state().frontier == T0 + 500
 
 
-def test_whose_it_is_when_it_lasts(model: Project, waiting: FakeTime) -> None:  # noqa: F811
+def test_whose_it_is_when_it_lasts(model: Project, waiting: FakeTime) -> None:
     model.sql("INSERT INTO {s}.events VALUES (77)")
     held_for(model, waiting, 3_600)
     text = model.run(now=T0 + 1000, check=False).text
     assert re.search(r"held by process 4711 on elsewhere for 1\d seconds", text)
     assert "after 10 seconds this one waits no longer" in text
     assert "instead: a longer lock_timeout" in text and sum(waiting.pauses) == pytest.approx(10, abs=0.1)
-    assert is_locked(model) and count(model) == 10  # it is not ours to drop
+    assert is_locked(model) and model.count() == 10  # it is not ours to drop
 
 
-def test_no_patience(model: Project, waiting: FakeTime) -> None:  # noqa: F811
+def test_no_patience(model: Project, waiting: FakeTime) -> None:
     sql = f"select id from {model.schema}.events where mz_now() >= timestamp_millis(id)"
     model.model("m", sql, lock_timeout="0")
     model.sql("INSERT INTO {s}.events VALUES (77)")
@@ -84,7 +85,7 @@ def test_no_patience(model: Project, waiting: FakeTime) -> None:  # noqa: F811
 
 
 def test_a_lock_that_grows_old_meanwhile(
-    model: Project,  # noqa: F811
+    model: Project,
     waiting: FakeTime,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -93,17 +94,17 @@ def test_a_lock_that_grows_old_meanwhile(
     monkeypatch.setattr(Warehouse, "clock", lambda self: now)  # the age of the lock is that of the fake time alone
     lock(model, "elsewhere 4711 99", now - 3_600_000 + 5_000)
     model.run(now=T0 + 1000)
-    assert count(model) == 11 and 4 < sum(waiting.pauses) < 8
+    assert model.count() == 11 and 4 < sum(waiting.pauses) < 8
 
 
 @pytest.mark.parametrize("operation", ["temporal_restart", "temporal_consolidate"])
-def test_operations_wait_too(model: Project, waiting: FakeTime, operation: str) -> None:  # noqa: F811
+def test_operations_wait_too(model: Project, waiting: FakeTime, operation: str) -> None:
     held_for(model, waiting, 0.6)
     model.dbt("run-operation", operation, "--args", "{model: m}")
     assert waiting.pauses and not is_locked(model)
 
 
-def test_so_does_the_drop_of_leftovers(model: Project, waiting: FakeTime) -> None:  # noqa: F811
+def test_so_does_the_drop_of_leftovers(model: Project, waiting: FakeTime) -> None:
     (model.path / "models" / "m.sql").unlink()
     model.model("other", "select 1 as a", materialized="table")
     held_for(model, waiting, 0.6)
@@ -111,7 +112,7 @@ def test_so_does_the_drop_of_leftovers(model: Project, waiting: FakeTime) -> Non
     assert waiting.pauses and not model.rows("SHOW TABLES IN {s} LIKE 'm__live'")
 
 
-def test_an_interrupt_while_it_waits(model: Project, waiting: FakeTime) -> None:  # noqa: F811
+def test_an_interrupt_while_it_waits(model: Project, waiting: FakeTime) -> None:
     """The lock stays the other's, and nothing of ours is left."""
 
     def interrupt() -> None:
@@ -127,7 +128,7 @@ def test_an_interrupt_while_it_waits(model: Project, waiting: FakeTime) -> None:
     assert is_locked(model) and locks._held == held
 
 
-def test_a_lock_that_is_half_gone(model: Project, waiting: FakeTime, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+def test_a_lock_that_is_half_gone(model: Project, waiting: FakeTime, monkeypatch: pytest.MonkeyPatch) -> None:
     """The table is gone and its folder is not: looked at again, and told in the end."""
     original = Warehouse.rows
 
@@ -146,7 +147,7 @@ def test_a_lock_that_is_half_gone(model: Project, waiting: FakeTime, monkeypatch
     locks.give_back_lock(Warehouse(model.rows), target, token)
 
 
-def test_a_rival_drops_what_is_looked_at(model: Project, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+def test_a_rival_drops_what_is_looked_at(model: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """Before the lock: what a rival took away is no error of this run, which looks again under it."""
     model.sql("INSERT INTO {s}.events VALUES (77)")
     original, left = SparkTemporalConnectionManager.add_query, [1]
@@ -159,7 +160,7 @@ def test_a_rival_drops_what_is_looked_at(model: Project, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(SparkTemporalConnectionManager, "add_query", once)
     model.run(now=T0 + 1000)
-    assert not left and count(model) == 11 and not is_locked(model)
+    assert not left and model.count() == 11 and not is_locked(model)
 
 
 def test_how_long() -> None:

@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from conftest import Project
 
-T0 = 1_709_294_400_000  # 2024-03-01 12:00 UTC
+from support.instants import T0
+from support.project import Project
 
 DOCS = {"relation": True, "columns": True}
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from conftest import Project
 
-T0 = 1_709_294_400_000  # 2024-03-01 12:00 UTC
+from support.instants import T0
+from support.project import Project
+
 #: table -> its name; {s} is a schema. Of each pair one looks like the other without its quotes
 TABLES = {
     "dotted": "files.`{s}.x`.t",

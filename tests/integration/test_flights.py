@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,8 +15,8 @@ from dbt.cli.main import dbtRunner
 
 from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse
 from dbt.adapters.sparktemporal.operations.reads import as_of
+from support.flights import PROJECT, of_the_flights
 
-PROJECT = Path(__file__).parents[2] / "integration_tests"
 #: the clock of the whole test: pinned, and near enough to the engine's that live reads are not past the expiration
 T0 = int(time.time()) // 60 * 60_000
 NOW = f"{datetime.fromtimestamp(T0 / 1000, timezone.utc):%Y-%m-%d %H:%M:%S}"
@@ -57,13 +56,8 @@ def dbt(*args: str, target: Path, data: Path, now: Any = NOW) -> Any:
 
 @pytest.fixture(scope="module")
 def scripts() -> Iterator[Any]:
-    """The project's two modules, imported as `make demo` imports them."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(PROJECT))
-        import demo
-        import flights
-
-        yield SimpleNamespace(demo=demo, flights=flights)
+    with of_the_flights("demo", "flights") as modules:
+        yield modules
 
 
 @pytest.fixture(scope="module")

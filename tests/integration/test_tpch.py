@@ -15,8 +15,9 @@ from dbt.cli.main import dbtRunner
 
 from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse
 from dbt.adapters.sparktemporal.operations.reads import as_of
+from support import flights
 
-PROJECT = Path(__file__).parents[2] / "integration_tests" / "tpch"
+PROJECT = flights.PROJECT / "tpch"
 SCHEMA = "tpch_test"
 
 #: section 2.4.3 of the TPC-H specification, SEGMENT as in its validation query. The eleventh row shows a tie at the end

@@ -6,13 +6,12 @@ import random
 import re
 
 import pytest
-from conftest import Project
-from test_histories import boundaries, fresh_seed, mismatches
 
-from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse, read_state
 from dbt.adapters.sparktemporal.temporal.diffs import chains
+from support.histories import boundaries, fresh_seed, mismatches
+from support.instants import STEP, T0
+from support.project import Project
 
-START, STEP = 1_709_294_400_000, 10_000
 SPAN = 12 * STEP
 
 #: model -> SQL with {s} for the schema and {now} for the clock. e and f are files in a directory, p is partitioned
@@ -42,7 +41,7 @@ def rows(rng: random.Random, count: int) -> str:
 
     listed = ["(0, '0', '0', now(), now(), -1)"]  # for the types; not taken
     for _ in range(count):
-        lo, width = START + rng.randrange(-SPAN // 4, SPAN), rng.choice([0, 1, 5_000, 30_000, 10**8])
+        lo, width = T0 + rng.randrange(-SPAN // 4, SPAN), rng.choice([0, 1, 5_000, 30_000, 10**8])
         lo -= lo % STEP if rng.random() < 0.3 else 0
         hi = f"timestamp_millis({lo + width}L)" if rng.random() < 0.9 else "NULL"
         k, v = value(["'1'", "'2'", "'3'"]), value(["'1'", "'2'", "'3'"])
@@ -82,12 +81,12 @@ def drive(project: Project, models: list[str], runs: int, seed: int) -> dict[str
     ways: dict[str, set[str]] = {name: set() for name in models}
     for run in range(runs):
         done = {table: act(project, rng, table, run) for table in TABLES} if run else {}
-        said = project.run("--threads", "2", now=START + run * STEP)
+        said = project.run("--threads", "2", now=T0 + run * STEP)
         changes = boundaries(project, models, rng, 3)
         for name in models:
             told = said.of(name).adapter_response["inputs"]
             ways[name] |= {re.search(r": ([a-z ]+) \(", line).group(1) for line in told}
-            state = read_state(Warehouse(project.rows), ModelRelations(f"`{project.schema}`", name))
+            state = project.state(name)
             t, last = state.frontier, state.expiration
             instants = {t, t + rng.randrange(STEP), *(b + d for b in changes[name] for d in (-1, 0))}
             chosen = sorted(i for i in instants if i >= t and (last is None or i <= last))[:4]

@@ -6,9 +6,6 @@ import random
 import re
 
 import pytest
-from conftest import Project
-from test_histories import fresh_seed
-from test_parts import Idioms, More, parts
 
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.errors import TemporalError
@@ -19,6 +16,10 @@ from dbt.adapters.sparktemporal.run.analyze import understand
 from dbt.adapters.sparktemporal.temporal.diffs.stores import store_of
 from dbt.adapters.sparktemporal.temporal.predicates import clock_text
 from dbt.adapters.sparktemporal.temporal.sql import plans
+from support.histories import fresh_seed
+from support.instants import T0
+from support.parts import Idioms, More, parts
+from support.project import Project
 
 #: ways to the rows: what stands between them and the window
 SHAPES = (
@@ -31,7 +32,6 @@ SHAPES = (
     "where {predicate}",
     "select k, count(*) as n from {s}.files where {predicate} group by k",
 )
-MIDDLE = 1_709_294_400_000
 #: Spark has no SQLSTATE for all of its overflows
 OVERFLOWS = "SQLSTATE: 22|ArithmeticException|DateTimeException"
 
@@ -40,7 +40,7 @@ def drive(project: Project, count: int, seed: int) -> tuple[int, int]:
     """Predicates -> how many files were left out of how many. Each is over 12 files of some rows."""
     rng, warehouse = random.Random(seed), Warehouse(project.rows)
     settings, version = warehouse.settings(), warehouse.version()
-    rows = f"SELECT * FROM ({parts(rng, [MIDDLE])}) WHERE part < 12"
+    rows = f"SELECT * FROM ({parts(rng, [T0])}) WHERE part < 12"
     frame = project.spark.sql(rows).localCheckpoint()
     frame.repartitionByRange(12, "part").write.saveAsTable(f"{project.schema}.files")
     project.sql(
@@ -51,7 +51,7 @@ def drive(project: Project, count: int, seed: int) -> tuple[int, int]:
     for number in range(count):
         predicate = rng.choice([More, Idioms, Idioms])(rng, True).predicate(rng.randrange(3))
         sql = rng.choice(SHAPES).format(s=project.schema, predicate=predicate.format(n="mz_now()", m="mz_now()"))
-        first = MIDDLE + rng.choice([0, 1, -(10**9), 10**9, 10**7])
+        first = T0 + rng.choice([0, 1, -(10**9), 10**9, 10**7])
         clock = Range(first, rng.choice([None, first, first + 10**6, first + 10**9]))
         try:
             model = understand(warehouse, sql, settings, version, first)

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from conftest import Project
-from test_aggregates import Rng, drive
-from test_histories import fresh_seed
+
+from support.aggregates import Rng, drive
+from support.histories import fresh_seed
+from support.project import Project
 
 WINDOWS = ["{now} < hi", "{now} >= lo", "{now} <= lo + interval 20 seconds", "hi is null or {now} < hi",
            "{now} between lo and hi", "date_trunc('MINUTE', {now}) = date_trunc('MINUTE', lo)"]  # fmt: skip

@@ -13,13 +13,12 @@ from typing import Any
 from urllib.parse import unquote
 
 import pytest
-from conftest import Project
 
-from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse, read_state
+from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse
 from dbt.adapters.sparktemporal.errors import TemporalError
 from dbt.adapters.sparktemporal.run.begin import begin
-
-START, STEP = 1_709_294_400_000, 10_000
+from support.instants import STEP, T0
+from support.project import Project
 
 #: column -> type and value; names that mean something to Spark, or to the statements of a run
 RESERVED = {
@@ -99,7 +98,7 @@ class Layout:
     def _rows(self, with_part: bool = True) -> str:
         rng, values = self.rng, []
         for _ in range(rng.randrange(1, 4)):
-            lo = START + rng.randrange(-STEP, 4 * STEP)
+            lo = T0 + rng.randrange(-STEP, 4 * STEP)
             values.append(f"({self.next_id}L, {rng.randrange(3)}, {lo}L, {lo + rng.choice([1, STEP, 10 * STEP])}L)")
             self.next_id += 1
         items = [
@@ -228,16 +227,15 @@ def right(project: Project, layout: Layout, now: int, told: object) -> None:
 def drive(project: Project, layouts: list[Layout], runs: int, rng: random.Random) -> set[str]:
     ways = set()
     for number in range(runs):
-        now = START + number * STEP
+        now = T0 + number * STEP
         for layout in layouts:
             done = [act.__name__ for act in rng.choices(ACTS, k=rng.choice([1, 1, 2])) if number and not act(layout)]
-            target = ModelRelations(f"`{project.schema}`", f"m_{layout.name}")
-            before = read_state(Warehouse(project.rows), target)
+            before = project.state(f"m_{layout.name}")
             try:
                 told = run(project, layout, now)
             except TemporalError as error:
                 assert all(word in str(error) for word in ("found: ", "why: ", "instead: "))
-                assert read_state(Warehouse(project.rows), target) == before
+                assert project.state(f"m_{layout.name}") == before
                 continue
             ways.add(told.partition(": ")[2].partition(" (")[0])
             right(project, layout, now, (number, done, told))
@@ -270,10 +268,10 @@ def test_a_column_named_as_the_hidden_one(project: Project, tmp_path: Path, kind
         part="p INT" if "by p" in kind else "", query="rows",
         config={"pushdown": "statistics", "pushdown_columns": ["k"]} if "statistics" in kind else {},
     )  # fmt: skip
-    run(project, layout, START)
+    run(project, layout, T0)
     for number in (1, 2):
         layout.insert()
-        now = START + number * STEP
+        now = T0 + number * STEP
         told = run(project, layout, now)
         assert "new files (" in told, told
         right(project, layout, now, told)
@@ -293,14 +291,14 @@ def test_two_partitions_at_one_place(project: Project, tmp_path: Path) -> None:
         "": "new files (",
         "DROP PARTITION (p = 7)": "gone or changed: ",
     }
-    run(project, layout, START)
+    run(project, layout, T0)
     for number, (step, said) in enumerate(steps.items(), 1):
         place = f" LOCATION '{shared}'" if step.startswith("ADD") else ""
         if step:
             project.spark.sql(f"ALTER TABLE {layout.table} {step}{place}")
         else:
             layout._write(shared)
-        now = START + number * STEP
+        now = T0 + number * STEP
         told = run(project, layout, now)
         assert said in told, told
         right(project, layout, now, told)
@@ -319,6 +317,6 @@ def test_files_dropped_into_a_table_of_hive(project: Project, tmp_path: Path) ->
     )
     for number in range(3):
         layout._write(folder)
-        now = START + number * STEP
+        now = T0 + number * STEP
         told = run(project, layout, now)
         right(project, layout, now, told)

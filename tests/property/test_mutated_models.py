@@ -12,7 +12,6 @@ from collections import Counter
 
 import pytest
 import sqlglot
-from conftest import Project
 from sqlglot import exp
 
 from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse
@@ -22,8 +21,9 @@ from dbt.adapters.sparktemporal.temporal.diffs import intervals_sql
 from dbt.adapters.sparktemporal.temporal.predicates import clock_text
 from dbt.adapters.sparktemporal.temporal.rewrite.core import TypedCore
 from dbt.adapters.sparktemporal.temporal.sql.dialect import VerbatimSpark, parse, quote, render
+from support.instants import T0
+from support.project import Project
 
-T0 = 1_709_294_400_000
 INSTANTS = (T0, T0 + 6_999, T0 + 7_000, T0 + 7_001)
 TABLES = (
     f"CREATE TABLE {{s}}.t USING parquet AS SELECT id, k, v, timestamp_millis({T0}L + lo * 1000) AS ts, "

@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from conftest import Project, Result
 
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.temporal.diffs import chains
 from dbt.adapters.sparktemporal.temporal.sql.identifiers import Identifier, Identifiers
+from support.instants import HOUR, T0
+from support.project import Project, Result
+from support.tables import rows_of
 
-T0 = 1_709_294_400_000  # 2024-03-01 12:00:00 UTC
-HOUR = 3_600_000
 OLD = f"{T0 - 9 * 24 * HOUR:011x}c0ffee00"  # the id of a run nine days before
 
 STEMS = ("a", "B", "Orders", "x9", "_u", "9z", "Name" * 30)
@@ -92,11 +92,6 @@ def everything(project: Project) -> dict[str, Any]:
         details = {r[0]: r[1] for r in project.rows(f"DESCRIBE TABLE EXTENDED {{s}}.`{name}`")}
         found[name] = (details["Type"], details["Created Time"], details.get("View Text"))
     return found
-
-
-def rows_of(first: int, last: int) -> str:
-    at = f"timestamp_millis({T0}L + id * 1000)"
-    return f"SELECT id, {at} AS ts, {at} + interval 10 days AS hi FROM range({first}, {last})"
 
 
 def check(project: Project, scene: Scene, ran: Result, before: dict[str, Any], t: int, rows: range) -> set[str]:

@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from conftest import Project
 
-T0 = 1_709_294_400_000  # 2024-03-01 12:00:00 UTC
+from support.instants import T0
+from support.project import Project
+
 FIRST = T0 + 10_000
 
 VIEWS = (

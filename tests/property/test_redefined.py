@@ -14,9 +14,10 @@ from itertools import product
 from typing import Any
 
 import pytest
-from conftest import Project
 
-T0 = 1_709_294_400_000  # 2024-03-01 12:00 UTC
+from support.instants import T0
+from support.project import Project
+
 T1 = T0 + 2_000
 ORDINARY = 9
 

@@ -6,10 +6,8 @@ import random
 import re
 
 import pytest
-from conftest import Project
-from test_histories import (
-    START,
-    STEP,
+
+from support.histories import (
     boundaries,
     change,
     event,
@@ -19,9 +17,9 @@ from test_histories import (
     load_events,
     mismatches,
     small_limits,
-)  # fmt: skip
-
-from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse, read_state
+)
+from support.instants import STEP, T0
+from support.project import Project
 
 #: model -> SQL; [m] is a model of these, or of those below it
 INNER = {
@@ -103,14 +101,14 @@ def drive(project: Project, names: list[str], histories: int, runs: int, seed: i
         load_events(project, [r for h in rows.values() for r in h])
         if run % 3 == 0:
             load_dim(project, rng)
-        now = START + run * STEP
+        now = T0 + run * STEP
         if run > 1 and rng.random() < 0.3:
             restarted = rng.choice([n for n in names if n in INNER])
             project.run("--full-refresh", "-s", restarted, now=now)
         said = project.run("--threads", "2", now=now)
         changes = boundaries(project, names, rng, instants)
         for name in names:
-            state = read_state(Warehouse(project.rows), ModelRelations(f"`{project.schema}`", name))
+            state = project.state(name)
             t, last = state.frontier, state.expiration
             chosen = {t, t + rng.randrange(STEP), *(b + d for b in changes[name] for d in (-1, 0)), last or t}
             chosen = {i for i in chosen if i >= t and (last is None or i <= last)}

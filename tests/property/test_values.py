@@ -15,15 +15,14 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from conftest import Project
 
-from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse, read_state
+from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse
 from dbt.adapters.sparktemporal.operations.reads import as_of
 from dbt.adapters.sparktemporal.temporal.clock.instants import format_instant
 from dbt.adapters.sparktemporal.temporal.diffs import chains
+from support.instants import STEP, T0
+from support.project import Project
 
-START = 1_709_294_400_000  # 2024-03-01 12:00:00 UTC
-STEP = 10_000
 ZEROS = ("0.0", "-0.0")
 NUMBERS = (*ZEROS, *ZEROS, "NaN", "-1.5", "2.5")
 
@@ -100,7 +99,7 @@ def value(rng: random.Random, column: str) -> str:
 
 
 def row(rng: random.Random, h: int) -> dict[str, str]:
-    lo = START + rng.choice([-STEP, -1, 0, STEP, STEP + 1, rng.randrange(4 * STEP)])
+    lo = T0 + rng.choice([-STEP, -1, 0, STEP, STEP + 1, rng.randrange(4 * STEP)])
     hi = lo + rng.choice([1, STEP, 2 * STEP, 10**9, 10**9])
     return {
         "h": str(h),
@@ -109,7 +108,7 @@ def row(rng: random.Random, h: int) -> dict[str, str]:
         "lo": f"timestamp_millis({lo}L)",
         "hi": f"timestamp_millis({hi}L)",
         # a row can join two sessions that are apart without it
-        "ts": f"timestamp_millis({START + 3000 * rng.randrange(9)}L)",
+        "ts": f"timestamp_millis({T0 + 3000 * rng.randrange(9)}L)",
         "s": rng.choice(["'a'", "'A'", "'b'", "'B'", "NULL"]),
         **{column: value(rng, column) for column in COLUMNS},
     }
@@ -117,12 +116,12 @@ def row(rng: random.Random, h: int) -> dict[str, str]:
 
 def bridge(rng: random.Random, h: int) -> list[dict[str, str]]:
     """Two sessions that are one as long as there is a row between them."""
-    first = START + 3000 * rng.randrange(7)
+    first = T0 + 3000 * rng.randrange(7)
     ends = (10**9, STEP + 1, 10**9)
     made = [row(rng, h) for _ in ends]
     for place, (one, end) in enumerate(zip(made, ends)):
         one |= {"v": "2", "ts": f"timestamp_millis({first + 3000 * place}L)"}
-        one |= {"lo": f"timestamp_millis({START - 1}L)", "hi": f"timestamp_millis({START + end}L)"}
+        one |= {"lo": f"timestamp_millis({T0 - 1}L)", "hi": f"timestamp_millis({T0 + end}L)"}
     return made
 
 
@@ -203,7 +202,7 @@ def drive(
         came = every[len(before) :] if every[: len(before)] == before and before else None
         load(project, every if came is None else came, came is not None)
         before = every
-        frontier = START + run * STEP
+        frontier = T0 + run * STEP
         project.run(now=frontier)
         check(project, models, known, frontier, rng)
         if run % 3 == 1:  # only new rows
@@ -226,7 +225,7 @@ def check(
     warehouse = Warehouse(project.rows)
     new, views = {}, {}
     for model, sql in models.items():
-        state = read_state(warehouse, ModelRelations(f"`{project.schema}`", model))
+        state = project.state(model)
         edges = [e for e in (frontier + STEP, frontier + rng.randrange(4 * STEP)) for e in (e - 1, e, e + 1)]
         for t in {frontier, frontier + 1, frontier + STEP - 1, *rng.sample(edges, 2)}:
             known.pop((model, t), None)

@@ -6,12 +6,11 @@ import json
 import random
 
 import pytest
-from conftest import Project
-from test_histories import fresh_seed
 
-from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse, read_state
+from support.histories import fresh_seed
+from support.instants import T0
+from support.project import Project
 
-T0 = 1_709_294_400_000  # 2024-03-01 12:00 UTC
 EVENTS = "{{ source('raw', 'events') }}"
 #: name -> its query; `{over}` is the name of another of the same kind
 MODELS = {
@@ -63,8 +62,8 @@ def compare(project: Project, models: list[str], rng: random.Random, now: int, s
     """All models at instants around now and around the expiration, each with and without."""
     reads, wrong = [], []
     for name in models:
-        state = read_state(Warehouse(project.rows), ModelRelations(f"`{project.schema}`", f"{name}_with"))
-        assert state is not None and state.expiration is not None and state.expiration >= now
+        state = project.state(f"{name}_with")
+        assert state.expiration is not None and state.expiration >= now
         last = state.expiration
         for t in sorted({now, last, last - 1, rng.randint(now, last), rng.randint(now, last)}):
             for kind in ("with", OFF):

@@ -11,14 +11,14 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
-from conftest import Project
-from test_predicates import Grammar, compared, rows
 
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.errors import Refusal
 from dbt.adapters.sparktemporal.run.analyze import understand
 from dbt.adapters.sparktemporal.temporal.clock import zones
 from dbt.adapters.sparktemporal.temporal.clock.zones import Change, Zone
+from support.predicates import Grammar, compared, rows
+from support.project import Project
 
 #: leaps that are no whole minute or hour, dates that come twice or never, offsets that were given up, and plain ones
 ZONES = [

@@ -21,15 +21,16 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from conftest import COLD, JVM, Project
 from dbt.cli.main import dbtRunner
 
-from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse, live_view, read_state
+from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse, live_view
 from dbt.adapters.sparktemporal.run.begin import begin
 from dbt.adapters.sparktemporal.run.lock import host
+from support.flights import PROJECT, of_the_flights
+from support.instants import T0
+from support.project import Project, a_project
+from support.session import COLD, JVM
 
-FLIGHTS = Path(__file__).parents[2] / "integration_tests"
-T0 = 1_709_294_400_000  # 2024-03-01 12:00:00 UTC
 #: dbt where pyspark cannot be imported, as where only the thrift extra is installed
 DBT_ALONE = "import sys; sys.modules['pyspark'] = None; from dbt.cli.main import cli; cli()"
 
@@ -57,12 +58,8 @@ class Server:
 
 @pytest.fixture(scope="module")
 def scripts() -> Iterator[Any]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(FLIGHTS))
-        import flights
-        import thrift_server
-
-        yield SimpleNamespace(flights=flights, thrift_server=thrift_server)
+    with of_the_flights("flights", "thrift_server") as modules:
+        yield modules
 
 
 @pytest.fixture(scope="module")
@@ -77,9 +74,7 @@ def server(tmp_path_factory: pytest.TempPathFactory, scripts: Any) -> Iterator[S
 
 @pytest.fixture
 def project(tmp_path: Path, server: Server) -> Iterator[Project]:
-    made = Project(tmp_path / "project", server, server.profile)
-    yield made
-    server.sql(f"DROP DATABASE IF EXISTS {made.schema} CASCADE")
+    yield from a_project(tmp_path, server, server.profile)
 
 
 def alone(*arguments: str, folder: Path, **environment: str) -> subprocess.Popen:
@@ -91,10 +86,6 @@ def alone(*arguments: str, folder: Path, **environment: str) -> subprocess.Popen
         stderr=subprocess.STDOUT,
         text=True,
     )
-
-
-def state(project: Project) -> Any:
-    return read_state(Warehouse(project.rows), ModelRelations(f"`{project.schema}`", "m"))
 
 
 def until(true: Callable[[], Any], patience: float = 60) -> Any:
@@ -117,7 +108,7 @@ class Flights:
     environment: dict[str, str]
 
     def build(self, *select: str) -> dict[str, dict[str, Any]]:
-        process = alone("build", *self.arguments, *select, folder=FLIGHTS, **self.environment)
+        process = alone("build", *self.arguments, *select, folder=PROJECT, **self.environment)
         said, _ = process.communicate(timeout=600)
         assert process.returncode == 0, said
         return self.results()
@@ -166,7 +157,7 @@ def test_flights_run_again(flights: Flights, server: Server, monkeypatch: pytest
         "dep_delay, scheduled_at, departed_at, arrives_at FROM flights_thrift.flights "
         "WHERE flight_id = (SELECT max_by(flight_id, arrives_at) FROM flights_thrift.in_the_air)"
     )
-    folders = ["--project-dir", str(FLIGHTS), "--profiles-dir", str(FLIGHTS)]
+    folders = ["--project-dir", str(PROJECT), "--profiles-dir", str(PROJECT)]
     assert dbtRunner().invoke(["run", "-s", "in_the_air", "boarding", *folders, *flights.arguments]).success
     said = {name: r["message"] for name, r in flights.results().items()}
     assert said == {"in_the_air": "OK advanced, 1 row", "boarding": "OK unchanged, 0 rows"}
@@ -220,9 +211,9 @@ def test_types_and_texts(project: Project) -> None:
         "models: [{name: m, data_tests: [temporal_matches_source, temporal_not_expired, temporal_diffs_consistent]}]",
     )
     assert [r.status for r in project.dbt("build", now=T0).results] == ["success", "pass", "pass", "pass"]
-    first = state(project)
+    first = project.state()
     assert "unchanged" in project.run(now=T0 + 1).of("m").message
-    assert state(project).written == first.written and r"\\.\\s$" in first.written and "名前" in first.written
+    assert project.state().written == first.written and r"\\.\\s$" in first.written and "名前" in first.written
 
     names = ", ".join(TYPES)
     read = project.rows(project.render(f"select {names} from {{{{ temporal_as_of(ref('m'), {T0 + 1}) }}}}"))
@@ -405,7 +396,7 @@ def test_a_rival_and_a_killed_client(project: Project, tmp_path: Path) -> None:
     assert orphan not in diffs(project)
     project.sql(f"SELECT java_method('java.lang.System', 'setProperty', '{project.schema}', 'go')")
     until(lambda: orphan in diffs(project))  # the server does not notice that its client is gone, and writes to the end
-    assert orphan not in {c.table for c in state(project).chains}
+    assert orphan not in {c.table for c in project.state().chains}
     assert "OK unchanged" in project.run(now=T0 + 5000).of("m").message
     assert project.rows("SELECT count(*), max(id) FROM {s}.m") == [(1010, 1099)]
 
@@ -442,7 +433,7 @@ def test_the_server_goes_with_its_starter(number: signal.Signals, scripts: Any, 
         pytest.skip("only Linux tells a child that its parent was killed")
     port = scripts.thrift_server.free_port()
     starter = subprocess.Popen(
-        [sys.executable, str(FLIGHTS / "thrift_server.py")],
+        [sys.executable, str(PROJECT / "thrift_server.py")],
         env={**os.environ, "FLIGHTS_PORT": str(port), "FLIGHTS_HOME": str(tmp_path)},
         stdout=subprocess.PIPE,
         text=True,

@@ -13,9 +13,8 @@ from dbt.adapters.sparktemporal.errors import Refusal
 from dbt.adapters.sparktemporal.graph.time_dependence import dependences
 from dbt.adapters.sparktemporal.temporal.clock.expiration import SCHEDULED, UNKNOWN, Dependence, expiry
 from dbt.adapters.sparktemporal.temporal.clock.schedule import Refreshes, Restarts, TimeOfWeek
+from support.instants import DAY, T0
 
-DAY = 86_400_000
-NOW = 1_709_294_400_000  # 2024-03-01 12:00 UTC, a Friday
 TABLE, SEALED = Dependence("t"), Dependence("old", sealed=True)
 
 
@@ -33,28 +32,28 @@ TABLE, SEALED = Dependence("t"), Dependence("old", sealed=True)
             id="no wall clock",
         ),
         pytest.param(DAY, [SEALED, SEALED], None, "never expires: all its inputs are sealed", id="all sealed"),
-        pytest.param(DAY, [SEALED, TABLE], NOW + DAY, "", id="one sealed"),
+        pytest.param(DAY, [SEALED, TABLE], T0 + DAY, "", id="one sealed"),
         pytest.param(
             DAY,
-            [Dependence("u", sealed_until=NOW + 3 * DAY), Dependence("w", sealed_until=NOW + 2 * DAY), SEALED],
-            NOW + 2 * DAY,
+            [Dependence("u", sealed_until=T0 + 3 * DAY), Dependence("w", sealed_until=T0 + 2 * DAY), SEALED],
+            T0 + 2 * DAY,
             "its inputs are complete up to 2024-03-03 12:00:00.000 UTC",
             id="complete up to a later instant",
         ),
         pytest.param(
             DAY,
-            [Dependence("u", sealed_until=NOW + DAY // 2)],
-            NOW + DAY,
+            [Dependence("u", sealed_until=T0 + DAY // 2)],
+            T0 + DAY,
             "its inputs are complete up to 2024-03-02 00:00:00.000 UTC",
             id="complete up to an earlier instant",
         ),
-        pytest.param(DAY, [Dependence("u", sealed_until=NOW + 3 * DAY), TABLE], NOW + DAY, "", id="one complete"),
-        pytest.param(DAY, [TABLE], NOW + DAY, "", id="the offset"),
+        pytest.param(DAY, [Dependence("u", sealed_until=T0 + 3 * DAY), TABLE], T0 + DAY, "", id="one complete"),
+        pytest.param(DAY, [TABLE], T0 + DAY, "", id="the offset"),
     ],
 )  # fmt: skip
 def test_decision_table(offset: int | None, inputs: list[Dependence], expires: int | None, why: str) -> None:
     decided = expiry(offset, inputs)
-    assert (decided.at(NOW), decided.why) == (expires, why)
+    assert (decided.at(T0), decided.why) == (expires, why)
 
 
 def node(name: str, materialized: str = "table", *below: str, **more: Any) -> dict[str, Any]:
@@ -108,7 +107,7 @@ def test_its_own_schedule() -> None:
 def test_what_sources_say() -> None:
     g = graph(sources={"a": {"sealed": True}, "b": {"sealed_until": "2024-03-02"}, "c": {"time_dependence": "none"}})
     a, b, c = dependences(node("m", "temporal_view", "a", "b", "c"), g)
-    assert (a.sealed, b.sealed_until, c.follows) == (True, NOW + DAY // 2, UNKNOWN)
+    assert (a.sealed, b.sealed_until, c.follows) == (True, T0 + DAY // 2, UNKNOWN)
 
 
 @pytest.mark.parametrize(

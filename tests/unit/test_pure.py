@@ -22,6 +22,7 @@ from dbt.adapters.sparktemporal.temporal.diffs.state import Chain, CoreState, St
 from dbt.adapters.sparktemporal.temporal.rewrite.split import Split, split
 from dbt.adapters.sparktemporal.temporal.sql import plans
 from dbt.adapters.sparktemporal.temporal.sql.dialect import mz_now_spans, parse, render
+from support.instants import DAY
 
 TABLES = {"t": ["id", "k", "ts", "v"], "u": ["id", "name", "until"]}
 
@@ -208,7 +209,6 @@ def test_a_view_of_somebody_else_is_told(text: str) -> None:
     assert extract(embed(a_state(model="M"), "SELECT 1"), "m").model == "M"
 
 
-DAY = 86_400_000
 NAME = f"m__diffs_{0:011x}deadbeef"
 
 

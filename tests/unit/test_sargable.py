@@ -6,12 +6,12 @@ import pytest
 
 from dbt.adapters.sparktemporal.pushdown.sargable import Range, Sargable
 from dbt.adapters.sparktemporal.temporal.sql.dialect import expression
+from support.instants import DAY
 
 TYPES = {
     "ts": "timestamp", "a": "timestamp", "b": "timestamp", "d": "date", "n": "timestamp_ntz", "ms": "bigint",
     "s": "int", "dec": "decimal(20,3)", "k": "string", "p.at": "timestamp",
 }  # fmt: skip
-DAY = 86_400_000
 FIRST, LAST = 100 * DAY, 101 * DAY
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from dbt.adapters.sparktemporal import ON_DELTA
+from support.delta import ON_DELTA
 
 #: the Delta that is built for the Spark of constraints.txt
 DELTA = "io.delta:delta-spark_4.1_2.13:4.4.0"

@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import Project
 from pyspark.sql import SparkSession
 
 from dbt.adapters.sparktemporal.inputs import snapshots
-
-T0 = 1_709_294_400_000  # 2024-03-01 12:00 UTC
+from support.instants import T0
+from support.project import Project
 
 
 @pytest.fixture

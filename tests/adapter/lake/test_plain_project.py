@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Project
 from pyspark.sql import SparkSession
+
+from support.project import Project
 
 SHOP = Path(__file__).parent / "shop"
 RELATIONS = ("customers", "orders", "stg_customers", "stg_orders", "customer_orders", "order_facts", "order_status")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from conftest import Project
 from pyspark.sql import SparkSession
 
-T0 = 1_709_294_400_000  # 2024-03-01 12:00 UTC: at the wall clock the view has long been empty
+from support.instants import T0
+from support.project import Project
+
 SEEN = """
 {% snapshot seen %}
 {{ config(schema='seen', unique_key='id', strategy='check', check_cols=['note'], file_format='delta',

@@ -37,7 +37,7 @@ from dbt.tests.adapter.simple_snapshot.test_various_configs import (
 )
 from dbt.tests.util import run_dbt, run_sql_with_adapter, update_config_file
 
-from dbt.adapters.sparktemporal import ON_DELTA
+from support.delta import ON_DELTA
 
 
 def without_database(sql: str) -> str:

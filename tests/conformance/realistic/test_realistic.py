@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 import yaml
-from conftest import Result
-from domains import DOMAINS, Domain, differences
+
+from support.domains import DOMAINS, Domain, differences
+from support.project import Result
 
 ROOT = Path(__file__).parents[3]
 

@@ -25,19 +25,19 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from conftest import Project, Result
 
 from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse, read_state
 from dbt.adapters.sparktemporal.operations.reads import as_of
 from dbt.adapters.sparktemporal.temporal.clock.instants import parse_instant
 from dbt.adapters.sparktemporal.temporal.diffs.state import CoreState, State
 from dbt.adapters.sparktemporal.temporal.diffs.stores import store_of
+from support.instants import DAY
+from support.project import Project, Result
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parents[1] / "conformance" / "realistic"
 #: the first is the slice of the ordinary suite
 DOMAINS = sorted((path.parent.name for path in HERE.glob("*/case.yaml")), key=lambda name: (name != "inventory", name))
 INSTANTS = 8
-DAY = 86_400_000
 
 PROJECT = """
 name: proj

@@ -1,0 +1,222 @@
+"""Random queries over random histories: what three runs keep, against Spark's own answer."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+
+from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
+from dbt.adapters.sparktemporal.pruning import filters
+from dbt.adapters.sparktemporal.pushdown.sargable import Range
+from dbt.adapters.sparktemporal.run.analyze import Model, understand
+from dbt.adapters.sparktemporal.temporal.diffs import view_sql
+from dbt.adapters.sparktemporal.temporal.diffs.state import Chain, CoreState, State
+from dbt.adapters.sparktemporal.temporal.diffs.stores import store_of
+from dbt.adapters.sparktemporal.temporal.predicates import clock_text
+from dbt.adapters.sparktemporal.temporal.rewrite.core import TypedCore
+from dbt.adapters.sparktemporal.temporal.sql.dialect import quote
+from support.histories import RUNS, change, event
+from support.instants import STEP, T0
+from support.project import Project
+
+Rng = random.Random
+BATCH = 4
+AS_OF = (T0, T0 + STEP, T0 + 3 * STEP)
+KEYS = [
+    "k", "k", "v", "h", "upper(k)", "v % 2", "date_trunc('MINUTE', lo)", "price", "v > 1", "coalesce(k, 'none')",
+    "cast(lo as date)", "d2", "named_struct('a', k, 'b', v).b",
+]  # fmt: skip
+WINDOWS = [
+    "{now} >= lo and {now} < hi",
+    "{now} >= lo and {now} < hi",
+    "{now} < hi",
+    "{now} >= lo and (hi is null or {now} < hi)",
+    "({now} >= lo or k = 'k1') and v is distinct from 4",
+    "{now} between lo and lo + interval 25 seconds",
+    "date_trunc('MINUTE', {now}) = date_trunc('MINUTE', lo)",
+]
+#: sums of these are kept per group
+SUMS = [
+    "count(*)", "count(1)", "count(v)", "count(k, v)", "COUNT(DATE '2024-01-01')", "count_if(v > 1)", "sum(v)",
+    "Sum(v + 1)",
+    "sum(cast(v as tinyint))", "sum(id * 1000000007L)", "sum(lo_ms)", "avg(v)", "mean(v * 2)", "avg(id)",
+    "sum(price)", "avg(price)", "sum(wide)", "avg(wide)", "avg(fine)", "sum(fine)", "sum(wide) / count(*)",
+    "bool_or(v > 2)", "some(k = 'k1')", "any(v = 0)", "bool_and(v < 4)", "every(price > 0)", "coalesce(sum(v), 0)",
+    "count(*) filter (where v > 1)", "sum(price) filter (where k = 'k2')", "avg(v) filter (where price < 0)",
+    "bool_and(v > 0) filter (where k is not null)", "100 / count(*)", "sum(v) * 2 + count(*)", "count(lo) - count(hi)",
+]  # fmt: skip
+#: for these their values are kept with the groups
+OF_VALUES = [
+    "min(v)", "max(price)", "Min(k)", "count(distinct k)", "count(distinct v, k)", "sum(distinct v)",
+    "avg(distinct price)", "min(v) filter (where price > 0)", "count(distinct v % 2, k) filter (where v <> 1)",
+    "array_sort(collect_set(v))", "max_by(k, struct(id, v, k))", "min_by(v, struct(id, v)) is null",
+    "approx_count_distinct(k)", "bit_or(v)",
+    "bit_and(v + 1)", "max(named_struct('a', v, 'b', k)).b", "min(1)", "bool_or(distinct v > 1)",
+    "array_sort(collect_list(distinct k))", "max(v) - min(v)",
+]  # fmt: skip
+#: these need the rows
+OTHERS = [
+    "min(tiny)", "max(tiny)", "sum(eighth)", "avg(eighth)", "array_sort(collect_list(v))", "median(v)",
+    "percentile(v, 0.3)", "mode(1)", "sum(price38)", "avg(price38)", "count(distinct d2)",
+    "array_sort(array_agg(k))", "stddev(eighth) is null", "any_value(1)", "try_sum(v)",
+]  # fmt: skip
+
+
+def load(project: Project, name: str, rows: list[tuple]) -> None:
+    """An input as the queries see it: decimals of several precisions, doubles tiny, huge and exact."""
+    schema = "h int, id int, k string, v int, price double, lo long, hi long, us int"
+    project.spark.createDataFrame(rows, schema).createOrReplaceTempView(f"{name}_raw")
+    project.spark.sql(
+        "SELECT h, id, k, v, CAST(price AS DECIMAL(9, 2)) AS price, CAST(price * 1000 AS DECIMAL(27, 5)) AS wide, "
+        "CAST(price AS DECIMAL(18, 9)) / 7 AS fine, CAST(price AS DECIMAL(38, 4)) AS price38, "
+        "CASE v WHEN 0 THEN 1e-300D WHEN 1 THEN -1e300D WHEN 2 THEN DOUBLE('NaN') WHEN 3 THEN -0.0D END AS tiny, "
+        "v / 8D AS eighth, CASE v WHEN 1 THEN 0.0D WHEN 2 THEN -0.0D WHEN 3 THEN DOUBLE('NaN') END AS d2, "
+        f"timestamp_millis(lo) AS lo, timestamp_millis(hi) AS hi, lo AS lo_ms FROM {name}_raw"
+    ).createOrReplaceTempView(f"{name}_typed")
+    # wide and fine as they come: DECIMAL(27,5) and DECIMAL(20,11)
+    project.spark.sql(f"SELECT *, CAST(fine AS DECIMAL(20, 11)) AS fine2 FROM {name}_typed").drop(
+        "fine"
+    ).withColumnRenamed("fine2", "fine").createOrReplaceTempView(name)
+    project.spark.catalog.cacheTable(name)
+
+
+def aggregation(rng: Rng, kept: str = "") -> str:
+    """A query text with {t} for the input and {now} for the clock; kept: one of which `rows` or `groups` are."""
+    keys = list(dict.fromkeys(rng.sample(KEYS, rng.choice([0, 1, 1, 1, 2, 2, 3]))))
+    pool = rng.choice([SUMS, SUMS, SUMS + OF_VALUES, SUMS + OF_VALUES, SUMS + OF_VALUES + OTHERS])
+    pool = SUMS if kept == "groups" else pool
+    calls = [c for c in rng.sample(pool, rng.choice([1, 2, 3, 4])) if keys or c != "100 / count(*)"] or ["count(*)"]
+    calls += ["avg(eighth)"] if kept == "rows" else []
+    items = [f"{key} AS g{i}" if rng.random() < 0.6 or not key.isidentifier() else key for i, key in enumerate(keys)]
+    values = [f"{call} AS a{i}" for i, call in enumerate(calls)]
+    if keys and rng.random() < 0.12 and kept != "rows":
+        return shape(rng, f"select distinct {', '.join(items)} from", "")
+    form = rng.choice(["plain", "plain", "plain", "ordinal", "alias", "all", "rollup", "cube", "sets"])
+    if "v > 1" in keys and form in ("rollup", "cube", "sets"):
+        form = "plain"  # sqlglot reads columns and functions there, and refuses the rest
+    if not keys:
+        group = ""
+    elif form == "ordinal":
+        group = "group by " + ", ".join(str(i + 1) for i in range(len(keys)))
+    elif form == "alias":
+        names = [item.rpartition(" AS ")[2] for item in items]
+        group = "group by " + ", ".join(names)
+    elif form == "all":
+        group = "group by all"
+    elif form in ("rollup", "cube"):
+        group = f"group by {form}({', '.join(keys)})"
+        values += [f"grouping({key}) AS r{i}" for i, key in enumerate(keys)]
+    elif form == "sets":
+        group = f"group by grouping sets (({', '.join(keys)}), ({keys[0]}), ())"
+    else:
+        group = "group by " + ", ".join(keys)
+    if rng.random() < 0.2:
+        values.append("sum(count(*)) over () AS share")
+    if rng.random() < 0.2:
+        values.append(f"rank() over (order by {calls[0]} desc) AS place" if "collect" not in calls[0] else "1 AS place")
+    having = rng.choice(
+        ["", "", "", "having count(*) > 1", "having sum(v) >= 2", "having avg(price) < 1 or count(k) = 1"]
+    )
+    distinct = rng.choice(["", "", "", "", "distinct "])
+    return shape(rng, f"select {distinct}{', '.join([*items, *values])} from", f"{group} {having}")
+
+
+def shape(rng: Rng, select: str, above: str) -> str:
+    """Around what is asked of the rows: where they come from."""
+    window, valid = rng.choice(WINDOWS), "(v is null or v >= 0)"
+    return rng.choice(
+        [
+            f"{select} {{t}} where {window} and {valid} {above}",
+            f"{select} {{t}} where {window} and {valid} {above}",
+            f"with live as (select * from {{t}} where {window}) {select} live where {valid} {above}",
+            f"with live as (select t.*, v * 2 as w from {{t}} as t where {window} and {valid}), "
+            f"more as (select x.*, w + 1 as w1 from live x where w is null or w < 7) {select} more {above}",
+        ]
+    )
+
+
+def chains(project: Project, core: TypedCore, inputs: Sequence[str], name: str) -> list[str]:
+    """The chains of three runs, as views: the first all, the others corrections. What is over is left out early."""
+    store, warehouse = store_of(core), Warehouse(project.rows)
+    settings = warehouse.settings()
+    project.spark.sql(f"SELECT * FROM {inputs[-1]}").createOrReplaceTempView("mz_agg_input")
+    implied = [filters.implied(warehouse, core, settings, Range(as_of, None)) for as_of in AS_OF]
+    made: list[str] = []
+    for as_of, table, skipped in zip(AS_OF, inputs, implied):
+        project.spark.catalog.dropTempView("mz_agg_input")
+        rows = store.wanted(core, as_of, None, skipped).replace("mz_agg_input", table)
+        if made:
+            rows = store.difference(rows, store.stored(made, as_of, None))
+        made.append(f"{name}_{len(made)}")
+        project.spark.sql(rows).coalesce(1).createOrReplaceTempView(made[-1])
+        project.spark.catalog.cacheTable(made[-1])
+    return made
+
+
+def state_of(model: Model, columns: list[tuple[str, str]], chains_: dict[str, list[str]]) -> State:
+    cores = tuple(
+        CoreState(core.name, core.stored, tuple(Chain(t, 1, 1, *[None] * 4) for t in chains_[core.name]), core.sums)
+        for core in model.cores
+    )
+    times = {"since": AS_OF[-1], "frontier": AS_OF[-1], "started_at": AS_OF[0], "offset": None, "expiration": None}
+    return State(
+        model="m", schema="mz_schema", run="", core_hash="", residual=model.residual, columns=tuple(columns),
+        cores=cores, written=model.written, kinds=model.calls, inputs={}, settings={}, **times,  # type: ignore[arg-type]
+    )  # fmt: skip
+
+
+def drive(
+    project: Project, count: int, seed: int, ansi: bool = False, make: Callable[[Rng, int], str] | None = None
+) -> dict[str, int]:
+    """make: the text of the n-th query."""
+    rng, done = Rng(seed), 0
+    warehouse = Warehouse(project.rows)
+    settings = warehouse.settings()
+    kept = {"groups": 0, "rows": 0}
+    while done < count:
+        rows = [event(rng, h) for h in range(rng.choice([1, 2, 3])) for _ in range(rng.choice([0, 2, 5, 9]))]
+        inputs = []
+        for version in range(3):
+            inputs.append(f"mz_agg_{version}")
+            load(project, inputs[-1], [(r[0], *r[1:]) for r in rows])
+            rows = change(rng, rows, rng.randrange(3))
+        moments = sorted({t for r in rows for t in (r[5], r[6]) if t is not None and t >= AS_OF[-1]})
+        near = [t + d for t in rng.sample(moments, min(2, len(moments))) for d in (-1, 0)]
+        near.append(T0 + STEP * (RUNS + rng.randrange(9)))
+        instants = sorted({AS_OF[-1], *rng.sample([t for t in near if t >= AS_OF[-1]], 3 if len(near) > 3 else 1)})
+        both = []
+        texts = []
+        for number in range(min(BATCH, count - done)):
+            text = make(rng, done) if make else aggregation(rng, {0: "rows", 1: "groups"}.get(done, ""))
+            project.spark.sql(f"SELECT * FROM {inputs[-1]}").createOrReplaceTempView("mz_agg_input")
+            model = understand(
+                warehouse, text.format(t="mz_agg_input", now="mz_now()"), settings, "4.1", AS_OF[0], None, "groups"
+            )
+            written = clock_text.written_at(model.written, model.calls, f"{instants[0]}L")
+            columns = warehouse.describe(written)
+            kept["groups" if model.cores[0].core.groups else "rows"] += 1
+            named = {c.name: chains(project, c, inputs, f"mz_agg_{number}_{c.name}") for c in model.cores}
+            state = model.state(columns, named)
+            read_types = warehouse.describe(view_sql.read_at(state, "0L").replace("mz_schema.", ""))
+            assert [t for _, t in read_types] == [t for _, t in columns], (text, read_types, columns)
+            both.append(differences(number, text, state, instants, inputs[-1]))
+            texts.append(text)
+            done += 1
+        for text, query in zip(texts, both):
+            wrong = project.spark.sql(query).limit(1).collect()
+            assert not wrong, f"{text}\n{wrong}\n{rows}"
+        project.spark.catalog.clearCache()
+    return kept
+
+
+def differences(number: int, text: str, state: State, instants: Sequence[int], table: str) -> str:
+    """A query: what is in the read and not in the oracle, or the other way round."""
+    names = ", ".join(quote(n) for n, _ in state.columns)
+    sides = []
+    for t in instants:
+        read = view_sql.read_at(state, f"{t}L").replace("mz_schema.", "")
+        sides.append(f"SELECT {t}L AS mz_t, 1 AS mz_side, {names} FROM (\n{read}\n)")
+        oracle = text.format(t=table, now=f"timestamp_millis({t}L)")
+        sides.append(f"SELECT {t}L, -1, * FROM (\n{oracle}\n)")
+    union = "\nUNION ALL\n".join(sides)
+    return f"SELECT mz_t, sum(mz_side), {names} FROM (\n{union}\n) GROUP BY mz_t, {names} HAVING sum(mz_side) <> 0"

@@ -1,0 +1,41 @@
+"""A table that is written while a run reads it."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse
+from dbt.adapters.sparktemporal.run import run as runs
+from dbt.adapters.sparktemporal.run.begin import begin
+from support.instants import T0
+from support.project import Project
+
+SQL = "select a.id, b.id as other from {t} a join {t} b on a.k = b.k and a.id < b.id where {now} < a.hi"
+
+
+def rows_come_at_every_phase(project: Project, monkeypatch: pytest.MonkeyPatch, using: str) -> None:
+    """Of a join with itself more is read than what is new: that is pinned by VERSION AS OF."""
+    monkeypatch.setattr(runs, "PAUSES", (0.0,) * 3)
+    table, count = f"{project.schema}.busy", 0
+    project.spark.sql(f"CREATE TABLE {table} (id BIGINT, k INT, hi BIGINT) USING {using}")
+
+    def write() -> None:
+        nonlocal count
+        count += 1
+        project.spark.sql(f"INSERT INTO {table} VALUES ({count}L, {count % 2}, {T0 + 60_000}L)")
+
+    write()
+    for number, between in enumerate([write, write, lambda: None]):
+        now, seen = T0 + number * 1000, 0
+        warehouse, target = Warehouse(project.rows), ModelRelations(f"`{project.schema}`", "m")
+        settings = warehouse.settings()
+        sql = SQL.format(t=table, now="mz_now()")
+        current = begin(warehouse, target, sql, {}, now, now, settings, warehouse.version())
+        seen = count
+        for phase in current.phases:
+            for step in getattr(current, phase)():
+                if phase in ("write", "merge"):
+                    between()
+                project.spark.sql(step.sql)
+        oracle = project.rows(SQL.format(t=f"(SELECT * FROM {table} WHERE id <= {seen})", now=f"{now}L"))
+        assert sorted(project.rows(f"SELECT * FROM ({project.at('m', now)})")) == sorted(oracle)

@@ -1,0 +1,161 @@
+"""A dbt project of a test, dbt in-process, and what is asked of both."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from dbt.cli.main import dbtRunner
+from dbt.contracts.graph.manifest import Manifest
+from dbt_common.events.base_types import EventMsg
+
+from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse, read_state
+from dbt.adapters.sparktemporal.operations.reads import as_of
+from dbt.adapters.sparktemporal.temporal.diffs.state import State
+
+#: what dbt writes into a project
+_MADE = ("target", "logs", "state")
+#: options by which the same files are another project
+_DECIDE = {"--target", "--profile", "--state", "--defer"}
+
+
+class Result:
+    """What a dbt invocation did."""
+
+    def __init__(self, success: bool, value: Any, log: list[str], exception: BaseException | None) -> None:
+        self.success, self.value, self.log, self.exception = success, value, log, exception
+        self.results = list(getattr(value, "results", None) or [])
+
+    @property
+    def text(self) -> str:
+        """All that a person would have read."""
+        messages = [str(r.message) for r in self.results if r.message]
+        return "\n".join([*self.log, *messages, str(self.exception or "")])
+
+    def of(self, name: str) -> Any:
+        return next(r for r in self.results if r.node.name == name)
+
+
+def inputs_of(ran: Any) -> str:
+    """How a run read the inputs of a model."""
+    return " | ".join(ran.adapter_response["inputs"])
+
+
+class Project:
+    """A dbt project in a folder, against a schema of its own; in the session itself, or by another connection."""
+
+    _parsed: tuple[int, Manifest | None] = (0, None)
+
+    def __init__(self, path: Path, spark: Any, connection: dict[str, Any] | None = None) -> None:
+        self.path, self.spark = path, spark
+        self.schema = "t_" + uuid.uuid4().hex[:10]
+        self.target_name = "dev"
+        (path / "models").mkdir(parents=True)
+        self.write(
+            "dbt_project.yml",
+            """
+            name: proj
+            version: "1.0"
+            profile: proj
+            flags: {send_anonymous_usage_stats: false}
+            """,
+        )
+        connection = connection or {"method": "session", "host": "local"}
+        outputs = {"dev": {"type": "sparktemporal", "schema": self.schema, "threads": 1, **connection}}
+        self.write("profiles.yml", json.dumps({"proj": {"target": "dev", "outputs": outputs}}))
+        spark.sql(f"CREATE DATABASE IF NOT EXISTS {self.schema}")
+
+    def write(self, name: str, text: str) -> None:
+        file = self.path / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(textwrap.dedent(text))
+
+    def model(self, name: str, sql: str, **config: Any) -> None:
+        config.setdefault("materialized", "temporal_view")
+        arguments = ", ".join(f"{k}={v!r}" for k, v in config.items())
+        self.write(f"models/{name}.sql", f"{{{{ config({arguments}) }}}}\n{textwrap.dedent(sql)}")
+
+    def properties(self, text: dict[str, Any]) -> None:
+        """models/schema.yml: descriptions, columns and tests."""
+        self.write("models/schema.yml", json.dumps({"version": 2, **text}))
+
+    def dbt(self, *args: str, now: Any = None, check: bool = True, **vars_: Any) -> Result:
+        """`dbt <args>`; `now` is var temporal_now. Fails the test when dbt fails, unless check is False."""
+        log: list[str] = []
+
+        def heard(event: EventMsg) -> None:
+            if event.info.level in ("info", "warn", "error"):
+                log.append(event.info.msg)
+
+        if now is not None:
+            vars_["temporal_now"] = now
+        command = [*args, "--project-dir", str(self.path), "--profiles-dir", str(self.path)]
+        if vars_:
+            command += ["--vars", json.dumps(vars_)]
+        runner = dbtRunner(manifest=self._manifest(command, vars_), callbacks=[heard])
+        outcome = runner.invoke(["--quiet", "--no-use-colors", *command])
+        result = Result(outcome.success, outcome.result, log, outcome.exception)
+        if check:
+            assert outcome.success, result.text
+        return result
+
+    def _manifest(self, command: list[str], vars_: dict[str, Any]) -> Manifest | None:
+        """The project as it was parsed before, from the second time on: for whoever runs it again and again.
+
+        With another `temporal_now` dbt would parse every macro anew. None where something else decides what is parsed.
+        """
+        if set(vars_) - {"temporal_now"} or _DECIDE.intersection(command):
+            return None
+        files = [f for f in sorted(self.path.rglob("*")) if f.is_file()]
+        ours = [f for f in files if f.relative_to(self.path).parts[0] not in _MADE]
+        key = hash(tuple((str(f), f.read_bytes()) for f in ours))
+        known, manifest = self._parsed
+        if known == key and manifest is None:
+            folders = ["--project-dir", str(self.path), "--profiles-dir", str(self.path)]
+            manifest = dbtRunner().invoke(["--quiet", "parse", *folders]).result
+        self._parsed = (key, manifest if known == key else None)
+        return manifest.deepcopy() if known == key and manifest else None
+
+    def run(self, *args: str, now: Any = None, check: bool = True, **vars_: Any) -> Result:
+        return self.dbt("run", *args, now=now, check=check, **vars_)
+
+    def render(self, text: str, **vars_: Any) -> str:
+        """Jinja -> SQL, as dbt compiles an inline query."""
+        result = self.dbt("compile", "--inline", text, **vars_)
+        return result.results[0].node.compiled_code
+
+    def at(self, model: str, t: int) -> str:
+        """What `temporal_as_of(ref(model), t)` stands for, without a dbt command."""
+        return as_of(Warehouse(self.rows), ModelRelations(f"`{self.schema}`", model), t)
+
+    def state(self, model: str = "m") -> State:
+        """What the last run of a model committed."""
+        found = read_state(Warehouse(self.rows), ModelRelations(f"`{self.schema}`", model))
+        assert found is not None, f"{model} has no state"
+        return found
+
+    def relations(self, schema: str | None = None) -> set[str]:
+        """Names of tables and views. Temporary views are the session's, whatever test made them."""
+        return {row[1] for row in self.rows(f"SHOW TABLES IN {schema or self.schema}") if row[0]}
+
+    def count(self, relation: str = "m") -> int:
+        return self.rows(f"SELECT count(*) FROM {{s}}.{relation}")[0][0]
+
+    def rows(self, sql: str) -> list[tuple]:
+        return [tuple(r) for r in self.spark.sql(sql.replace("{s}", self.schema)).collect()]
+
+    def sql(self, sql: str) -> None:
+        for statement in sql.split(";"):
+            if statement.strip():
+                self.spark.sql(statement.replace("{s}", self.schema))
+
+
+def a_project(folder: Path, spark: Any, connection: dict[str, Any] | None = None) -> Iterator[Project]:
+    """For fixtures: a project whose schema is dropped in the end."""
+    made = Project(folder / "project", spark, connection)
+    yield made
+    spark.sql(f"DROP DATABASE IF EXISTS {made.schema} CASCADE")

@@ -1,0 +1,26 @@
+"""How the Spark of a test is set up."""
+
+from __future__ import annotations
+
+#: the queries of tests are many and their rows few: for most of them Spark need not compile Java
+INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+COMPILED = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}
+SPARK_CONF = {
+    "spark.master": "local[2]",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.ansi.enabled": "false",
+    "spark.driver.memory": "3g",
+    "spark.sql.autoBroadcastJoinThreshold": "10m",
+    # Spark's parser remembers how it read every statement: without a limit thousands of them fill the heap
+    "spark.sql.parser.manageParserCaches": "true",
+    "spark.sql.parser.parserDfaCacheFlushThreshold": "30000",
+    # without checksums beside every file: a Java without Hadoop's own library starts a process for each file it makes
+    "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+    **INTERPRETED,
+}
+JVM = "-XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m"
+#: tests are many small statements in a cold JVM: the optimizing compiler costs more than it gives back
+COLD = "-XX:TieredStopAtLevel=1"
