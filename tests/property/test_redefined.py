@@ -190,7 +190,7 @@ class Case:
     def define(self, project: Project, version: int) -> None:
         kind, name = KINDS[self.kind], f"r{self.number}"
         kind.define(project, name, version)
-        if self.place != "below_a_view" or version and self.kind != "other_columns":
+        if self.place != "below_a_view" or version:
             return
         known = {"s": project.schema, "n": name}
         source = kind.source.format(**known) or f"{project.schema}.t_{self.grows}"

@@ -22,7 +22,7 @@ from ..predicates.bounds import bounds
 from ..rewrite.core import Core, TypedCore
 from ..sql.dialect import expression, quote, render
 from ..sql.identity import identity, keeping_marks
-from ..sql.names import operand_column, static_column
+from ..sql.names import is_reserved, operand_column, static_column
 from ..sql.timestamps import sql_type
 from .spans import spans
 
@@ -32,12 +32,6 @@ Columns = Sequence["tuple[str, str]"]
 UPDATE = (("mz_timestamp", "BIGINT"), ("mz_diff", "BIGINT"))
 #: more retractions than rows would mean damaged chains: a read raises this, and never shows fewer rows
 DAMAGED = "raise_error('the diffs retract a row more often than it was added')"
-
-_OURS = re.compile(
-    r"mz_(from|until|diff|timestamp|bucket|key|n|copy|state|lower|upper|points|truth|spans|end|p|sign|[bhsx]\d+|"
-    r"(count|sum|true)_\d+)|mzu_\w+",
-    re.IGNORECASE,
-)
 
 
 def probe(core: Core, implied: str | None = None) -> exp.Query:
@@ -63,7 +57,7 @@ def check_columns(columns: Columns, spark_version: str) -> None:
     seen: set[str] = set()
     for name, spark_type in columns:
         kind = spark_type.lower()
-        if _OURS.fullmatch(name):
+        if is_reserved(name):
             raise Refusal(f"column {name}", "the project keeps its own column of that name", "another alias")
         if name.lower() in seen:
             raise Refusal(f"column {name} twice", "a view has each column name once", "an alias for one of them")

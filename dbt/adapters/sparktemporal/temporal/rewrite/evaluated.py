@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from ..sql.ctes import inside, named_ctes
+from ..sql.ctes import inside, visible_ctes, with_ctes
 from ..sql.dialect import fragment, has_clock
 
 
@@ -43,7 +43,15 @@ def evaluated(calls: Iterable[tuple[exp.Expr, exp.Select | None]], cores: Sequen
 
 
 def _is_windowed(select: exp.Select, cores: Sequence[exp.Select]) -> bool:
-    return any(inside(core, select) for core in cores) or any(has_clock(cte) for cte in named_ctes(select))
+    """Whether a source of a SELECT is windowed. A subquery in its WHERE limits none of the rows that are stored."""
+    from_, joins = select.args.get("from_"), select.args.get("joins") or []
+    sources = [*filter(None, [from_]), *joins]
+    if any(inside(core, source) for core in cores for source in sources):
+        return True
+    named = exp.Select(from_=from_ and from_.copy(), joins=[join.copy() for join in joins])
+    with_ctes(named, visible_ctes(select))
+    with_ = named.args.get("with_")
+    return with_ is not None and any(has_clock(cte) for cte in with_.expressions)
 
 
 def _predicate(call: exp.Expr) -> exp.Expr | None:

@@ -31,6 +31,7 @@ from ..sql.dialect import VerbatimSpark, fragment, has_clock, render
 from ..sql.functions import is_aggregate_call, makes_sessions, nondeterministic
 from ..sql.identity import is_window
 from ..sql.linear import grouping_expressions, is_aggregation, is_linear
+from ..sql.names import is_reserved
 from ..sql.scope import Describe, is_lambda_variable, quote_name, resolve, sources_of
 from .linear_aggregates import SUMMED, NoSum, Sum, Sums
 from .window_columns import with_window_calls
@@ -168,10 +169,12 @@ class _Taking:
         taken = {name.lower() for name, _ in (*self.keys.values(), *self.values.values())}
         if isinstance(key, exp.Column):
             found = resolve(key, self.sources)
-            if found is not None and found[2] == len(key.parts) and found[1].lower() not in taken:
+            is_whole = found is not None and found[2] == len(key.parts)
+            if found is not None and is_whole and found[1].lower() not in taken and not is_reserved(found[1]):
                 return found[1]
         for item in self.rest.expressions:
             free = isinstance(item, exp.Alias) and item.alias.lower() not in columns | taken
+            free = free and not is_reserved(item.alias)
             if free and self._canonical(item.this) == text:
                 return str(item.alias)
         number = len(self.keys) + len(self.values)
