@@ -20,8 +20,8 @@ from ..temporal.predicates.comparisons import MIRRORED, OPERATORS
 from ..temporal.predicates.conditions import Condition
 from ..temporal.predicates.lengths import interval, moved
 from ..temporal.rewrite.core import Core, TypedCore
+from ..temporal.sql.calls import starts_with_unit
 from ..temporal.sql.dialect import fragment, has_clock, is_mz_now, render
-from ..temporal.sql.functions import starts_with_unit
 from .sargable import (
     DATE,
     DRIFT,

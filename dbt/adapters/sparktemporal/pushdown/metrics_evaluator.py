@@ -14,8 +14,11 @@ from typing import TypeVar
 
 from sqlglot import exp
 
-from ..temporal.predicates.lengths import DATES, DAY, is_local, moved
+from ..temporal.predicates.lengths import gives_date, is_local, moved
+from ..temporal.sql.calls import function, picks
 from ..temporal.sql.dialect import has_clock, is_mz_now, render
+from ..temporal.sql.functions.registry import known
+from ..temporal.sql.functions.row import DAY, Picks, Raises
 from . import abstract_values, monotone
 from .abstract_values import (
     ANY_TRUTH,
@@ -38,8 +41,6 @@ T = TypeVar("T", ValueRange, Truth)
 _COMPARED = {exp.EQ: "=", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">="}
 #: how far an instant is moved at most, for the sum to be a BIGINT of microseconds
 _FARTHEST = 3_000_000 * DAY
-#: functions that are an error for words they do not know
-_BY_WORDS = frozenset(["next_day", "to_utc_timestamp", "from_utc_timestamp"])
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,7 @@ class MetricsEvaluator:
                 Truth(NO, NO, YES, NO),
                 Truth(NO, NO, NO, NO),
             )
-        if isinstance(node, exp.Anonymous) and node.name.lower() in ("coalesce", "nvl", "ifnull"):
+        if picks(node) is Picks.FIRST:
             found = self.truth(node.expressions[0])
             for item in node.expressions[1:]:
                 found = abstract_values.either_truth(
@@ -187,7 +188,8 @@ class MetricsEvaluator:
         """An instant that goes back once a year, or by months: about where it was. Statistics of its own say more."""
         step = None if render(node) in self.leaves else moved(node)
         a = None if step is None else self.values(step[0])
-        in_words = isinstance(node, exp.Anonymous) and node.name.lower() in _BY_WORDS
+        called = function(node)
+        in_words = called is not None and called.raises is Raises.WORDS
         is_sum_of_date = isinstance(node, (exp.Add, exp.Sub)) and a is not None and a.kind == DATE
         if step is None or a is None or a.kind not in (INSTANT, DATE) or in_words or is_sum_of_date:
             return None
@@ -197,10 +199,7 @@ class MetricsEvaluator:
         if max(-low, high) > _FARTHEST:
             return None
         self._leaf(node)  # it is wanted nonetheless
-        is_date = isinstance(node, exp.Cast) and node.to.sql(dialect="spark").upper() == "DATE"
-        is_date = (
-            is_date or isinstance(node, exp.Anonymous) and node.name.lower() in DATES and len(node.expressions) < 3
-        )
+        is_date = gives_date(node)
         to = "DATE" if is_date else "TIMESTAMP_LTZ"
 
         def end(of: str | None, by: int) -> str | None:
@@ -275,26 +274,22 @@ class MetricsEvaluator:
         return monotone.added("try_add", a, b, by, self.fixed_zone)
 
     def _call(self, node: exp.Anonymous) -> ValueRange | None:
-        name, arguments = node.name.lower(), node.expressions
-        if name in ("coalesce", "nvl", "ifnull"):
-            found = self.values(arguments[0])
-            for item in arguments[1:]:
+        given, called = node.expressions, known(node.name, len(node.expressions))
+        if called.picks is Picks.FIRST:
+            found = self.values(given[0])
+            for item in given[1:]:
                 found = abstract_values.union(
                     replace(found, null=NO), abstract_values.where(found.null, self.values(item))
                 )
             return found
-        if name == "nullif" and len(arguments) == 2:
-            value, other = self.values(arguments[0]), self.values(arguments[1])
+        if called.picks is Picks.FIRST_UNLESS:
+            value, other = self.values(given[0]), self.values(given[1])
             return replace(value, null=YES, fails=self._compared("=", value, other).fails)
-        if name in ("greatest", "least"):
-            return monotone.extreme(name, [self.values(a) for a in arguments])
-        if len(arguments) == 1:
-            return monotone.of_one(name, self.values(arguments[0]), self.fixed_zone)
-        if name == "date_trunc" and arguments[0].is_string and self.fixed_zone:
-            return monotone.truncated(self.values(arguments[1]), arguments[0])
-        if name in ("date_add", "date_sub") and len(arguments) == 2:
-            return monotone.days_later(name, self.values(arguments[0]), arguments[1], self.fixed_zone)
-        return None
+        if called.picks is not None:
+            return monotone.extreme(called.picks, [self.values(a) for a in given])
+        if len(given) != 1 and not (called.at_ends and (called.unit is None or given[called.unit].is_string)):
+            return None
+        return monotone.of_call(called, given, self.values(given[called.moved]), self.fixed_zone)
 
     def _branches(
         self,

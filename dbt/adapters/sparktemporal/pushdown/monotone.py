@@ -17,6 +17,7 @@ from sqlglot import exp
 from ..temporal.predicates.lengths import constant, interval
 from ..temporal.predicates.monotonicity import is_below_a_day
 from ..temporal.sql.dialect import render
+from ..temporal.sql.functions.row import Function, Local, Picks, Takes
 from ..temporal.sql.timestamps import sql_type
 from . import abstract_values
 from .abstract_values import ANYTHING, DATE, DECIMAL, INSTANT, INTEGER, LENGTH, NO, YES, ValueRange, both, either
@@ -24,16 +25,8 @@ from .abstract_values import ANYTHING, DATE, DECIMAL, INSTANT, INTEGER, LENGTH, 
 _WHOLE = ("tinyint", "smallint", "int", "bigint")
 #: the years of which Spark documents what it computes
 _YEARS = "BETWEEN TIMESTAMP_LTZ '0001-01-02 00:00:00Z' AND TIMESTAMP_LTZ '9999-12-30 00:00:00Z'"
-#: functions of an instant that never fall when it rises -> what they give; by the clock of UTC, and by local time
-_OF_INSTANTS = {
-    "unix_micros": INTEGER, "unix_millis": INTEGER, "unix_seconds": INTEGER, "unix_timestamp": INTEGER,
-    "timestamp": INSTANT,
-}  # fmt: skip
-_OF_LOCAL_TIME = {"date": DATE, "last_day": DATE, "to_date": DATE, "unix_date": INTEGER, "year": INTEGER}
 #: that are added to a date: far more of them wrap around, without a word
 _MOST_DAYS = 3_000_000
-#: functions of a whole number -> how far they are computed
-_OF_NUMBERS = {"timestamp_micros": 10**17, "timestamp_millis": 10**14, "timestamp_seconds": 10**11}
 
 
 def kind_of(spark_type: str) -> str:
@@ -163,39 +156,41 @@ def cast(a: ValueRange, to: str, fixed_zone: bool) -> ValueRange | None:
     return each_end(a, lambda end: f"TRY_CAST({end} AS {sql_type(to).upper()})", kind_of(to), to)
 
 
-def of_one(name: str, a: ValueRange, fixed_zone: bool) -> ValueRange | None:
-    """A function of one argument."""
-    kinds = {**_OF_INSTANTS, **(_OF_LOCAL_TIME if fixed_zone or a.kind == DATE else {})}
-    if a.kind in (INSTANT, DATE) and name in kinds:
-        named = {INSTANT: "timestamp", DATE: "date"}.get(kinds[name], "")
-        return of_time(a, lambda end: f"{name}({end})", kinds[name], named)
-    if a.kind == INTEGER and name in _OF_NUMBERS:
-        far = _OF_NUMBERS[name]
-        return each_end(
-            a, lambda end: f"IF({end} BETWEEN -{far}L AND {far}L, {name}({end}), NULL)", INSTANT, "timestamp"
-        )
-    if a.kind in (INTEGER, DECIMAL) and name in ("ceil", "ceiling", "floor"):
-        return each_end(a, lambda end: f"{name}({end})", DECIMAL)
-    return None
-
-
-def truncated(a: ValueRange, unit: exp.Expr) -> ValueRange | None:
-    """date_trunc, by local time."""
-    if a.kind not in (INSTANT, DATE):
+def of_call(called: Function, given: Sequence[exp.Expr], a: ValueRange, fixed_zone: bool) -> ValueRange | None:
+    """A call of one or two arguments, of which the other is constant. a: what the argument it is monotone in can be."""
+    if not called.at_ends or called.increasing is None or not _is_constant(called, given):
         return None
-    return of_time(a, lambda end: f"date_trunc({render(unit)}, {end})", INSTANT, "timestamp")
 
+    def call(end: str) -> str:
+        texts = [end if i == called.increasing else render(argument) for i, argument in enumerate(given)]
+        return f"{called.name}({', '.join(texts)})"
 
-def days_later(name: str, a: ValueRange, days: exp.Expr, fixed_zone: bool) -> ValueRange | None:
-    """name: date_add or date_sub, of a constant number."""
-    count = constant(days)
-    if count is None or abs(count) > _MOST_DAYS or not (a.kind == DATE or a.kind == INSTANT and fixed_zone):
+    if called.takes is Takes.NUMBER:
+        return each_end(a, call, DECIMAL) if a.kind in (INTEGER, DECIMAL) else None
+    kind = kind_of(called.type)
+    named = called.type if kind in (INSTANT, DATE) else ""
+    if called.takes is Takes.INTEGER:
+        far = called.farthest
+        within = f"BETWEEN -{far}L AND {far}L"
+        found = each_end(a, lambda end: f"IF({end} {within}, {call(end)}, NULL)", kind, named)
+        return found if a.kind == INTEGER else None
+    has_zone = called.local is not Local.NOTHING and not (a.kind == DATE and kind != INSTANT)
+    if a.kind not in (INSTANT, DATE) or has_zone and not fixed_zone:
         return None
-    return of_time(a, lambda end: f"{name}({end}, {render(days)})", DATE, "date")
+    return of_time(a, call, kind, named)
 
 
-def extreme(name: str, values: Sequence[ValueRange]) -> ValueRange:
+def _is_constant(called: Function, given: Sequence[exp.Expr]) -> bool:
+    """Whether the argument beside the one that a function is monotone in is a constant that it is computed for."""
+    if called.amount is not None:
+        count = constant(given[called.amount])
+        return count is not None and abs(count) <= _MOST_DAYS
+    return called.unit is None or given[called.unit].is_string
+
+
+def extreme(picked: Picks, values: Sequence[ValueRange]) -> ValueRange:
     """greatest or least, which leave NULLs out."""
+    name = picked.name.lower()
     found = values[0]
     for other in values[1:]:
         if not abstract_values.alike(found, other):

@@ -17,19 +17,14 @@ from sqlglot import exp
 
 from ..temporal.predicates.bounds import TIMESTAMP
 from ..temporal.predicates.comparisons import Comparison
-from ..temporal.predicates.lengths import DATES, DAY, SECOND, constant, is_local, moved
+from ..temporal.predicates.lengths import constant, gives_date, is_local, moved
+from ..temporal.sql.calls import function, nondeterministic, picks
 from ..temporal.sql.dialect import is_mz_now, render
-from ..temporal.sql.functions import nondeterministic
+from ..temporal.sql.functions.row import DAY, SECOND, Function, Picks, Takes
 
 INSTANT, DATE, NUMBER = "instant", "date", "number"
 
 _INTEGERS = {"tinyint": 7, "smallint": 15, "int": 31, "bigint": 63}
-#: functions between instants and numbers: how many µs one of the number is
-_NUMBERED = {
-    "unix_micros": 1, "unix_millis": 1_000, "unix_seconds": SECOND, "unix_timestamp": SECOND,
-    "to_unix_timestamp": SECOND,
-}  # fmt: skip
-_FROM_NUMBER = {"timestamp_micros": 1, "timestamp_millis": 1_000, "timestamp_seconds": SECOND}
 #: beyond these years nothing is said (µs)
 _FIRST, _LAST = -62_135_596_800 * SECOND, 253_402_300_800 * SECOND
 #: how far apart the offsets of a zone are, at any two times: 25.5 hours in Samoa, which left out a day
@@ -118,10 +113,10 @@ class Sargable:
         return None
 
     def _made_of_number(self, node: exp.Expr) -> int | None:
-        if isinstance(node, exp.Anonymous) and len(node.expressions) == 1:
-            scale = _FROM_NUMBER.get(node.name.lower())
-            return scale if scale is not None and self.kind(node.expressions[0]) == NUMBER else None
-        return None
+        called = function(node)
+        if called is None or called.takes is not Takes.INTEGER or called.step is None:
+            return None
+        return called.step if self.kind(node.expressions[0]) == NUMBER else None
 
     # -- numbers --
 
@@ -136,10 +131,9 @@ class Sargable:
         several = self._several(node, lambda part: self.number(part, bound), side)
         if several is not None:
             return several.found
-        if isinstance(node, exp.Anonymous) and len(node.expressions) == 1:
-            scale = _NUMBERED.get(node.name.lower())
-            towards_zero = node.name.lower().endswith("unix_timestamp")
-            return None if scale is None else self._counted(node.expressions[0], bound, scale, towards_zero)
+        counts = _counts(node)
+        if counts is not None:
+            return self._counted(node.expressions[0], bound, counts.step or 1, counts.towards_zero)
         if isinstance(node, exp.Cast) and node.to.sql(dialect="spark").upper() == "BIGINT":
             inner = node.this
             if self.kind(inner) in (INSTANT, DATE):
@@ -220,8 +214,8 @@ class Sargable:
             if divided is not None and divided >= 1:
                 least, most = self._reach(node.left)
                 return least / int(divided), most / int(divided)
-        scale = _NUMBERED.get(node.name.lower(), 1) if isinstance(node, exp.Anonymous) else 1
-        largest = Fraction(2 ** (self._bits(node) or 63), scale)
+        counts = _counts(node)
+        largest = Fraction(2 ** (self._bits(node) or 63), (counts.step if counts else None) or 1)
         return -largest, largest - 1
 
     def _bits(self, node: exp.Expr) -> int | None:
@@ -246,9 +240,7 @@ class Sargable:
             return None if left is None or right is None else max(left, right)
         if isinstance(node, exp.IntDiv):
             return 63 if self._bits(node.left) and self._bits(node.right) else None
-        if isinstance(node, exp.Anonymous) and node.name.lower() in _NUMBERED:
-            return 63
-        return None
+        return 63 if _counts(node) is not None else None
 
     # -- either --
 
@@ -257,19 +249,19 @@ class Sargable:
         values = values_of(node)
         if not values:
             return None
-        name, arguments = node.name.lower() if isinstance(node, exp.Anonymous) else "", values
-        if name in ("coalesce", "nvl", "ifnull"):
+        picked = picks(node)
+        if picked is Picks.FIRST:
             found: list[str | None] = []
             before: list[str] = []
-            for argument in arguments:
+            for argument in values:
                 one = solve(argument)
                 found.append(one if one is None or not before else " AND ".join([one, *before]))
                 text = render(argument.unnest())
                 before += [f"{text} IS NULL"] if text in self.types else []
             return _Found(any_of(found))
-        if name == ("least" if side == LEAST else "greatest"):
+        if picked is (Picks.LEAST if side == LEAST else Picks.GREATEST):
             # all of them, but NULLs are left out
-            columns = [a for a in arguments if render(a.unnest()) in self.types]
+            columns = [a for a in values if render(a.unnest()) in self.types]
             each = ((render(a.unnest()), solve(a)) for a in columns)
             return _Found(all_of(f"({one} OR {text} IS NULL)" for text, one in each if one is not None))
         return _Found(any_of(solve(value) for value in values if not is_null(value)))
@@ -304,8 +296,7 @@ class Sargable:
         inner = self.kind(step[0])
         if inner not in (INSTANT, DATE):
             return None
-        is_date = isinstance(node, exp.Anonymous) and node.name.lower() in DATES and len(node.expressions) < 3
-        return DATE if is_date or inner == DATE and self._days_added(node) is not None else INSTANT
+        return DATE if gives_date(node) or inner == DATE and self._days_added(node) is not None else INSTANT
 
 
 @dataclass(frozen=True)
@@ -327,12 +318,14 @@ def values_of(node: exp.Expr) -> list[exp.Expr]:
         return [*(b.args["true"] for b in node.args.get("ifs") or []), *_given(node.args.get("default"))]
     if isinstance(node, exp.If):
         return [*_given(node.args.get("true")), *_given(node.args.get("false"))]
-    if isinstance(node, exp.Anonymous):
-        if node.name.lower() in ("coalesce", "nvl", "ifnull", "greatest", "least"):
-            return list(node.expressions)
-        if node.name.lower() == "nullif" and len(node.expressions) == 2:
-            return [node.expressions[0]]
-    return []
+    picked = picks(node)
+    return [] if picked is None else node.expressions[:1] if picked is Picks.FIRST_UNLESS else list(node.expressions)
+
+
+def _counts(node: exp.Expr) -> Function | None:
+    """A function that gives an instant as a whole number; None for any other node."""
+    called = function(node) if isinstance(node, exp.Anonymous) else None
+    return called if called is not None and called.takes is Takes.INSTANT and called.step is not None else None
 
 
 def _given(node: exp.Expr | None) -> list[exp.Expr]:

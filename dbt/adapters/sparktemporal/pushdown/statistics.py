@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from ..temporal.ivm.delta_query import MOST_FILES
+from ..temporal.sql.calls import nondeterministic
 from ..temporal.sql.dialect import quote, string_literal
-from ..temporal.sql.functions import nondeterministic
+from ..temporal.sql.functions.registry import known as known_function
 from ..temporal.sql.timestamps import sql_type
 from .metrics_evaluator import Leaf
 
@@ -73,20 +74,21 @@ def chosen(
     kept = []
     for text, node in wants.items():
         kind = types.get(text, "")
-        called = [
-            "." if isinstance(n.parent, exp.Dot) else n.name.lower()
-            for n in node.walk()
-            if isinstance(n, exp.Anonymous)
-        ]
         if not kind.startswith(_ORDERED) or "collate" in kind or nondeterministic(node) is not None:
             continue
-        if any(name not in functions or name.startswith("current_") or name.endswith("user") for name in called):
+        if not all(_is_of_arguments(n, functions) for n in node.walk() if isinstance(n, exp.Anonymous)):
             continue
         is_hinted = any(column.name.lower() in hinted for column in node.find_all(exp.Column))
         kept.append((not kind.startswith(_TIME), not is_hinted, text))
     times = [text for no_time, _, text in kept if not no_time]
     others = [text for no_time, _, text in sorted(kept, key=lambda item: item[:2]) if no_time]
     return times + others[:MOST_LEAVES]
+
+
+def _is_of_arguments(call: exp.Anonymous, functions: frozenset[str]) -> bool:
+    """Whether the value of a call is decided by its arguments alone. functions: those of Spark itself."""
+    called = known_function(call.name, len(call.expressions))
+    return not isinstance(call.parent, exp.Dot) and called.name in functions and not called.depends_on
 
 
 def collect(one: Measured, every: Mapping[int, str], where: str) -> str:

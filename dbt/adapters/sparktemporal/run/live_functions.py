@@ -15,7 +15,7 @@ from ..errors import Refusal
 from ..inputs.fingerprint import Routines
 from ..temporal.sql import plans, routines
 from ..temporal.sql.dialect import fragment, parse, render
-from ..temporal.sql.functions import CLOCK
+from ..temporal.sql.functions.row import CLOCK
 from ..temporal.sql.routines import Name, Routine
 from .analyze import Model
 

@@ -18,8 +18,8 @@ from typing import cast
 from sqlglot import exp
 
 from ...errors import Refusal
+from ..sql.calls import starts_with_unit
 from ..sql.dialect import fragment, has_clock, is_mz_now, render
-from ..sql.functions import starts_with_unit
 from ..sql.names import static_column
 from .comparisons import Comparison
 from .monotonicity import NONE, Side, Unlistable, is_below_a_day, side

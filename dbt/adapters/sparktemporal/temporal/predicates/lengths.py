@@ -10,18 +10,18 @@ Of a day that a zone's daylight saving makes longer or shorter nothing is said h
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 
 from sqlglot import exp
 
 from ...errors import Refusal
 from ..clock.instants import parse_duration
-from ..sql.functions import starts_with_unit
+from ..sql.calls import arguments, function
+from ..sql.functions.row import DAY, SECOND, Function
 
 Span = tuple[int, int]
 
-SECOND = 1_000_000
-DAY = 86_400 * SECOND
 _UNITS = {
     "microsecond": 1, "millisecond": 1_000, "second": SECOND, "minute": 60 * SECOND, "hour": 3_600 * SECOND, "day": DAY,
     "week": 7 * DAY,
@@ -34,15 +34,6 @@ _TRUNCATED = {
     "QUARTER": 92 * DAY,
     **dict.fromkeys(("YEAR", "YYYY", "YY"), 366 * DAY),
 }
-#: functions of one argument that are, or move, an instant
-_MOVED = {
-    "date": (-DAY, 0), "last_day": (-DAY, 31 * DAY), "timestamp": (0, 0), "to_date": (-DAY, 0), "to_timestamp": (0, 0),
-    "to_timestamp_ltz": (0, 0), "to_timestamp_ntz": (0, 0),
-}  # fmt: skip
-#: of these the value is a date
-DATES = frozenset(["add_months", "date", "date_add", "date_sub", "last_day", "next_day", "to_date", "trunc"])
-#: local time is 18 hours before or after that of another zone at most
-_ZONE = (-2 * DAY, 2 * DAY)
 
 
 def moved(node: exp.Expr) -> tuple[exp.Expr, Span] | None:
@@ -60,50 +51,39 @@ def moved(node: exp.Expr) -> tuple[exp.Expr, Span] | None:
             if span is not None and interval(base) is None:
                 return base, _times(span, sign)
         return None
-    if isinstance(node, exp.Cast):
-        to = node.to.sql(dialect="spark").upper()
-        return (node.this, (-DAY, 0) if to == "DATE" else (0, 0)) if to in _INSTANTS else None
-    if isinstance(node, exp.Anonymous):
-        return _function(node)
-    return None
-
-
-_INSTANTS = ("DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ")
+    called = function(node)
+    return None if called is None or called.moves is None else _call(called, arguments(node))
 
 
 def is_local(node: exp.Expr) -> bool:
     """Whether it makes a TIMESTAMP_NTZ of something."""
-    if isinstance(node, exp.Cast):
-        return node.to.sql(dialect="spark").upper() == "TIMESTAMP_NTZ"
-    return isinstance(node, exp.Anonymous) and node.name.lower() == "to_timestamp_ntz"
+    called = function(node)
+    return called is not None and called.type == "timestamp_ntz"
 
 
-def _function(node: exp.Anonymous) -> tuple[exp.Expr, Span] | None:
-    name, arguments = node.name.lower(), node.expressions
-    if len(arguments) == 1 and name in _MOVED:
-        return arguments[0], _MOVED[name]
-    if name in ("dateadd", "date_add", "timestampadd") and len(arguments) == 3 and starts_with_unit(node):
-        count, size = constant(arguments[1]), _unit(arguments[0].name)
-        # of a fraction Spark takes the whole part
-        return None if count is None or size is None or count % 1 else (arguments[2], _times(size, count))
-    if len(arguments) != 2:
+def gives_date(node: exp.Expr) -> bool:
+    """Whether the value of a call or a cast is a DATE."""
+    called = function(node)
+    return called is not None and called.type == "date"
+
+
+def _call(called: Function, given: Sequence[exp.Expr]) -> tuple[exp.Expr, Span] | None:
+    low, high = called.moves or (0, 0)
+    if called.zone is not None and not given[called.zone].is_string:
         return None
-    first, second = arguments
-    if name == "date_trunc" and first.is_string and first.name.upper() in _TRUNCATED:
-        return second, (-_TRUNCATED[first.name.upper()], 0)
-    if name == "trunc" and second.is_string and second.name.upper() in _TRUNCATED:
-        return first, (-_TRUNCATED[second.name.upper()] - DAY, 0)
-    if name in ("date_add", "date_sub", "add_months"):
-        count = constant(second)
-        if count is None or count % 1:
+    if called.amount is not None:
+        count, size = constant(given[called.amount]), _unit(called.of or given[called.unit or 0].name)
+        # of a fraction Spark takes the whole part
+        if count is None or size is None or count % 1:
             return None
-        low, high = _times(_unit("month" if name == "add_months" else "day") or (0, 0), count)
-        return first, (low - DAY, high) if name != "date_sub" else (-high - DAY, -low)
-    if name == "next_day":
-        return first, (0, 7 * DAY)
-    if name in ("to_utc_timestamp", "from_utc_timestamp") and second.is_string:
-        return first, _ZONE
-    return None
+        least, most = _times(size, count * called.sign)
+        low, high = low + least, high + most
+    elif called.unit is not None:
+        unit = given[called.unit]
+        if not unit.is_string or unit.name.upper() not in _TRUNCATED:
+            return None
+        low -= _TRUNCATED[unit.name.upper()]
+    return given[called.moved], (low, high)
 
 
 def interval(node: exp.Expr) -> Span | None:

@@ -20,7 +20,9 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from ...errors import Refusal
+from ..sql.calls import arguments, function
 from ..sql.dialect import fragment, has_clock, is_mz_now
+from ..sql.functions.row import Function, Local, Picks
 
 DAY_MS = 86_400_000
 _UNITS = {
@@ -33,23 +35,8 @@ TRUNCATED = {
     "SECOND": "1 SECOND", "MINUTE": "1 MINUTE", "HOUR": "1 HOUR", "DAY": "1 DAY", "WEEK": "7 DAYS", "MONTH": "1 MONTH",
     "QUARTER": "3 MONTHS", "YEAR": "1 YEAR",
 }  # fmt: skip
-
-#: functions of one argument that never fall when it rises
-_RISING = frozenset(
-    [
-        "bigint", "ceil", "ceiling", "date", "double", "floor", "last_day", "timestamp", "timestamp_micros",
-        "timestamp_millis", "timestamp_seconds", "to_date", "to_timestamp", "unix_date", "unix_micros", "unix_millis",
-        "unix_seconds", "unix_timestamp", "year",
-    ]
-)  # fmt: skip
-#: … of their first argument, the others being free of the clock
-_RISING_FIRST = frozenset(["add_months", "date_add", "date_sub", "next_day", "trunc"])
-#: of these the value is a date
-_DATES = frozenset(["add_months", "date", "date_add", "date_sub", "last_day", "next_day", "to_date", "trunc"])
-_FIXED_UNITS = frozenset(["MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "DAYOFYEAR", "WEEK"])
-#: they work on local time, which goes back when daylight saving ends
-_LOCAL = frozenset(["dateadd", "timestamp_ntz", "timestampadd", "to_timestamp_ntz"])
-
+#: … of those, and of their short names, the ones that are made of whole days
+_OF_DAYS = ("DAY", "WEEK", "MONTH", "MON", "MM", "QUARTER", "YEAR")
 
 #: the bare clock or nothing of months; the clock moved by something; a day or more of that; something else made of it
 NONE, MOVED, DAYS, OTHER = "none", "moved", "days", "other"
@@ -112,12 +99,9 @@ def side(node: exp.Expr) -> Side:
         return side(node.this).turned()
     if isinstance(node, (exp.Div, exp.IntDiv)) and has_clock(node.left) and not has_clock(node.right):
         return _scaled(side(node.left), node.right, node)
-    if isinstance(node, exp.Cast):
-        return _cast(node)
-    if isinstance(node, exp.Extract) and node.name.upper() in ("YEAR", "YEARS", "YR"):
-        return side(node.expression).to_days().and_()
-    if isinstance(node, exp.Anonymous):
-        return _function(node)
+    called = function(node)
+    if called is not None:
+        return _call(node, called)
     raise _refusal(node, "it is no function of the clock that only rises or only falls")
 
 
@@ -153,78 +137,52 @@ def milliseconds(node: exp.Expr) -> float | None:
         return None
 
 
-def _function(node: exp.Anonymous) -> Side:
-    name, arguments = node.name.lower(), node.expressions
-    with_clock = [i for i, a in enumerate(arguments) if has_clock(a)]
-    if len(with_clock) == 1:
-        (at,) = with_clock
-        count = len(arguments)
-        rising = (
-            (name in _RISING and count == 1)
-            or (name in _RISING_FIRST and at == 0)
-            or (name == "date_trunc" and at == 1 and isinstance(arguments[0], exp.Literal))
-            or (name in ("date_part", "datepart") and at == 1 and arguments[0].name.upper() == "YEAR")
-        )
-        if rising:
-            moves = side(arguments[at])
-            if name in _DATES or name in ("year", "date_part", "datepart") or _truncates_days(name, arguments):
-                moves = moves.to_days()
-            elif name != "timestamp" and name != "to_timestamp":
-                moves = replace(moves, months=moves._months())
-            return replace(moves, truncates=_unit(name, arguments, at), dated=moves.dated or name in _DATES)
-        if name in ("datediff", "date_diff") and count == 2:
-            moves = side(arguments[at]).to_days()
-            return moves.and_() if at == 0 else moves.turned()
-        if name in ("timestampdiff", "datediff", "date_diff") and count == 3 and at > 0:
-            moves = side(arguments[at]) if at == 2 else side(arguments[at]).turned()
-            return moves.and_(local=(node.copy(),))
-        if name in _LOCAL and count == 3 and arguments[0].name.upper() not in _FIXED_UNITS:
-            raise _refusal(node, f"moved by a {arguments[0].name.lower()}, the clock goes back at the end of a month")
-        if name in _LOCAL and at == count - 1:
-            return side(arguments[at]).and_(local=(node.copy(),))
-    if name in ("greatest", "least"):
-        sides = [side(arguments[i]) for i in with_clock]
+def _call(node: exp.Expr, called: Function) -> Side:
+    given = arguments(node)
+    with_clock = [i for i, a in enumerate(given) if has_clock(a)]
+    if called.picks in (Picks.GREATEST, Picks.LEAST):
+        sides = [side(given[i]) for i in with_clock]
         if len({s.is_increasing for s in sides}) == 1:
             merged = Side(sides[0].is_increasing)
             for one in sides:
                 merged = merged.and_(one.added, one.local)
             return merged
-    raise _refusal(node, f"{name} of the clock does not only rise or only fall")
+    unit = "" if called.unit is None else given[called.unit].name.upper()
+    holds = not called.units or unit in called.units
+    # which part of local time decides has to be known
+    is_known = called.local is not Local.UNIT or isinstance(given[called.unit or 0], exp.Literal)
+    is_monotone = len(with_clock) == 1 and with_clock[0] in (called.increasing, called.decreasing)
+    if is_monotone and holds and is_known:
+        return _monotone(node, called, given[with_clock[0]], with_clock[0] == called.decreasing, unit)
+    if len(with_clock) == 1 and not holds and called.amount is not None:
+        raise _refusal(node, f"moved by a {unit.lower()}, the clock goes back at the end of a month")
+    if isinstance(node, exp.Cast):
+        side(node.this)
+        as_type = node.to.sql(dialect="spark").upper()
+        raise _refusal(node, f"as {as_type} the clock does not only rise or only fall")
+    if not isinstance(node, exp.Anonymous):
+        raise _refusal(node, "it is no function of the clock that only rises or only falls")
+    raise _refusal(node, f"{called.name} of the clock does not only rise or only fall")
 
 
-def _truncates_days(name: str, arguments: list[exp.Expr]) -> bool:
-    return name == "date_trunc" and arguments[0].name.upper() in (
-        "DAY",
-        "WEEK",
-        "MONTH",
-        "MON",
-        "MM",
-        "QUARTER",
-        "YEAR",
-    )
-
-
-def _unit(name: str, arguments: list[exp.Expr], at: int) -> str | None:
-    if not is_mz_now(arguments[at].unnest()):
-        return None
-    if name == "date_trunc" and arguments[0].name.upper() in TRUNCATED:
-        return arguments[0].name.upper()
-    return "DAY" if name in ("date", "to_date") else None
-
-
-def _cast(node: exp.Cast) -> Side:
-    kind = node.to.sql(dialect="spark").upper()
-    moves = side(node.this)
-    if kind in ("DATE", "TIMESTAMP", "TIMESTAMP_LTZ", "BIGINT", "DOUBLE"):
-        unit = "DAY" if kind == "DATE" and is_mz_now(node.this.unnest()) else None
-        if kind == "DATE":
-            moves = moves.to_days()
-        elif not kind.startswith("TIMESTAMP"):
-            moves = replace(moves, months=moves._months())
-        return replace(moves, truncates=unit, dated=moves.dated or kind == "DATE")
-    if kind == "TIMESTAMP_NTZ":
-        return moves.and_(local=(node.copy(),))
-    raise _refusal(node, f"as {kind} the clock does not only rise or only fall")
+def _monotone(node: exp.Expr, called: Function, argument: exp.Expr, falls: bool, unit: str) -> Side:
+    """A function that is monotone in an argument, whose side is known."""
+    moves = side(argument)
+    if called.by_date or called.local is Local.UNIT and unit in _OF_DAYS:
+        moves = moves.to_days()
+    if falls:
+        moves = moves.turned()
+    elif not called.keeps_instants:
+        moves = replace(moves, months=moves._months())
+    if called.local is Local.TIME:
+        moves = moves.and_(local=(node.copy(),))
+    truncates = None
+    if is_mz_now(argument.unnest()):
+        if called.local is Local.UNIT:
+            truncates = unit if unit in TRUNCATED else None
+        elif called.truncates_to_date:
+            truncates = "DAY"
+    return replace(moves, truncates=truncates, dated=moves.dated or called.type == "date")
 
 
 def _scaled(moves: Side, divisor: exp.Expr, node: exp.Expr) -> Side:

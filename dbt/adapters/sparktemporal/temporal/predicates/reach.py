@@ -17,18 +17,16 @@ from sqlglot import exp
 
 from ..clock.zones import Change, Zone
 from ..sql.dialect import has_clock, is_mz_now, render
+from ..sql.functions.registry import known
+from ..sql.functions.row import Local, Picks, Takes
 from .lengths import interval
 
 INSTANT, LOCAL, DATE, LENGTH, NUMBER = "instant", "local", "date", "length", "number"
 
 _UNITS = {"MINUTE": 60, "HOUR": 3_600}
 _EXACT = frozenset(["MICROSECOND", "MILLISECOND", "SECOND"])
-_TO_NUMBERS = frozenset(["unix_micros", "unix_millis", "unix_seconds", "unix_timestamp"])
-_FROM_NUMBERS = frozenset(["timestamp_micros", "timestamp_millis", "timestamp_seconds"])
-_TO_DATES = frozenset(["add_months", "date", "date_add", "date_sub", "last_day", "next_day", "to_date", "trunc"])
-_OF_DATES = frozenset(["date_diff", "date_part", "datediff", "datepart", "unix_date", "year"])
-_ADDED = frozenset(["date_add", "dateadd", "timestampadd"])
-_APART = frozenset(["date_diff", "datediff", "timestampdiff"])
+#: Spark's type -> what a part of the side is
+_KINDS = {"timestamp": INSTANT, "timestamp_ntz": LOCAL, "date": DATE}
 
 
 @dataclass(frozen=True)
@@ -154,32 +152,25 @@ class _Walk:
         return _Moved(kind, base.back)
 
     def _call(self, node: exp.Anonymous) -> _Moved:
-        name, arguments = node.name.lower(), node.expressions
-        inner = [(a, self.kind(a)) for a in arguments if has_clock(a)]
+        called = known(node.name, len(node.expressions))
+        inner = [(a, self.kind(a)) for a in node.expressions if has_clock(a)]
         of, base = inner[0]
-        if name in ("greatest", "least"):
+        if called.picks in (Picks.GREATEST, Picks.LEAST):
             backs = [moved.back for _, moved in inner]
             return _Moved(base.kind, None if None in backs else max(b for b in backs if b is not None))
-        if name in ("timestamp", "to_timestamp", "to_timestamp_ltz"):
-            return self._as(base, of, "TIMESTAMP", node)
-        if name in ("timestamp_ntz", "to_timestamp_ntz"):
-            return self._as(base, of, "TIMESTAMP_NTZ", node)
-        if name == "date_trunc":
-            return self._truncated(node, arguments[0].name.upper(), of, base)
-        if name in _FROM_NUMBERS:
-            return _Moved(INSTANT, None)
-        if name in _TO_NUMBERS:
-            return self._as(base, of, "BIGINT", node)
-        if name in _APART and len(arguments) == 3:
-            self._read(node, of, base, _any)
+        if called.takes is not Takes.INSTANT or not called.is_monotone:
+            return _Moved(_KINDS.get(called.type, NUMBER), None)
+        if called.local is Local.UNIT:
+            return self._truncated(node, node.expressions[called.unit or 0].name.upper(), of, base)
+        if called.local is Local.DATE:
+            return self._as_date(base, of, node, _KINDS.get(called.type, NUMBER))
+        if called.local is Local.NOTHING or called.type == "timestamp_ntz":
+            return self._as(base, of, called.type.upper(), node)
+        self._read(node, of, base, _any)
+        if called.amount is None:
             return _Moved(NUMBER, None)
-        if name in _ADDED and len(arguments) == 3:
-            self._read(node, of, base, _any)
-            self._read(node, node, _Moved(base.kind, None), _any)
-            return _Moved(base.kind, None)
-        if name in _TO_DATES or name in _OF_DATES:
-            return self._as_date(base, of, node, DATE if name in _TO_DATES else NUMBER)
-        return _Moved(NUMBER, None)
+        self._read(node, node, _Moved(base.kind, None), _any)
+        return _Moved(base.kind, None)
 
     def _truncated(self, node: exp.Anonymous, unit: str, of: exp.Expr, base: _Moved) -> _Moved:
         if base.kind == LOCAL:

@@ -13,8 +13,9 @@ from typing import cast
 
 from sqlglot import exp
 
+from ..sql.calls import makes_several_rows, picks
 from ..sql.dialect import VerbatimSpark, fragment, has_clock, is_mz_now
-from ..sql.functions import makes_several_rows
+from ..sql.functions.row import Picks
 from .comparisons import Moves, comparisons, conjuncts
 from .conditions import condition, is_side, legs_of
 from .monotonicity import Unlistable
@@ -28,7 +29,6 @@ _NEGATED: dict[type[exp.Expr], type[exp.Expr]] = {
     exp.EQ: exp.NEQ,
     exp.NEQ: exp.EQ,
 }
-_FIRST_VALUE = ("coalesce", "nvl", "ifnull")
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def _weaker(node: exp.Expr, moves: Moves) -> exp.Expr | None:
         return _branches([node], node.args.get("false"), moves)
     if isinstance(node, exp.Case) and node.args.get("this") is None:
         return _branches(node.args.get("ifs") or [], node.args.get("default"), moves)
-    if isinstance(node, exp.Anonymous) and node.name.lower() in _FIRST_VALUE:
+    if picks(node) is Picks.FIRST:
         parts = [_weaker(part, moves) for part in node.expressions]
         found = parts[0]
         for part in parts[1:]:

@@ -9,17 +9,7 @@ import sqlglot
 
 from ...errors import Refusal
 from ..sql.dialect import VerbatimSpark
-
-_CLOCKS = {
-    "current_timestamp": "mz_now()",
-    "now": "mz_now()",
-    "getdate": "mz_now()",
-    "localtimestamp": "CAST(mz_now() AS TIMESTAMP_NTZ)",
-    "current_date": "CAST(mz_now() AS DATE)",
-    "curdate": "CAST(mz_now() AS DATE)",
-    "unix_timestamp": "unix_seconds(mz_now())",
-}
-_BARE = frozenset(["current_timestamp", "current_date", "localtimestamp"])  # functions also without parentheses
+from ..sql.functions.registry import known
 
 
 def put_mz_now(sql: str) -> tuple[str, tuple[str, ...]]:
@@ -32,21 +22,22 @@ def put_mz_now(sql: str) -> tuple[str, tuple[str, ...]]:
     out, last, notes = [], 0, []
     for i, token in enumerate(tokens):
         name = token.text.lower()
-        if name not in _CLOCKS or token.token_type.name in ("STRING", "IDENTIFIER"):
+        called = known(name, 0)
+        if not called.clock or token.token_type.name in ("STRING", "IDENTIFIER"):
             continue
         if i and tokens[i - 1].text in (".", "AS", "as", "As"):
             continue
         after = [t.text for t in tokens[i + 1 : i + 3]]
-        called = after == ["(", ")"]
-        if not called and (name not in _BARE or after[:1] in (["."], ["("])):
+        is_call = after == ["(", ")"]
+        if not is_call and (not called.bare or after[:1] in (["."], ["("])):
             continue
-        if not called:
+        if not is_call:
             raise Refusal(
                 token.text,
                 "a column of that name would win over the function, so which is meant is not known",
                 f"{token.text}() for the clock, `{token.text}` in backticks for a column",
             )
-        end, clock = tokens[i + 2].end, _CLOCKS[name]
+        end, clock = tokens[i + 2].end, called.clock
         notes.append(f"{sql[token.start : end + 1]} is read as mz_now()")
         out += [sql[last : token.start], clock]
         last = end + 1

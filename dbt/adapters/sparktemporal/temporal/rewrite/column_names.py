@@ -15,15 +15,12 @@ from sqlglot import exp
 from ...errors import Refusal
 from ..sql.ctes import visible_ctes, with_ctes
 from ..sql.dialect import expression, fragment, has_clock, is_mz_now, render
+from ..sql.functions.registry import known
 from ..sql.linear import names_columns
 
 #: (number of a SELECT in the order of the tree, number of an item of its list) -> the name of that column
 Names = Mapping[tuple[int, int], str]
 
-#: these stand for any number of columns, under names of their own
-_SEVERAL = (
-    "explode", "explode_outer", "inline", "inline_outer", "json_tuple", "posexplode", "posexplode_outer", "stack"
-)  # fmt: skip
 _NOT_NAMING = ("having", "order", "limit", "offset", "sort", "cluster", "distribute")
 
 
@@ -73,7 +70,7 @@ def _is_nameless(item: exp.Expr) -> bool:
 
 def _is_several(item: exp.Expr) -> bool:
     call = item.this if isinstance(item, (exp.Alias, exp.Aliases)) else item
-    return item.is_star or isinstance(call, exp.Anonymous) and call.name.lower() in _SEVERAL
+    return item.is_star or isinstance(call, exp.Anonymous) and known(call.name, len(call.expressions)).generates
 
 
 def _can_be_named(select: exp.Select) -> bool:

@@ -10,8 +10,8 @@ from sqlglot import exp
 from ...errors import Refusal
 from ..predicates.comparisons import Comparison
 from ..predicates.conditions import Condition
+from ..sql.calls import nondeterministic
 from ..sql.dialect import fragment, mz_now_calls
-from ..sql.functions import nondeterministic
 from .group_maintenance import Groups
 
 PLACEHOLDER = "mz_core_"

@@ -25,10 +25,11 @@ from typing import cast
 
 from sqlglot import exp
 
+from ..sql.calls import function, is_aggregate_call, makes_sessions, nondeterministic, window
 from ..sql.columns import inner_stars, with_field_name
 from ..sql.ctes import with_ctes
 from ..sql.dialect import VerbatimSpark, fragment, has_clock, render
-from ..sql.functions import is_aggregate_call, makes_sessions, nondeterministic
+from ..sql.functions.row import Aggregate, Window
 from ..sql.identity import is_window
 from ..sql.linear import grouping_expressions, is_aggregation, is_linear
 from ..sql.names import is_reserved
@@ -112,7 +113,7 @@ class _Taking:
         types = [t.lower() for _, t in described]
         keys = len(self.keys) + len(self.values)
         for (_, key), kind in zip((*self.keys.values(), *self.values.values()), types):
-            if is_window(kind) and not (isinstance(key, exp.Anonymous) and key.name.lower() == "window"):
+            if is_window(kind) and window(key) not in (Window.FIXED, Window.SLIDING):
                 raise NoSum(f"{fragment(key)} may be a session, which is of several rows")
         for (_, value), kind in zip(self.values.values(), types[len(self.keys) :]):
             if _INEXACT.search(kind):
@@ -232,7 +233,7 @@ class _Taking:
     def _check(self, call: exp.Expr) -> None:
         if isinstance(call.parent, (exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)):
             raise NoSum(f"{fragment(call.parent)} needs the rows")
-        if _function(call) not in SUMMED:
+        if _aggregate(call) not in SUMMED:
             raise NoSum(f"{fragment(call)} needs the rows")
 
     def _keep_values(self, call: exp.Expr) -> None:
@@ -254,7 +255,7 @@ class _Taking:
         """The arguments of a call, NULL where its FILTER does not hold."""
         given = [call.this.unnest()] if isinstance(call, exp.Any) else call.expressions
         condition = call.parent.expression.this if isinstance(call.parent, exp.Filter) else None
-        if _function(call) == "count" and all(isinstance(a, (exp.Star, exp.Literal)) for a in given):
+        if _aggregate(call) is Aggregate.COUNT and all(isinstance(a, (exp.Star, exp.Literal)) for a in given):
             operands = [] if condition is None else [_if(condition, exp.true())]
         elif condition is None:
             operands = list(given)
@@ -268,7 +269,7 @@ class _Taking:
     def _merged(self, call: exp.Expr, typed: dict[str, str]) -> str:
         """The value of a call, over rows of one group each."""
         texts = [self._canonical(a) for a in self._operands(call)]
-        return self.sums.value(_function(call), fragment(call), [(self._argument(t), typed[t]) for t in texts])
+        return self.sums.value(_aggregate(call), fragment(call), [(self._argument(t), typed[t]) for t in texts])
 
     def _argument(self, text: str) -> str:
         return f"mz_x{list(self.arguments).index(text)}"
@@ -306,15 +307,15 @@ class _Taking:
         return render(copy)
 
 
-#: which values there are is all that these ask
-_OF_VALUES = ("min", "max", "min_by", "max_by", "bit_and", "bit_or", "collect_set", "approx_count_distinct")
 #: types whose equal values can be told apart, or that cannot be compared
 _INEXACT = re.compile(r"\b(float|double|void|variant|collate)\b|map<|^interval$")
 
 
 def _is_of_values(call: exp.Expr) -> bool:
     plain = not isinstance(call.parent, (exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup))
-    return plain and (_function(call) in _OF_VALUES or any(isinstance(a, exp.Distinct) for a in call.expressions))
+    return plain and (
+        _aggregate(call) is Aggregate.VALUES or any(isinstance(a, exp.Distinct) for a in call.expressions)
+    )
 
 
 def _distinct(
@@ -343,8 +344,9 @@ def _with_ctes(rows: exp.Select, ctes: list[exp.CTE]) -> exp.Select:
     return probe
 
 
-def _function(call: exp.Expr) -> str:
-    return "any" if isinstance(call, exp.Any) else call.name.lower()
+def _aggregate(call: exp.Expr) -> Aggregate:
+    called = function(call)
+    return called.aggregate if called is not None and called.aggregate is not None else Aggregate.ROWS
 
 
 def _bare(item: exp.Expr) -> exp.Expr:
@@ -352,7 +354,7 @@ def _bare(item: exp.Expr) -> exp.Expr:
 
 
 def _is_grouping(node: exp.Expr) -> bool:
-    return isinstance(node, exp.Anonymous) and node.name.lower() in ("grouping", "grouping_id")
+    return isinstance(node, exp.Anonymous) and _aggregate(node) is Aggregate.GROUPING
 
 
 def _has_aggregate(node: exp.Expr) -> bool:

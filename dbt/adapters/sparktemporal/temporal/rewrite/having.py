@@ -15,9 +15,9 @@ from typing import cast
 from sqlglot import exp
 
 from ..predicates.comparisons import conjuncts
+from ..sql.calls import is_aggregate_call, nondeterministic, starts_with_unit
 from ..sql.ctes import named_ctes, visible_ctes, with_ctes
 from ..sql.dialect import VerbatimSpark, has_clock, render, written_as
-from ..sql.functions import is_aggregate_call, nondeterministic, starts_with_unit
 from ..sql.linear import grouping_expressions, is_aggregation, is_inside_a_value
 from ..sql.scope import Describe, quote_name
 

@@ -16,9 +16,9 @@ from dataclasses import replace
 from sqlglot import exp
 
 from ...errors import Refusal
+from ..sql.calls import nondeterministic
 from ..sql.columns import expand_stars
 from ..sql.dialect import has_clock
-from ..sql.functions import nondeterministic
 from ..sql.linear import is_aggregation, is_inside_a_value, is_linear
 from ..sql.names import operand_column, static_column
 from ..sql.scope import Describe, quote_name, sources_of

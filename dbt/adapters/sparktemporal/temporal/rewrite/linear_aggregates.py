@@ -13,6 +13,8 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from ..sql.functions.row import Aggregate
+
 #: how many rows of a group are there
 COUNT = "mz_n"
 #: of the decimals that are kept: one less than Spark's most, so that taking one from another is exact
@@ -21,9 +23,9 @@ _OVERFLOW = f"raise_error('a sum kept for a group has more than {DIGITS} digits;
 #: of so many digits ten billion values have a sum of DIGITS digits at most
 NARROW = DIGITS - 10
 _INTEGERS = ("tinyint", "smallint", "int")
-_ANY, _ALL = ("bool_or", "some", "any"), ("bool_and", "every")
+_OF_TRUTHS = (Aggregate.COUNT_IF, Aggregate.ANY, Aggregate.ALL)
 #: the aggregates that are values of sums
-SUMMED = ("count", "count_if", "sum", "avg", "mean", *_ANY, *_ALL)
+SUMMED = (Aggregate.COUNT, Aggregate.SUM, Aggregate.MEAN, *_OF_TRUTHS)
 
 
 class NoSum(Exception):
@@ -64,7 +66,7 @@ class Sums:
     def kept(self) -> tuple[Sum, ...]:
         return tuple(self._sums.values())
 
-    def value(self, function: str, said: str, arguments: Sequence[tuple[str, str]]) -> str:
+    def value(self, aggregate: Aggregate, said: str, arguments: Sequence[tuple[str, str]]) -> str:
         """SQL: the value of an aggregate over rows of one group each, or NoSum.
 
         said: the call, for people. arguments: (column of the core, its type), none for count(*).
@@ -73,17 +75,17 @@ class Sums:
             return f"coalesce({self._total(COUNT)}, 0L)"
         if any(kind == "void" for _, kind in arguments):
             raise NoSum(f"{said} is of no type")
-        if function == "count":
+        if aggregate is Aggregate.COUNT:
             return f"coalesce({self._count([x for x, _ in arguments])}, 0L)"
         ((x, kind),) = arguments
-        if function in ("count_if", *_ANY, *_ALL) and kind != "boolean":
+        if aggregate in _OF_TRUTHS and kind != "boolean":
             raise NoSum(f"{said} is of {kind}")
-        if function == "count_if":
+        if aggregate is Aggregate.COUNT_IF:
             return f"coalesce({self._true(x)}, 0L)"
         n = self._count([x])
-        if function in (*_ANY, *_ALL):
-            return f"IF({n} > 0, {self._true(x)} {'> 0' if function in _ANY else f'= {n}'}, NULL)"
-        return f"IF({n} > 0, {self._sum_or_mean(function in ('avg', 'mean'), said, x, kind, n)}, NULL)"
+        if aggregate in _OF_TRUTHS:
+            return f"IF({n} > 0, {self._true(x)} {'> 0' if aggregate is Aggregate.ANY else f'= {n}'}, NULL)"
+        return f"IF({n} > 0, {self._sum_or_mean(aggregate is Aggregate.MEAN, said, x, kind, n)}, NULL)"
 
     def _sum_or_mean(self, mean: bool, said: str, x: str, kind: str, n: str) -> str:
         decimal = re.fullmatch(r"decimal\((\d+),(\d+)\)", kind)

@@ -16,10 +16,10 @@ from sqlglot import exp
 
 from ...errors import Refusal
 from ..predicates.comparisons import conjuncts
+from ..sql.calls import starts_with_unit
 from ..sql.columns import expand_stars
 from ..sql.ctes import inside, table_names, visible_ctes
 from ..sql.dialect import VerbatimSpark, has_clock, mz_now_calls, render, written_as
-from ..sql.functions import starts_with_unit
 from ..sql.linear import is_inside_a_value, is_linear, kept_one_by_one
 from ..sql.scope import Describe, quote_name, sources_of
 

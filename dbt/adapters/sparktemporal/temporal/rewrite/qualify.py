@@ -12,8 +12,8 @@ from itertools import count
 from sqlglot import exp
 
 from ...errors import Refusal
+from ..sql.calls import is_aggregate_call
 from ..sql.dialect import fragment, render
-from ..sql.functions import is_aggregate_call
 
 #: they stand above what QUALIFY leaves
 _AFTER = ("order", "limit", "offset", "sort", "cluster", "distribute")

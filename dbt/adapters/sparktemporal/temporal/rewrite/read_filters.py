@@ -17,10 +17,10 @@ from sqlglot import exp
 from ...errors import Refusal
 from ..predicates.comparisons import Moves
 from ..predicates.weakening import Weakened, weaken
+from ..sql.calls import starts_with_unit
 from ..sql.columns import pushdown_projections
 from ..sql.ctes import visible_ctes, with_ctes
 from ..sql.dialect import VerbatimSpark, fragment, has_clock, render, written_as
-from ..sql.functions import starts_with_unit
 from ..sql.linear import is_aggregation, is_inside_a_value, is_linear
 from ..sql.scope import Describe, is_lambda_variable, quote_name
 from .evaluated import Evaluated

@@ -21,6 +21,7 @@ from ..predicates.comparisons import Comparison, Moves, anywhere, comparisons, c
 from ..predicates.conditions import condition
 from ..predicates.text_instants import refuse_lists
 from ..sql import timestamps
+from ..sql.calls import makes_several_rows
 from ..sql.columns import pushdown_projections
 from ..sql.ctes import (
     eliminate_ctes,
@@ -33,7 +34,6 @@ from ..sql.ctes import (
     with_ctes,
 )
 from ..sql.dialect import VerbatimSpark, fragment, has_clock, mz_now_calls, parse
-from ..sql.functions import makes_several_rows
 from ..sql.linear import is_aggregation, is_inside_a_value, is_linear, names_columns
 from ..sql.scope import Describe
 from .apart import keep_apart

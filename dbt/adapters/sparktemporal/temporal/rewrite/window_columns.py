@@ -13,8 +13,9 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from ..sql.dialect import render
+from ..sql.functions.registry import names
 
-_WINDOWS = ("window", "session_window")
+_WINDOWS = sorted(names(lambda row: row.window), reverse=True)
 
 
 def with_window_calls(select: exp.Select, is_of_rows: Callable[[exp.Column], bool]) -> exp.Select:

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from sqlglot import exp
 
+from .calls import is_aggregate_call
 from .dialect import has_clock
-from .functions import is_aggregate_call
 
 _NOT_LINEAR = (
     "group", "having", "distinct", "qualify", "windows", "order", "limit", "offset", "sort", "cluster", "distribute"

@@ -10,7 +10,8 @@ import re
 from collections.abc import Sequence
 
 from ...errors import Refusal
-from .functions import CHANCE, CLOCK, CODE, FICKLE, FILES, PLACE
+from .functions import registry
+from .functions.row import SESSION
 from .relations import table_of
 
 
@@ -109,15 +110,17 @@ def tables_read(plan: str) -> list[str] | None:
     return found if leaves else None
 
 
-_MOVING = sorted(name for kind in (CLOCK, CHANCE, PLACE, CODE, FILES) for name in FICKLE[kind] if name != "aes_encrypt")
+_MOVING = registry.names(lambda row: row.depends_on not in ("", SESSION) and row.arguments is None)
+_UNLESS = {row.name: row.unless for row in registry.ROWS if row.unless}
+_TEXTS = (*sorted(registry.names(lambda row: row.makes_text)), "variablereference")
 _WORD = r"(?:now|today|tomorrow|yesterday)\b(?!#)"
 _BY_ITSELF = re.compile(
-    rf"\b(?:{'|'.join(_MOVING)})\(|"
-    # a vector is made up, but in the mode ECB, which has none
-    r"\baes_encrypt\((?![^\n]*\bECB\b)|"
+    rf"\b(?:{'|'.join(sorted(_MOVING - set(_UNLESS)))})\(|"
+    + "".join(rf"\b{name}\((?![^\n]*\b{word}\b)|" for name, word in _UNLESS.items())
+    +
     # text that Spark reads as its clock: `cast(now as timestamp)`, `to_date(today, None, ...)`
     rf"\(\s*{_WORD}[^,()#]* as (?:date|timestamp)|\bto_(?:date|timestamp)\w*\(\s*{_WORD}|"
-    r"\bcast\((?:lower|upper|l?trim|rtrim|btrim|concat|concat_ws|substr|substring|replace|reverse|variablereference)"
+    rf"\bcast\((?:{'|'.join(_TEXTS)})"
     r"\([^#\n]*?\) as (?:date|timestamp)",
     re.IGNORECASE,
 )

@@ -14,9 +14,11 @@ from typing import cast
 from sqlglot import exp
 
 from ...errors import Refusal
-from .builtins import BUILTIN
+from .calls import nondeterministic
 from .dialect import MZ_NOW_NAMES, parse, quote
-from .functions import CHANCE, CLOCK, CODE, FICKLE, FILES, PLACE, SESSION, nondeterministic
+from .functions import registry
+from .functions.registry import BUILTIN
+from .functions.row import CHANCE, CLOCK, CODE, FILES, PLACE, SESSION
 
 #: schemas of functions that a catalog brings along
 _OF_CATALOGS = frozenset(["system", "builtin"])
@@ -196,10 +198,11 @@ def of_session(sql: str) -> bool:
 
 
 def _calls(kind: str) -> re.Pattern[str]:
-    names = FICKLE[kind]
-    bare = [name for name in names if name.startswith(("current_", "session_", "local"))]
+    names = registry.names(lambda row: row.depends_on == kind and row.arguments is None)
+    bare = names & registry.names(lambda row: row.bare)
     also = [rf"\b(?:{'|'.join(sorted(bare))})\b(?!#)"] if bare else []
-    also += [r"\bunix_timestamp\s*\(\s*\)"] if kind == CLOCK else []
+    empty = registry.names(lambda row: row.depends_on == kind and row.arguments == 0)
+    also += [rf"\b{name}\s*\(\s*\)" for name in sorted(empty)]
     return re.compile("|".join([rf"\b(?:{'|'.join(sorted(names))})\s*\(", *also]), re.IGNORECASE)
 
 

@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from .dialect import IS_LITERAL, has_clock
+from .functions.registry import known
 
 SETTING = "spark.sql.timestampType"
 
@@ -41,8 +42,9 @@ def as_written(tree: exp.Query) -> exp.Query:
         if kind.this in _PLAIN:
             kind.set("this", exp.DType.TIMESTAMPLTZ if _has_zone(kind.parent) else exp.DType.TIMESTAMPNTZ)
     for call in list(tree.find_all(exp.Anonymous)):
-        if call.name.lower() == "to_timestamp" and has_clock(call):
-            call.set("this", "to_timestamp_ntz")
+        local_name = known(call.name, len(call.expressions)).local_name
+        if local_name and has_clock(call):
+            call.set("this", local_name)
     return tree
 
 

@@ -1,0 +1,5 @@
+"""What is known of Spark's functions: a row each, in one table.
+
+Takes a name and a number of arguments; gives a `row.Function`. Data only, no trees.
+May import nothing of the package.
+"""
