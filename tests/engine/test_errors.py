@@ -89,7 +89,7 @@ REFUSED: dict[str, tuple[str, tuple[str, ...]]] = {
     "name_in_a_subquery": (
         "select id, (select count(*) from {d} d where d.id > ms) as n, rank() over (order by id) as r "
         "from {e} as name where mz_now() < ts",
-        ("name is a name in this subquery and of the rows", "another alias"),
+        ("name is a name in this subquery, and the alias of the rows", "another alias"),
     ),
     "star_names": ("select *, id + 1, * from {e} where mz_now() < ts", ("id + 1", "id + 1 AS a_name")),
     "two_statements": ("select id from {e} where mz_now() < ts; select 1", ("one query",)),

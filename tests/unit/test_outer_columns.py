@@ -69,7 +69,7 @@ def test_two_sources_keep_their_rows_apart() -> None:
 
 def test_a_name_that_hides_the_rows_is_refused() -> None:
     items = "(select max(x) from o where x > id) as m, rank() over (order by id) as r"
-    with pytest.raises(Refusal, match="x is a name in this subquery and of the rows"):
+    with pytest.raises(Refusal, match="x is a name in this subquery, and the alias of the rows"):
         split(f"select {items} from t as x where mz_now() < due", describe)
 
 

@@ -1,9 +1,10 @@
-"""When a model stops answering, if ever: what it reads decides whether updates may be left out.
+"""The expiration of a model: its inputs decide whether updates may be left out.
 
 started_at            expiration = started_at + offset
 ----|==== updates kept ====|---- dropped, and the view raises ---->
 
-After Materialize's original design of replica expiration (20240919_dataflow_expiration.md), a row of it a rule here.
+After Materialize's original design of replica expiration (20240919_dataflow_expiration.md): each row of its table is a
+rule of NO_EXPIRATION.
 """
 
 from __future__ import annotations
@@ -13,15 +14,15 @@ from dataclasses import dataclass
 
 from .instants import format_instant
 
-#: what the content of a relation follows
+#: how the content of a relation depends on time
 WALL_CLOCK, SCHEDULED, UNKNOWN = "wall clock", "schedule", "unknown"
 
 
 @dataclass(frozen=True)
 class Dependence:
-    """A relation that a model reads, and what its content follows.
+    """A relation that a model reads, and how its content depends on time.
 
-    sealed: nothing is written to it any more; sealed_until: nothing up to this instant (ms).
+    sealed: the relation is complete. sealed_until: the relation is complete up to this instant (ms).
     """
 
     name: str
@@ -32,14 +33,14 @@ class Dependence:
 
 @dataclass(frozen=True)
 class Expiry:
-    """For how long a model answers after its start: offset (ms), None for ever, at least to `until`; why, in words."""
+    """How long a model answers after its start: offset (ms), None for ever; at least to `until` (ms). why: in words."""
 
     offset: int | None
     why: str
     until: int | None = None
 
     def at(self, started_at: int) -> int | None:
-        """The last instant (ms) that is answered; None for ever."""
+        """The last instant (ms) that the model answers; None for ever."""
         if self.offset is None:
             return None
         instant = started_at + self.offset
@@ -50,7 +51,7 @@ NEVER = Expiry(None, "no expiration is set")
 
 Rule = tuple[Callable[[Sequence[Dependence]], "Sequence[Dependence] | bool"], str]
 
-#: the first that holds decides that nothing is left out; what it holds for, and why
+#: rules (condition, reason): the first condition that holds keeps all updates; it may give the inputs that it holds for
 NO_EXPIRATION: tuple[Rule, ...] = (
     (lambda inputs: not inputs, "its inputs are constant"),
     (lambda inputs: [i for i in inputs if i.follows == SCHEDULED], "{names} is refreshed by a schedule"),
@@ -60,7 +61,7 @@ NO_EXPIRATION: tuple[Rule, ...] = (
 
 
 def expiry(offset: int | None, inputs: Sequence[Dependence]) -> Expiry:
-    """What a configured offset comes to, given all relations a model reads."""
+    """The effective expiration of a configured offset (ms), given all relations that a model reads."""
     if offset is None:
         return NEVER
     for holds, why in NO_EXPIRATION:
@@ -81,9 +82,9 @@ def earliest(*instants: int | None) -> int | None:
 
 
 def after_change(started_at: int, old: int | None, new: Expiry, as_of: int) -> tuple[int | None, str | None]:
-    """A changed offset -> (the expiration from now on, why the model must restart for it, if it must).
+    """A changed offset -> (the expiration from now on, the reason for a restart or None).
 
-    A shorter one applies at once while its instant is still ahead; a longer one needs updates that were not stored.
+    A shorter offset applies at once while its instant is still ahead. A longer offset needs updates that were left out.
     """
     offset = new.offset
     if old == offset:

@@ -1,6 +1,6 @@
 """The clock: whole milliseconds since 1970-01-01 00:00:00 UTC, and lengths of time on it.
 
-`mz_timestamp` is a BIGINT of it. Everything here is in milliseconds.
+`mz_timestamp` is such an instant as a BIGINT. All numbers here are milliseconds.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def format_instant(ms: int) -> str:
 
 
 def format_duration(ms: int) -> str:
-    """Milliseconds -> the two largest units that matter, for people.
+    """Milliseconds -> text for people, with the two largest units.
 
     >>> format_duration(5_400_000), format_duration(12_345)
     ('1 hour 30 minutes', '12 seconds')

@@ -1,4 +1,4 @@
-"""Instants that come again and again: when a model is refreshed, and when it is restarted."""
+"""Schedules: the refreshes of a model, and its restarts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 @dataclass(frozen=True)
 class Refreshes:
-    """A content that stays as it is from one instant to the next: anchor, anchor + every, … (ms), both ways."""
+    """The refreshes of a model: anchor, anchor + every, … (ms), in both directions. Content is constant in between."""
 
     every: int
     anchor: int
@@ -26,11 +26,11 @@ class Refreshes:
         return t - (t - self.anchor) % self.every
 
     def last_sql(self, t: str) -> str:
-        """The same of a SQL expression (BIGINT, ms)."""
+        """SQL: the refresh at or before an instant. t: SQL of BIGINT, ms."""
         return f"({t} - pmod({t} - {self.anchor}L, {self.every}L))"
 
     def next_sql(self, t: str) -> str:
-        """The refresh at or after an instant, at which what happens then is seen."""
+        """SQL: the refresh at or after an instant, which is the first to show a change at the instant."""
         return f"({t} + pmod({self.anchor}L - {t}, {self.every}L))"
 
 
@@ -49,7 +49,7 @@ class TimeOfWeek:
 
     @property
     def period(self) -> int:
-        """ms, clock changes aside."""
+        """The time between two of these instants (ms), changes of the zone's offset aside."""
         return (1 if self.weekday is None else 7) * 86_400_000
 
     @staticmethod
@@ -77,7 +77,7 @@ class TimeOfWeek:
         return TimeOfWeek(days[0] if days else None, int(found.group(2)), int(found.group(3)), zone)
 
     def last(self, t: int) -> int:
-        """The last of these instants at or before t (ms). A time that a clock change leaves out is the hour after."""
+        """The last of these instants at or before t (ms). A local time inside a gap counts an hour later."""
         local = (_EPOCH + timedelta(milliseconds=t)).astimezone(ZoneInfo(self.zone))
         day = local.date() + timedelta(days=1)
         while True:
@@ -91,14 +91,14 @@ class TimeOfWeek:
 
 @dataclass(frozen=True)
 class Restarts:
-    """When a model is to be restarted by itself: `every` ms after its start, or at the last `at` before that."""
+    """The scheduled restarts of a model: `every` ms after its start, or at the last `at` before that."""
 
     every: int | None = None
     at: TimeOfWeek | None = None
     words: str = ""
 
     def due(self, started_at: int) -> int | None:
-        """From when on a run restarts what began at `started_at` (ms); None for never."""
+        """The instant (ms) from which a run restarts a model that started at `started_at` (ms); None for never."""
         if self.every is None:
             return None
         latest = started_at + self.every

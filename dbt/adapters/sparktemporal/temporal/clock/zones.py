@@ -1,13 +1,13 @@
-"""When a zone's local time changes its offset, as the engine has it, and what that breaks.
+"""The changes of a zone's offset, by the engine's rules, and the orders of time that they break.
 
-    gap      23:59:59 -> 00:44:30    local time leaps; what is truncated into the gap is put after it by as much
-    overlap  01:59:59 -> 01:00:00    local time goes back, and whatever is computed on it too
+    gap      23:59:59 -> 00:44:30    local time leaps; a time truncated into the gap moves behind it by its distance
+    overlap  01:59:59 -> 01:00:00    local time goes back, and so do values computed from it
 
-`mz_now() + interval 1 day` is a calendar day in Spark, of 23, 24 or 25 hours. A minute is not always whole either: at
-the leap of Monrovia above, `date_trunc('MINUTE', 00:44:45)` is 00:44:00, which is in the gap, so it becomes 01:28:30.
+`mz_now() + interval 1 day` moves by a calendar day in Spark: 23, 24 or 25 hours. A minute is not always whole either: at
+the gap of Monrovia above, `date_trunc('MINUTE', 00:44:45)` is 00:44:00, which is in the gap, so it becomes 01:28:30.
 
-The rules are the engine's: Python's may be of other years. Python's only save a question, where they say that a zone
-changes all the time.
+The engine's rules count, because Python's rules may be of other years. Python's rules only save a question to the
+engine, where they say that a zone changes for ever.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from ..sql.dialect import string_literal
 from .instants import FIRST_MS
 
 _OFFSET = re.compile(r"(UTC|GMT|UT)?[+-]\d{1,2}(:?\d{2}){0,2}|Z|UTC|GMT|UT|Etc/.*", re.IGNORECASE)
-#: no zone had an offset by law before, and what changes in the last years of these does so for ever (s)
+#: no zone had an offset by law before _FIRST; a zone that changes after _FOR_EVER changes for ever (s)
 _FIRST, _FOR_EVER, _LAST = -4_102_444_800, 3_944_678_400, 4_102_444_800
-#: between two changes of any zone lie 167 hours at least (s)
+#: shorter than the 167 hours that lie between two changes of any zone at least (s)
 _STEP = 6 * 86_400
-#: local time and instants around a change: a day that is left out, or comes twice, and its hours (ms)
+#: margin around a change, in local time and instants: a day that is left out, or comes twice, and its hours (ms)
 _AROUND = 2 * 86_400_000
 
 
 @dataclass(frozen=True)
 class Change:
-    """From the second `at` on a zone has another offset (s, east of Greenwich)."""
+    """A zone's offset is `before`, and from the second `at` on `after` (s, east of Greenwich)."""
 
     at: int
     before: int
@@ -57,8 +57,7 @@ class Change:
         return self.begins // 86_400 < (self.ends - 1) // 86_400
 
     def splits(self, unit: int) -> bool:
-        """Whether local time cut to a unit (s) goes back: in a gap or an overlap is the beginning of one, not at its
-        end or start.
+        """Whether local time truncated to a unit (s) goes back: a unit begins inside gap or overlap, not at its edge.
 
         >>> Change(63593070, -2670, 0).splits(60), Change(1711846800, 3600, 7200).splits(3600)
         (True, False)
@@ -71,13 +70,13 @@ class Change:
 
 @dataclass(frozen=True)
 class Zone:
-    """A zone by all its changes, in their order."""
+    """A zone with all changes of its offset, in order."""
 
     name: str
     changes: tuple[Change, ...] = ()
 
     def free_of(self, breaks: Callable[[Change], bool]) -> int | None:
-        """From when on (ms) no change breaks anything; None when some will for ever.
+        """The instant (ms) from which no change breaks anything; None when some change does for ever.
 
         >>> new_york = Zone("x", (Change(-2717650800, -17762, -18000), Change(4092541200, -18000, -14400)))
         >>> new_york.free_of(lambda c: True), new_york.free_of(Change.goes_back), Zone("UTC").free_of(lambda c: True)
@@ -94,7 +93,7 @@ class Zone:
 
 
 def is_offset(name: str) -> bool:
-    """Whether a zone is an offset, by its name.
+    """Whether the name of a zone is a fixed offset.
 
     >>> is_offset("UTC"), is_offset("+05:30"), is_offset("Etc/GMT+3"), is_offset("Asia/Kolkata")
     (True, True, True, False)
@@ -121,7 +120,7 @@ def is_known_to_change(name: str, for_ever: bool) -> bool:
 
 
 def changes_query(name: str) -> str:
-    """A query of one text: the changes of a zone as the engine has them. No table is read, no task is started."""
+    """A query for one text (JSON): the changes of a zone by the engine's rules. It reads no table, starts no task."""
 
     def offset(second: str) -> str:
         return f"unix_seconds(from_utc_timestamp(timestamp_seconds({second}), {string_literal(name)})) - {second}"
@@ -139,10 +138,10 @@ def changes_query(name: str) -> str:
     )
 
 
-def zone_of(name: str, told: str) -> Zone:
+def zone_of(name: str, answer: str) -> Zone:
     """The answer to `changes_query` -> a zone.
 
     >>> zone_of("x", "[[5,0,3600]]").changes
     (Change(at=5, before=0, after=3600),)
     """
-    return Zone(name, tuple(Change(*map(int, change)) for change in json.loads(told)))
+    return Zone(name, tuple(Change(*map(int, change)) for change in json.loads(answer)))

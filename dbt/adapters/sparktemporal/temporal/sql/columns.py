@@ -1,11 +1,11 @@
-"""Which columns of its inputs a SELECT that is not linear needs, so that only they are stored.
+"""Projection pushdown: the columns of its inputs that a SELECT that is not linear needs; only these are stored.
 
     select t.k, count(*) from t join u using (id) where <static> group by t.k
       ->  rows   select t.k from t join u using (id) where <static>
           rest   select t.k, count(*) from mz_core_c0 as t group by t.k
 
-Names are resolved as Spark does: a source's alias first, then a column, then a field of it. A name that no source has
-is left alone (an alias of the SELECT list, a unit such as DAY): Spark decides, and complains when it cannot.
+Names resolve as in Spark: the alias of a source first, then a column, then a field of a column. A name that no source
+has stays as it is (an alias of the SELECT list, a unit such as DAY): Spark resolves it, or raises.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ def pushdown_projections(
     ctes: list[exp.CTE],
     at_read: exp.Expr | None = None,
 ) -> tuple[exp.Select, exp.Select]:
-    """A SELECT without clock -> (the rows it works on, itself over the table `placeholder`).
+    """A SELECT without clock -> (a query of the rows it reads, the SELECT over the table `placeholder`).
 
-    at_read: a predicate for the WHERE of the latter.
-    Derived tables without a name are given one in `select`, which is the caller's to give away.
+    at_read: a predicate for the WHERE of the second query.
+    Changes `select` in place: derived tables without a name get one.
     """
     sources = sources_of(select, describe, ctes)
     rest = select.copy()
@@ -91,7 +91,7 @@ def pushdown_projections(
         qualifier = None if name.lower() in joined else exp.to_identifier(sources[source].name, quoted=True)
         item: exp.Expr = exp.column(exp.to_identifier(name, quoted=True), table=qualifier)
         items.append(exp.alias_(item, stored, quoted=True))
-    # a SELECT that needs no column still needs its rows
+    # a SELECT that needs no column still needs the number of rows
     rows.set("expressions", items or [exp.alias_(exp.true(), "mz_row", quoted=True)])
     rest.set("from_", exp.From(this=exp.to_table(placeholder).as_(exp.to_identifier(alias, quoted=True), table=True)))
     return rows, rest
@@ -104,7 +104,7 @@ _ABOVE_ROWS = (
 
 
 def expand_stars(rest: exp.Select, sources: list[Source], using: bool) -> None:
-    """The names of the columns for `*` and `t.*`, in place."""
+    """Replace `*` and `t.*` by the names of the columns, in place."""
     items: list[exp.Expr] = []
     for item in rest.expressions:
         of = item.table.lower() if isinstance(item, exp.Column) and isinstance(item.this, exp.Star) else None
@@ -125,7 +125,7 @@ def expand_stars(rest: exp.Select, sources: list[Source], using: bool) -> None:
 
 
 def inner_stars(select: exp.Select) -> Iterator[exp.Expr]:
-    """The `*` and `t.*` among the arguments of functions, not in subqueries; `count(*)` is of no column."""
+    """The `*` and `t.*` among the arguments of functions, except in subqueries and in `count(*)`."""
     for star in list(select.find_all(exp.Star)):
         if star.find_ancestor(exp.Select) is not select:
             continue
@@ -156,7 +156,7 @@ def _expand_inner_stars(rest: exp.Select, sources: list[Source]) -> None:
 
 
 def with_field_name(old: exp.Expr, new: exp.Expr) -> exp.Expr:
-    """What takes the place of an expression: the argument of struct() names a field, and keeps that name."""
+    """The replacement of an expression. An argument of struct() names a field, so the replacement keeps that name."""
     above = old.parent
     if not isinstance(above, exp.Anonymous) or above.name.lower() != "struct":
         return new

@@ -1,4 +1,4 @@
-"""Common table expressions: which a query may name, and taking them along."""
+"""Common table expressions: those visible to a query, and the WITH of a query that is taken out of its model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ...errors import Refusal
 
 
 def visible_ctes(node: exp.Expr) -> list[exp.CTE]:
-    """The CTEs that a query may name, outermost and earliest first."""
+    """The CTEs in the scope of a query, outermost and earliest first."""
     found: list[exp.CTE] = []
     child, parent = node, node.parent
     own = node.args.get("with_")
@@ -30,7 +30,7 @@ def visible_ctes(node: exp.Expr) -> list[exp.CTE]:
 
 
 def with_ctes(query: exp.Query, visible: list[exp.CTE]) -> None:
-    """Give a query taken out of its model the CTEs it names, and those they name; RECURSIVE stays where it stood."""
+    """Give a query taken out of its model the CTEs that it names, directly or through others; RECURSIVE is kept."""
     needed: list[exp.CTE] = []
     names = table_names(query)
     for cte in reversed(visible):
@@ -51,7 +51,7 @@ def with_ctes(query: exp.Query, visible: list[exp.CTE]) -> None:
 
 
 def named_ctes(select: exp.Select) -> list[exp.CTE]:
-    """The CTEs a SELECT reads, directly or through others."""
+    """The CTEs that a SELECT reads, directly or through others."""
     probe = select.copy()
     probe.set("with_", None)
     with_ctes(probe, visible_ctes(select))
@@ -60,7 +60,7 @@ def named_ctes(select: exp.Select) -> list[exp.CTE]:
 
 
 def names_itself(cte: exp.CTE) -> bool:
-    """Whether a table in a CTE has its name: itself in WITH RECURSIVE, else a table of the catalog."""
+    """Whether a CTE reads a table of its own name: itself in WITH RECURSIVE, else a table of the catalog."""
     return cte.alias.lower() in table_names(cte.this)
 
 

@@ -1,9 +1,9 @@
 """Spark SQL as a tree that prints back as it was written.
 
-sqlglot's Spark dialect understands functions so that it can transpile them (`date_sub(d, 7)` becomes
-`DATE_ADD(d, 7 * -1)`, `CEIL`, `DATEDIFF` and others change too). Nothing is transpiled here, so functions
-stay what the user wrote: a name and arguments. Only what is not of that form (CAST, EXTRACT, ...) is read.
-That the tree means to Spark what the text means is not assumed either: see `roundtrip`.
+sqlglot's Spark dialect parses functions into nodes so that it can transpile them: `date_sub(d, 7)` becomes
+`DATE_ADD(d, 7 * -1)`, and `CEIL`, `DATEDIFF` and others change too. This dialect transpiles nothing. A function stays
+a name with arguments, as the user wrote it. Only forms with a syntax of their own (CAST, EXTRACT, ...) are parsed.
+`plans.check` verifies that Spark takes text and tree for the same query.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from ...errors import Refusal
 
 MZ_NOW_NAMES = ("mz_now", "mz_logical_timestamp")
 
-#: frames: a parenthesis takes 30 of them to read, and Python's own limit is 1000. Threads read side by side, so it is
-#: set once; what is deeper than that is refused (see `readable`)
+#: frames: the parser takes 30 frames for a parenthesis, and Python's own limit is 1000. Threads parse side by side, so
+#: the limit is set once; a deeper query is refused (see `readable`)
 _DEEPEST = 5_000
 sys.setrecursionlimit(max(sys.getrecursionlimit(), _DEEPEST))
 
-#: in the meta of a cast: it is written as a literal (`timestamp '2024-01-01'`)
+#: in the meta of a cast: the user wrote a literal (`timestamp '2024-01-01'`)
 IS_LITERAL = "is_literal"
 
 _NAMES = (TokenType.VAR, TokenType.IDENTIFIER, TokenType.STRING)
-#: in the meta of a column: what the user wrote there
+#: in the meta of a column: the expression that the user wrote in its place
 _WRITTEN = "written"
 
 _SPECIAL_FORMS = ("CAST", "TRY_CAST", "EXTRACT", "TRIM", "POSITION", "OVERLAY", "SUBSTRING")
@@ -48,12 +48,12 @@ class VerbatimSpark(Spark):
     SUPPORTS_USER_DEFINED_TYPES = True  # for mz_timestamp
 
     class Tokenizer(Spark.Tokenizer):
-        # else the rest of an EXPLAIN is one token, and calls in it are not seen
+        # else the rest of an EXPLAIN is one token, and its calls are not found
         COMMANDS: ClassVar[set[TokenType]] = set()
 
     class Parser(SparkParser):
         def _parse_join(self, *args: Any, **kwargs: Any) -> exp.Join | None:
-            """A JOIN LATERAL without a condition stays one: with ON TRUE it is another plan to Spark."""
+            """A JOIN LATERAL without a condition keeps none: with ON TRUE Spark makes another plan."""
             join: exp.Join | None = super()._parse_join(*args, **kwargs)
             lateral = join is not None and isinstance(join.this, exp.Lateral)
             if join is not None and lateral and join.args.get("on") == exp.true() and self._prev.text.upper() != "TRUE":
@@ -61,7 +61,7 @@ class VerbatimSpark(Spark):
                 join.set("kind", join.kind or "INNER")
             return join
 
-        # a comma between tables stays one: Spark's plans tell it from a CROSS JOIN
+        # a comma between tables stays a comma: Spark's plan of a CROSS JOIN is another one
         JOINS_HAVE_EQUAL_PRECEDENCE = False
         FUNCTIONS: ClassVar[dict[str, Callable[..., Any]]] = {}
         FUNCTION_PARSERS = {
@@ -73,7 +73,7 @@ class VerbatimSpark(Spark):
         }
 
     def tokenize(self, sql: str, dialect: object = None) -> list[Token]:
-        """Words of SQL are names beside a dot (`s.union`, `union.id`), and `window` but for a WINDOW clause."""
+        """Keywords are names beside a dot (`s.union`, `union.id`); `window` is a name except in a WINDOW clause."""
         tokens = super().tokenize(sql, dialect)  # type: ignore[arg-type]
         kinds = [token.token_type for token in tokens] + [TokenType.SEMICOLON] * 2
         for at, token in enumerate(tokens):
@@ -89,13 +89,13 @@ class VerbatimSpark(Spark):
 
 
 def parse(sql: str) -> exp.Query:
-    """The one query in `sql` as a tree, or a refusal that shows where reading stopped."""
+    """The one query in `sql` as a tree. Raises a Refusal that shows where the parser stopped."""
     try:
         statements = [s for s in sqlglot.parse(sql, read=VerbatimSpark) if s is not None]
     except SqlglotError as error:
-        # the message underlines with terminal codes; people read it in logs
+        # the message underlines with terminal codes, which do not belong in logs
         raise _unread(sql, re.sub(r"\x1b\[\d+m", "", str(error)).strip()) from None
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:  # of the parser itself
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:  # a defect of the parser
         raise _unread(sql, _shorten(sql)) from error
     if len(statements) != 1 or not isinstance(statements[0], (exp.Query, exp.Subquery)):
         raise Refusal(
@@ -132,14 +132,14 @@ def render(node: exp.Expr, pretty: bool = False) -> str:
 
 
 def fragment(node: exp.Expr) -> str:
-    """A tree -> one short line for a message, in the words of the user."""
+    """A tree -> one short line for a message, as the user wrote it."""
     if any(_WRITTEN in column.meta for column in node.find_all(exp.Column)):
         node = node.transform(lambda n: n.meta[_WRITTEN].copy() if _WRITTEN in n.meta else n)
     return _shorten(render(node))
 
 
 def written_as(column: exp.Column, written: exp.Expr) -> exp.Column:
-    """A column that stands for something the user wrote, which messages show in its place."""
+    """A column in place of an expression; messages show the expression that the user wrote."""
     column.meta[_WRITTEN] = written.meta.get(_WRITTEN, written).copy()
     return column
 
@@ -154,7 +154,7 @@ def quote(name: str) -> str:
 
 
 def string_literal(text: str) -> str:
-    """A Spark string literal; safe under variable substitution and either backslash setting."""
+    """A Spark string literal; safe under variable substitution and under both backslash settings."""
     codes = {"\\": "\\\\", "'": "\\'", "$": "\\u0024", "\n": "\\n"}
     return "'" + "".join(codes.get(c, c) for c in text) + "'"
 
@@ -173,7 +173,7 @@ def has_clock(node: exp.Expr) -> bool:
 
 
 def mz_now_spans(sql: str) -> list[tuple[int, int]]:
-    """Where the calls stand in the text, as [start, end) offsets, in the order of the text.
+    """The offsets [start, end) of the calls in the text, in the order of the text.
 
     >>> sql = "select 'mz_now()' where Mz_Now( ) < x -- mz_now()"
     >>> [sql[a:b] for a, b in mz_now_spans(sql)]

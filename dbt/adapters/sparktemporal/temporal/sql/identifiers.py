@@ -6,9 +6,9 @@
 | the same in a catalog that keeps case (Iceberg: hadoop, jdbc, REST) | found as they were written | the same |
 | columns, CTEs, aliases, temporary views | found in any case | found as they were written |
 
-So the setting decides nothing about a relation. Names of relations are compared without case here, in every catalog.
-Where a catalog keeps case, two names that differ by case alone are then taken for one: what is there is kept, and what
-would be in the way is refused.
+So the setting decides nothing about a relation. This module compares names of relations without case, in every catalog.
+Where a catalog keeps case, two names that differ by case alone are taken for one name: the existing relation is kept,
+and a run that would collide with it is refused.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-#: one part of a name in a plan of Spark, which quotes only those with other characters than letters, digits and `_`
+#: one part of a name in a plan of Spark, which quotes only parts with other characters than letters, digits and `_`
 PART = r"(?:`(?:[^`]|``)+`|[^\s`.,\[\]()]+)"
 
 
 def folded(name: str) -> str:
-    """A name as the names that mean the same relation have it in common.
+    """The form that all spellings of one relation's name share.
 
     >>> folded("MyModel__Diffs") == folded("mymodel__diffs")
     True
@@ -32,7 +32,7 @@ def folded(name: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Identifier:
-    """The name of a schema, table or view: equal to the same in another case.
+    """The name of a schema, table or view: equal to the same name in another case.
 
     >>> Identifier("MyModel") == Identifier("mymodel"), len({Identifier("E5"), Identifier("e5")})
     (True, 1)
@@ -51,7 +51,7 @@ class Identifier:
 
 
 class Identifiers:
-    """Some names of one schema, as they were written; looked up in any case.
+    """Names of one schema as they were written, looked up in any case.
 
     >>> there = Identifiers(["mymodel__live", "Other"])
     >>> "MyModel__live" in there, there.find("OTHER"), there.find("mine")
@@ -73,12 +73,12 @@ class Identifiers:
         return len(self._names)
 
     def find(self, name: str) -> str | None:
-        """The name as it was written here; None when it is not among them."""
+        """The name as it was written; None when it is not among the names."""
         return self._names.get(Identifier(name))
 
 
 def parts(name: str) -> list[str]:
-    """A name as Spark prints it or SQL has it -> its parts.
+    """A name as Spark prints it, or as SQL text has it -> its parts.
 
     >>> parts("spark_catalog.s.t"), parts("`s`.`a.b`"), parts("c.s.`we``ird`")
     (['spark_catalog', 's', 't'], ['s', 'a.b'], ['c', 's', 'we`ird'])
@@ -88,7 +88,7 @@ def parts(name: str) -> list[str]:
 
 
 def dotted(names: Iterable[str]) -> str:
-    """Parts -> one name, in which only those are quoted that have to be: as Spark's plans have it.
+    """Parts -> one name, quoted only where necessary, as in Spark's plans.
 
     >>> dotted(["spark_catalog", "s", "t"]), dotted(["s", "a.b"])
     ('spark_catalog.s.t', 's.`a.b`')
@@ -98,7 +98,7 @@ def dotted(names: Iterable[str]) -> str:
 
 
 def key(schema: str, model: str) -> str:
-    """The one name of a model in the states of those that read it. schema: quoted or not.
+    """The name of a model in the states of models that read it. schema: quoted or not.
 
     >>> key("`E5`", "MyModel")
     'e5.mymodel'

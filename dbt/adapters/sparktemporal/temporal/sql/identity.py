@@ -1,14 +1,14 @@
-"""Values that compare equal and are not the same: GROUP BY would take them as one, and give back one of them.
+"""Grouping by identity: values that compare equal and are not the same, which GROUP BY would merge into one.
 
     0.0 and -0.0            equal, and `CAST(x AS STRING)` tells them apart
     maps of equal entries   equal in any order, and `map_keys(m)[0]` tells them apart
 
-So rows are grouped by what tells such values apart, and one value of each group is given back:
+So rows are grouped by expressions that tell such values apart, and each group gives back one value:
 
     GROUP BY d     ->  SELECT any_value(d) AS d … GROUP BY d, IF(d = 0 AND CAST(d AS STRING) LIKE '-%', true, NULL)
     GROUP BY m     ->  SELECT any_value(m) AS m … GROUP BY map_entries(m)
 
-A session window is a third kind. Spark remembers of a column that it is one, in stored tables too, and GROUP BY merges
+Session windows are a third kind. Spark marks a column of session windows, also in stored tables, and GROUP BY merges
 sessions that overlap: `w` -> `w.start, w.end, w IS NULL`. Columns of all other types are grouped as they are.
 """
 
@@ -25,17 +25,16 @@ from .dialect import quote
 
 _WINDOW = re.compile(r"struct<start:(timestamp|timestamp_ntz),end:\1>", re.IGNORECASE)
 _ZEROS, _MAPS = re.compile(r"\b(float|double)\b", re.IGNORECASE), re.compile(r"\bmap<", re.IGNORECASE)
-#: how Spark ends the description of a type that is too long for it
+#: Spark ends the description of a very long type so
 _CUT_OFF = "more fields>"
 
 
 @dataclass(frozen=True)
 class Identity:
-    """How rows of some columns are grouped so that only those that are the same in every respect are taken as one.
+    """A GROUP BY over some columns in which a group holds only rows that are the same in every respect.
 
-    keys: SQL of what stands in GROUP BY. items: SQL of the columns themselves, over such a group. hashed: SQL of what a
-    hash can be made of; equal for rows that are the same. marked: a column may be a session window, of which the items
-    are none any more.
+    keys: SQL of the grouping expressions. items: SQL of the columns themselves, over a group. hashed: SQL of hashable
+    expressions, equal for rows that are the same. marked: a column may be a session window; its item has lost the mark.
     """
 
     keys: tuple[str, ...]
@@ -63,17 +62,17 @@ def is_window(spark_type: str) -> bool:
 
 
 def negative_zero(value: str) -> str:
-    """SQL: true for -0.0, NULL for any other number. Hashes pass over NULLs."""
+    """SQL: true for -0.0, NULL for any other number. Spark's hashes skip NULLs."""
     return f"IF({value} = 0 AND CAST({value} AS STRING) LIKE '-%', true, NULL)"
 
 
 def keeping_marks(rows: str, source: str, names: str) -> str:
-    """Rows of columns that Spark marks in `source`, marked likewise: a UNION ALL has the marks of its first branch."""
+    """Rows with the marks that Spark gives columns of `source`: a UNION ALL has the marks of its first branch."""
     return f"SELECT {names}\nFROM (\n{source}\n) AS mz_marked\nWHERE false\nUNION ALL\n{rows}"
 
 
 def _told_apart(column: str, kind: str) -> list[str]:
-    """What is equal for the same values of a column alone."""
+    """Expressions over a column that are equal only for values that are the same."""
     if is_window(kind):
         return [f"{column}.`start`", f"{column}.`end`", f"{column} IS NULL"]
     if kind.lower() in ("float", "double"):
@@ -85,12 +84,12 @@ def _told_apart(column: str, kind: str) -> list[str]:
     entries = _entries(column, kind) if _MAPS.search(kind) else column
     if entries is None:
         return [f"CAST({column} AS STRING)", column]
-    # of values that are equal otherwise, their texts differ where a zero has another sign
+    # texts of otherwise equal values differ where a zero has another sign
     return [entries, f"CAST({column} AS STRING)"] if _ZEROS.search(kind) else [entries]
 
 
 def _entries(column: str, kind: str) -> str | None:
-    """A value with the list of its entries in place of each map; None for a type that is not understood."""
+    """A value with the list of its entries in place of each map; None for an unknown type."""
     try:
         parsed = exp.DataType.build(kind, dialect="spark")
     except SqlglotError:

@@ -1,4 +1,4 @@
-"""What a SELECT does with its rows: keep them one by one, or make others of them."""
+"""Linearity of a SELECT: whether each row of the result comes from one input row, or several rows make one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NOT_LINEAR = (
 
 
 def is_linear(select: exp.Select) -> bool:
-    """Whether each row of the result is made of one row below, whatever the others are."""
+    """Whether each row of the result comes from one input row, and does not depend on other rows."""
     if any(select.args.get(key) for key in _NOT_LINEAR):
         return False
     for item in select.expressions:
@@ -49,7 +49,7 @@ def grouping_expressions(group: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def kept_one_by_one(select: exp.Select) -> Sequence[exp.Expr]:
-    """The sources of a FROM of which each row is used by itself: not those an outer join fills with NULLs."""
+    """The sources of a FROM whose rows are used one by one: not the side of an outer join that is filled with NULLs."""
     start = select.args.get("from_")
     kept = [start.this] if start is not None else []
     for join in select.args.get("joins") or []:
@@ -66,7 +66,7 @@ def kept_one_by_one(select: exp.Select) -> Sequence[exp.Expr]:
 
 
 def names_columns(select: exp.Expr | None) -> bool:
-    """Whether the columns of a SELECT can be named from outside: not those below EXISTS, IN or of a scalar subquery."""
+    """Whether the outer query can name the columns of a SELECT: not below EXISTS, IN or a scalar subquery."""
     above = select.parent if select is not None else None
     while isinstance(above, exp.SetOperation):
         above = above.parent

@@ -1,4 +1,4 @@
-"""Names of the columns that generated SQL has beside a model's own."""
+"""Names of the helper columns in generated SQL."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ def is_reserved(name: str) -> bool:
 
 
 def operand_column(index: int) -> str:
-    """What comparison `index` of a core compares the clock with."""
+    """The row's side of comparison number `index` of a core."""
     return f"mz_b{index}"
 
 
 def static_column(index: int) -> str:
-    """A value of a row, without the clock, that a condition reads: number `index`."""
+    """Expression number `index` without the clock that a condition of a core reads."""
     return f"mz_s{index}"

@@ -1,11 +1,11 @@
-"""Subqueries above the rows of a SELECT: which of their columns are the SELECT's own.
+"""Correlated subqueries above the rows of a SELECT: which of their columns are the SELECT's own.
 
     select k, (select max(x) from other o where o.k = t.k) from t where <temporal> group by k
                                             ^^^          ^^^
                                             of other     of t, from outside of the subquery
 
-Spark looks a name up from the inside outwards: the sources of the query it stands in, the aliases of its SELECT list,
-then the query around.
+Spark looks a name up from the inside outwards: the sources of the query that holds the name, the aliases of its SELECT
+list, then the outer query.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from .scope import Describe, Source, resolve, sources_of
 
 
 class Scopes:
-    """What the columns of a SELECT and of the subqueries in it are of.
+    """Resolves the columns of a SELECT and of its subqueries.
 
-    select: without its FROM, whose `sources` are given. ctes: those that it may name.
+    select: without its FROM, whose `sources` are given. ctes: the CTEs in its scope.
     """
 
     def __init__(self, select: exp.Select, sources: Sequence[Source], describe: Describe, ctes: list[exp.CTE]) -> None:
@@ -31,7 +31,7 @@ class Scopes:
         self._inner: dict[int, list[Source]] = {}
 
     def own(self, column: exp.Column) -> tuple[int, str, int] | None:
-        """A column -> what `resolve` says of it, when it is one of the SELECT's rows; else None."""
+        """A column -> its source as `resolve` gives it, when the column belongs to the SELECT's rows; else None."""
         if isinstance(column.find_ancestor(exp.Select, exp.SetOperation), exp.SetOperation):
             return None  # the ORDER BY of a UNION in a subquery names columns of the UNION
         scope = column.find_ancestor(exp.Select)
@@ -45,7 +45,7 @@ class Scopes:
         return column.find_ancestor(exp.Select) is not self._select
 
     def refuse_hidden(self, name: str) -> None:
-        """Refuse subqueries in which the name of the rows would be another thing."""
+        """Refuse subqueries in which the alias of the rows means another relation or column."""
         for query in self._select.find_all(exp.Select):
             if query is self._select or not query.args.get("from_"):
                 continue
@@ -53,7 +53,7 @@ class Scopes:
                 if name.lower() in (source.name.lower(), *(c.lower() for c in source.columns)):
                     raise Refusal(
                         fragment(query),
-                        f"{name} is a name in this subquery and of the rows that the query around reads",
+                        f"{name} is a name in this subquery, and the alias of the rows that the outer query reads",
                         f"another alias for one of the two {name}",
                     )
 
@@ -77,7 +77,7 @@ class Scopes:
 
 
 def _around(scope: exp.Select) -> exp.Select | None:
-    """The SELECT in which a name is looked up next: a derived table and a CTE do not see what stands beside them."""
+    """The SELECT in which a name is looked up next: a derived table and a CTE do not see the sources beside them."""
     node: exp.Expr = scope
     while isinstance(node.parent, exp.SetOperation):
         node = node.parent
@@ -93,7 +93,7 @@ _SOURCES = (exp.From, exp.Join)
 
 
 def _with_all_sources(scope: exp.Select) -> exp.Select:
-    """A copy that has the right sides of SEMI and ANTI joins among its sources: its ON may name them."""
+    """A copy with the right sides of SEMI and ANTI joins among its sources: their ON may name these."""
     copy = scope.copy()
     for join in copy.args.get("joins") or []:
         if (join.kind or "").upper() in ("SEMI", "ANTI"):

@@ -1,7 +1,7 @@
-"""Spark's plans as EXPLAIN prints them: whether two queries are one to Spark, and what a plan reads, calls and scans.
+"""Spark's plans as EXPLAIN prints them: equality of two queries, and the tables, functions and scans of a plan.
 
-sqlglot's grammar is close to Spark's, not the same. A model is accepted only when Spark itself makes the same plan of
-the written text and of the text printed from the tree, so a misreading is refused instead of answered.
+sqlglot's grammar is close to Spark's, and not the same. A model is accepted only when Spark makes the same plan of the
+written text and of the text printed from the tree. So a query parsed wrongly is refused, never answered wrongly.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from .relations import table_of
 
 
 def check(plan_of_text: str, plan_of_tree: str) -> None:
-    """Refuse when two EXPLAIN EXTENDED outputs tell different queries.
+    """Refuse when two outputs of EXPLAIN EXTENDED are of different queries.
 
-    Optimized plans alone would not do: Spark orders several `count(DISTINCT …)` there by chance.
+    Optimized plans alone do not decide: Spark orders several `count(DISTINCT …)` in them by chance.
     """
     text, tree = _sections(plan_of_text), _sections(plan_of_tree)
     if any(text.get(k) == tree.get(k) is not None for k in ("Parsed", "Analyzed", "Optimized")):
@@ -33,13 +33,13 @@ def check(plan_of_text: str, plan_of_tree: str) -> None:
 
 
 def _sections(plan: str) -> dict[str, str]:
-    """Section -> its text with expression ids numbered in the order they appear."""
+    """Section -> its text with expression ids numbered in order of appearance."""
     parts = re.findall(r"== (\w+) Logical Plan ==\n(.*?)(?=\n== |\Z)", plan, re.DOTALL)
     return {name: _numbered(body).strip() for name, body in parts}
 
 
 def _numbered(body: str) -> str:
-    """Expression ids, and the names that Spark numbers, in the order they appear. Quoted names stay as they are.
+    """Number expression ids, and the names that Spark numbers, in order of appearance. Quoted names stay as they are.
 
     >>> _numbered("_common_expr_34#7 AS a#9L, _common_expr_34#7"), _numbered("RelationV2[a#7] c.s.`t#7`")
     ('_common_expr_0#0 AS a#1, _common_expr_0#0', 'RelationV2[a#0] c.s.`t#7`')
@@ -64,7 +64,7 @@ def analyzed(plan: str) -> str:
 
 
 def inside_of_view(plan: str) -> list[str]:
-    """What an analyzed plan of reading a view has below the view and its casts to the types of its columns."""
+    """The operators of an analyzed plan below a view and the casts to the types of its columns."""
     lines = plan.splitlines()
     at = next(i for i, line in enumerate(lines) if line.lstrip(_TREE).startswith("View ("))
     assert lines[at + 1].lstrip(_TREE).startswith("Project [cast("), lines[at + 1]
@@ -72,7 +72,7 @@ def inside_of_view(plan: str) -> list[str]:
 
 
 def without_names(plan: str) -> list[str]:
-    """The operators of an analyzed plan, but for the names that queries have in it."""
+    """The operators of an analyzed plan, without the aliases of queries."""
     return _operators(plan.splitlines()[1:])  # the first is the schema
 
 
@@ -89,12 +89,12 @@ def optimized(plan: str) -> str:
 
 
 def moves_by_itself(plan: str) -> bool:
-    """Whether an analyzed plan has a clock or chance in it: a view's, for a model has no other clock than mz_now()."""
+    """Whether an analyzed plan reads a clock or chance. The source is a view: the only clock of a model is mz_now()."""
     return bool(_BY_ITSELF.search(plan))
 
 
 def tables_read(plan: str) -> list[str] | None:
-    """The tables at the leaves of an analyzed plan, one a leaf; None when it reads anything else but constants."""
+    """The tables at the leaves of an analyzed plan, one a leaf; None when a leaf is neither table nor constant."""
     if moves_by_itself(plan):
         return None
     lines = plan.splitlines()[1:]  # the first is the schema
@@ -128,13 +128,13 @@ _CONSTANT = re.compile(r"LocalRelation\b|OneRowRelation$|Range \(|CTERelationRef
 
 
 def plan_text(plan: str) -> str:
-    """An analyzed plan with what Spark counts from the start of the session numbered anew."""
+    """An analyzed plan whose CTE ids, which Spark counts from the start of the session, are numbered anew."""
     ctes: dict[str, str] = {}
     return re.sub(r"(?<=CTERelation)(Def|Ref) (\d+)", lambda m: f"{m[1]} {ctes.setdefault(m[2], str(len(ctes)))}", plan)
 
 
 def runs_python(plan: str) -> bool:
-    """Whether Spark hands rows to Python: under what name a function is called does not tell."""
+    """Whether Spark hands rows to Python: the name of a function does not tell."""
     return bool(re.search(r"^[ :|+*()\d-]*\w*(?:EvalPython|Pandas|Python\w*|InArrow)\b", optimized(plan), re.MULTILINE))
 
 
@@ -144,12 +144,12 @@ def variables(plan: str) -> list[str]:
 
 
 def views(plan: str) -> list[str]:
-    """The views a plan goes through, quoted."""
+    """The views that a plan reads through, quoted."""
     return list(dict.fromkeys(re.findall(r"\bView \((`[^(]*?`), \[", plan)))
 
 
 def scans(plan: str) -> list[tuple[str, str]]:
-    """The scans of files in a plan -> (table, what of its filters reaches partitions and statistics, as Spark prints).
+    """The scans of files in a plan -> (table, the filters that reach partitions and statistics, as Spark prints them).
 
     >>> scans("== Physical Plan ==\\nFileScan parquet s.t[a#1] PushedFilters: [IsNotNull(a)], ReadSchema: x")
     [('s.t', 'PushedFilters: [IsNotNull(a)]')]
@@ -169,11 +169,11 @@ _SCAN = re.compile(
 
 
 def is_bounded(filters: str) -> bool:
-    """Whether the filters of a scan say more than that columns are no NULLs.
+    """Whether the filters of a scan have more than IS NOT NULL.
 
     >>> is_bounded("filters=ts IS NOT NULL, ts >= 5"), is_bounded("filters=ts IS NOT NULL")
     (True, False)
     """
     items = re.sub(r"\w+Filters: |filters=|[\[\]]", "", filters)
-    said = re.sub(r"isnotnull\([^)]*\)|[\w.`]+ IS NOT NULL|\.\.\.", "", items, flags=re.IGNORECASE)
-    return bool(said.strip(" ,"))
+    other = re.sub(r"isnotnull\([^)]*\)|[\w.`]+ IS NOT NULL|\.\.\.", "", items, flags=re.IGNORECASE)
+    return bool(other.strip(" ,"))

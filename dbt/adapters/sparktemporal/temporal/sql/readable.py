@@ -1,4 +1,4 @@
-"""Whatever goes wrong while a model is read is said in words about the model."""
+"""Errors while a model is parsed and analyzed -> refusals in words about the model."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def reads_model(position: int) -> Callable[[Callable[_P, _T]], Callable[_P, _T]]
 
 @contextmanager
 def in_words(sql: str) -> Iterator[None]:
-    """Errors of reading `sql` -> refusals. Those of Spark and refusals themselves pass."""
+    """Errors of parsing `sql` -> refusals. Errors of Spark and refusals pass unchanged."""
     try:
         yield
     except RecursionError:

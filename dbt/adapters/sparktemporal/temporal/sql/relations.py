@@ -4,7 +4,7 @@
     RelationV2[id#0, x] y#1] c.`a.b`.`t u` VERSION AS OF '7'    of other catalogs
     HiveTableRelation [`spark_catalog`.`s`.`t`, …]              of Hive's formats
 
-Names are quoted where they have to be, columns never: a table is told by the end of its line, which has no columns.
+Spark quotes names where necessary, and columns never. So the table is read from the end of the line, after the columns.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _START = re.compile(r"\b(?:Relation |RelationV2\[|HiveTableRelation \[).*")
 
 
 def table_of(leaf: str) -> str | None:
-    """A leaf of a plan -> the table it reads, as Spark quotes names; None where it is none, or its name is not told.
+    """A leaf of a plan -> its table, as Spark quotes names; None for a leaf without a table or without its name.
 
     >>> table_of("RelationV2[id#0, x] y#1] c.`a.b`.`t] u`"), table_of("Relation c.s.t[k#0] parquet")
     ('c.`a.b`.`t] u`', 'c.s.t')
@@ -39,12 +39,12 @@ def table_of(leaf: str) -> str | None:
 
 
 def file_tables(plan: str) -> list[str]:
-    """The file-based tables a plan reads, as catalog.schema.table."""
+    """The file-based tables that a plan reads, as catalog.schema.table."""
     return _named(leaf for leaf in _START.findall(plan) if _FILES.match(leaf))
 
 
 def other_tables(plan: str) -> list[str]:
-    """The tables a plan reads whose files are not Spark's own."""
+    """The tables that a plan reads and whose files are not Spark's own."""
     files = file_tables(plan)
     return [table for table in _named(_START.findall(plan)) if table not in files]
 

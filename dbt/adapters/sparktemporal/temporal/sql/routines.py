@@ -1,6 +1,7 @@
-"""Functions that are not Spark's own, as far as text tells: which ones a query calls, what the body of one does.
+"""User-defined functions, from text alone: the functions that a query calls, and the content of their bodies.
 
-Spark's analyzed plan shows the name of a function and not its body, so whether a body changed is asked of the function.
+Spark's analyzed plan shows the name of a function and not its body. So Spark is asked for the body of each function
+(DESCRIBE FUNCTION EXTENDED).
 """
 
 from __future__ import annotations
@@ -20,18 +21,18 @@ from .functions import registry
 from .functions.registry import BUILTIN
 from .functions.row import CHANCE, CLOCK, CODE, FILES, PLACE, SESSION
 
-#: schemas of functions that a catalog brings along
+#: schemas of functions that a catalog provides
 _OF_CATALOGS = frozenset(["system", "builtin"])
 Name = tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Routine:
-    """A function that is not Spark's own.
+    """A user-defined function.
 
-    name: Spark's for it, with catalog and schema unless it is temporary. body: its query, None where Spark does not
-    tell it. said: all that tells it from another of its name. namespace: where names in its body are looked up.
-    temporaries: functions of the session that its body names. why: what it gives besides what its arguments decide.
+    name: Spark's name, with catalog and schema unless the function is temporary. body: its query, None where Spark does
+    not tell the body. said: its fingerprint. namespace: the schema in which names of its body are looked up.
+    temporaries: temporary functions that its body names. why: the source of values that its arguments do not decide.
     """
 
     name: str
@@ -47,7 +48,7 @@ class Routine:
 
     @property
     def reads_tables(self) -> bool:
-        """Whether the body itself has a table in it; what cannot be read is taken to."""
+        """Whether the body itself reads a table; True for a body that cannot be parsed."""
         try:
             return any(_is_table(table) for table in parse(self.body or "").find_all(exp.Table))
         except Refusal:
@@ -62,7 +63,7 @@ def _is_table(table: exp.Table) -> bool:
 
 
 def called(sql: str) -> list[Name]:
-    """The functions that a text calls and Spark does not have itself, as they are named.
+    """The names of the functions that a text calls and that are not built into Spark.
 
     >>> called("select d.f(a), g(max(b)) from c.d.tf(3) where mz_now() < `h i`(a)")
     [('g',), ('d', 'f'), ('c', 'd', 'tf'), ('h i',)]
@@ -93,10 +94,10 @@ def _is_sparks(name: Name) -> bool:
 
 
 def told(rows: Sequence[str]) -> Routine | None:
-    """What DESCRIBE FUNCTION EXTENDED says of a function; None for one of Spark's own.
+    """The rows of DESCRIBE FUNCTION EXTENDED -> Routine; None for a built-in function.
 
-    A function of SQL is told with its body and the settings it is evaluated under; of others there is the name of a
-    class, whose code may be another one at any time.
+    Of a SQL function Spark tells the body and the settings of its evaluation. Of any other function Spark tells the
+    name of a class, whose code may change at any time.
     """
     fields: dict[str, str] = {}
     for row in rows:
@@ -111,7 +112,7 @@ def told(rows: Sequence[str]) -> Routine | None:
         values: dict[str, str] = json.loads(fields["Usage"])
         body = values.get("sqlFunction.query") or f"SELECT {values['sqlFunction.expression']}"
         if re.search(r"\w", values.get("referredTempVariableNames", "")):
-            raise ValueError  # the value of a variable is in no text
+            raise ValueError  # no text tells the value of a variable
         parts = int(values.get("catalogAndNamespace.numParts", 0))
         namespace = tuple(values[f"catalogAndNamespace.part.{i}"] for i in range(parts))
         temporaries = frozenset(re.findall(r"\w+", values.get("referredTempFunctionsNames", "").lower()))
@@ -124,7 +125,7 @@ def told(rows: Sequence[str]) -> Routine | None:
 
 
 def qualified(name: Name, namespace: Name, temporaries: frozenset[str] = frozenset()) -> str:
-    """How a function that a body or a view calls is named elsewhere.
+    """The full name of a function that a body or a view calls.
 
     >>> qualified(("f",), ("c", "s")), qualified(("s", "f"), ("c", "t")), qualified(("f",), ())
     ('`c`.`s`.`f`', '`c`.`s`.`f`', '`f`')
@@ -137,7 +138,7 @@ def qualified(name: Name, namespace: Name, temporaries: frozenset[str] = frozens
 
 
 def has_names_in_values(sql: str) -> bool:
-    """Whether rows that are written out have names in them: of variables, whose values no plan shows.
+    """Whether a VALUES clause has names in it: of variables, whose values no plan shows.
 
     >>> [has_names_in_values(f"select a from values ({row}) as v(a)") for row in ("1, x", "1")]
     [True, False]
@@ -149,7 +150,7 @@ def has_names_in_values(sql: str) -> bool:
 
 
 def put_names(query: exp.Query, names: Mapping[str, Name]) -> exp.Query:
-    """A query with functions named in full, so that they mean the same wherever it stands. names: by their own."""
+    """A query with functions named in full, so that the query means the same in any schema. names: by short name."""
 
     def named(node: exp.Expr) -> exp.Expr:
         if not (isinstance(node, exp.Anonymous) and node.name.lower() in names):
@@ -163,10 +164,10 @@ def put_names(query: exp.Query, names: Mapping[str, Name]) -> exp.Query:
     return cast("exp.Query", query.transform(named))
 
 
-# ---- what is not decided by arguments ----------------------------------------------------------------------------
+# ---- values that arguments do not decide ----------------------------------------------------------------------------
 
 _WORDS = r"\s*(?:now|today|tomorrow|yesterday)\b[^'\"]*"
-#: `timestamp 'now'`, `cast('today' as date)`, `'now'::timestamp`: Spark puts its clock there
+#: `timestamp 'now'`, `cast('today' as date)`, `'now'::timestamp`: Spark replaces this text by its clock
 _SPECIAL = re.compile(
     rf"\b(?:timestamp|date|timestamp_ntz|timestamp_ltz)\s*r?['\"]{_WORDS}['\"]|"
     rf"['\"]{_WORDS}['\"]\s*(?:as\s+(?:date|timestamp)|::)",
@@ -175,7 +176,7 @@ _SPECIAL = re.compile(
 
 
 def fickle(sql: str) -> str:
-    """What a text gives besides what its rows and arguments decide, in a word; empty for nothing.
+    """The first source of values in a text that rows and arguments do not decide, in a word; empty for none.
 
     >>> fickle("select x + 1"), fickle("select current_date"), fickle("select rand()"), fickle("select date'today'")
     ('', 'a clock', 'chance', 'a clock')
@@ -193,7 +194,7 @@ def fickle(sql: str) -> str:
 
 
 def of_session(sql: str) -> bool:
-    """Whether a text, or a plan, has the user, the current schema or the like in it."""
+    """Whether a text or a plan reads the user, the current schema or the like."""
     return bool(_CALLS[SESSION].search(sql))
 
 

@@ -1,6 +1,6 @@
-"""The sources of a SELECT, and which of them a column is of.
+"""The sources of a SELECT, and resolution of columns to sources.
 
-Names are resolved as Spark does: a source's alias first, then a column, then a field of it.
+Names resolve as in Spark: the alias of a source first, then a column, then a field of a column.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Describe = Callable[[str], "list[tuple[str, str]]"]
 
 @dataclass(frozen=True)
 class Source:
-    """An input of a SELECT that columns come from."""
+    """A source of a SELECT: a table, view, CTE or derived table with its columns."""
 
     name: str  # the alias, or the table's own name
     path: tuple[str, ...]  # the table's full name when it has no alias
@@ -65,7 +65,7 @@ def _source(node: exp.Expr, position: int, describe: Describe, ctes: list[exp.CT
 
 
 def resolve(column: exp.Column, sources: list[Source]) -> tuple[int, str, int] | None:
-    """A column -> (source, name as the source has it, how many parts of the name that took)."""
+    """A column -> (index of its source, name as the source has it, number of name parts that this took), or None."""
     parts = [p.name.lower() for p in column.parts]
     if len(parts) == 1 and is_lambda_variable(column):
         return None

@@ -1,7 +1,7 @@
-"""The settings of a Spark session that can decide what the rows of a query are: one list, for all that asks.
+"""The settings of a Spark session that can decide the rows of a query, in one list.
 
-A state remembers them, a change of one rebuilds a model, a view is opened and an instant read only under equal ones.
-A setting that is not known decides: only those that are known to decide nothing are left out.
+A state remembers these settings, and a change rebuilds the model. A view is expanded, and an instant read, only under
+equal settings. An unknown setting counts as deciding: the list names the settings that are known to decide nothing.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ CASE, TIMESTAMP_TYPE = "spark.sql.caseSensitive", "spark.sql.timestampType"
 
 #: remembered whether a session has set them or not
 ALWAYS = (ZONE, ANSI, CASE, TIMESTAMP_TYPE)
-#: their value where nothing is set, in every version of Spark; the default of other settings is Spark's to tell
+#: defaults that are the same in every version of Spark; Spark is asked for other defaults
 DEFAULTS = {CASE: "false", TIMESTAMP_TYPE: "TIMESTAMP_LTZ"}
 
-#: how a query is carried out, shown or named, not what its rows are; prefixes below `spark.sql.`
+#: settings of how a query is executed, shown or named; prefixes below `spark.sql.`
 _NO_MATTER = tuple(
     f"spark.sql.{name}"
     for name in (
@@ -37,7 +37,7 @@ _NO_MATTER = tuple(
         "thriftServer.", "thriftserver.", "ui.", "warehouse.",
     )
 )  # fmt: skip
-#: what decides all the same: rows that are left out, and types that are inferred
+#: exceptions that decide: rows that are left out, and types that are inferred
 _MATTER = tuple(
     f"spark.sql.{name}"
     for name in (
@@ -50,14 +50,14 @@ _MATTER = tuple(
         "sources.binaryFile",
     )
 )
-#: outside of spark.sql: which branch of an Iceberg table is read
+#: outside of spark.sql: the branch of an Iceberg table that is read
 _OTHERS = ("spark.wap.branch", "spark.wap.id")
 
 NOT_SET = "not set"
 
 
 def decides(key: str) -> bool:
-    """Whether a setting can decide what rows are.
+    """Whether a setting can decide the rows of a query.
 
     >>> [decides(f"spark.sql.{key}") for key in ("legacy.sizeOfNull", "shuffle.partitions", "files.ignoreMissingFiles")]
     [True, False, True]
@@ -67,13 +67,13 @@ def decides(key: str) -> bool:
     return key.startswith("spark.sql.") and not key.startswith(_NO_MATTER)
 
 
-def deciding(told: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """The settings of a session, as `SET` lists those that are set -> the ones that decide."""
-    return {key: value for key, value in told if decides(key)}
+def deciding(listed: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """(key, value) as `SET` lists the settings of a session -> the settings that decide."""
+    return {key: value for key, value in listed if decides(key)}
 
 
 def differences(now: Mapping[str, str], then: Mapping[str, str]) -> list[str]:
-    """The settings that are not as they were, in words: a key with the value then and the value now.
+    """The settings that changed, in words: key, value then, value now.
 
     >>> differences({"a": "1", "b": "2"}, {"b": "3"})
     ['a not set -> 1', 'b 3 -> 2']

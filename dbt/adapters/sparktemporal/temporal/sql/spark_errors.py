@@ -1,15 +1,15 @@
-"""What Spark says of a query that it does not take, without the plans around it."""
+"""Spark's errors in short: class and first sentence, without plans and traces."""
 
 from __future__ import annotations
 
 import re
 
-#: an error class and what follows it on its line
+#: an error class and the rest of its line
 _CLASSED = re.compile(r"\[[A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*\] [^\n]*")
 _STATE = re.compile(r"\s*SQLSTATE: \w+|;? line \d+,? pos \d+;?$")
 _SENTENCE = re.compile(r"(?:\[[^\]]*\] )?.*?[.!?](?=\s+[A-Z]|$)")
 _EXCEPTION = re.compile(r"^(?:[\w$]+\.)+[\w$]+: ")
-#: of a message so many characters are shown
+#: characters of a message that are shown
 _LONGEST = 300
 
 

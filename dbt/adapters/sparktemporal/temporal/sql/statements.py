@@ -1,9 +1,9 @@
-"""The relations that any statement reads: where their names stand, and the statement with queries in their place.
+"""The relations that a statement reads: the offsets of their names, and queries put in their place.
 
     insert into s.t select m.id from s.m     ->  insert into s.t select m.id from ((select ...) AS `m`)
     create view s.v as select s.m.id from s.m  ->  create view s.v as select m.id from ((select ...) AS `m`)
 
-The text is spliced, never printed from the tree: what is not replaced stays what the user wrote.
+The text is spliced, never printed from the tree: everything else stays as the user wrote it.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from .identifiers import key
 
 _QUERIES = {"SELECT", "WITH", "FROM", "VALUES", "TABLE", "("}
 _WRITES = {"INSERT", "MERGE", "UPDATE", "DELETE", "DECLARE"}
-#: they give a query a name: what is read is behind their AS
+#: statements that name a query: the part that reads follows their AS
 _DEFINITIONS = {"CREATE", "REPLACE", "ALTER", "CACHE"}
-#: a view that is that other relation, whatever rows that one has
+#: the text of a view that has exactly the rows of another relation
 _SAME_ROWS = re.compile(r"\s*select\s+\*\s+from\s+(\S+)\s*;?\s*", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Reference:
-    """A relation named in a text: from where to where (offsets), what it is (`identifiers.key`), how it is called.
+    """A relation named in a text: offsets [start, end), key (`identifiers.key`), and the name as written.
 
-    qualifier: of a column (`s.m.id`), the part that names the schema; else None and a row source.
+    aliased: the text gives it an alias. is_column: the relation is the qualifier of a column (`s.m` in `s.m.id`).
     """
 
     start: int
@@ -44,7 +44,7 @@ class Reference:
 
 
 def reading_part(sql: str) -> int | None:
-    """Where the part of a statement begins that reads rows; None when it reads none.
+    """The offset of the part of a statement that reads rows; None when it reads no rows.
 
     >>> reading_part("/* dbt */ create table s.t using parquet as select 1"), reading_part("drop table s.t")
     (44, None)
@@ -72,7 +72,7 @@ def reading_part(sql: str) -> int | None:
 
 
 def references(sql: str) -> list[Reference]:
-    """The relations a text names with a schema, in the order of the text; none where it cannot be read."""
+    """The relations that a text names with a schema, in the order of the text; empty when it cannot be parsed."""
     try:
         trees = [tree for tree in sqlglot.parse(sql, read=VerbatimSpark) if tree is not None]
     except SqlglotError:
@@ -93,7 +93,7 @@ def references(sql: str) -> list[Reference]:
 
 
 def replaced(sql: str, queries: Mapping[str, str]) -> str:
-    """A statement with queries (in parentheses) in place of the relations of these keys.
+    """A statement with queries (in parentheses) in place of relations. queries: by `identifiers.key`.
 
     >>> replaced("select s.m.id, x.id from S.`M` join s.m x join m", {"s.m": "(q)"})
     'select m.id, x.id from ((q) AS `M`) join (q) x join m'
@@ -103,7 +103,7 @@ def replaced(sql: str, queries: Mapping[str, str]) -> str:
     out, last = [], 0
     for one in found:
         if one.is_column and one.key not in bare:
-            continue  # the column of a struct
+            continue  # a field of a struct
         out.append(sql[last : one.start])
         if not one.is_column:
             query = queries[one.key]
@@ -113,7 +113,7 @@ def replaced(sql: str, queries: Mapping[str, str]) -> str:
 
 
 def same_rows_as(text: str) -> str | None:
-    """The relation (its key) of which a view of this text has all rows and columns, as `dbt clone` makes it.
+    """The key of the relation whose rows and columns a view of this text has (`dbt clone` makes such views), or None.
 
     >>> same_rows_as("select * from prod.`m`"), same_rows_as("select * from prod.m where x")
     ('prod.m', None)

@@ -1,11 +1,11 @@
-"""TIMESTAMP in a session with `spark.sql.timestampType = TIMESTAMP_NTZ`, where it means local time.
+"""TIMESTAMP in a session with `spark.sql.timestampType = TIMESTAMP_NTZ`, where the word means local time.
 
     what the user wrote       cast(x as timestamp), timestamp '2024-01-01'  ->  … TIMESTAMP_NTZ
                               timestamp '2024-01-01 00:00:00Z'              ->  … TIMESTAMP_LTZ
-    what is added here        CAST(ts AS TIMESTAMP) + INTERVAL 5 MINUTES    ->  … TIMESTAMP_LTZ
-    what DESCRIBE says        timestamp                                     ->  TIMESTAMP_LTZ, in any session
+    what the adapter adds     CAST(ts AS TIMESTAMP) + INTERVAL 5 MINUTES    ->  … TIMESTAMP_LTZ
+    what DESCRIBE prints      timestamp                                     ->  TIMESTAMP_LTZ, in any session
 
-So what is written, stored and read later means the same under every setting.
+So a query that is written now and read later means the same under every setting.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .functions.registry import known
 
 SETTING = "spark.sql.timestampType"
 
-#: a date and a time as Spark reads them; what is left is a zone
+#: a date and a time as Spark reads them; the rest of the text is a zone
 _DATE_TIME = re.compile(r"\s*[+-]?\d+(-\d{1,2}){0,2}([ T](\d{1,2}(:\d{1,2}(:\d{1,2}(\.\d*)?)?)?)?)?\s*")
 _NAMED = re.compile(r"(?<![\w`])timestamp(?=[,>]|$)", re.IGNORECASE)
 
@@ -31,7 +31,7 @@ def are_local(settings: Mapping[str, str]) -> bool:
 
 
 def as_written(tree: exp.Query) -> exp.Query:
-    """A user's query with each TIMESTAMP named for what it is in such a session.
+    """A user's query with each TIMESTAMP replaced by its meaning in such a session.
 
     >>> from .dialect import parse, render
     >>> render(as_written(parse("select cast(a as timestamp), timestamp '2024-01-01 00:00:00Z'")))
@@ -49,7 +49,7 @@ def as_written(tree: exp.Query) -> exp.Query:
 
 
 def as_instants(node: exp.Expr) -> exp.Expr:
-    """What was added to a query that `as_written` has seen: its TIMESTAMPs are instants."""
+    """An expression added to a query after `as_written`: its TIMESTAMPs are instants."""
     node = node.copy()
     for kind in node.find_all(exp.DataType):
         if kind.this in _PLAIN:
@@ -58,7 +58,7 @@ def as_instants(node: exp.Expr) -> exp.Expr:
 
 
 def sql_type(described: str) -> str:
-    """A type as DESCRIBE says it -> as SQL names it in any session.
+    """A type as DESCRIBE prints it -> its name in SQL, in any session.
 
     >>> sql_type("timestamp"), sql_type("map<string,timestamp>"), sql_type("struct<timestamp:int,b:timestamp_ntz>")
     ('timestamp_ltz', 'map<string,timestamp_ltz>', 'struct<timestamp:int,b:timestamp_ntz>')
