@@ -4,7 +4,7 @@
     overlap  01:59:59 -> 01:00:00    local time goes back, and so do values computed from it
 
 `mz_now() + interval 1 day` moves by a calendar day in Spark: 23, 24 or 25 hours. A minute is not always whole either:
-the gap of Monrovia above, `date_trunc('MINUTE', 00:44:45)` is 00:44:00, which is in the gap, so it becomes 01:28:30.
+at the gap of Monrovia above, `date_trunc('MINUTE', 00:44:45)` is 00:44:00, which is in the gap, so it becomes 01:28:30.
 
 The engine's rules count, because Python's rules may be of other years. Python's rules only save a question to the
 engine, where they say that a zone changes for ever.

@@ -1,12 +1,12 @@
-"""What inputs that only got more files add to a core, without reading their old ones.
+"""Delta queries: the change of a core that follows from changed rows of its inputs, without the unchanged rows.
 
-A core is linear in a table when each of its rows comes from one row of it. With such A and B, and Δ their new files:
+A core is linear in a table when each row comes from one row of the table. With such A and B, and Δ their new files:
 
     core(A', B') - core(A, B)  =  core(ΔA, B')  +  core(A, ΔB)          A' = A + ΔA
 
-One query for each place where a changed table is read: the places before it as they were, those after it as they are,
-and of a UNION ALL only the branch it is in. A table that did not change may stand anywhere: below an outer join, in a
-subquery, under an aggregate.
+There is one query for each place at which a changed table is read. Places before it read the old rows, places after it
+the present rows. Of a UNION ALL only the branch of the place remains. An unchanged table may stand anywhere: below an
+outer join, in a subquery, under an aggregate.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ..sql.dialect import VerbatimSpark, string_literal
 from ..sql.linear import is_linear, kept_one_by_one
 from .upstream import BEFORE, Stack
 
-#: of new files so many are named one by one in a statement
+#: the most new files that a statement names one by one
 MOST_FILES = 1_000
 
 _PLAIN = ("this", "db", "catalog", "alias")
@@ -29,7 +29,7 @@ _PLAIN = ("this", "db", "catalog", "alias")
 
 @dataclass(frozen=True)
 class Added:
-    """The new files of a table. pin: the column of `_metadata` that tells files apart."""
+    """The new files of a table. pin: the field of `_metadata` that identifies a file."""
 
     pin: str
     files: tuple[str, ...]
@@ -39,17 +39,17 @@ class Added:
         return f"{self.pin} IN ({', '.join(map(string_literal, self.files))})"
 
     def parts(self, table: exp.Table) -> list[tuple[int, Callable[[exp.Table], None]]]:
-        """What came to a table (1) and what went (-1): each puts it in the place of the table."""
+        """Inserts (1) and deletes (-1): functions that put the changed rows in place of the table."""
         return [(1, partial(restrict, condition=self.condition))]
 
     def before(self, table: exp.Table) -> None:
-        """Put the rows it had in the place of a table."""
+        """Put the old rows in place of a table."""
         restrict(table, f"NOT {self.condition}")
 
 
 @dataclass(frozen=True)
 class AddedChains:
-    """What changed of a temporal view that is read: its new chains, and those it no longer has."""
+    """The changes of an input that is a temporal view: chains that are new, and chains that are gone."""
 
     stack: Stack
 
@@ -62,9 +62,9 @@ class AddedChains:
 
 @dataclass(frozen=True)
 class AddedRows:
-    """What changed of a table with versions, as SQL to stand in a FROM.
+    """The changes of a table with versions, as SQL for a FROM.
 
-    came, went: its rows that are new and those that are gone, "" for none. then: the table as it was.
+    came, went: inserted and deleted rows, "" for none. then: the table at the old version.
     """
 
     came: str
@@ -83,7 +83,7 @@ TableDelta = Added | AddedChains | AddedRows
 
 
 def tables(query: exp.Query) -> list[tuple[exp.Table, bool]]:
-    """The tables a query reads, CTEs set aside, and whether it is linear in each."""
+    """The tables that a query reads, without CTEs, and whether the query is linear in each."""
     ctes = {cte.alias.lower() for cte in query.find_all(exp.CTE)}
     linear = {id(table) for table in _linear_tables(query, {})}
     found = []
@@ -94,9 +94,9 @@ def tables(query: exp.Query) -> list[tuple[exp.Table, bool]]:
 
 
 def added_rows(query: exp.Query, changes: Mapping[int, TableDelta]) -> list[tuple[int, exp.Query]]:
-    """Queries whose rows together are what is new (1), and what is gone (-1).
+    """Delta queries of a query: their rows together are the inserts (1) and the deletes (-1).
 
-    changes: by place among the `tables`, each linear.
+    changes: by index in `tables`; the query is linear in each of these.
     """
     queries = []
     for place in sorted(changes):
@@ -114,7 +114,7 @@ def added_rows(query: exp.Query, changes: Mapping[int, TableDelta]) -> list[tupl
 
 
 def put(table: exp.Table, source: str) -> None:
-    """A table -> other SQL that stands in a FROM, under the same name."""
+    """Put other SQL of a FROM in place of a table, under the same name."""
     alias = table.args.get("alias") or exp.TableAlias(this=table.this.copy())
     table.replace(exp.Subquery(this=exp.select("*").from_(exp.Table(this=exp.var(source))), alias=alias.copy()))
 
@@ -124,7 +124,7 @@ def _rename(table: exp.Table, name: str) -> None:
 
 
 def alone(table: exp.Table) -> None:
-    """Without the other branches of the UNION ALLs that a table is below: they have no row of it."""
+    """Remove the other branches of the UNION ALLs around a table: they hold no row of the table."""
     node: exp.Expr = table
     while node.parent is not None:
         above = node.parent
@@ -137,7 +137,7 @@ def alone(table: exp.Table) -> None:
 
 
 def restrict(table: exp.Table, condition: str) -> None:
-    """A table -> its rows that fulfil a condition, such as to be in some files, under the same name."""
+    """Restrict a table to the rows that fulfil a condition, such as a list of files, under the same name."""
     alias = table.args.get("alias") or exp.TableAlias(this=table.this.copy())
     plain = exp.Table(**{key: table.args[key].copy() for key in _PLAIN[:-1] if table.args.get(key)})
     of_files: exp.Expr = exp.maybe_parse(condition, dialect=VerbatimSpark)
@@ -145,7 +145,7 @@ def restrict(table: exp.Table, condition: str) -> None:
 
 
 def restrict_more(table: exp.Table, condition: str) -> None:
-    """Likewise of a table that may be restricted already: its columns are hidden from outside of that."""
+    """Restrict a table that may be restricted already, inside of which alone its hidden columns are visible."""
     above = table.parent.parent if isinstance(table.parent, exp.From) else None
     if isinstance(above, exp.Select) and not above.args.get("joins") and not above.args.get("laterals"):
         above.where(exp.maybe_parse(condition, dialect=VerbatimSpark), copy=False)
@@ -154,7 +154,7 @@ def restrict_more(table: exp.Table, condition: str) -> None:
 
 
 def _linear_tables(query: exp.Expr, outer: Mapping[str, exp.CTE]) -> Iterator[exp.Table]:
-    """outer: the CTEs that may be read here, by name."""
+    """outer: the CTEs in scope, by name."""
     ctes = {**outer, **{cte.alias.lower(): cte for cte in getattr(query, "ctes", [])}}
     if isinstance(query, exp.Subquery):
         if not query.args.get("pivots") and not query.args.get("sample"):
@@ -176,7 +176,7 @@ def _linear_tables(query: exp.Expr, outer: Mapping[str, exp.CTE]) -> Iterator[ex
 
 
 def is_plain(table: exp.Table) -> bool:
-    """No sample, version or pivot of it, and no function."""
+    """Whether a table is read without sample, version or pivot, and is no function."""
     return isinstance(table.this, exp.Identifier) and not any(v for k, v in table.args.items() if k not in _PLAIN)
 
 

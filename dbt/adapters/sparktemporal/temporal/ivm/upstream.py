@@ -1,12 +1,12 @@
-"""Temporal views over temporal views: the rows of one are an input of another, with the instants they come and go.
+"""Temporal views over temporal views: the rows of an upstream view, with their instants, are an input.
 
     select id from s.recent where mz_now() >= due                       what is written, s.recent a temporal_view
       ->  select id from (select `id`, `due` from <rows of recent> as mz_in
                           where mz_now() >= mzu_from and (mzu_until is null or mz_now() < mzu_until)) as `recent`
           where mz_now() >= due                                         what is run
 
-So an outer model is one over tables, with a predicate more; what the inner one knows of the future is known to the
-outer one too. `<rows of recent>` stands in the text as a name, so that the text does not change from run to run; what
+So the outer model is a model over tables with one more predicate, and knows all that the inner model knows of the
+future. `<rows of recent>` stands in the text as a name, so that the text does not change from run to run. The SQL that
 is sent to Spark has a query over the inner model's chains in its place.
 """
 
@@ -42,10 +42,10 @@ _NAME = re.compile(rf"`{SCHEMA}`\.`((?:[^`]|``)+)`")
 
 @dataclass(frozen=True)
 class Stack:
-    """The temporal views a model reads, as they are committed: schema.model -> state.
+    """The temporal views that a model reads, as committed: schema.model -> state.
 
-    as_of: from when on their rows matter (ms), not before the frontier of any. before: the chains of each that the last
-    run of the model read. kept: those of them that are gone from the state and can still be read.
+    as_of: the instant from which their rows matter (ms), not before any of their frontiers. before: the chains of each
+    that the last run of the model read. kept: chains among these that no state names, and that can still be read.
     """
 
     states: Mapping[str, State]
@@ -55,19 +55,19 @@ class Stack:
 
     @property
     def expiration(self) -> int | None:
-        """The earliest instant after which one of them is not known."""
+        """The earliest expiration of these views (ms); None for never."""
         return min((s.expiration for s in self.states.values() if s.expiration is not None), default=None)
 
     def shape(self, sql: str) -> str:
-        """SQL to be described: the columns of the rows, none of them."""
+        """SQL for DESCRIBE: the columns of the rows, and no row."""
         return _NAME.sub(lambda found: f"({no_rows(_columns(self._core(_unquoted(found))[1]))})", sql)
 
     def data(self, sql: str) -> str:
-        """SQL to be run: the rows themselves."""
+        """SQL to execute: the rows themselves."""
         return _NAME.sub(lambda found: f"(\n{self._rows(_unquoted(found))}\n)", sql)
 
     def change(self, name: str, said: str | None) -> tuple[str, bool]:
-        """Why the rows of an input changed since its state was `said`, and whether that can be told by its chains."""
+        """(the reason of a change of an input since the fingerprint `said`, whether its chains tell the change)."""
         state = self.states[name]
         if said is None or not said.startswith(_CHAINS):
             return "not read before", False
@@ -80,7 +80,7 @@ class Stack:
         return f"{quantity(len(now - set(self.before.get(name, ()))), 'new chain')} of {len(now)}", True
 
     def parts(self, table: exp.Table) -> list[tuple[int, str]]:
-        """Of rows that changed: what came (1) and what went (-1), as names to put in the table's place."""
+        """Inserts (1) and deletes (-1) of an input, as names to put in place of the table."""
         name = table.name
         state, _ = self._core(name)
         key = name.rpartition(".")[0]
@@ -90,7 +90,7 @@ class Stack:
         return [(1, name + MORE), *([(-1, name + LESS)] if less else [])]
 
     def count(self, name: str, changed: bool) -> int:
-        """How many rows are read of an input: all, or those of its new chains."""
+        """The number of rows that are read of an input: all rows, or the rows of its new chains."""
         old = self.before.get(name, ()) if changed else ()
         return sum(c.rows for c in self.states[name].chains if c.identity not in old)
 
@@ -119,7 +119,7 @@ class Stack:
         if which in (MORE, LESS):
             sign = 1 if which == MORE else -1
             fresh = [c for c in core.chains if c.identity not in old]
-            # a chain that was peeled only lost what was due
+            # a peeled chain only lost its due updates
             later = {c.table: c for c in fresh if any(_known(g).table == c.table for g in gone)}
             parts = [_part(state, core, c, sign, self.as_of) for c in fresh if c.table not in later]
             for lost in map(_known, gone):
@@ -138,23 +138,23 @@ def _unquoted(found: re.Match[str]) -> str:
 
 
 def _known(identity: str) -> Chain:
-    """A chain of which nothing is known any more but its identity."""
+    """A chain of which only the identity is known."""
     table, _, after = identity.partition(AFTER)
     return Chain(table, 1, 1, None, None, None, None, after=int(after) if after else None)
 
 
 def said_of(state: State) -> str:
-    """What the state of an input is to a model that reads it."""
+    """The fingerprint of an input, for a model that reads it."""
     return f"{_said_of(state)}{' '.join(sorted(c.identity for c in state.chains))}"
 
 
 def chains_said(said: str | None) -> tuple[str, ...]:
-    """The chains an input had when its state was `said`."""
+    """The chains of an input at a fingerprint."""
     return tuple(said.partition(": ")[2].split()) if said and said.startswith(_CHAINS) else ()
 
 
 def is_stacked(said: str) -> bool:
-    """Whether the state of an input is that of a temporal view."""
+    """Whether a fingerprint belongs to a temporal view."""
     return said.startswith(_CHAINS)
 
 
@@ -164,15 +164,15 @@ def _said_of(state: State) -> str:
 
 
 def _seen(state: State, t: str) -> str:
-    """When readers see what happens at an instant (SQL). What the commit knew they see at once."""
+    """SQL: the instant at which readers see a change at t. Changes before the frontier are seen at once."""
     if state.refreshes is None:
         return t
-    last = LAST_MS - state.refreshes.every  # a later one would be past the end of the clock
+    last = LAST_MS - state.refreshes.every  # the next refresh would be past the end of the clock
     return f"IF({t} <= {state.frontier}L OR {t} > {last}L, {t}, {state.refreshes.next_sql(t)})"
 
 
 def _from(state: State, as_of: int) -> int:
-    """The instant whose content readers see at `as_of` (ms)."""
+    """The instant whose content readers see at `as_of` (ms): the last refresh, where there are refreshes."""
     return max(state.refreshes.last(as_of), state.frontier) if state.refreshes else as_of
 
 
@@ -181,7 +181,7 @@ def stacked_name(table: exp.Table) -> str | None:
     return table.name.rstrip(MORE + LESS + BEFORE).rpartition(".")[0] if table.db == SCHEMA else None
 
 
-# ---- what is read of a core -----------------------------------------------------------------------------------------
+# ---- the rows of a core ------------------------------------------------------------------------------------------
 
 
 def _times(core: CoreState) -> Columns:
@@ -200,7 +200,7 @@ def _columns(core: CoreState) -> Columns:
 
 
 def _there(state: State, core: CoreState, chains: Sequence[Chain], as_of: int) -> str:
-    """All rows of chains from `as_of` on, none of them signed."""
+    """All rows of chains from `as_of` on, consolidated, without signs."""
     if not chains:
         return no_rows(_columns(core))
     if core.sums is not None or not any(c.negative for c in chains):
@@ -215,9 +215,9 @@ def _there(state: State, core: CoreState, chains: Sequence[Chain], as_of: int) -
 
 
 def _part(state: State, core: CoreState, chain: Chain, sign: int, as_of: int, until: int | None = None) -> str:
-    """Rows of one chain: those of one sign, or 0 for all. The updates of groups have none: -1 is none of them.
+    """The rows of one chain with one sign (1 or -1), or all rows (0). Updates of groups have no sign: -1 gives no row.
 
-    until: of updates, only those up to this instant.
+    until: for updates, the last instant (ms).
     """
     names = "".join(f"{quote(n)}, " for n, _ in core.columns)
     source = f"FROM {chain.source(state.schema)}"
@@ -238,7 +238,7 @@ def _part(state: State, core: CoreState, chain: Chain, sign: int, as_of: int, un
 
 
 def references(sql: str) -> list[tuple[int, int, tuple[str, ...], bool]]:
-    """The tables a text names with a schema: where (offsets), their names, and whether an alias follows."""
+    """The tables that a text names with a schema: (start, end, names, whether an alias follows)."""
     found = []
     for table in parse(sql).find_all(exp.Table):
         if not table.db or not isinstance(table.this, exp.Identifier):
@@ -256,7 +256,7 @@ def key_of(names: Sequence[str]) -> str:
 
 
 def inlined(sql: str, states: Mapping[str, State]) -> str:
-    """A model's text with the query of each temporal view in place of its name. states: by their keys."""
+    """The text of a model with a query in place of the name of each temporal view. states: by `key_of`."""
     out, last = [], 0
     for number, (start, end, names, aliased) in enumerate(references(sql)):
         state = states.get(key_of(names))
@@ -269,7 +269,7 @@ def inlined(sql: str, states: Mapping[str, State]) -> str:
 
 
 def _query(state: State, names: tuple[str, ...], number: int) -> str:
-    """The output of a model as a query over the rows of its cores, with mz_now()."""
+    """The output of an upstream model as a query over the rows of its cores, with mz_now()."""
     residual = with_clock(parse(state.residual), partial(_clock, state))
     cores = {core.placeholder: core for core in state.cores}
     key = key_of(names)
@@ -309,7 +309,7 @@ def _clock(state: State, kind: str) -> exp.Expr:
     if state.refreshes is None:
         return expression("mz_now()" if kind == TIMESTAMP else "unix_millis(mz_now())")
     shown = state.refreshes.last_sql("unix_millis(mz_now())")
-    if state.refreshes.last(state.frontier) != state.frontier:  # they changed, and until the next one it is later
+    if state.refreshes.last(state.frontier) != state.frontier:  # the schedule changed: the frontier is no refresh
         shown = f"greatest({shown}, {state.frontier}L)"
     return expression(f"timestamp_millis({shown})" if kind == TIMESTAMP else shown)
 
@@ -318,7 +318,7 @@ def _clock(state: State, kind: str) -> exp.Expr:
 
 
 def check(model: str, name: str, state: State | None, as_of: int, skew: int) -> State:
-    """A temporal view that can be read from `as_of` (ms) on, or an error that says why not."""
+    """The state of a temporal view that can be read from `as_of` (ms) on. Raises TemporalError otherwise."""
     inner = identifiers.parts(name)[-1]
     if state is None:
         raise TemporalError(

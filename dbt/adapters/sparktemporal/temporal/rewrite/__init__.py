@@ -1,4 +1,4 @@
-"""A model becomes cores, whose rows are stored, and a residual, which the view evaluates over them.
+"""A model -> cores, whose rows are stored, and a residual, which a read evaluates over the stored rows.
 
 Takes the tree of a model; gives `Core`s and a residual. May import `predicates` and what is below.
 """

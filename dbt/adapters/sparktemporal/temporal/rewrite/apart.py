@@ -1,11 +1,11 @@
-"""Correlated subqueries of a SELECT list stay apart from the UNION ALL of the chains below.
+"""Keep correlated subqueries of a SELECT list apart from the UNION ALL of the chains below.
 
     select id, (select max(x) from o where o.k = t.k) from mz_core_c0 as t
       ->  … from mz_core_c0 as t lateral view explode(array(0)) mz_apart as mz_one
 
-Spark pushes the items of a SELECT into the branches of a UNION ALL right below it. With a correlated subquery among
-them its optimizer fails (`key not found`, SPARK-59042). A view of one row for each row in between keeps it from trying;
-filters and the choice of columns still pass.
+Spark pushes the items of a SELECT into the branches of a UNION ALL right below. With a correlated subquery among the
+items its optimizer fails (`key not found`, SPARK-59042). A lateral view with one row for each row prevents this push;
+filters and projections still pass.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _APART = parse("SELECT 1 FROM t LATERAL VIEW explode(array(0)) mz_apart AS mz_on
 
 
 def keep_apart(residual: exp.Expr) -> None:
-    """In place: each SELECT over one source with subqueries among its items, and no star that would show the view."""
+    """Add the lateral view, in place, to SELECTs over one source with subqueries among their items and no star."""
     for select in residual.find_all(exp.Select):
         above = [*select.expressions, *filter(None, (select.args.get("order"), select.args.get("windows")))]
         nested = any(n.find(exp.From) for item in above for n in _nodes(item) if isinstance(n, exp.Query))

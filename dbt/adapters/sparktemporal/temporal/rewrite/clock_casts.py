@@ -31,7 +31,7 @@ _CONVERSIONS = {
 def resolve_clock_casts(
     sql: str, describe: Callable[[str], list[tuple[str, str]]], local_timestamps: bool = False
 ) -> str:
-    """The model with its casts to mz_timestamp written out; without any, the text as it is."""
+    """The text of a model with its casts to mz_timestamp written out; unchanged when there are none."""
     if "mz_timestamp" not in sql.lower():
         return sql
     tree = as_written(parse(sql)) if local_timestamps else parse(sql)
@@ -49,7 +49,7 @@ def resolve_clock_casts(
             value = select.args.get(key)
             probe.set(key, [v.copy() for v in value] if isinstance(value, list) else value and value.copy())
         for join in probe.args.get("joins") or []:
-            # an ON may itself hold a cast; the columns are the same without it
+            # an ON may itself hold such a cast; the columns of the query do not depend on the ON
             if join.args.get("on"):
                 join.set("on", exp.true())
         with_ctes(probe, visible_ctes(select))

@@ -1,6 +1,6 @@
-"""`current_timestamp()`, `now()`, `current_date()` in a temporal view: the clock, under other names.
+"""`current_timestamp()`, `now()`, `current_date()` in a temporal view -> `mz_now()`.
 
-Their value would be that of whoever evaluates them, the run or the read; as mz_now() it is that of the instant asked.
+Spark would give them the time of the run or of the read. As mz_now() their value is the instant that is asked for.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ..sql.functions.registry import known
 
 
 def put_mz_now(sql: str) -> tuple[str, tuple[str, ...]]:
-    """A model's text -> the same with mz_now() for them, and a note for each.
+    """The text of a model -> the text with mz_now() in place of these functions, and a note for each function.
 
     >>> put_mz_now("select 1 from t where current_date() < d and x.now = 'now()'")
     ("select 1 from t where CAST(mz_now() AS DATE) < d and x.now = 'now()'", ('current_date() is read as mz_now()',))

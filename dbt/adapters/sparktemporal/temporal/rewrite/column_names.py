@@ -1,9 +1,9 @@
-"""The names that Spark gives to columns without an alias: written out, so that they outlive a rewriting.
+"""Write out the names that Spark gives to columns without an alias, so that a rewrite keeps them.
 
     select k, count(*) from t where <temporal> group by k
       ->  select k, count(*) as `count(1)` from t where <temporal> group by k
 
-A view keeps no column whose name Spark made up, and a kept aggregate is another expression with another name.
+Spark refuses generated names in a view, and a kept aggregate is another expression, to which Spark gives another name.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..sql.dialect import expression, fragment, has_clock, is_mz_now, render
 from ..sql.functions.registry import known
 from ..sql.linear import names_columns
 
-#: (number of a SELECT in the order of the tree, number of an item of its list) -> the name of that column
+#: (number of a SELECT in the order of the tree, number of an item of its list) -> name of the column
 Names = Mapping[tuple[int, int], str]
 
 _NOT_NAMING = ("having", "order", "limit", "offset", "sort", "cluster", "distribute")
@@ -27,9 +27,9 @@ _NOT_NAMING = ("having", "order", "limit", "offset", "sort", "cluster", "distrib
 def names_of(
     tree: exp.Expr, describe: Callable[[str], list[tuple[str, str]]], clock: Callable[[], Mapping[int, str]]
 ) -> Names:
-    """The names of the columns that have no alias, as Spark makes them.
+    """The names that Spark generates for the columns without an alias.
 
-    describe: SQL of a query -> its columns. clock: where a call of mz_now() stands -> SQL of an instant to put there.
+    describe: SQL of a query -> its columns. clock: offset of a call of mz_now() -> SQL of an instant in its place.
     """
     found: dict[tuple[int, int], str] = {}
     instants: Mapping[int, str] | None = None
@@ -41,7 +41,7 @@ def names_of(
         instants = clock() if instants is None else instants
         try:
             names = [name for name, _ in describe(render(_probe(select, instants)))]
-        except Exception:  # it is no query by itself, or wrong, which is said of the model's own text
+        except Exception:  # it is no query by itself, or wrong; the error of the model's own text follows later
             continue
         known = dict(_aligned(items, names))
         for i in nameless:
@@ -56,7 +56,7 @@ def names_of(
 
 
 def with_names(tree: exp.Expr, names: Names) -> None:
-    """Give the columns their names, in place."""
+    """Give the columns these names as aliases, in place."""
     selects = list(tree.find_all(exp.Select))
     for (number, place), name in names.items():
         item = selects[number].expressions[place]
@@ -74,10 +74,10 @@ def _is_several(item: exp.Expr) -> bool:
 
 
 def _can_be_named(select: exp.Select) -> bool:
-    """Whether the columns of a SELECT have names that somebody sees."""
+    """Whether the column names of a SELECT are visible to a reader or an outer query."""
     node: exp.Expr = select
     while isinstance(node.parent, exp.SetOperation):
-        if node.arg_key == "expression":  # the names are those of the first branch
+        if node.arg_key == "expression":  # the names come from the first branch
             return False
         node = node.parent
     alias = node.parent.args.get("alias") if node.parent is not None else None
@@ -95,7 +95,7 @@ def _probe(select: exp.Select, instants: Mapping[int, str]) -> exp.Expr:
 
 
 def _aligned(items: list[exp.Expr], names: list[str]) -> Iterator[tuple[int, str]]:
-    """The names of the items before and after those that stand for several columns."""
+    """The names of the items before and after the items that stand for several columns."""
     several = [i for i, item in enumerate(items) if _is_several(item)]
     if not several:
         yield from enumerate(names) if len(names) == len(items) else ()

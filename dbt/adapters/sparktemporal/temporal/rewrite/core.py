@@ -16,10 +16,10 @@ from .group_maintenance import Groups
 
 PLACEHOLDER = "mz_core_"
 
-#: at the edges of the unit the clock is truncated to; around the days from which months lead there; by halves
+#: at the edges of the truncation unit; around the days from which months lead there; by binary search
 UNIT, MONTHS, HALVES = "unit", "months", "halves"
 
-#: (an instant that is made of the clock, ms it must not be before, the zone)
+#: (SQL of an instant computed from the clock, the earliest allowed instant (ms), the zone)
 Guard = tuple[exp.Expr, int, str]
 
 
@@ -27,9 +27,9 @@ Guard = tuple[exp.Expr, int, str]
 class Core:
     """`query` is free of the clock and yields the columns to store.
 
-    A row is in while all `comparisons` hold, and the `condition` too: what of the WHERE is no such comparison.
-    inner: it stands in a predicate or in place of a value, and may name columns from outside.
-    groups: it is kept per group, and `query` yields keys and what the sums are of. kept: why so, or why not.
+    A row is in the view while all `comparisons` and the `condition` (the rest of the WHERE) hold.
+    inner: the core stands in a predicate or in place of a value, and may name columns from outside.
+    groups: the core is kept per group, and `query` yields keys and operands of the sums. kept: the reason, in words.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Core:
 
     @property
     def first_call(self) -> int | None:
-        """Where its first mz_now() stands in the model's text; None for a static part."""
+        """The offset of its first mz_now() in the text of the model; None for a static part."""
         edges = self.condition.edges if self.condition else ()
         starts = [c.at for c in self.comparisons] + [e.comparison.at for e in edges]
         if self.condition is not None:
@@ -51,18 +51,18 @@ class Core:
 
     @property
     def placeholder(self) -> str:
-        """The table name under which the residual reads this core."""
+        """The name of the table under which the residual reads this core."""
         return PLACEHOLDER + self.name
 
 
 @dataclass(frozen=True)
 class TypedCore:
-    """A core and what Spark says of its types.
+    """A core with the types that Spark gives its expressions.
 
-    columns: (name, type) of what its query yields. kinds: of the operands of its comparisons; edge_kinds: of those of
-    its condition's edges. searches: how the changes of each of its steps are found, `UNIT`, `MONTHS` or `HALVES`.
-    guards: of each step, instants that must not be before another one (ms), see `reach`.
-    calls: where a call stands in the model's text -> the kind of mz_now() there.
+    columns: (name, type) of the output of its query. kinds: types of the operands of its comparisons; edge_kinds: of
+    the operands of its condition's edges. searches: the way to find the changes of each of its steps, `UNIT`, `MONTHS`
+    or `HALVES`. guards: for each step, instants that must not be before another instant (ms), see `reach`.
+    calls: offset of a call in the text of the model -> the kind of mz_now() there.
     """
 
     core: Core
@@ -79,12 +79,12 @@ class TypedCore:
 
     @property
     def stored(self) -> tuple[tuple[str, str], ...]:
-        """The columns that are kept: all, or the keys of groups."""
+        """The stored columns of rows, or the keys of groups."""
         return self.columns if self.core.groups is None else self.columns[: self.core.groups.keys]
 
     @property
     def sums(self) -> tuple[tuple[str, str], ...] | None:
-        """The other diff columns of groups; None where rows are kept."""
+        """The columns of sums in the diffs of groups; None where rows are kept."""
         groups = self.core.groups
         return None if groups is None else tuple((s.name, s.type.lower()) for s in groups.sums)
 

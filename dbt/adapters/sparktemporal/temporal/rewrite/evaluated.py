@@ -1,4 +1,4 @@
-"""What is evaluated when a view is read, in words: predicates over the clock that decide about no stored row."""
+"""The messages about predicates over the clock that are evaluated when a view is read."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from ..sql.dialect import fragment, has_clock
 
 @dataclass(frozen=True)
 class Evaluated:
-    """A predicate that a read evaluates. windowed: over rows of which a window is stored, else over all.
+    """A predicate that a read evaluates. windowed: over the rows of a stored window, else over all rows.
 
-    why: why nothing of it is stored.
+    why: the reason why no part of the predicate is stored.
     """
 
     predicate: exp.Expr
@@ -29,9 +29,9 @@ class Evaluated:
 
 
 def evaluated(calls: Iterable[tuple[exp.Expr, exp.Select | None]], cores: Sequence[exp.Select]) -> list[Evaluated]:
-    """Calls of mz_now() that a read replaces, and the SELECT of each -> the predicates that they are in.
+    """(calls of mz_now() that a read replaces, the SELECT of each) -> the predicates around the calls.
 
-    A call that is no part of a predicate is the instant of the read, and needs no words.
+    A call outside of a predicate is the instant of the read, and needs no message.
     """
     found: list[Evaluated] = []
     for call, select in calls:
@@ -55,7 +55,7 @@ def _is_windowed(select: exp.Select, cores: Sequence[exp.Select]) -> bool:
 
 
 def _predicate(call: exp.Expr) -> exp.Expr | None:
-    """The condition around a call: of a WHERE, ON, HAVING, FILTER or CASE, or else the largest comparison."""
+    """The condition around a call: of a WHERE, ON, HAVING, FILTER or CASE; else the largest comparison."""
     found: exp.Expr | None = None
     node = call
     while node.parent is not None and not isinstance(node.parent, exp.Query):
@@ -71,7 +71,7 @@ def _predicate(call: exp.Expr) -> exp.Expr | None:
 
 
 def unbounded(filters: Sequence[Evaluated]) -> tuple[str, ...]:
-    """What people should do about filters that a read applies to all rows."""
+    """The warning about filters that a read applies to all rows."""
     return tuple(
         f"{fragment(found.predicate)} is evaluated when the view is read, over all rows of its inputs ({found.why}). "
         "No window limits what is stored, so a read costs what the query costs over a table. A comparison of mz_now() "

@@ -1,4 +1,4 @@
-"""Aggregates that are sums of their rows: they are stored per group, and added up when the view is read.
+"""Aggregates that are sums over rows: stored per group, and added up when the view is read.
 
     select k, count(*) as n, sum(v) as total from t where <temporal> group by k
       ->  rows    select k, v as mz_x0 from t
@@ -6,14 +6,14 @@
           rest    select k, sum(mz_n) as n, if(sum(mz_count_0) > 0, sum(mz_sum_1), null) as total
                   from mz_core_c0 group by k
 
-The rest keeps its GROUP BY, so that ROLLUP, HAVING, windows and whatever stands around are Spark's own; it only reads
-one row a group instead of all. What asks only which values there are, not how often (min, count(distinct), bit_or),
-makes them part of what is kept:
+The rest keeps its GROUP BY, so Spark itself evaluates ROLLUP, HAVING, windows and the outer query. It reads one row a
+group instead of all rows. For an aggregate that asks only which values there are, not how often (min, count(distinct),
+bit_or), the group key then includes the aggregated value:
 
     select k, count(*), min(v) from t group by k
       ->  diffs   k, v, mz_timestamp, mz_diff                  rest   select k, sum(mz_n), min(v) from mz_core_c0 ...
 
-What is neither (sum of doubles, percentiles, lists) is left to the rows, with the reason.
+For any other aggregate (sum of doubles, percentiles, lists) the rows are kept, and the reason is told.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ _ABOVE = (
 
 @dataclass(frozen=True)
 class Groups:
-    """A core is kept per group: of its columns the first `keys` are the group's, the others what the sums are of.
+    """A core that is kept per group: its first `keys` columns are the group key, the others are operands of the sums.
 
-    kept: what that is, in words.
+    kept: the form in words.
     """
 
     keys: int
@@ -57,9 +57,9 @@ class Groups:
 def take_groups(
     select: exp.Select, placeholder: str, describe: Describe, ctes: list[exp.CTE], ansi: bool
 ) -> tuple[exp.Select, exp.Select, Groups]:
-    """An aggregating SELECT, or SELECT DISTINCT, without clock in its rows -> (rows, rest, groups), or NoSum.
+    """An aggregating SELECT, or SELECT DISTINCT, without the clock in its rows -> (rows, rest, groups). Raises NoSum.
 
-    ansi: whether an overflowing sum of BIGINT is an error; else it wraps around.
+    ansi: an overflowing sum of BIGINT is an error; else the sum wraps around.
     """
     if not is_aggregation(select):
         return _distinct(select, placeholder, describe, ctes)
@@ -108,7 +108,7 @@ class _Taking:
         rows = self._rows()
         try:
             described = self.describe(render(_with_ctes(rows, self.ctes)))
-        except Exception:  # the model itself is wrong, which is said of its own text; else its rows can be kept
+        except Exception:  # the model itself is wrong, and its own text raises the error; else its rows can be kept
             raise NoSum("Spark does not take their expressions by themselves") from None
         types = [t.lower() for _, t in described]
         keys = len(self.keys) + len(self.values)
@@ -143,7 +143,7 @@ class _Taking:
             leaf.replace(self._key(self._named(leaf)))
 
     def _named(self, leaf: exp.Expr) -> exp.Expr:
-        """What an element of GROUP BY stands for: an ordinal, an alias, or itself. A column wins over an alias."""
+        """The meaning of an element of GROUP BY: an ordinal, an alias, or itself. A column wins over an alias."""
         items = self.rest.expressions
         if isinstance(leaf, exp.Literal) and not leaf.is_string:
             place = int(leaf.name) - 1 if leaf.name.isdigit() else -1
@@ -165,7 +165,7 @@ class _Taking:
         return self._column(self.keys[text][0])
 
     def _name(self, key: exp.Expr, text: str) -> str:
-        """The name a person would look for: the column's own, or the alias it has in the SELECT list."""
+        """The name of a key for people: the name of the column, or its alias in the SELECT list."""
         columns = {c.lower() for s in self.sources for c in s.columns}
         taken = {name.lower() for name, _ in (*self.keys.values(), *self.values.values())}
         if isinstance(key, exp.Column):
@@ -189,7 +189,7 @@ class _Taking:
         return column
 
     def _replace_keys(self) -> None:
-        """The keys elsewhere in the rest; what is then left of the rows' columns is in no group."""
+        """Replace the keys in the rest of the query. A column of the rows that remains is in no group."""
         aliases = {i.alias.lower(): self._canonical(i.this) for i in self.rest.expressions if isinstance(i, exp.Alias)}
         for clause in _ABOVE[1:]:
             for name in self._names(clause):
@@ -204,7 +204,7 @@ class _Taking:
                 raise NoSum(f"{fragment(column)} is in no group as it is written")
 
     def _names(self, clause: str) -> Iterator[exp.Column]:
-        """The columns of the rows that a clause names without saying whose they are."""
+        """The columns of the rows that a clause names without a qualifier."""
         found = self.rest.args.get(clause)
         for node in found if isinstance(found, list) else [found] if found is not None else []:
             for column in node.find_all(exp.Column):
@@ -222,7 +222,7 @@ class _Taking:
     # -- aggregates --
 
     def _calls(self) -> Iterator[exp.Expr]:
-        """The aggregates over groups, not those over windows."""
+        """The aggregates over groups, without window functions."""
         for node in self.rest.walk():
             over = isinstance(node.parent, (exp.Window, exp.Filter)) and isinstance(
                 node.parent if isinstance(node.parent, exp.Window) else node.parent.parent, exp.Window
@@ -237,7 +237,7 @@ class _Taking:
             raise NoSum(f"{fragment(call)} needs the rows")
 
     def _keep_values(self, call: exp.Expr) -> None:
-        """The operands of a call, and the condition of its FILTER, become columns of what is kept."""
+        """Store the operands of a call, and the condition of its FILTER, as columns of the group key."""
         operands = [o for a in call.expressions for o in (a.expressions if isinstance(a, exp.Distinct) else [a])]
         if isinstance(call.parent, exp.Filter):
             operands.append(call.parent.expression.this)
@@ -267,7 +267,7 @@ class _Taking:
         return operands
 
     def _merged(self, call: exp.Expr, typed: dict[str, str]) -> str:
-        """The value of a call, over rows of one group each."""
+        """SQL of the value of a call, over rows of one group each."""
         texts = [self._canonical(a) for a in self._operands(call)]
         return self.sums.value(_aggregate(call), fragment(call), [(self._argument(t), typed[t]) for t in texts])
 
@@ -287,14 +287,14 @@ class _Taking:
         return rows
 
     def _of_rows(self, node: exp.Expr, constant: bool = False) -> bool:
-        """Whether an expression is of the rows' columns alone, and the same at every evaluation."""
+        """Whether an expression reads only columns of the rows, and is deterministic."""
         if has_clock(node) or nondeterministic(node) is not None or makes_sessions(node):
             return False
         columns = [c for c in node.find_all(exp.Column) if not is_lambda_variable(c)]
         return (constant or bool(columns)) and all(resolve(c, self.sources) is not None for c in columns)
 
     def _canonical(self, node: exp.Expr) -> str:
-        """Equal for expressions that are the same but for case and for how their columns are qualified."""
+        """The canonical text of an expression: without case and qualifiers of columns."""
         copy = exp.Paren(this=node.copy())
         for column in list(copy.find_all(exp.Column)):
             found = resolve(column, self.sources)
@@ -307,7 +307,7 @@ class _Taking:
         return render(copy)
 
 
-#: types whose equal values can be told apart, or that cannot be compared
+#: types with equal values that are not the same, or without comparison
 _INEXACT = re.compile(r"\b(float|double|void|variant|collate)\b|map<|^interval$")
 
 

@@ -1,11 +1,11 @@
-"""HAVING over the clock becomes a WHERE over the groups, so that what is stored is when each group is in.
+"""HAVING over the clock -> a WHERE over the groups, so that groups are stored with the interval of each.
 
     select s, max(at) as last from views group by s having mz_now() <= max(at) + interval 30 minutes
       ->  select s, last from (select s, max(at) as last from views group by s) as mz_grouped
           where mz_now() <= last + interval 30 minutes
 
-That is done where the groups themselves do not depend on the clock, and where each name in the HAVING, the ORDER BY and
-the items with the clock is known to mean a group key, an aggregate or an item. Elsewhere a read evaluates the HAVING.
+Conditions: the groups themselves do not depend on the clock, and each name in the HAVING, the ORDER BY and the items
+with the clock is known to mean a group key, an aggregate or an item. Otherwise a read evaluates the HAVING.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from ..sql.scope import Describe, quote_name
 _GROUPED, _COLUMN = "mz_grouped", "mz_having_"
 _ABOVE = ("order", "limit", "offset", "distinct")
 _ELSEWHERE = ("qualify", "windows", "sort", "cluster", "distribute", "hint")
-#: what stands around an aggregate and belongs to it
+#: nodes around an aggregate that belong to it
 _AROUND = (exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls)
 
 
 class _NotMovable(Exception):
-    """What a name means in the HAVING is not known here."""
+    """The meaning of a name in the HAVING is not known."""
 
 
 def having_to_where(tree: exp.Query, describe: Describe) -> exp.Query:
-    """The tree of a model -> the same with each HAVING over the clock as a WHERE, where that is the same."""
+    """The tree of a model -> the tree with each HAVING over the clock as a WHERE, where this is equivalent."""
     for select in list(tree.find_all(exp.Select)):
         if not _is_candidate(select):
             continue
@@ -67,7 +67,7 @@ class _Moving:
         self.items = [i.this if isinstance(i, exp.Alias) else i for i in select.expressions]
         above = [*select.expressions, select.args["having"], *filter(None, [select.args.get("order")])]
         if any(map(_is_star, self.items)) or any(part.find(exp.Window) for part in above):
-            raise _NotMovable  # windows are over the groups that the HAVING leaves
+            raise _NotMovable  # window functions are over the groups that the HAVING leaves
         if any(has_clock(part) and part.find(exp.Lambda) for part in above):
             raise _NotMovable
         if any(nondeterministic(part) is not None for part in above):
@@ -78,7 +78,7 @@ class _Moving:
         self.source = source.alias_or_name.lower() if source is not None else ""
         self.names = self._names()
         self.keys = self._keys()
-        self.added: dict[str, tuple[str, exp.Expr]] = {}  # what is needed of the groups beside the items
+        self.added: dict[str, tuple[str, exp.Expr]] = {}  # columns of the groups that are needed beside the items
 
     def outer(self) -> exp.Select:
         having = self.select.args["having"].this
@@ -110,7 +110,7 @@ class _Moving:
     # -- names --
 
     def _names(self) -> list[str]:
-        """The names of the items, as Spark gives them."""
+        """The names of the items, as Spark generates them."""
         named = [i.alias if isinstance(i, exp.Alias) else i.name if isinstance(i, exp.Column) else "" for i in
                  self.select.expressions]  # fmt: skip
         unnamed = [i for i, name in enumerate(named) if not name and not has_clock(self.items[i])]
@@ -118,7 +118,7 @@ class _Moving:
             probe = self.select.copy()
             for key in (*_ABOVE, "having"):
                 probe.set(key, None)
-            # at their places: a GROUP BY may count them
+            # at their places: a GROUP BY may refer to them by number
             probe.set("expressions", [exp.null() if has_clock(i) else i.copy() for i in self.select.expressions])
             probe.set("with_", None)
             with_ctes(probe, visible_ctes(self.select))
@@ -131,7 +131,7 @@ class _Moving:
         return named
 
     def _keys(self) -> set[str]:
-        """The group expressions, as they are written; ordinals and aliases are those of items."""
+        """The group expressions as written; ordinals and aliases are replaced by their items."""
         group = self.select.args.get("group")
         keys: set[str] = set()
         with_clock = any(map(has_clock, self.items))
@@ -151,7 +151,7 @@ class _Moving:
             keys |= {self._text(item) for item in self.items if not any(map(is_aggregate_call, item.walk()))}
         return keys
 
-    # -- what stands above the groups --
+    # -- clauses above the groups --
 
     def _item(self, index: int, item: exp.Expr) -> exp.Expr:
         if not has_clock(item):
@@ -176,7 +176,7 @@ class _Moving:
         return moved
 
     def _over_groups(self, node: exp.Expr, aliases_first: bool = False) -> exp.Expr:
-        """An expression over groups -> the same over the columns of the derived table."""
+        """An expression over groups -> the equivalent over the columns of the derived table."""
         around = exp.Paren(this=node.copy())
         self._replace(around.this, aliases_first)
         return cast("exp.Expr", around.this.pop())
@@ -205,7 +205,7 @@ class _Moving:
                     self._replace(child, aliases_first)
 
     def _alias(self, node: exp.Expr) -> int | None:
-        """Which item an unqualified name is the alias of."""
+        """The item whose alias is an unqualified name."""
         for index, (item, name) in enumerate(zip(self.items, self.names)):
             if name and _is_name(node, name):
                 if has_clock(item):
@@ -214,7 +214,7 @@ class _Moving:
         return None
 
     def _is_ambiguous(self, column: exp.Column) -> bool:
-        """Whether a name in an expression is also the alias of an item that is something else and no aggregate."""
+        """Whether a name in an expression is also the alias of another item that is no aggregate."""
         for item, name in zip(self.items, self.names):
             if name and _is_name(column, name) and not _is_name(item, name):
                 return not any(map(is_aggregate_call, item.walk()))
@@ -235,7 +235,7 @@ class _Moving:
         node.replace(written_as(exp.column(quote_name(self.added[text][0])), node))
 
     def _text(self, node: exp.Expr) -> str:
-        """Equal for expressions that are the same but for case and the qualifier of the one source."""
+        """The canonical text of an expression: without case and the qualifier of the one source."""
         copy = exp.Paren(this=node.unnest().copy())
         for name in list(copy.find_all(exp.Identifier)):
             name.replace(exp.to_identifier(name.name.lower(), quoted=True))
@@ -253,7 +253,7 @@ def _is_star(item: exp.Expr) -> bool:
 
 
 def _is_name(node: exp.Expr, name: str) -> bool:
-    """Whether a node is a column without a qualifier, of this name."""
+    """Whether a node is a column of this name without a qualifier."""
     return isinstance(node, exp.Column) and len(node.parts) == 1 and node.name.lower() == name.lower()
 
 

@@ -1,4 +1,4 @@
-"""A core that only an aggregation reads, through SELECTs without joins, is lifted to where the aggregation is.
+"""A core that only an aggregation reads, through SELECTs without joins, is lifted to the aggregation.
 
     with recent as (select * from events where mz_now() <= ts + interval 30 days),
          typed as (select k, cast(v as int) as v from recent)
@@ -6,7 +6,7 @@
       ->  rows   select k, v as mz_x0
                  from (select k, cast(v as int) as v from (select * from events) as recent) as typed
 
-The operands of its comparisons are columns of the innermost SELECT, and come along under their own names.
+The operands of its comparisons are columns of the innermost SELECT. Each SELECT passes them on under their own names.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from .group_maintenance import take_groups
 def lift(
     core: Core, node: exp.Select, tree: exp.Expr, describe: Describe, ansi: bool
 ) -> tuple[Core, exp.Select, exp.Select] | None:
-    """A linear core, whose place in the residual `tree` is `node` -> (core, the aggregation, what takes its place).
+    """A linear core, whose place in the residual `tree` is `node` -> (core, the aggregation, its replacement).
 
-    None when something else than one aggregation reads it; NoSum when that needs the rows.
+    None when not exactly one aggregation reads the core. Raises NoSum when the aggregation needs the rows.
     """
     if not is_whole(core, node):
         return None
@@ -58,16 +58,16 @@ def lift(
 
 
 def is_whole(core: Core, place: exp.Select) -> bool:
-    """Whether the place of a core gives back its rows, and makes nothing of them such as the first three."""
+    """Whether the place of a core gives back all its rows unchanged, without a LIMIT or the like."""
     return place == exp.select("*").from_(exp.to_table(core.placeholder))
 
 
 def climb(
     core: Core, plain: exp.Query, reader: exp.Select, item: exp.Expr, describe: Describe
 ) -> tuple[Core, exp.Query] | None:
-    """A core one SELECT further up, with and without the operands of its comparisons; None if that is more than rows.
+    """A core one SELECT further up, with and without the operands of its comparisons; None unless it keeps rows.
 
-    plain: the query of the core without operands. item: what of the FROM of `reader` stands for it.
+    plain: the query of the core without operands. item: the item of the FROM of `reader` that reads the core.
     """
     above = reader.copy()
     above.set("with_", None)
@@ -88,7 +88,7 @@ def derived(query: exp.Query, alias: str) -> exp.From:
 
 
 def _operands(core: Core) -> list[tuple[str, exp.Expr]]:
-    """All that is asked of a core's rows beside its columns, and under which name."""
+    """The operands of a core beside its columns, each with its name."""
     row_expressions = core.condition.row_expressions if core.condition else ()
     return [
         *((operand_column(i), c.operand) for i, c in enumerate(core.comparisons)),
@@ -119,7 +119,7 @@ def passed_on(core: Core, alias: str) -> Core:
 
 
 def only_reader(node: exp.Expr, tree: exp.Expr) -> tuple[exp.Select, exp.Expr] | None:
-    """The one SELECT that reads `node`, alone in its FROM, and the item there."""
+    """The one SELECT that reads `node`, with nothing else in its FROM, and the item of the FROM."""
     parent = node.parent
     item: exp.Expr | None = None
     if isinstance(parent, exp.Subquery):
@@ -138,7 +138,7 @@ def only_reader(node: exp.Expr, tree: exp.Expr) -> tuple[exp.Select, exp.Expr] |
     where = reader.args.get("where")
     if where is not None and (has_clock(where) or where.find(exp.Query) or nondeterministic(where) is not None):
         return None
-    if is_inside_a_value(reader):  # it may name columns from outside
+    if is_inside_a_value(reader):  # the query may name columns from outside
         return None
     return reader, item
 

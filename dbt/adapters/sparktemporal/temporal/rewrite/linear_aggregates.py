@@ -1,10 +1,10 @@
-"""Linear aggregates: which sums are kept of a group's rows, and the value that follows from them.
+"""Linear aggregates: the sums that are kept of a group's rows, and the SQL of an aggregate's value over the sums.
 
     avg(v)   kept      mz_count_0 = count of v, mz_sum_1 = sum of v
              value     IF(sum(mz_count_0) > 0, CAST(sum(mz_sum_1) AS DOUBLE) / sum(mz_count_0), NULL)
 
-A sum is kept only where it is exact in any order, as sums of integers and decimals are: what an update adds, the next
-takes away without a remainder.
+A sum is kept only where it is exact in any order, as with integers and decimals: a later update can subtract exactly
+what an earlier update added.
 """
 
 from __future__ import annotations
@@ -15,28 +15,28 @@ from dataclasses import dataclass
 
 from ..sql.functions.row import Aggregate
 
-#: how many rows of a group are there
+#: the number of rows of a group
 COUNT = "mz_n"
-#: of the decimals that are kept: one less than Spark's most, so that taking one from another is exact
+#: digits of a kept DECIMAL: one less than Spark's maximum, so that a difference is exact
 DIGITS = 37
 _OVERFLOW = f"raise_error('a sum kept for a group has more than {DIGITS} digits; instead: config aggregates: rows')"
-#: of so many digits ten billion values have a sum of DIGITS digits at most
+#: ten billion values of so many digits have a sum of at most DIGITS digits
 NARROW = DIGITS - 10
 _INTEGERS = ("tinyint", "smallint", "int")
 _OF_TRUTHS = (Aggregate.COUNT_IF, Aggregate.ANY, Aggregate.ALL)
-#: the aggregates that are values of sums
+#: the aggregates that follow from sums
 SUMMED = (Aggregate.COUNT, Aggregate.SUM, Aggregate.MEAN, *_OF_TRUTHS)
 
 
 class NoSum(Exception):
-    """Why a SELECT cannot be kept per group; the words are for people."""
+    """A SELECT cannot be kept per group. The message tells people why."""
 
 
 @dataclass(frozen=True)
 class Sum:
-    """A diff column. value: what a row adds to it, over the columns of the core; never NULL. type: as it is stored.
+    """A column of sums. value: SQL of a row's summand, over the columns of the core; never NULL. type: the stored type.
 
-    wide: the column that is summed, where its type does not keep a sum from having more than DIGITS digits.
+    wide: the summed column, where its type allows a sum of more than DIGITS digits.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Sum:
 
     @property
     def room_used(self) -> str:
-        """SQL: of the digits of `wide` the part that is used when every row is added with the same sign; a DOUBLE."""
+        """SQL: the share of DIGITS that the sum of `wide` uses when all rows have the same sign; a DOUBLE."""
         scale = int(self.type.rpartition(",")[2].rstrip(")"))
         return f"sum(abs(CAST({self.wide} AS DOUBLE))) / 1e{DIGITS - scale}D"
 
@@ -54,8 +54,8 @@ class Sum:
 class Sums:
     """Collects the sums that aggregates need, each once.
 
-    column: how SQL reads a kept column of this name. ansi: whether an overflowing sum of BIGINT is an error; else it
-    wraps around.
+    column: the name of a kept column -> SQL that reads it. ansi: an overflowing sum of BIGINT is an error; else the
+    sum wraps around.
     """
 
     def __init__(self, column: Callable[[str], str], ansi: bool) -> None:
@@ -67,7 +67,7 @@ class Sums:
         return tuple(self._sums.values())
 
     def value(self, aggregate: Aggregate, said: str, arguments: Sequence[tuple[str, str]]) -> str:
-        """SQL: the value of an aggregate over rows of one group each, or NoSum.
+        """SQL: the value of an aggregate over rows of one group each. Raises NoSum.
 
         said: the call, for people. arguments: (column of the core, its type), none for count(*).
         """
@@ -127,21 +127,21 @@ class Sums:
 
 
 def whole(total: str, kind: str) -> str:
-    """As the type it is kept in. A decimal of too many digits is NULL to Spark: here an error, never a lost diff."""
+    """A total in its stored type. Spark makes NULL of a decimal of too many digits; this raises, so no diff is lost."""
     if not kind.upper().startswith("DECIMAL"):
         return f"CAST({total} AS {kind})"
     return f"coalesce(CAST({total} AS {kind}), CAST({_OVERFLOW} AS {kind}))"
 
 
 def minus(value: str, kind: str) -> str:
-    """-value. Spark's own minus rounds a decimal to 34 digits, its subtraction does not."""
+    """-value, as a subtraction: Spark's unary minus rounds a decimal to 34 digits."""
     return f"CAST(CAST(0 AS {kind}) - {value} AS {kind})" if kind.upper().startswith("DECIMAL") else f"-({value})"
 
 
 def _mean(total: str, n: str, p: int, d: int) -> str:
     """total / n as Spark's avg of DECIMAL(p, d) rounds it: once, half up, to d + 4 digits.
 
-    The whole part is divided without a remainder, so that all digits of the division are there for the fraction.
+    The whole part is an integer division, so that the fraction has all digits of the decimal division.
     """
     rest = f"CAST({total} % CAST({n} AS DECIMAL(13,0)) AS DECIMAL({13 + d},{d}))"
     integer = f"CAST(({total} - {rest}) / CAST({n} AS DECIMAL(13,0)) AS DECIMAL({p + 4 - d},0))"

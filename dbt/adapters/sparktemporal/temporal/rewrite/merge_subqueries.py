@@ -1,10 +1,10 @@
-"""Temporal SELECTs inside one another become one, where each row of the outer is made of one of the inner.
+"""Merge nested temporal SELECTs into one, where each row of the outer comes from one row of the inner.
 
     select id from (select id, due from t where mz_now() < hi) as x where mz_now() >= x.due
       ->  select id from (select id, due, hi as mz_h0 from t) as x where mz_now() >= x.due and mz_now() < x.mz_h0
 
-A SELECT between the two that only passes rows on (`with x as (select * from y)`) is given the inner predicate first.
-Both predicates are then solved together, once a run, instead of one of them at each read over all rows of the other.
+A SELECT between the two that only passes rows on (`with x as (select * from y)`) gets the inner predicate first. A run
+then solves both predicates together. Otherwise each read would evaluate one predicate over all rows of the other.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ _COLUMN = "mz_h"
 
 
 def merge_nested(tree: exp.Query, describe: Describe) -> exp.Query:
-    """The tree of a model -> the same with the predicates of inner SELECTs moved to outer ones that have some too."""
+    """The tree of a model -> the tree with predicates of inner SELECTs moved to outer SELECTs with predicates."""
     if len(list(mz_now_calls(tree))) < 2:
         return tree
     tree = _each_its_own(tree)
     numbers = count()
     left = len(list(tree.find_all(exp.Select)))
-    while left:  # inner ones first; each may become part of the next
+    while left:  # inner SELECTs first; each may become part of the next
         left -= 1
         if not _inner_ones(list(tree.find_all(exp.Select))[left], tree):
             continue
@@ -42,7 +42,7 @@ def merge_nested(tree: exp.Query, describe: Describe) -> exp.Query:
 
 
 def _each_its_own(tree: exp.Query) -> exp.Query:
-    """The tree with a copy of each temporal CTE at each of its readers, where these have predicates of their own."""
+    """The tree with a copy of each temporal CTE for each of its readers, where all readers have predicates."""
     changed = tree.copy()
     for name, cte in reversed(_temporal_ctes(changed).items()):
         reads = [t for t in changed.find_all(exp.Table) if not t.db and t.name.lower() == name]
@@ -75,7 +75,7 @@ def _is_read_by_the_clock(item: exp.Expr) -> bool:
 
 
 def _merged(tree: exp.Query, at: int, describe: Describe, numbers: count[int]) -> exp.Query:
-    """The tree with the predicates below its SELECT number `at` moved to that one."""
+    """The tree with the predicates below its SELECT number `at` moved to this SELECT."""
     changed = tree.copy()
     outer = list(changed.find_all(exp.Select))[at]
     try:
@@ -88,7 +88,7 @@ def _merged(tree: exp.Query, at: int, describe: Describe, numbers: count[int]) -
 
 
 def _pull_up(between: exp.Select, tree: exp.Expr, describe: Describe, numbers: count[int]) -> None:
-    """Give a SELECT that passes rows on the predicates of those below it."""
+    """Move the predicates of the SELECTs below to a SELECT that passes rows on."""
     if _passes_on(between, tree):
         below = _inner_ones(between, tree, passing=True)
         for _, inner in below:
@@ -97,9 +97,9 @@ def _pull_up(between: exp.Select, tree: exp.Expr, describe: Describe, numbers: c
 
 
 def _inner_ones(outer: exp.Select, tree: exp.Expr, passing: bool = False) -> list[tuple[exp.Expr, exp.Select]]:
-    """What a SELECT with a temporal predicate reads that has one too, when all of it can be merged: (item, SELECT).
+    """The temporal SELECTs that a SELECT with a temporal predicate reads, if all can be merged: (item, SELECT).
 
-    passing: the SELECT has none itself and passes rows on.
+    passing: the outer SELECT has no predicate itself and passes rows on.
     """
     own = [call for call in mz_now_calls(outer) if _belongs_to(call, outer)]
     if not own and not passing:
@@ -127,7 +127,7 @@ def _inner_ones(outer: exp.Select, tree: exp.Expr, passing: bool = False) -> lis
 
 
 def _belongs_to(call: exp.Expr, select: exp.Select) -> bool:
-    """Whether a call decides about the rows of a SELECT: it stands in its WHERE, in no query or lambda of that."""
+    """Whether a call decides about the rows of a SELECT: it stands in the WHERE, outside of subqueries and lambdas."""
     node = call
     while node.parent is not None and node.parent is not select:
         node = node.parent
@@ -137,7 +137,7 @@ def _belongs_to(call: exp.Expr, select: exp.Select) -> bool:
 
 
 def _gives_up(inner: exp.Select, tree: exp.Expr) -> bool:
-    """Whether all that depends on the clock in a SELECT can be decided about above it."""
+    """Whether all predicates over the clock of a SELECT can be moved to the outer SELECT."""
     return (has_clock(inner) and _can_give_up(inner)) or _passes_on(inner, tree)
 
 
@@ -203,7 +203,7 @@ def _all(predicates: list[exp.Expr]) -> exp.Expr:
 
 
 def _temporal_ctes(tree: exp.Expr) -> dict[str, exp.CTE]:
-    """The CTEs whose rows depend on the clock, by name: also those that read another one."""
+    """The CTEs whose rows depend on the clock, by name; also those that read such a CTE."""
     ctes = {cte.alias.lower(): cte for cte in tree.find_all(exp.CTE)}
     found = {name for name, cte in ctes.items() if has_clock(cte)}
     while True:

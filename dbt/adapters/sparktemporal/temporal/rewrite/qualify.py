@@ -1,4 +1,4 @@
-"""QUALIFY, which Spark does not have: refused with the query that Spark takes.
+"""QUALIFY, which Spark does not have: a refusal with the equivalent query for Spark.
 
 select id, k from t where mz_now() < due qualify row_number() over (partition by k order by ts) = 1
   ->  select id, k from (select id, k, row_number() over (partition by k order by ts) as mz_w from t where ...)
@@ -15,7 +15,7 @@ from ...errors import Refusal
 from ..sql.calls import is_aggregate_call
 from ..sql.dialect import fragment, render
 
-#: they stand above what QUALIFY leaves
+#: clauses above the rows that QUALIFY leaves
 _AFTER = ("order", "limit", "offset", "sort", "cluster", "distribute")
 
 
@@ -32,7 +32,7 @@ def refuse_qualify(tree: exp.Expr) -> None:
 
 
 def _without(select: exp.Select) -> str:
-    """The same as a filter over a derived table."""
+    """The equivalent filter over a derived table."""
     inner = select.copy()
     condition = inner.args["qualify"].this
     inner.set("qualify", None)

@@ -1,10 +1,10 @@
-"""A WHERE over the clock that cannot be solved as a whole: rows are stored by a part of it, and filtered when read.
+"""Split a WHERE over the clock that cannot be solved as a whole: a part selects the stored rows, reads filter them.
 
     select id from t where mz_now() < hi and hour(mz_now()) = hour(ts)
       ->  select id from (select id, ts as mz_read_0 from t where mz_now() < hi) as mz_rows
           where hour(mz_now()) = hour(mz_read_0)
 
-The inner SELECT is a core, or static where nothing of the predicate can be stored. A read evaluates the outer one.
+The inner SELECT is a core, or static where no part of the predicate can be solved. A read evaluates the outer SELECT.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ..sql.linear import is_aggregation, is_inside_a_value, is_linear
 from ..sql.scope import Describe, is_lambda_variable, quote_name
 from .evaluated import Evaluated
 
-#: in the meta of a SELECT that is a core: why its rows are kept and not its groups
+#: in the meta of the SELECT of a core: the reason why rows are kept and not groups
 KEPT = "mz_kept"
 _ROWS, _COLUMN = "mz_rows", "mz_read_"
 
@@ -33,7 +33,7 @@ _ROWS, _COLUMN = "mz_rows", "mz_read_"
 def take_apart(
     tree: exp.Query, selects: Sequence[exp.Select], describe: Describe, moves: Moves
 ) -> tuple[exp.Query, list[exp.Select], list[Evaluated]]:
-    """A model's tree and its temporal SELECTs -> the same with windows that can be solved, and what reads filter."""
+    """The tree of a model and its temporal SELECTs -> tree and SELECTs that can be solved, and the filters of reads."""
     numbers = count()
     found: list[Evaluated] = []
     cores: list[exp.Select] = []
@@ -44,7 +44,7 @@ def take_apart(
             continue
         predicate, why = _all(weakened.read), "; ".join(dict.fromkeys(weakened.reasons))
         cut = None if is_inside_a_value(select) else _cut(select, weakened, describe, numbers)
-        if cut is None:  # all of it is evaluated when it is read
+        if cut is None:  # a read evaluates the whole predicate
             found.append(Evaluated(predicate, False, why))
             continue
         outer, inner = cut
@@ -59,7 +59,7 @@ def take_apart(
 
 
 def _weakened(select: exp.Select, moves: Moves) -> Weakened:
-    """All predicates over the clock of a SELECT together: its WHERE, and those in the ON of joins."""
+    """The weakened form of all predicates over the clock of a SELECT: its WHERE, and the ONs of its joins."""
     found = Weakened()
     for predicate in [j.args["on"] for j in _joins(select)] + [w.this for w in [select.args.get("where")] if w]:
         one = weaken(predicate, moves)
@@ -76,7 +76,7 @@ def _joins(select: exp.Select) -> Iterator[exp.Join]:
 def _cut(
     select: exp.Select, weakened: Weakened, describe: Describe, numbers: count[int]
 ) -> tuple[exp.Select, exp.Select] | None:
-    """The SELECT that reads and the one below it; None where they cannot be told apart here."""
+    """(the SELECT that a read evaluates, the SELECT below it); None where the two cannot be separated."""
     rows = select.copy()
     for join in _joins(rows):
         join.set("on", None)
@@ -107,7 +107,7 @@ def _cut(
 
 
 def _below_the_source(select: exp.Select, rows: exp.Select, predicate: exp.Expr) -> exp.Select:
-    """A subquery may name any column of the rows: all are stored, under the name of their one source."""
+    """A subquery may name any column of the rows, so all columns are stored, under the alias of their one source."""
     source = rows.args["from_"].this
     if rows.args.get("joins") or rows.args.get("laterals") or not source.alias_or_name:
         raise Refusal(fragment(predicate), "which columns its subquery needs is not known", "a derived table")
@@ -125,9 +125,9 @@ def _below_the_source(select: exp.Select, rows: exp.Select, predicate: exp.Expr)
 def _below_the_list(
     rows: exp.Select, predicate: exp.Expr, describe: Describe, visible: list[exp.CTE], numbers: count[int]
 ) -> exp.Select:
-    """The list of a linear SELECT is computed below the filter, once a row, beside what the filter needs."""
+    """The list of a linear SELECT is computed below the filter, once a row, beside the columns of the filter."""
     probe = rows.copy()
-    probe.set("where", None)  # it holds the clock
+    probe.set("where", None)  # the filter holds the clock
     with_ctes(probe, visible)
     names = [name for name, _ in describe(render(probe))]
     taken = {name.lower() for name in names}
@@ -147,7 +147,7 @@ def _below_the_list(
 
 
 def _named_in(rows: exp.Select, names: list[str]) -> dict[str, str]:
-    """Columns of the rows that the list has as they are: how they are written, and the name of each."""
+    """The columns of the rows that the list has unchanged: text of the column -> name in the list."""
     found = {render(c).lower(): c.name for c in rows.expressions if isinstance(c, exp.Column) and not c.is_star}
     source = rows.args["from_"].this
     if any(isinstance(item, exp.Star) for item in rows.expressions) and not (

@@ -1,12 +1,12 @@
-"""A model is split into cores, whose rows are stored, and a residual that reads them.
+"""Split a model into cores, whose rows are stored, and a residual that reads the cores.
 
     with recent as (select carrier, dep_at from flights where mz_now() <= dep_at + interval 1 day)
     select carrier, count(*) from recent group by carrier
       ->  core c0    select carrier, dep_at from flights          mz_now() <= dep_at + interval 1 day
           residual   with recent as (select * from mz_core_c0) select carrier, count(*) from recent group by carrier
 
-A core with comparisons is temporal. A core without any is a static part that the residual needs: it is stored too, so
-that a read sees every input as the last run read it, at any instant.
+A core with comparisons is temporal. A core without comparisons is a static part that the residual needs. Static parts
+are stored too, so that a read at any instant sees every input as the last run read it.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ from .union_groups import lift_unions
 class Split:
     """The residual reads each core as the table `mz_core_<name>`; a mz_now() in it is the instant of the read.
 
-    notes: what people should know of how the model is evaluated. warnings: what they should do something about.
+    notes: messages about the evaluation of the model. warnings: messages that ask people to act.
     """
 
     cores: tuple[Core, ...]
@@ -73,11 +73,11 @@ def split(
     local_timestamps: bool = False,
     names: Names | None = None,
 ) -> Split:
-    """The text of a model -> its cores and residual; what is not covered is refused.
+    """The text of a model -> its cores and residual. Raises Refusal for a query that is not covered.
 
-    moves: which lengths move the clock as they move rows, in the session's zone.
-    at_read: SELECTs that are no cores (they name columns from
-    outside), by where their first call of mz_now() stands. by_rows: likewise, those not to keep per group, and why.
+    moves: the intervals that move the clock as they move rows, in the session's zone.
+    at_read: SELECTs that are no cores because they name columns from outside, by the offset of their first mz_now().
+    by_rows: SELECTs that are not kept per group, by the same offset -> the reason.
     local_timestamps: the session takes TIMESTAMP for TIMESTAMP_NTZ. names: of columns without an alias.
     """
     tree = timestamps.as_written(parse(sql)) if local_timestamps else parse(sql)
@@ -174,12 +174,12 @@ _ROWS, _OUTER, _ABOVE = "filters the rows", "in the ON of an outer join, a LATER
 
 
 def _owner(call: exp.Expr) -> tuple[exp.Select | None, str]:
-    """The SELECT that a call of mz_now() belongs to, and where in it the call stands."""
+    """The SELECT that a call of mz_now() belongs to, and the clause of the call."""
     child, node = call, call.parent
     join: exp.Join | None = None
     lateral = False
     while node is not None and not isinstance(node, exp.Select):
-        # a lambda's variables are of no row: what it compares is not known before the read
+        # the variables of a lambda belong to no row: only a read knows the values that it compares
         lateral = lateral or isinstance(node, (exp.Lateral, exp.Lambda))
         if isinstance(node, exp.Join):
             join = node
@@ -267,7 +267,7 @@ def _refuse_groups(core: Core, by_rows: Mapping[int, str]) -> None:
 def _lifted(
     core: Core, place: exp.Select, residual: exp.Query, describe: Describe, by_rows: Mapping[int, str], ansi: bool
 ) -> tuple[Core, exp.Query]:
-    """A core that only an aggregation reads, kept per group if it can be; and the residual over it."""
+    """A core that only an aggregation reads, kept per group where possible; and the residual over it."""
     try:
         found = lift(core, place, residual, describe, ansi)
         if found is None:

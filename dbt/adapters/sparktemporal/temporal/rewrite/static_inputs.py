@@ -1,4 +1,4 @@
-"""The static parts of a residual: what it reads of the inputs, stored too, so that a read sees them as captured."""
+"""The static parts of a residual: subqueries without clock over inputs, stored so that a read sees them as captured."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .core import Core, is_placeholder, refuse_nondeterministic
 
 
 class StaticParts:
-    """Takes out of a residual, in place, whatever reads an input, each part as large as it goes."""
+    """Takes the parts that read an input out of a residual, in place; each part is as large as possible."""
 
     def __init__(self, residual: exp.Query, first: int = 1) -> None:
         self.residual = residual
@@ -36,7 +36,7 @@ class StaticParts:
                 self._replace_table(table)
 
     def _is_live(self, node: exp.Expr) -> bool:
-        """Whether a node is evaluated at read time: it is in no CTE that is static as a whole."""
+        """Whether a read evaluates a node: no CTE around it is static as a whole."""
         cte = node.find_ancestor(exp.CTE)
         return cte is None or not self._is_static(cte.this)
 
@@ -96,7 +96,7 @@ class StaticParts:
         if not self._is_static(query) or not self._has_input(query):
             return
         if isinstance(query.parent, exp.CTE) and is_recursive(query.parent) and names_itself(query.parent):
-            return  # its rows are no query by itself; the tables that it reads are stored
+            return  # its rows are no query by itself; the tables that it reads are stored instead
         visible = visible_ctes(query)
         part = query.copy()
         part.set("with_", None)

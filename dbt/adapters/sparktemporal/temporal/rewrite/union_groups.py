@@ -1,4 +1,4 @@
-"""An aggregation over a UNION ALL of temporal SELECTs: each of them is kept per group.
+"""An aggregation over a UNION ALL of temporal SELECTs: each SELECT is kept per group.
 
     with a as (select k, v from t where <temporal>), b as (select k, w from u where <temporal>),
          both as (select * from a union all select * from b)
@@ -6,7 +6,7 @@
       ->  rows   select k, v as mz_x0 from (select k, v from t), and the same from (select k, w as v from u)
           rest   select k, sum(mz_sum_1) from (select * from mz_core_c0 union all select * from mz_core_c1) group by k
 
-Each branch is brought to the names and types of the UNION ALL, so that all are kept with the same columns.
+Each branch gets the names and types of the UNION ALL, so that all branches are kept with the same columns.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _ALIAS = "mz_branch"
 
 @dataclass(frozen=True)
 class Branch:
-    """A core on its way up. plain: the same query without the operands of its comparisons."""
+    """A core that is being lifted. plain: its query without the operands of its comparisons."""
 
     number: int
     core: Core
@@ -48,7 +48,7 @@ def lift_unions(
     by_rows: Mapping[int, str],
     ansi: bool,
 ) -> tuple[list[Core], exp.Query]:
-    """Cores and residual, with the aggregations over a UNION ALL of cores kept per group where they can be."""
+    """(cores, residual), with aggregations over a UNION ALL of cores kept per group where possible."""
     found = list(cores)
     for union in list(residual.find_all(exp.Union)):
         if isinstance(union.parent, exp.SetOperation):
@@ -75,7 +75,7 @@ def lift_unions(
 
 
 def _leaves(query: exp.Expr) -> list[exp.Select] | None:
-    """The SELECTs of a UNION ALL from left to right; None where something else stands among them."""
+    """The SELECTs of a UNION ALL from left to right; None where another set operation stands among them."""
     if isinstance(query, exp.Subquery) and not any(v for k, v in query.args.items() if k != "this"):
         return _leaves(query.this)
     if isinstance(query, exp.Select):
@@ -94,7 +94,7 @@ def _branches(
     tree: exp.Expr,
     describe: Describe,
 ) -> list[Branch] | None:
-    """The core that each leaf reads row by row; None where one of them is something else."""
+    """The core that each leaf reads row by row; None where a leaf reads anything else."""
     found: dict[int, Branch] = {}
     for number, (core, place) in enumerate(zip(cores, places)):
         if core.groups is not None or core.kept or place.parent is None or not is_whole(core, place):
@@ -118,7 +118,7 @@ def _branches(
 def _way_up(
     place: exp.Select, leaves: Sequence[exp.Select], tree: exp.Expr
 ) -> tuple[list[tuple[exp.Select, exp.Expr]], int | None]:
-    """The SELECTs between a core and the leaf it comes to, each with its item of the FROM; and the leaf's number."""
+    """The SELECTs between a core and its leaf, each with its item of the FROM; and the number of the leaf."""
     way: list[tuple[exp.Select, exp.Expr]] = []
     at = place
     while True:
@@ -131,7 +131,7 @@ def _way_up(
 
 
 def _named(core: Core) -> Core:
-    """The core with a name of its own for each column: those of a UNION ALL are the first branch's."""
+    """The core with a distinct name for each column: the names of a UNION ALL come from its first branch."""
     query = core.query.copy()
     names = [item.alias_or_name.lower() for item in query.expressions]
     items = [
@@ -159,7 +159,7 @@ def _lifted(
     by_rows: Mapping[int, str],
     ansi: bool,
 ) -> tuple[list[Branch], exp.Select, exp.Select] | None:
-    """(branches, the aggregation, what takes its place); None where something else than one aggregation reads them."""
+    """(branches, the aggregation, its replacement); None where not exactly one aggregation reads them."""
     at: exp.Expr = union
     aligned = False
     while True:
@@ -194,19 +194,19 @@ def _lifted(
     every = exp.union(*(exp.select("*").from_(exp.to_table(b.core.placeholder)) for b in kept), distinct=False)
     rest = rests[0]
     rest.set("from_", derived(every, item.alias_or_name))
-    if reader.args.get("distinct"):  # of one core the groups are the rows, of several they may be the same
+    if reader.args.get("distinct"):  # the groups of one core are distinct rows; several cores may have the same groups
         rest.set("distinct", exp.Distinct())
     return kept, reader, rest
 
 
 def _aligned(branches: Sequence[Branch], describe: Describe) -> list[Branch]:
-    """The branches with the names and types that the UNION ALL gives its columns."""
+    """The branches with the names and types of the columns of the UNION ALL."""
     every = exp.union(*(exp.select("*").from_(exp.Subquery(this=b.plain.copy())) for b in branches), distinct=False)
     aligned = []
     try:
         wanted = describe(render(every))
         described = [describe(render(branch.plain)) for branch in branches]
-    except Exception:  # what is wrong by itself is said of the model's own text
+    except Exception:  # the model's own text raises its errors
         raise NoSum("Spark does not take the branches of the UNION ALL by themselves") from None
     for branch, columns in zip(branches, described):
         if len({name.lower() for name, _ in columns}) < len(columns):

@@ -1,9 +1,9 @@
-"""The column that Spark makes of a window in GROUP BY, under the window's own name.
+"""The column `window` that Spark makes of a window in GROUP BY -> the call itself.
 
     select window.start, count(*) from t group by window(ts, '5 minutes')
       ->  select window(ts, '5 minutes').start as start, count(*) from t group by window(ts, '5 minutes')
 
-Both say the same to Spark. In the second form the window is an expression like any other key of a group.
+Both forms mean the same to Spark. In the second form the window is an expression like any other group key.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ _WINDOWS = sorted(names(lambda row: row.window), reverse=True)
 
 
 def with_window_calls(select: exp.Select, is_of_rows: Callable[[exp.Column], bool]) -> exp.Select:
-    """An aggregating SELECT -> a copy in which no column is named by a window. Two different windows are left alone.
+    """An aggregating SELECT -> a copy with the call in place of such columns. Two different windows stay unchanged.
 
-    is_of_rows: whether a column is one of the rows below, which Spark prefers.
+    is_of_rows: whether a column belongs to the rows below, which Spark prefers.
     """
     changed = select.copy()
     for name in _WINDOWS:
