@@ -1,4 +1,4 @@
-"""Diffs: the SQL that makes them, the chains that keep them, the state that names these, the views that read them.
+"""Diffs: the SQL that writes chains, the state that names the chains, the views that read the chains.
 
 Takes cores with their types; gives statements and a `State`. May import `rewrite` and what is below.
 """

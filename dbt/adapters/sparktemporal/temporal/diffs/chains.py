@@ -1,4 +1,4 @@
-"""The tables of a model: how they are named, and when they are merged and dropped."""
+"""The tables of a model: names, merging of chains, and sweeping of tables that nobody names."""
 
 from __future__ import annotations
 
@@ -10,32 +10,32 @@ from dataclasses import dataclass
 from ..sql.identifiers import Identifier, Identifiers
 from .state import Chain, State
 
-#: each chain has at least so many times the rows of the next, and there are at most so many
+#: each chain has at least RATIO times the rows of the next, and there are at most CHAIN_CAP chains
 RATIO, CHAIN_CAP = 3, 6
 
-#: chains of fewer rows are merged with their times as they are: what was can still be read, and costs little
+#: merges of fewer rows keep all times: the past can still be read, and costs little
 SMALL_CHAIN = 100_000
 
-#: chains of so many rows are partitioned by bucket; for fewer that costs more than it saves
+#: chains of at least so many rows are partitioned by bucket; for fewer rows partitions cost more than they save
 LARGE_CHAIN = 1_000_000
 
-#: chains that no state ever named are left alone this long: their run may still be writing (ms)
+#: chains that no state ever named are kept this long: their run may still be writing (ms)
 LONGEST_RUN_MS = 24 * 3_600_000
 
-#: chains that another model has still to follow are kept this long, if it never runs again (ms)
+#: retired chains that a reading model has not followed yet are kept this long at most (ms)
 LONGEST_HELD_MS = 7 * 24 * 3_600_000
 
-#: a lock older than this belongs to nobody (ms)
+#: a lock older than this is taken over (ms)
 STALE_LOCK_MS = 3_600_000
 
 
 def new_run_id(clock: int) -> str:
-    """A name that is never used again. It starts with the clock (ms), so that the age of an orphan can be told."""
+    """A unique id of a run. It starts with the clock (ms), so that the age of an orphaned table is known."""
     return f"{max(clock, 0):011x}{secrets.token_hex(3)}00"
 
 
 def next_id(run_id: str) -> str:
-    """Another name for tables of the same run: those of one run differ in the last two digits."""
+    """Another id for tables of the same run: ids of one run differ in the last two digits."""
     return f"{run_id[:-2]}{int(run_id[-2:], 16) + 1:02x}"
 
 
@@ -50,7 +50,7 @@ def run_clock(run_id: str) -> int | None:
 
 
 def chain_name(model: str, run_id: str, core: str = "c0") -> str:
-    """The first core's chain is `<model>__diffs_<run>`, another's ends in its name."""
+    """`<model>__diffs_<run>` for the first core; for any other core the name of the core follows."""
     return f"{model}__diffs_{run_id}" + ("" if core == "c0" else f"_{core}")
 
 
@@ -60,7 +60,7 @@ def watermark_name(model: str, run_id: str) -> str:
 
 
 def statistics_name(model: str, run_id: str) -> str:
-    """The table of what a run knew of the files of its inputs."""
+    """The table of the statistics of the files of the inputs."""
     return f"{model}__stats_{run_id}"
 
 
@@ -69,7 +69,7 @@ def state_name(model: str, run_id: str) -> str:
     return f"{model}__state_{run_id}"
 
 
-#: what a model keeps beside the view that people read: its commit record, its updates, its lock
+#: suffixes of a model's relations beside the view that people read: commit record, updates, lock
 BESIDE = ("__live", "__diffs", "__lock")
 
 
@@ -95,15 +95,15 @@ def longest_name(model: str, cores: Iterable[str]) -> str:
 
 
 def born_of(model: str, table: str) -> int | None:
-    """The clock of the run that wrote a table of a model; None when the name is not one that a run gives."""
+    """The clock (ms) of the run that wrote a table of a model; None when no run gives such a name."""
     run_id = _run_of(model, table)
     return None if run_id is None else run_clock(run_id)
 
 
 def core_of(model: str, table: str) -> str | None:
-    """The core whose chain a table of a model is: c0, c1 and so on; None when its name is that of no chain.
+    """The core whose chain a table of a model is: c0, c1 and so on; None when no chain has such a name.
 
-    What may stand in the name of a model may stand in that of a chain, so only the rest is looked at.
+    The name of a model may itself look like the name of a chain, so only the text after it counts.
 
     >>> run = "018dfa3cc80deadbe00"
     >>> core_of("m", f"m__diffs_{run}"), core_of("M", f"m__diffs_{run}_c1"), core_of("m", f"m__inputs_{run}")
@@ -126,7 +126,7 @@ def _of_a_run(model: str, table: str) -> re.Match[str] | None:
     return _OF_A_RUN.fullmatch(table[len(model) :])
 
 
-#: what follows the name of the model in those of its tables
+#: the text after the name of the model in the names of its tables
 _OF_A_RUN = re.compile(
     r"__(?P<kind>diffs|inputs|stats|state)_(?P<run>[0-9a-f]{19,24})(?:_(?P<core>c[0-9]+))?", re.IGNORECASE
 )
@@ -137,7 +137,7 @@ def largest_first(chains: Sequence[Chain]) -> list[Chain]:
 
 
 def taken_in(rows: Sequence[int], new: int) -> int:
-    """How many of the last chains one of `new` rows takes in, so that the ratio holds. rows: of each, largest first.
+    """The number of last chains that a chain of `new` rows takes in, so that RATIO holds. rows: largest chain first.
 
     After Materialize's correction buffer (src/compute/src/sink/correction_v2.rs): a row is rewritten only into a chain
     that is at least 1 + 1/RATIO times as large, so O(log N) times in its life.
@@ -152,18 +152,18 @@ def taken_in(rows: Sequence[int], new: int) -> int:
 
 
 def rows_held(chain: Chain) -> tuple[int, bool]:
-    """How many rows the table of a chain has, and whether it has no more: of some that is not known."""
+    """(rows that the table of a chain has at least, whether it has exactly so many)."""
     return (chain.held, True) if chain.held is not None else (chain.rows, chain.after is None)
 
 
 def is_over(chain: Chain, since: int) -> bool:
-    """Whether no row of a chain of intervals is there from `since` on."""
+    """Whether all intervals of a chain have ended at `since`."""
     return chain.open == 0 and chain.max_until is not None and chain.max_until <= since
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """What to drop now, and what the state is to remember as retired (table, when)."""
+    """The tables to drop now, and the retired tables that the state remembers: (table, instant of retirement in ms)."""
 
     drop: tuple[str, ...]
     retired: tuple[tuple[str, int], ...]
@@ -179,11 +179,10 @@ def sweep(
     held: Callable[[], Container[str]] = frozenset,
     is_ours: Callable[[str], bool] = lambda table: True,
 ) -> Sweep:
-    """Which tables of a model may go: those no state has named for `retention` ms, and orphans of dead runs.
+    """The tables of a model that may be dropped: unnamed by any state for `retention` ms, and orphans of dead runs.
 
-    Without an old state nothing is known about what exists, so nothing is dropped. held: those that models which read
-    this one have still to follow; is_ours: whether a run made a table that no state ever named. Both are asked only
-    where it matters.
+    Without an old state the owner of a table is not known, so nothing is dropped. held: tables that reading models have
+    not followed yet; is_ours: whether a run made a table that no state ever named. Both are called only where needed.
     """
     there, named = Identifiers(existing), Identifiers(new_tables)
     retired = {Identifier(table): at for table, at in old.retired} if old else {}

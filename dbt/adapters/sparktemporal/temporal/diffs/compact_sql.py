@@ -1,9 +1,9 @@
-"""The texts of a model's views for models of many columns: their length does not grow with the columns.
+"""Compact texts of a model's views, whose length does not grow with the number of columns.
 
     SELECT * EXCEPT (mz_from, mz_until, mz_diff) FROM <chain>        for        SELECT `a`, `b`, ... FROM <chain>
 
-A Hive metastore keeps a view's text up to a limit. The rows are the same as those of `reading` and `updates`, and so
-is what Spark reads for them; those texts are used while they fit. `SELECT * EXCEPT` is of Spark 4.
+A Hive metastore limits the length of a view's text. The texts of `view_sql` and `intervals_sql` are used while they
+fit. The compact texts give the same rows, and Spark reads the same files. `SELECT * EXCEPT` needs Spark 4.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ _INTERVAL = ("mz_from", "mz_until", "mz_diff")
 
 
 def can_write(state: State) -> bool:
-    """Whether there is a table for each core: the columns are taken from it."""
+    """Whether each core has a table, from which a compact text takes the columns."""
     return all(core.chains for core in state.cores)
 
 
 def live_view(state: State) -> str:
-    """`reading.live_view`."""
+    """The compact form of `view_sql.live_view`."""
     body = _output(state, {core.placeholder: _read(core, state, live_instant(state)) for core in state.cores})
     if state.expiration is None:
         return body
-    # the output of no row: its columns and their types, whatever the filters of a reader
+    # the output without rows: its columns and types, whatever the filters of a reader
     shapes = {core.placeholder: _shape(core, state) for core in state.cores}
     output = _output(state, shapes)
     error = f"raise_error({string_literal(expired_message(state))}) IS NULL"
@@ -51,13 +51,13 @@ def live_view(state: State) -> str:
 
 
 def _arm(state: State, body: str) -> str:
-    """The body of a view as an arm of a UNION: its CTEs, ORDER BY and LIMIT are its own."""
+    """The body of a view as an arm of a UNION, which keeps its own CTEs, ORDER BY and LIMIT."""
     residual = parse(state.residual)
     is_arm = isinstance(residual, exp.Select) and not any(residual.args.get(part) for part in _OF_THE_WHOLE)
     return body if is_arm else f"SELECT *\nFROM (\n{indent(body, 2)}\n) AS mz_whole"
 
 
-#: what in the last arm of a UNION is the UNION's
+#: clauses that in the last arm of a UNION belong to the UNION
 _OF_THE_WHOLE = ("with_", "order", "sort", "cluster", "distribute", "limit", "offset", "windows")
 
 
@@ -66,7 +66,7 @@ def thin_view(live: str) -> str:
 
 
 def as_updates(core: CoreState, schema: str) -> str:
-    """`updates.as_updates`, `GroupStore.as_updates`."""
+    """The compact form of `intervals_sql.as_updates` and `GroupStore.as_updates`."""
     if core.sums is not None:
         every = "\nUNION ALL\n".join(
             f"SELECT mz_timestamp, mz_diff, {_except('mz_timestamp', 'mz_diff', *_bucket(c))} FROM {c.source(schema)}"
@@ -95,11 +95,11 @@ def as_updates(core: CoreState, schema: str) -> str:
     )
 
 
-# ---- what is read of a core -----------------------------------------------------------------------------------------
+# ---- the rows of a core ---------------------------------------------------------------------------------------------
 
 
 def _output(state: State, reads: dict[str, str]) -> str:
-    """The residual over the reads; its columns are renamed only where it does not name them itself."""
+    """The residual over the reads; columns get aliases only where the residual does not name them itself."""
     residual = at_instant(parse(state.residual), live_instant(state))
     body = inline_upstreams(residual, reads)
     names = [n for n, _ in state.columns]
@@ -109,7 +109,7 @@ def _output(state: State, reads: dict[str, str]) -> str:
 
 
 def _names(residual: exp.Expr, state: State) -> list[str] | None:
-    """The columns of a residual over placeholders; None where that takes more than a look."""
+    """The columns of a residual over placeholders; None where they do not follow from its list alone."""
     while isinstance(residual, exp.SetOperation):
         residual = residual.this
     if not isinstance(residual, exp.Select):
@@ -134,13 +134,13 @@ def _names(residual: exp.Expr, state: State) -> list[str] | None:
 
 
 def _shape(core: CoreState, state: State) -> str:
-    """A query of the columns of a core's rows."""
+    """A query with the columns of a core's rows."""
     first = replace(core.chains[0], negative=0, parts=())
     return _read(replace(core, chains=(first,)), state, "0L")
 
 
 def _read(core: CoreState, state: State, t: str) -> str:
-    """`reading.read_core`, of a core that has chains."""
+    """The compact form of `view_sql.read_core`, for a core that has chains."""
     if core.sums is not None:
         return _groups(core, state.schema, t)
     chains, schema, since = core.chains, state.schema, state.since
@@ -148,7 +148,7 @@ def _read(core: CoreState, state: State, t: str) -> str:
     if not negative:
         return _there(chains, schema, t, since, *_INTERVAL)
     added = _there(chains, schema, t, since, *_INTERVAL[:2])
-    unhashed = [n for n, kind in core.columns if "map<" in kind.lower()]  # Spark hashes no maps
+    unhashed = [n for n, kind in core.columns if "map<" in kind.lower()]  # Spark cannot hash maps
     rows = "SELECT struct({}) AS mz_row, {} AS mz_same, mz_diff\nFROM {}"
     if sum(c.negative for c in negative) > FEW_CORRECTIONS or len(unhashed) == len(core.columns):
         every = _except("mz_diff")
@@ -172,16 +172,16 @@ def _read(core: CoreState, state: State, t: str) -> str:
 
 
 def _same(core: CoreState, row: str) -> str:
-    """SQL that is equal for rows that are the same in every respect. row: a struct of the columns of a core.
+    """SQL that is equal only for rows that are the same in every respect. row: a struct of the columns of a core.
 
-    Values that compare equal and are not the same have different texts, so `identity` is not spelled out by column.
+    Values that compare equal and are not the same have different texts, so no column needs `identity`.
     """
     plain = tuple(quote(name) for name, _ in core.columns)
     return row if identity(core.columns).keys == plain else f"struct({row}, CAST({row} AS STRING))"
 
 
 def _summed(rows: str) -> str:
-    """Rows (mz_row, mz_same, mz_diff) added up: what is given back is a row as it was written."""
+    """Sum rows (mz_row, mz_same, mz_diff); each result is a row as it was written."""
     copies = f"CASE WHEN mz_n > 0 THEN CAST(mz_n AS INT) ELSE CAST({intervals_sql.DAMAGED} AS INT) END"
     return (
         f"SELECT mz_row.*\n"
@@ -192,7 +192,7 @@ def _summed(rows: str) -> str:
 
 
 def _groups(core: CoreState, schema: str, t: str) -> str:
-    """`GroupStore.read`; mz_n is the last column."""
+    """The compact form of `GroupStore.read`; mz_n is the last column."""
     assert core.sums is not None
     due = _together(
         [
@@ -224,7 +224,7 @@ def _groups(core: CoreState, schema: str, t: str) -> str:
 
 
 def _there(chains: Sequence[Chain], schema: str, t: str, since: int, *less: str, also: str = "") -> str:
-    """What of chains of intervals is there at t, without some columns."""
+    """The rows of chains of intervals at t, without some columns."""
     return _together(
         [(c, [*([also] if also else []), *conditions(c, t, since)], list(less)) for c in chains],
         schema,
@@ -232,7 +232,7 @@ def _there(chains: Sequence[Chain], schema: str, t: str, since: int, *less: str,
 
 
 def _together(parts: Sequence[tuple[Chain, list[str], list[str]]], schema: str) -> str:
-    """Chains, each with its conditions and the columns to leave out: those of equal conditions are one SELECT."""
+    """UNION ALL of chains, each with conditions and columns to leave out; equal conditions make one SELECT."""
     alike: dict[tuple[str, str], list[Chain]] = {}
     for chain, where, less in parts:
         key = (_except(*less, *_bucket(chain)), f"\nWHERE {' AND '.join(where)}" if where else "")

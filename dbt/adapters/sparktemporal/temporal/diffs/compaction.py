@@ -1,10 +1,10 @@
-"""The due part of a large chain of updates becomes a chain of its own; the far future stays where it is.
+"""Compaction: the due part of a large chain of updates becomes a chain of its own; the future stays in place.
 
     before   [ since ==== due ==== now | ------------- future ------------- ]
     after    [ base: a row a group ]   + the same chain, live only after now
 
-A read adds up what is due, so what it costs grows with the clock until that is done. Only the buckets that begin before
-now are read for it. After Materialize's correction buffer (src/compute/src/sink/correction_v2.rs).
+A read adds up the due updates, so without compaction its cost grows with the clock. Compaction reads only the buckets
+that begin before now. After Materialize's correction buffer (src/compute/src/sink/correction_v2.rs).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .state import Chain, CoreState
 
 
 def due(chain: Chain, now: int) -> tuple[int, int]:
-    """About how many updates of a bucketed chain a read at `now` (ms) adds up: (those of its base, all others)."""
+    """The estimated number of updates of a bucketed chain that a read at `now` (ms) adds up: (in its base, others)."""
     parts = list(chain.parts)
     base = 0
     if parts and chain.after is None and parts[0][0] == chain.min_from:
@@ -33,7 +33,7 @@ def due(chain: Chain, now: int) -> tuple[int, int]:
 
 
 def to_peel(core: CoreState, now: int) -> list[Chain]:
-    """The chains of a core whose due part is to be taken out: it has outgrown the bases, and what counts as few."""
+    """The chains of a core to peel: their due updates outnumber the bases, and FEW_UPDATES."""
     if core.sums is None:
         return []
     over = [c for c in core.chains if is_due(c, now)]
@@ -47,19 +47,19 @@ def to_peel(core: CoreState, now: int) -> list[Chain]:
 
 
 def is_due(chain: Chain, now: int) -> bool:
-    """Whether all updates of a chain are: such a chain is taken in as it is."""
+    """Whether all updates of a chain are due: such a chain is merged as a whole."""
     return chain.max_from is not None and chain.max_from <= now
 
 
 def due_rows(chain: Chain, source: str, now: int) -> str:
-    """SQL of the updates of a chain up to `now`, to be read where a chain is."""
+    """SQL for a FROM: the updates of a chain up to `now` (ms)."""
     if is_due(chain, now):
         return source
     return f"(SELECT * FROM {source} WHERE mz_bucket <= {now}L AND mz_timestamp <= {now}L)"
 
 
 def left(source: str, now: int) -> str:
-    """A query: the buckets of a chain that hold updates after `now`, and how many.
+    """A query: the buckets of a chain with updates after `now` (ms), and the number of these updates.
 
     Of the buckets that begin later only footers are read.
     """
@@ -72,7 +72,7 @@ def left(source: str, now: int) -> str:
 
 
 def peeled(chain: Chain, now: int, buckets: Sequence[tuple[int, int]]) -> Chain:
-    """A chain whose updates up to `now` are in another one. buckets: what `left` says."""
+    """A chain whose updates up to `now` (ms) are in another chain. buckets: the rows of `left`."""
     found = sorted(buckets)
     parts = [(max(begins, now + 1), rows) for begins, rows in found]
     held, is_known = rows_held(chain)

@@ -1,8 +1,8 @@
-"""SQL of a core that is kept per group: real updates, one for a group and an instant at which its sums change.
+"""SQL of a core that is kept per group: updates, one for each group and instant at which its sums change.
 
     keys…, mz_timestamp, mz_diff (rows), mz_sum_1 …      the group at t is the sum of its updates with mz_timestamp <= t
 
-A group whose rows are gone has the sum 0 in every column, and is no group. Times are BIGINT milliseconds.
+A group without rows has the sum 0 in every column, and is gone. Times are BIGINT milliseconds.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from . import buckets, intervals_sql
 from .intervals_sql import Columns, indent
 from .state import Chain
 
-#: so many updates are read by one task
+#: up to so many updates are read by one task
 FEW_UPDATES = 250_000
 
 
 def first_parts(parts: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """Of the buckets of a chain (where each begins, its rows) as many as decide how it is read and peeled."""
+    """The first buckets (beginning, rows) of a chain: as many as decide how the chain is read and peeled."""
     kept, total = [], 0
     for begins, rows in parts:
         if total - parts[0][1] > max(FEW_UPDATES, parts[0][1]):
@@ -33,7 +33,7 @@ def first_parts(parts: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]
 
 
 def near_until(chains: Sequence[Chain]) -> int | None:
-    """Up to which instant (ms) a read finds few updates due; None when there are many at any."""
+    """The instant (ms) up to which few updates are due; None when many are due at any instant."""
     parts = sorted(part for c in chains for part in (c.parts or ((c.min_from or 0, c.rows),)))
     total = 0
     for begins, rows in parts:
@@ -45,7 +45,7 @@ def near_until(chains: Sequence[Chain]) -> int | None:
 
 @dataclass(frozen=True)
 class GroupStore:
-    """columns: the keys. sums: the other diff columns (name, type)."""
+    """Diffs of groups. columns: the keys. sums: the columns of sums (name, type)."""
 
     columns: Columns
     sums: Columns
@@ -63,7 +63,7 @@ class GroupStore:
         return "".join(f", {quote(n)}" for n, _ in self.sums)
 
     def wanted(self, typed: TypedCore, as_of: int, expiration: int | None, implied: str | None = None) -> str:
-        """The updates of the core's groups at this run, none before `as_of`, none past `expiration`."""
+        """The updates of the core's groups from `as_of` to `expiration` (ms), computed from all rows of a query."""
         assert typed.core.groups is not None
         values = ""
         for s in typed.core.groups.sums:
@@ -88,7 +88,7 @@ class GroupStore:
         )
 
     def consolidated(self, diffs: str) -> str:
-        """Updates of one group and instant added up, zeros gone."""
+        """Updates summed by group and instant, without zeros."""
         sums = "".join(f", {whole(f'sum({quote(n)})', t)} AS {quote(n)}" for n, t in self.sums)
         return self._changed(
             f"  SELECT {self._keys}mz_timestamp, sum(mz_diff) AS mz_diff{sums}\n"
@@ -113,15 +113,15 @@ class GroupStore:
         )
 
     def create(self, table: str, rows: str, using: str, since: int | None = None) -> str:
-        """The one statement that writes a chain, sorted by time: what a read does not reach yet can be skipped.
+        """The one statement that writes a chain, sorted by time, so that reads skip the row groups of the future.
 
-        since: of a large chain, which is partitioned by buckets from there on.
+        since: for a large chain, which is partitioned by buckets from this instant (ms) on.
         """
         bucket = None if since is None else buckets.begins("mz_timestamp", since)
         return intervals_sql.create_chain(table, rows, using, "mz_timestamp", bucket)
 
     def count(self, table: str, bucketed: bool = False) -> str:
-        """Rows, negative ones, the times: of the whole chain, or by bucket."""
+        """A query: rows, negative rows and the range of times of the whole chain, or of each bucket."""
         bucket = "mz_bucket" if bucketed else "NULL"
         return (
             "SELECT count(*), count_if(mz_diff < 0), min(mz_timestamp), max(mz_timestamp), "
@@ -138,9 +138,9 @@ class GroupStore:
         return f"SELECT mz_timestamp, mz_diff{names}\nFROM (\n{indent(self.consolidated(every), 2)}\n) AS mz_updates"
 
     def read(self, chains: Sequence[Chain], schema: str, t: str, since: int) -> str:
-        """The groups at t: keys, how many rows each has, its sums.
+        """The groups at t: keys, number of rows, sums.
 
-        While few updates are due one task reads them all: a shuffle would take longer than its work.
+        While few updates are due, one task reads them all, because a shuffle would take longer.
         """
         if not chains:
             return intervals_sql.no_rows((*self.columns, (COUNT, "BIGINT"), *self.sums))
@@ -168,11 +168,11 @@ class GroupStore:
         )
 
     def times(self, table: str) -> str:
-        """The instants at which a chain changes something, as a query of one column."""
+        """A query of one column: the instants at which a chain changes the view."""
         return f"SELECT mz_timestamp AS t FROM {table}"
 
     def wrong(self, expiration: int | None, bucketed: bool = False) -> tuple[str, str, str]:
-        """What no update can be: in words, its detail, its condition."""
+        """A check of stored updates: (violation in words, SQL of its detail, SQL of its condition)."""
         late = f" OR mz_timestamp > {expiration}" if expiration is not None else ""
         late += " OR mz_bucket > mz_timestamp" if bucketed else ""
         return (
@@ -183,15 +183,15 @@ class GroupStore:
 
 
 def aggregation_stats(typed: TypedCore, as_of: int) -> str | None:
-    """A query about the rows with a window: how many there are, about how many groups (NULL where Spark cannot tell),
-    and which part of its digits the largest sum uses (see `Sum.room_used`, NULL without one). None: nothing is to be
-    asked.
+    """A query about the rows with a window: their number, the approximate number of groups (NULL where Spark cannot
+    tell), and the largest share of its digits that a sum uses (see `Sum.room_used`, NULL without one). None: there is
+    nothing to ask.
     """
     assert typed.core.groups is not None
     wide = [s.room_used for s in typed.core.groups.sums if s.wide]
     is_countable = bool(typed.stored) and not any(
         "map<" in kind.lower() for _, kind in typed.stored
-    )  # it hashes no maps
+    )  # Spark cannot hash maps
     if not (is_countable or wide):
         return None
     keys = ", ".join(quote(n) for n, _ in typed.stored)

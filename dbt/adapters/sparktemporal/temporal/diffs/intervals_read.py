@@ -1,7 +1,7 @@
-"""SQL that reads chains of intervals: the rows that are there at an instant.
+"""SQL that reads chains of intervals: the rows of the view at an instant.
 
-Without corrections that is a filter. With corrections, which are few, the rows they may be of are found by a hash that
-is broadcast, and only those are added up; all others pass through the filter alone.
+Without corrections a read is a filter. With corrections, which are few, their hashes are broadcast. Only rows with such
+a hash are summed; all other rows pass through the filter alone.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from ..sql.identity import identity, keeping_marks
 from .intervals_sql import DAMAGED, Columns, indent, no_rows
 from .state import Chain
 
-#: so many corrections are small enough to be sent to every task
+#: up to so many corrections are broadcast to every task
 FEW_CORRECTIONS = 1_000_000
 
 
 def read(chains: Sequence[Chain], schema: str, columns: Columns, t: str, since: int) -> str:
-    """The rows at t, a SQL expression of an instant from `since` (ms) on."""
+    """A query of the rows at t. t: SQL of an instant from `since` (ms) on."""
     names = ", ".join(quote(n) for n, _ in columns)
     if not chains:
         return no_rows(columns)
@@ -42,14 +42,14 @@ def read(chains: Sequence[Chain], schema: str, columns: Columns, t: str, since: 
 
 
 def _there(items: str, chain: Chain, schema: str, t: str, since: int, also: str = "") -> str:
-    """What of a chain is there at t."""
+    """A query of the intervals of a chain that contain t."""
     met = [*([also] if also else []), *conditions(chain, t, since)]
     where = f"\nWHERE {' AND '.join(met)}" if met else ""
     return f"SELECT {items}\nFROM {schema}.{quote(chain.table)}{where}"
 
 
 def conditions(chain: Chain, t: str, since: int) -> list[str]:
-    """When a row of a chain is there at t. A condition that always holds is left out, and its column not read."""
+    """The conditions that an interval of a chain contains t. One that always holds is left out, its column not read."""
     met = []
     last = chain.max_from
     if last is None or last > since:

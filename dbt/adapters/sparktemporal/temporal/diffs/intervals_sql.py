@@ -5,7 +5,7 @@ A row that is in the view from `mz_from` until before `mz_until` stands for two 
     (data, mz_from, +mz_diff)      ----[mz_from =========== mz_until)---->
     (data, mz_until, -mz_diff)         ^ enters              ^ leaves
 
-`mz_until` is NULL when the row never leaves, or only after the expiration: such updates are not stored.
+`mz_until` is NULL when the row never leaves, or leaves only after the expiration: later updates are not stored.
 All times are BIGINT milliseconds.
 """
 
@@ -28,16 +28,16 @@ from .spans import spans
 
 Columns = Sequence["tuple[str, str]"]
 
-#: before the data of an update
+#: the columns of an update before its data
 UPDATE = (("mz_timestamp", "BIGINT"), ("mz_diff", "BIGINT"))
-#: more retractions than rows would mean damaged chains: a read raises this, and never shows fewer rows
+#: more retractions than rows mean damaged chains: a read raises this error, and never shows fewer rows
 DAMAGED = "raise_error('the diffs retract a row more often than it was added')"
 
 
 def probe(core: Core, implied: str | None = None) -> exp.Query:
-    """The core's rows beside the operands of its comparisons and the row expressions of its condition.
+    """A query of the core's rows with the operands of its comparisons and the row expressions of its condition.
 
-    implied: SQL over the columns of the core's SELECT, to leave out rows early.
+    implied: SQL over the columns of the core's SELECT that skips rows early.
     """
     query = core.query.copy()
     if implied is not None:
@@ -53,7 +53,7 @@ def probe(core: Core, implied: str | None = None) -> exp.Query:
 
 
 def check_columns(columns: Columns, spark_version: str) -> None:
-    """Refuse columns that could not be stored or consolidated without changing an answer."""
+    """Refuse columns that cannot be stored and consolidated without a change of an answer."""
     seen: set[str] = set()
     for name, spark_type in columns:
         kind = spark_type.lower()
@@ -79,10 +79,10 @@ def check_columns(columns: Columns, spark_version: str) -> None:
 
 
 def wanted(typed: TypedCore, as_of: int, expiration: int | None, implied: str | None = None) -> str:
-    """The intervals of the core's rows at this run, none before `as_of`, none stored past `expiration`.
+    """The intervals of the core's rows from `as_of` to `expiration` (ms).
 
-    A row that arrives after its window leaves no trace; one whose window is open enters at `as_of`. implied: SQL of
-    what that means for single columns, so that Spark can skip files (see `pushdown`).
+    A row that arrives after its window leaves no trace. A row whose window is open enters at `as_of`. implied: SQL of
+    comparisons of single columns that follow, so that Spark can skip files (see `pushdown`).
     """
     core = typed.core
     quoted = [quote(n) for n, _ in typed.columns]
@@ -119,10 +119,10 @@ _ALWAYS = -(1 << 62)
 
 
 def not_stored(typed: TypedCore, as_of: int, expiration: int | None, implied: str | None = None) -> str:
-    """A query over the core's rows: how many updates come after the expiration, and how many windows were over before.
+    """A query over the core's rows: (updates after the expiration, windows that were over before `as_of`), as counts.
 
-    Neither is stored. (Of a general condition only what is there from `as_of` on is known.) implied: of what leaves
-    after the expiration, where the others need not be counted.
+    Neither are stored. (Of a general condition only the intervals from `as_of` on are known.) implied: SQL that holds
+    for all rows that leave after the expiration, where only these need to be counted.
     """
     beyond = "0L"
     if expiration is not None:
@@ -138,7 +138,7 @@ def not_stored(typed: TypedCore, as_of: int, expiration: int | None, implied: st
 def stored(
     tables: Sequence[str], columns: Columns, since: int, expiration: int | None, bucketed: Container[str] = ()
 ) -> str:
-    """The intervals of chains, advanced to `since`: what ended before it is gone."""
+    """The intervals of chains, advanced to `since` (ms): intervals that ended before are gone."""
     names = "".join(f"{quote(n)}, " for n, _ in columns)
     until = "mz_until"
     late = ""
@@ -155,9 +155,9 @@ def stored(
 
 
 def consolidated(intervals: str, columns: Columns) -> str:
-    """Signed intervals summed: equal ones together, zeros gone, each copy a row of its own (mz_diff is 1 or -1).
+    """Equal signed intervals summed, without zeros; each copy is a row of its own (mz_diff is 1 or -1).
 
-    One row a copy keeps the read of a chain without corrections a plain filter.
+    One row for each copy keeps the read of a chain without corrections a plain filter.
     """
     names = "".join(f"{quote(n)}, " for n, _ in columns)
     same = identity(columns)
@@ -176,7 +176,7 @@ def consolidated(intervals: str, columns: Columns) -> str:
 
 
 def difference(wanted_sql: str, stored_sql: str, columns: Columns) -> str:
-    """Wanted intervals minus stored ones, as corrections: what a run of change capture `full` writes."""
+    """Wanted intervals minus stored intervals, as corrections: the chain of a run that reads in full."""
     names = "".join(f"{quote(n)}, " for n, _ in columns)
     both = (
         f"SELECT {names}mz_from, mz_until, mz_diff FROM (\n{indent(wanted_sql, 2)}\n) AS mz_wanted\n"
@@ -187,7 +187,7 @@ def difference(wanted_sql: str, stored_sql: str, columns: Columns) -> str:
 
 
 def as_updates(tables: Sequence[str], columns: Columns) -> str:
-    """Chains as consolidated updates (mz_timestamp, mz_diff, columns...): one row per data and instant."""
+    """Chains as consolidated updates (mz_timestamp, mz_diff, columns...): one row for each data and instant."""
     names = "".join(f", {quote(n)}" for n, _ in columns)
     if not tables:
         return no_rows((*UPDATE, *columns))
@@ -208,9 +208,9 @@ def as_updates(tables: Sequence[str], columns: Columns) -> str:
 
 
 def create_chain(table: str, rows: str, using: str, order: str, bucket: str | None = None) -> str:
-    """The one statement that writes a chain, sorted by the time that decides a row: row groups can be skipped.
+    """The one statement that writes a chain, sorted by time, so that reads skip row groups.
 
-    bucket: of a row, where the chain is partitioned by it.
+    bucket: SQL of a row's bucket, where the chain is partitioned.
     """
     if bucket is None:
         return f"CREATE TABLE {table}{using} AS\nSELECT * FROM (\n{indent(rows, 2)}\n) AS mz_chain\nSORT BY {order}"

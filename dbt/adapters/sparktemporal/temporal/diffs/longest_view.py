@@ -1,7 +1,7 @@
-"""The state of a model whose texts are the longest that one of its runs may have to commit.
+"""The state of a model with the longest text that a run of the model may commit.
 
-All inputs were updated, so every chain has corrections; there are as many chains as there may be, no two of which are
-read by the same condition; and all of it expires, where the model may.
+In this state every chain has corrections, as after updates of all inputs. There are as many chains as possible, and no
+two are read by the same condition. The model has an expiration, if it may have one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .state import Chain, CoreState, State
 
 _LATE = 99_999_999_999_999
 _RUN = "f" * 24
-#: by which conditions a chain of intervals is read: its max_from and min_until, and whether it has buckets
+#: (max_from, min_until, whether bucketed) of a chain of intervals decide the conditions of its read
 _READ = (
     (None, None, True),
     (None, None, False),
@@ -37,7 +37,7 @@ def worst(
     expiration: int | None,
     refreshes: Refreshes | None,
 ) -> State:
-    """What a commit may have to say of a model. schema: as SQL names it. residual: SQL over the placeholders."""
+    """The longest state of a model. schema: as SQL names it. residual: SQL over the placeholders."""
     return State(
         model=model,
         schema=schema,

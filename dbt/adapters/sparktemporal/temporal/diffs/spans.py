@@ -1,10 +1,10 @@
-"""SQL of the general case: a predicate's truth at its boundaries, and the intervals in which it holds.
+"""SQL of the general case: a predicate's truth at its boundaries, and the intervals in which the predicate holds.
 
     mz_points   the instants, from mz_lower to before mz_upper, at which the truth may change       [L, e, e + 1, ...]
-    mz_truth    Spark's own evaluation at each of them, NULL as false                                [T, T, F, ...]
+    mz_truth    Spark's own evaluation at each instant, NULL as false                                [T, T, F, ...]
     mz_spans    the runs of TRUE: disjoint, not adjacent                                             [[L, e + 1)]
 
-A point too many does no harm; the text is linear in the predicate. All times are BIGINT milliseconds.
+A superfluous point does no harm. The text is linear in the predicate. All times are BIGINT milliseconds.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from ..rewrite.core import MONTHS, UNIT, Guard, TypedCore
 from ..sql.dialect import fragment, has_clock, is_mz_now, quote, render, string_literal
 from ..sql.names import static_column
 
-#: before this every instant is looked at: the year 287396, from where Spark can still add 6,000 years. A bound may lie
-#: anywhere in a BIGINT, so it is cut here (least skips NULLs), or the halvings would not come down to a millisecond
+#: searches end here: the year 287396, to which Spark can still add 6,000 years. A bound may lie anywhere in a BIGINT,
+#: so it is cut here (least skips NULLs); otherwise the binary search would not come down to a millisecond
 _FAR = 2**53
-#: halvings from -2^53 .. 2^53 to one millisecond
+#: steps of the binary search from -2^53 .. 2^53 to one millisecond
 _HALVINGS = 54
 
 
@@ -71,7 +71,7 @@ def spans(rows: str, names: Sequence[str], typed: TypedCore) -> str:
 
 
 def _guarded(point: str, guard: Guard, calls: Mapping[int, str]) -> str:
-    """An error where a row moves the clock back to where the zone had another offset."""
+    """SQL of a point that raises where a row moves the clock to a time of another offset of the zone."""
     instant, first, zone = guard
     at = _at(exp.cast(instant.copy(), "TIMESTAMP_LTZ", dialect="spark"), calls, "mz_lower")
     said = Refusal(
@@ -85,16 +85,16 @@ def _guarded(point: str, guard: Guard, calls: Mapping[int, str]) -> str:
 
 
 def _unit_edges(step: MonotoneComparison) -> list[str]:
-    """Where the truncated clock reaches an instant, and where it leaves it behind: the edges of the unit it lies in."""
+    """The instants at which the truncated clock reaches and leaves a value: the edges of the value's unit."""
     start = f"date_trunc('{step.truncates}', {render(step.other)})"
     return [f"unix_millis({start})", f"unix_millis({start} + INTERVAL {TRUNCATED[str(step.truncates)]})"]
 
 
 def _month_edges(step: MonotoneComparison) -> list[str]:
-    """Where the clock, moved by months, may cross an instant, in a zone of one offset.
+    """The instants at which the clock, moved by months, may cross a value, in a zone of one offset.
 
-    From its day at most four lead there (28 to 31 January and a month are 28 February), and in each the time of day
-    decides: the midnights around, and that time in each.
+    At most four days lead to the day of the value (28 to 31 January and a month are 28 February). Within each day the
+    time of day decides. So the points are the midnights around, and this time of day in each day.
     """
     moved = cast("exp.Binary", step.function.unnest())
     months = moved.right if has_clock(moved.left) else moved.left
@@ -107,11 +107,11 @@ def _month_edges(step: MonotoneComparison) -> list[str]:
 
 
 def _crossings(step: MonotoneComparison, calls: Mapping[int, str]) -> list[str]:
-    """Where a monotone function of the clock reaches the other side, and where it leaves it behind: two searches."""
+    """The instants at which a monotone function of the clock reaches and leaves a value: two binary searches."""
     found = []
     for comparison in (exp.GTE, exp.GT):
         test = comparison(this=exp.paren(step.function.copy()), expression=exp.paren(step.other.copy()))
-        # shiftright halves downwards, also below zero
+        # shiftright rounds down, also below zero
         middle = "shiftright(b.lo + b.hi, 1)"
         at_middle, at_lower = _at(test, calls, middle), _at(test, calls, "mz_lower")
         found.append(
@@ -125,7 +125,7 @@ def _crossings(step: MonotoneComparison, calls: Mapping[int, str]) -> list[str]:
 
 
 def _at(node: exp.Expr, calls: Mapping[int, str], instant: str) -> str:
-    """A predicate over the row expressions with the clock at an instant, as SQL."""
+    """SQL of a predicate over the row expressions with an instant as the clock."""
     text = "mz_instant_"
     marked = node.copy()
 

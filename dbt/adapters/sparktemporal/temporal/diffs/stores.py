@@ -1,4 +1,4 @@
-"""How the rows of a core are kept: as intervals, a row each, or as updates of groups."""
+"""The two forms in which a core is stored, with one set of methods: intervals of rows, and updates of groups."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from .state import Chain, CoreState
 
 @dataclass(frozen=True)
 class IntervalStore:
-    """Row level; see `updates`. The same methods as `GroupStore`."""
+    """Rows as intervals, see `intervals_sql`. The same methods as `GroupStore`."""
 
     columns: Columns
 
     @property
     def times_and_sums(self) -> Columns:
-        """The columns of a chain beside those that are kept."""
+        """The columns of a chain beside the columns of the rows."""
         return (("mz_from", "BIGINT"), ("mz_until", "BIGINT"), ("mz_diff", "BIGINT"))
 
     def wanted(self, typed: TypedCore, as_of: int, expiration: int | None, implied: str | None = None) -> str:
@@ -34,7 +34,7 @@ class IntervalStore:
         return intervals_sql.consolidated(diffs, self.columns)
 
     def merged(self, diffs: str, chains: Sequence[Chain]) -> str:
-        """Without corrections there is nothing that two chains could cancel, so nothing to shuffle."""
+        """Merged chains. Without corrections nothing cancels, so there is no shuffle."""
         return self.consolidated(diffs) if any(chain.negative for chain in chains) else diffs
 
     def difference(self, wanted: str, stored: str) -> str:
@@ -45,7 +45,7 @@ class IntervalStore:
         return intervals_sql.create_chain(table, diffs, using, "mz_until, mz_from", bucket)
 
     def count(self, table: str, bucketed: bool = False) -> str:
-        """Rows, corrections, the times, and how many never end."""
+        """A query: rows, corrections, ranges of times, and the number of intervals without an end."""
         return (
             "SELECT count(*), count_if(mz_diff < 0), min(mz_from), max(mz_from), min(mz_until), max(mz_until), NULL,\n"
             f"  count_if(mz_until IS NULL)\nFROM {table}"
@@ -79,7 +79,7 @@ def store_of(core: CoreState | TypedCore) -> Store:
 
 
 def counted(table: str, parts: Sequence[Sequence[Any]], bucketed: bool) -> Chain:
-    """A chain, from what a store's `count` says: a row, or one for each bucket, so none where it is empty."""
+    """A chain, from the rows of a store's `count`: one row, or one for each bucket (none for an empty chain)."""
     found = [[None if value is None else int(value) for value in part] for part in parts]
 
     def over(choose: Callable[..., int | None], column: int) -> int | None:

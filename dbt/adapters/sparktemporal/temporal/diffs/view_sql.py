@@ -1,7 +1,7 @@
-"""SQL that reads a model at an instant: the chains accumulated at it, and the residual over them.
+"""SQL that reads a model at an instant: the chains up to the instant, and the residual over them.
 
-A read is at `t = greatest(clock, frontier)`: a reader's clock may lag the writer's. `t` is an expression Spark folds to
-a literal, so the filter on `mz_from` and `mz_until` reaches partitions and row groups.
+A read is at `t = greatest(clock, frontier)`, because a reader's clock may lag the writer's. Spark folds the expression
+`t` to a literal, so the filter on `mz_from` and `mz_until` reaches partitions and row groups.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ def live_instant(state: State) -> str:
 
 
 def read_core(core: CoreState, state: State, t: str) -> str:
-    """The rows of one core at t, as a query."""
+    """A query of the rows of one core at t."""
     return store_of(core).read(core.chains, state.schema, t, state.since)
 
 
 def read_at(state: State, t: str) -> str:
-    """The model's output at t: the residual with its cores put in, columns named as the model names them."""
+    """A query of the model's output at t: the residual over its cores, with the column names of the model."""
     residual = at_instant(parse(state.residual), t)
     body = inline_upstreams(residual, {core.placeholder: read_core(core, state, t) for core in state.cores})
     names = ", ".join(quote(n) for n, _ in state.columns)
@@ -40,7 +40,7 @@ def read_at(state: State, t: str) -> str:
 
 
 def inline_upstreams(residual: exp.Expr, cores: Mapping[str, str]) -> str:
-    """A residual, and the query of each core by its placeholder -> one text."""
+    """A residual with a query in place of each placeholder -> SQL."""
     reads: dict[str, str] = {}
     residual = residual.copy()
     for table in list(residual.find_all(exp.Table)):
@@ -61,7 +61,7 @@ def inline_upstreams(residual: exp.Expr, cores: Mapping[str, str]) -> str:
 
 
 def evaluates(state: State) -> bool:
-    """Whether a read computes anything of the stored rows, and so may depend on the session's settings."""
+    """Whether a read evaluates expressions over the stored rows, and so depends on the session's settings."""
     plain = all(isinstance(node, _PLAIN) for node in parse(state.residual).walk())
     return not plain or any(core.sums is not None for core in state.cores)
 
@@ -70,9 +70,9 @@ _PLAIN = (exp.Select, exp.Star, exp.Column, exp.Identifier, exp.From, exp.Table,
 
 
 def live_view(state: State) -> str:
-    """The text of `<model>__live`, the commit record: state, read, and the check that it has not expired.
+    """The text of `<model>__live`, the commit record: state, read, and the check of the expiration.
 
-    The check is an arm at the output, so that it is evaluated whatever the rest of the query finds or skips; the first
+    The check is an arm of the output, so that a query evaluates it whatever the rest finds or skips. It is the first
     arm, because a LIMIT collects one partition after the other, in order, and stops when it has enough.
     """
     t = live_instant(state)
