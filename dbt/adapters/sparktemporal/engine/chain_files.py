@@ -1,6 +1,6 @@
-"""Whether chains are as they were committed: a table whose files are gone is read without them, and Spark says nothing.
+"""Completeness of chains: Spark silently reads the remaining files of a table whose other files are gone.
 
-One statement counts the rows of all chains by what their files say of themselves.
+One statement counts the rows of all chains from the footers of their files.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..temporal.sql.spark_errors import spark_words
 from ..words import quantity
 from .warehouse import Warehouse
 
-#: what Spark says of a file that it has listed, or of a directory, and cannot read
+#: Spark's errors about a listed file, or a directory, that it cannot read
 _UNREADABLE = re.compile(
     r"FAILED_READ_FILE|FILE_NOT_EXIST|PATH_NOT_FOUND|FileNotFound|CANNOT_READ_FILE|not a Parquet file|Malformed ORC",
     re.IGNORECASE,
@@ -24,7 +24,7 @@ _UNREADABLE = re.compile(
 
 
 def refuse_incomplete(warehouse: Warehouse, model: str, chains: Mapping[str, Sequence[Chain]]) -> None:
-    """An error where files of a chain are gone. chains: those that a run builds on, by schema as SQL names it."""
+    """Raise TemporalError where files of a chain are gone. chains: those a run builds on, by schema as SQL names it."""
     every = [(schema, chain) for schema, found in chains.items() for chain in found]
     if not every:
         return
@@ -45,7 +45,7 @@ def refuse_incomplete(warehouse: Warehouse, model: str, chains: Mapping[str, Seq
 
 
 def is_unreadable(error: Exception) -> bool:
-    """Whether Spark says that a file is not there, or is no such file."""
+    """Whether an error of Spark says that a file is missing or damaged."""
     return bool(_UNREADABLE.search(str(error)))
 
 

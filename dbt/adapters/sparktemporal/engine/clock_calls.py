@@ -1,9 +1,9 @@
-"""`mz_now()` in every statement that is not a temporal_view's: the clock is put in before Spark sees it.
+"""`mz_now()` in the statements of other models: replaced by the clock before Spark sees the statement.
 
 table, incremental, test, `dbt show`, unit test   the as-of of the invocation, one instant for all of it
-view                                              the clock at each read, as mz_now() means there
+view                                              the clock of each read
 
-A call beside a number is BIGINT milliseconds, else a TIMESTAMP: Spark's own analysis says which.
+A call beside a number is BIGINT milliseconds, else a TIMESTAMP, as Spark's own analysis of the statement asks.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ LIVE = "unix_millis(current_timestamp())"
 _VIEW = re.compile(r"(create\s+(or\s+replace\s+)?|alter\s+)view\b", re.IGNORECASE)
 _COMMENTS = re.compile(r"(\s|/\*.*?\*/|--[^\n]*(\n|$))*", re.DOTALL)
 _MISMATCH = re.compile(r"DATATYPE_MISMATCH|data type mismatch", re.IGNORECASE)
-#: far from any instant people write, so that a number in Spark's message tells which call it is about
+#: far from any instant that people write, so that a number in Spark's message identifies the call
 _MARK = 7_777_777_000_000
 
 
 def has_clock_calls(sql: str) -> bool:
-    """Whether to look closer; cheap, for every statement."""
+    """Whether a statement may have calls of mz_now(); a cheap check for every statement."""
     lower = sql.lower()
     return any(name in lower for name in MZ_NOW_NAMES)
 
 
 def is_lasting_view(sql: str) -> bool:
-    """Whether a statement makes a view that outlives the session.
+    """Whether a statement creates a view that outlives the session.
 
     >>> is_lasting_view("/* dbt */ create or replace view v as select 1")
     True
@@ -47,9 +47,9 @@ def is_lasting_view(sql: str) -> bool:
 
 
 def put_clock(sql: str, explain: Callable[[str], str], instant: Callable[[], str]) -> str:
-    """A statement -> the same with each mz_now() replaced.
+    """A statement -> the statement with each mz_now() replaced.
 
-    explain: an EXPLAIN -> Spark's plan or words of error. instant: SQL of a BIGINT, the clock in ms.
+    explain: an EXPLAIN -> Spark's plan, or the text of its error. instant: SQL of the clock, BIGINT ms.
     """
     try:
         spans = mz_now_spans(sql)
@@ -62,7 +62,7 @@ def put_clock(sql: str, explain: Callable[[str], str], instant: Callable[[], str
 
 
 def type_calls(sql: str, calls: int, explain: Callable[[str], str]) -> list[str]:
-    """The kind of each mz_now() in the order of the text: TIMESTAMP, or BIGINT where Spark wants a number."""
+    """The type of each mz_now() in the order of the text: TIMESTAMP, or BIGINT where Spark expects a number."""
     kinds = [TIMESTAMP] * calls
     for _ in range(calls):
         asked, starts = _marked(f"EXPLAIN {sql}", kinds)
@@ -72,14 +72,14 @@ def type_calls(sql: str, calls: int, explain: Callable[[str], str]) -> list[str]
         named = [i for i in range(calls) if _mentions(said, i)] or _at(said, asked, starts)
         named = [i for i in named if kinds[i] == TIMESTAMP]
         if not named:
-            break  # not about the clock: the statement itself says it better
+            break  # the error is not about the clock: the statement itself raises it better
         for i in named:
             kinds[i] = BIGINT
     return kinds
 
 
 def _marked(sql: str, kinds: list[str]) -> tuple[str, list[int]]:
-    """The statement with another instant for each call, and where those stand in it."""
+    """(the statement with a distinct instant for each call, the offsets of these instants)."""
     out, starts, last = "", [], 0
     for i, ((start, end), kind) in enumerate(zip(mz_now_spans(sql), kinds)):
         mark = f"{_MARK + i}L"
@@ -91,7 +91,7 @@ def _marked(sql: str, kinds: list[str]) -> tuple[str, list[int]]:
 
 
 def _at(said: str, asked: str, starts: list[int]) -> list[int]:
-    """The message about BETWEEN hides its first operand, but says where the word stands: the call is before it."""
+    """The call before a BETWEEN: Spark's message hides the first operand, and tells the position of the word."""
     place = re.search(r"line (\d+),? pos(?:ition)? (\d+)", said)
     if not place:
         return []
@@ -103,7 +103,7 @@ def _at(said: str, asked: str, starts: list[int]) -> list[int]:
 
 
 def _mentions(said: str, call: int) -> bool:
-    """Spark's message quotes the expression that does not fit; the plan after it quotes everything."""
+    """Whether Spark's message quotes a call in its expression; the plan after the message quotes all calls."""
     head = re.split(r";?\n'|\n==|\n\+-", said)[0]
     return re.search(rf"\b{_MARK + call}L?\b", head) is not None
 

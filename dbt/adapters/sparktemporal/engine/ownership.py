@@ -1,4 +1,4 @@
-"""What of a schema a model owns: all that a run creates carries a mark, and nothing without one is replaced or dropped.
+"""Ownership of relations: a run marks all that it creates, and nothing without a mark is replaced or dropped.
 
 | relation | its mark |
 |---|---|
@@ -7,8 +7,8 @@
 | `<model>__lock` | the property `mz_run`, the run that holds it |
 | `<model>` | none: the relation of a model's own name is replaced, as dbt does with any model |
 
-Earlier versions marked neither chains nor `<model>__diffs`. What a valid state names is the model's without a mark, and
-so is a view `<model>__diffs` beside a valid state that begins with the columns of one.
+Earlier versions marked neither chains nor `<model>__diffs`. Tables that a valid state names belong to the model without
+a mark. So does a view `<model>__diffs` beside a valid state, when its text begins with the columns of such a view.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from ..temporal.sql.dialect import string_literal
 from ..temporal.sql.identifiers import Identifier
 from .warehouse import MISSING, ModelRelations, Warehouse, live_view
 
-#: the property that says whose a table or view is (Spark hides the values of those that are named token)
+#: the property that names the owner of a table or view (Spark hides the values of properties named token)
 MARK = "mz_model"
-#: what the query of a `<model>__diffs` begins with
+#: the beginning of the query of a `<model>__diffs`
 _READABLE = re.compile(r"SELECT (mz_timestamp|CAST\(NULL AS BIGINT\) AS `mz_timestamp`),", re.IGNORECASE)
 
 
 def marked(target: ModelRelations) -> str:
-    """The clause of a CREATE that marks what it creates."""
+    """The clause of a CREATE that marks the new relation."""
     return f"TBLPROPERTIES ('{MARK}' = {string_literal(target.model)})"
 
 
 def is_marked(warehouse: Warehouse, target: ModelRelations, name: str) -> bool:
-    """Whether a relation beside a model is the model's own by its mark."""
+    """Whether a relation carries the mark of a model."""
     try:
         properties = dict(row[:2] for row in warehouse.rows(f"SHOW TBLPROPERTIES {target.table(name)}"))
     except Exception as error:
@@ -45,7 +45,7 @@ def is_marked(warehouse: Warehouse, target: ModelRelations, name: str) -> bool:
 
 
 def owns_diffs(warehouse: Warehouse, target: ModelRelations) -> bool:
-    """Whether a `<model>__diffs` that is there is the model's own."""
+    """Whether an existing `<model>__diffs` belongs to the model."""
     if is_marked(warehouse, target, f"{target.model}__diffs"):
         return True
     view = warehouse.view(target.name("__diffs"))
@@ -56,17 +56,17 @@ def owns_diffs(warehouse: Warehouse, target: ModelRelations) -> bool:
 
 
 def says_marked(information: str | None) -> bool:
-    """Whether what Spark says of a relation (SHOW TABLE EXTENDED) has a mark in it: then nobody need be asked."""
+    """Whether SHOW TABLE EXTENDED of a relation, as dbt's cache has it, shows a mark: that saves a question."""
     return bool(re.search(rf"^Table Properties: \[(.*, )?{MARK}=", information or "", re.MULTILINE))
 
 
 def refuse_foreign_diffs(warehouse: Warehouse, target: ModelRelations) -> None:
-    """An error where the `<model>__diffs` that is there is somebody else's."""
+    """Raise an error where an existing `<model>__diffs` does not belong to the model."""
     if not owns_diffs(warehouse, target):
         raise ForeignRelation(target.name("__diffs"), target.model)
 
 
 def refuse_foreign_lock(target: ModelRelations, properties: Mapping[str, str]) -> None:
-    """An error where `<model>__lock` is somebody else's, however old."""
+    """Raise an error where `<model>__lock` was made by no run, however old it is."""
     if "mz_run" not in properties:
         raise ForeignRelation(target.name("__lock"), target.model)

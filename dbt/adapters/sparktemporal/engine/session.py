@@ -1,7 +1,7 @@
-"""The session a model is run or read in, and the one its rows were written in: settings that are not the same.
+"""The settings of the present session, compared with those under which the rows of a model were written.
 
-`<model>__live` is a view, and Spark evaluates a view under the settings it was made under. What evaluates the same text
-outside of the view does so only in a session that says the same.
+`<model>__live` is a view, and Spark evaluates a view under the settings of its creation. The same text is evaluated
+outside of the view only in a session with the same settings.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .warehouse import Warehouse
 
 
 def as_remembered(warehouse: Warehouse, settings: Mapping[str, str], old: State | None) -> dict[str, str]:
-    """The settings of a session; what an earlier run had set and is a default now is named like then."""
+    """The settings of a session; a setting that an earlier run had set and that has its default now is listed too."""
     named = dict(settings)
     for key, value in old.settings.items() if old else ():
         if key not in named and warehouse.setting(key) == value:
@@ -25,9 +25,9 @@ def as_remembered(warehouse: Warehouse, settings: Mapping[str, str], old: State 
 
 
 def refuse_other(warehouse: Warehouse, state: State, what: str, always: bool = False) -> None:
-    """Refuse what evaluates a model's query in a session other than the one its live view was made in.
+    """Refuse to evaluate a model's query under other settings than those of its live view.
 
-    always: also where the query gives back what is stored and evaluates nothing.
+    what: the operation, for the message. always: also where the query only gives back stored rows.
     """
     if not (always or view_sql.evaluates(state)):
         return
@@ -35,9 +35,9 @@ def refuse_other(warehouse: Warehouse, state: State, what: str, always: bool = F
 
 
 def refuse_differences(settings: Mapping[str, str], state: State, what: str) -> None:
-    """The same for settings that are known."""
+    """`refuse_other` for given settings."""
     keys = sorted(key for key in {*settings, *state.settings} if settings.get(key) != state.settings.get(key))
-    # a state of before remembers four settings: the others count as not set
+    # a state of an earlier version remembers four settings: all others count as not set
     if keys:
         wanted = ", ".join(f"{key} {state.settings.get(key, NOT_SET)}" for key in keys)
         raise Refusal(

@@ -1,4 +1,4 @@
-"""Spark's own word on text beside the clock: whether it is a timestamp."""
+"""Text beside the clock: Spark decides whether it is a timestamp."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .warehouse import Warehouse
 
 
 def refuse_text_that_is_null(warehouse: Warehouse, cores: Iterable[Core]) -> None:
-    """Refuse text that is compared with mz_now() and of which Spark makes NULL."""
+    """Refuse text beside mz_now() that Spark casts to NULL."""
     found: dict[str, str] = {}
     for core in cores:
         compared: list[tuple[exp.Expr, str]] = [(c.operand, c.written) for c in core.comparisons]

@@ -1,4 +1,4 @@
-"""What a run asks of Spark, by one function that takes SQL and gives rows."""
+"""The warehouse: questions to Spark, through one function that takes SQL and gives rows."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from ..words import quantity
 
 Rows = Callable[[str], "list[tuple[Any, ...]]"]
 
-#: how Spark shows that a plan has more columns than it prints, and what makes it print all
+#: Spark's sign that a plan has more columns than it prints, and the setting that makes it print all
 _CUT, _WHOLE_PLANS = re.compile(r"\.\.\. \d+ more fields"), "SET spark.sql.debug.maxToStringFields = 100000"
-#: the columns of a table of Hive, cut after so many characters: where, follows from the digits of Spark's ids
+#: the columns of a Hive table, cut after so many characters: the place of the cut depends on the digits of Spark's ids
 _CUT_HIVE = re.compile(r"HiveTableRelation \[[^\n]*\.\.\.")
 _WHOLE_TABLES = "SET spark.sql.maxMetadataStringLength = 10000000"
-#: what DESCRIBE writes between columns; one may be called `# of items`
+#: the headings between columns in DESCRIBE; a column may be called `# of items`
 _DETAILS = ("# Detailed Table Information", "# Detailed View Information")
 _HEADINGS = (
     "# Partition Information", "# col_name", "# Partitioning", "# Clustering Information", "# Metadata Columns"
@@ -36,7 +36,7 @@ ALREADY_THERE = re.compile(r"ALREADY_EXISTS|already exists", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class ModelRelations:
-    """Where a model lives. `schema` is quoted, `model` is the plain name."""
+    """The names of a model's relations. `schema` is quoted, `model` is the plain name."""
 
     schema: str
     model: str
@@ -49,7 +49,7 @@ class ModelRelations:
 
     @property
     def key(self) -> str:
-        """The same for a model however its name is written."""
+        """One key for all spellings of a model's name."""
         return identifiers.key(self.schema, self.model)
 
 
@@ -57,9 +57,9 @@ class ModelRelations:
 class ViewInfo:
     """A view as the metastore has it: its text, column -> comment ("" for none), its own comment.
 
-    rewrite: the verb that gives it another text in one commit, comment and properties kept. `ALTER VIEW`; Iceberg
-    refuses that one for its views, and there `CREATE OR REPLACE VIEW` is no drop but one commit of the view's metadata.
-    namespace: catalog and schema where names in its text are looked up.
+    rewrite: the verb that replaces its text in one commit and keeps comment and properties: `ALTER VIEW`. Iceberg
+    refuses that verb for its views; its `CREATE OR REPLACE VIEW` is no drop, but one commit of the view's metadata.
+    namespace: catalog and schema in which names of its text are looked up.
     """
 
     text: str
@@ -71,9 +71,9 @@ class ViewInfo:
 
 @dataclass(frozen=True)
 class TableInfo:
-    """A table as the metastore has it: columns (name, type), names of those it is partitioned by, and the rest.
+    """A table as the metastore has it: columns (name, type), names of its partition columns, and other details.
 
-    defaults: of columns that have one, as (name, value).
+    defaults: (name, value) of columns with a default.
     """
 
     columns: tuple[tuple[str, str], ...]
@@ -83,11 +83,11 @@ class TableInfo:
 
 
 class Warehouse:
-    """What a run may ask: statements by one function, answers as rows of plain values.
+    """Questions to Spark: statements through one function, answers as rows of plain values.
 
-    zones: those it has asked for.
-    stack: the temporal views the model reads. Their rows stand in SQL as a name; what it is read for decides what is
-    put there: their columns where a query is described or explained, the rows themselves where it is run.
+    zones: the time zones that were asked for.
+    stack: the temporal views that the model reads. Their rows stand in SQL as a name. A query that is described or
+    explained gets their columns in place of the name, a query that is executed gets the rows.
     """
 
     def __init__(self, rows: Rows, stack: Stack | None = None, zones: dict[str, Zone] | None = None) -> None:
@@ -95,18 +95,18 @@ class Warehouse:
         self._zones = {} if zones is None else zones
 
     def over(self, stack: Stack) -> Warehouse:
-        """The same for a model over these temporal views."""
+        """The warehouse for a model over these temporal views."""
         return Warehouse(self._rows, stack, self._zones)
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         return self._rows(self.data(sql))
 
     def data(self, sql: str) -> str:
-        """SQL as it is sent, with the rows of temporal views in place of their names."""
+        """SQL to execute: the rows of temporal views in place of their names."""
         return self.stack.data(sql) if self.stack else sql
 
     def shape(self, sql: str) -> str:
-        """Likewise, with only their columns: the same text however often they ran."""
+        """SQL to describe or explain: the columns of temporal views in place of their names, equal at every run."""
         return self.stack.shape(sql) if self.stack else sql
 
     def describe(self, sql: str) -> list[tuple[str, str]]:
@@ -114,7 +114,7 @@ class Warehouse:
         return [(r[0], r[1]) for r in self.rows(self.shape(f"DESCRIBE QUERY {sql}"))]
 
     def explain(self, sql: str) -> str:
-        """The plans of a query, whole: what it reads, and whether that changed, is told by them."""
+        """The plans of a query (EXPLAIN EXTENDED) with all columns."""
         plan = self.ask(f"EXPLAIN EXTENDED {sql}")
         asked = [setting for cut, setting in ((_CUT, _WHOLE_PLANS), (_CUT_HIVE, _WHOLE_TABLES)) if cut.search(plan)]
         if asked:
@@ -136,15 +136,15 @@ class Warehouse:
         return plan
 
     def ask(self, explain: str) -> str:
-        """An EXPLAIN -> its plan, or the words of the error it found."""
+        """An EXPLAIN -> its plan, or the text of its error."""
         return "\n".join(str(row[0]) for row in self.rows(self.shape(explain)))
 
     def clock(self) -> int:
-        """The engine's clock, ms."""
+        """The engine's clock (ms)."""
         return int(self.rows("SELECT unix_millis(current_timestamp())")[0][0])
 
     def zone(self, name: str) -> Zone:
-        """A time zone as the engine has it, which is asked once."""
+        """A time zone by the engine's rules; the engine is asked once."""
         if zones.is_offset(name):
             return Zone(name)
         if name not in self._zones:
@@ -152,19 +152,19 @@ class Warehouse:
         return self._zones[name]
 
     def fixed_from(self, zone: str) -> int | None:
-        """From when on a zone has one offset (ms); None when it never will, as far as is known without asking."""
+        """The instant (ms) from which a zone has one offset; None when there is none."""
         if zones.is_known_to_change(zone, for_ever=True):
             return None
         return self.zone(zone).fixed_from
 
     def never_changed(self, zone: str) -> bool:
-        """Whether a zone has had one offset as long as there are zones."""
+        """Whether a zone always had one offset."""
         return (
             zones.is_offset(zone) or not zones.is_known_to_change(zone, for_ever=False) and not self.zone(zone).changes
         )
 
     def settings(self) -> dict[str, str]:
-        """The session's settings an answer depends on: those that are set, and a few in any case."""
+        """The session's settings that decide rows: those that are set, and `settings.ALWAYS`."""
         found = self.settings_set()
         for key in settings.ALWAYS:
             if key not in found:
@@ -172,7 +172,7 @@ class Warehouse:
         return found
 
     def settings_set(self) -> dict[str, str]:
-        """Of these only the ones that are set."""
+        """The session's settings that decide rows and are set."""
         return settings.deciding((str(key), str(value)) for key, value in self.rows("SET"))
 
     def setting(self, key: str) -> str:
@@ -186,16 +186,16 @@ class Warehouse:
         return str(self.rows("SELECT version()")[0][0])
 
     def tables(self, schema: str, prefix: str = "", suffix: str = "") -> list[str]:
-        """The tables and views of a schema whose name starts and ends so, whatever the case.
+        """The tables and views of a schema with this prefix and suffix, in any case.
 
-        Spark lists the session's temporary views with them, in no schema.
+        Spark lists the session's temporary views too, without a schema; these are left out.
         """
         pattern = "*".join(re.sub(r"[^0-9A-Za-z_]", "*", part) for part in (prefix, suffix))
         found = [str(r[1]) for r in self.rows(f"SHOW TABLES IN {schema} LIKE '{pattern}'") if r[0]]
         return [n for n in found if folded(n).startswith(folded(prefix)) and folded(n).endswith(folded(suffix))]
 
     def view(self, relation: str) -> ViewInfo | None:
-        """A view that is there; None when it is a table."""
+        """An existing view; None when the relation is a table."""
         comments: dict[str, str] = {}
         details: dict[str, str] | None = None
         for name, value, comment in self.rows(f"DESCRIBE TABLE EXTENDED {relation}"):
@@ -214,7 +214,7 @@ class Warehouse:
         return ViewInfo(details["View Text"], comments, details.get("Comment"), rewrite, namespace)
 
     def table(self, relation: str) -> TableInfo:
-        """What DESCRIBE says of a table."""
+        """A table, as DESCRIBE tells it."""
         rows = self.rows(f"DESCRIBE TABLE EXTENDED {relation}")
         last = next((i for i, row in enumerate(rows) if str(row[0]) == "# Column Default Values"), len(rows))
         defaults = tuple((str(name), str(value)) for name, _, value in rows[last + 1 :] if name)
@@ -230,18 +230,18 @@ class Warehouse:
 
 
 def read_state(warehouse: Warehouse, target: ModelRelations, existing: Iterable[str] | None = None) -> State | None:
-    """The committed state; None when the model was never committed."""
+    """The committed state of a model; None when the model was never committed."""
     live = live_view(warehouse, target, existing)
     return None if live is None else state_of(warehouse, target, live.text)
 
 
 def state_of(warehouse: Warehouse, target: ModelRelations, text: str) -> State:
-    """The state that the text of a live view holds or names."""
+    """The state in the text of a live view, or in the table that the text names."""
 
     def load(table: str) -> str:
         try:
             rows = warehouse.rows(f"SELECT mz_state FROM {target.table(table)}")
-        except Exception as error:  # whatever Spark says of a table that is gone or damaged
+        except Exception as error:  # any error of Spark about a table that is gone or damaged
             raise ValueError(f"it is in {table}, which cannot be read: {spark_words(error)}") from None
         if len(rows) != 1:
             raise ValueError(f"{table} has {quantity(len(rows), 'row')} instead of one")
@@ -251,9 +251,9 @@ def state_of(warehouse: Warehouse, target: ModelRelations, text: str) -> State:
 
 
 def live_view(warehouse: Warehouse, target: ModelRelations, existing: Iterable[str] | None = None) -> ViewInfo | None:
-    """The commit record as it is; None when there is none, without text when a table stands in its place.
+    """The commit record; None when there is none, without text when a table stands in its place.
 
-    existing: what the schema is known to hold. Describing what is not there would log an error on the server.
+    existing: the known relations of the schema. A DESCRIBE of a missing relation would log an error on the server.
     """
     if existing is None:
         existing = warehouse.tables(target.schema, target.model + "__live")
@@ -263,6 +263,6 @@ def live_view(warehouse: Warehouse, target: ModelRelations, existing: Iterable[s
 
 
 def run_of(text: str) -> str:
-    """Which run a live view is of, without insisting that its state is whole (a full refresh replaces it)."""
+    """The run of a live view, also when its state is damaged (a full refresh replaces the state)."""
     found = re.search(r'"run":"([^"]*)"', text)
     return found.group(1) if found else ""

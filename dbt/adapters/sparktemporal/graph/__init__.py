@@ -1,4 +1,4 @@
-"""What dbt's own graph says of a model: which node a name means, collisions of names, how inputs depend on time.
+"""dbt's graph of a model: the node that a name means, collisions of names, and how inputs depend on time.
 
 Takes dbt's manifest as plain data; gives names and errors. May import `engine/` and what is below.
 """

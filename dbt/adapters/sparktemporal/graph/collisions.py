@@ -1,6 +1,6 @@
-"""Models of one project that would destroy each other: their relations have one name.
+"""Collisions of names: models of one project whose relations would replace each other.
 
-a  a__live  a__diffs  a__lock  a__diffs_<run> ...           what a temporal_view a has
+a  a__live  a__diffs  a__lock  a__diffs_<run> ...           the relations of a temporal_view a
    a__live                                                  another model
 """
 
@@ -19,7 +19,7 @@ _WITH_RELATIONS = ("model", "seed", "snapshot")
 
 @dataclass(frozen=True)
 class Named:
-    """A node of dbt's graph that makes a relation."""
+    """A node of dbt's graph with a relation."""
 
     unique_id: str
     schema: str
@@ -28,7 +28,7 @@ class Named:
 
     @staticmethod
     def of(node: Any) -> Named | None:
-        """node: a node of a manifest, or of dbt's graph; None when it makes no relation."""
+        """A node of a manifest or of dbt's graph -> Named; None when the node has no relation."""
 
         def get(of: Any, name: str) -> Any:
             return of.get(name) if isinstance(of, Mapping) else getattr(of, name, None)
@@ -40,7 +40,7 @@ class Named:
 
 
 def refuse_collisions(node: Any, nodes: Iterable[Any]) -> None:
-    """An error where a relation of a node is one of another node's, either of them a temporal_view."""
+    """Raise an error where two nodes, at least one a temporal_view, have a relation of one name."""
     mine = Named.of(node)
     if mine is None:
         return

@@ -1,11 +1,11 @@
-"""Which model of dbt's graph a name means.
+"""The model of dbt's graph that a name means.
 
 | written | means |
 |---|---|
 | `ver` | the model; of a versioned one the latest version, as `ref('ver')` does |
 | `ver.v2`, `ver_v2`, `ver.2` | that version |
 | an alias | the model with that alias, where no model has that name |
-| `package.ver`, `package.ver.v2`, `model.package.ver.v2` | the one of that package |
+| `package.ver`, `package.ver.v2`, `model.package.ver.v2` | the model of that package |
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from ..errors import TemporalError
 
 Node = Mapping[str, Any]
 
-#: how many names an error suggests
+#: the most names that an error suggests
 _SHOWN = 5
 
 
 def named(name: str, graph: Mapping[str, Any]) -> Node:
-    """The node of the one temporal_view that a name means, or an error that lists the names to choose from."""
+    """The node of the one temporal_view that a name means. Raises an error that lists the names to choose from."""
     models = [n for n in graph.get("nodes", {}).values() if n["resource_type"] == "model"]
     meant: list[Node] = []
-    # dbt's own names come before what a relation happens to be called
+    # dbt's own names take precedence over aliases
     for spellings in (_names, _versions, _aliases):
         meant = [n for n in models if str(name) in spellings(n)]
         if meant:
@@ -52,7 +52,7 @@ def named(name: str, graph: Mapping[str, Any]) -> Node:
 
 
 def _suggested(name: str, graph: Mapping[str, Any]) -> str:
-    """The temporal_views to choose from: those of a like name, else a few of all."""
+    """The temporal_views to choose from: those with a similar name, else some of all."""
     names = [_full_name(node) for node in every(graph)]
     like = difflib.get_close_matches(str(name), {one.partition(".")[2] for one in names}, n=_SHOWN)
     close = [one for one in names if one.partition(".")[2] in like]
@@ -72,7 +72,7 @@ def _names(node: Node) -> set[str]:
 
 
 def _versions(node: Node) -> set[str]:
-    """The spellings of one version of a model; of one without versions its id."""
+    """The spellings of one version of a model; for a model without versions its id."""
     ids = {str(node.get("unique_id"))}
     version = node.get("version")
     if version is None:
@@ -87,7 +87,7 @@ def _aliases(node: Node) -> set[str]:
 
 
 def _latest(nodes: Sequence[Node]) -> list[Node]:
-    """Of the versions of one model the latest; where only others are meant, those."""
+    """The latest version of a model, if it is among the nodes; else all of the nodes."""
     several: dict[tuple[Any, Any], list[Node]] = {}
     for node in nodes:
         several.setdefault((node.get("package_name"), node["name"]), []).append(node)

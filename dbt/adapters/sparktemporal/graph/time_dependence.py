@@ -1,4 +1,4 @@
-"""What the content of a model's inputs follows, as dbt's graph and the metadata in it tell."""
+"""Time dependence of a model's inputs, from dbt's graph and its metadata."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from ..errors import Refusal
 from ..temporal.clock.expiration import SCHEDULED, UNKNOWN, WALL_CLOCK, Dependence
 from ..temporal.clock.instants import parse_instant
 
-#: between a model and what it reads: their own content follows what is below them
+#: materializations between a model and its inputs: their content depends on time as the relations below do
 _THROUGH = ("view", "ephemeral", "temporal_view")
 _FOLLOWS = {"wall_clock": WALL_CLOCK, "none": UNKNOWN, "unknown": UNKNOWN}
 _KEYS = ("sealed", "sealed_until", "time_dependence")
 
 
 def dependences(model: Mapping[str, Any], graph: Mapping[str, Any]) -> list[Dependence]:
-    """The sources, seeds and tables a model reads, through views and temporal views, and every schedule above it."""
+    """The sources, seeds and tables that a model reads, through views and temporal views, and the schedules between."""
     known = {**graph.get("sources", {}), **graph.get("nodes", {})}
     found: dict[str, Dependence] = {}
     seen: set[str] = set()
@@ -35,7 +35,7 @@ def dependences(model: Mapping[str, Any], graph: Mapping[str, Any]) -> list[Depe
             found[name] = Dependence(node["name"], SCHEDULED)
         elif read and not through:
             found[name] = _of(node)
-        # what a table was made of is not read; but a schedule there decides when it changes
+        # the inputs of a table are not read, but a schedule among them decides when the table changes
         queue += [(below, read and through) for below in _below(node)]
     return sorted(found.values(), key=lambda d: d.name)
 

@@ -1,4 +1,4 @@
-"""What people ask outside of a run: reads at an instant, status, explanations, consolidation, leftovers.
+"""Operations outside of a run: reads at an instant, status, explanations, consolidation, leftovers.
 
 Takes names of models; gives SQL, reports, or a commit of its own. May import `run/` and what is below.
 """

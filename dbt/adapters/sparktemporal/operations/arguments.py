@@ -1,4 +1,4 @@
-"""What people pass to a run-operation by `--args`, checked before Spark is asked anything."""
+"""The arguments of a run-operation (`--args`), checked before any question to Spark."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from jinja2 import Undefined
 from ..errors import Refusal
 from ..graph import nodes
 
-#: by operation its arguments, each with a value as people write it
+#: operation -> its arguments, each with an example value
 _ARGUMENTS = {
     "temporal_consolidate": {"model": ""},
     "temporal_restart": {"model": ""},
@@ -25,9 +25,9 @@ _EXAMPLE = "recent_events"
 def checked(
     operation: str, given: Mapping[str, Any], others: Mapping[str, Any], graph: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The arguments of an operation -> the same, those that were left out as None. others: those it does not have.
+    """The arguments of an operation -> the arguments, None for omitted ones. others: unknown arguments.
 
-    Raises Refusal, with the command line to type.
+    Raises Refusal with the command line to type.
     """
     known = _ARGUMENTS[operation]
     values = {name: None if isinstance(value, Undefined) else value for name, value in given.items()}
@@ -50,7 +50,7 @@ def checked(
 
 
 def _command(operation: str, graph: Mapping[str, Any]) -> str:
-    """A command line that works, with a model of the project where it has one."""
+    """A command line that works, with a model of the project where there is one."""
     names = [str(node["name"]) for node in nodes.every(graph)]
     model = names[0] if names else _EXAMPLE
     args = ", ".join(f"{name}: {value or model}" for name, value in _ARGUMENTS[operation].items())

@@ -1,6 +1,6 @@
-"""All chains of a model become one, as of its frontier: what a person may ask for before a day of many reads.
+"""Consolidation (`temporal_consolidate`): all chains of a model become one, as of its frontier.
 
-No input is read. What was before the frontier can no longer be asked for, but for `retain_history`.
+No input is read. Instants before the frontier can no longer be read, except within `retain_history`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def consolidate(
     clock: int,
     readers: list[ModelRelations],
 ) -> tuple[int, int]:
-    """Write, commit and tidy up, under the model's lock -> rows before and after. clock: the engine's, ms."""
+    """Write, commit and tidy up, under the model's lock -> (rows before, rows after). clock: the engine's (ms)."""
     existing = warehouse.tables(target.schema, target.model)
     state = committed(warehouse, target)
     session.refuse_other(warehouse, state, f"temporal_consolidate of {state.model}")
@@ -73,7 +73,7 @@ def _one(
     since: int,
     expiration: int | None,
 ) -> Chain:
-    """The one chain of a core."""
+    """Write the one chain of a core."""
     store = store_of(core)
     tables = [c.source(target.schema) for c in core.chains]
     bucketed = [target.table(c.table) for c in core.chains if c.bucketed]

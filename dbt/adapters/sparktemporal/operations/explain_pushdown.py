@@ -1,4 +1,4 @@
-"""What people ask of pushdown: what a rebuild of a model would read, and why no less."""
+"""`temporal_explain_pushdown`: the rows and files that a rebuild of a model would read, with the reasons."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .reads import committed
 
 
 def explain(warehouse: Warehouse, target: ModelRelations, config: TemporalConfig, clock: int) -> list[str]:
-    """What a rebuild of a model would read at an instant (ms), in lines. No data is read for it."""
+    """Lines about the reads of a rebuild at an instant (ms). No data is read."""
     state = committed(warehouse, target)
     warehouse = upstream.as_captured(warehouse, state)
     model = understand(warehouse, state.written, state.settings, warehouse.version(), clock, state)
@@ -54,7 +54,7 @@ def _statistics(
     cores: Sequence[TypedCore],
     clock: Range,
 ) -> list[str]:
-    """What the statistics that are kept leave of each input, and what they cost."""
+    """Lines about the files of each input that the kept statistics leave, and about their cost."""
     if not (state.statistics and warehouse.tables(target.schema, state.statistics)):
         return ["  no statistics of files are kept (pushdown: statistics, or pushdown_collect)"]
     plan = plans.analyzed(warehouse.explain(clock_text.written_at(state.written, state.kinds, f"{clock.first}L")))
@@ -83,7 +83,7 @@ _UNKNOWN = "-> nothing about a single column by itself: for this part all rows a
 
 
 def _inputs(warehouse: Warehouse, everything: str, asked: str) -> list[str]:
-    """Of each table: its files and bytes, what Spark leaves of its partitions, and what reaches the statistics."""
+    """Lines about each table: files, bytes, the bytes of its partitions after pruning, the filters of its scan."""
     seen = observe.observe_files(warehouse, plans.analyzed(warehouse.explain(everything)))
     left = _sizes(warehouse, asked)
     lines = []
@@ -95,6 +95,6 @@ def _inputs(warehouse: Warehouse, everything: str, asked: str) -> list[str]:
 
 
 def _sizes(warehouse: Warehouse, sql: str) -> dict[str, str]:
-    """table -> the size of what is left of it when partitions are pruned, in Spark's words."""
+    """table -> its size after partition pruning, as Spark prints it."""
     told = warehouse.ask(warehouse.data(f"EXPLAIN COST {sql}"))
     return dict(re.findall(r"Relation ([\w.]+)\[.*?\] \w+, Statistics\(sizeInBytes=([^,)]+)", told))

@@ -1,9 +1,9 @@
-"""What a temporal_view leaves in its schema when it stops being one, and how it goes.
+"""Leftovers: the relations of a temporal_view that was renamed, deleted, or became another materialization.
 
     <model>  <model>__diffs  <model>__lock  <model>__diffs_<run>...  <model>__inputs_<run>...  <model>__stats_<run>...
     <model>__live
 
-`<model>__live` goes last: while it is there, the rest can be found again.
+`<model>__live` is dropped last: while it exists, the other relations can be found.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _LIVE = "__live"
 
 @dataclass(frozen=True)
 class Leftover:
-    """A model found by its commit record. project: the dbt project that ran it last, "" when it does not say."""
+    """A model found by its commit record. project: the dbt project that ran it last, "" for an unknown one."""
 
     target: ModelRelations
     project: str
 
 
 def find(warehouse: Warehouse, schema: str, named: Iterable[str]) -> list[Leftover]:
-    """The temporal_views of a schema (quoted) that are not among the names, whatever the case."""
+    """The temporal_views of a schema (quoted) that are not among the names, compared in any case."""
     kept = Identifiers(named)
     found = []
     for table in warehouse.tables(schema, suffix=_LIVE):
@@ -49,10 +49,10 @@ def find(warehouse: Warehouse, schema: str, named: Iterable[str]) -> list[Leftov
 
 
 def replaced(warehouse: Warehouse, target: ModelRelations, docs: Docs, failed: bool) -> list[Statement]:
-    """The statements after a run of a model that was a temporal_view and is something else by now.
+    """The statements after a run of a model that was a temporal_view and has another materialization now.
 
-    What it stored goes when the new relation stands. Where the run dropped the view and made nothing in its place, the
-    view is made again: it answers as before.
+    The chains are dropped when the new relation exists. Where the run dropped the view and created nothing in its
+    place, the view is created again, and answers as before.
     """
     there = Identifiers(warehouse.tables(target.schema, target.model))
     if target.model not in there:
@@ -73,7 +73,7 @@ def is_thin(warehouse: Warehouse, target: ModelRelations) -> bool:
 
 
 def drop(warehouse: Warehouse, target: ModelRelations) -> list[Statement]:
-    """The statements that drop all of a temporal_view; none when there is none of that name."""
+    """The statements that drop all relations of a temporal_view; none when there is no such temporal_view."""
     names = Identifiers(warehouse.tables(target.schema, target.model))
     text = _live(warehouse, target) if f"{target.model}{_LIVE}" in names else None
     if text is None:
@@ -96,15 +96,15 @@ def drop(warehouse: Warehouse, target: ModelRelations) -> list[Statement]:
 
 
 def _named(warehouse: Warehouse, target: ModelRelations, text: str) -> Identifiers:
-    """The tables that a commit record names, of chains that are read and of those that were."""
+    """The tables that a commit record names: live and retired ones."""
     try:
         state = state_of(warehouse, target, text)
-    except TemporalError:  # what is marked can go all the same
+    except TemporalError:  # marked tables can be dropped all the same
         return Identifiers()
     return Identifiers([*state.tables, *(name for name, _ in state.retired)])
 
 
 def _live(warehouse: Warehouse, target: ModelRelations) -> str | None:
-    """The text of a commit record of ours; a view of that name that somebody else made is left alone."""
+    """The text of a commit record; a view of that name without the state of the model is left alone."""
     view = warehouse.view(target.name(_LIVE))
     return view.text if view is not None and is_commit(view.text, target.model) else None

@@ -1,4 +1,4 @@
-"""What macros and data tests ask of a committed model: reads at an instant, the oracle, consistency."""
+"""Queries over a committed model, for macros and data tests: reads at an instant, the oracle, consistency."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _FLOATS = ("float", "double")
 
 
 def committed(warehouse: Warehouse, target: ModelRelations) -> State:
-    """The state of a model that has run, or an error."""
+    """The committed state of a model. Raises an error for a model that has not run."""
     state = read_state(warehouse, target)
     if state is None:
         raise TemporalError(
@@ -39,7 +39,7 @@ def committed(warehouse: Warehouse, target: ModelRelations) -> State:
 
 
 def live_of(warehouse: Warehouse, target: ModelRelations, state: State) -> ViewInfo:
-    """The commit record of a state, or an error when another run has committed since it was read."""
+    """The commit record of a state. Raises an error when another run has committed since the state was read."""
     live = live_view(warehouse, target)
     if live is None or run_of(live.text) != state.run:
         raise TemporalError(
@@ -51,12 +51,12 @@ def live_of(warehouse: Warehouse, target: ModelRelations, state: State) -> ViewI
 
 
 def as_of(warehouse: Warehouse, target: ModelRelations, instant: Any) -> str:
-    """A parenthesised query: the model at an instant from since to expiration."""
+    """A parenthesised query: the model at an instant from `since` to the expiration."""
     return at(warehouse, committed(warehouse, target), instant)
 
 
 def at(warehouse: Warehouse, state: State, instant: Any) -> str:
-    """The same of a model whose state is known."""
+    """`as_of` for a known state."""
     if instant is None:
         raise Refusal(
             f"temporal_as_of of {state.model} without an instant",
@@ -89,7 +89,7 @@ def _check_range(state: State, t: int) -> None:
 
 
 def expiry(warehouse: Warehouse, target: ModelRelations, at_least: Any, clock: int) -> str:
-    """A query: one row when the model has expired at `clock`, or will within `at_least`."""
+    """A query: one row when the model has expired at `clock` (ms), or expires within `at_least`."""
     state = committed(warehouse, target)
     margin = parse_duration(at_least, "at_least") or 0
     if state.expiration is None:
@@ -105,7 +105,7 @@ def expiry(warehouse: Warehouse, target: ModelRelations, at_least: Any, clock: i
 
 
 def inconsistencies(warehouse: Warehouse, target: ModelRelations) -> str:
-    """A query: one row for each thing that is wrong with the stored diffs."""
+    """A query: one row for each violation in the stored diffs."""
     state = committed(warehouse, target)
     existing = Identifiers(warehouse.tables(target.schema, target.model))
     checks: list[str] = []
@@ -158,10 +158,10 @@ def _said(place: str, wrong: str, detail: str, condition: str, source: str) -> s
 def matches_source(
     warehouse: Warehouse, target: ModelRelations, instants: Any, samples: int, clock: int, float_digits: int
 ) -> str:
-    """A query: the rows whose multiplicity in the view differs from that in the query as written, per instant.
+    """A query: the rows whose multiplicities in the view and in the query as written differ, for each instant.
 
-    Columns: mz_instant, mz_verdict, mz_in_view, mz_in_source, and the model's. The verdict tells a mismatch from an
-    input that moved since the frontier, which no view can have followed.
+    Columns: mz_instant, mz_verdict, mz_in_view, mz_in_source, and the model's. The verdict separates mismatches from
+    changes of an input since the frontier, which the view cannot show yet.
     """
     state = committed(warehouse, target)
     session.refuse_other(warehouse, state, f"temporal_matches_source of {state.model}", always=True)
@@ -182,12 +182,12 @@ def matches_source(
             f"SELECT {stamp} AS mz_instant, {grouped}, 1 AS mz_v, 0 AS mz_s\n"
             f"FROM (\n{indent(view_sql.read_at(state, f'{t}L'), 2)}\n) AS mz_view"
         )
-        # the written text stays as it is, not even indented: it is the oracle
+        # the written text is the oracle, so it stays unchanged, not even indented
         both.append(
             f"SELECT {stamp} AS mz_instant, {grouped}, 0 AS mz_v, 1 AS mz_s\nFROM (\n{oracle}\n) AS mz_source({names})"
         )
     union = "\nUNION ALL\n".join(both)
-    # Spark says which of equal values a row has, and not which of them an aggregate gives
+    # a row has a definite one among equal values; an aggregate may return any of them
     same = identity(state.columns) if state.is_plain else None
     items, grouped = (names, names) if same is None else (", ".join(same.items), ", ".join(same.keys))
     return warehouse.data(
@@ -198,7 +198,7 @@ def matches_source(
 
 
 def _key(name: str, spark_type: str, float_digits: int) -> str:
-    """Sums of doubles differ in the last digits with the order of their rows; that is no wrong row."""
+    """SQL that compares a column: doubles without their last digits, which depend on the order of summed rows."""
     if spark_type in _FLOATS:
         return f"CAST(format_string('%.{float_digits - 1}e', {quote(name)}) AS {spark_type})"
     return quote(name)
@@ -229,7 +229,7 @@ def _instants(warehouse: Warehouse, state: State, given: Any, samples: int, cloc
 
 
 def _boundaries(warehouse: Warehouse, state: State, samples: int) -> Sequence[int]:
-    """A sample of the instants at which the model changes by itself, from the frontier on."""
+    """A sample of the instants from the frontier on at which the model changes by the clock."""
     tables = view_sql.tables_of(state)
     if not tables or samples <= 0:
         return []

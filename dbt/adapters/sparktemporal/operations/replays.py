@@ -1,9 +1,9 @@
-"""Statements under a pinned clock (var `temporal_now`): a temporal_view in them is read as at that instant.
+"""Replays: statements under a pinned clock (var `temporal_now`) read a temporal_view as at that instant.
 
     create table s.t as select * from s.m   ->   create table s.t as select * from ((<s.m at the instant>) AS `m`)
 
-Spark's plan of a statement says which temporal views it reads, whatever their names in it and whatever is between. The
-plan of the statement that is sent instead proves that none of them is read at the wall clock.
+Spark's plan of a statement tells which temporal views it reads, under any name and through any view. The plan of the
+replacing statement proves that it reads none of them at the wall clock.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from ..temporal.sql.dialect import quote
 from . import reads
 
 _LIVE = "__live"
-#: the name of the rows of a temporal_view at an instant, in what is sent and in its plans
+#: the alias of the rows of a temporal_view at an instant, in replacing statements and in their plans
 _AT = "mz_at_"
 
 
 def at_instant(
     sql: str, instant: int, rows: Rows, warn: Callable[[str], None], known: Mapping[str, str] | None = None
 ) -> str:
-    """A statement in which the temporal views that it reads are as at an instant (ms).
+    """A statement that reads its temporal views as at an instant (ms).
 
-    warn: is told of a lasting view, which from now on shows that instant. known: queries -> the same at the instant.
+    warn: called for a lasting view, which from now on shows that instant. known: queries -> replacing queries.
     """
     start = statements.reading_part(sql)
     if start is None:
@@ -44,7 +44,7 @@ def at_instant(
 
 
 def query_at(sql: str, instant: int, rows: Rows) -> str:
-    """A query (or a statement that holds one) in which temporal views are as at an instant, or a refusal."""
+    """A query, or a statement with a query, that reads temporal views as at an instant (ms). Raises Refusal."""
     warehouse = Warehouse(rows)
     plan = _plan(warehouse, sql)
     live = _live(warehouse, plan)
@@ -62,18 +62,18 @@ def query_at(sql: str, instant: int, rows: Rows) -> str:
 
 
 def _plan(warehouse: Warehouse, sql: str) -> str:
-    """The analyzed plan; empty where Spark makes none: it says why when the statement itself is sent."""
+    """The analyzed plan; empty where Spark makes none, in which case the statement itself raises the error."""
     return plans.analyzed(warehouse.ask(f"EXPLAIN EXTENDED {sql}"))
 
 
 def _key(view: str) -> str:
-    """What `statements.references` has for the same relation. A temporary view has no schema, and no reference."""
+    """The key of a view in `statements.references`. A temporary view has no schema, and no reference."""
     *schema, name = identifiers.parts(view)[-2:]
     return identifiers.key(quote(schema[0]), name) if schema else ""
 
 
 def _live(warehouse: Warehouse, plan: str) -> dict[str, State]:
-    """The temporal views in a plan: key -> what is committed."""
+    """The temporal views in a plan: key -> committed state."""
     found = {}
     for view in plans.views(plan):
         key = _key(view)
@@ -86,7 +86,7 @@ def _live(warehouse: Warehouse, plan: str) -> dict[str, State]:
 
 
 def _same_rows(warehouse: Warehouse, sql: str, views: Iterable[str], queries: Mapping[str, str]) -> dict[str, str]:
-    """The views named in the text that have just the rows of a temporal_view, as `dbt clone` makes them."""
+    """The views in the text with exactly the rows of a temporal_view, such as `dbt clone` makes."""
     named = {one.key for one in statements.references(sql)} - {*queries}
     same = {}
     for view in views:
@@ -98,7 +98,7 @@ def _same_rows(warehouse: Warehouse, sql: str, views: Iterable[str], queries: Ma
 
 
 def _refuse_wall_clock(live: Mapping[str, State], views: Iterable[str], instant: int) -> None:
-    """No temporal view may be left in the plan of what is sent."""
+    """Raise Refusal when the plan of the replacing statement still reads a temporal view at the wall clock."""
     left = [_key(view) for view in views]
     for key, state in live.items():
         if key + _LIVE not in left:
@@ -120,7 +120,7 @@ def _refuse_wall_clock(live: Mapping[str, State], views: Iterable[str], instant:
 
 
 def _refuse_other_instants(plan: str, instant: int) -> None:
-    """No view may be left that an earlier invocation made at another instant."""
+    """Raise Refusal when the plan reads a view that an earlier invocation made at another instant."""
     others = {int(t) for t in re.findall(rf"SubqueryAlias `?{_AT}(-?\d+)\b", plan)} - {instant}
     if others:
         views = ", ".join(identifiers.dotted(identifiers.parts(v)[-2:]) for v in plans.views(plan))
@@ -141,5 +141,5 @@ def _check_lasting(head: str, body: str, instant: int, warn: Callable[[str], Non
             f"a metastore keeps {VIEW_TEXT_LIMIT:,} at most, and a longer one would be lost",
             "materialized='table' or 'ephemeral' for it",
         )
-    if not view.rstrip("`").endswith("__dbt_tmp"):  # a snapshot makes one and drops it
+    if not view.rstrip("`").endswith("__dbt_tmp"):  # a snapshot creates such a view and drops it
         warn(f"{view} shows its temporal views as at {when}, until it is made again without that variable")

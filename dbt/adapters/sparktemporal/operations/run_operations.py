@@ -1,4 +1,4 @@
-"""The methods behind `dbt run-operation`: what people ask of temporal_views outside of their runs."""
+"""The methods of the adapter behind `dbt run-operation`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def told(node: Any = None) -> Iterator[None]:
 
 
 class RunOperations(metaclass=AdapterMeta):
-    """A part of the adapter, which knows its connections, its config and the schemas that are there."""
+    """A mixin of the adapter, with its connections, its config and its schemas."""
 
     config: Any
     connections: Any
@@ -43,7 +43,7 @@ class RunOperations(metaclass=AdapterMeta):
 
     @property
     def _warehouse(self) -> Warehouse:
-        raise NotImplementedError  # the adapter's
+        raise NotImplementedError  # defined by the adapter
 
     @available
     def temporal_arguments(self, operation: str, given: Any, others: Any, graph: Mapping[str, Any]) -> dict[str, Any]:
@@ -53,8 +53,8 @@ class RunOperations(metaclass=AdapterMeta):
 
     @available
     def temporal_leftovers(self, graph: Mapping[str, Any], schemas: list[str] | None = None) -> list[dict[str, Any]]:
-        """The temporal_views no model of this project names: model, project, mine (this project made it)."""
-        # of one schema in two spellings the names are together: what one names is no leftover of the other
+        """The temporal_views that no model of this project names: (model, project, whether this project made it)."""
+        # two spellings of one schema share their names: a model under one spelling is no leftover of the other
         named: dict[Identifier, list[str]] = {Identifier(schema): [] for schema in schemas or []}
         named.setdefault(Identifier(self.config.credentials.schema), [])
         for node in graph.get("nodes", {}).values():
@@ -72,7 +72,7 @@ class RunOperations(metaclass=AdapterMeta):
 
     @available
     def temporal_drop(self, target: ModelRelations) -> None:
-        """Drop all of a temporal_view, when no run of it is going on."""
+        """Drop all relations of a temporal_view, under its lock."""
         warehouse = self._warehouse
         with told():
             token, _ = lock.take_lock(warehouse, target, warehouse.clock(), PATIENCE)
@@ -84,7 +84,7 @@ class RunOperations(metaclass=AdapterMeta):
 
     @available
     def temporal_consolidate(self, model: str, graph: Mapping[str, Any]) -> str:
-        """Make one chain of all of a model, when no run of it is going on -> what was done, in words."""
+        """Merge all chains of a model, under its lock -> a message about the result."""
         warehouse = self._warehouse
         with told():
             node = nodes.named(model, graph)
@@ -102,7 +102,7 @@ class RunOperations(metaclass=AdapterMeta):
 
     @available
     def temporal_restart(self, model: str, graph: Mapping[str, Any]) -> str:
-        """Have the next run of a model rebuild it -> what was done, in words."""
+        """Make the next run of a model rebuild it -> a message about the result."""
         warehouse = self._warehouse
         with told():
             node = nodes.named(model, graph)
@@ -119,7 +119,7 @@ class RunOperations(metaclass=AdapterMeta):
 
     @available
     def temporal_status(self, graph: Mapping[str, Any], model: str | None = None) -> list[str]:
-        """Lines about every temporal_view of the project, or one."""
+        """Lines about every temporal_view of the project, or about one."""
         warehouse = self._warehouse
         with told():
             chosen = [nodes.named(model, graph)] if model else nodes.every(graph)
@@ -132,7 +132,7 @@ class RunOperations(metaclass=AdapterMeta):
 
     @available
     def temporal_explain_pushdown(self, model: str, graph: Mapping[str, Any]) -> list[str]:
-        """Lines about what a rebuild of a model would read."""
+        """Lines about the reads of a rebuild of a model."""
         warehouse = self._warehouse
         with told():
             node = nodes.named(model, graph)

@@ -1,4 +1,4 @@
-"""What people ask of a temporal_view outside of its runs: how it is, and that it be rebuilt."""
+"""`temporal_status` and `temporal_restart`: the condition of a temporal_view, and a request to rebuild it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .reads import committed, live_of
 
 
 def ask_for_restart(warehouse: Warehouse, target: ModelRelations, run_id: str) -> None:
-    """Commit, under the model's lock, that its next run is to rebuild it. Nothing else of it changes."""
+    """Commit, under the model's lock, that the next run rebuilds the model. Nothing else changes."""
     state = committed(warehouse, target)
     session.refuse_other(warehouse, state, f"temporal_restart of {state.model}")
     live = live_of(warehouse, target, state)
@@ -29,7 +29,7 @@ def ask_for_restart(warehouse: Warehouse, target: ModelRelations, run_id: str) -
 def status(
     warehouse: Warehouse, target: ModelRelations, config: TemporalConfig, inputs: Sequence[Dependence], clock: int
 ) -> list[str]:
-    """What a model keeps and until when, in lines. clock: the engine's, ms."""
+    """Lines about the instants and the stored rows of a model. clock: the engine's (ms)."""
     state = read_state(warehouse, target)
     if state is None:
         return [f"{target.model}: has not run"]
@@ -65,7 +65,7 @@ def status(
     stored, kept, chains = quantity(updates, "update"), quantity(rows, "row"), quantity(len(state.chains), "chain")
     say("stored", f"{stored} in {kept} of {chains}, {quantity(size, 'byte')}")
     if state.expiration is not None:
-        # of a row its interval is stored, with or without its end: leaving that out saves no row
+        # the interval of a row is stored with or without its end: leaving the end out saves no row
         grouped = all(core.sums is not None for core in state.cores)
         saved = f", about {quantity(size * state.dropped // max(updates, 1), 'byte')}" if grouped else ""
         say("left out", f"{quantity(state.dropped, 'update')} after the expiration{saved}")
@@ -73,7 +73,7 @@ def status(
 
 
 def _updates(chain: Chain) -> int:
-    """A row of a chain of intervals stands for two, or one where it has no end."""
+    """The number of updates of a chain: an interval stands for two, or for one where it has no end."""
     return chain.rows if chain.open is None else 2 * chain.rows - chain.open
 
 

@@ -74,13 +74,13 @@ def _guarded(point: str, guard: Guard, calls: Mapping[int, str]) -> str:
     """SQL of a point that raises where a row moves the clock to a time of another offset of the zone."""
     instant, first, zone = guard
     at = _at(exp.cast(instant.copy(), "TIMESTAMP_LTZ", dialect="spark"), calls, "mz_lower")
-    said = Refusal(
+    refusal = Refusal(
         f"{fragment(instant)}, which leads a row to before {format_instant(first)}",
         f"on the clock's side it follows local time, which in {zone} goes back, or leaps, until then, so the instants "
         "at which it changes cannot be listed",
         "a shorter interval in that row, or spark.sql.session.timeZone: UTC in the profile",
     )
-    error = f"CAST(raise_error({string_literal(str(said))}) AS BIGINT)"
+    error = f"CAST(raise_error({string_literal(str(refusal))}) AS BIGINT)"
     return f"IF(coalesce(unix_millis({at}) < {first}L, false), {error}, {point})"
 
 
