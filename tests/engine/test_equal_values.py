@@ -160,7 +160,7 @@ REFUSED = {
     ),
     "two_stars": (
         "select max(struct(*)) as m from {s}.t a join {s}.t b on a.id = b.id where mz_now() < a.hi",
-        "which columns a star stands for",
+        "the columns of this star are not known",
     ),
     "collated": ("select id, name collate utf8_lcase as n from {s}.t where mz_now() < hi", "equal values"),
     "collated_inside": (

@@ -52,6 +52,6 @@ def test_a_query_without_a_plan(told: str) -> None:
         Warehouse(lambda sql: [(told,)]).explain("SELECT a FROM t")
     assert str(raised.value) == (
         f"found: {EXPLAINED[told]}\n"
-        "why: Spark makes no plan of this query, so what it reads and means cannot be told\n"
+        "why: Spark makes no plan of this query, so its inputs and its meaning are not known\n"
         "instead: a query that Spark can plan: what fails for constants alone fails for every row"
     )

@@ -36,8 +36,8 @@ def refuse_incomplete(warehouse: Warehouse, model: str, chains: Mapping[str, Seq
     except Exception as error:
         if not is_unreadable(error):
             raise
-        told = spark_words(without_trace(str(error)))
-        raise _error(model, f"chains of which a file cannot be read: {told}") from None
+        cause = spark_words(without_trace(str(error)))
+        raise _error(model, f"chains with a file that cannot be read: {cause}") from None
     for number, (_, chain) in enumerate(every):
         held, exact = rows_held(chain)
         if found[number] < held or exact and found[number] != held:

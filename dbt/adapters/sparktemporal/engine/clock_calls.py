@@ -116,4 +116,4 @@ def _refuse_arguments(sql: str, calls: int) -> None:
         if name.text.lower() in MZ_NOW_NAMES and following.text == "(" and name.token_type.name != "STRING"
     ]
     if len(names) > calls:
-        raise Refusal(f"{names[0].text}(...) with an argument", "the clock takes none", "mz_now()")
+        raise Refusal(f"{names[0].text}(...) with an argument", "the clock takes no arguments", "mz_now()")

@@ -124,13 +124,13 @@ class Warehouse:
         if _CUT.search(plan):
             raise TemporalError(
                 "found: a plan that Spark cut short (... more fields)\n"
-                "why: what a model reads, and whether that changed, is told by its plans\n"
+                "why: the plans of a model tell what the model reads, and whether that changed\n"
                 f"instead: a session in which this has effect: {_WHOLE_PLANS}"
             )
         if "== Optimized Logical Plan ==" not in plan:
             raise Refusal(
                 spark_words(plan),
-                "Spark makes no plan of this query, so what it reads and means cannot be told",
+                "Spark makes no plan of this query, so its inputs and its meaning are not known",
                 "a query that Spark can plan: what fails for constants alone fails for every row",
             )
         return plan

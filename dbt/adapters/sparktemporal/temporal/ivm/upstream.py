@@ -323,14 +323,14 @@ def check(model: str, name: str, state: State | None, as_of: int, skew: int) -> 
     if state is None:
         raise TemporalError(
             f"found: {name}, a temporal_view that has not run, as an input of {model}\n"
-            f"why: there is nothing of it to read\n"
+            f"why: there are no stored rows to read\n"
             f"instead: dbt run -s {inner} {model}"
         )
     if state.frontier - as_of >= skew:
         raise TemporalError(
             f"found: a run of {model} at {format_instant(as_of)}, before the frontier of its input {inner}, "
             f"{format_instant(state.frontier)}\n"
-            f"why: {inner} no longer knows what it was then\n"
+            f"why: {inner} no longer keeps its content of that instant\n"
             f"instead: a clock (or var temporal_now) from the frontier on, or dbt run --full-refresh -s {inner} {model}"
         )
     if state.expiration is not None and max(as_of, state.frontier) > state.expiration:

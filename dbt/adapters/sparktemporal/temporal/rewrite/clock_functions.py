@@ -34,7 +34,7 @@ def put_mz_now(sql: str) -> tuple[str, tuple[str, ...]]:
         if not is_call:
             raise Refusal(
                 token.text,
-                "a column of that name would win over the function, so which is meant is not known",
+                "a column of that name would win over the function, so the meaning of the name is not known",
                 f"{token.text}() for the clock, `{token.text}` in backticks for a column",
             )
         end, clock = tokens[i + 2].end, called.clock

@@ -48,7 +48,7 @@ def names_of(
             if i not in known:
                 raise Refusal(
                     fragment(items[i]),
-                    "beside what stands for several columns its name is not known here",
+                    "its name is not known beside an item that stands for several columns",
                     f"{fragment(items[i])} AS a_name",
                 )
             found[(number, i)] = known[i]

@@ -93,7 +93,7 @@ class _Taking:
             raise NoSum("a subquery stands beside the aggregates")
         star = next(inner_stars(self.rest), None)
         if star is not None:
-            raise NoSum(f"{fragment(star.parent or star)} is of all columns")
+            raise NoSum(f"{fragment(star.parent or star)} reads all columns")
         self._group()
         every = list(self._calls())
         of_values = [call for call in every if _is_of_values(call)]
@@ -109,15 +109,15 @@ class _Taking:
         try:
             described = self.describe(render(_with_ctes(rows, self.ctes)))
         except Exception:  # the model itself is wrong, and its own text raises the error; else its rows can be kept
-            raise NoSum("Spark does not take their expressions by themselves") from None
+            raise NoSum("Spark does not accept the expressions of the groups by themselves") from None
         types = [t.lower() for _, t in described]
         keys = len(self.keys) + len(self.values)
         for (_, key), kind in zip((*self.keys.values(), *self.values.values()), types):
             if is_window(kind) and window(key) not in (Window.FIXED, Window.SLIDING):
-                raise NoSum(f"{fragment(key)} may be a session, which is of several rows")
+                raise NoSum(f"{fragment(key)} may be a session, which spans several rows")
         for (_, value), kind in zip(self.values.values(), types[len(self.keys) :]):
             if _INEXACT.search(kind):
-                raise NoSum(f"{fragment(value)} is of {kind}, of which equal values need not be the same")
+                raise NoSum(f"{fragment(value)} is of {kind}, whose equal values need not be the same")
         typed = dict(zip(self.arguments, types[keys:]))
         for call in calls:
             whole = call.parent if isinstance(call.parent, exp.Filter) else call
@@ -201,7 +201,7 @@ class _Taking:
                 self._replace_in(node)
         for column in self.rest.find_all(exp.Column):
             if not column.meta.get("mz_own") and resolve(column, self.sources) is not None:
-                raise NoSum(f"{fragment(column)} is in no group as it is written")
+                raise NoSum(f"{fragment(column)} is in no group as written")
 
     def _names(self, clause: str) -> Iterator[exp.Column]:
         """The columns of the rows that a clause names without a qualifier."""
@@ -243,7 +243,7 @@ class _Taking:
             operands.append(call.parent.expression.this)
         for operand in operands:
             if not self._of_rows(operand, constant=True):
-                raise NoSum(f"{fragment(call)} is not of the rows alone")
+                raise NoSum(f"{fragment(call)} reads more than the columns of the rows")
             if not operand.find(exp.Column):
                 continue
             text = self._canonical(operand)
@@ -263,7 +263,7 @@ class _Taking:
             operands = [_if(condition, a) for a in given]
         for operand in operands:
             if not self._of_rows(operand, constant=True):
-                raise NoSum(f"{fragment(call)} is not of the rows alone")
+                raise NoSum(f"{fragment(call)} reads more than the columns of the rows")
         return operands
 
     def _merged(self, call: exp.Expr, typed: dict[str, str]) -> str:
@@ -331,7 +331,7 @@ def _distinct(
     names = [name for name, _ in described]
     for name, kind in described:
         if is_window(kind):
-            raise NoSum(f"{name} may be a session, which is of several rows")
+            raise NoSum(f"{name} may be a session, which spans several rows")
     if len({name.lower() for name in names}) < len(names):
         raise NoSum("two columns have one name")
     items = [exp.column(quote_name(name)) for name in names]

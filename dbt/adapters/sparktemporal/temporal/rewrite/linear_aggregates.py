@@ -74,7 +74,7 @@ class Sums:
         if not arguments:
             return f"coalesce({self._total(COUNT)}, 0L)"
         if any(kind == "void" for _, kind in arguments):
-            raise NoSum(f"{said} is of no type")
+            raise NoSum(f"{said} has no type")
         if aggregate is Aggregate.COUNT:
             return f"coalesce({self._count([x for x, _ in arguments])}, 0L)"
         ((x, kind),) = arguments

@@ -26,7 +26,7 @@ def refuse_qualify(tree: exp.Expr) -> None:
     condition = select.args["qualify"]
     raise Refusal(
         f"QUALIFY {fragment(condition.this)}",
-        "Spark has no QUALIFY: it filters by a window function in the query around",
+        "Spark has no QUALIFY: it filters by a window function in the outer query",
         _without(select),
     )
 

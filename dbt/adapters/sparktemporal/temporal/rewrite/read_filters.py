@@ -110,7 +110,7 @@ def _below_the_source(select: exp.Select, rows: exp.Select, predicate: exp.Expr)
     """A subquery may name any column of the rows, so all columns are stored, under the alias of their one source."""
     source = rows.args["from_"].this
     if rows.args.get("joins") or rows.args.get("laterals") or not source.alias_or_name:
-        raise Refusal(fragment(predicate), "which columns its subquery needs is not known", "a derived table")
+        raise Refusal(fragment(predicate), "the columns that its subquery needs are not known", "a derived table")
     if any(len(column.parts) > 2 for column in select.find_all(exp.Column)):
         raise Refusal(fragment(predicate), "a column may be named by its table's full name", "an alias of the table")
     below = exp.select("*").from_(source.copy())

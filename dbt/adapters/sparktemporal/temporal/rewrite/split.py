@@ -141,7 +141,7 @@ def _refuse_calls(tree: exp.Expr, calls: list[exp.Expr]) -> None:
         if item.arg_key == "expressions" and not isinstance(item, exp.Alias) and names_columns(item.parent):
             raise Refusal(
                 fragment(item),
-                "without an alias its name would hold the instant of the run, another one each time",
+                "without an alias its name would hold the instant of the run, which differs each time",
                 f"{fragment(item)} AS a_name",
             )
     for cte in tree.find_all(exp.CTE):
@@ -226,7 +226,7 @@ def _take_core(
             if sliding is not None:
                 raise Refusal(
                     fragment(sliding),
-                    "beside the clock it makes several rows of one, and in the SELECT list others of these",
+                    "it makes several rows of one row beside the clock, and other rows in the SELECT list",
                     "the window as a column of a derived table, and mz_now() compared with that column",
                 )
             if not (ansi or moves(0)):

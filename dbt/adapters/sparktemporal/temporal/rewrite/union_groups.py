@@ -190,7 +190,7 @@ def _lifted(
         kept.append(branch.moved(core, branch.plain))
         rests.append(rest)
     if len({branch.core.groups for branch in kept}) > 1:
-        raise NoSum("the branches of the UNION ALL would be kept in different ways")
+        raise NoSum("the branches of the UNION ALL would be kept in different forms")
     every = exp.union(*(exp.select("*").from_(exp.to_table(b.core.placeholder)) for b in kept), distinct=False)
     rest = rests[0]
     rest.set("from_", derived(every, item.alias_or_name))
@@ -207,7 +207,7 @@ def _aligned(branches: Sequence[Branch], describe: Describe) -> list[Branch]:
         wanted = describe(render(every))
         described = [describe(render(branch.plain)) for branch in branches]
     except Exception:  # the model's own text raises its errors
-        raise NoSum("Spark does not take the branches of the UNION ALL by themselves") from None
+        raise NoSum("Spark does not accept the branches of the UNION ALL by themselves") from None
     for branch, columns in zip(branches, described):
         if len({name.lower() for name, _ in columns}) < len(columns):
             raise NoSum("two columns have one name")

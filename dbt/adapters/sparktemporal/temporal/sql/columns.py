@@ -146,7 +146,7 @@ def _expand_inner_stars(rest: exp.Select, sources: list[Source]) -> None:
         if not known or any(star.args.values()) or not isinstance(node.parent, (exp.Anonymous, exp.Distinct)):
             raise Refusal(
                 fragment(node.parent or node),
-                "which columns a star stands for is not known here",
+                "the columns of this star are not known here",
                 "the names of the columns",
             )
         columns = [exp.column(quote_name(c), table=quote_name(sources[0].name)) for c in sources[0].columns]

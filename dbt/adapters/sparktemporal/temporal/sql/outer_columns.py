@@ -69,7 +69,7 @@ class Scopes:
                 except Exception as error:
                     raise Refusal(
                         fragment(scope),
-                        f"above the windowed rows its columns are not known: {str(error).strip().splitlines()[0]}",
+                        f"its columns above the windowed rows are not known: {str(error).strip().splitlines()[0]}",
                         "a join in an outer query over the temporal SELECT",
                     ) from None
             self._inner[id(scope)] = found

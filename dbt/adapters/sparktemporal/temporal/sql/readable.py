@@ -45,7 +45,7 @@ def in_words(sql: str) -> Iterator[None]:
     except SqlglotError as error:
         raise Refusal(
             f"{_start(sql)} ({str(error).splitlines()[0]})",
-            "its words cannot be told apart, and nothing is guessed",
+            "the text cannot be split into words, and nothing is guessed",
             "closed quotes, backquotes and comments",
         ) from None
     except (ArithmeticError, AssertionError, AttributeError, LookupError, NotImplementedError, TypeError) as error:

@@ -88,7 +88,7 @@ def _pick(source: Source, name: str) -> str | None:
     if len(found) > 1:
         raise Refusal(
             f"{', '.join(found)} of {source.name}",
-            "which of them is meant is not known here",
+            "the meaning of the name is not known",
             f"an alias for one of them in {source.name}",
         )
     return found[0] if found else None
