@@ -101,6 +101,6 @@ def refuse_nondeterministic(query: exp.Expr) -> None:
     if node is not None:
         raise Refusal(
             fragment(node),
-            "its value differs at every run, so rows would be retracted and added again for no reason",
+            "this is another value at every run, so rows would be retracted and added again for no reason",
             "the value as a column of an upstream table",
         )
