@@ -1,5 +1,5 @@
-{# dbt run-operation temporal_consolidate --args '{model: name}': all diffs of a temporal_view become one chain.
-   Reads get faster where a run has not come to it; no input is read. #}
+{# dbt run-operation temporal_consolidate --args '{model: name}': all chains of a temporal_view become one.
+   Reads then scan one chain. No input is read. #}
 {% macro temporal_consolidate(model=none) %}
   {%- if execute -%}
     {%- set args = adapter.temporal_arguments('temporal_consolidate', {'model': model}, kwargs, graph) -%}

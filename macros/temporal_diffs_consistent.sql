@@ -1,4 +1,4 @@
-{# Fails on chains that are gone or not as committed, intervals that cannot be, and rows retracted too often. #}
+{# Fails on chains that are gone or incomplete, on impossible intervals, and on rows retracted more often than added. #}
 {% test temporal_diffs_consistent(model) %}
   {%- if execute -%}
     {{ adapter.temporal_inconsistencies(model) }}
