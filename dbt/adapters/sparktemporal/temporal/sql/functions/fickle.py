@@ -10,6 +10,7 @@ _INSTANT, _LOCAL, _DATE = "mz_now()", "CAST(mz_now() AS TIMESTAMP_NTZ)", "CAST(m
 ROWS = (
     Function("current_timestamp", depends_on=CLOCK, clock=_INSTANT, bare=True),
     Function("now", depends_on=CLOCK, clock=_INSTANT),
+    # other engines than Spark have it
     Function("getdate", depends_on=CLOCK, clock=_INSTANT),
     Function("localtimestamp", depends_on=CLOCK, clock=_LOCAL, bare=True),
     Function("current_date", depends_on=CLOCK, clock=_DATE, bare=True),

@@ -109,7 +109,7 @@ class Function:
 
     Other things that decide
         depends_on: CLOCK, CHANCE, PLACE, CODE, FILES or SESSION. unless: … but for calls with this word as an argument.
-        clock: SQL that is read in its place in a temporal view. bare: Spark takes it without parentheses too.
+        clock: SQL that is read in its place in a temporal view. bare: SQL has it without parentheses too.
 
     Rows
         aggregate: what of a group decides its value; None for no aggregate. generates: it stands for any number of

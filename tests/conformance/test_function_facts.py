@@ -1,0 +1,235 @@
+"""The facts of the registry of functions, compared with Spark: each row over samples, whatever its facts are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from dbt.adapters.sparktemporal.temporal.predicates.lengths import moved
+from dbt.adapters.sparktemporal.temporal.sql.dialect import expression
+from dbt.adapters.sparktemporal.temporal.sql.functions.registry import ROWS
+from dbt.adapters.sparktemporal.temporal.sql.functions.row import (
+    CAST,
+    CHANCE,
+    CLOCK,
+    PLACE,
+    Aggregate,
+    Function,
+    Local,
+    Picks,
+    Raises,
+    Takes,
+    Window,
+)
+
+INSTANTS = (
+    "1600-02-29 23:59:59.999999", "1883-11-18 17:00:00", "1969-12-31 23:59:59.5", "1970-01-01 00:00:00.000001",
+    "2023-02-28 12:00:00", "2023-12-31 23:59:59.999", "2024-01-01 00:00:00", "2024-01-30 23:59:59",
+    "2024-01-31 00:00:00", "2024-02-28 12:00:00", "2024-02-29 23:59:59.999999", "2024-03-01 00:00:00",
+    "2024-03-10 06:59:59.999", "2024-03-10 07:00:00", "2024-03-31 12:34:56.789", "2024-11-03 05:30:00",
+    "2024-11-03 06:05:00", "2024-12-30 00:00:00", "2999-12-31 23:59:59",
+)  # fmt: skip
+SAMPLES = {
+    Takes.INSTANT: [f"timestamp '{text}Z'" for text in INSTANTS],
+    Takes.INTEGER: [f"{number}L" for number in (-(10**10), -86_401, -1_000, -1, 0, 1, 999, 1_000, 86_400, 10**10)],
+    Takes.NUMBER: [f"{number}BD" for number in ("-2.500", "-1.501", "-1.5", "-0.5", "0", "0.499", "0.5", "1.5", "2.5")],
+    Takes.ANY: [f"{number}BD" for number in ("-1000.5", "-1", "0", "0.5", "1", "9999999.999")],
+}
+UNITS = ("MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR")
+OTHER, ZONES, WORDS, AMOUNTS = SAMPLES[Takes.INSTANT][12], ("'Europe/Berlin'", "'UTC'"), ("'TU'",), (-400, 0, 31)
+#: it takes no TIMESTAMP
+OF_DATES = ("unix_date",)
+MONOTONE = [row for row in ROWS if row.is_monotone]
+
+
+def calls(row: Function, x: str, at: int) -> Iterator[str]:
+    """Calls of a function with x as its argument number `at`, with all sorts of others."""
+    x = f"CAST({x} AS DATE)" if row.name in OF_DATES else x
+    units = row.units or (UNITS if not row.by_date else UNITS[6:])
+    for unit in units if row.unit is not None else ("",):
+        for amount in AMOUNTS if row.amount is not None else (0,):
+            for zone in ZONES if row.zone is not None else ("",):
+                known = {row.unit: unit if row.keyword else f"'{unit}'", row.amount: str(amount), row.zone: zone, at: x}
+                rest = WORDS[0] if row.raises is Raises.WORDS else OTHER
+                given = [known.get(i, rest) for i in range(row.arguments or 1)]
+                if row.parsed_as == CAST:
+                    yield f"CAST({x} AS {row.name.upper()})"
+                elif row.parsed_as == "Extract":
+                    yield f"extract({unit} FROM {x})"
+                else:
+                    yield f"{row.name}({', '.join(given)})"
+
+
+def answers(spark: Any, items: list[str]) -> list[Any]:
+    return list(spark.sql(f"SELECT {', '.join(items)}").collect()[0])
+
+
+@contextmanager
+def settings(spark: Any, **values: str) -> Iterator[None]:
+    keys = {"zone": "spark.sql.session.timeZone", "ansi": "spark.sql.ansi.enabled"}
+    old = {keys[name]: spark.conf.get(keys[name]) for name in values}
+    try:
+        for name, value in values.items():
+            spark.conf.set(keys[name], value)
+        yield
+    finally:
+        for key, value in old.items():
+            spark.conf.set(key, value)
+
+
+def in_order(spark: Any, texts: list[str], samples: list[str], sign: str) -> list[str]:
+    """The calls over x whose values fall (for "<=": rise) somewhere along the samples."""
+    arrays = [f"transform(array({', '.join(samples)}), x -> {text})" for text in texts]
+    pairs = f"forall(sequence(0, {len(samples) - 2}), i -> get(v, i) {sign} get(v, i + 1))"
+    items = [f"aggregate(array({array}), true, (a, v) -> a AND {pairs})" for array in arrays]
+    return [text for text, holds in zip(texts, answers(spark, items)) if holds is not True]
+
+
+@pytest.mark.parametrize("row", MONOTONE, ids=lambda row: f"{row.name}_{row.arguments}")
+def test_it_is_monotone(row: Function, spark: Any) -> None:
+    samples = SAMPLES[row.takes]
+    with settings(spark, zone="America/New_York" if row.local is Local.NOTHING else "Asia/Tokyo"):
+        for at, sign in ((row.increasing, "<="), (row.decreasing, ">=")):
+            if at is not None:
+                assert in_order(spark, list(calls(row, "x", at)), samples, sign) == []
+
+
+def test_what_is_not_monotone_is_found(spark: Any) -> None:
+    """Else the others here would pass whatever the rows say."""
+    texts = ["hour(x)", "months_between(x, date '2023-02-28')", "date_part('MONTH', x)", "-unix_micros(x)"]
+    assert in_order(spark, texts, SAMPLES[Takes.INSTANT], "<=") == texts
+    with settings(spark, zone="America/New_York"):
+        assert in_order(spark, ["CAST(x AS TIMESTAMP_NTZ)"], SAMPLES[Takes.INSTANT], "<=")
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row.type], ids=lambda row: f"{row.name}_{row.arguments}")
+def test_it_has_the_type(row: Function, spark: Any) -> None:
+    texts = list(calls(row, SAMPLES[row.takes][5], row.moved))
+    assert set(answers(spark, [f"typeof({text})" for text in texts])) == {row.type}
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row.moves], ids=lambda row: f"{row.name}_{row.arguments}")
+def test_it_moves_an_instant_as_far(row: Function, spark: Any) -> None:
+    far = []
+    for text in calls(row, "x", row.moved):
+        step = moved(expression(text))
+        if step is None and "DAYOFYEAR" in text:
+            continue
+        assert step is not None, text
+        least, most = step[1]
+        apart = f"unix_micros(CAST({text} AS TIMESTAMP)) - unix_micros(x)"
+        samples = f"array({', '.join(SAMPLES[Takes.INSTANT])})"
+        far.append((text, f"forall({samples}, x -> {apart} BETWEEN {least}L AND {most}L)"))
+    found = answers(spark, [item for _, item in far])
+    assert [text for (text, _), holds in zip(far, found) if holds is not True] == []
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row.by_date and row.is_monotone], ids=lambda row: row.name)
+def test_the_local_date_alone_decides(row: Function, spark: Any) -> None:
+    at = row.moved
+    with settings(spark, zone="America/New_York"):
+        pairs = zip(calls(row, "x", at), calls(row, "CAST(x AS DATE)", at))
+        samples = f"array({', '.join(SAMPLES[Takes.INSTANT])})"
+        assert all(answers(spark, [f"forall({samples}, x -> {a} = {b})" for a, b in pairs]))
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row.step], ids=lambda row: row.name)
+def test_it_counts_in_steps(row: Function, spark: Any) -> None:
+    samples = f"array({', '.join(SAMPLES[row.takes])})"
+    if row.takes is Takes.INTEGER:
+        back = f"forall({samples}, x -> {row.inverse}({row.name}(x)) = x)"
+        step = f"forall({samples}, x -> unix_micros({row.name}(x + 1)) - unix_micros({row.name}(x)) = {row.step})"
+        assert answers(spark, [back, step]) == [True, True]
+    else:
+        rest = f"unix_micros(x) - unix_micros({row.inverse}({row.name}(x)))"
+        least = -row.step + 1 if row.towards_zero and row.step else 0
+        assert answers(spark, [f"forall({samples}, x -> {rest} BETWEEN {least} AND {row.step} - 1)"]) == [True]
+        assert answers(spark, [f"exists({samples}, x -> {rest} < 0)"]) == [row.towards_zero]
+
+
+@pytest.mark.parametrize("row", MONOTONE, ids=lambda row: f"{row.name}_{row.arguments}")
+def test_it_is_no_error(row: Function, spark: Any) -> None:
+    """Of the samples, under ANSI rules; of a word that is not known, where the row says so."""
+    with settings(spark, ansi="true"):
+        samples = f"array({', '.join(SAMPLES[row.takes])})"
+        answers(spark, [f"transform({samples}, x -> {text})" for text in calls(row, "x", row.moved)])
+        if row.raises is Raises.WORDS:
+            with pytest.raises(Exception, match="ILLEGAL_DAY_OF_WEEK|INVALID_TIMEZONE"):
+                answers(spark, [f"{row.name}({OTHER}, 'Nowhere')"])
+
+
+def test_aggregates_and_generators_are_those_of_spark(spark: Any) -> None:
+    registry = spark._jsparkSession.sessionState().functionRegistry()
+    identifier = spark._jvm.org.apache.spark.sql.catalyst.FunctionIdentifier
+    groups: dict[str, set[str]] = {}
+    for (name,) in spark.sql("SHOW SYSTEM FUNCTIONS").collect():
+        found = registry.lookupFunction(identifier(name)) if name.isidentifier() else None
+        if found is not None and found.isDefined():
+            groups.setdefault(found.get().getGroup(), set()).add(name)
+    assert len(groups["agg_funcs"]) > 60
+    assert groups["agg_funcs"] <= {row.name for row in ROWS if row.aggregate}
+    assert groups["generator_funcs"] <= {row.name for row in ROWS if row.generates}
+    others = set().union(*(names for group, names in groups.items() if group not in ("agg_funcs", "variant_funcs")))
+    assert not others & {row.name for row in ROWS if row.aggregate}
+
+
+@pytest.mark.parametrize("row", [r for r in ROWS if r.aggregate is Aggregate.VALUES], ids=lambda row: row.name)
+def test_only_the_values_matter(row: Function, spark: Any) -> None:
+    given = "x, x % 4" if row.name.endswith("_by") else "x"
+    once, often = (
+        spark.sql(f"SELECT {row.name}({given}) FROM VALUES {', '.join(f'({x})' for x in rows)} AS t(x)").collect()
+        for rows in ((3, 5, 6), (3, 5, 5, 6, 3, 3))
+    )
+    assert [sorted(v) if isinstance(v, list) else v for v in once[0]] == [
+        sorted(v) if isinstance(v, list) else v for v in often[0]
+    ]
+
+
+ARGUMENTS = {
+    "uniform": "1, 10", "randstr": "5", "shuffle": "array(1, 2)"
+}  # fmt: skip
+
+
+BY_CHANCE = [row for row in ROWS if row.depends_on in (CHANCE, PLACE) and not row.unless]
+
+
+@pytest.mark.parametrize("row", BY_CHANCE, ids=lambda row: row.name)
+def test_spark_says_it_is_not_deterministic(row: Function, spark: Any) -> None:
+    query = spark.sql(f"SELECT {row.name}({ARGUMENTS.get(row.name, '')}) FROM range(1)")
+    assert not query._jdf.queryExecution().analyzed().expressions().head().deterministic()
+
+
+def test_what_an_encryption_makes_up(spark: Any) -> None:
+    given = "aes_encrypt(CAST(id % 1 AS STRING), '0000111122223333'{})"
+    for mode, values in {"": 4, ", 'GCM'": 4, ", 'ECB'": 1, ", 'GCM', 'DEFAULT', '012345678901'": 1}.items():
+        found = spark.sql(f"SELECT count(DISTINCT base64({given.format(mode)})) FROM range(4)").collect()
+        assert found == [(values,)], mode
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row.clock and row.name != "getdate"], ids=lambda row: row.name)
+def test_the_clock_has_the_type_of_what_it_stands_for(row: Function, spark: Any) -> None:
+    clock = row.clock.replace("mz_now()", "current_timestamp()")
+    said, ours = answers(spark, [f"typeof({row.name}())", f"typeof({clock})"])
+    assert said == ours and row.depends_on == CLOCK
+
+
+def test_what_is_picked(spark: Any) -> None:
+    expected = {Picks.FIRST: 2, Picks.GREATEST: 3, Picks.LEAST: 1}
+    for row in ROWS:
+        if row.picks in expected:
+            given = "NULL, 2" if row.name != "coalesce" and row.picks is Picks.FIRST else "NULL, 2, 3, 1"
+            assert answers(spark, [f"{row.name}({given})"]) == [expected[row.picks]], row.name
+        elif row.picks is Picks.FIRST_UNLESS:
+            assert answers(spark, [f"{row.name}(2, 1)", f"{row.name}(2, 2)"]) == [2, None]
+
+
+def test_windows(spark: Any) -> None:
+    given = {Window.FIXED: ("'10 minutes'", 1), Window.SLIDING: ("'10 minutes', '5 minutes'", 2)}
+    for row in ROWS:
+        if row.window in given and row.arguments != 1:
+            words, rows = given[row.window]
+            query = spark.sql(f"SELECT {row.name}({OTHER}, {words}) AS w FROM range(1)")
+            assert query.count() == rows, row
