@@ -1,4 +1,4 @@
-{# dbt run-operation temporal_drop: drop what temporal_views left behind that no model names any more.
+{# dbt run-operation temporal_drop: drop the relations of temporal_views that no model names any more.
    dry_run: only list. schemas: more schemas to look in than those of this project's models.
    What another project made is listed and left alone. #}
 {% macro temporal_drop(dry_run=false, schemas=none) %}

@@ -1,5 +1,5 @@
-{# dbt run-operation temporal_explain_pushdown --args '{model: name}': what a rebuild would ask Spark for, of each part of
-   the window and of each input. No data is read. #}
+{# dbt run-operation temporal_explain_pushdown --args '{model: name}': the rows that a rebuild would ask Spark for, by
+   each part of the window and for each input. No data is read. #}
 {% macro temporal_explain_pushdown(model=none) %}
   {%- if execute -%}
     {%- set args = adapter.temporal_arguments('temporal_explain_pushdown', {'model': model}, kwargs, graph) -%}

@@ -1,4 +1,4 @@
-{# Refuse a call of a macro that is not given a relation, such as a name in quotes. #}
+{# Refuse a call of a macro without a relation, such as with a name in quotes. #}
 {% macro temporal_needs_relation(macro, relation, rest='') %}
   {%- if relation is none or relation is undefined or relation is string -%}
     {%- do exceptions.raise_compiler_error('found: ' ~ macro ~ (' without a model' if not relation else " of the text '" ~ relation

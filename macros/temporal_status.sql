@@ -1,5 +1,5 @@
-{# dbt run-operation temporal_status [--args '{model: name}']: of each temporal_view when it began, up to when it answers,
-   when it is restarted, and what it stores. Nothing is changed. #}
+{# dbt run-operation temporal_status [--args '{model: name}']: for each temporal_view its start, its expiration, its next
+   restart and its stored rows. Nothing is changed. #}
 {% macro temporal_status(model=none) %}
   {%- if execute -%}
     {%- set args = adapter.temporal_arguments('temporal_status', {'model': model}, kwargs, graph) -%}
