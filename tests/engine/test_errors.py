@@ -39,7 +39,7 @@ REFUSED: dict[str, tuple[str, tuple[str, ...]]] = {
         ("QUALIFY rank() OVER (ORDER BY ts) = 1", "Spark has no QUALIFY", "rank() OVER (ORDER BY ts) AS rank_1 FROM"),
     ),
     "pipe": ("select id from {e} where mz_now() < ts |> limit 3", ("found: |> limit 3", "clauses of a SELECT")),
-    "open_quote": ("select id from {e} where mz_now() < ts and txt = 'a", ("cannot be split into words", "closed quotes")),
+    "open_quote": ("select id from {e} where mz_now() < ts and txt = 'a", ("cannot be split", "closed quotes")),
     "deep": (f"select {'abs(' * 900}id{')' * 900} as x from {{e}} where mz_now() < ts", ("900 parentheses", "a CTE")),
     "spark": (
         "select txt, (select max(name) from {d} d where d.id = e.ms) as n from {e} e where mz_now() < ts group by txt",
