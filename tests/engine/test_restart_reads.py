@@ -145,7 +145,7 @@ def test_an_input_that_must_not_be_read_whole(project: Project) -> None:
     assert "reads no such table" in project.run("--full-refresh", now=T0 + 2, check=False).text
     project.model("m", f"{joined} mz_now() < ts + interval 2 days", pushdown_required="events", pushdown="some")
     text = project.run(now=T0 + 3, check=False).text
-    assert "it is no list of tables" in text and "pushdown: 'some'" in text
+    assert "this is no list of tables" in text and "pushdown: 'some'" in text
     project.model("m", f"{joined} mz_now() < ts + interval 2 days", pushdown_required=True, pushdown="off")
     assert "nothing is pushed down then" in project.run(now=T0 + 4, check=False).text
     assert project.rows("SELECT count(*) > 0 FROM {s}.m__diffs") == [(True,)]

@@ -11,7 +11,7 @@ from .errors import Refusal, TemporalError
 from .temporal.clock.instants import format_duration, parse_duration, parse_instant
 from .temporal.clock.schedule import Refreshes, Restarts, TimeOfWeek
 
-#: how long a run waits for another one (ms), where no config says so
+#: how long a run waits for another run (ms), without a config
 PATIENCE = 10_000
 _DURATIONS = ("expiration", "restart_every", "retain_history", "diffs_retention", "refresh_every", "lock_timeout")
 _CAPTURES = ("auto", "full", "append")
@@ -19,9 +19,9 @@ _AGGREGATES = ("auto", "groups", "rows")
 _PUSHDOWN = ("sargable", "statistics", "off")
 _FORMATS = ("parquet", "orc", "delta", "iceberg")
 
-#: named by the design, not carried out yet: refused, so that nobody relies on them
+#: planned configs, refused so that nobody relies on them
 _NOT_YET = ("max_staleness",)
-#: what dbt itself fills in, for its microbatches
+#: the values that dbt itself fills in, for its microbatches
 _NO_LOOKBACK = (None, 1)
 _OTHERS = (
     "restart_at",
@@ -41,16 +41,16 @@ _NAMES = (*_DURATIONS, *_OTHERS, *_NOT_YET)
 
 @dataclass(frozen=True)
 class TemporalConfig:
-    """Lengths of time in ms; None is off.
+    """The configs of one model. Lengths of time are in ms; None is off.
 
-    change_capture: `full` reads the inputs whatever they did, `auto` no more than it must; `append` takes what is later
-    than the latest `append_column` it has seen for new, and what came within `lookback` before that.
-    aggregates: what to keep where groups or rows could be: `auto` looks at the data.
-    pushdown: whether a run asks Spark only for rows whose window is not over, by comparisons of single columns
-    (`sargable`), and only for the files that can hold some, by statistics of them (`statistics`).
-    pushdown_collect: whether these are collected. pushdown_columns: of which columns first.
-    pushdown_audit: the share of the files left out that are read all the same, to see that they do not matter.
-    pushdown_required: the tables that must not be read whole, by their names; True is all of them.
+    change_capture: `full` reads the inputs in full; `auto` reads no more than necessary; `append` takes rows after the
+    latest known `append_column`, and rows that came within `lookback` before it, for new.
+    aggregates: the form to keep where groups and rows are possible; `auto` lets the data decide.
+    pushdown: a run asks Spark only for rows whose window is not over, by comparisons of single columns (`sargable`),
+    and only for the files that can hold such rows, by statistics of files (`statistics`).
+    pushdown_collect: whether statistics are collected. pushdown_columns: the columns to collect first.
+    pushdown_audit: the share of the skipped files that are read nevertheless, to verify the skipping.
+    pushdown_required: the names of the tables that must not be read whole; True for all tables.
     """
 
     expiration: int | None = None
@@ -79,7 +79,7 @@ class TemporalConfig:
         return Restarts(self.restart_every, self.restart_at, every + at)
 
     def refreshes(self, before: Refreshes | None, as_of: int) -> Refreshes | None:
-        """When the content is refreshed. Without refresh_at it goes on as before, or begins at the first run (ms)."""
+        """The schedule of refreshes. Without refresh_at the old one goes on, or it begins at the first run. as_of: ms."""
         if self.refresh_every is None:
             return None
         if self.refresh_at is None and before is not None and before.every == self.refresh_every:
@@ -88,7 +88,7 @@ class TemporalConfig:
 
     @staticmethod
     def parse(model: str, config: Mapping[str, Any]) -> TemporalConfig:
-        """The configs of one model -> TemporalConfig, or one error that lists every mistake."""
+        """The configs of one model -> TemporalConfig. Raises one error that lists every mistake."""
         mistakes: list[str] = []
         lengths: dict[str, int | None] = {}
         given = {name: config.get(name) for name in _DURATIONS}
@@ -106,7 +106,7 @@ class TemporalConfig:
         capture = config.get("change_capture") or "auto"
         if capture not in _CAPTURES:
             known = ", ".join(_CAPTURES)
-            mistakes.append(str(Refusal(f"change_capture: {capture!r}", "no such way is known", f"one of {known}")))
+            mistakes.append(str(Refusal(f"change_capture: {capture!r}", "this value is not known", f"one of {known}")))
         column = config.get("append_column") or None
         if (capture == "append") != (column is not None) or lengths.get("lookback") and column is None:
             mistakes.append(_append(capture, column, given["lookback"]))
@@ -114,22 +114,22 @@ class TemporalConfig:
         if file_format not in _FORMATS:
             known = ", ".join(_FORMATS)
             mistakes.append(
-                str(Refusal(f"file_format: {file_format!r}", "diffs are not kept in this format", f"one of {known}"))
+                str(Refusal(f"file_format: {file_format!r}", "diffs are not stored in this format", f"one of {known}"))
             )
         aggregates = config.get("aggregates") or "auto"
         if aggregates not in _AGGREGATES:
             known = ", ".join(_AGGREGATES)
-            mistakes.append(str(Refusal(f"aggregates: {aggregates!r}", "no such way is known", f"one of {known}")))
+            mistakes.append(str(Refusal(f"aggregates: {aggregates!r}", "this value is not known", f"one of {known}")))
         pushdown = _word(config.get("pushdown"), "sargable")
         if pushdown not in _PUSHDOWN:
             known = ", ".join(_PUSHDOWN)
             mistakes.append(
-                str(Refusal(f"pushdown: {config['pushdown']!r}", "no such way is known", f"one of {known}"))
+                str(Refusal(f"pushdown: {config['pushdown']!r}", "this value is not known", f"one of {known}"))
             )
         required = config.get("pushdown_required") or False
         if not (isinstance(required, bool) or isinstance(required, list) and all(isinstance(n, str) for n in required)):
             mistakes.append(
-                str(Refusal(f"pushdown_required: {required!r}", "it is no list of tables", "true, or [events]"))
+                str(Refusal(f"pushdown_required: {required!r}", "this is no list of tables", "true, or [events]"))
             )
         elif required and pushdown == "off":
             mistakes.append(
@@ -139,16 +139,20 @@ class TemporalConfig:
         if collect is None:
             collect = pushdown == "statistics"
         elif not isinstance(collect, bool):
-            mistakes.append(str(Refusal(f"pushdown_collect: {collect!r}", "it is no yes or no", "true or false")))
+            mistakes.append(
+                str(Refusal(f"pushdown_collect: {collect!r}", "this is neither true nor false", "true or false"))
+            )
         columns = config.get("pushdown_columns") or []
         if not (isinstance(columns, list) and all(isinstance(n, str) for n in columns)):
-            mistakes.append(str(Refusal(f"pushdown_columns: {columns!r}", "it is no list of columns", "[created_at]")))
+            mistakes.append(
+                str(Refusal(f"pushdown_columns: {columns!r}", "this is no list of columns", "[created_at]"))
+            )
         share = 0.01 if config.get("pushdown_audit") is None else config["pushdown_audit"]
         if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 <= share <= 1:
             mistakes.append(
                 str(
                     Refusal(
-                        f"pushdown_audit: {share!r}", "it is no share of files", "a number from 0 to 1, such as 0.01"
+                        f"pushdown_audit: {share!r}", "this is no share of files", "a number from 0 to 1, such as 0.01"
                     )
                 )
             )
@@ -169,7 +173,7 @@ class TemporalConfig:
                 mistakes.append(str(refusal))
             if lengths.get(of) is None:
                 mistakes.append(
-                    str(Refusal(f"{name}: {config[name]!r}", f"it says when, and {of} how often", f"{of} beside it"))
+                    str(Refusal(f"{name}: {config[name]!r}", f"it has no meaning without {of}", f"{of} beside it"))
                 )
         at, every = times.get("restart_at"), lengths.get("restart_every")
         if at is not None and every is not None and every < at.period:

@@ -1,4 +1,4 @@
-"""Errors that a user sees. Nothing here knows dbt: the adapter turns them into dbt's own errors."""
+"""Errors for users, independent of dbt: the adapter turns them into dbt's own errors."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import re
 
 
 class TemporalError(Exception):
-    """Something that stops a run. The message says what was found, why, and what to do."""
+    """An error that stops a run. Its message has three lines: found, why, instead."""
 
 
 class Refusal(TemporalError):
-    """A model, config or request that cannot be made right, so it is not answered at all.
+    """A model, config or request that cannot be answered correctly, so it is not answered at all.
 
     found: the fragment as the user wrote it.
-    why: why it cannot be.
-    instead: what to write or do instead.
+    why: the reason.
+    instead: the alternative to write or do.
     """
 
     def __init__(self, found: str, why: str, instead: str) -> None:
@@ -23,13 +23,13 @@ class Refusal(TemporalError):
 
 
 class ForeignRelation(Refusal):
-    """A relation in the way that no run of the model made. No option of a run replaces it."""
+    """A relation under a name of the model's own that no run of the model made. No option of a run replaces it."""
 
     def __init__(self, relation: str, model: str) -> None:
         super().__init__(
             f"{relation}, which no run of {model} made",
-            f"{model} keeps a relation of its own under that name, and what it has not made it neither replaces nor "
-            "drops",
+            f"{model} keeps a relation of its own under that name, and neither replaces nor drops a relation that it has "
+            "not made",
             "another name or alias for the model, or for that relation, which is yours to rename or drop",
         )
 
@@ -39,9 +39,9 @@ _CLASS = re.compile(r"^(?:[\w$]+\.)+[\w$]+: ")
 
 
 def without_trace(message: str) -> str:
-    """An error as a Thrift server tells it, exception by exception with their stack traces -> Spark's own words.
+    """An error of a Thrift server, a chain of exceptions with stack traces -> Spark's own message.
 
-    These are the first that carry an error class; without any, what each exception says.
+    This is the first message with an error class; without any class, the messages of all exceptions.
 
     >>> without_trace(
     ...     "org.apache.hive.service.cli.HiveSQLException: Error running query: Exception thrown in awaitResult: \\n"
@@ -51,7 +51,9 @@ def without_trace(message: str) -> str:
     ... )
     '[USER_RAISED_EXCEPTION] two\\nlines SQLSTATE: P0001'
     """
-    told = re.split(r"\n\s*Caused by: ", message)
-    told = [_CLASS.sub("", _WRAPPING.sub("", re.split(r"\n\s+at [\w.$/<>]+\(", one)[0])).strip() for one in told]
-    classed = [one for one in told if re.match(r"\[[A-Z]", one)]
-    return classed[0] if classed else "\n".join(dict.fromkeys(filter(None, told))) or message
+    messages = re.split(r"\n\s*Caused by: ", message)
+    messages = [
+        _CLASS.sub("", _WRAPPING.sub("", re.split(r"\n\s+at [\w.$/<>]+\(", one)[0])).strip() for one in messages
+    ]
+    classed = [one for one in messages if re.match(r"\[[A-Z]", one)]
+    return classed[0] if classed else "\n".join(dict.fromkeys(filter(None, messages))) or message

@@ -1,4 +1,4 @@
-"""Numbers with their nouns, as messages have them."""
+"""Numbers with their nouns, for messages."""
 
 from __future__ import annotations
 
