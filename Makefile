@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 SPARK ?=
 export DBT_SEND_ANONYMOUS_USAGE_STATS := false
 
-.PHONY: help setup java lint format test test-deep test-deep-alone test-lake wheel-check bench bench-full demo thrift clean
+.PHONY: help setup java lint format test test-more coverage test-deep test-deep-alone test-lake wheel-check bench bench-full demo thrift clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -44,10 +44,20 @@ format: $(VENV)/.made ## put the code in order
 	@$(BIN)/ruff check --fix-only .
 	@$(BIN)/ruff format .
 
-test: setup ## a slice of each feature, and all that is quick
-	@echo "== tests: two processes with a Spark session each, dbt in-process (half an hour on 2 slow cores)"
-	@$(BIN)/python -m pytest -m "not deep and not lake" -n 2 --dist loadfile --no-loadscope-reorder \
-	  tests/property tests/faults tests/conformance tests/adapter tests/engine tests/thrift tests/integration tests/unit
+# Two processes with a Spark session each, dbt in-process. Folders stand in the order in which their files start: the
+# longest first, so that both processes end together.
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+FOLDERS := tests/conformance tests/integration tests/faults tests/thrift tests/engine tests/property tests/adapter
+
+test: setup ## a slice of each feature in eight minutes, first what needs no Spark
+	@echo "== tests without Spark"
+	@$(PYTEST) -m "not more and not deep" tests/unit
+	@echo "== a slice of each feature (eight minutes on 2 slow cores)"
+	@$(PYTEST) -m "not more and not deep and not lake" $(FOLDERS)
+
+test-more: setup ## what make test leaves out, but for the full counts
+	@echo "== more tests (half an hour on 2 slow cores)"
+	@$(PYTEST) -m "more and not deep and not lake" $(FOLDERS)
 
 test-deep: test-lake test-deep-alone ## the rest: property tests in full counts, faults at every statement, dbt's own suites
 
@@ -59,6 +69,10 @@ test-lake: setup ## over Delta Lake and Apache Iceberg (from Maven Central)
 	@echo "== tests over Delta Lake and over Iceberg: processes with sessions of their own"
 	@$(BIN)/python -m pytest -m lake tests/adapter/lake
 	@$(BIN)/python -m pytest -m lake tests/iceberg
+
+coverage: setup ## what share of the code make test runs, branches too
+	@$(PYTEST) -m "not more and not deep and not lake" \
+	  --cov --cov-report=term:skip-covered tests/unit $(FOLDERS)
 
 wheel-check: setup ## build wheel and sdist, install each into a clean environment, and let dbt parse a project
 	@$(BIN)/python tests/packaging/wheel_check.py
@@ -81,4 +95,4 @@ thrift: setup ## a Spark Thrift server on loopback, for target thrift
 
 clean: ## what tests, demo and builds leave behind (not $(VENV))
 	@rm -rf integration_tests/target integration_tests/logs integration_tests/tpch/target integration_tests/tpch/logs \
-	  dist build .pytest_cache .ruff_cache .hypothesis
+	  dist build .coverage .pytest_cache .ruff_cache .hypothesis

@@ -21,17 +21,26 @@ os.environ["DBT_SEND_ANONYMOUS_USAGE_STATS"] = "false"
 os.environ.setdefault("TZ", "UTC")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--catalog",
+        default="hive",
+        choices=["hive", "in-memory"],
+        help="where Spark keeps tables: Hive's metastore takes two thirds of the time of small tests",
+    )
+
+
 @pytest.hookimpl(tryfirst=True)  # before pytest selects by marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of the parameters of a test marked `first(n)` all but the first n are deep."""
+    """Of the parameters of a test all but the first n are for `make test-more` (quick) or `make test-deep` (first)."""
     seen: Counter[str] = Counter()
     for item in items:
-        mark = item.get_closest_marker("first")
-        if mark is not None:
-            test = item.nodeid.partition("[")[0]
-            seen[test] += 1
-            if seen[test] > mark.args[0]:
-                item.add_marker(pytest.mark.deep)
+        test = item.nodeid.partition("[")[0]
+        seen[test] += 1
+        for mark, others in (("quick", pytest.mark.more), ("first", pytest.mark.deep)):
+            limit = item.get_closest_marker(mark)
+            if limit is not None and seen[test] > limit.args[0]:
+                item.add_marker(others)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -82,7 +91,9 @@ def spark(
     }
     for key, value in conf.items():
         builder = builder.config(key, value)
-    session = builder.enableHiveSupport().getOrCreate()
+    if request.config.getoption("--catalog") == "hive":
+        builder = builder.enableHiveSupport()
+    session = builder.getOrCreate()
     yield session
     session.stop()
 

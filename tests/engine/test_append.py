@@ -53,6 +53,7 @@ def run(project: Project, after: int) -> tuple[str, str, str]:
     return ran.message, " | ".join(ran.adapter_response["inputs"]), warned
 
 
+@pytest.mark.more
 def test_new_rows_and_late_ones(events: Project) -> None:
     insert(events, row(10, 10_000), row(11, 11_000))
     message, told, warned = run(events, 11_000)
@@ -178,6 +179,7 @@ def test_rows_of_any_type(project: Project) -> None:
     assert sorted(read, key=repr) == sorted(project.rows("SELECT a, b, s FROM {s}.t"), key=repr)
 
 
+@pytest.mark.more
 def test_a_history(project: Project) -> None:
     drive(project, 2, turns=4)
 

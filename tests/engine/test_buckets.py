@@ -71,6 +71,7 @@ def test_a_large_chain_of_nothing(project: Project, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.first(1)
 @pytest.mark.parametrize("kind", ["groups", "rows"])
+@pytest.mark.more
 def test_a_read_opens_what_is_due(project: Project, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     """Groups: buckets that have begun. Rows: buckets that have not ended."""
     monkeypatch.setattr(chains, "LARGE_CHAIN", 1)
@@ -142,6 +143,7 @@ def test_corrections_of_equal_rows(project: Project) -> None:
     assert "BROADCAST" in project.rows("SHOW CREATE TABLE {s}.m__live")[0][0]
 
 
+@pytest.mark.more
 def test_what_is_due_is_peeled(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing new comes in, and the clock goes on: a run makes a base of what is due and leaves the future alone."""
     monkeypatch.setattr(chains, "LARGE_CHAIN", 1)

@@ -93,6 +93,7 @@ def drive(project: Project, models: list[str], count: int, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("model", ["rows", "both", "latest"])
+@pytest.mark.quick(1)
 def test_rows_come_at_every_phase(project: Project, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
     drive(project, [model], 2, monkeypatch)
 
@@ -126,6 +127,7 @@ def test_a_writer_beside_ten_runs(project: Project) -> None:
         right(project, model, T0 + 10 * STEP, every=True)
 
 
+@pytest.mark.more
 def test_a_file_that_is_rewritten_each_time(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was seen is gone: nothing can be pinned, and after some attempts the run fails, leaving nothing behind."""
     monkeypatch.setattr(runs, "PAUSES", (0.0,) * 3)

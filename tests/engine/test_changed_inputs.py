@@ -43,6 +43,7 @@ def test_new_files_alone(events: Project) -> None:
     assert "unchanged" in message and told.endswith(".t: unchanged (no change), 0 rows read")
 
 
+@pytest.mark.more
 def test_a_file_that_vanished(events: Project) -> None:
     add(events, 1)
     run(events, 1000)
@@ -55,6 +56,7 @@ def test_a_file_that_vanished(events: Project) -> None:
     assert "advanced, 2 rows" in message and "full (gone or changed: 1 of 3 files)" in told
 
 
+@pytest.mark.more
 def test_many_new_files(events: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(file_lists, "MOST_FILES", 1)
     add(events, 1, 2)
@@ -87,6 +89,7 @@ def test_full_between(events: Project) -> None:
     assert "advanced, 1 row" in message and "full (the list of the files it had is gone)" in told
 
 
+@pytest.mark.more
 def test_files_remembered_of_another_state(events: Project) -> None:
     state = events.state()
     events.sql(
@@ -96,6 +99,7 @@ def test_files_remembered_of_another_state(events: Project) -> None:
     assert "full (the files remembered are not those of its state)" in run(events, 1000)[1]
 
 
+@pytest.mark.more
 def test_columns_named_with_the_schema(events: Project) -> None:
     """A subquery in place of the table has no such name."""
     name = f"{events.schema}.t"
@@ -120,6 +124,7 @@ def test_rows_that_decide_about_others(events: Project) -> None:
     assert "changed, and one row of it may decide about others)" in run(events, 2000)[1]
 
 
+@pytest.mark.more
 def test_a_table_that_only_the_predicate_reads(events: Project) -> None:
     events.sql("CREATE TABLE {s}.c AS SELECT 105L AS id")
     chosen = f"mz_now() < hi and id > 115 or id in (select id from {events.schema}.c) and mz_now() < hi"
@@ -162,6 +167,7 @@ def test_an_input_that_grows_during_the_run(events: Project, monkeypatch: pytest
 
 @pytest.mark.first(1)
 @pytest.mark.parametrize("times", [1, 9])
+@pytest.mark.more
 def test_an_input_that_changes_during_the_run(events: Project, times: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was read of two states is dropped and read again; when it never stays, the run fails and nothing is lost."""
     monkeypatch.setattr("dbt.adapters.sparktemporal.run.run.PAUSES", (0.0,) * 5)
@@ -196,6 +202,7 @@ def test_late_rows(events: Project) -> None:
 
 
 @pytest.mark.parametrize("vectorized", ["true", "false"])
+@pytest.mark.more
 def test_files_of_partitions_are_listed_by_their_first_rows(project: Project, vectorized: str) -> None:
     """Each once, however many row groups and tasks it is read in; as by all of their rows, with one of no partition."""
     project.sql(

@@ -81,6 +81,7 @@ def contents(project: Project, sql: str) -> Counter[tuple]:
 
 
 @pytest.mark.parametrize("name", MODELS)
+@pytest.mark.quick(2)
 def test_against_the_query_as_written(project: Project, name: str) -> None:
     written, kept = MODELS[name]
     project.sql(TABLE)

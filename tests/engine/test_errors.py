@@ -209,6 +209,7 @@ def test_missing_chain(project: Project) -> None:
         (lambda t: t.replace('"format":1', '"format":99'), "its format is 99"),
     ],
 )
+@pytest.mark.quick(1)
 def test_hand_edited_state(project: Project, edit: Any, said: str) -> None:
     healthy(project)
     rows = project.rows("DESCRIBE TABLE EXTENDED {s}.m__live")
@@ -223,6 +224,7 @@ def test_hand_edited_state(project: Project, edit: Any, said: str) -> None:
     assert project.rows("SELECT count(*) FROM {s}.m") == [(10,)]
 
 
+@pytest.mark.more
 def test_view_text_over_its_limit(project: Project) -> None:
     healthy(project)
 
@@ -288,6 +290,7 @@ def test_spark_errors_are_about_the_model(project: Project) -> None:
         ("America/St_Johns", "cast(mz_now() as date) = cast(ts as date)", "CAST(mz_now() AS DATE)"),
     ],
 )
+@pytest.mark.quick(1)
 def test_local_time_on_the_clocks_side(project: Project, zone: str, where: str, words: str) -> None:
     project.sql(EVENTS)
     warehouse = Warehouse(project.rows)
@@ -320,6 +323,7 @@ def test_what_is_evaluated_at_read_time_is_said(project: Project) -> None:
     assert project.rows(at) == [(1,)]
 
 
+@pytest.mark.more
 def test_bounds_at_the_ends_of_a_bigint_beside_a_step(project: Project) -> None:
     """The search by halves is over a range that comes down to a millisecond, whatever the row's other bound."""
     last, day = 2**63 - 1, 86_400_000

@@ -51,6 +51,7 @@ def window(days: int, source: str = "source('raw', 'events')") -> str:
 
 @pytest.mark.first(2)
 @pytest.mark.parametrize(("offset", "days", "kept"), [(30, 20, 2000), (20, 30, 1000), (0, 30, 2000)])
+@pytest.mark.quick(1)
 def test_a_window_and_an_offset(thousand: Project, offset: int, days: int, kept: int) -> None:
     thousand.model("m", window(days), expiration=f"{offset} days")
     thousand.run(now=T0)
@@ -58,6 +59,7 @@ def test_a_window_and_an_offset(thousand: Project, offset: int, days: int, kept:
     assert thousand.state().dropped == 2000 - kept
 
 
+@pytest.mark.more
 def test_left_out_through_a_chain_of_models(thousand: Project) -> None:
     """The first one has an expiration: what it leaves out no model over it can have."""
     thousand.model("a", window(30), expiration="20 days")
@@ -96,6 +98,7 @@ def test_a_schedule_above(thousand: Project, between: str) -> None:
     assert ran["expiration_reason"] == "never expires: a is refreshed by a schedule"
 
 
+@pytest.mark.more
 def test_constants_keep_all(project: Project) -> None:
     """One of them ends after the year 9999."""
     rows = f"values (1, {T0}L), (2, {T0 + 100 * DAY}L), (3, 253402300800000L) as v(id, ms)"
@@ -130,6 +133,7 @@ def test_a_table_named_without_dbt_is_no_constant(thousand: Project) -> None:
         ({"time_dependence": "none"}, None, 2000),
     ],
 )
+@pytest.mark.quick(1)
 def test_what_a_source_says(thousand: Project, meta: dict, expires: int | None, kept: int) -> None:
     sources(thousand, **meta)
     thousand.model("m", window(30), expiration="20 days")
@@ -216,6 +220,7 @@ def test_restarts_that_come_late(thousand: Project) -> None:
     assert "and its expiration is 1 week 2 days after one" in text
 
 
+@pytest.mark.more
 def test_status(thousand: Project) -> None:
     thousand.model("m", window(30), expiration="20 days", restart_every="7 days")
     thousand.model("g", "select count(*) as n from {{ source('raw', 'events') }} "

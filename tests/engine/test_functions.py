@@ -79,6 +79,7 @@ def shown(project: Project, model: str, t: int) -> list[tuple]:
     return sorted(project.rows(f"select * from {project.at(model, t)}"), key=str)
 
 
+@pytest.mark.more
 def test_what_is_redefined_is_seen(functions: Project) -> None:
     """A body, a variable that holds the instant of the run, a temporary view, a default: the next run follows each."""
     schema = functions.schema

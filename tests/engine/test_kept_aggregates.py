@@ -43,6 +43,7 @@ def passes(project: Project, now: int) -> None:
     assert {str(r.status) for r in project.dbt("test", now=now).results} == {"pass"}
 
 
+@pytest.mark.more
 def test_a_life(project: Project) -> None:
     live(project, 3)
 
@@ -195,6 +196,7 @@ def test_rows_are_kept_where_equal_values_differ(project: Project) -> None:
     assert [at(project, s)[0][2] for s in (0, 5)] == [0.375, 0.0]
 
 
+@pytest.mark.more
 def test_what_is_kept_is_chosen_by_the_data(project: Project) -> None:
     """Keys that are nearly unique do not shrink anything: rows, one interval each, are less than two updates."""
     fill(project, *(f"('k{i}', 1, 0, {i + 1})" for i in range(8)))
@@ -224,6 +226,7 @@ def test_damage_is_not_shown(project: Project) -> None:
     assert str(failed["temporal_diffs_consistent_m_"]) == "fail"
 
 
+@pytest.mark.more
 def test_sums_of_too_many_digits(project: Project) -> None:
     """Where a sum comes near its last digit rows are kept. Groups that were asked for fail, and say what to do."""
     nines = "9" * 38

@@ -49,6 +49,7 @@ def fill(project: Project, rows: str) -> None:
 
 @pytest.mark.first(1)
 @pytest.mark.parametrize("names", [tuple(MODELS)[i::4] for i in range(4)], ids=" ".join)
+@pytest.mark.more
 def test_unions(names: tuple[str, ...], project: Project) -> None:
     """The first run, new rows, and rows that are gone."""
     project.sql("CREATE TABLE {s}.t (k STRING, v INT, price DECIMAL(9, 2), lo TIMESTAMP, hi TIMESTAMP) USING parquet")

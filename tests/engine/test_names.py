@@ -44,6 +44,7 @@ def schemas_as_written(project: Project) -> None:
 # ---- case ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.more
 def test_two_days_of_a_model_with_capital_letters(project: Project, engine_clock: Clock) -> None:
     """Chains that its state names live on, those that no state names any more go, and so do those of killed runs."""
     project.sql(f"CREATE TABLE {{s}}.t AS {rows_of(0, 40)}")
@@ -83,6 +84,7 @@ def test_an_unchanged_run_a_day_later_drops_nothing(project: Project, engine_clo
     assert project.relations() == before and ids(project, T0 + 30 * HOUR, "MyModel") == list(range(5))
 
 
+@pytest.mark.more
 def test_what_a_capitalised_reader_has_still_to_follow_is_held(project: Project, engine_clock: Clock) -> None:
     project.sql(f"CREATE TABLE {{s}}.t AS {rows_of(0, 10)}")
     window(project, "Inside", diffs_retention="1 hour")
@@ -96,6 +98,7 @@ def test_what_a_capitalised_reader_has_still_to_follow_is_held(project: Project,
     assert "new chains" in line and ids(project, T0 + 30 * HOUR, "Outside") == ids(project, T0 + 30 * HOUR, "Inside")
 
 
+@pytest.mark.more
 def test_temporal_drop_with_a_schema_in_two_spellings(project: Project) -> None:
     """What is named in one spelling of a schema is no leftover of the other; any spelling finds a schema."""
     schemas_as_written(project)
@@ -133,6 +136,7 @@ def test_temporal_drop_finds_a_schema_in_any_case(project: Project) -> None:
 
 @pytest.mark.first(1)
 @pytest.mark.parametrize("model", ["x__diffs_a", "orders__diffs_2024", "X__Diffs_00", "a_c1", "x__diffs_a_c1"])
+@pytest.mark.more
 def test_a_model_named_like_a_chain_below_another(project: Project, model: str) -> None:
     """What it takes back is taken back above: a part of its name is not the core of a chain."""
     project.sql(f"CREATE TABLE {{s}}.t AS {rows_of(0, 10)}")
@@ -160,6 +164,7 @@ def everything(project: Project) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.more
 def test_what_a_run_has_not_made_is_in_its_way(project: Project, engine_clock: Clock) -> None:
     """Whatever it is, however old, with --full-refresh too: all is as it was, and the relation is named."""
     project.sql(f"CREATE TABLE {{s}}.t AS {rows_of(0, 5)}")
@@ -194,6 +199,7 @@ def test_what_a_run_has_not_made_is_in_its_way(project: Project, engine_clock: C
     assert ids(project, T0 + 9_000, "Diffs_view") == ids(project, T0 + 9_000, "lock_") == list(range(5))
 
 
+@pytest.mark.more
 def test_relations_named_like_those_of_runs_are_left_alone(project: Project, engine_clock: Clock) -> None:
     """By runs two days later, and by temporal_drop: a backup of a chain, tables and views of any name."""
     project.sql(f"CREATE TABLE {{s}}.t AS {rows_of(0, 5)}")
@@ -228,6 +234,7 @@ def test_relations_named_like_those_of_runs_are_left_alone(project: Project, eng
     assert everything(project) == mine
 
 
+@pytest.mark.more
 def test_relations_of_an_earlier_version_bear_no_marks(project: Project, engine_clock: Clock) -> None:
     """What a valid state names is the model's: it is merged, retired and dropped, and its updates get a mark."""
     project.sql(f"CREATE TABLE {{s}}.t AS {rows_of(0, 5)}")

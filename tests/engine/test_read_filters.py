@@ -196,7 +196,14 @@ def wrong(project: Project, name: str, instants: list[int]) -> str:
     return "\n".join([name, sql, *found]) if found else ""
 
 
-@pytest.mark.parametrize("names", [USUAL, pytest.param(OTHERS, marks=pytest.mark.deep)], ids=["usual", "others"])
+@pytest.mark.parametrize(
+    "names",
+    [
+        pytest.param(["window", "counted"], id="two"),
+        pytest.param(USUAL, id="usual", marks=pytest.mark.more),
+        pytest.param(OTHERS, id="others", marks=pytest.mark.deep),
+    ],
+)
 def test_filters_at_the_read(project: Project, names: list[str]) -> None:
     """What is said and stored, and the answers around every hour: of a first run, after rows came, and after rows were
     updated and deleted. All models in one dbt run each time."""

@@ -120,6 +120,7 @@ def test_reads_that_name_their_instant_stay_theirs(events: Project) -> None:
     assert events.rows("SELECT * FROM {s}.diffs") == events.rows("SELECT count(*) FROM {s}.m__diffs")
 
 
+@pytest.mark.more
 def test_instants_that_the_view_cannot_answer(events: Project) -> None:
     events.model("plain", "select id from {{ ref('m') }}", materialized="table")
     events.run("-s", "plain", now=T1)
@@ -159,6 +160,7 @@ def test_a_clone_is_the_view_itself(events: Project) -> None:
     assert [int(row[0]) for row in shown.results[0].agate_table.rows] == [4]
 
 
+@pytest.mark.more
 def test_names_that_cannot_be_found_in_the_text_are_refused(events: Project) -> None:
     events.sql("USE {s}")
     try:
@@ -169,6 +171,7 @@ def test_names_that_cannot_be_found_in_the_text_are_refused(events: Project) -> 
     assert "why: the statement would read" in text and "instead: {{ ref('m') }}" in text
 
 
+@pytest.mark.more
 def test_a_view_of_too_long_a_text_is_refused(events: Project) -> None:
     events.model("v", "select id from {{ ref('m') }}", materialized="view")
     events.run("-s", "v")
@@ -179,6 +182,7 @@ def test_a_view_of_too_long_a_text_is_refused(events: Project) -> None:
     assert ids(events, "v") == []
 
 
+@pytest.mark.more
 def test_refreshed_and_stacked_views(events: Project) -> None:
     events.model(
         "r",

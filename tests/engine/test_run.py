@@ -82,6 +82,7 @@ def test_second_run_advances_third_writes_nothing(project: Project) -> None:
 
 @pytest.mark.first(1)
 @pytest.mark.parametrize("small", [100_000, 1])
+@pytest.mark.more
 def test_chains_become_one(project: Project, small: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Beside one that is much larger, which is left alone. Small ones keep their times."""
     monkeypatch.setattr("dbt.adapters.sparktemporal.temporal.diffs.chains.SMALL_CHAIN", small)

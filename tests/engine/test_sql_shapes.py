@@ -139,6 +139,7 @@ def live(project: Project, models: dict[str, str]) -> None:
     right(T0 + 3000)
 
 
+@pytest.mark.more
 def test_three_runs(project: Project) -> None:
     live(project, MODELS)
 

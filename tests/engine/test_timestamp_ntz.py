@@ -50,6 +50,7 @@ PREDICATES = [
 
 @pytest.mark.first(1)
 @pytest.mark.parametrize("part", range(5))
+@pytest.mark.more
 def test_predicates(local: Project, part: int) -> None:
     """Each as Spark evaluates it with the instant put in, under the same setting."""
     for number, predicate in enumerate(PREDICATES[part::5]):
@@ -103,6 +104,7 @@ def test_contract(local: Project) -> None:
     assert "OK unchanged, 0 rows" in told()
 
 
+@pytest.mark.more
 def test_groups_statistics_and_changes(local: Project) -> None:
     """Kept groups, files left out by statistics, rows that come later, an append column of local time."""
     events = f"{local.schema}.events"

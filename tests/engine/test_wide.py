@@ -136,6 +136,7 @@ def test_a_wide_model_without_rows(project: Project) -> None:
     check(project, written, [Y2100 + 3])
 
 
+@pytest.mark.more
 def test_a_model_that_could_not_be_corrected_is_refused(project: Project) -> None:
     """At its first run, before anything is written."""
     write(project, names(2), {1: (0, 5)})
@@ -148,6 +149,7 @@ def test_a_model_that_could_not_be_corrected_is_refused(project: Project) -> Non
     assert [r[1] for r in project.rows("SHOW TABLES IN {s}") if r[0]] == ["wide"]
 
 
+@pytest.mark.more
 def test_equal_values_of_wide_models(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """The text of a view that names no columns tells -0.0 and the order of maps, as the readable one does."""
     monkeypatch.setattr(ViewTexts, "fits", lambda self, text: "EXCEPT" in text)

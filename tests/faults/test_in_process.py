@@ -23,6 +23,7 @@ from support.rivals import lock
 
 @pytest.mark.first(2)
 @pytest.mark.parametrize("word", ["CREATE TABLE", "ALTER VIEW", "SELECT count(*), count_if"])
+@pytest.mark.quick(1)
 def test_failing_statement_leaves_the_old_answer(written: Project, word: str, monkeypatch: pytest.MonkeyPatch) -> None:
     written.run(now=T0)
     before = written.state()
@@ -44,6 +45,7 @@ def test_failing_statement_leaves_the_old_answer(written: Project, word: str, mo
     assert written.count() == 11
 
 
+@pytest.mark.more
 def test_crash_before_some_statements(written: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(crash(written, range(random.choice([1, 2, 3]), 30, 3), monkeypatch)) > 1
 
@@ -101,6 +103,7 @@ def test_lock_of_a_living_rival(written: Project) -> None:
     assert written.rows("SHOW TABLES IN {s} LIKE 'm__lock'")  # it is not ours to drop
 
 
+@pytest.mark.more
 def test_a_table_that_is_no_lock(written: Project) -> None:
     written.sql("CREATE TABLE {s}.m__lock (x INT) USING parquet")
     assert "m__lock`, which no run of m made" in written.run(now=T0, check=False).text
@@ -113,6 +116,7 @@ def test_stale_lock_is_taken_over(written: Project) -> None:
     assert written.count() == 10 and not written.rows("SHOW TABLES IN {s} LIKE 'm__lock'")
 
 
+@pytest.mark.more
 def test_lock_of_a_dead_process_here(written: Project) -> None:
     lock(written, f"{locks.host()} 4194305 1", int(time.time() * 1000))
     written.run(now=T0)
@@ -148,6 +152,7 @@ def test_rival_commit_is_noticed(written: Project, monkeypatch: pytest.MonkeyPat
     assert written.state().frontier == T0 + 500 and written.count() == 11
 
 
+@pytest.mark.more
 def test_reader_beside_runs(written: Project) -> None:
     reader_beside(written, 4)
 

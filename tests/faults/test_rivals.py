@@ -54,6 +54,7 @@ def test_paused_between_check_and_commit(model: Project, monkeypatch: pytest.Mon
     assert model.count() == 12 and not [t for t in model.relations() if "lock" in t]
 
 
+@pytest.mark.more
 def test_a_rival_in_the_middle(model: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """Before it counts what it wrote: its tables are gone, and it says so instead of committing."""
     model.sql("INSERT INTO {s}.events VALUES (77)")
@@ -64,6 +65,7 @@ def test_a_rival_in_the_middle(model: Project, monkeypatch: pytest.MonkeyPatch) 
     assert model.count() == 11 and not [t for t in model.relations() if "lock" in t]
 
 
+@pytest.mark.more
 def test_two_at_once(model: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second finds the lock of the first, which lives, and leaves all as it is."""
     model.sql("INSERT INTO {s}.events VALUES (77)")
@@ -103,6 +105,7 @@ def test_disk_full(model: Project, words: str, monkeypatch: pytest.MonkeyPatch) 
     assert model.relations() - there <= now  # nothing is left of the run that failed
 
 
+@pytest.mark.more
 def test_disk_full_for_statistics_alone(model: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """The run says so; only what cannot be computed is done without."""
     model.model(

@@ -20,6 +20,7 @@ def test_random_aggregations(project: Project) -> None:
     assert min(kept.values()) > 0, kept
 
 
+@pytest.mark.more
 def test_random_aggregations_in_ansi_mode(project: Project) -> None:
     project.spark.conf.set("spark.sql.ansi.enabled", "true")
     drive(project, 2, fresh_seed())

@@ -84,8 +84,10 @@ def drive(project: Project, count: int, seed: int) -> tuple[int, int]:
 
 
 @pytest.mark.usefixtures("small_plans")
-def test_what_statistics_leave(project: Project) -> None:
-    left_out, there = drive(project, 8, fresh_seed())
+@pytest.mark.quick(1)
+@pytest.mark.parametrize("count", [2, 8])
+def test_what_statistics_leave(project: Project, count: int) -> None:
+    left_out, there = drive(project, count, fresh_seed())
     print(f"left out: {left_out} of {there} files")
     assert there > 0
 

@@ -118,12 +118,16 @@ def having(rng: Rng, number: int) -> str:
 pytestmark = pytest.mark.usefixtures("small_plans")
 
 
-def test_random_filters(project: Project) -> None:
-    drive(project, 4, fresh_seed(), make=filtered)
+@pytest.mark.quick(1)
+@pytest.mark.parametrize("count", [2, 4])
+def test_random_filters(project: Project, count: int) -> None:
+    drive(project, count, fresh_seed(), make=filtered)
 
 
-def test_random_havings(project: Project) -> None:
-    drive(project, 4, fresh_seed(), make=having)
+@pytest.mark.quick(1)
+@pytest.mark.parametrize("count", [2, 4])
+def test_random_havings(project: Project, count: int) -> None:
+    drive(project, count, fresh_seed(), make=having)
 
 
 @pytest.mark.deep

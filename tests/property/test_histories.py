@@ -109,12 +109,14 @@ def drive(
         rows = {h: change(rng, list_, h) for h, list_ in rows.items()}
 
 
-def test_two_hundred_histories(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.quick(1)
+@pytest.mark.parametrize("runs", [2, 5])
+def test_two_hundred_histories(project: Project, monkeypatch: pytest.MonkeyPatch, runs: int) -> None:
     """Some of the models, other ones each time."""
     small_limits(monkeypatch)
     seed, every = fresh_seed(), {**MODELS, **DEEP_MODELS}
     chosen = ["summed", random.Random(seed).choice(sorted(set(every) - {"summed"}))]
-    drive(project, 200, {name: every[name] for name in chosen}, seed, instants=2, runs=5)
+    drive(project, 200, {name: every[name] for name in chosen}, seed, instants=2, runs=runs)
 
 
 @pytest.mark.deep
@@ -161,6 +163,7 @@ def renewed(run: int) -> list[tuple]:
 SHAPES = (flapping, copies, moving, late, renewed)
 
 
+@pytest.mark.more
 def test_five_shapes(project: Project) -> None:
     shapes(project, 4)
 

@@ -230,21 +230,23 @@ def drive(project: Project, layouts: list[Layout], runs: int, rng: random.Random
         now = T0 + number * STEP
         for layout in layouts:
             done = [act.__name__ for act in rng.choices(ACTS, k=rng.choice([1, 1, 2])) if number and not act(layout)]
-            before = project.state(f"m_{layout.name}")
+            before = project.committed(f"m_{layout.name}")
             try:
                 told = run(project, layout, now)
             except TemporalError as error:
                 assert all(word in str(error) for word in ("found: ", "why: ", "instead: "))
-                assert project.state(f"m_{layout.name}") == before
+                assert project.committed(f"m_{layout.name}") == before
                 continue
             ways.add(told.partition(": ")[2].partition(" (")[0])
             right(project, layout, now, (number, done, told))
     return ways
 
 
-def test_odd_layouts(project: Project, tmp_path: Path) -> None:
+@pytest.mark.quick(1)
+@pytest.mark.parametrize("count", [1, 2])
+def test_odd_layouts(project: Project, tmp_path: Path, count: int) -> None:
     rng = random.Random(5)
-    layouts = [Layout(project, tmp_path, f"t{i}", rng) for i in range(2)]
+    layouts = [Layout(project, tmp_path, f"t{i}", rng) for i in range(count)]
     drive(project, layouts, 3, rng)
 
 
@@ -260,6 +262,7 @@ def test_odd_layouts_for_long(project: Project, tmp_path: Path, part: int) -> No
 
 
 @pytest.mark.parametrize("kind", ["parquet", "orc by p", "json", "parquet, statistics"])
+@pytest.mark.quick(1)
 def test_a_column_named_as_the_hidden_one(project: Project, tmp_path: Path, kind: str) -> None:
     """`select *, _metadata from files`, kept as a table: its files are told by Spark's column, not by the table's."""
     rng = random.Random(1)
@@ -277,6 +280,7 @@ def test_a_column_named_as_the_hidden_one(project: Project, tmp_path: Path, kind
         right(project, layout, now, told)
 
 
+@pytest.mark.more
 def test_two_partitions_at_one_place(project: Project, tmp_path: Path) -> None:
     """A new file is new in both; a new partition at a known place has rows that no file tells apart."""
     layout = Layout(
@@ -304,6 +308,7 @@ def test_two_partitions_at_one_place(project: Project, tmp_path: Path) -> None:
         right(project, layout, now, told)
 
 
+@pytest.mark.more
 def test_files_dropped_into_a_table_of_hive(project: Project, tmp_path: Path) -> None:
     """A session remembers which files such a table has, until it is told to look again."""
     layout = Layout(

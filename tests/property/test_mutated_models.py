@@ -174,8 +174,10 @@ def test_shapes(tables: Project, name: str, small_plans: object) -> None:
     assert judged(tables, SHAPES[name]) == wanted.get(name, "accepted")
 
 
-def test_mutations(tables: Project, small_plans: object) -> None:
-    mutate(tables, 24)
+@pytest.mark.quick(1)
+@pytest.mark.parametrize("count", [10, 24])
+def test_mutations(tables: Project, small_plans: object, count: int) -> None:
+    mutate(tables, count)
 
 
 @pytest.mark.deep

@@ -165,8 +165,10 @@ def failing(project: Project, rows: str, numbers: list[int]) -> dict[int, bool]:
 
 
 @pytest.mark.usefixtures("small_plans")
-def test_a_part_that_is_left_out_does_not_matter(project: Project) -> None:
-    left_out, _ = drive(project, 10, fresh_seed(), More, ansi=False)
+@pytest.mark.quick(1)
+@pytest.mark.parametrize("count", [4, 10])
+def test_a_part_that_is_left_out_does_not_matter(project: Project, count: int) -> None:
+    left_out, _ = drive(project, count, fresh_seed(), More, ansi=False)
     assert left_out > 3
 
 
@@ -178,6 +180,7 @@ def test_nor_does_it_raise_an_error(project: Project) -> None:
 
 
 @pytest.mark.usefixtures("small_plans")
+@pytest.mark.more
 def test_the_share_of_idioms_that_is_left_out(project: Project) -> None:
     left_out, could = drive(project, 6, fresh_seed(), Idioms, ansi=False, missing=0, box=True)
     print(f"left out: {left_out} of {could} parts whose statistics allow no row that matters")

@@ -94,11 +94,14 @@ def drive(
 
 
 @pytest.mark.usefixtures("small_plans")
-def test_random_predicates(project: Project) -> None:
-    drive(project, 24, fresh_seed(), depth=4)
+@pytest.mark.quick(1)
+@pytest.mark.parametrize("count", [10, 24])
+def test_random_predicates(project: Project, count: int) -> None:
+    drive(project, count, fresh_seed(), depth=4)
 
 
 @pytest.mark.usefixtures("small_plans")
+@pytest.mark.more
 def test_months_at_their_ends(project: Project) -> None:
     drive(project, 8, fresh_seed(), depth=1, zones=MONTH_ENDS, grammar_of=Months)
 

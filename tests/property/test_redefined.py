@@ -269,10 +269,12 @@ def tidied(project: Project) -> Any:
         project.spark.sql(f"DROP DATABASE IF EXISTS {project.schema}_{number} CASCADE")
 
 
-def test_redefined(tidied: Project) -> None:
+@pytest.mark.quick(1)
+@pytest.mark.parametrize("count", [2, ORDINARY])
+def test_redefined(tidied: Project, count: int) -> None:
     """A slice that has each kind in one place, the places in turn."""
     rng = random.Random(20)
-    kinds = rng.sample(sorted(KINDS), ORDINARY)
+    kinds = rng.sample(sorted(KINDS), count)
     places = [sorted(PLACES)[i % len(PLACES)] for i in range(len(kinds))]
     cases = [Case(i, k, p, rng.random() < 0.5) for i, (k, p) in enumerate(zip(kinds, places))]
     became = drive(tidied, cases)

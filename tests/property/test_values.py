@@ -243,10 +243,12 @@ def check(
         assert not more and not less, shown
 
 
+@pytest.mark.quick(1)
+@pytest.mark.parametrize(("shapes", "runs"), [((1, 5), 2), ((1, 3, 5, 11, 14), 3)])
 @pytest.mark.usefixtures("small_plans")
-def test_equal_values(project: Project) -> None:
+def test_equal_values(project: Project, shapes: tuple[int, ...], runs: int) -> None:
     """Rows, a judged predicate, groups and sessions, through a correction of each."""
-    drive(project, 3, (SHAPES[1], SHAPES[3], SHAPES[5], SHAPES[11], SHAPES[14]), histories=8, runs=3)
+    drive(project, 3, tuple(SHAPES[n] for n in shapes), histories=8, runs=runs)
 
 
 @pytest.mark.deep

@@ -78,8 +78,10 @@ def compare(project: Project, models: list[str], rng: random.Random, now: int, s
     assert not wrong, wrong
 
 
-def test_with_and_without(project: Project) -> None:
-    drive(project, ["kept", "over"], 3, fresh_seed())
+@pytest.mark.quick(1)
+@pytest.mark.parametrize("steps", [2, 3])
+def test_with_and_without(project: Project, steps: int) -> None:
+    drive(project, ["kept", "over"], steps, fresh_seed())
 
 
 @pytest.mark.deep

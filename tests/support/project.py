@@ -134,9 +134,13 @@ class Project:
 
     def state(self, model: str = "m") -> State:
         """What the last run of a model committed."""
-        found = read_state(Warehouse(self.rows), ModelRelations(f"`{self.schema}`", model))
+        found = self.committed(model)
         assert found is not None, f"{model} has no state"
         return found
+
+    def committed(self, model: str) -> State | None:
+        """The state of a model that may never have run."""
+        return read_state(Warehouse(self.rows), ModelRelations(f"`{self.schema}`", model))
 
     def relations(self, schema: str | None = None) -> set[str]:
         """Names of tables and views. Temporary views are the session's, whatever test made them."""

@@ -1,14 +1,16 @@
-"""The tests themselves: what a test module may import."""
+"""The tests themselves: what a test module may import, and which target runs it."""
 
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
 
 TESTS = Path(__file__).parents[1]
 FILES = [f for f in sorted(TESTS.rglob("*.py")) if f.name.startswith("test_") or f.name == "conftest.py"]
+MAKEFILE = (TESTS.parent / "Makefile").read_text()
 HERE = {f.stem for f in FILES} | {folder.name for folder in TESTS.iterdir() if folder.is_dir()} - {"support"}
 
 
@@ -32,3 +34,55 @@ def test_a_conftest_holds_fixtures_and_hooks(file: Path) -> None:
         if isinstance(node, ast.FunctionDef):
             marks = " ".join(map(ast.unparse, node.decorator_list))
             assert node.name.startswith("pytest_") or "fixture" in marks, node.name
+
+
+def marks(node: ast.Module | ast.FunctionDef | ast.ClassDef) -> set[str]:
+    """Of a test, or of all tests of a module (pytestmark)."""
+    if isinstance(node, ast.Module):
+        found = [n.value for n in node.body if isinstance(n, ast.Assign) and "pytestmark" in ast.unparse(n.targets)]
+    else:
+        found = node.decorator_list
+    return {name for one in found for name in re.findall(r"^\[?pytest\.mark\.(\w+)", ast.unparse(one))}
+
+
+def marked(file: Path) -> dict[str, set[str]]:
+    """Test -> its marks, those of its module included."""
+    module = ast.parse(file.read_text())
+    return {
+        node.name: marks(module) | marks(node)
+        for node in module.body
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name.lower().startswith("test")
+    }
+
+
+def folders_of(target: str) -> set[Path]:
+    """The folders below tests that the recipe of a target names."""
+    recipe = re.search(rf"^{target}:.*\n((?:\t.*\n)*)", MAKEFILE, flags=re.MULTILINE)
+    every = re.search(r"^FOLDERS := (.*)$", MAKEFILE, flags=re.MULTILINE)
+    assert recipe and every, target
+    named = recipe[1].replace("$(FOLDERS)", every[1])
+    return {TESTS.parent / name for name in re.findall(r"tests/[\w/]+", named)}
+
+
+LAKES = folders_of("test-lake")
+MODULES = [f for f in FILES if f.name.startswith("test_")]
+
+
+@pytest.mark.parametrize("file", MODULES, ids=lambda f: str(f.relative_to(TESTS)))
+def test_a_target_runs_each_module(file: Path) -> None:
+    """make test and make test-more name the same folders: a mark decides. make test-deep takes whatever is deep."""
+    targets = {target: folders_of(target) for target in ("test", "test-more", "test-lake")}
+    assert targets["test"] - {TESTS / "unit"} == targets["test-more"]
+    assert any(folder in file.parents for folders in targets.values() for folder in folders)
+    assert marked(file)
+
+
+def test_each_folder_has_a_test_in_make_test() -> None:
+    quick = {f.parent for f in MODULES if not all({"more", "deep"} & of_one for of_one in marked(f).values())}
+    assert {f.parent for f in MODULES if not LAKES & {f.parent, *f.parents}} <= quick
+
+
+def test_a_landing_runs_both() -> None:
+    """What is left out of make test is none the less checked for each change."""
+    assert "make lint test test-more" in (TESTS.parent / ".ci" / "run").read_text()
+    assert "make lint test test-more" in (TESTS.parent / ".github" / "workflows" / "ci.yml").read_text()
