@@ -79,7 +79,7 @@ class TemporalConfig:
         return Restarts(self.restart_every, self.restart_at, every + at)
 
     def refreshes(self, before: Refreshes | None, as_of: int) -> Refreshes | None:
-        """The schedule of refreshes. Without refresh_at the old one goes on, or it begins at the first run. as_of: ms."""
+        """The schedule of refreshes. Without refresh_at the old one goes on, or begins at the first run (ms)."""
         if self.refresh_every is None:
             return None
         if self.refresh_at is None and before is not None and before.every == self.refresh_every:

@@ -28,8 +28,8 @@ class ForeignRelation(Refusal):
     def __init__(self, relation: str, model: str) -> None:
         super().__init__(
             f"{relation}, which no run of {model} made",
-            f"{model} keeps a relation of its own under that name, and neither replaces nor drops a relation that it has "
-            "not made",
+            f"{model} keeps a relation of its own under that name, and replaces and drops no relation that "
+            "it has not made",
             "another name or alias for the model, or for that relation, which is yours to rename or drop",
         )
 
