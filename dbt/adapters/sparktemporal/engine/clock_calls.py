@@ -66,10 +66,10 @@ def type_calls(sql: str, calls: int, explain: Callable[[str], str]) -> list[str]
     kinds = [TIMESTAMP] * calls
     for _ in range(calls):
         asked, starts = _marked(f"EXPLAIN {sql}", kinds)
-        said = explain(asked)
-        if not _MISMATCH.search(said):
+        message = explain(asked)
+        if not _MISMATCH.search(message):
             break
-        named = [i for i in range(calls) if _mentions(said, i)] or _at(said, asked, starts)
+        named = [i for i in range(calls) if _mentions(message, i)] or _at(message, asked, starts)
         named = [i for i in named if kinds[i] == TIMESTAMP]
         if not named:
             break  # the error is not about the clock: the statement itself raises it better
@@ -90,9 +90,9 @@ def _marked(sql: str, kinds: list[str]) -> tuple[str, list[int]]:
     return out + sql[last:], starts
 
 
-def _at(said: str, asked: str, starts: list[int]) -> list[int]:
+def _at(message: str, asked: str, starts: list[int]) -> list[int]:
     """The call before a BETWEEN: Spark's message hides the first operand, and tells the position of the word."""
-    place = re.search(r"line (\d+),? pos(?:ition)? (\d+)", said)
+    place = re.search(r"line (\d+),? pos(?:ition)? (\d+)", message)
     if not place:
         return []
     lines = asked.splitlines(keepends=True)
@@ -102,9 +102,9 @@ def _at(said: str, asked: str, starts: list[int]) -> list[int]:
     return [i for i, start in enumerate(starts) if start < offset][-1:]
 
 
-def _mentions(said: str, call: int) -> bool:
+def _mentions(message: str, call: int) -> bool:
     """Whether Spark's message quotes a call in its expression; the plan after the message quotes all calls."""
-    head = re.split(r";?\n'|\n==|\n\+-", said)[0]
+    head = re.split(r";?\n'|\n==|\n\+-", message)[0]
     return re.search(rf"\b{_MARK + call}L?\b", head) is not None
 
 

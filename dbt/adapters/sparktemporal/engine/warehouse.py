@@ -218,13 +218,13 @@ class Warehouse:
         rows = self.rows(f"DESCRIBE TABLE EXTENDED {relation}")
         last = next((i for i, row in enumerate(rows) if str(row[0]) == "# Column Default Values"), len(rows))
         defaults = tuple((str(name), str(value)) for name, _, value in rows[last + 1 :] if name)
-        said = [(str(name), str(value)) for name, value, *_ in rows[:last]]
-        at = next((i for i, (name, _) in enumerate(said) if name in _DETAILS), len(said))
-        head = [(name, kind) for name, kind in said[:at] if name]
+        pairs = [(str(name), str(value)) for name, value, *_ in rows[:last]]
+        at = next((i for i, (name, _) in enumerate(pairs) if name in _DETAILS), len(pairs))
+        head = [(name, kind) for name, kind in pairs[:at] if name]
         cut = next((i for i, (name, _) in enumerate(head) if name in _HEADINGS), len(head))
         parts = [name for name, _ in head[cut:] if name not in _HEADINGS]
         details: dict[str, str] = {}
-        for name, value in said[at:]:
+        for name, value in pairs[at:]:
             details.setdefault(name, value)
         return TableInfo(tuple(head[:cut]), tuple(parts), details, defaults)
 

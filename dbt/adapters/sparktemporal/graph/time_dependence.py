@@ -53,16 +53,16 @@ def _is_scheduled(node: Mapping[str, Any]) -> bool:
 
 def _of(node: Mapping[str, Any]) -> Dependence:
     meta = {**(node.get("meta") or {}), **(node.get("config", {}).get("meta") or {})}
-    said = {key: meta.get(key) for key in _KEYS}
+    given = {key: meta.get(key) for key in _KEYS}
     name = ".".join(filter(None, [node.get("source_name"), node["name"]]))
-    if said["sealed"] not in (None, True, False):
-        raise Refusal(f"meta.sealed: {said['sealed']!r} of {name}", "it is yes or no", "sealed: true")
-    follows = _FOLLOWS.get(str(said["time_dependence"] or "wall_clock"))
+    if given["sealed"] not in (None, True, False):
+        raise Refusal(f"meta.sealed: {given['sealed']!r} of {name}", "this is neither true nor false", "sealed: true")
+    follows = _FOLLOWS.get(str(given["time_dependence"] or "wall_clock"))
     if follows is None:
         raise Refusal(
-            f"meta.time_dependence: {said['time_dependence']!r} of {name}",
-            "it says whether rows come as the wall clock goes",
+            f"meta.time_dependence: {given['time_dependence']!r} of {name}",
+            "the key tells whether rows come as the wall clock goes on",
             "time_dependence: none for replays and generated load, or wall_clock, which is the default",
         )
-    until = None if said["sealed_until"] is None else parse_instant(said["sealed_until"], f"{name} meta.sealed_until")
-    return Dependence(name, follows, bool(said["sealed"]), until)
+    until = None if given["sealed_until"] is None else parse_instant(given["sealed_until"], f"{name} meta.sealed_until")
+    return Dependence(name, follows, bool(given["sealed"]), until)

@@ -87,14 +87,14 @@ def _inputs(warehouse: Warehouse, everything: str, asked: str) -> list[str]:
     seen = observe.observe_files(warehouse, plans.analyzed(warehouse.explain(everything)))
     left = _sizes(warehouse, asked)
     lines = []
-    for name, said in seen.items():
+    for name, files in seen.items():
         size = f"; {left[name]} of it in partitions that can match" if name in left else ""
-        lines.append(f"    input {name}: {said}{size}")
+        lines.append(f"    input {name}: {files}{size}")
     lines += [f"    scan of {name}: {filters}" for name, filters in plans.scans(warehouse.explain(asked))]
     return lines
 
 
 def _sizes(warehouse: Warehouse, sql: str) -> dict[str, str]:
     """table -> its size after partition pruning, as Spark prints it."""
-    told = warehouse.ask(warehouse.data(f"EXPLAIN COST {sql}"))
-    return dict(re.findall(r"Relation ([\w.]+)\[.*?\] \w+, Statistics\(sizeInBytes=([^,)]+)", told))
+    plan = warehouse.ask(warehouse.data(f"EXPLAIN COST {sql}"))
+    return dict(re.findall(r"Relation ([\w.]+)\[.*?\] \w+, Statistics\(sizeInBytes=([^,)]+)", plan))

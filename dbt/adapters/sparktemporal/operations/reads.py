@@ -97,10 +97,10 @@ def expiry(warehouse: Warehouse, target: ModelRelations, at_least: Any, clock: i
     else:
         left, instant = state.expiration - clock, format_instant(state.expiration)
         condition = "true" if left < margin else "false"
-    said = f"expired {format_duration(-left)} ago" if left < 0 else f"{format_duration(left)} left"
+    remaining = f"expired {format_duration(-left)} ago" if left < 0 else f"{format_duration(left)} left"
     return (
         f"SELECT {string_literal(state.model)} AS model, {string_literal(instant)} AS expiration, "
-        f"{string_literal(said)} AS remaining\nWHERE {condition}"
+        f"{string_literal(remaining)} AS remaining\nWHERE {condition}"
     )
 
 

@@ -66,12 +66,12 @@ class Stack:
         """SQL to execute: the rows themselves."""
         return _NAME.sub(lambda found: f"(\n{self._rows(_unquoted(found))}\n)", sql)
 
-    def change(self, name: str, said: str | None) -> tuple[str, bool]:
-        """(the reason of a change of an input since the fingerprint `said`, whether its chains tell the change)."""
+    def change(self, name: str, fingerprint: str | None) -> tuple[str, bool]:
+        """(the reason of a change of an input since a fingerprint, whether its chains tell the change)."""
         state = self.states[name]
-        if said is None or not said.startswith(_CHAINS):
+        if fingerprint is None or not fingerprint.startswith(_CHAINS):
             return "not read before", False
-        if not said.startswith(_said_of(state)):
+        if not fingerprint.startswith(_prefix_of(state)):
             return "the input was rebuilt", False
         now, gone = {c.identity for c in state.chains}, self._gone(name)
         lost = [table for table in gone if table not in self.kept]
@@ -145,20 +145,20 @@ def _known(identity: str) -> Chain:
 
 def said_of(state: State) -> str:
     """The fingerprint of an input, for a model that reads it."""
-    return f"{_said_of(state)}{' '.join(sorted(c.identity for c in state.chains))}"
+    return f"{_prefix_of(state)}{' '.join(sorted(c.identity for c in state.chains))}"
 
 
-def chains_said(said: str | None) -> tuple[str, ...]:
+def chains_said(fingerprint: str | None) -> tuple[str, ...]:
     """The chains of an input at a fingerprint."""
-    return tuple(said.partition(": ")[2].split()) if said and said.startswith(_CHAINS) else ()
+    return tuple(fingerprint.partition(": ")[2].split()) if fingerprint and fingerprint.startswith(_CHAINS) else ()
 
 
-def is_stacked(said: str) -> bool:
+def is_stacked(fingerprint: str) -> bool:
     """Whether a fingerprint belongs to a temporal view."""
-    return said.startswith(_CHAINS)
+    return fingerprint.startswith(_CHAINS)
 
 
-def _said_of(state: State) -> str:
+def _prefix_of(state: State) -> str:
     every = f" every {state.refreshes.every} from {state.refreshes.anchor}" if state.refreshes else ""
     return f"{_CHAINS}{state.started_at}{every}: "
 

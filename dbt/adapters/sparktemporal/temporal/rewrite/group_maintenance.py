@@ -97,7 +97,7 @@ class _Taking:
         self._group()
         every = list(self._calls())
         of_values = [call for call in every if _is_of_values(call)]
-        said = tuple(dict.fromkeys(fragment(call) for call in of_values))
+        shown = tuple(dict.fromkeys(fragment(call) for call in of_values))
         for call in of_values:
             self._keep_values(call)
         calls = [call for call in every if not any(call is c for c in of_values)]
@@ -126,7 +126,7 @@ class _Taking:
                 column.meta["mz_own"] = True
             whole.replace(merged)
         self._replace_keys()
-        what = f"groups with the values of {', '.join(said)} are kept" if said else "groups are kept"
+        what = f"groups with the values of {', '.join(shown)} are kept" if shown else "groups are kept"
         return rows, self.rest, Groups(keys, self.sums.kept, what)
 
     # -- groups --

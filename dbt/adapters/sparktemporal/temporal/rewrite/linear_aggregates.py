@@ -66,28 +66,28 @@ class Sums:
     def kept(self) -> tuple[Sum, ...]:
         return tuple(self._sums.values())
 
-    def value(self, aggregate: Aggregate, said: str, arguments: Sequence[tuple[str, str]]) -> str:
+    def value(self, aggregate: Aggregate, call: str, arguments: Sequence[tuple[str, str]]) -> str:
         """SQL: the value of an aggregate over rows of one group each. Raises NoSum.
 
-        said: the call, for people. arguments: (column of the core, its type), none for count(*).
+        call: its text, for messages. arguments: (column of the core, its type), none for count(*).
         """
         if not arguments:
             return f"coalesce({self._total(COUNT)}, 0L)"
         if any(kind == "void" for _, kind in arguments):
-            raise NoSum(f"{said} has no type")
+            raise NoSum(f"{call} has no type")
         if aggregate is Aggregate.COUNT:
             return f"coalesce({self._count([x for x, _ in arguments])}, 0L)"
         ((x, kind),) = arguments
         if aggregate in _OF_TRUTHS and kind != "boolean":
-            raise NoSum(f"{said} is of {kind}")
+            raise NoSum(f"{call} is of {kind}")
         if aggregate is Aggregate.COUNT_IF:
             return f"coalesce({self._true(x)}, 0L)"
         n = self._count([x])
         if aggregate in _OF_TRUTHS:
             return f"IF({n} > 0, {self._true(x)} {'> 0' if aggregate is Aggregate.ANY else f'= {n}'}, NULL)"
-        return f"IF({n} > 0, {self._sum_or_mean(aggregate is Aggregate.MEAN, said, x, kind, n)}, NULL)"
+        return f"IF({n} > 0, {self._sum_or_mean(aggregate is Aggregate.MEAN, call, x, kind, n)}, NULL)"
 
-    def _sum_or_mean(self, mean: bool, said: str, x: str, kind: str, n: str) -> str:
+    def _sum_or_mean(self, mean: bool, call: str, x: str, kind: str, n: str) -> str:
         decimal = re.fullmatch(r"decimal\((\d+),(\d+)\)", kind)
         if kind in _INTEGERS or (kind == "bigint" and not self._ansi and not mean):
             s = self._total(self._keep(("sum", "BIGINT", x), f"coalesce(CAST({x} AS BIGINT), 0L)", "BIGINT"))
@@ -96,12 +96,12 @@ class Sums:
             s = self._decimal(x, 0)
             return f"CAST({s} AS DOUBLE) / {n}" if mean else f"CAST({s} AS BIGINT)"
         if decimal is None:
-            raise NoSum(f"{said} is of {kind}, whose sum depends on the order of the rows")
+            raise NoSum(f"{call} is of {kind}, whose sum depends on the order of the rows")
         p, d = int(decimal.group(1)), int(decimal.group(2))
         if mean and (p > 27 or d > 11):
-            raise NoSum(f"{said} is of {kind}, whose mean has more digits than a division")
+            raise NoSum(f"{call} is of {kind}, whose mean has more digits than a division")
         if d > 30:
-            raise NoSum(f"{said} is of {kind}, which leaves no room for a sum")
+            raise NoSum(f"{call} is of {kind}, which leaves no room for a sum")
         total = f"CAST({self._decimal(x, d, p > NARROW)} AS DECIMAL({min(p + 10, 38)},{d}))"
         return _mean(total, n, p, d) if mean else total
 

@@ -99,12 +99,12 @@ def _branches(
     for number, (core, place) in enumerate(zip(cores, places)):
         if core.groups is not None or core.kept or place.parent is None or not is_whole(core, place):
             continue
-        way, leaf = _way_up(place, leaves, tree)
+        path, leaf = _path_up(place, leaves, tree)
         if leaf is None:
             continue
         core = core if leaf == 0 else _named(core)
         branch = Branch(number, core, core.query)
-        for reader, item in way:
+        for reader, item in path:
             if _is_star(reader):
                 continue
             step = climb(branch.core, branch.plain, reader, item, describe)
@@ -115,18 +115,18 @@ def _branches(
     return [found[i] for i in range(len(leaves))] if len(found) == len(leaves) else None
 
 
-def _way_up(
+def _path_up(
     place: exp.Select, leaves: Sequence[exp.Select], tree: exp.Expr
 ) -> tuple[list[tuple[exp.Select, exp.Expr]], int | None]:
     """The SELECTs between a core and its leaf, each with its item of the FROM; and the number of the leaf."""
-    way: list[tuple[exp.Select, exp.Expr]] = []
+    path: list[tuple[exp.Select, exp.Expr]] = []
     at = place
     while True:
         leaf = next((i for i, one in enumerate(leaves) if one is at), None)
         above = only_reader(at, tree) if leaf is None else None
         if above is None:
-            return way, leaf
-        way.append(above)
+            return path, leaf
+        path.append(above)
         at = above[0]
 
 

@@ -13,7 +13,7 @@ _EXCEPTION = re.compile(r"^(?:[\w$]+\.)+[\w$]+: ")
 _LONGEST = 300
 
 
-def spark_words(told: object) -> str:
+def spark_words(error: object) -> str:
     """An error of Spark, or an EXPLAIN that ends in one -> its class and first sentence, without plans and traces.
 
     >>> spark_words("== Parsed Logical Plan ==\\n'Project [*]\\n\\n== Analyzed Logical Plan ==\\n"
@@ -24,7 +24,7 @@ def spark_words(told: object) -> str:
     >>> spark_words("java.lang.ArithmeticException: long overflow\\n\\tat java.base/java.lang.Math(1)")
     'long overflow'
     """
-    text = str(told).rpartition("Logical Plan ==\n")[2].removeprefix("Error occurred during query planning:").strip()
+    text = str(error).rpartition("Logical Plan ==\n")[2].removeprefix("Error occurred during query planning:").strip()
     found = _CLASSED.search(text)
     first = _EXCEPTION.sub("", text.partition("\n")[0].strip())
     line = found.group() if found else first or "no words"
