@@ -199,7 +199,7 @@ def test_temporal_restart(thousand: Project) -> None:
     thousand.model("m", window(30), expiration="20 days")
     thousand.run(now=T0)
     before = at(thousand, T0)
-    assert "the next run of m rebuilds it; until then it answers as before" in operation(
+    assert "the next run rebuilds m; until then the model answers as before" in operation(
         thousand, "temporal_restart", model="m"
     )
     assert at(thousand, T0) == before and thousand.state().expiration == T0 + 20 * DAY

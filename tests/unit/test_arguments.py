@@ -26,7 +26,7 @@ def refused(operation: str, given: dict[str, Any], others: dict[str, Any], graph
 def test_without_a_model(operation: str, model: Any) -> None:
     assert refused(operation, {"model": model}, {}) == (
         f"found: {operation} without the argument model\n"
-        "why: it is about one temporal_view\n"
+        "why: the operation is about one temporal_view\n"
         f"instead: dbt run-operation {operation} --args '{{model: late}}'"
     )
 
@@ -47,9 +47,9 @@ def test_an_argument_that_is_unknown(operation: str) -> None:
 @pytest.mark.parametrize(
     ("given", "others", "found"),
     [
-        ({"dry_run": "maybe", "schemas": None}, {}, "dry_run: 'maybe'\nwhy: it is true or false"),
-        ({"dry_run": True, "schemas": [1]}, {}, "schemas: [1]\nwhy: it is a list of names"),
-        ({"dry_run": True, "schemas": 7}, {}, "schemas: 7\nwhy: it is a list of names"),
+        ({"dry_run": "maybe", "schemas": None}, {}, "dry_run: 'maybe'\nwhy: the argument is true or false"),
+        ({"dry_run": True, "schemas": [1]}, {}, "schemas: [1]\nwhy: the argument is a list of names"),
+        ({"dry_run": True, "schemas": 7}, {}, "schemas: 7\nwhy: the argument is a list of names"),
         (
             {"dry_run": True, "schemas": None},
             {"model": "m"},

@@ -52,6 +52,6 @@ def is_unreadable(error: Exception) -> bool:
 def _error(model: str, found: str) -> TemporalError:
     return TemporalError(
         f"found: {found}\n"
-        f"why: the rows in files that are gone are lost, and a run on what is left would be wrong\n"
+        f"why: the rows in missing files are lost, and a run on the remaining rows would be wrong\n"
         f"instead: the files put back, or dbt run --full-refresh -s {model}"
     )

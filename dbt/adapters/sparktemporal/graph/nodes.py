@@ -38,7 +38,7 @@ def named(name: str, graph: Mapping[str, Any]) -> Node:
         choices = sorted(map(_full_name, found))
         raise TemporalError(
             f"found: model {name!r}, which is {len(found)} temporal_views\n"
-            f"why: what is asked for is about one\n"
+            f"why: the operation is about one temporal_view\n"
             f"instead: {' or '.join(choices)}"
         )
     kind = meant and _latest(meant)[0]["config"].get("materialized")

@@ -37,14 +37,16 @@ def checked(
         )
     if "model" in known and values["model"] in (None, "") and operation not in _WITHOUT_MODEL:
         raise Refusal(
-            f"{operation} without the argument model", "it is about one temporal_view", _command(operation, graph)
+            f"{operation} without the argument model",
+            "the operation is about one temporal_view",
+            _command(operation, graph),
         )
     if values.get("dry_run") not in (None, True, False):
-        raise Refusal(f"dry_run: {values['dry_run']!r}", "it is true or false", _command(operation, graph))
+        raise Refusal(f"dry_run: {values['dry_run']!r}", "the argument is true or false", _command(operation, graph))
     if values.get("schemas") is not None:
         schemas = [values["schemas"]] if isinstance(values["schemas"], str) else values["schemas"]
         if not (isinstance(schemas, (list, tuple)) and all(isinstance(name, str) for name in schemas)):
-            raise Refusal(f"schemas: {schemas!r}", "it is a list of names", _command(operation, graph))
+            raise Refusal(f"schemas: {schemas!r}", "the argument is a list of names", _command(operation, graph))
         values["schemas"] = list(schemas)
     return values
 

@@ -32,11 +32,11 @@ def explain(warehouse: Warehouse, target: ModelRelations, config: TemporalConfig
     ends = "without expiration" if until is None else f"that expires at {format_instant(until)}"
     lines = [f"{target.model}: a rebuild at {format_instant(clock)} {ends}"]
     if config.pushdown == "off":
-        lines.append("  pushdown is off: what follows is what it would do")
+        lines.append("  pushdown is off: these lines show its effect when it is on")
     for core in model.cores:
         range_ = Range(clock, until)
         parts = by_part(warehouse, core, state.settings, range_)
-        lines += [f"  {core.name}: no window, all of it is read"] if not parts else []
+        lines += [f"  {core.name}: no window, all rows are read"] if not parts else []
         for written, found in parts:
             lines += [f"  {core.name}: {written}", f"    {'-> ' + found if found else _UNKNOWN}"]
         asked = intervals_sql.probe(core.core, implied(warehouse, core, state.settings, range_))
@@ -65,7 +65,7 @@ def _statistics(
     if parts.read_as != state.measured:
         return [
             *lines,
-            "  the statistics that are kept are of something else; the next run that reads in full collects",
+            "  the kept statistics do not fit model, session and Spark any more; the next full read collects new ones",
         ]
     parts.known = table
     for core in cores:

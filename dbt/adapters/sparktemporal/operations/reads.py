@@ -60,7 +60,7 @@ def at(warehouse: Warehouse, state: State, instant: Any) -> str:
     if instant is None:
         raise Refusal(
             f"temporal_as_of of {state.model} without an instant",
-            "it reads a model as at an instant; `ref()` alone reads it now",
+            "temporal_as_of reads a model as at an instant; `ref()` alone reads the model now",
             f"temporal_as_of(ref('{state.model}'), '2024-03-01 12:00:30')",
         )
     t = parse_instant(instant, "temporal_as_of")
@@ -78,7 +78,7 @@ def _check_range(state: State, t: int) -> None:
     until = format_instant(state.expiration) if state.expiration is not None else "any later instant"
     raise TemporalError(
         f"found: {state.model} as of {format_instant(t)}\n"
-        f"why: it can be read from {format_instant(state.since)} (since) to {until}"
+        f"why: the model can be read from {format_instant(state.since)} (since) to {until}"
         + (" (expiration)\n" if state.expiration is not None else "\n")
         + (
             f"instead: an instant in that range, or dbt run -s {state.model} after the expiration"
@@ -213,8 +213,8 @@ def _instants(warehouse: Warehouse, state: State, given: Any, samples: int, cloc
             if t < state.frontier:
                 raise Refusal(
                     f"instants: {format_instant(t)}",
-                    f"it is before the frontier {format_instant(state.frontier)}: the inputs of then are not there "
-                    "to compare with",
+                    f"it is before the frontier {format_instant(state.frontier)}: the inputs of that instant are gone, so "
+                    "there is no comparison",
                     "instants from the frontier on",
                 )
         return chosen

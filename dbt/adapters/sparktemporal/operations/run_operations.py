@@ -115,7 +115,7 @@ class RunOperations(metaclass=AdapterMeta):
                 status.ask_for_restart(warehouse, target, token)
             finally:
                 lock.give_back_lock(warehouse, target, token)
-        return f"the next run of {model} rebuilds it; until then it answers as before"
+        return f"the next run rebuilds {model}; until then the model answers as before"
 
     @available
     def temporal_status(self, graph: Mapping[str, Any], model: str | None = None) -> list[str]:

@@ -51,7 +51,7 @@ def status(
         say("expiration", instant(state.expiration) + ("" if state.expiration >= clock else ": reads raise"))
     due = config.restarts.due(state.started_at)
     if state.restart:
-        say("restart", "at the next run: temporal_restart asked for it")
+        say("restart", "at the next run, by temporal_restart")
     elif due is None:
         say("restart", "when it has expired" if state.expiration is not None else "none")
     else:
