@@ -213,8 +213,8 @@ def _instants(warehouse: Warehouse, state: State, given: Any, samples: int, cloc
             if t < state.frontier:
                 raise Refusal(
                     f"instants: {format_instant(t)}",
-                    f"it is before the frontier {format_instant(state.frontier)}: the inputs of that instant are gone, so "
-                    "there is no comparison",
+                    f"it is before the frontier {format_instant(state.frontier)}: the inputs of that instant are gone, "
+                    "so there is no comparison",
                     "instants from the frontier on",
                 )
         return chosen
