@@ -280,6 +280,13 @@ def test_what_two_types_leave_out(spark: Any) -> None:
         assert not keeps(spark, f"{predicate} and mz_now() < ts", part), predicate
 
 
+@pytest.mark.parametrize("function", ["date_add(d, 7)", "dateadd(d, 7)", "date_sub(d, -7)", "d + 7"])
+def test_days_added_in_each_form(spark: Any, function: str) -> None:
+    over, at_noon = "DATE'2024-02-22'", "DATE'2024-02-24'"
+    assert not keeps(spark, f"mz_now() < {function}", relation({"d": over}))
+    assert keeps(spark, f"mz_now() < {function}", relation({"d": over}, {"d": at_noon}))
+
+
 def test_texts_and_nullif_may_be_errors(spark: Any) -> None:
     part = relation({"ts": OLD, "k": "7", "t": "'a'"})
     for predicate in ("nullif(k, t) > 5", "nullif(k, '5a') > 5", "k = '5a'"):

@@ -42,6 +42,7 @@ class Idioms(Grammar):
             "{n} < coalesce(e, timestamp '9999-12-31 00:00:00')",
             f"{{n}} < date_trunc('HOUR', a) + interval {days} hours",
             "{n} >= d and {n} < date_add(d, 1)",
+            f"{{n}} < dateadd(d, {days})",
             "{m} >= 60000 * (ms div 60000) and {m} < 60000 * (ms div 60000) + 60000",
             f"{{m}} < unix_millis(a) + {days * 86_400_000}",
             f"{{n}} < timestamp_millis(ms) + interval {days} days",

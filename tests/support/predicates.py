@@ -81,7 +81,7 @@ class Grammar:
             lambda: f"date_trunc('{self.unit()}', {{n}}) {op} {instant}",
             lambda: f"cast({{n}} as date) {op} {rng.choice(['d', 'cast(a as date)'])}",
             lambda: f"datediff({{n}}, d) {op} k",
-            lambda: f"date_add(cast({{n}} as date), k) {op} d",
+            lambda: f"{rng.choice(['date_add', 'dateadd'])}(cast({{n}} as date), k) {op} d",
             lambda: f"year({{n}}) {op} year({instant})",
             lambda: f"cast({{n}} as date) - interval {rng.choice(['7 days', '1 month'])} {op} {rng.choice(['d', 'a'])}",
             lambda: f"d - cast({{n}} as date) {op} iv",

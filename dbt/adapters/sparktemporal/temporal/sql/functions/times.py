@@ -23,6 +23,8 @@ ROWS = (
     Function("next_day", 2, type="date", increasing=0, local=Local.DATE, moves=(0, 7 * DAY), raises=Raises.WORDS),
     Function("date_add", 2, type="date", increasing=0, local=Local.DATE, at_ends=True, moves=(-DAY, 0), amount=1,
              of="day"),
+    Function("dateadd", 2, type="date", increasing=0, local=Local.DATE, at_ends=True, moves=(-DAY, 0), amount=1,
+             of="day"),
     Function("date_sub", 2, type="date", increasing=0, local=Local.DATE, at_ends=True, moves=(-DAY, 0), amount=1,
              of="day", sign=-1),
     Function("add_months", 2, type="date", increasing=0, local=Local.DATE, moves=(-DAY, 0), amount=1, of="month",
