@@ -1,6 +1,6 @@
 {# For people: how the model is read, and what the run did. For run_results.json: its adapter response. #}
 {% macro temporal_report(run) %}
-  {%- for note in run.model.notes -%}
+  {%- for note in run.plan.model.notes -%}
     {%- do log('temporal_view ' ~ this.identifier ~ ': ' ~ note, info=true) -%}
   {%- endfor -%}
   {%- for line in adapter.temporal_summary(run) -%}

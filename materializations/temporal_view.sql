@@ -5,8 +5,8 @@
 
   {%- set existing = load_cached_relation(this) -%}
   {%- set run = temporal_begin(target, existing) -%}
-  {%- for phase in run.phases -%}
-    {%- do temporal_execute(run, phase) -%}
+  {%- for step in adapter.temporal_write(run) -%}
+    {%- do write(run.script) -%}
   {%- endfor -%}
   {%- if run.gave_way and existing -%}
     {%- do adapter.cache_dropped(existing) -%}
@@ -14,7 +14,7 @@
   {%- do temporal_report(run) -%}
 
   {%- set grants = config.get('grants') -%}
-  {%- do apply_grants(target, grants, should_revoke=should_revoke(run.old, full_refresh_mode=false)) -%}
+  {%- do apply_grants(target, grants, should_revoke=should_revoke(run.plan.old, full_refresh_mode=false)) -%}
 
   {{ run_hooks(post_hooks) }}
   {{ return({'relations': [target]}) }}

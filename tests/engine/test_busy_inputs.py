@@ -10,8 +10,9 @@ import pytest
 
 from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse
 from dbt.adapters.sparktemporal.errors import TemporalError
-from dbt.adapters.sparktemporal.run import run as runs
+from dbt.adapters.sparktemporal.run import attempt
 from dbt.adapters.sparktemporal.run.begin import begin
+from dbt.adapters.sparktemporal.run.plan import Definition, Invocation
 from support.project import Project
 
 T0, STEP = 1_709_294_400_000, 10_000
@@ -51,27 +52,25 @@ def run(project: Project, model: str, now: int, between: Callable[[], None]) -> 
     """A run without dbt; something happens before each of its phases and statements -> how it read its inputs."""
     warehouse, target = Warehouse(project.rows), ModelRelations(f"`{project.schema}`", model)
     sql = MODELS[model].format(e=f"{project.schema}.e", f=f"{project.schema}.f", now="mz_now()")
-    settings, version = warehouse.settings(), warehouse.version()
-    current = begin(warehouse, target, sql, CONFIG.get(model, {}), now, now, settings, version)
+    invocation = Invocation(now, now, warehouse.settings(), warehouse.version())
+    current = begin(warehouse, target, Definition(sql, CONFIG.get(model, {})), invocation)
     between()
-    for phase in current.phases:
-        for step in getattr(current, phase)():
-            if phase in ("remember", "write", "merge"):
-                between()
-            project.spark.sql(step.sql)
-    return " | ".join(current.capture.report())
+    for step in current.steps(project.spark.sql):
+        if step.phase in ("remember", "write", "merge"):
+            between()
+    return " | ".join(current.plan.capture.report())
 
 
 def right(project: Project, model: str, now: int, every: bool = False) -> None:
     """The view is the query over the files that the commit names, or over every row."""
     state = project.state(model)
-    if not (every or state.watermark):  # a full read that nothing disturbed keeps no list
+    if not (every or state.manifest):  # a full read that nothing disturbed keeps no list
         assert CONFIG.get(model, {}).get("change_capture") == "full"
         return
 
     def seen(table: str, column: str) -> str:
         name = f"{project.schema}.{table}"
-        listed = f"SELECT file FROM {project.schema}.{state.watermark} WHERE relation LIKE '%.{table}'"
+        listed = f"SELECT file FROM {project.schema}.{state.manifest} WHERE relation LIKE '%.{table}'"
         return name if every else f"(SELECT * FROM {name} WHERE _metadata.{column} IN ({listed}))"
 
     sql = MODELS[model].format(e=seen("e", "file_name"), f=seen("f", "file_path"), now=f"{now}L")
@@ -80,7 +79,7 @@ def right(project: Project, model: str, now: int, every: bool = False) -> None:
 
 
 def drive(project: Project, models: list[str], count: int, monkeypatch: pytest.MonkeyPatch) -> Busy:
-    monkeypatch.setattr(runs, "PAUSES", (0.0,) * 5)
+    monkeypatch.setattr(attempt, "PAUSES", (0.0,) * 5)
     busy = Busy(project)
     for model in models:
         for number in range(count):
@@ -130,7 +129,7 @@ def test_a_writer_beside_ten_runs(project: Project) -> None:
 @pytest.mark.more
 def test_a_file_that_is_rewritten_each_time(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was seen is gone: nothing can be pinned, and after some attempts the run fails, leaving nothing behind."""
-    monkeypatch.setattr(runs, "PAUSES", (0.0,) * 3)
+    monkeypatch.setattr(attempt, "PAUSES", (0.0,) * 3)
     busy = Busy(project)
     before = sorted(project.rows("SHOW TABLES IN {s}"))
     with pytest.raises(TemporalError) as told:

@@ -13,6 +13,7 @@ from dbt.adapters.sparktemporal.errors import TemporalError
 from dbt.adapters.sparktemporal.operations.consolidate import consolidate
 from dbt.adapters.sparktemporal.operations.reads import inconsistencies
 from dbt.adapters.sparktemporal.run.begin import begin
+from dbt.adapters.sparktemporal.run.plan import Definition, Invocation
 from support.instants import T0
 from support.project import Project
 from support.tables import twenty_rows
@@ -24,13 +25,12 @@ def run(project: Project, after: int, **config: object) -> str:
     """A run without dbt -> how it read its input; the view is right after it."""
     warehouse, target, now = Warehouse(project.rows), ModelRelations(f"`{project.schema}`", "m"), T0 + after
     sql = f"select id from {project.schema}.t where mz_now() < hi"
-    current = begin(warehouse, target, sql, config, now, now, warehouse.settings(), warehouse.version())
-    for phase in current.phases:
-        for step in getattr(current, phase)():
-            project.spark.sql(step.sql)
+    invocation = Invocation(now, now, warehouse.settings(), warehouse.version())
+    current = begin(warehouse, target, Definition(sql, config), invocation)
+    list(current.steps(project.spark.sql))
     oracle = project.rows(f"SELECT id FROM {{s}}.t WHERE timestamp_millis({now}L) < hi")
     assert sorted(project.rows(f"SELECT id FROM ({project.at('m', now)})")) == sorted(oracle)
-    return " | ".join(current.capture.report())
+    return " | ".join(current.plan.capture.report())
 
 
 @pytest.fixture
@@ -82,18 +82,18 @@ def test_files_of_a_chain(events: Project, is_fresh: bool) -> None:
 
 
 @pytest.mark.parametrize("is_fresh", [True, False])
-@pytest.mark.parametrize("kind", ["watermark", "statistics"])
+@pytest.mark.parametrize("kind", ["manifest", "statistics"])
 @pytest.mark.more
 def test_files_of_a_list(events: Project, kind: str, is_fresh: bool) -> None:
     """What is remembered of the inputs is not believed when a part of it is gone."""
     run(events, 0, **MEASURED)
     state = events.state()
-    assert state.watermark and state.statistics
+    assert state.manifest and state.statistics
     lose(events, getattr(state, kind), is_fresh)
     assert "unchanged" in run(events, 1, **MEASURED)
     add(events, 1)
     told = run(events, 2, **MEASURED)
-    if kind == "watermark":
+    if kind == "manifest":
         assert ("are not those of its state" if is_fresh else "the list of the files it had cannot be read") in told
     add(events, 2)
     assert "new files" in run(events, 3, **MEASURED)

@@ -6,6 +6,7 @@ import random
 import threading
 import time
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -14,8 +15,9 @@ import pytest
 from dbt.adapters.sparktemporal.connections import SparkTemporalConnectionManager
 from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse
 from dbt.adapters.sparktemporal.run import lock as locks
-from dbt.adapters.sparktemporal.run import run as runs
+from dbt.adapters.sparktemporal.run import merging, writer
 from dbt.adapters.sparktemporal.run.begin import begin
+from dbt.adapters.sparktemporal.run.plan import Definition, Invocation
 from support.instants import T0
 from support.project import Project
 from support.rivals import lock
@@ -127,25 +129,24 @@ def rival_run(project: Project, now: int) -> None:
     """A whole run by another hand, which has not asked for the lock."""
     warehouse, target = Warehouse(project.rows), ModelRelations(f"`{project.schema}`", "m")
     old = project.state()
-    current = begin(warehouse, target, old.written, {}, now, now, warehouse.settings(), warehouse.version())
-    for phase in current.phases:
-        for step in getattr(current, phase)():
-            project.spark.sql(step.sql)
+    invocation = Invocation(now, now, warehouse.settings(), warehouse.version())
+    list(begin(warehouse, target, Definition(old.written), invocation).steps(project.spark.sql))
 
 
 def test_rival_commit_is_noticed(written: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run whose lock was taken from it while it wrote must not publish over its rival."""
     written.run(now=T0)
     written.sql("INSERT INTO {s}.events VALUES (77)")
-    merge, rivals = runs.Run.merge, []
+    rivals = []
 
-    def slow(self: runs.Run) -> list[Any]:
+    def slow(*given: Any) -> Any:
         if not rivals:
             rivals.append(1)
             rival_run(written, T0 + 500)
-        return merge(self)
+        return merging.count_written(*given)
 
-    monkeypatch.setattr(runs.Run, "merge", slow)
+    phases = [replace(phase, observe=slow) if phase.name == "merge" else phase for phase in writer.PHASES]
+    monkeypatch.setattr(writer, "PHASES", phases)
     result = written.run(now=T0 + 1000, check=False)
     assert rivals == [1]
     assert not result.success and "another run committed meanwhile" in result.text

@@ -101,7 +101,7 @@ def test_disk_full(model: Project, words: str, monkeypatch: pytest.MonkeyPatch) 
     assert model.state() == before and model.count() == 10 and not [t for t in model.relations() if "lock" in t]
     model.run(now=T0 + 2000)
     assert model.count() == 1010
-    now = {c.table for c in model.state().chains} | {model.state().watermark, *(t for t, _ in model.state().retired)}
+    now = {c.table for c in model.state().chains} | {model.state().manifest, *(t for t, _ in model.state().retired)}
     assert model.relations() - there <= now  # nothing is left of the run that failed
 
 

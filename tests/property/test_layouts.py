@@ -17,6 +17,7 @@ import pytest
 from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse
 from dbt.adapters.sparktemporal.errors import TemporalError
 from dbt.adapters.sparktemporal.run.begin import begin
+from dbt.adapters.sparktemporal.run.plan import Definition, Invocation
 from support.instants import STEP, T0
 from support.project import Project
 
@@ -208,13 +209,10 @@ def run(project: Project, layout: Layout, now: int) -> str:
     """A run of a model over a layout, without dbt -> how it read its input."""
     warehouse, target = Warehouse(project.rows), ModelRelations(f"`{project.schema}`", f"m_{layout.name}")
     sql = layout.sql.format(now="mz_now()")
-    current = begin(
-        warehouse, target, sql, layout.config, now, now, warehouse.settings(), warehouse.version(), project="p"
-    )
-    for phase in current.phases:
-        for step in getattr(current, phase)():
-            project.spark.sql(step.sql)
-    return " | ".join(current.capture.report())
+    invocation = Invocation(now, now, warehouse.settings(), warehouse.version(), project="p")
+    current = begin(warehouse, target, Definition(sql, layout.config), invocation)
+    list(current.steps(project.spark.sql))
+    return " | ".join(current.plan.capture.report())
 
 
 def right(project: Project, layout: Layout, now: int, told: object) -> None:

@@ -17,6 +17,7 @@ from sqlglot import exp
 from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse
 from dbt.adapters.sparktemporal.errors import Refusal
 from dbt.adapters.sparktemporal.run.begin import begin
+from dbt.adapters.sparktemporal.run.plan import Definition, Invocation
 from dbt.adapters.sparktemporal.temporal.diffs import intervals_sql
 from dbt.adapters.sparktemporal.temporal.predicates import clock_text
 from dbt.adapters.sparktemporal.temporal.rewrite.core import TypedCore
@@ -126,13 +127,9 @@ def judged(project: Project, sql: str) -> str:
         model = begin(
             warehouse,
             ModelRelations(f"`{project.schema}`", "m"),
-            sql,
-            config,
-            T0,
-            T0,
-            warehouse.settings(),
-            warehouse.version(),
-        ).model
+            Definition(sql, config),
+            Invocation(T0, T0, warehouse.settings(), warehouse.version()),
+        ).plan.model
     except Exception as error:
         kind = "refused" if isinstance(error, Refusal) else "an error of Spark"
         assert kind == "refused" or type(error).__module__.startswith("pyspark."), (sql, repr(error))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse
-from dbt.adapters.sparktemporal.run import run as runs
+from dbt.adapters.sparktemporal.run import attempt
 from dbt.adapters.sparktemporal.run.begin import begin
+from dbt.adapters.sparktemporal.run.plan import Definition, Invocation
 from support.instants import T0
 from support.project import Project
 
@@ -15,7 +16,7 @@ SQL = "select a.id, b.id as other from {t} a join {t} b on a.k = b.k and a.id < 
 
 def rows_come_at_every_phase(project: Project, monkeypatch: pytest.MonkeyPatch, using: str) -> None:
     """Of a join with itself more is read than what is new: that is pinned by VERSION AS OF."""
-    monkeypatch.setattr(runs, "PAUSES", (0.0,) * 3)
+    monkeypatch.setattr(attempt, "PAUSES", (0.0,) * 3)
     table, count = f"{project.schema}.busy", 0
     project.spark.sql(f"CREATE TABLE {table} (id BIGINT, k INT, hi BIGINT) USING {using}")
 
@@ -30,12 +31,11 @@ def rows_come_at_every_phase(project: Project, monkeypatch: pytest.MonkeyPatch, 
         warehouse, target = Warehouse(project.rows), ModelRelations(f"`{project.schema}`", "m")
         settings = warehouse.settings()
         sql = SQL.format(t=table, now="mz_now()")
-        current = begin(warehouse, target, sql, {}, now, now, settings, warehouse.version())
+        invocation = Invocation(now, now, warehouse.settings(), warehouse.version())
+        current = begin(warehouse, target, Definition(sql), invocation)
         seen = count
-        for phase in current.phases:
-            for step in getattr(current, phase)():
-                if phase in ("write", "merge"):
-                    between()
-                project.spark.sql(step.sql)
+        for step in current.steps(project.spark.sql):
+            if step.phase in ("write", "merge"):
+                between()
         oracle = project.rows(SQL.format(t=f"(SELECT * FROM {table} WHERE id <= {seen})", now=f"{now}L"))
         assert sorted(project.rows(f"SELECT * FROM ({project.at('m', now)})")) == sorted(oracle)

@@ -8,6 +8,7 @@ from typing import Any
 from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse, read_state
 from dbt.adapters.sparktemporal.run import lock as locks
 from dbt.adapters.sparktemporal.run.begin import begin
+from dbt.adapters.sparktemporal.run.plan import Definition, Invocation
 from support.project import Project
 
 
@@ -19,11 +20,10 @@ def take_over(project: Project, now: int, model: str = "m") -> Any:
         token, displaced = locks.take_lock(warehouse, target, int(time.time() * 1000))
         old = read_state(warehouse, target)
         settings = warehouse.settings()
-        run = begin(warehouse, target, old.written, {}, now, now, settings, warehouse.version(), project="proj")
-        run.id, run.displaced = token, displaced
-        for phase in run.phases:
-            for step in getattr(run, phase)():
-                project.spark.sql(step.sql)
+        invocation = Invocation(now, now, settings, warehouse.version(), project="proj")
+        run = begin(warehouse, target, Definition(old.written), invocation)
+        run.under_lock(token, displaced)
+        list(run.steps(project.spark.sql))
         locks.give_back_lock(warehouse, target, token)
     finally:
         locks._held = held

@@ -25,6 +25,7 @@ from dbt.cli.main import dbtRunner
 
 from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse, live_view
 from dbt.adapters.sparktemporal.run.begin import begin
+from dbt.adapters.sparktemporal.run.plan import Definition, Invocation
 from dbt.adapters.sparktemporal.run.lock import host
 from support.flights import PROJECT, of_the_flights
 from support.instants import T0
@@ -287,10 +288,8 @@ def run_here(project: Project, model: str, sql: str, now: int) -> None:
     """A run without dbt, in the session of the project."""
     warehouse, settings = Warehouse(project.rows), Warehouse(project.rows).settings()
     target = ModelRelations(f"`{project.schema}`", model)
-    current = begin(warehouse, target, sql, {}, now, now, settings, warehouse.version(), project="p")
-    for phase in current.phases:
-        for step in getattr(current, phase)():
-            project.sql(step.sql)
+    invocation = Invocation(now, now, settings, warehouse.version(), project="p")
+    list(begin(warehouse, target, Definition(sql), invocation).steps(project.sql))
 
 
 @pytest.mark.more

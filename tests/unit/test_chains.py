@@ -57,7 +57,7 @@ def test_a_large_chain_is_left_alone() -> None:
 def test_tables_of_a_model() -> None:
     run = chains.new_run_id(1_709_294_400_000)
     chain_names = (chains.chain_name("m", run), chains.chain_name("M", run, "c1"))
-    for name in (*chain_names, chains.watermark_name("m", run), chains.statistics_name("m", run)):
+    for name in (*chain_names, chains.manifest_name("m", run), chains.statistics_name("m", run)):
         assert chains.born_of("m", name) == 1_709_294_400_000
     for name in ("m__diffs", f"m__diffs_{run[1:]}x", f"mm__diffs_{run}", "m__live", f"m__inputs_{run}_1 2"):
         assert chains.born_of("m", name) is None

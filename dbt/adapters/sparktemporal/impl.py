@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -30,8 +30,9 @@ from .operations.run_operations import RunOperations, told
 from .run import lock
 from .run import report as reports
 from .run.begin import begin
+from .run.plan import Definition, Invocation, Neighbours
 from .run.published_view import Docs
-from .run.run import Run
+from .run.writer import Step, Writer
 from .temporal.clock.instants import parse_instant
 from .temporal.clock.zones import Zone
 from .temporal.sql.dialect import quote
@@ -63,7 +64,7 @@ class SparkTemporalConfig(SparkConfig):
 
 @dataclass
 class TemporalResponse(AdapterResponse):
-    """`adapter_response` of a temporal_view: see `Run.report`."""
+    """`adapter_response` of a temporal_view: see `run.report`."""
 
     action: str = ""
     reason: str = ""
@@ -151,8 +152,8 @@ class SparkTemporalAdapter(RunOperations, SparkAdapter):
         self._locks.held = self._locks.run = None
         try:
             with suppress(Exception):  # the run has failed
-                for step in run.abandon() if run is not None else []:
-                    self._rows(step.sql)
+                if run is not None:
+                    run.abandon()
             lock.give_back_lock(self._warehouse, *held)
         finally:
             lock.forget_lock(held[1])
@@ -194,7 +195,7 @@ class SparkTemporalAdapter(RunOperations, SparkAdapter):
         as_of: int,
         full_refresh: bool,
         existing: BaseRelation | None = None,
-    ) -> Run:
+    ) -> Writer:
         """Observe, refuse, decide: see `begin`. Where something is to be written, under the model's lock.
 
         existing: the relation of the model's name, as dbt's cache has it.
@@ -204,46 +205,42 @@ class SparkTemporalAdapter(RunOperations, SparkAdapter):
         self.connections.run_is_on(True)  # until `temporal_response`, or `post_model_hook` where it fails
         if self._version is None:
             self._version = warehouse.version()
-        version = self._version
         settings = warehouse.settings()  # a hook may have set some since the last model
         with told():
             patience = TemporalConfig.parse(target.model, model["config"]).lock_timeout
-            unmarked = self._has_unmarked_diffs(relation)
-            below, between = upstream.temporal_inputs(model, graph), views_between(model, graph)
-            clock = warehouse.clock()
+            neighbours = Neighbours(
+                unmarked=self._has_unmarked_diffs(relation),
+                below=upstream.temporal_inputs(model, graph),
+                between=views_between(model, graph),
+                readers=upstream.readers(model, graph),
+                inputs=dependences(model, graph),
+                in_the_way=existing is not None and not existing.is_view,
+            )
+            invocation = Invocation(
+                as_of=as_of,
+                engine_now=warehouse.clock(),
+                settings=settings,
+                version=self._version,
+                full_refresh=full_refresh,
+                sampled=self._inputs_are_sampled(),
+                project=self.config.project_name,
+            )
+            definition = Definition(sql, model["config"], Docs.of(model))
 
-            def observed() -> Run:
-                return begin(
-                    warehouse,
-                    target,
-                    sql,
-                    model["config"],
-                    as_of,
-                    clock,
-                    settings,
-                    version,
-                    full_refresh=full_refresh,
-                    sampled=self._inputs_are_sampled(),
-                    docs=Docs.of(model),
-                    project=self.config.project_name,
-                    below=below,
-                    between=between,
-                    readers=upstream.readers(model, graph),
-                    inputs=dependences(model, graph),
-                    in_the_way=existing is not None and not existing.is_view,
-                )
+            def observed() -> Writer:
+                return begin(warehouse, target, definition, invocation, neighbours)
 
             # most scheduled runs find nothing new: they need no lock
-            first: Run | None = None
-            # a rival may be in between, which commits and drops; what is still wrong under the lock is told
+            first: Writer | None = None
+            # a rival may be in between, which commits and drops; what is still wrong under the lock is an error
             with suppress(TemporalError, DbtRuntimeError):
                 first = observed()
-            if first is not None and first.writes_nothing:
+            if first is not None and first.plan.writes_nothing:
                 return first
-            token, displaced = lock.take_lock(warehouse, target, clock, patience)
+            token, displaced = lock.take_lock(warehouse, target, invocation.engine_now, patience)
             self._locks.held = (target, token)
-            run = first if first is not None and first.is_current() else observed()
-            run.id, run.displaced, run.unmarked = token, displaced, unmarked
+            run = first if first is not None and first.tools.commit.is_due() else observed()
+            run.under_lock(token, displaced)
             self._locks.run = run
             return run
 
@@ -266,27 +263,28 @@ class SparkTemporalAdapter(RunOperations, SparkAdapter):
         return bool(getattr(args, "empty", None)) or getattr(args, "sample", None) is not None
 
     @available
-    def temporal_steps(self, current: Run, phase: str) -> list[Any]:
-        """The statements of one phase of a run: write, merge, commit, publish or clean_up."""
+    def temporal_write(self, current: Writer) -> Iterator[Step]:
+        """Execute a run, each statement after it was yielded."""
+        logger.debug(f"temporal_view {current.plan.target.model}:\n{current.plan}")
         with told():
-            return list(getattr(current, phase)())
+            yield from current.steps(lambda sql: self.execute(sql, auto_begin=True))
 
     @available
-    def temporal_response(self, current: Run) -> AdapterResponse:
+    def temporal_response(self, current: Writer) -> AdapterResponse:
         """What goes to run_results.json."""
         self.connections.run_is_on(False)
         message = f"OK {reports.outcome(current)}"
         return TemporalResponse(
-            _message=message, code="OK", rows_affected=current.rows_written, **reports.report(current)
+            _message=message, code="OK", rows_affected=current.progress.rows_written, **reports.report(current)
         )
 
     @available
-    def temporal_summary(self, current: Run) -> list[str]:
+    def temporal_summary(self, current: Writer) -> list[str]:
         """What goes to the log."""
         return reports.summary(current)
 
     @available
-    def temporal_warnings(self, current: Run) -> list[str]:
+    def temporal_warnings(self, current: Writer) -> list[str]:
         """What dbt warns of after a run."""
         return reports.warnings(current)
 

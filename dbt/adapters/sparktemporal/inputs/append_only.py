@@ -44,7 +44,7 @@ class AppendCursor:
     lookback: int
 
     @staticmethod
-    def told(said: str) -> AppendCursor | None:
+    def of(said: str) -> AppendCursor | None:
         """By which column the state of an input is told."""
         if not said.startswith(WAY):
             return None

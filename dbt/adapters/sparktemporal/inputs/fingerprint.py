@@ -28,15 +28,15 @@ _ASKED = "SELECT current_user(), current_catalog(), current_database(), version(
 
 
 @dataclass(frozen=True)
-class Fingerprint:
-    """said: what the state keeps. untold: why rows may be others although it is the same; empty when they are not."""
+class QueryFingerprint:
+    """digest: what the state keeps. untold: why rows may be others although it is the same; empty when they are not."""
 
-    said: str
+    digest: str
     untold: str = ""
 
     def change(self, before: str) -> str:
         """What is another than when it said so, in words; empty for nothing."""
-        now, then = self.said.split(":"), before.split(":")
+        now, then = self.digest.split(":"), before.split(":")
         if len(now) != len(then):
             return "the last run was of an earlier version, which remembered less of the query"
         return next((why for why, a, b in zip(PARTS, now, then) if a != b), "")
@@ -86,7 +86,7 @@ def _describe(name: str) -> str:
     return f"DESCRIBE FUNCTION EXTENDED {name}"
 
 
-def of(warehouse: Warehouse, text: str, plan: str, known: Routines, version: str) -> Fingerprint:
+def of(warehouse: Warehouse, text: str, plan: str, known: Routines, version: str) -> QueryFingerprint:
     """The fingerprint of a query by its text, and by its plans at an instant that is the same in every run.
 
     version: of Spark, whose defaults and functions are not the same in all.
@@ -107,7 +107,7 @@ def of(warehouse: Warehouse, text: str, plan: str, known: Routines, version: str
         sorted((routine.name, routine.said) for routine in every),
         (version, session),
     )
-    return Fingerprint(":".join(map(_hash, parts)), _untold(text, plan, infos, every))
+    return QueryFingerprint(":".join(map(_hash, parts)), _untold(text, plan, infos, every))
 
 
 def _untold(text: str, plan: str, infos: Sequence[tuple[str, ViewInfo | None]], every: Sequence[Routine]) -> str:

@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
+from enum import Enum
 
 from ..engine.chain_files import is_unreadable
 from ..engine.warehouse import TableInfo, Warehouse
@@ -19,60 +20,70 @@ from . import append_only, file_lists, snapshots
 from .append_only import AppendCursor
 from .file_lists import COLUMNS, NAME, PATH
 
-FILES, VERSION, COLUMN, ROWS, STACKED = "files", "version", append_only.WAY, "rows", "chains"
 _SPARK_FILES = ("parquet", "orc", "csv", "json", "text", "avro")
 #: what is written the same in a path and in a URI
 _PLAIN_PATH = "[0-9A-Za-z:/._=-]+"
+
+
+class Tracking(Enum):
+    """By what a run learns whether an input changed.
+
+    FILES      the list of its files
+    VERSION    the version of an Iceberg or Delta table
+    STACKED    the chains of a temporal view
+    COLUMN     a column in whose order rows come
+    ROWS       a checksum of its rows, where nothing else tells
+    """
+
+    FILES, VERSION, STACKED, COLUMN, ROWS = "files", "version", "chains", "column", "rows"
 
 
 @dataclass(frozen=True)
 class Input:
     """A table that a model reads, as it is now.
 
-    way: how its state is told: by its `files`, by the `version` of an Iceberg or Delta table, by the `chains` of a
-    temporal view, by a `column` in whose order rows come, or by a checksum of its `rows`, which nothing else tells.
-    said: that state, as the commit keeps it. listing: SQL of what is to be remembered of it (file, size, modified,
+    fingerprint: its state, as the commit keeps it. listing: SQL of what is to be remembered (file, size, modified,
     place): its files, or its latest rows; pin: the hidden column that is `file`. rows: how many it holds, where that
     was told on the way. columns: of a table with versions.
     """
 
     relation: str
-    way: str
-    said: str
+    tracking: Tracking
+    fingerprint: str
     listing: str = ""
     pin: str = ""
     rows: int | None = None
     columns: tuple[str, ...] = ()
 
     @property
-    def told(self) -> bool:
+    def is_tracked(self) -> bool:
         """Whether equal states mean equal rows, and its rows can be known to be of one state."""
-        return self.way in (FILES, VERSION, COLUMN)
+        return self.tracking in (Tracking.FILES, Tracking.VERSION, Tracking.COLUMN)
 
 
 @dataclass(frozen=True)
 class InputChange:
     """What an input did since a run read it: nothing (`same`), more rows (`added`), or what only its rows tell.
 
-    broken: it did what `change_capture: append` promises that it does not do. said: the state that `added` leads to,
-    where the files were listed anew for it; files: what they added to the list, as JSON.
+    broken: it did what `change_capture: append` promises that it does not do. fingerprint: of the state that `added`
+    leads to, where the files were listed anew for it; files: what they added to the list, as JSON.
     """
 
     why: str
     same: bool = False
     added: delta_query.TableDelta | None = None
     broken: bool = False
-    said: str = ""
+    fingerprint: str = ""
     files: str = ""
 
 
 @dataclass(frozen=True)
 class Look:
-    """An input after it was read. moved: what it was is gone; grew: it is there, and more. said: the state it had."""
+    """An input after it was read. moved: what it was is gone; grew: it is there, and more. fingerprint: of it then."""
 
     moved: bool = False
     grew: bool = False
-    said: str = ""
+    fingerprint: str = ""
 
 
 def observe(warehouse: Warehouse, plan: str, follow: AppendCursor | None = None) -> dict[str, Input]:
@@ -88,7 +99,7 @@ def observe(warehouse: Warehouse, plan: str, follow: AppendCursor | None = None)
 def refresh(warehouse: Warehouse, seen: Iterable[Input]) -> None:
     """Have Spark list the files again that were listed past it, so that it reads all of them."""
     for now in seen:
-        if now.way == FILES and now.pin.endswith(NAME):
+        if now.tracking is Tracking.FILES and now.pin.endswith(NAME):
             warehouse.rows(f"REFRESH TABLE {quoted(now.relation)}")
 
 
@@ -126,16 +137,16 @@ def _observe(warehouse: Warehouse, table: str, of_files: bool, follow: AppendCur
     version = snapshots.of(warehouse, name, provider)
     if version:
         columns = tuple(column for column, _ in told.columns)
-        return Input(table, VERSION, f"{VERSION} {version}", columns=columns)
+        return Input(table, Tracking.VERSION, f"{Tracking.VERSION.value} {version}", columns=columns)
     if follow:
         warehouse.rows(f"REFRESH TABLE {name}")
         told_by = append_only.observe(warehouse, name, told, follow)
         if told_by:
-            return Input(table, COLUMN, *told_by)
+            return Input(table, Tracking.COLUMN, *told_by)
     hidden = file_lists.hidden_column(warehouse, name, told) if of_files and provider in _SPARK_FILES else None
     if hidden is None:
         warehouse.rows(f"REFRESH TABLE {name}")  # a session remembers the files of tables of Hive too
-        return Input(table, ROWS, f"{ROWS} {_checksum(warehouse, name, told)}")
+        return Input(table, Tracking.ROWS, f"{Tracking.ROWS.value} {_checksum(warehouse, name, told)}")
     location, options = told.details.get("Location", ""), told.details.get("Storage Properties", "[]")
     form = repr((told.columns, told.partitions, provider, location, options))
     if told.defaults:  # old files have the value a column had when it was added, which only a new table changes
@@ -148,13 +159,15 @@ def _observe(warehouse: Warehouse, table: str, of_files: bool, follow: AppendCur
         except Exception:  # a table without a directory has no files in one
             odd = 1
         if not odd:
-            return Input(table, FILES, f"{FILES} {summary} as {read_as}", listing, f"{hidden}.{NAME}")
+            return Input(
+                table, Tracking.FILES, f"{Tracking.FILES.value} {summary} as {read_as}", listing, f"{hidden}.{NAME}"
+            )
     warehouse.rows(f"REFRESH TABLE {name}")
     listing = file_lists.by_rows(name, told.partitions, provider, hidden)
     counted = provider not in file_lists.NUMBERED
     summary, _, rows = file_lists.summary(warehouse, listing, "sum(mz_rows)" if counted else "0")
-    said = f"{FILES} {summary} as {read_as}"
-    return Input(table, FILES, said, listing, f"{hidden}.{PATH}", rows if counted else None)
+    said = f"{Tracking.FILES.value} {summary} as {read_as}"
+    return Input(table, Tracking.FILES, said, listing, f"{hidden}.{PATH}", rows if counted else None)
 
 
 def look(warehouse: Warehouse, seen: Input, change: InputChange, is_open: bool, listed: str | None) -> Look:
@@ -163,17 +176,17 @@ def look(warehouse: Warehouse, seen: Input, change: InputChange, is_open: bool, 
     is_open: more was read of it than what is pinned, so nothing may have been added. listed: the table of its files,
     which are its state where it was read in full.
     """
-    if seen.way in (STACKED, ROWS):  # chains are never written again; of rows nothing is told
+    if seen.tracking in (Tracking.STACKED, Tracking.ROWS):  # chains are never written again; of rows nothing is told
         return Look()
-    if seen.way == COLUMN:
-        return Look(moved=not append_only.is_still(warehouse, seen.said, seen.listing))
-    if seen.way == VERSION:
-        is_still = not is_open or _observe(warehouse, seen.relation, False).said == seen.said
+    if seen.tracking is Tracking.COLUMN:
+        return Look(moved=not append_only.is_still(warehouse, seen.fingerprint, seen.listing))
+    if seen.tracking is Tracking.VERSION:
+        is_still = not is_open or _observe(warehouse, seen.relation, False).fingerprint == seen.fingerprint
         return Look(grew=not is_still)
     if seen.pin.endswith(PATH):
         warehouse.rows(f"REFRESH TABLE {quoted(seen.relation)}")
-    state, _, form = seen.said.rpartition(" as ")
-    state = state.removeprefix(f"{FILES} ")
+    state, _, form = seen.fingerprint.rpartition(" as ")
+    state = state.removeprefix(f"{Tracking.FILES.value} ")
     if listed is None:
         return Look(moved=file_lists.summary(warehouse, seen.listing)[0] != state)
     found = file_lists.compare(warehouse, seen.listing, remembered(seen.relation, listed))
@@ -181,34 +194,34 @@ def look(warehouse: Warehouse, seen: Input, change: InputChange, is_open: bool, 
         return Look(moved=found.now != state)
     if found.gone or is_open and found.new:
         return Look(moved=found.gone > 0, grew=not found.gone)
-    return Look(said=f"{FILES} {found.before} as {form}")
+    return Look(fingerprint=f"{Tracking.FILES.value} {found.before} as {form}")
 
 
-def change(warehouse: Warehouse, now: Input, said: str | None, watermark: str | None) -> InputChange:
-    """What an input did since its state was `said`. watermark: the table of the files it had then."""
+def change(warehouse: Warehouse, now: Input, said: str | None, manifest: str | None) -> InputChange:
+    """What an input did since its state was `said`. manifest: the table of the files it had then."""
     if said is None:
         return InputChange("not read before")
-    if not now.told:
+    if not now.is_tracked:
         return InputChange("only its rows tell whether it changed")
-    if now.said == said:
+    if now.fingerprint == said:
         return InputChange("no change", same=True)
-    if now.way == VERSION and said.startswith(VERSION):
+    if now.tracking is Tracking.VERSION and said.startswith(Tracking.VERSION.value):
         name = quoted(now.relation)
-        then, version = (s.removeprefix(f"{VERSION} ") for s in (said, now.said))
+        then, version = (s.removeprefix(f"{Tracking.VERSION.value} ") for s in (said, now.fingerprint))
         why, told = snapshots.changes(warehouse, name, then, version, now.columns)
         return InputChange(why, added=told)
     before = ""
-    if watermark is not None:
-        before = remembered(now.relation, watermark)
-    if now.way == COLUMN and said.startswith(COLUMN):
+    if manifest is not None:
+        before = remembered(now.relation, manifest)
+    if now.tracking is Tracking.COLUMN and said.startswith(Tracking.COLUMN.value):
         name = quoted(now.relation)
-        why, added, broken = append_only.changes(warehouse, name, warehouse.table(name), said, now.said, before)
+        why, added, broken = append_only.changes(warehouse, name, warehouse.table(name), said, now.fingerprint, before)
         return InputChange(why, added=added, broken=broken)
-    if now.way == COLUMN:
+    if now.tracking is Tracking.COLUMN:
         return InputChange("it was not followed by append_column before")
-    if now.way != FILES or not said.startswith(FILES):
-        return InputChange(f"{said} is now {now.said}")
-    if now.said.split(" as ")[1] != said.split(" as ")[1]:
+    if now.tracking is not Tracking.FILES or not said.startswith(Tracking.FILES.value):
+        return InputChange(f"{said} is now {now.fingerprint}")
+    if now.fingerprint.split(" as ")[1] != said.split(" as ")[1]:
         return InputChange("its columns, place or options changed")
     if not before:
         return InputChange("the list of the files it had is gone")
@@ -218,31 +231,31 @@ def change(warehouse: Warehouse, now: Input, said: str | None, watermark: str | 
         if not is_unreadable(error):
             raise
         return InputChange("the list of the files it had cannot be read")
-    if not said.startswith(f"{FILES} {found.before} as "):
+    if not said.startswith(f"{Tracking.FILES.value} {found.before} as "):
         return InputChange("the files remembered are not those of its state")
     if found.gone:
         return InputChange(f"gone or changed: {found.gone:,} of {quantity(found.had, 'file')}")
     if not found.new:
-        return InputChange("no change", same=True, said=said)
+        return InputChange("no change", same=True, fingerprint=said)
     if found.files is None:
         return InputChange(f"{quantity(found.new, 'new file')}, more than are named one by one")
     return InputChange(
         f"{quantity(found.new, 'new file')} of {found.had + found.new:,}",
         added=Added(now.pin, found.names),
-        said=f"{FILES} {found.now} as {said.rpartition(' as ')[2]}",
+        fingerprint=f"{Tracking.FILES.value} {found.now} as {said.rpartition(' as ')[2]}",
         files=found.files,
     )
 
 
 def stacked_change(stack: Stack, now: Input, said: str | None) -> InputChange:
     """What a temporal view that is read did since its state was `said`."""
-    if now.said == said:
+    if now.fingerprint == said:
         return InputChange("no change", same=True)
     why, told = stack.change(now.relation, said)
     return InputChange(why, added=AddedChains(stack) if told else None)
 
 
-def watermark(seen: Iterable[Input], changes: Mapping[str, InputChange], before: str | None) -> str | None:
+def manifest(seen: Iterable[Input], changes: Mapping[str, InputChange], before: str | None) -> str | None:
     """SQL of what is remembered of all inputs (relation, file, size, modified, place).
 
     Where new files alone are read these are exactly they, beside those that were remembered. before: their table.
@@ -252,16 +265,16 @@ def watermark(seen: Iterable[Input], changes: Mapping[str, InputChange], before:
         if not now.listing:
             continue
         change, listing = changes[now.relation], now.listing
-        if before is not None and now.way == FILES and (change.same or change.files):
+        if before is not None and now.tracking is Tracking.FILES and (change.same or change.files):
             listing = remembered(now.relation, before)
             listing += f"\nUNION ALL\n{file_lists.named(change.files)}" if change.files else ""
         parts.append(f"SELECT {string_literal(now.relation)} AS relation, {COLUMNS} FROM ({listing})")
     return "\nUNION ALL\n".join(parts) or None
 
 
-def remembered(relation: str, watermark: str) -> str:
+def remembered(relation: str, manifest: str) -> str:
     """SQL of what a table remembers of an input (file, size, modified, place)."""
-    return f"SELECT {COLUMNS} FROM {watermark} WHERE relation = {string_literal(relation)}"
+    return f"SELECT {COLUMNS} FROM {manifest} WHERE relation = {string_literal(relation)}"
 
 
 def count_rows(

@@ -22,10 +22,10 @@ from ..temporal.rewrite.core import TypedCore
 from ..temporal.sql import plans
 from ..temporal.sql.dialect import render
 from . import snapshots, view_expansion
-from .observe import FILES, VERSION, Input, quoted, remembered
+from .observe import Input, Tracking, quoted, remembered
 
-#: the ways of telling a state by which what is read can be pinned
-PINNED = (FILES, VERSION)
+#: what is read of inputs tracked so can be pinned
+PINNED = (Tracking.FILES, Tracking.VERSION)
 _HIDDEN = re.compile(r"_+metadata", re.IGNORECASE)
 
 
@@ -35,7 +35,7 @@ class Unpinnable(TemporalError):
 
 def pinned(warehouse: Warehouse, typed: TypedCore, seen: Mapping[str, Input], lists: str | None) -> TypedCore:
     """A core that reads no more of its inputs than was seen. lists: the table of their files. Raises Unpinnable."""
-    names = [name for name, now in seen.items() if now.way in PINNED]
+    names = [name for name, now in seen.items() if now.tracking in PINNED]
     plan_by_name: dict[str, str] = {}
     try:
         query = view_expansion.open_views(warehouse, typed.core.query, names.__contains__, plan_by_name)
@@ -83,13 +83,13 @@ def _reads(warehouse: Warehouse, typed: TypedCore) -> list[str]:
 
 
 def _pin(warehouse: Warehouse, table: exp.Table, seen: Input, lists: str | None) -> None:
-    if seen.way == FILES:
+    if seen.tracking is Tracking.FILES:
         if lists is None:
             raise Unpinnable(f"no list of the files of {seen.relation} is kept")
         listed = f"SELECT file FROM ({remembered(seen.relation, lists)})"
         delta_query.restrict_more(table, f"{seen.pin} IN ({listed})")
         return
-    source = snapshots.at(warehouse, quoted(seen.relation), seen.said.removeprefix(f"{VERSION} "))
+    source = snapshots.at(warehouse, quoted(seen.relation), seen.fingerprint.removeprefix(f"{Tracking.VERSION.value} "))
     if source is None:
         raise Unpinnable(f"{seen.relation} cannot be read as of the version it had")
     delta_query.put(table, source)

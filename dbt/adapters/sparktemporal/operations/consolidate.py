@@ -10,12 +10,11 @@ from ..engine import ownership, session
 from ..engine.chain_files import refuse_incomplete
 from ..engine.warehouse import ModelRelations, Warehouse
 from ..inputs import upstream
-from ..run.commit import ViewTexts
-from ..temporal.decision import Statement
+from ..run.commit import Commit
 from ..temporal.diffs import chains as chain_rules
 from ..temporal.diffs.state import Chain, CoreState
 from ..temporal.diffs.stores import counted, store_of
-from .reads import committed, live_of
+from .reads import committed
 
 
 def consolidate(
@@ -38,7 +37,7 @@ def consolidate(
         made = _one(warehouse, target, core, config, run_id, since, state.expiration)
         cores.append(CoreState(core.name, core.columns, (made,) if made.rows else (), core.sums, core.kept))
     named = [c.table for core in cores for c in core.chains]
-    named += filter(None, (state.watermark, state.statistics))
+    named += filter(None, (state.manifest, state.statistics))
     swept = chain_rules.sweep(
         target.model,
         existing,
@@ -50,17 +49,14 @@ def consolidate(
         lambda table: ownership.is_marked(warehouse, target, table),
     )
     new = state.advanced(run=run_id, since=since, cores=tuple(cores), retired=swept.retired)
-    live = live_of(warehouse, target, state)
-    texts = ViewTexts(warehouse, target, live)
-    new, committing = texts.commit(new, live.rewrite)
-    readable = texts.updates(new.cores[0], new.schema)
-    steps = [
-        *committing,
-        Statement("the updates, readable", f"{live.rewrite} {target.name('__diffs')} AS\n{readable}"),
-        *(Statement("no longer read", f"DROP TABLE IF EXISTS {target.table(t)}") for t in swept.drop),
-    ]
-    for step in steps:
-        warehouse.rows(step.sql)
+    commit = Commit.of_operation(warehouse, target, state)
+    prepared = commit.prepare(new)
+    new = prepared.state
+    readable = commit.texts.updates(new.cores[0], new.schema)
+    commit.send(prepared)
+    warehouse.rows(f"{prepared.rewrite} {target.name('__diffs')} AS\n{readable}")
+    for table in swept.drop:
+        warehouse.rows(f"DROP TABLE IF EXISTS {target.table(table)}")
     return sum(c.rows for c in state.chains), sum(c.rows for c in new.chains)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..engine import session
-from ..engine.warehouse import ModelRelations, ViewInfo, Warehouse, live_view, read_state, run_of
+from ..engine.warehouse import ModelRelations, Warehouse, read_state
 from ..errors import Refusal, TemporalError
 from ..inputs import observe, upstream
 from ..inputs.append_only import AppendCursor
@@ -36,18 +36,6 @@ def committed(warehouse: Warehouse, target: ModelRelations) -> State:
             f"instead: dbt run -s {target.model}"
         )
     return state
-
-
-def live_of(warehouse: Warehouse, target: ModelRelations, state: State) -> ViewInfo:
-    """The commit record of a state. Raises an error when another run has committed since the state was read."""
-    live = live_view(warehouse, target)
-    if live is None or run_of(live.text) != state.run:
-        raise TemporalError(
-            f"found: {target.model}__live is not of run {state.run} any more\n"
-            f"why: another run committed meanwhile\n"
-            f"instead: the same again, when no run of {target.model} is going on"
-        )
-    return live
 
 
 def as_of(warehouse: Warehouse, target: ModelRelations, instant: Any) -> str:
@@ -243,10 +231,10 @@ def _boundaries(warehouse: Warehouse, state: State, samples: int) -> Sequence[in
 
 def _moved(warehouse: Warehouse, state: State, t: int) -> list[str]:
     plan = warehouse.explain(clock_text.written_at(state.written, state.kinds, f"{t}L"))
-    follow = next(filter(None, map(AppendCursor.told, state.inputs.values())), None)
+    follow = next(filter(None, map(AppendCursor.of, state.inputs.values())), None)
     seen = observe.observe(warehouse, plans.analyzed(plan), follow)
     observe.refresh(warehouse, seen.values())
-    now = {name: one.said for name, one in seen.items()}
+    now = {name: one.fingerprint for name, one in seen.items()}
     if warehouse.stack is not None:
         now |= {name: said_of(below) for name, below in warehouse.stack.states.items()}
     return [name for name in sorted({*now, *state.inputs}) if now.get(name) != state.inputs.get(name)]

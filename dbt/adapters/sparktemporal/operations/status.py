@@ -7,23 +7,20 @@ from collections.abc import Sequence
 from ..config import TemporalConfig
 from ..engine import session
 from ..engine.warehouse import ModelRelations, Warehouse, read_state
-from ..run.commit import ViewTexts
+from ..run.commit import Commit
 from ..temporal.clock.expiration import Dependence, expiry
 from ..temporal.clock.instants import format_duration, format_instant
 from ..temporal.diffs.state import Chain
 from ..words import quantity
-from .reads import committed, live_of
+from .reads import committed
 
 
 def ask_for_restart(warehouse: Warehouse, target: ModelRelations, run_id: str) -> None:
     """Commit, under the model's lock, that the next run rebuilds the model. Nothing else changes."""
     state = committed(warehouse, target)
     session.refuse_other(warehouse, state, f"temporal_restart of {state.model}")
-    live = live_of(warehouse, target, state)
-    new = state.advanced(run=run_id, restart=True)
-    _, steps = ViewTexts(warehouse, target, live).commit(new, live.rewrite)
-    for step in steps:
-        warehouse.rows(step.sql)
+    commit = Commit.of_operation(warehouse, target, state)
+    commit.send(commit.prepare(state.advanced(run=run_id, restart=True)))
 
 
 def status(

@@ -19,7 +19,7 @@ from sqlglot import exp
 from ..engine.warehouse import Warehouse
 from ..errors import TemporalError
 from ..inputs import view_expansion
-from ..inputs.observe import FILES, Input, quoted
+from ..inputs.observe import Input, Tracking, quoted
 from ..pushdown import lineage, statistics
 from ..pushdown.metrics_evaluator import Leaf, MetricsEvaluator
 from ..pushdown.sargable import Range
@@ -79,7 +79,7 @@ class FilePruner:
         clock: Range,
     ) -> FilePruner:
         """What of the inputs is to be measured, for a clock in a range."""
-        files = {name: seen for name, seen in inputs.items() if seen.way == FILES}
+        files = {name: seen for name, seen in inputs.items() if seen.tracking is Tracking.FILES}
         notes = [f"{name}: no statistics are kept of what is no table of files" for name in inputs if name not in files]
         ansi = settings["spark.sql.ansi.enabled"].lower() == "true"
         opened: dict[str, _Opened] = {}
@@ -352,7 +352,7 @@ def _hash(
 ) -> str:
     """Of what statistics depend on but the files: what is measured, how tables are read, the session, Spark."""
     form = {name: [(t, leaf.index, leaf.type) for t, leaf in m.leaves.items()] for name, m in measured.items()}
-    read_as = {name: files[name].said.rpartition(" as ")[2] for name in measured}
+    read_as = {name: files[name].fingerprint.rpartition(" as ")[2] for name in measured}
     payload = json.dumps([form, read_as, dict(settings), version], sort_keys=True)
     return hashlib.sha256(payload.encode()).hexdigest()[:16]
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable
 
 from ..config import TemporalConfig
 from ..engine import session
@@ -12,11 +11,10 @@ from ..engine.chain_files import refuse_incomplete
 from ..engine.clock_calls import LIVE
 from ..engine.warehouse import ModelRelations, Warehouse, live_view, run_of, state_of
 from ..errors import ForeignRelation, Refusal, TemporalError
-from ..inputs.capture import Capture
+from ..inputs.capture import Capture, Request, capture_inputs
 from ..inputs.fingerprint import Routines
 from ..inputs.stacked_views import changes
 from ..inputs.upstream import inline_upstreams
-from ..pruning.pruning import Pruning
 from ..temporal.clock.expiration import Dependence
 from ..temporal.clock.expiration import expiry as expiry_of
 from ..temporal.decision import WAITING, Decision, decide, hash_cores
@@ -27,45 +25,39 @@ from ..temporal.diffs.state import MARK, Chain, State
 from ..temporal.predicates import clock_text
 from ..temporal.sql import identifiers, plans, relations, timestamps
 from ..temporal.sql.identifiers import Identifiers
-from ..temporal.sql.readable import reads_model
+from ..temporal.sql.readable import in_words
 from .analyze import Model, understand
-from .commit import ViewTexts
+from .commit import Commit, ViewTexts
 from .live_functions import refuse_and_name, refuse_of_session
-from .published_view import Docs
-from .run import Run
+from .plan import Definition, Invocation, Neighbours, RunPlan
+from .writer import Writer
 
 #: how Spark's plan shows the clock of a view
 LIVE_IN_A_PLAN = "unix_millis(current_timestamp()"
 
 
-@reads_model(2)
 def begin(
     warehouse: Warehouse,
     target: ModelRelations,
-    sql: str,
-    config: Mapping[str, Any],
-    as_of: int,
-    clock: int,
-    settings: dict[str, str],
-    version: str,
-    full_refresh: bool = False,
-    sampled: bool = False,
-    docs: Docs | None = None,
-    project: str = "",
-    below: Sequence[ModelRelations] = (),
-    between: Sequence[ModelRelations] = (),
-    readers: Sequence[ModelRelations] = (),
-    inputs: Sequence[Dependence] = (),
-    in_the_way: bool = False,
-) -> Run:
-    """Observe, refuse what cannot be right, and decide. Writes nothing.
+    definition: Definition,
+    invocation: Invocation,
+    neighbours: Neighbours | None = None,
+) -> Writer:
+    """Observe, refuse what cannot be right, and decide. Writes nothing: that is for the Writer to do."""
+    with in_words(definition.sql):
+        return _begin(warehouse, target, definition, invocation, neighbours or Neighbours())
 
-    as_of: the instant of the invocation. clock: the engine's now, for ages of tables (both ms).
-    below: the temporal views that the model may read; between: the plain views over them; readers: the temporal views
-    that read it. inputs: what dbt knows of all that it reads. in_the_way: a relation of the model's name is no view.
-    """
+
+def _begin(
+    warehouse: Warehouse,
+    target: ModelRelations,
+    definition: Definition,
+    invocation: Invocation,
+    neighbours: Neighbours,
+) -> Writer:
     started = time.monotonic()
-    parsed = TemporalConfig.parse(target.model, config)
+    full_refresh, version = invocation.full_refresh, invocation.version
+    config = TemporalConfig.parse(target.model, definition.config)
     existing = warehouse.tables(target.schema, target.model)
     live = live_view(warehouse, target, existing)
     old: State | None = None
@@ -76,29 +68,30 @@ def begin(
     except TemporalError:
         if not full_refresh:
             raise
-    before = None if live is None else run_of(live.text)
     if live is None:
         _refuse_catalog_without_views(warehouse, target)
     if old and not full_refresh:
         _refuse_missing_chains(target, old, existing)
 
-    settings = session.as_remembered(warehouse, settings, old)
+    settings = session.as_remembered(warehouse, dict(invocation.settings), old)
     kept = None if full_refresh else old
-    sql, warehouse, as_of = inline_upstreams(warehouse, target, sql, below, between, old, as_of, settings)
-    model = understand(warehouse, sql, settings, version, as_of, kept, parsed.aggregates)
+    sql, warehouse, as_of = inline_upstreams(
+        warehouse, target, definition.sql, neighbours.below, neighbours.between, old, invocation.as_of, settings
+    )
+    model = understand(warehouse, sql, settings, version, as_of, kept, config.aggregates)
     _refuse_long_names(target, model)
     text, calls = model.written, model.calls
     known = Routines(warehouse)
     model = refuse_and_name(model, known)
     core_hash = hash_cores(model.cores, settings)
 
-    expiry = expiry_of(parsed.expiration, inputs)
-    if parsed.expiration is not None and not inputs:  # dbt knows of none: does it name tables itself?
+    expiry = expiry_of(config.expiration, neighbours.inputs)
+    if config.expiration is not None and not neighbours.inputs:  # dbt knows of none: does it name tables itself?
         named = _tables_named(warehouse, clock_text.written_at(text, calls, f"{as_of}L"))
-        expiry = expiry_of(parsed.expiration, [Dependence(name) for name in named])
-    refreshes = parsed.refreshes(old.refreshes if old else None, as_of)
+        expiry = expiry_of(config.expiration, [Dependence(name) for name in named])
+    refreshes = config.refreshes(old.refreshes if old else None, as_of)
     decision = decide(
-        target.model, old, core_hash, settings, expiry, parsed.restarts, as_of, full_refresh, sampled,
+        target.model, old, core_hash, settings, expiry, config.restarts, as_of, full_refresh, invocation.sampled,
         warehouse.stack.expiration if warehouse.stack else None, refreshes, changes(old.written, text) if old else (),
     )  # fmt: skip
     # an instant that stays until the next restart: then equal queries have equal plans
@@ -118,41 +111,39 @@ def begin(
     columns = warehouse.describe(at)
     intervals_sql.check_columns([(n, "string" if t == "void" else t) for n, t in columns if t != "void"], "4")
     if decision.action == WAITING:
-        capture = Capture.nothing(warehouse, model.cores)
+        capture = Capture.nothing(model.cores)
     else:
-        capture = Capture.of(warehouse, target, model.cores, text, plan, known, version, decision, old, parsed)
+        request = Request(target, model.cores, text, plan, version, decision, old, config)
+        capture = capture_inputs(warehouse, request, known)
     refuse_incomplete(warehouse, target.model, _built_on(warehouse, old, decision, capture))
     texts = ViewTexts(warehouse, target, live)
     if old is None or decision.rebuilds:
         texts.refuse_too_long(
             worst(target.model, target.schema, columns, model.cores, model.residual, decision.expiration, refreshes)
         )
-    return Run(
-        warehouse=warehouse,
+    live_run = None if live is None else run_of(live.text)
+    run = RunPlan(
         target=target,
-        config=parsed,
-        id=chain_rules.new_run_id(clock),
-        clock=clock,
+        config=config,
+        docs=definition.docs,
+        invocation=invocation,
+        neighbours=neighbours,
+        run_id=chain_rules.new_run_id(invocation.engine_now),
         old=old,
-        before=before,
-        existing=existing,
+        live_run=live_run,
+        existing=tuple(existing),
         decision=decision,
         model=model,
-        columns=columns,
+        columns=tuple(columns),
         core_hash=core_hash,
         settings=settings,
         capture=capture,
         expiry=expiry,
         refreshes=refreshes,
-        sampled=sampled,
-        docs=docs or Docs(),
-        project=project,
-        pruning=Pruning(warehouse, target, parsed, settings),
-        texts=texts,
-        readers=readers,
-        in_the_way=in_the_way,
+        stack=warehouse.stack,
         started=started,
     )
+    return Writer(warehouse, run, Commit(texts, live_run, f"dbt run -s {target.model}, one run at a time"))
 
 
 def _built_on(warehouse: Warehouse, old: State | None, decision: Decision, capture: Capture) -> dict[str, list[Chain]]:

@@ -1,5 +1,13 @@
 """The commit of a model: the one statement that publishes a state, in a text that the metastore keeps.
 
+`Commit` is the one place that writes `<model>__live`, for runs, consolidation and operations alike. Its guards:
+
+| found | the commit |
+|---|---|
+| a view of that name that no run of the model made | is refused (`ForeignRelation`) |
+| another run's commit than the one this one builds on | fails: what was written may be of an older state |
+| a text longer than the metastore keeps | takes a shorter form, or fails |
+
 A view of Hive's metastore keeps a text up to a limit, one of Iceberg's any. The plain texts are used while they fit:
 nothing more is asked of Spark then.
 """
@@ -11,17 +19,92 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ..engine.ownership import marked
-from ..engine.warehouse import ModelRelations, ViewInfo, Warehouse
-from ..errors import Refusal, TemporalError
+from ..engine.warehouse import ModelRelations, ViewInfo, Warehouse, live_view, run_of
+from ..errors import ForeignRelation, Refusal, TemporalError
 from ..temporal.decision import Statement
 from ..temporal.diffs import chains as chain_rules
 from ..temporal.diffs import compact_sql, intervals_sql, view_sql
-from ..temporal.diffs.state import VIEW_TEXT_LIMIT, Chain, CoreState, Form, State, embed, packed
+from ..temporal.diffs.state import VIEW_TEXT_LIMIT, Chain, CoreState, Form, State, embed, is_commit, packed
 from ..temporal.diffs.stores import store_of
 from ..words import quantity
 
 _SHORTER = "move static parts of the model (long CASEs, CTEs, lists of columns) into an upstream model"
 _CATALOG = "spark.sql.catalog.spark_catalog"
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A state as it is to be published, the statements that do it (the commit last), and the verb that changes a view
+    of the model."""
+
+    state: State
+    statements: tuple[Statement, ...]
+    rewrite: str
+
+
+@dataclass(frozen=True)
+class Commit:
+    """A commit that is to follow another one.
+
+    after: the run of the commit that is live, None where there is none. again: what to do when another run was there.
+    texts: of the views. is_looked_up: the schema is asked first if the view is there. Describing one that is gone
+    would log an error on the server, and a run has seen that it is not.
+    """
+
+    texts: ViewTexts
+    after: str | None
+    again: str
+    is_looked_up: bool = False
+
+    @staticmethod
+    def of_operation(warehouse: Warehouse, target: ModelRelations, state: State) -> Commit:
+        """The commit of an operation on a model whose state was read."""
+        again = f"the same again, when no run of {target.model} is going on"
+        return Commit(ViewTexts(warehouse, target, None), state.run, again, is_looked_up=True)
+
+    def is_due(self) -> bool:
+        """Whether the commit that is live still is the one to follow."""
+        return self._run_of(self._live(self.after)) == self.after
+
+    def prepare(self, state: State) -> Prepared:
+        """The statements that publish a state. Raises ForeignRelation or TemporalError: see the guards above."""
+        live = self._expected(self.after, "before")
+        if self.texts.live is None:
+            self.texts.live = live
+        verb = live.rewrite if live else "CREATE VIEW"
+        state, statements = self.texts.committing(state, verb)
+        return Prepared(state, tuple(statements), verb)
+
+    def send(self, prepared: Prepared) -> None:
+        """Execute the statements of an operation; those of a run are its phase."""
+        for statement in prepared.statements:
+            self.texts.warehouse.rows(statement.sql)
+
+    def confirm(self, run: str) -> ViewInfo | None:
+        """The commit of a run as it is live; an error when it is not."""
+        return self._expected(run, "after")
+
+    def _expected(self, run: str | None, when: str) -> ViewInfo | None:
+        live, model = self._live(run), self.texts.target.model
+        if live is not None and not is_commit(live.text, model):
+            raise ForeignRelation(f"{model}__live", model)
+        if self._run_of(live) != run:
+            raise TemporalError(
+                f"found: {model}__live is of run {self._run_of(live)}, {run} was expected {when} the commit\n"
+                f"why: another run committed meanwhile; what this one wrote may be of an older state\n"
+                f"instead: {self.again}"
+            )
+        return live
+
+    def _live(self, run: str | None) -> ViewInfo | None:
+        is_known = run is not None and not self.is_looked_up
+        return live_view(
+            self.texts.warehouse, self.texts.target, [f"{self.texts.target.model}__live"] if is_known else None
+        )
+
+    @staticmethod
+    def _run_of(live: ViewInfo | None) -> str | None:
+        return None if live is None else run_of(live.text)
 
 
 @dataclass
@@ -46,7 +129,7 @@ class ViewTexts:
     def _has_star_except(self) -> bool:
         return int(self.warehouse.version().split(".")[0]) >= 4
 
-    def commit(self, state: State, verb: str) -> tuple[State, list[Statement]]:
+    def committing(self, state: State, verb: str) -> tuple[State, list[Statement]]:
         """The statements that publish a state, the commit last; and the state as it is published."""
         steps: list[Statement] = []
         found = self._fitting(state)

@@ -5,108 +5,116 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from ..inputs.capture import SAME
 from ..temporal.clock.instants import format_duration, format_instant
 from ..temporal.decision import ADVANCED
 from ..words import quantity
-from .run import Run
+from .writer import Writer
 
 
-def action(run: Run) -> str:
+def action(run: Writer) -> str:
     """hydrated | advanced | unchanged | restarted | checked."""
-    return "unchanged" if run.decision.action == ADVANCED and not run.rows_written else run.decision.action
+    decided = run.plan.decision.action
+    return "unchanged" if decided == ADVANCED and not run.progress.rows_written else decided
 
 
-def reason(run: Run) -> str:
-    quiet = run.decision.action == ADVANCED and all(c.way == SAME for c in run.capture.cores.values())
-    return "no input changed" if quiet else run.decision.reason
+def reason(run: Writer) -> str:
+    d = run.plan.decision
+    return "no input changed" if d.action == ADVANCED and run.plan.capture.is_same else d.reason
 
 
-def outcome(run: Run) -> str:
+def outcome(run: Writer) -> str:
     """What dbt prints behind the model's name."""
-    return f"{action(run)}, {quantity(run.rows_written, 'row')}"
+    return f"{action(run)}, {quantity(run.progress.rows_written, 'row')}"
 
 
-def report(run: Run) -> dict[str, Any]:
+def report(run: Writer) -> dict[str, Any]:
     """What happened, for run_results.json. Instants and lengths in ms; rows are of inputs and of diffs."""
-    d = run.decision
+    d = run.plan.decision
     return {
         "action": action(run),
         "reason": reason(run),
         "as_of": d.as_of,
         "expiration": d.expiration,
-        "expiration_reason": run.expiry.why,
-        "inputs": run.capture.report(),
-        "pushdown": [*(f"{core}: {implied}" for core, implied in run.pruning.implied.items()), *run.pruning.notes],
-        "rows_in": run.capture.rows,
-        "rows_written": run.rows_written,
-        "updates_beyond_expiration": run.beyond_expiration,
-        "rows_late": run.late,
-        "chains_before": len(run.old.chains) if run.old else 0,
-        "chains": len(state.chains) if (state := run.state or run.old) else None,
-        "aggregates": [core.core.kept for core in run.model.cores if core.core.kept],
-        "milliseconds": _since(run.started),
+        "expiration_reason": run.plan.expiry.why,
+        "inputs": run.plan.capture.report(),
+        "pushdown": [
+            *(f"{core}: {implied}" for core, implied in run.tools.pruning.implied.items()),
+            *run.tools.pruning.notes,
+        ],
+        "rows_in": run.plan.capture.rows,
+        "rows_written": run.progress.rows_written,
+        "updates_beyond_expiration": run.progress.beyond_expiration,
+        "rows_late": run.progress.late,
+        "chains_before": len(run.plan.old.chains) if run.plan.old else 0,
+        "chains": len(state.chains) if (state := run.progress.state or run.plan.old) else None,
+        "aggregates": [core.core.kept for core in run.plan.model.cores if core.core.kept],
+        "milliseconds": _since(run.plan.started),
         "phases": {name: int(seconds * 1000) for name, seconds in run.seconds.items()},
     }
 
 
-def summary(run: Run) -> list[str]:
+def summary(run: Writer) -> list[str]:
     """Lines for the log: what was done, and how each input was read."""
-    d, why = run.decision, reason(run)
+    d, why = run.plan.decision, reason(run)
     what = action(run) + (f" ({why})" if why else "")
-    said = [f"{quantity(run.capture.rows, 'row')} in", f"{quantity(run.rows_written, 'diff')} written"]
-    if run.late:
-        said.append(f"{quantity(run.late, 'row')} came after the window was over")
+    said = [f"{quantity(run.plan.capture.rows, 'row')} in", f"{quantity(run.progress.rows_written, 'diff')} written"]
+    if run.progress.late:
+        said.append(f"{quantity(run.progress.late, 'row')} came after the window was over")
     if d.rebuilds:
-        said += [core.core.kept for core in run.model.cores if core.core.kept]
-    if run.expiry.offset is None and run.config.expiration is not None:
-        said.append(run.expiry.why)
+        said += [core.core.kept for core in run.plan.model.cores if core.core.kept]
+    if run.plan.expiry.offset is None and run.plan.config.expiration is not None:
+        said.append(run.plan.expiry.why)
     if d.expiration is not None:
         dropped = (
-            f", {quantity(run.beyond_expiration, 'update')} after that not stored" if run.beyond_expiration else ""
+            f", {quantity(run.progress.beyond_expiration, 'update')} after that not stored"
+            if run.progress.beyond_expiration
+            else ""
         )
         said.append(f"expires {format_instant(d.expiration)}{dropped}")
     if run.gave_way:
         said.append("the table of that name is dropped")
-    first = f"temporal_view {run.target.model}: {what} at {format_instant(d.as_of)}, {', '.join(said)}, "
-    lines = [] if d.rebuilds or why else run.capture.report()
-    return [f"{first}{_since(run.started) / 1000:.1f} s", *(f"  input {line}" for line in [*lines, *run.pruning.notes])]
+    first = f"temporal_view {run.plan.target.model}: {what} at {format_instant(d.as_of)}, {', '.join(said)}, "
+    lines = [] if d.rebuilds or why else run.plan.capture.report()
+    return [
+        f"{first}{_since(run.plan.started) / 1000:.1f} s",
+        *(f"  input {line}" for line in [*lines, *run.tools.pruning.notes]),
+    ]
 
 
-def warnings(run: Run) -> list[str]:
+def warnings(run: Writer) -> list[str]:
     """What people should do something about: costly reads, promises that are not kept, an expiration that is near."""
-    model = run.target.model
+    model = run.plan.target.model
     broken = [
         f"temporal_view {model}: not as change_capture: append promises, {told}. So all of it was read; where that is "
         "no exception, a longer lookback or change_capture: auto"
-        for told in run.capture.broken
+        for told in run.plan.capture.broken
     ]
     # once, when it is built: what it says stays so
-    costly = [f"temporal_view {model}: {told}" for told in run.model.warnings if run.decision.rebuilds]
+    costly = [f"temporal_view {model}: {told}" for told in run.plan.model.warnings if run.plan.decision.rebuilds]
     return [*broken, *costly, *filter(None, [_expires_soon(run), _runs_too_seldom(run)])]
 
 
-def _runs_too_seldom(run: Run) -> str:
+def _runs_too_seldom(run: Writer) -> str:
     """A restart waits for a run: as late as one came so far, the next may come after the expiration."""
-    offset, restart = run.expiry.offset, run.config.restart_every
-    if offset is None or restart is None or offset > restart + run.gap:
+    offset, restart, delay = run.plan.expiry.offset, run.plan.config.restart_every, run.plan.max_restart_delay
+    if offset is None or restart is None or offset > restart + delay:
         return ""
-    every, late, both = (format_duration(ms) for ms in (restart, run.gap, restart + run.gap))
+    every, late, both = (format_duration(ms) for ms in (restart, delay, restart + delay))
     return (
-        f"temporal_view {run.target.model} can expire before it is restarted: restart_every {every} + {late}, as late "
-        f"as a restart came so far, = {both}, and its expiration is {format_duration(offset)} after one. A longer "
+        f"temporal_view {run.plan.target.model} can expire before it is restarted: restart_every {every} + {late}, as "
+        f"late as a restart came so far, = {both}, and its expiration is {format_duration(offset)} after one. A longer "
         "expiration, or runs more often"
     )
 
 
-def _expires_soon(run: Run) -> str:
-    d = run.decision
+def _expires_soon(run: Writer) -> str:
+    d = run.plan.decision
     if d.expiration is None or d.rebuilds or 5 * (d.expiration - d.as_of) >= d.expiration - d.started_at:
         return ""
     return (
-        f"temporal_view {run.target.model} expires at {format_instant(d.expiration)}, in "
+        f"temporal_view {run.plan.target.model} expires at {format_instant(d.expiration)}, in "
         f"{format_duration(d.expiration - d.as_of)}: reads after that raise. To renew it: a restart_every that is due "
-        f"earlier, or dbt run --full-refresh -s {run.target.model}"
+        f"earlier, or dbt run --full-refresh -s {run.plan.target.model}"
     )
 
 

@@ -54,7 +54,7 @@ def chain_name(model: str, run_id: str, core: str = "c0") -> str:
     return f"{model}__diffs_{run_id}" + ("" if core == "c0" else f"_{core}")
 
 
-def watermark_name(model: str, run_id: str) -> str:
+def manifest_name(model: str, run_id: str) -> str:
     """The table of the files that a run read."""
     return f"{model}__inputs_{run_id}"
 
@@ -91,7 +91,7 @@ def longest_name(model: str, cores: Iterable[str]) -> str:
     """The longest name of a table that a run of these cores may write."""
     run_id = new_run_id(0)
     names = [chain_name(model, run_id, core) for core in cores]
-    return max([*names, watermark_name(model, run_id), statistics_name(model, run_id)], key=len)
+    return max([*names, manifest_name(model, run_id), statistics_name(model, run_id)], key=len)
 
 
 def born_of(model: str, table: str) -> int | None:

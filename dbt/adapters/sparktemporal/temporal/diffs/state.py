@@ -32,6 +32,8 @@ from ..sql.identifiers import Identifier
 
 FORMAT = 1
 MARK = "mz_state:"
+#: fields that have another name in the JSON
+_KEYS = {"manifest": "watermark", "max_restart_delay": "gap"}
 #: how the state in a text begins: with its format and its model, in every format
 _OF_MODEL = re.compile(rf'/\* {MARK} {{"format":[0-9]+,"model":("(?:[^"\\]|\\.)*")')
 
@@ -110,13 +112,14 @@ class State:
     offset: ms from started_at to the expiration. core_hash: of all that decides what the chains hold.
     residual: SQL over the placeholders. written: the model's SQL as compiled; kinds: of its mz_now() calls in order.
     inputs: relation -> its state when the run read it. read_by: a hash of the plan and the views that read them.
-    watermark: the table of the files they had, "" for none. statistics: the table of what is known of these files;
+    manifest: the table of the files they had, "" for none. statistics: the table of what is known of these files;
     measured: a hash of what it knows; measuring: how long the last collection took (ms). retired: tables no longer
     named, and when.
     project: the dbt project that ran it, so that one project never drops what another made.
     refreshes: the instants its content is of, None for every one. restart: the next run is to rebuild it.
-    dropped: about how many updates the expiration left out since the last restart. gap: how much later than it was due
-    a restart came at most (ms). state_table: the table that holds this state, "" where the view itself does.
+    dropped: about how many updates the expiration left out since the last restart. max_restart_delay: how much
+    later than it was due a restart came at most (ms). state_table: the table that holds this state, "" where the view
+    itself does.
     """
 
     model: str
@@ -139,20 +142,20 @@ class State:
     sampled: bool = False
     project: str = ""
     read_by: str = ""
-    watermark: str = ""
+    manifest: str = ""
     statistics: str = ""
     measured: str = ""
     measuring: int = 0
     refreshes: Refreshes | None = None
     restart: bool = False
     dropped: int = 0
-    gap: int = 0
+    max_restart_delay: int = 0
     state_table: str = ""
 
     @property
     def tables(self) -> tuple[str, ...]:
         """All that it names, so that nothing of it is dropped."""
-        return (*(c.table for c in self.chains), *filter(None, (self.watermark, self.statistics, self.state_table)))
+        return (*(c.table for c in self.chains), *filter(None, (self.manifest, self.statistics, self.state_table)))
 
     @property
     def is_plain(self) -> bool:
@@ -169,7 +172,7 @@ class State:
 
 def embed(state: State, body: str, form: Form = Form.INLINE) -> str:
     """State and the query of the view -> the text to commit."""
-    payload = {"format": FORMAT, **asdict(state)}
+    payload = _payload(state)
     check = _check(payload, body)
     head, _, tail = body.partition("SELECT")
     if form is not Form.INLINE:
@@ -193,7 +196,7 @@ def is_commit(text: str, model: str) -> bool:
 
 def packed(state: State) -> str:
     """All fields of a state, in letters, digits and `+/=`."""
-    plain = json.dumps({"format": FORMAT, **asdict(state)}, separators=(",", ":"))
+    plain = json.dumps(_payload(state), separators=(",", ":"))
     return base64.b64encode(zlib.compress(plain.encode(), 9)).decode()
 
 
@@ -241,6 +244,10 @@ def _unpacked(payload: dict[str, Any], load: Callable[[str], str] | None) -> dic
         raise ValueError(f"what is packed cannot be read: {error}") from None
 
 
+def _payload(state: State) -> dict[str, Any]:
+    return {"format": FORMAT, **{_KEYS.get(name, name): value for name, value in asdict(state).items()}}
+
+
 def _check(payload: dict[str, Any], body: str) -> str:
     plain = {k: v for k, v in payload.items() if k != "check"}
     text = json.dumps(plain, sort_keys=True) + "".join(body.split())
@@ -248,7 +255,8 @@ def _check(payload: dict[str, Any], body: str) -> str:
 
 
 def _state(payload: dict[str, Any]) -> State:
-    values = {k: v for k, v in payload.items() if k != "format"}
+    fields = {key: name for name, key in _KEYS.items()}
+    values = {fields.get(k, k): v for k, v in payload.items() if k != "format"}
     values["columns"] = tuple((n, t) for n, t in values["columns"])
     values["cores"] = tuple(
         CoreState(

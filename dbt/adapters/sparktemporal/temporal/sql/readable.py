@@ -2,32 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import wraps
-from typing import ParamSpec, TypeVar
 
 from sqlglot.errors import SqlglotError
 
 from ...errors import Refusal
 
 _LONGEST = 300
-_P = ParamSpec("_P")
-_T = TypeVar("_T")
-
-
-def reads_model(position: int) -> Callable[[Callable[_P, _T]], Callable[_P, _T]]:
-    """For a function whose argument at `position` is the SQL of a model: see `in_words`."""
-
-    def around(function: Callable[_P, _T]) -> Callable[_P, _T]:
-        @wraps(function)
-        def wrapped(*args: _P.args, **kwargs: _P.kwargs) -> _T:
-            with in_words(str(args[position])):
-                return function(*args, **kwargs)
-
-        return wrapped
-
-    return around
 
 
 @contextmanager

@@ -1,0 +1,229 @@
+"""Reading the inputs and writing what they did, as often as they change meanwhile.
+
+give_up? ─▶ remember ─▶ measure ─▶ write ─▶ look ─┬─▶ nothing moved: merge
+    ▲                                            ├─▶ unwrite: they only grew ──┐
+    │                                            └─▶ undo: what was read moved ┤
+    └──────────────────────────────────────────────────────────────────────────┘
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ..engine.warehouse import Warehouse, read_state
+from ..errors import TemporalError
+from ..inputs import meanwhile
+from ..inputs.capture import capture_inputs
+from ..inputs.fingerprint import Routines
+from ..inputs.meanwhile import Busy
+from ..pruning import filters
+from ..temporal.decision import Statement
+from ..temporal.diffs import chains as chain_rules
+from ..temporal.diffs.chains import LARGE_CHAIN
+from ..temporal.diffs.state import Chain
+from ..temporal.diffs.stores import store_of
+from ..temporal.rewrite.core import TypedCore
+from ..temporal.sql.identifiers import Identifiers
+from .plan import RunPlan
+from .progress import Progress, Source, Tools
+
+#: of each attempt to read inputs that change meanwhile: how long to wait after it (s)
+PAUSES = (0.2, 0.5, 1.0, 2.0, 0.0)
+
+
+def drops(plan: RunPlan, tables: Sequence[str], why: str) -> list[Statement]:
+    return [Statement(why, f"DROP TABLE IF EXISTS {plan.target.table(table)}") for table in tables]
+
+
+# -- a lock that was taken over --
+
+
+def is_displacing(plan: RunPlan, progress: Progress) -> bool:
+    return progress.commits and bool(plan.displaced)
+
+
+def find_displaced(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunPlan, Progress]:
+    return plan, replace(progress, to_drop=written_by(tools.warehouse, plan, plan.displaced))
+
+
+def fence(plan: RunPlan, progress: Progress) -> list[Statement]:
+    """What a run wrote whose lock was taken over: should it still go on, it cannot commit without it."""
+    return drops(plan, progress.to_drop, "left by a run whose lock was taken over")
+
+
+def written_by(warehouse: Warehouse, plan: RunPlan, runs: Sequence[str]) -> tuple[str, ...]:
+    """The tables of some runs that no commit names. The state is read again: they may have committed meanwhile."""
+    target, state = plan.target, read_state(warehouse, plan.target)
+    named = Identifiers(state.tables if state else ())
+    tables = warehouse.tables(target.schema, target.model)
+    of_them = [t for t in tables if any(chain_rules.is_of_run(target.model, t, run) for run in runs)]
+    return tuple(t for t in of_them if t not in named)
+
+
+# -- what is known of the inputs before they are read --
+
+
+def is_out_of_patience(plan: RunPlan, progress: Progress) -> bool:
+    return progress.commits and progress.attempts == len(PAUSES)
+
+
+def give_up(plan: RunPlan, progress: Progress) -> list[Statement]:
+    model, moving = plan.target.model, ", ".join([*progress.busy.moved, *progress.busy.grew])
+    raise TemporalError(
+        f"found: inputs of {model} that changed during each of {len(PAUSES)} attempts to read them\n"
+        f"why: what is stored must be of one state of each input\n"
+        f"instead: dbt run -s {model} when nothing writes to {moving}"
+    )
+
+
+def is_remembering(plan: RunPlan, progress: Progress) -> bool:
+    return progress.commits and not progress.is_seen and plan.capture.manifest is not None
+
+
+def name_manifest(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunPlan, Progress]:
+    return plan, replace(progress, manifest=chain_rules.manifest_name(plan.target.model, plan.run_id))
+
+
+def remember(plan: RunPlan, progress: Progress) -> list[Statement]:
+    """The files of the inputs: a later run tells by them what is new, and this one asks for no more lists."""
+    head = f"CREATE TABLE {plan.target.table(progress.manifest)}{plan.using} AS"
+    return [Statement("the files of the inputs", f"{head}\n{plan.capture.manifest}")]
+
+
+def is_measuring(plan: RunPlan, progress: Progress) -> bool:
+    return progress.commits and not progress.is_seen and plan.measures
+
+
+def measure(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunPlan, Progress]:
+    """What is known of the inputs' files, and is not yet. Where that cannot be collected the run goes on without."""
+    # of all cores, whichever of them are read in full now: what is measured stays the same
+    listed = plan.listed(progress.manifest)
+    collected = tools.pruning.measure(plan.model.cores, listed, plan.clock_range, plan.old, plan.run_id)
+    executed = (Statement("what is known of the inputs' files", collected),) if collected else ()
+    return plan, replace(progress, measured=plan.run_id, executed=(*progress.executed, *executed))
+
+
+# -- the chains of the run --
+
+
+def is_committing(plan: RunPlan, progress: Progress) -> bool:
+    return progress.commits
+
+
+def find_sources(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunPlan, Progress]:
+    """What each chain is written from: pinned where an input was busy, without the files that cannot matter."""
+    if progress.is_pinned:
+        capture = meanwhile.pin(tools.warehouse, plan.capture, plan.changed, _manifest(plan, progress))
+        plan = replace(plan, capture=capture)
+    filters.refuse_unknown(plan.capture.inputs, plan.config.pushdown_required)
+    sources = {core.name: _source(tools, plan, core) for core in plan.changed}
+    return plan, replace(progress, is_seen=True, sources=sources)
+
+
+def _source(tools: Tools, plan: RunPlan, core: TypedCore) -> Source:
+    delta, counts = plan.capture.cores[core.name], plan.capture.counts
+    if delta.is_incremental:
+        return Source(core, None, sum(counts[name] for name in delta.read) >= LARGE_CHAIN)
+    narrowed, implied = tools.pruning.of(core, plan.clock_range, plan.run_id)
+    narrowed = delta.pin(narrowed) if delta.pin else narrowed
+    left = tools.pruning.rows(core, plan.clock_range)
+    most = sum(left.get(name, counts[name]) for name in delta.read)
+    known = sum(c.rows for c in plan.old_chains(core.name))
+    return Source(narrowed, implied, most - known >= LARGE_CHAIN)
+
+
+def write(plan: RunPlan, progress: Progress) -> list[Statement]:
+    """One CTAS a core whose inputs changed: all that is wanted, what new files bring, or the corrections."""
+    steps, as_of, expiration = [], plan.decision.as_of, plan.decision.expiration
+    for core in plan.changed:
+        store, source = store_of(core), progress.sources[core.name]
+        what = "intervals" if core.sums is None else "updates of groups"
+        delta, old = plan.capture.cores[core.name], plan.old_chains(core.name)
+        if delta.is_incremental:
+            purpose = f"{what} of new rows"
+            inserts, deletes = (
+                "\nUNION ALL\n".join(store.wanted(part, as_of, expiration) for part in signed)
+                for signed in (delta.inserts, delta.deletes)
+            )
+            several = len(delta.inserts) > 1 and core.sums is not None
+            rows = (
+                store.difference(inserts, deletes) if deletes else store.consolidated(inserts) if several else inserts
+            )
+        else:
+            purpose = f"wanted {what} minus stored ones" if old else f"all {what}"
+            rows = store.wanted(source.core, as_of, expiration, source.implied)
+            rows = store.difference(rows, stored(plan, core, old, as_of)) if old else rows
+        table, since = plan.target.table(plan.chain(core.name)), as_of if source.is_large else None
+        create = store.create(table, rows, plan.using, since)
+        steps.append(Statement(f"{core.name}: {purpose} -> a new chain", plan.data(create)))
+    return steps
+
+
+def stored(plan: RunPlan, core: TypedCore, chains: Sequence[Chain], since: int) -> str:
+    """SQL of the rows of chains, as far as they count from an instant on (ms)."""
+    tables = [c.source(plan.target.schema) for c in chains]
+    bucketed = [plan.target.table(c.table) for c in chains if c.bucketed]
+    return store_of(core).stored(tables, since, plan.decision.expiration, bucketed)
+
+
+# -- what the inputs did meanwhile --
+
+
+def look(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunPlan, Progress]:
+    capture, busy = meanwhile.look(tools.warehouse, plan.capture, _manifest(plan, progress))
+    return replace(plan, capture=capture), replace(progress, attempts=progress.attempts + 1, busy=busy)
+
+
+def has_grown(plan: RunPlan, progress: Progress) -> bool:
+    """Whether reading again what was seen, and no more, may help."""
+    return progress.commits and bool(progress.busy.grew) and not progress.busy.moved and not progress.is_pinned
+
+
+def rename(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunPlan, Progress]:
+    to_drop = tuple(plan.chain(core.name) for core in plan.changed)
+    return plan.renamed(), replace(progress, to_drop=to_drop, is_pinned=True)
+
+
+def unwrite(plan: RunPlan, progress: Progress) -> list[Statement]:
+    """What was written may hold rows that came meanwhile: it goes, and is read again without them."""
+    return drops(plan, progress.to_drop, "read while an input grew")
+
+
+def has_moved(plan: RunPlan, progress: Progress) -> bool:
+    return progress.commits and bool(progress.busy)
+
+
+def observe_again(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunPlan, Progress]:
+    """Wait for a moment, and learn anew what the inputs did."""
+    time.sleep(PAUSES[progress.attempts - 1])
+    request = plan.capture.request
+    assert request is not None  # a run that does not look at its inputs writes nothing
+    to_drop = [plan.chain(core.name) for core in plan.changed]
+    to_drop += [progress.manifest] if progress.manifest else []
+    to_drop += tools.pruning.forget(progress.measured)
+    capture = capture_inputs(tools.warehouse, request, Routines(tools.warehouse), lists=True)
+    again = Progress(
+        progress.commits,
+        progress.attempts,
+        is_pinned=True,
+        busy=progress.busy,
+        to_drop=tuple(to_drop),
+        executed=progress.executed,
+    )
+    return replace(plan, capture=capture).renamed(), again
+
+
+def undo(plan: RunPlan, progress: Progress) -> list[Statement]:
+    """What was written is of inputs that changed meanwhile: it goes."""
+    return drops(plan, progress.to_drop, "read while an input changed")
+
+
+def _manifest(plan: RunPlan, progress: Progress) -> str | None:
+    """The table of the inputs' files, as SQL names it."""
+    return plan.target.table(progress.manifest) if progress.manifest else None
+
+
+def is_settled(plan: RunPlan, progress: Progress) -> bool:
+    return progress.commits and progress.busy == Busy()

@@ -1,0 +1,262 @@
+"""What a run was given, observed and decided: data, of which the statements of the run follow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..config import TemporalConfig
+from ..engine import ownership
+from ..engine.warehouse import ModelRelations
+from ..inputs.capture import Capture
+from ..inputs.observe import Input, remembered
+from ..pushdown.sargable import Range
+from ..temporal.clock.expiration import Dependence, Expiry
+from ..temporal.clock.instants import format_duration, format_instant
+from ..temporal.clock.schedule import Refreshes
+from ..temporal.decision import ADVANCED, Decision
+from ..temporal.diffs import chains as chain_rules
+from ..temporal.diffs import compaction
+from ..temporal.diffs.state import Chain, State
+from ..temporal.ivm.upstream import Stack
+from ..temporal.rewrite.core import TypedCore
+from ..temporal.sql.identifiers import Identifiers
+from ..words import quantity
+from .analyze import Model
+from .published_view import Docs
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A model as dbt has it: its compiled SQL, its config, what persist_docs asks for."""
+
+    sql: str
+    config: Mapping[str, Any] = field(default_factory=dict)
+    docs: Docs = field(default_factory=Docs)
+
+
+@dataclass(frozen=True)
+class Invocation:
+    """The invocation of dbt and the session that a run is in.
+
+    as_of: the instant of the invocation; engine_now: the engine's clock, for the ages of tables (both ms).
+    settings: of the session, as far as they decide rows; version: of Spark. sampled: dbt reads a part of each input.
+    """
+
+    as_of: int
+    engine_now: int
+    settings: Mapping[str, str]
+    version: str
+    full_refresh: bool = False
+    sampled: bool = False
+    project: str = ""
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """What is around a model, in dbt's graph and in its schema.
+
+    below: the temporal views that the model may read; between: the plain views over them; readers: the temporal views
+    that read the model. inputs: what dbt knows of all that the model reads. in_the_way: a relation of the model's name
+    is no view. unmarked: its readable updates bear no mark, as those of earlier versions.
+    """
+
+    below: Sequence[ModelRelations] = ()
+    between: Sequence[ModelRelations] = ()
+    readers: Sequence[ModelRelations] = ()
+    inputs: Sequence[Dependence] = ()
+    in_the_way: bool = False
+    unmarked: bool = False
+
+
+@dataclass(frozen=True)
+class RunPlan:
+    """One run of one temporal_view before it writes: everything observed and decided. `str` prints it as a table.
+
+    run_id: of the run's tables; the lock bears the first one. displaced: runs whose lock this one took over.
+    old: the last commit; live_run: the run that made it, also where its state is not whole. existing: the model's
+    relations that are there. settings: those the model's rows are computed under. stack: the temporal views below.
+    started: when the run began, by a clock that only counts (s).
+    """
+
+    target: ModelRelations
+    config: TemporalConfig
+    docs: Docs
+    invocation: Invocation
+    neighbours: Neighbours
+    run_id: str
+    old: State | None
+    live_run: str | None
+    existing: tuple[str, ...]
+    decision: Decision
+    model: Model
+    columns: tuple[tuple[str, str], ...]
+    core_hash: str
+    settings: Mapping[str, str]
+    capture: Capture
+    expiry: Expiry
+    refreshes: Refreshes | None
+    stack: Stack | None = None
+    started: float = 0.0
+    displaced: tuple[str, ...] = ()
+
+    # -- what is to be done --
+
+    @property
+    def writes_nothing(self) -> bool:
+        return self.decision.writes_nothing or self.is_noop
+
+    @property
+    def is_noop(self) -> bool:
+        """Whether nothing is to be committed: no input changed, and the commit would say what the last one says."""
+        old, d = self.old, self.decision
+        if old is None or d.action != ADVANCED or self.invocation.sampled != old.sampled or not self.capture.keeps:
+            return False
+        now = (d.expiration, self.expiry.offset, self.refreshes, self.model.residual, self.columns)
+        then = (old.expiration, old.offset, old.refreshes, old.residual, old.columns)
+        stored = [(core.name, core.stored, core.core.kept) for core in self.model.cores]
+        read = (self.inputs, self.capture.read_by, self.invocation.project)
+        return (
+            now == then
+            and self.model.written == old.written
+            and stored == [(core.name, core.columns, core.kept) for core in old.cores]
+            and read == (old.inputs, old.read_by, old.project)
+            and not self.changed
+            and self.since() == old.since
+        )
+
+    @property
+    def is_view_missing(self) -> bool:
+        """Whether people cannot read the model: a run was killed between its commit and the view, say."""
+        return self.neighbours.in_the_way or self.target.model not in Identifiers(self.existing)
+
+    @property
+    def changed(self) -> list[TypedCore]:
+        """The cores whose inputs changed."""
+        return [core for core in self.model.cores if not self.capture.cores[core.name].is_same]
+
+    @property
+    def measures(self) -> bool:
+        """Whether statistics of the inputs' files are looked at."""
+        wanted = self.config.pushdown == "statistics" or bool(self.config.pushdown_collect)
+        return wanted and any(not self.capture.cores[core.name].is_incremental for core in self.changed)
+
+    @property
+    def inputs(self) -> dict[str, str]:
+        """Each input with its fingerprint, as the commit keeps them."""
+        return {name: seen.fingerprint for name, seen in self.capture.inputs.items()}
+
+    def listed(self, manifest: str) -> dict[str, Input]:
+        """The inputs, whose files are listed by the manifest, "" for none."""
+        inputs = self.capture.inputs
+        if not manifest:
+            return dict(inputs)
+        table = self.target.table(manifest)
+        return {n: replace(i, listing=remembered(n, table)) if i.listing else i for n, i in inputs.items()}
+
+    @property
+    def clock_range(self) -> Range:
+        """The instants that what is written is for."""
+        return Range(self.decision.as_of, self.decision.expiration)
+
+    # -- names --
+
+    def under(self, run_id: str, displaced: Sequence[str]) -> RunPlan:
+        """The same run under its lock."""
+        return replace(self, run_id=run_id, displaced=tuple(displaced))
+
+    def renamed(self) -> RunPlan:
+        """The same run, whose tables have other names than what it wrote so far."""
+        return replace(self, run_id=chain_rules.next_id(chain_rules.next_id(self.run_id)))
+
+    def chain(self, core: str, merged: bool = False) -> str:
+        run_id = chain_rules.next_id(self.run_id) if merged else self.run_id
+        return chain_rules.chain_name(self.target.model, run_id, core)
+
+    @property
+    def using(self) -> str:
+        """What a CREATE TABLE of a chain says of its format and its owner."""
+        return f" USING {self.config.file_format} {ownership.marked(self.target)}"
+
+    def data(self, sql: str) -> str:
+        """SQL as it is sent, with the rows of temporal views in place of their names."""
+        return self.stack.data(sql) if self.stack else sql
+
+    # -- chains --
+
+    def old_chains(self, core: str) -> list[Chain]:
+        """What this run builds on, largest first."""
+        if self.old is None or self.decision.rebuilds:
+            return []
+        chains = [c for s in self.old.cores if s.name == core for c in s.chains]
+        return chain_rules.largest_first([c for c in chains if c.rows])  # one without rows only tells the columns
+
+    @property
+    def latest(self) -> int:
+        """The latest instant that `since` may become (ms)."""
+        return max(self.decision.since, self.decision.as_of - (self.config.retain_history or 0))
+
+    def to_peel(self, merged: Mapping[str, Sequence[Chain]]) -> dict[str, list[Chain]]:
+        """By core: the chains of which too much is due, where they are not merged anyway."""
+        if self.old is None or self.decision.rebuilds:
+            return {}
+        found = {core.name: compaction.to_peel(core, self.latest) for core in self.old.cores}
+        return {name: chains for name, chains in found.items() if chains and name not in merged}
+
+    def since(self, merged: Mapping[str, Sequence[Chain]] | None = None) -> int:
+        """The earliest instant that can be read after this run: it moves on when that makes large chains smaller."""
+        merged = merged or {}
+        chains = [c for core in self.model.cores for c in self.old_chains(core.name)]
+        rewritten = [sum(c.rows for c in several) for several in merged.values()]
+        over = [c.rows for c in chains if chain_rules.is_over(c, self.latest)]
+        moves = self.to_peel(merged) or max([*rewritten, *over], default=0) >= chain_rules.SMALL_CHAIN
+        return self.latest if moves else self.decision.since
+
+    # -- what the commit says of the past --
+
+    @property
+    def max_restart_delay(self) -> int:
+        """How much later than it was due a restart came at most, so far (ms): it waits for a run."""
+        if self.old is None:
+            return 0
+        due, so_far = self.config.restarts.due(self.old.started_at), self.old.max_restart_delay
+        is_late = self.decision.rebuilds and due is not None and self.decision.as_of >= due
+        return max(so_far, self.decision.as_of - due) if is_late and due is not None else so_far
+
+    def dropped(self, beyond_expiration: int | None) -> int:
+        """How many updates were left out since the last restart: what is read in part adds to it, all says it anew."""
+        before = self.old.dropped if self.old and not self.decision.rebuilds else 0
+        is_incremental = all(self.capture.cores[core.name].is_incremental for core in self.changed)
+        return before + (beyond_expiration or 0) if is_incremental else beyond_expiration or before
+
+    # -- for people --
+
+    def __str__(self) -> str:
+        rows = [*self._rows()]
+        first, second = (max(len(row[at]) for row in rows) for at in (0, 1))
+        return "\n".join(f"{kind:{first}}  {name:{second}}  {what}".rstrip() for kind, name, what in rows)
+
+    def _rows(self) -> Iterator[tuple[str, str, str]]:
+        d, capture = self.decision, self.capture
+        yield "model", self.target.name(), f"run {self.run_id}, over {self.live_run or 'nothing'}"
+        yield "does", d.action, d.reason or ("nothing new" if self.is_noop else "what the inputs did")
+        for what, t in (("as of", d.as_of), ("started", d.started_at), ("since", self.since())):
+            yield "clock", what, format_instant(t)
+        why = f" ({self.expiry.why})" if self.expiry.why else ""
+        yield "clock", "expiration", ("none" if d.expiration is None else format_instant(d.expiration)) + why
+        if self.refreshes is not None:
+            yield "clock", "refreshed", f"every {format_duration(self.refreshes.every)}"
+        for name, kind in self.columns:
+            yield "column", name, kind
+        for core in self.model.cores:
+            delta, chains = capture.cores[core.name], self.old_chains(core.name)
+            rows = quantity(sum(c.rows for c in chains), "row")
+            built_on = f"{quantity(len(chains), 'chain')} of {rows}" if chains else "no chains"
+            yield "core", core.name, f"{delta.kind.value}{f' ({delta.why})' if delta.why else ''}, over {built_on}"
+        for name, seen in capture.inputs.items():
+            change = capture.changes[name]
+            yield "input", name, f"by its {seen.tracking.value}: {change.why}; {seen.fingerprint}"
+        yield "writes", "chains", ", ".join(core.name for core in self.changed) or "none"
+        yield "writes", "manifest", "kept" if capture.keeps else "none" if capture.manifest is None else "new"
+        yield "writes", "commit", "no" if self.writes_nothing else "yes"

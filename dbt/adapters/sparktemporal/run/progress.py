@@ -1,0 +1,116 @@
+"""How far a run is: what it has written, and what it has learnt meanwhile. Each phase makes the next of these."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from ..engine.warehouse import ViewInfo, Warehouse
+from ..inputs.meanwhile import Busy
+from ..pruning.pruning import Pruning
+from ..temporal.decision import Statement
+from ..temporal.diffs.chains import Sweep
+from ..temporal.diffs.state import Chain, State
+from ..temporal.rewrite.core import TypedCore
+from .commit import Commit, Prepared
+from .plan import RunPlan
+
+
+@dataclass(frozen=True)
+class Tools:
+    """What the phases ask and commit with."""
+
+    warehouse: Warehouse
+    pruning: Pruning
+    commit: Commit
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a chain is written from: a core less the files that cannot matter; what its window implies, in SQL.
+
+    is_large: it may come to so many rows that its chain is in buckets.
+    """
+
+    core: TypedCore
+    implied: str | None
+    is_large: bool
+
+
+@dataclass(frozen=True)
+class Published:
+    """What stands of the relations that people read: the view, the text of the updates as it should be, and the view
+    of them as it is, None for none. are_right: nothing is to be done about the updates."""
+
+    view: ViewInfo | None
+    updates: str
+    updates_view: ViewInfo | None
+    are_right: bool
+    gives_way: bool
+
+
+@dataclass(frozen=True)
+class Progress:
+    """commits: decided by the first plan, whatever the inputs do meanwhile.
+
+    attempts: to read inputs that change meanwhile. is_pinned: they did during some attempt, so what is read is pinned
+    to what was seen. is_seen: their files are remembered (`manifest`: in that table) and measured (`measured`: under
+    that id).
+    sources, written, merged: by core. beyond_expiration: updates of what was read, None when not counted. late: windows
+    that were over when their rows came, of new rows alone.
+    """
+
+    commits: bool
+    attempts: int = 0
+    is_pinned: bool = False
+    is_seen: bool = False
+    manifest: str = ""
+    measured: str = ""
+    busy: Busy = field(default_factory=Busy)
+    to_drop: tuple[str, ...] = ()
+    executed: tuple[Statement, ...] = ()  # by an observation itself
+    sources: Mapping[str, Source] = field(default_factory=dict)
+    written: Mapping[str, Chain] = field(default_factory=dict)
+    merged: Mapping[str, tuple[Chain, ...]] = field(default_factory=dict)
+    beyond_expiration: int | None = None
+    late: int | None = None
+    sweep: Sweep | None = None
+    prepared: Prepared | None = None
+    published: Published | None = None
+
+    @property
+    def state(self) -> State | None:
+        """What is committed, from the moment on at which the commit may be sent."""
+        return self.prepared.state if self.prepared else None
+
+    @property
+    def rows_written(self) -> int:
+        """Of stored intervals: each stands for one update or two."""
+        return sum(chain.rows for chain in self.written.values())
+
+
+When = Callable[[RunPlan, Progress], bool]
+#: asks Spark, and writes nothing
+Observe = Callable[[Tools, RunPlan, Progress], tuple[RunPlan, Progress]]
+#: asks nothing
+Statements = Callable[[RunPlan, Progress], list[Statement]]
+
+
+def nothing_to_ask(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunPlan, Progress]:
+    return plan, progress
+
+
+def no_statements(plan: RunPlan, progress: Progress) -> list[Statement]:
+    return []
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A step of a run: whether it is due, what it asks, and the statements that follow. back_to: the phase after it,
+    where that is not the next one."""
+
+    name: str
+    when: When
+    observe: Observe = nothing_to_ask
+    statements: Statements = no_statements
+    back_to: str = ""

@@ -1,0 +1,178 @@
+"""The end of a run: the commit, the relations that people read, and the tables that nobody names any more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ..engine import ownership
+from ..inputs import upstream
+from ..temporal.decision import Statement
+from ..temporal.diffs import chains as chain_rules
+from ..temporal.diffs import compaction
+from ..temporal.diffs.chains import Sweep
+from ..temporal.diffs.state import Chain, CoreState, State
+from ..temporal.rewrite.core import TypedCore
+from ..temporal.sql.identifiers import Identifiers
+from . import published_view
+from .attempt import drops
+from .merging import count, is_large
+from .plan import RunPlan
+from .progress import Progress, Published, Tools
+
+# -- the commit --
+
+
+def prepare_commit(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunPlan, Progress]:
+    """The state that the run leaves, and what may go with it."""
+    cores = [_core_state(tools, plan, progress, core) for core in plan.model.cores]
+    manifest = progress.manifest
+    if plan.capture.keeps and plan.old is not None:
+        manifest = plan.old.manifest
+    statistics, measured, measuring = tools.pruning.kept(plan.old)
+    sweep = _sweep(tools, plan, [*(c.table for core in cores for c in core.chains), manifest, statistics])
+    live = {c.table for core in cores for c in core.chains}
+    # also what this very run wrote and merged away at once
+    merged_away = [c.table for c in progress.written.values() if c.table not in live]
+    state = State(
+        model=plan.target.model,
+        schema=plan.target.schema,
+        run=plan.run_id,
+        since=plan.since(progress.merged),
+        frontier=plan.decision.as_of,
+        started_at=plan.decision.started_at,
+        offset=plan.expiry.offset,
+        expiration=plan.decision.expiration,
+        core_hash=plan.core_hash,
+        residual=plan.model.residual,
+        columns=plan.columns,
+        cores=tuple(cores),
+        written=plan.model.written,
+        kinds=plan.model.calls,
+        inputs=plan.inputs,
+        settings=dict(plan.settings),
+        retired=(*sweep.retired, *((t, plan.invocation.engine_now) for t in merged_away)),
+        sampled=plan.invocation.sampled,
+        project=plan.invocation.project,
+        read_by=plan.capture.read_by,
+        manifest=manifest,
+        statistics=statistics,
+        measured=measured,
+        measuring=measuring,
+        refreshes=plan.refreshes,
+        dropped=plan.dropped(progress.beyond_expiration),
+        max_restart_delay=plan.max_restart_delay,
+    )
+    return plan, replace(progress, prepared=tools.commit.prepare(state), sweep=sweep)
+
+
+def _core_state(tools: Tools, plan: RunPlan, progress: Progress, core: TypedCore) -> CoreState:
+    since, peeled = plan.since(progress.merged), plan.to_peel(progress.merged).get(core.name)
+    live, gone = plan.old_chains(core.name), list(progress.merged.get(core.name, ()))
+    new = progress.written.get(core.name)
+    if gone or peeled:
+        one = count(tools.warehouse, plan, core, plan.chain(core.name, merged=True), bool(gone) and is_large(gone))
+        if gone:
+            new = one if one.rows else None
+        else:
+            live = _without_due(tools, plan, live, peeled or [], since) + ([one] if one.rows else [])
+    gone += [c for c in live if chain_rules.is_over(c, since)]
+    live = [c for c in [*live, *([new] if new else [])] if c not in gone]
+    return CoreState(core.name, core.stored, tuple(chain_rules.largest_first(live)), core.sums, core.core.kept)
+
+
+def _without_due(
+    tools: Tools, plan: RunPlan, live: Sequence[Chain], peeled: Sequence[Chain], since: int
+) -> list[Chain]:
+    """Chains with what is due taken out of some."""
+    kept = []
+    for chain in live:
+        if chain in peeled:
+            if compaction.is_due(chain, since):
+                continue
+            rows = tools.warehouse.rows(compaction.left(chain.source(plan.target.schema), since))
+            chain = compaction.peeled(chain, since, [(int(begins), int(number)) for begins, number in rows])
+        kept += [chain] if chain.rows else []
+    return kept
+
+
+def commit(plan: RunPlan, progress: Progress) -> list[Statement]:
+    """The one statement that publishes: everything before it is invisible, everything after is tidying."""
+    assert progress.prepared is not None
+    return list(progress.prepared.statements)
+
+
+# -- what people read --
+
+
+def is_publishing(plan: RunPlan, progress: Progress) -> bool:
+    return is_tidying(plan, progress) or plan.is_view_missing
+
+
+def find_published(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunPlan, Progress]:
+    """The relations that people read, as they are."""
+    state = progress.state or plan.old
+    assert state is not None
+    live = tools.commit.confirm(plan.run_id) if progress.state else None
+    names = Identifiers(plan.existing)
+    stands = plan.target.model in names
+    view = tools.warehouse.view(plan.target.name()) if stands else None
+    updates = tools.commit.texts.updates(state.cores[0], state.schema)
+    updates_view, are_right = None, False
+    if f"{plan.target.model}__diffs" in names:
+        updates_view = live or tools.warehouse.view(plan.target.name("__diffs"))
+        are_right = live is None and updates_view is not None and updates_view.text.split() == updates.split()
+    published = Published(view, updates, updates_view, are_right, gives_way=stands and view is None)
+    return plan, replace(progress, published=published)
+
+
+def publish(plan: RunPlan, progress: Progress) -> list[Statement]:
+    """The thin view and the readable updates, when they are not as they should be."""
+    state, found, target = progress.state or plan.old, progress.published, plan.target
+    assert state is not None and found is not None
+    # same names, other types: a view remembers the types it was made with
+    retyped = plan.old is not None and plan.old.columns != state.columns
+    steps = published_view.publish(target, list(state.columns), plan.docs, found.view, retyped)
+    if found.gives_way:  # a view cannot take a table's place in one statement: all else stands before
+        steps.insert(0, Statement("the table of that name gives way", f"DROP TABLE IF EXISTS {target.name()}"))
+    if found.are_right:
+        return steps
+    name, mark = target.name("__diffs"), ownership.marked(target)
+    verb = found.updates_view.rewrite if found.updates_view else "CREATE VIEW"
+    if plan.neighbours.unmarked and verb == "ALTER VIEW":
+        steps.append(Statement("whose the updates are", f"ALTER VIEW {name} SET {mark}"))
+    clause = "" if verb == "ALTER VIEW" else f" {mark}"
+    updates = Statement("the updates, readable", f"{verb} {name}{clause} AS\n{found.updates}")
+    return [updates, *steps] if found.gives_way else [*steps, updates]
+
+
+# -- what nobody names --
+
+
+def is_tidying(plan: RunPlan, progress: Progress) -> bool:
+    return not plan.decision.writes_nothing
+
+
+def find_unnamed(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunPlan, Progress]:
+    if progress.sweep is not None:
+        return plan, progress
+    return plan, replace(progress, sweep=_sweep(tools, plan, plan.old.tables if plan.old else ()))
+
+
+def clean_up(plan: RunPlan, progress: Progress) -> list[Statement]:
+    """Drops of chains that nothing has named for diffs_retention."""
+    assert progress.sweep is not None
+    return drops(plan, progress.sweep.drop, "no longer read")
+
+
+def _sweep(tools: Tools, plan: RunPlan, named: Sequence[str]) -> Sweep:
+    return chain_rules.sweep(
+        plan.target.model,
+        plan.existing,
+        plan.old,
+        named,
+        plan.invocation.engine_now,
+        plan.config.diffs_retention,
+        lambda: upstream.held(tools.warehouse, plan.target, plan.neighbours.readers),
+        lambda table: ownership.is_marked(tools.warehouse, plan.target, table),
+    )

@@ -1,0 +1,109 @@
+"""The execution of a plan: one table of phases, in order.
+
+Nothing before the commit changes what a reader sees, and the commit is one statement.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from ..engine.warehouse import Warehouse
+from ..pruning.pruning import Pruning
+from ..temporal.decision import Statement
+from . import attempt, merging, publishing
+from .attempt import is_committing, is_settled
+from .commit import Commit
+from .plan import RunPlan
+from .progress import Phase, Progress, Tools
+
+PHASES = (
+    Phase("fence", attempt.is_displacing, attempt.find_displaced, attempt.fence),
+    Phase("give_up", attempt.is_out_of_patience, statements=attempt.give_up),
+    Phase("remember", attempt.is_remembering, attempt.name_manifest, attempt.remember),
+    Phase("measure", attempt.is_measuring, attempt.measure),
+    Phase("write", is_committing, attempt.find_sources, attempt.write),
+    Phase("look", is_committing, attempt.look),
+    Phase("unwrite", attempt.has_grown, attempt.rename, attempt.unwrite, back_to="give_up"),
+    Phase("undo", attempt.has_moved, attempt.observe_again, attempt.undo, back_to="give_up"),
+    Phase("merge", is_settled, merging.count_written, merging.merge),
+    Phase("commit", is_settled, publishing.prepare_commit, publishing.commit),
+    Phase("publish", publishing.is_publishing, publishing.find_published, publishing.publish),
+    Phase("clean_up", publishing.is_tidying, publishing.find_unnamed, publishing.clean_up),
+)
+
+
+@dataclass(frozen=True)
+class Step:
+    """A statement that is about to be executed, and the phase that it is of."""
+
+    phase: str
+    statement: Statement
+
+
+class Writer:
+    """Executes the phases of a plan.
+
+    seconds: by phase, so far. finished: to the end, so that nothing is left to be undone.
+    """
+
+    def __init__(self, warehouse: Warehouse, plan: RunPlan, commit: Commit) -> None:
+        pruning = Pruning(warehouse, plan.target, plan.config, plan.settings)
+        self.tools = Tools(warehouse, pruning, commit)
+        self.plan, self.progress = plan, Progress(commits=not plan.writes_nothing)
+        self.seconds: dict[str, float] = {}
+        self.finished = False
+        self._sent: list[Statement] = []
+
+    def under_lock(self, token: str, displaced: Sequence[str]) -> None:
+        """Nothing is written before this."""
+        self.plan = self.plan.under(token, displaced)
+
+    def steps(self, execute: Callable[[str], object]) -> Iterator[Step]:
+        """Execute the phases. Each statement is yielded first, when it stands in the script already."""
+        began = self._spent("begin", self.plan.started)
+        at = 0
+        while at < len(PHASES):
+            phase, at = PHASES[at], at + 1
+            if not phase.when(self.plan, self.progress):
+                continue
+            known = len(self.progress.executed)
+            self.plan, self.progress = phase.observe(self.tools, self.plan, self.progress)
+            self._sent += self.progress.executed[known:]
+            for statement in phase.statements(self.plan, self.progress):
+                self._sent.append(statement)
+                yield Step(phase.name, statement)
+                execute(statement.sql)
+            began = self._spent(phase.name, began)
+            if phase.back_to:
+                at = next(number for number, other in enumerate(PHASES) if other.name == phase.back_to)
+        self.finished = True
+
+    def _spent(self, phase: str, began: float) -> float:
+        now = time.monotonic()
+        self.seconds[phase] = self.seconds.get(phase, 0) + now - began
+        return now
+
+    @property
+    def script(self) -> str:
+        """The statements so far, as target/run shows them; empty before the first."""
+        return "\n\n".join(f"-- {sent.purpose}\n{sent.sql};" for sent in self._sent) + ("\n" if self._sent else "")
+
+    @property
+    def gave_way(self) -> bool:
+        """Whether a table of the model's name was dropped for the view."""
+        return self.progress.published is not None and self.progress.published.gives_way
+
+    def abandon(self) -> None:
+        """Drop what a run that failed wrote and did not commit.
+
+        Once the commit is sent its fate is the server's, which may still carry it out when the client has given up.
+        """
+        if self.finished or self.progress.state is not None:
+            return
+        warehouse, plan = self.tools.warehouse, self.plan
+        for step in attempt.drops(
+            plan, attempt.written_by(warehouse, plan, [plan.run_id]), "left by a run that failed"
+        ):
+            warehouse.rows(step.sql)
