@@ -66,8 +66,8 @@ def test_many_new_files(events: Project, monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.deep
 def test_the_list_of_files_is_gone(events: Project) -> None:
     state = events.state()
-    assert state.watermark
-    events.sql(f"DROP TABLE {{s}}.{state.watermark}")
+    assert state.manifest
+    events.sql(f"DROP TABLE {{s}}.{state.manifest}")
     assert "unchanged" in run(events, 500)[0]
     add(events, 1)
     assert "full (the list of the files it had is gone)" in run(events, 1000)[1]
@@ -93,7 +93,7 @@ def test_full_between(events: Project) -> None:
 def test_files_remembered_of_another_state(events: Project) -> None:
     state = events.state()
     events.sql(
-        f"INSERT INTO {{s}}.{state.watermark} SELECT relation, 'x', size, modified, place FROM {{s}}.{state.watermark}"
+        f"INSERT INTO {{s}}.{state.manifest} SELECT relation, 'x', size, modified, place FROM {{s}}.{state.manifest}"
     )
     add(events, 1)
     assert "full (the files remembered are not those of its state)" in run(events, 1000)[1]
@@ -170,7 +170,7 @@ def test_an_input_that_grows_during_the_run(events: Project, monkeypatch: pytest
 @pytest.mark.more
 def test_an_input_that_changes_during_the_run(events: Project, times: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was read of two states is dropped and read again; when it never stays, the run fails and nothing is lost."""
-    monkeypatch.setattr("dbt.adapters.sparktemporal.run.run.PAUSES", (0.0,) * 5)
+    monkeypatch.setattr("dbt.adapters.sparktemporal.run.attempt.PAUSES", (0.0,) * 5)
     add(events, 1)
     disturb(events, times, monkeypatch, f"INSERT OVERWRITE {{s}}.t SELECT 50L, timestamp_millis({T0}L + 500000)")
     before = sorted(events.rows("SHOW TABLES IN {s}"))

@@ -29,7 +29,6 @@ def rows_come_at_every_phase(project: Project, monkeypatch: pytest.MonkeyPatch, 
     for number, between in enumerate([write, write, lambda: None]):
         now, seen = T0 + number * 1000, 0
         warehouse, target = Warehouse(project.rows), ModelRelations(f"`{project.schema}`", "m")
-        settings = warehouse.settings()
         sql = SQL.format(t=table, now="mz_now()")
         invocation = Invocation(now, now, warehouse.settings(), warehouse.version())
         current = begin(warehouse, target, Definition(sql), invocation)

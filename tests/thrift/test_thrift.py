@@ -25,8 +25,8 @@ from dbt.cli.main import dbtRunner
 
 from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse, live_view
 from dbt.adapters.sparktemporal.run.begin import begin
-from dbt.adapters.sparktemporal.run.plan import Definition, Invocation
 from dbt.adapters.sparktemporal.run.lock import host
+from dbt.adapters.sparktemporal.run.plan import Definition, Invocation
 from support.flights import PROJECT, of_the_flights
 from support.instants import T0
 from support.project import Project, a_project
