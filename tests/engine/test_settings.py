@@ -11,7 +11,7 @@ import pytest
 from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse
 from dbt.adapters.sparktemporal.errors import Refusal
 from dbt.adapters.sparktemporal.operations.reads import committed, matches_source
-from dbt.adapters.sparktemporal.temporal.diffs.state import embed
+from dbt.adapters.sparktemporal.temporal.diffs.state_text import embed
 from dbt.adapters.sparktemporal.temporal.sql import settings
 from support.instants import T0
 from support.project import Project

@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from dbt.adapters.sparktemporal.run.commit import ViewTexts
-from dbt.adapters.sparktemporal.temporal.diffs.state import VIEW_TEXT_LIMIT
+from dbt.adapters.sparktemporal.temporal.diffs.state_text import VIEW_TEXT_LIMIT
 from dbt.adapters.sparktemporal.temporal.diffs.view_sql import live_view
 from support.instants import HOUR, Y2100
 from support.project import Project

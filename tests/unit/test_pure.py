@@ -18,7 +18,9 @@ from dbt.adapters.sparktemporal.temporal.clock.expiration import Expiry
 from dbt.adapters.sparktemporal.temporal.clock.instants import format_instant, parse_duration, parse_instant
 from dbt.adapters.sparktemporal.temporal.clock.schedule import Refreshes, Restarts
 from dbt.adapters.sparktemporal.temporal.diffs import chains
-from dbt.adapters.sparktemporal.temporal.diffs.state import Chain, CoreState, State, embed, extract
+from dbt.adapters.sparktemporal.temporal.diffs.fingerprints import RowsFingerprint
+from dbt.adapters.sparktemporal.temporal.diffs.state import Chain, CoreState, State
+from dbt.adapters.sparktemporal.temporal.diffs.state_text import embed, extract
 from dbt.adapters.sparktemporal.temporal.rewrite.split import Split, split
 from dbt.adapters.sparktemporal.temporal.sql import plans
 from dbt.adapters.sparktemporal.temporal.sql.dialect import mz_now_spans, parse, render
@@ -179,7 +181,8 @@ def a_state(**changes: object) -> State:
         model="m", schema="`s`", run="r1", since=10, frontier=20, started_at=10, offset=100, expiration=110,
         core_hash="h", residual="SELECT * FROM mz_core_c0", columns=(("id", "int"),),
         cores=(CoreState("c0", (("id", "int"),), (chain("m__diffs_a"),)),),
-        written="select '*/ $ /* ${x}' from t", kinds=("timestamp",), inputs={"t": "f"}, settings={"z": "UTC"},
+        written="select '*/ $ /* ${x}' from t", kinds=("timestamp",), inputs={"t": RowsFingerprint(3, None)},
+        settings={"z": "UTC"},
     )  # fmt: skip
     return base.advanced(**changes)
 

@@ -13,17 +13,10 @@ from dbt.adapters.sparktemporal.errors import Refusal, TemporalError
 from dbt.adapters.sparktemporal.run.commit import ViewTexts
 from dbt.adapters.sparktemporal.run.published_view import Docs, publish
 from dbt.adapters.sparktemporal.temporal.diffs import compact_sql, view_sql
+from dbt.adapters.sparktemporal.temporal.diffs.fingerprints import RowsFingerprint
 from dbt.adapters.sparktemporal.temporal.diffs.longest_view import worst
-from dbt.adapters.sparktemporal.temporal.diffs.state import (
-    VIEW_TEXT_LIMIT,
-    Chain,
-    CoreState,
-    Form,
-    State,
-    embed,
-    extract,
-    packed,
-)
+from dbt.adapters.sparktemporal.temporal.diffs.state import Chain, CoreState, State
+from dbt.adapters.sparktemporal.temporal.diffs.state_text import VIEW_TEXT_LIMIT, Form, embed, extract, packed
 from dbt.adapters.sparktemporal.temporal.rewrite.core import Core, TypedCore
 from dbt.adapters.sparktemporal.temporal.sql.dialect import parse
 
@@ -68,7 +61,8 @@ def a_state(width: int = 2, corrections: int = 1, **changes: object) -> State:
         model="m", schema="`s`", run=RUN, since=0, frontier=20, started_at=10, offset=100, expiration=110,
         core_hash="h", residual="SELECT * FROM mz_core_c0", columns=columns(width),
         cores=(CoreState("c0", columns(width), chains),),
-        written="select '*/ $ /* ${x} \\' \"' from t", kinds=("timestamp",), inputs={"t": "f"}, settings={"z": "UTC"},
+        written="select '*/ $ /* ${x} \\' \"' from t", kinds=("timestamp",),
+        inputs={"t": RowsFingerprint(3, None)}, settings={"z": "UTC"},
         project="p",
     )  # fmt: skip
     return base.advanced(**changes)

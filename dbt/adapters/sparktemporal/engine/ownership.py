@@ -17,7 +17,7 @@ import re
 from collections.abc import Mapping
 
 from ..errors import ForeignRelation
-from ..temporal.diffs.state import is_commit
+from ..temporal.diffs.state_text import is_commit
 from ..temporal.sql.dialect import string_literal
 from ..temporal.sql.identifiers import Identifier
 from .warehouse import MISSING, ModelRelations, Warehouse, live_view

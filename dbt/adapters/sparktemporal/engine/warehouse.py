@@ -10,7 +10,8 @@ from typing import Any
 from ..errors import Refusal, TemporalError
 from ..temporal.clock import zones
 from ..temporal.clock.zones import Zone
-from ..temporal.diffs.state import State, extract
+from ..temporal.diffs.state import State
+from ..temporal.diffs.state_text import extract
 from ..temporal.ivm.upstream import Stack
 from ..temporal.sql import identifiers, settings
 from ..temporal.sql.dialect import quote

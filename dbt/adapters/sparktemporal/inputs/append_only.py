@@ -9,18 +9,17 @@ changed, went, or came before the edge breaks the promise, and the table is read
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 
 from ..engine.warehouse import TableInfo, Warehouse
 from ..errors import Refusal
 from ..temporal.clock.instants import format_duration, format_instant
+from ..temporal.diffs.fingerprints import ColumnFingerprint, Fingerprint
 from ..temporal.ivm.delta_query import AddedRows
 from ..temporal.sql.dialect import quote
 from ..temporal.sql.identity import negative_zero
 from ..words import quantity
 
-WAY = "column"
 #: SQL of the step back from the latest row, by type; their text, which names them in any time zone; and from that text
 _BACK = {
     "timestamp": "{value} - make_dt_interval(0, 0, 0, {ms} / 1000)",
@@ -44,12 +43,11 @@ class AppendCursor:
     lookback: int
 
     @staticmethod
-    def of(said: str) -> AppendCursor | None:
-        """By which column the state of an input is told."""
-        if not said.startswith(WAY):
+    def of(fingerprint: Fingerprint) -> AppendCursor | None:
+        """By which column an input is followed."""
+        if not isinstance(fingerprint, ColumnFingerprint):
             return None
-        state = json.loads(said.removeprefix(WAY))
-        return AppendCursor(state["by"], state["back"])
+        return AppendCursor(fingerprint.by, fingerprint.back)
 
 
 @dataclass(frozen=True)
@@ -72,8 +70,10 @@ class _Edge:
         return f"NOT coalesce({self.after}, false)"
 
 
-def observe(warehouse: Warehouse, name: str, table: TableInfo, follow: AppendCursor) -> tuple[str, str] | None:
-    """A table (name quoted) as it is -> its state, and SQL of the rows to remember; None without the column.
+def observe(
+    warehouse: Warehouse, name: str, table: TableInfo, follow: AppendCursor
+) -> tuple[ColumnFingerprint, str] | None:
+    """A table (name quoted) as it is -> its fingerprint, and SQL of the rows to remember; None without the column.
 
     The rows to remember are (file, size, modified, place) as files are: a hash of the row, how often it is there.
     """
@@ -99,42 +99,45 @@ def observe(warehouse: Warehouse, name: str, table: TableInfo, follow: AppendCur
         f"SELECT {_row(content)} AS file, count(*) AS size, 0L AS modified, '' AS place\n"
         f"FROM {name} WHERE {edge.after} GROUP BY 1"
     )
-    state = {"by": follow.column, "back": follow.lookback, "to": edge.at, "rows": rows, "sum": total}
-    return f"{WAY} {json.dumps(state | _after(warehouse, listing))}", listing
+    after = _after(warehouse, listing)
+    return ColumnFingerprint(follow.column, follow.lookback, edge.at, rows, total, *after), listing
 
 
-def is_still(warehouse: Warehouse, said: str, listing: str) -> bool:
+def is_still(warehouse: Warehouse, seen: ColumnFingerprint, listing: str) -> bool:
     """Whether no row came after the edge: one before it is noticed by the next run."""
-    state = json.loads(said.removeprefix(WAY))
-    return bool(state == state | _after(warehouse, listing))
+    return (seen.after, seen.after_sum) == _after(warehouse, listing)
 
 
 def changes(
-    warehouse: Warehouse, name: str, table: TableInfo, then: str, now: str, remembered: str
+    warehouse: Warehouse,
+    name: str,
+    table: TableInfo,
+    then: ColumnFingerprint,
+    now: ColumnFingerprint,
+    remembered: str,
 ) -> tuple[str, AddedRows | None, bool]:
     """What a table got between two states: why so, the rows if it can be told, and whether the promise was broken.
 
     remembered: SQL of the rows after the edge of `then` (file, size), "" when it is gone.
     """
-    old, new = (json.loads(said.removeprefix(WAY)) for said in (then, now))
-    if [old[key] for key in ("by", "back")] != [new[key] for key in ("by", "back")]:
+    if (then.by, then.back) != (now.by, now.back):
         return "append_column or lookback are others than before", None, False
-    follow = AppendCursor(old["by"], old["back"])
-    edge, later = _edge(table, follow, old["to"]), _edge(table, follow, new["to"])
+    follow = AppendCursor(then.by, then.back)
+    edge, later = _edge(table, follow, then.to), _edge(table, follow, now.to)
     if edge is None or later is None:
         return f"its column {follow.column} is gone", None, True
     content = content_of(table)
     passed, total = checksum(warehouse, f"{name} WHERE {edge.after} AND {later.up_to}", content)
-    rows, content_sum = new["rows"] - passed, new["sum"] - total
-    if (rows, content_sum) != (old["rows"], old["sum"]):  # where the latest row went, the edge may have gone back
+    rows, content_sum = now.rows - passed, now.sum - total
+    if (rows, content_sum) != (then.rows, then.sum):  # where the latest row went, the edge may have gone back
         passed, total = checksum(warehouse, f"{name} WHERE {later.after} AND {edge.up_to}", content)
         rows, content_sum = rows + passed, content_sum + total
-    if rows != old["rows"]:
-        return f"of {quantity(old['rows'], 'row')} up to {_shown(edge)} there are {rows:,} now", None, True
-    if content_sum != old["sum"]:
-        return f"of {quantity(old['rows'], 'row')} up to {_shown(edge)} some changed", None, True
+    if rows != then.rows:
+        return f"of {quantity(then.rows, 'row')} up to {_shown(edge)} there are {rows:,} now", None, True
+    if content_sum != then.sum:
+        return f"of {quantity(then.rows, 'row')} up to {_shown(edge)} some changed", None, True
     columns = ", ".join(f"mz_row.{quote(column)}" for column, _ in table.columns)
-    if not old["after"]:
+    if not then.after:
         came = f"(SELECT {columns} FROM {name} AS mz_row WHERE {edge.after})"
         return "rows after the latest", AddedRows(came, "", f"(SELECT * FROM {name} WHERE {edge.up_to})"), False
     if not remembered:
@@ -149,10 +152,10 @@ def changes(
         f"FROM ({remembered}) LEFT JOIN (SELECT {_row(content)} AS mz_file, count(*) AS n FROM {name} "
         f"WHERE {edge.after} GROUP BY 1) ON file = mz_file"
     )[0]
-    if (int(counted), int(known)) != (old["after"], old["after_sum"]):
+    if (int(counted), int(known)) != (then.after, then.after_sum):
         return "the rows remembered are not those of its state", None, False
     if int(lost):
-        return f"gone or changed: {int(lost):,} of {quantity(old['after'], 'row')} after {_shown(edge)}", None, True
+        return f"gone or changed: {int(lost):,} of {quantity(then.after, 'row')} after {_shown(edge)}", None, True
     both = f"{numbered} LEFT JOIN ({remembered}) AS mz_old ON mz_row.{file} = mz_old.file"
     came = f"(SELECT {columns} FROM {both} WHERE mz_row.{nth} > coalesce(mz_old.size, 0))"
     had = (
@@ -211,10 +214,10 @@ def _sum(content: str) -> str:
     return f"coalesce(sum(CAST(xxhash64({content}) AS DECIMAL(38, 0))), 0)"
 
 
-def _after(warehouse: Warehouse, listing: str) -> dict[str, int]:
-    """What the state says of the rows remembered."""
+def _after(warehouse: Warehouse, listing: str) -> tuple[int, int]:
+    """What the fingerprint says of the rows remembered: how many, and a checksum."""
     rows, total = warehouse.rows(f"SELECT coalesce(sum(size), 0), {_sum('file, size')} FROM ({listing})")[0]
-    return {"after": int(rows), "after_sum": int(total)}
+    return int(rows), int(total)
 
 
 def _shown(edge: _Edge) -> str:

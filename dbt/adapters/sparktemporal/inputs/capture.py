@@ -13,9 +13,10 @@ from ..engine.warehouse import ModelRelations, Warehouse
 from ..errors import Refusal
 from ..temporal.decision import Decision
 from ..temporal.diffs import intervals_sql
+from ..temporal.diffs.fingerprints import Tracking
 from ..temporal.diffs.state import State
 from ..temporal.ivm import delta_query
-from ..temporal.ivm.upstream import said_of, stacked_name
+from ..temporal.ivm.upstream import fingerprint_of, stacked_name
 from ..temporal.rewrite.core import TypedCore
 from ..temporal.sql import plans
 from ..temporal.sql.dialect import render
@@ -23,7 +24,7 @@ from ..words import quantity
 from . import fingerprint, observe, stacked_views, view_expansion
 from .append_only import AppendCursor
 from .fingerprint import QueryFingerprint, Routines
-from .observe import Input, InputChange, Tracking
+from .observe import Input, InputChange
 
 #: of `change_capture`
 _ALL = "full"
@@ -98,7 +99,7 @@ class Capture:
     inputs: Mapping[str, Input]
     changes: Mapping[str, InputChange]
     cores: Mapping[str, CoreDelta]
-    read_by: str
+    read_by: tuple[str, ...]
     keeps: bool
     manifest: str | None
     counts: Mapping[str, int]
@@ -107,7 +108,7 @@ class Capture:
     @staticmethod
     def nothing(cores: Sequence[TypedCore]) -> Capture:
         """Of a run that does not look at the inputs."""
-        return Capture({}, {}, {core.name: CoreDelta(DeltaKind.SAME) for core in cores}, "", True, None, {})
+        return Capture({}, {}, {core.name: CoreDelta(DeltaKind.SAME) for core in cores}, (), True, None, {})
 
     @property
     def rows(self) -> int:
@@ -154,9 +155,7 @@ def capture_inputs(warehouse: Warehouse, request: Request, known: Routines, list
         raise _no_such_column(column, seen)
     below = {table: name for core in cores for table, name in _stacked(core)}
     stack = warehouse.stack
-    stacked = (
-        {name: Input(name, Tracking.STACKED, said_of(stack.states[name])) for name in below.values()} if stack else {}
-    )
+    stacked = {name: Input(name, fingerprint_of(stack.states[name])) for name in below.values()} if stack else {}
     why = _why_full(request.decision, old, meaning, text, config.change_capture)
     files = None
     if why or old is None:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..engine.warehouse import TableInfo, Warehouse
+from ..temporal.diffs.fingerprints import FileSummary
 from ..temporal.ivm.delta_query import MOST_FILES
 from ..temporal.sql.dialect import quote, string_literal
 
@@ -76,12 +77,12 @@ def by_rows(name: str, partitions: Sequence[str], provider: str, hidden: str = "
     )
 
 
-def summary(warehouse: Warehouse, listing: str, rows: str = "0") -> tuple[str, int, int]:
+def summary(warehouse: Warehouse, listing: str, rows: str = "0") -> tuple[FileSummary, int, int]:
     """What tells a list from others; how many of its files have a place; how many rows there are."""
     content = _hash(f"concat_ws('|', {COLUMNS})")
     asked = f"count(*), coalesce(sum(size), 0), count_if(place <> ''), {content}, coalesce({rows}, 0)"
     count, size, placed, content, held = warehouse.rows(f"SELECT {asked}\nFROM ({listing})")[0]
-    return _said(count, size, content), int(placed), int(held)
+    return FileSummary(int(count), int(size), str(content)), int(placed), int(held)
 
 
 @dataclass(frozen=True)
@@ -95,8 +96,8 @@ class Compared:
     gone: int
     new: int
     had: int
-    before: str
-    now: str
+    before: FileSummary
+    now: FileSummary
     files: str | None
 
     @property
@@ -125,18 +126,15 @@ def compare(warehouse: Warehouse, listing: str, before: str) -> Compared:
         f"  to_json(slice(flatten(array_sort(collect_list(IF(was = '', entries, NULL)))), 1, {MOST_FILES + 1}))\n"
         f"FROM (\n{of_file}\n)"
     )
-    gone, new, had, *told, files = warehouse.rows(sql)[0]
+    gone, new, had, *summaries, files = warehouse.rows(sql)[0]
     named = len(json.loads(files)) <= MOST_FILES
-    return Compared(int(gone), int(new), int(had), _said(*told[:3]), _said(*told[3:]), files if named else None)
+    then, now = (FileSummary(int(n), int(size), str(content)) for n, size, content in (summaries[:3], summaries[3:]))
+    return Compared(int(gone), int(new), int(had), then, now, files if named else None)
 
 
 def named(files: str) -> str:
     """SQL of a list of files given as JSON."""
     return f"SELECT inline(from_json({string_literal(files)}, '{_FILES}'))"
-
-
-def _said(count: object, size: object, content: object) -> str:
-    return f"{count}, {size} bytes, {content}"
 
 
 def _hash(entry: str) -> str:

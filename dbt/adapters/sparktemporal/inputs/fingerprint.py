@@ -31,15 +31,14 @@ _ASKED = "SELECT current_user(), current_catalog(), current_database(), version(
 class QueryFingerprint:
     """digest: what the state keeps. untold: why rows may be others although it is the same; empty when they are not."""
 
-    digest: str
+    digest: tuple[str, ...]
     untold: str = ""
 
-    def change(self, before: str) -> str:
+    def change(self, before: tuple[str, ...]) -> str:
         """What is another than when it said so, in words; empty for nothing."""
-        now, then = self.digest.split(":"), before.split(":")
-        if len(now) != len(then):
+        if len(self.digest) != len(before):
             return "the last run was of an earlier version, which remembered less of the query"
-        return next((why for why, a, b in zip(PARTS, now, then) if a != b), "")
+        return next((why for why, a, b in zip(PARTS, self.digest, before) if a != b), "")
 
 
 @dataclass
@@ -107,7 +106,7 @@ def of(warehouse: Warehouse, text: str, plan: str, known: Routines, version: str
         sorted((routine.name, routine.said) for routine in every),
         (version, session),
     )
-    return QueryFingerprint(":".join(map(_hash, parts)), _untold(text, plan, infos, every))
+    return QueryFingerprint(tuple(map(_hash, parts)), _untold(text, plan, infos, every))
 
 
 def _untold(text: str, plan: str, infos: Sequence[tuple[str, ViewInfo | None]], every: Sequence[Routine]) -> str:

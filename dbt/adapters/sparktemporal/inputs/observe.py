@@ -5,11 +5,17 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass
-from enum import Enum
+from dataclasses import dataclass, replace
 
 from ..engine.chain_files import is_unreadable
 from ..engine.warehouse import TableInfo, Warehouse
+from ..temporal.diffs.fingerprints import (
+    ColumnFingerprint,
+    FilesFingerprint,
+    Fingerprint,
+    RowsFingerprint,
+    Tracking,
+)
 from ..temporal.ivm import delta_query
 from ..temporal.ivm.delta_query import Added, AddedChains, AddedRows
 from ..temporal.ivm.upstream import Stack
@@ -25,19 +31,6 @@ _SPARK_FILES = ("parquet", "orc", "csv", "json", "text", "avro")
 _PLAIN_PATH = "[0-9A-Za-z:/._=-]+"
 
 
-class Tracking(Enum):
-    """By what a run learns whether an input changed.
-
-    FILES      the list of its files
-    VERSION    the version of an Iceberg or Delta table
-    STACKED    the chains of a temporal view
-    COLUMN     a column in whose order rows come
-    ROWS       a checksum of its rows, where nothing else tells
-    """
-
-    FILES, VERSION, STACKED, COLUMN, ROWS = "files", "version", "chains", "column", "rows"
-
-
 @dataclass(frozen=True)
 class Input:
     """A table that a model reads, as it is now.
@@ -48,12 +41,15 @@ class Input:
     """
 
     relation: str
-    tracking: Tracking
-    fingerprint: str
+    fingerprint: Fingerprint
     listing: str = ""
     pin: str = ""
     rows: int | None = None
     columns: tuple[str, ...] = ()
+
+    @property
+    def tracking(self) -> Tracking:
+        return self.fingerprint.tracking
 
     @property
     def is_tracked(self) -> bool:
@@ -73,7 +69,7 @@ class InputChange:
     same: bool = False
     added: delta_query.TableDelta | None = None
     broken: bool = False
-    fingerprint: str = ""
+    fingerprint: Fingerprint | None = None
     files: str = ""
 
 
@@ -83,7 +79,7 @@ class Look:
 
     moved: bool = False
     grew: bool = False
-    fingerprint: str = ""
+    fingerprint: Fingerprint | None = None
 
 
 def observe(warehouse: Warehouse, plan: str, follow: AppendCursor | None = None) -> dict[str, Input]:
@@ -135,18 +131,18 @@ def _observe(warehouse: Warehouse, table: str, of_files: bool, follow: AppendCur
     told = warehouse.table(name)
     provider = told.details.get("Provider", "").lower()
     version = snapshots.of(warehouse, name, provider)
-    if version:
+    if version is not None:
         columns = tuple(column for column, _ in told.columns)
-        return Input(table, Tracking.VERSION, f"{Tracking.VERSION.value} {version}", columns=columns)
+        return Input(table, version, columns=columns)
     if follow:
         warehouse.rows(f"REFRESH TABLE {name}")
-        told_by = append_only.observe(warehouse, name, told, follow)
-        if told_by:
-            return Input(table, Tracking.COLUMN, *told_by)
+        followed = append_only.observe(warehouse, name, told, follow)
+        if followed is not None:
+            return Input(table, *followed)
     hidden = file_lists.hidden_column(warehouse, name, told) if of_files and provider in _SPARK_FILES else None
     if hidden is None:
         warehouse.rows(f"REFRESH TABLE {name}")  # a session remembers the files of tables of Hive too
-        return Input(table, Tracking.ROWS, f"{Tracking.ROWS.value} {_checksum(warehouse, name, told)}")
+        return Input(table, _checksum(warehouse, name, told))
     location, options = told.details.get("Location", ""), told.details.get("Storage Properties", "[]")
     form = repr((told.columns, told.partitions, provider, location, options))
     if told.defaults:  # old files have the value a column had when it was added, which only a new table changes
@@ -159,15 +155,13 @@ def _observe(warehouse: Warehouse, table: str, of_files: bool, follow: AppendCur
         except Exception:  # a table without a directory has no files in one
             odd = 1
         if not odd:
-            return Input(
-                table, Tracking.FILES, f"{Tracking.FILES.value} {summary} as {read_as}", listing, f"{hidden}.{NAME}"
-            )
+            return Input(table, FilesFingerprint(summary, read_as), listing, f"{hidden}.{NAME}")
     warehouse.rows(f"REFRESH TABLE {name}")
     listing = file_lists.by_rows(name, told.partitions, provider, hidden)
     counted = provider not in file_lists.NUMBERED
     summary, _, rows = file_lists.summary(warehouse, listing, "sum(mz_rows)" if counted else "0")
-    said = f"{Tracking.FILES.value} {summary} as {read_as}"
-    return Input(table, Tracking.FILES, said, listing, f"{hidden}.{PATH}", rows if counted else None)
+    fingerprint = FilesFingerprint(summary, read_as)
+    return Input(table, fingerprint, listing, f"{hidden}.{PATH}", rows if counted else None)
 
 
 def look(warehouse: Warehouse, seen: Input, change: InputChange, is_open: bool, listed: str | None) -> Look:
@@ -176,83 +170,86 @@ def look(warehouse: Warehouse, seen: Input, change: InputChange, is_open: bool, 
     is_open: more was read of it than what is pinned, so nothing may have been added. listed: the table of its files,
     which are its state where it was read in full.
     """
-    if seen.tracking in (Tracking.STACKED, Tracking.ROWS):  # chains are never written again; of rows nothing is told
-        return Look()
-    if seen.tracking is Tracking.COLUMN:
-        return Look(moved=not append_only.is_still(warehouse, seen.fingerprint, seen.listing))
+    then = seen.fingerprint
+    if isinstance(then, ColumnFingerprint):
+        return Look(moved=not append_only.is_still(warehouse, then, seen.listing))
     if seen.tracking is Tracking.VERSION:
-        is_still = not is_open or _observe(warehouse, seen.relation, False).fingerprint == seen.fingerprint
+        is_still = not is_open or _observe(warehouse, seen.relation, False).fingerprint == then
         return Look(grew=not is_still)
+    if not isinstance(then, FilesFingerprint):  # chains are never written again; nothing tells that rows changed
+        return Look()
     if seen.pin.endswith(PATH):
         warehouse.rows(f"REFRESH TABLE {quoted(seen.relation)}")
-    state, _, form = seen.fingerprint.rpartition(" as ")
-    state = state.removeprefix(f"{Tracking.FILES.value} ")
     if listed is None:
-        return Look(moved=file_lists.summary(warehouse, seen.listing)[0] != state)
+        return Look(moved=file_lists.summary(warehouse, seen.listing)[0] != then.files)
     found = file_lists.compare(warehouse, seen.listing, remembered(seen.relation, listed))
-    if (change.same or change.added is not None) and found.before != state:  # what was remembered before is damaged
-        return Look(moved=found.now != state)
+    if (change.same or change.added is not None) and found.before != then.files:  # what was remembered is damaged
+        return Look(moved=found.now != then.files)
     if found.gone or is_open and found.new:
         return Look(moved=found.gone > 0, grew=not found.gone)
-    return Look(fingerprint=f"{Tracking.FILES.value} {found.before} as {form}")
+    return Look(fingerprint=replace(then, files=found.before))
 
 
-def change(warehouse: Warehouse, now: Input, said: str | None, manifest: str | None) -> InputChange:
-    """What an input did since its state was `said`. manifest: the table of the files it had then."""
-    if said is None:
+def change(warehouse: Warehouse, seen: Input, then: Fingerprint | None, manifest: str | None) -> InputChange:
+    """What an input did since it had a fingerprint. manifest: the table of the files it had then."""
+    now = seen.fingerprint
+    if then is None:
         return InputChange("not read before")
-    if not now.is_tracked:
+    if not seen.is_tracked:
         return InputChange("only its rows tell whether it changed")
-    if now.fingerprint == said:
+    if now == then:
         return InputChange("no change", same=True)
-    if now.tracking is Tracking.VERSION and said.startswith(Tracking.VERSION.value):
-        name = quoted(now.relation)
-        then, version = (s.removeprefix(f"{Tracking.VERSION.value} ") for s in (said, now.fingerprint))
-        why, told = snapshots.changes(warehouse, name, then, version, now.columns)
-        return InputChange(why, added=told)
+    if isinstance(now, snapshots.VERSIONS) and isinstance(then, snapshots.VERSIONS):
+        why, delta = snapshots.changes(warehouse, quoted(seen.relation), then, now, seen.columns)
+        return InputChange(why, added=delta)
     before = ""
     if manifest is not None:
-        before = remembered(now.relation, manifest)
-    if now.tracking is Tracking.COLUMN and said.startswith(Tracking.COLUMN.value):
-        name = quoted(now.relation)
-        why, added, broken = append_only.changes(warehouse, name, warehouse.table(name), said, now.fingerprint, before)
-        return InputChange(why, added=added, broken=broken)
-    if now.tracking is Tracking.COLUMN:
-        return InputChange("it was not followed by append_column before")
-    if now.tracking is not Tracking.FILES or not said.startswith(Tracking.FILES.value):
-        return InputChange(f"{said} is now {now.fingerprint}")
-    if now.fingerprint.split(" as ")[1] != said.split(" as ")[1]:
+        before = remembered(seen.relation, manifest)
+    if isinstance(now, ColumnFingerprint):
+        if not isinstance(then, ColumnFingerprint):
+            return InputChange("it was not followed by append_column before")
+        name = quoted(seen.relation)
+        why, rows, broken = append_only.changes(warehouse, name, warehouse.table(name), then, now, before)
+        return InputChange(why, added=rows, broken=broken)
+    if not (isinstance(now, FilesFingerprint) and isinstance(then, FilesFingerprint)):
+        return InputChange(f"{then} is now {now}")
+    if now.form != then.form:
         return InputChange("its columns, place or options changed")
     if not before:
         return InputChange("the list of the files it had is gone")
+    return _change_of_files(warehouse, seen, then, before)
+
+
+def _change_of_files(warehouse: Warehouse, seen: Input, then: FilesFingerprint, before: str) -> InputChange:
+    """before: SQL of the files that the input had."""
     try:
-        found = file_lists.compare(warehouse, now.listing, before)
+        found = file_lists.compare(warehouse, seen.listing, before)
     except Exception as error:
         if not is_unreadable(error):
             raise
         return InputChange("the list of the files it had cannot be read")
-    if not said.startswith(f"{Tracking.FILES.value} {found.before} as "):
+    if found.before != then.files:
         return InputChange("the files remembered are not those of its state")
     if found.gone:
         return InputChange(f"gone or changed: {found.gone:,} of {quantity(found.had, 'file')}")
     if not found.new:
-        return InputChange("no change", same=True, fingerprint=said)
+        return InputChange("no change", same=True, fingerprint=then)
     if found.files is None:
         return InputChange(f"{quantity(found.new, 'new file')}, more than are named one by one")
     return InputChange(
         f"{quantity(found.new, 'new file')} of {found.had + found.new:,}",
-        added=Added(now.pin, found.names),
-        fingerprint=f"{Tracking.FILES.value} {found.now} as {said.rpartition(' as ')[2]}",
+        added=Added(seen.pin, found.names),
+        fingerprint=replace(then, files=found.now),
         files=found.files,
     )
 
 
-def stacked_change(stack: Stack, now: Input, said: str | None) -> InputChange:
-    """What a temporal view that is read did since its state was `said`."""
-    if now.fingerprint == said:
+def stacked_change(stack: Stack, seen: Input, then: Fingerprint | None) -> InputChange:
+    """What a temporal view that is read did since it had a fingerprint."""
+    if seen.fingerprint == then:
         return InputChange("no change", same=True)
-    why, told = stack.change(now.relation, said)
-    return InputChange(why, added=AddedChains(stack) if told else None)
+    why, is_told = stack.change(seen.relation, then)
+    return InputChange(why, added=AddedChains(stack) if is_told else None)
 
 
 def manifest(seen: Iterable[Input], changes: Mapping[str, InputChange], before: str | None) -> str | None:
@@ -308,9 +305,8 @@ def quoted(table: str) -> str:
     return ".".join(map(quote, identifiers.parts(table)))
 
 
-def _checksum(warehouse: Warehouse, name: str, table: TableInfo) -> str:
+def _checksum(warehouse: Warehouse, name: str, table: TableInfo) -> RowsFingerprint:
     try:
-        count, total = append_only.checksum(warehouse, name, append_only.content_of(table))
-        return f"{count}, sum {total}"
+        return RowsFingerprint(*append_only.checksum(warehouse, name, append_only.content_of(table)))
     except Exception:  # a type that has no hash: a test then cannot tell a changed input from another
-        return f"{warehouse.rows(f'SELECT count(*) FROM {name}')[0][0]}"
+        return RowsFingerprint(int(warehouse.rows(f"SELECT count(*) FROM {name}")[0][0]), None)

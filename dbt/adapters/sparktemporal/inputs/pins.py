@@ -16,13 +16,14 @@ from sqlglot import exp
 from ..engine.warehouse import Warehouse
 from ..errors import TemporalError
 from ..temporal.diffs import intervals_sql
+from ..temporal.diffs.fingerprints import Tracking
 from ..temporal.ivm import delta_query
 from ..temporal.ivm.upstream import stacked_name
 from ..temporal.rewrite.core import TypedCore
 from ..temporal.sql import plans
 from ..temporal.sql.dialect import render
 from . import snapshots, view_expansion
-from .observe import Input, Tracking, quoted, remembered
+from .observe import Input, quoted, remembered
 
 #: what is read of inputs tracked so can be pinned
 PINNED = (Tracking.FILES, Tracking.VERSION)
@@ -89,7 +90,10 @@ def _pin(warehouse: Warehouse, table: exp.Table, seen: Input, lists: str | None)
         listed = f"SELECT file FROM ({remembered(seen.relation, lists)})"
         delta_query.restrict_more(table, f"{seen.pin} IN ({listed})")
         return
-    source = snapshots.at(warehouse, quoted(seen.relation), seen.fingerprint.removeprefix(f"{Tracking.VERSION.value} "))
+    version = seen.fingerprint
+    source = (
+        snapshots.at(warehouse, quoted(seen.relation), version) if isinstance(version, snapshots.VERSIONS) else None
+    )
     if source is None:
         raise Unpinnable(f"{seen.relation} cannot be read as of the version it had")
     delta_query.put(table, source)

@@ -8,11 +8,12 @@ What one of them cannot tell (a rewrite with delete files, a changed schema, an 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
+from typing import TypeAlias
 
 from ..engine.warehouse import Warehouse
 from ..errors import without_trace
+from ..temporal.diffs.fingerprints import DeltaVersion, IcebergVersion
 from ..temporal.ivm.delta_query import MOST_FILES, AddedRows
 from ..temporal.sql.dialect import string_literal
 from ..words import quantity
@@ -26,59 +27,59 @@ _ICEBERG_LOG = ("_change_type", "_change_ordinal", "_commit_snapshot_id")
 _DELTA_FEED = ("_change_type", "_commit_version", "_commit_timestamp")
 
 
-def of(warehouse: Warehouse, name: str, provider: str) -> str:
-    """The version of a table (name quoted), "" for tables that have none.
+Version: TypeAlias = IcebergVersion | DeltaVersion
+VERSIONS = (IcebergVersion, DeltaVersion)
+
+
+def of(warehouse: Warehouse, name: str, provider: str) -> Version | None:
+    """The version of a table (name quoted), None for tables that have none.
 
     Iceberg: the snapshots of all branches and tags, and the file of metadata, which also changes with the schema.
     """
     try:
         if provider == "iceberg":
             refs = warehouse.rows(f"SELECT name, snapshot_id FROM {name}.refs")
-            told = ", ".join(sorted(f"{ref} {snapshot}" for ref, snapshot in refs)) or "empty"
-            return f"{told} in {_metadata(warehouse, name)[-1][0]}"
+            snapshots = tuple(sorted((str(ref), int(snapshot)) for ref, snapshot in refs))
+            return IcebergVersion(snapshots, _metadata(warehouse, name)[-1][0])
         if provider == "delta":
             unique = warehouse.rows(f"DESCRIBE DETAIL {name}")[0][1]
-            return f"{warehouse.rows(f'DESCRIBE HISTORY {name} LIMIT 1')[0][0]} of {unique}"
+            return DeltaVersion(int(warehouse.rows(f"DESCRIBE HISTORY {name} LIMIT 1")[0][0]), str(unique))
     except Exception:  # such as a table of metadata, which has no versions of its own
         pass
-    return ""
+    return None
 
 
-def at(warehouse: Warehouse, name: str, version: str) -> str | None:
+def at(warehouse: Warehouse, name: str, version: Version) -> str | None:
     """What stands in a FROM for a table as of a version that it had a moment ago; None where none does.
 
     A snapshot of Iceberg is read under the schema of its commit, so it must be the commit that made it.
     """
-    delta = re.fullmatch(r"(\d+) of \S+", version)
-    if delta:
-        return f"{name} VERSION AS OF {delta[1]}"
-    iceberg = re.fullmatch(r"(?:.*, )?main (\d+)(?:, .*)? in (\S+)", version)
-    if iceberg is None or str(warehouse.rows("SET spark.wap.branch")[0][1]) != "<undefined>":
+    if isinstance(version, DeltaVersion):
+        return f"{name} VERSION AS OF {version.version}"
+    snapshot, file = version.main, version.metadata
+    if snapshot is None or str(warehouse.rows("SET spark.wap.branch")[0][1]) != "<undefined>":
         return None
-    snapshot, file = iceberg.groups()
     commits = _metadata(warehouse, name)
     until = [at for at, (of_commit, _) in enumerate(commits) if of_commit == file]
-    made = [at for at, (_, of_commit) in enumerate(commits) if str(of_commit) == snapshot]
+    made = [at for at, (_, of_commit) in enumerate(commits) if of_commit == snapshot]
     whole = bool(commits) and (commits[0][0].startswith("00000-") or commits[0][0] == "v1")
     is_of_commit = bool(until and made) and made[0] == until[0] and (made[0] > 0 or whole)
     return f"{name} VERSION AS OF {snapshot}" if is_of_commit else None
 
 
 def changes(
-    warehouse: Warehouse, name: str, then: str, now: str, columns: Sequence[str]
+    warehouse: Warehouse, name: str, then: Version, now: Version, columns: Sequence[str]
 ) -> tuple[str, AddedRows | None]:
     """What a table got and lost between two of its versions, and in words why so or why not. columns: it has."""
-    iceberg = [re.fullmatch(r"main (\d+) in (\S+)", version) for version in (then, now)]
-    delta = [re.fullmatch(r"(\d+) of (\S+)", version) for version in (then, now)]
     try:
-        if iceberg[0] and iceberg[1]:
-            (old, old_file), (new, new_file) = iceberg[0].groups(), iceberg[1].groups()
-            return _iceberg(warehouse, name, old, old_file, new, new_file, columns)
-        if delta[0] and delta[1] and delta[0][2] == delta[1][2]:
-            return _delta(warehouse, name, int(delta[0][1]), int(delta[1][1]), columns)
+        if isinstance(then, IcebergVersion) and isinstance(now, IcebergVersion):
+            if then.only_main is not None and now.only_main is not None:
+                return _iceberg(warehouse, name, then, now, then.only_main, now.only_main, columns)
+        elif isinstance(then, DeltaVersion) and isinstance(now, DeltaVersion) and then.table == now.table:
+            return _delta(warehouse, name, then.version, now.version, columns)
     except Exception as error:
-        return f"what version {then} became cannot be told: {' '.join(without_trace(str(error)).split())[:200]}", None
-    return f"version {then} is now {now}", None
+        return f"what {then} became cannot be told: {' '.join(without_trace(str(error)).split())[:200]}", None
+    return f"{then} is now {now.words}", None
 
 
 def _metadata(warehouse: Warehouse, name: str) -> list[tuple[str, int]]:
@@ -88,20 +89,26 @@ def _metadata(warehouse: Warehouse, name: str) -> list[tuple[str, int]]:
 
 
 def _iceberg(
-    warehouse: Warehouse, name: str, old: str, old_file: str, new: str, new_file: str, columns: Sequence[str]
+    warehouse: Warehouse,
+    name: str,
+    then: IcebergVersion,
+    now: IcebergVersion,
+    old: int,
+    new: int,
+    columns: Sequence[str],
 ) -> tuple[str, AddedRows | None]:
     commits = _metadata(warehouse, name)
     files = [file for file, _ in commits]
-    if old_file not in files or new_file not in files:
+    if then.metadata not in files or now.metadata not in files:
         return f"snapshot {old} is of a time it no longer remembers", None
-    between = commits[files.index(old_file) : files.index(new_file) + 1]
+    between = commits[files.index(then.metadata) : files.index(now.metadata) + 1]
     if any(before == after for (_, before), (_, after) in zip(between, between[1:])):
         return "its schema or its properties changed", None
     parents = {int(at): (parent, operation) for at, parent, operation in warehouse.rows(
         f"SELECT snapshot_id, parent_id, operation FROM {name}.snapshots"
     )}  # fmt: skip
-    at, operations = int(new), []
-    while at != int(old):
+    at, operations = new, []
+    while at != old:
         if parents.get(at, (None, ""))[0] is None:
             return f"snapshot {old} is expired, or was rolled back", None
         operations.append(parents[at][1])

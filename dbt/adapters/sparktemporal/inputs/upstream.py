@@ -10,7 +10,8 @@ from ..engine.warehouse import ModelRelations, Warehouse, read_state
 from ..errors import TemporalError
 from ..temporal.decision import CLOCK_SKEW_MS
 from ..temporal.diffs import view_sql
-from ..temporal.diffs.state import AFTER, State
+from ..temporal.diffs.fingerprints import ChainId, Tracking
+from ..temporal.diffs.state import State
 from ..temporal.ivm import upstream
 from ..temporal.ivm.upstream import Stack
 from ..temporal.sql import identifiers
@@ -66,8 +67,7 @@ def held(warehouse: Warehouse, target: ModelRelations, by: Sequence[ModelRelatio
         except TemporalError:  # it needs a full refresh, and then reads all anew
             continue
         if state is not None:
-            said = upstream.chains_said(state.inputs.get(target.key))
-            tables.update(chain.partition(AFTER)[0] for chain in said)
+            tables.update(chain.table for chain in upstream.chains_of(state.inputs.get(target.key)))
     return Identifiers(tables)
 
 
@@ -107,8 +107,8 @@ def inline_upstreams(
 def as_captured(warehouse: Warehouse, state: State) -> Warehouse:
     """A warehouse that knows the temporal views below a committed model."""
     states = {}
-    for name, said in state.inputs.items():
-        if upstream.is_stacked(said):
+    for name, fingerprint in state.inputs.items():
+        if fingerprint.tracking is Tracking.STACKED:
             schema, model = identifiers.parts(name)
             inner = read_state(warehouse, ModelRelations(quote(schema), model))
             states[name] = upstream.check(state.model, name, inner, state.frontier, CLOCK_SKEW_MS)
@@ -119,11 +119,11 @@ def as_captured(warehouse: Warehouse, state: State) -> Warehouse:
 
 
 def _stack(warehouse: Warehouse, states: Mapping[str, State], old: State | None, as_of: int) -> Stack:
-    before = {name: upstream.chains_said(old.inputs.get(name)) for name in states} if old else {}
-    kept: set[str] = set()
+    before = {name: upstream.chains_of(old.inputs.get(name)) for name in states} if old else {}
+    kept: set[ChainId] = set()
     for name, state in states.items():
         gone = set(before.get(name, ())) - {chain.identity for chain in state.chains}
         if gone:
             there = Identifiers(warehouse.tables(state.schema, f"{state.model}__diffs_"))
-            kept |= {chain for chain in gone if chain.partition(AFTER)[0] in there}
+            kept |= {chain for chain in gone if chain.table in there}
     return Stack(states, as_of, before, frozenset(kept))

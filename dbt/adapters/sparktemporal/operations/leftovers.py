@@ -19,7 +19,7 @@ from ..run import lock, published_view
 from ..run.published_view import Docs
 from ..temporal.decision import Statement
 from ..temporal.diffs import chains as chain_rules
-from ..temporal.diffs.state import is_commit
+from ..temporal.diffs.state_text import is_commit
 from ..temporal.sql.identifiers import Identifiers, dotted, folded, parts
 
 _LIVE = "__live"

@@ -12,10 +12,11 @@ from ..inputs import observe, upstream
 from ..inputs.append_only import AppendCursor
 from ..temporal.clock.instants import format_duration, format_instant, parse_duration, parse_instant
 from ..temporal.diffs import view_sql
+from ..temporal.diffs.fingerprints import Fingerprint
 from ..temporal.diffs.intervals_sql import indent
 from ..temporal.diffs.state import State
 from ..temporal.diffs.stores import store_of
-from ..temporal.ivm.upstream import said_of
+from ..temporal.ivm.upstream import fingerprint_of
 from ..temporal.predicates import clock_text
 from ..temporal.sql import plans
 from ..temporal.sql.dialect import quote, string_literal
@@ -234,7 +235,7 @@ def _moved(warehouse: Warehouse, state: State, t: int) -> list[str]:
     follow = next(filter(None, map(AppendCursor.of, state.inputs.values())), None)
     seen = observe.observe(warehouse, plans.analyzed(plan), follow)
     observe.refresh(warehouse, seen.values())
-    now = {name: one.fingerprint for name, one in seen.items()}
+    now: dict[str, Fingerprint] = {name: one.fingerprint for name, one in seen.items()}
     if warehouse.stack is not None:
-        now |= {name: said_of(below) for name, below in warehouse.stack.states.items()}
+        now |= {name: fingerprint_of(below) for name, below in warehouse.stack.states.items()}
     return [name for name in sorted({*now, *state.inputs}) if now.get(name) != state.inputs.get(name)]

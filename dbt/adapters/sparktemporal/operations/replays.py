@@ -15,7 +15,8 @@ from ..engine.clock_calls import is_lasting_view
 from ..engine.warehouse import Rows, Warehouse
 from ..errors import Refusal
 from ..temporal.clock.instants import format_instant
-from ..temporal.diffs.state import MARK, VIEW_TEXT_LIMIT, State, extract
+from ..temporal.diffs.state import State
+from ..temporal.diffs.state_text import MARK, VIEW_TEXT_LIMIT, extract
 from ..temporal.sql import identifiers, plans, statements
 from ..temporal.sql.dialect import quote
 from . import reads

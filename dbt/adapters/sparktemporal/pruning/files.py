@@ -19,13 +19,14 @@ from sqlglot import exp
 from ..engine.warehouse import Warehouse
 from ..errors import TemporalError
 from ..inputs import view_expansion
-from ..inputs.observe import Input, Tracking, quoted
+from ..inputs.observe import Input, quoted
 from ..pushdown import lineage, statistics
 from ..pushdown.metrics_evaluator import Leaf, MetricsEvaluator
 from ..pushdown.sargable import Range
 from ..pushdown.statistics import Measured, PruningResult
 from ..temporal.clock.instants import format_instant
 from ..temporal.diffs import intervals_sql
+from ..temporal.diffs.fingerprints import FilesFingerprint
 from ..temporal.ivm import delta_query
 from ..temporal.ivm.upstream import stacked_name
 from ..temporal.rewrite.core import TypedCore
@@ -79,7 +80,7 @@ class FilePruner:
         clock: Range,
     ) -> FilePruner:
         """What of the inputs is to be measured, for a clock in a range."""
-        files = {name: seen for name, seen in inputs.items() if seen.tracking is Tracking.FILES}
+        files = {name: seen for name, seen in inputs.items() if isinstance(seen.fingerprint, FilesFingerprint)}
         notes = [f"{name}: no statistics are kept of what is no table of files" for name in inputs if name not in files]
         ansi = settings["spark.sql.ansi.enabled"].lower() == "true"
         opened: dict[str, _Opened] = {}
@@ -352,7 +353,7 @@ def _hash(
 ) -> str:
     """Of what statistics depend on but the files: what is measured, how tables are read, the session, Spark."""
     form = {name: [(t, leaf.index, leaf.type) for t, leaf in m.leaves.items()] for name, m in measured.items()}
-    read_as = {name: files[name].fingerprint.rpartition(" as ")[2] for name in measured}
+    read_as = {name: one.form for name in measured if isinstance(one := files[name].fingerprint, FilesFingerprint)}
     payload = json.dumps([form, read_as, dict(settings), version], sort_keys=True)
     return hashlib.sha256(payload.encode()).hexdigest()[:16]
 

@@ -23,6 +23,7 @@ from ..temporal.rewrite.clock_casts import resolve_clock_casts
 from ..temporal.rewrite.clock_functions import put_mz_now
 from ..temporal.rewrite.column_names import Names, names_of
 from ..temporal.rewrite.core import HALVES, MONTHS, UNIT, Core, Guard, TypedCore, refuse_nondeterministic
+from ..temporal.rewrite.kept import Kept
 from ..temporal.rewrite.qualify import refuse_qualify
 from ..temporal.rewrite.split import Split, split
 from ..temporal.sql import timestamps
@@ -30,7 +31,7 @@ from ..temporal.sql.dialect import fragment, has_clock, mz_now_spans, parse, ren
 from ..temporal.sql.spark_errors import spark_words
 from ..words import quantity
 
-_BY_CONFIG = "config aggregates: rows"
+_BY_CONFIG = Kept(rows_because="config aggregates: rows", by_config=True)
 #: of the digits of a kept sum as large a part may be used at first: later runs have room for a thousand times as much
 _ROOM = 0.001
 #: a unit of date_trunc begins no longer before what is cut to it, ms
@@ -71,7 +72,7 @@ def understand(
     tree = parse(text)
     refuse_qualify(tree)
     names = names_of(tree, warehouse.describe, lambda: _instants(warehouse, text, old))
-    by_rows: dict[int, str] = {}
+    by_rows: dict[int, Kept] = {}
     while True:
         model = _understand(warehouse, text, clocks, settings, version, as_of, old, by_rows, names)
         more = _by_rows(warehouse, model, as_of, old, aggregates)
@@ -80,12 +81,12 @@ def understand(
         by_rows |= more
 
 
-def _by_rows(warehouse: Warehouse, model: Model, as_of: int, old: State | None, aggregates: str) -> dict[int, str]:
+def _by_rows(warehouse: Warehouse, model: Model, as_of: int, old: State | None, aggregates: str) -> dict[int, Kept]:
     """The cores that should not be kept per group, by their first calls, and why."""
-    found = {}
+    found: dict[int, Kept] = {}
     same = old is not None and old.written == model.written and not old.sampled
     decided = old.cores if same and old is not None else ()
-    before = {core.name: core for core in decided if not core.kept.endswith(_BY_CONFIG)}
+    before = {core.name: core for core in decided if not core.kept.by_config}
     for core in model.cores:
         at = core.core.first_call
         if core.core.groups is None or at is None or aggregates == "groups":
@@ -94,13 +95,14 @@ def _by_rows(warehouse: Warehouse, model: Model, as_of: int, old: State | None, 
             found[at] = _BY_CONFIG
         elif core.name in before:
             if before[core.name].sums is None:
-                found[at] = before[core.name].kept.partition(": ")[2]
+                found[at] = before[core.name].kept
         elif asked := aggregation_stats(core, as_of):
             rows, groups, room = warehouse.rows(asked)[0]
             if room is not None and float(room) >= _ROOM:
-                found[at] = "a sum of so many digits may outgrow what is kept of a group"
+                found[at] = Kept(rows_because="a sum of so many digits may outgrow what is kept of a group")
             elif rows and groups is not None and 2 * groups > rows:
-                found[at] = f"an estimated {quantity(min(groups, rows), 'group')} in {quantity(rows, 'row')}"
+                shape = f"{quantity(min(groups, rows), 'group')} in {quantity(rows, 'row')}"
+                found[at] = Kept(rows_because=f"an estimated {shape}")
     return found
 
 
@@ -112,7 +114,7 @@ def _understand(
     version: str,
     as_of: int,
     old: State | None,
-    by_rows: Mapping[int, str],
+    by_rows: Mapping[int, Kept],
     names: Names,
 ) -> Model:
     zone = _Zone(warehouse, settings["spark.sql.session.timeZone"], as_of)
@@ -135,7 +137,7 @@ def _split(
     warehouse: Warehouse,
     text: str,
     zone: _Zone,
-    by_rows: Mapping[int, str],
+    by_rows: Mapping[int, Kept],
     ansi: bool,
     local: bool,
     names: Names,

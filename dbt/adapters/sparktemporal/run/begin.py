@@ -21,7 +21,8 @@ from ..temporal.decision import WAITING, Decision, decide, hash_cores
 from ..temporal.diffs import chains as chain_rules
 from ..temporal.diffs import intervals_sql
 from ..temporal.diffs.longest_view import worst
-from ..temporal.diffs.state import MARK, Chain, State
+from ..temporal.diffs.state import Chain, State
+from ..temporal.diffs.state_text import MARK
 from ..temporal.predicates import clock_text
 from ..temporal.sql import identifiers, plans, relations, timestamps
 from ..temporal.sql.identifiers import Identifiers

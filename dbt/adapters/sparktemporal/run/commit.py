@@ -24,7 +24,8 @@ from ..errors import ForeignRelation, Refusal, TemporalError
 from ..temporal.decision import Statement
 from ..temporal.diffs import chains as chain_rules
 from ..temporal.diffs import compact_sql, intervals_sql, view_sql
-from ..temporal.diffs.state import VIEW_TEXT_LIMIT, Chain, CoreState, Form, State, embed, is_commit, packed
+from ..temporal.diffs.state import Chain, CoreState, State
+from ..temporal.diffs.state_text import VIEW_TEXT_LIMIT, Form, embed, is_commit, packed
 from ..temporal.diffs.stores import store_of
 from ..words import quantity
 

@@ -18,6 +18,7 @@ from ..temporal.clock.schedule import Refreshes
 from ..temporal.decision import ADVANCED, Decision
 from ..temporal.diffs import chains as chain_rules
 from ..temporal.diffs import compaction
+from ..temporal.diffs.fingerprints import Fingerprint
 from ..temporal.diffs.state import Chain, State
 from ..temporal.ivm.upstream import Stack
 from ..temporal.rewrite.core import TypedCore
@@ -143,7 +144,7 @@ class RunPlan:
         return wanted and any(not self.capture.cores[core.name].is_incremental for core in self.changed)
 
     @property
-    def inputs(self) -> dict[str, str]:
+    def inputs(self) -> dict[str, Fingerprint]:
         """Each input with its fingerprint, as the commit keeps them."""
         return {name: seen.fingerprint for name, seen in self.capture.inputs.items()}
 

@@ -14,7 +14,7 @@ from ..engine.warehouse import ModelRelations, ViewInfo
 from ..temporal.decision import Statement
 from ..temporal.diffs import compact_sql
 from ..temporal.diffs.intervals_sql import Columns
-from ..temporal.diffs.state import VIEW_TEXT_LIMIT
+from ..temporal.diffs.state_text import VIEW_TEXT_LIMIT
 from ..temporal.diffs.view_sql import thin_view
 from ..temporal.sql.dialect import quote, string_literal
 

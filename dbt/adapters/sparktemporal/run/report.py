@@ -47,7 +47,7 @@ def report(run: Writer) -> dict[str, Any]:
         "rows_late": run.progress.late,
         "chains_before": len(run.plan.old.chains) if run.plan.old else 0,
         "chains": len(state.chains) if (state := run.progress.state or run.plan.old) else None,
-        "aggregates": [core.core.kept for core in run.plan.model.cores if core.core.kept],
+        "aggregates": [str(core.core.kept) for core in run.plan.model.cores if core.core.kept],
         "milliseconds": _since(run.plan.started),
         "phases": {name: int(seconds * 1000) for name, seconds in run.seconds.items()},
     }
@@ -61,7 +61,7 @@ def summary(run: Writer) -> list[str]:
     if run.progress.late:
         said.append(f"{quantity(run.progress.late, 'row')} came after the window was over")
     if d.rebuilds:
-        said += [core.core.kept for core in run.plan.model.cores if core.core.kept]
+        said += [str(core.core.kept) for core in run.plan.model.cores if core.core.kept]
     if run.plan.expiry.offset is None and run.plan.config.expiration is not None:
         said.append(run.plan.expiry.why)
     if d.expiration is not None:

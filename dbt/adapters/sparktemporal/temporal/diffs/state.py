@@ -1,53 +1,18 @@
-"""The state of a model: everything the next run and a read need, as one line of JSON in the text of `<model>__live`.
+"""The state of a model: everything the next run and a read need.
 
-Small by design (chains, instants, the split model); the rows are in the chains. A metastore limits the text of a view,
-so the state of a model of many columns or of a long query is packed, or in a table of one row that the view names:
-
-| form | in the comment | beside it |
-|---|---|---|
-| INLINE | all fields, readable | |
-| PACKED | model, run, project; all fields compressed | |
-| TABLE | model, run, project; the name of the table | the table, `<model>__state_<run>` |
-
-In each form the comment holds a checksum over all fields and the query of the view.
+Small by design (chains, instants, the split model); the rows are in the chains. `state_text` keeps it in the text of
+`<model>__live`.
 """
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import json
-import re
-import zlib
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
-from enum import Enum
-from typing import Any
+from dataclasses import dataclass, replace
 
-from ...errors import ForeignRelation, TemporalError
 from ..clock.schedule import Refreshes
 from ..rewrite.core import PLACEHOLDER
+from ..rewrite.kept import Kept
 from ..sql.dialect import quote
-from ..sql.identifiers import Identifier
-
-FORMAT = 1
-MARK = "mz_state:"
-#: fields that have another name in the JSON
-_KEYS = {"manifest": "watermark", "max_restart_delay": "gap"}
-#: how the state in a text begins: with its format and its model, in every format
-_OF_MODEL = re.compile(rf'/\* {MARK} {{"format":[0-9]+,"model":("(?:[^"\\]|\\.)*")')
-
-#: between the name of a table and the instant after which it counts
-AFTER = ">"
-
-#: a Hive metastore in Derby keeps 32,700 characters of a view's text
-VIEW_TEXT_LIMIT = 30_000
-
-
-class Form(Enum):
-    """How the text of a view holds the state."""
-
-    INLINE, PACKED, TABLE = "inline", "packed", "table"
+from .fingerprints import ChainId, Fingerprint
 
 
 @dataclass(frozen=True)
@@ -83,20 +48,20 @@ class Chain:
         return f"(SELECT * FROM {table} WHERE mz_timestamp > {self.after}L{from_bucket})"
 
     @property
-    def identity(self) -> str:
+    def identity(self) -> ChainId:
         """Equal for equal rows."""
-        return self.table if self.after is None else f"{self.table}{AFTER}{self.after}"
+        return ChainId(self.table, self.after)
 
 
 @dataclass(frozen=True)
 class CoreState:
-    """columns: of the rows, or the keys of the groups with their `sums`. kept: why it is stored so, in words."""
+    """columns: of the rows, or the keys of the groups with their `sums`. kept: what that is, and why."""
 
     name: str
     columns: tuple[tuple[str, str], ...]
     chains: tuple[Chain, ...]
     sums: tuple[tuple[str, str], ...] | None = None
-    kept: str = ""
+    kept: Kept = Kept()
 
     @property
     def placeholder(self) -> str:
@@ -111,7 +76,7 @@ class State:
     since, frontier, started_at, expiration: ms; reads are answered from since to expiration (None: for ever).
     offset: ms from started_at to the expiration. core_hash: of all that decides what the chains hold.
     residual: SQL over the placeholders. written: the model's SQL as compiled; kinds: of its mz_now() calls in order.
-    inputs: relation -> its state when the run read it. read_by: a hash of the plan and the views that read them.
+    inputs: relation -> its fingerprint when the run read it. read_by: hashes of the plan and the views that read them.
     manifest: the table of the files they had, "" for none. statistics: the table of what is known of these files;
     measured: a hash of what it knows; measuring: how long the last collection took (ms). retired: tables no longer
     named, and when.
@@ -136,12 +101,12 @@ class State:
     cores: tuple[CoreState, ...]
     written: str
     kinds: tuple[str, ...]
-    inputs: dict[str, str]
+    inputs: dict[str, Fingerprint]
     settings: dict[str, str]
     retired: tuple[tuple[str, int], ...] = ()
     sampled: bool = False
     project: str = ""
-    read_by: str = ""
+    read_by: tuple[str, ...] = ()
     manifest: str = ""
     statistics: str = ""
     measured: str = ""
@@ -168,108 +133,3 @@ class State:
 
     def advanced(self, **changes: object) -> State:
         return replace(self, **changes)  # type: ignore[arg-type]  # of several types
-
-
-def embed(state: State, body: str, form: Form = Form.INLINE) -> str:
-    """State and the query of the view -> the text to commit."""
-    payload = _payload(state)
-    check = _check(payload, body)
-    head, _, tail = body.partition("SELECT")
-    if form is not Form.INLINE:
-        payload = {"format": FORMAT, "model": state.model, "run": state.run, "project": state.project}
-        payload |= {"packed": packed(state)} if form is Form.PACKED else {"in_table": state.state_table}
-    payload["check"] = check
-    line = json.dumps(payload, separators=(",", ":"), ensure_ascii=True)
-    # `/*` and `*/` are Spark's to nest and to end comments, `${` would be substituted
-    line = line.replace("*", "\\u002a").replace("$", "\\u0024")
-    return f"{head}SELECT /* {MARK} {line} */{tail}"
-
-
-def is_commit(text: str, model: str) -> bool:
-    """Whether the text of a view is one that a run of a model committed, whether its state can be read or not.
-
-    A copy of it under another name is no commit of the model of that name.
-    """
-    found = _OF_MODEL.search(text)
-    return found is not None and Identifier(json.loads(found.group(1))) == Identifier(model)
-
-
-def packed(state: State) -> str:
-    """All fields of a state, in letters, digits and `+/=`."""
-    plain = json.dumps(_payload(state), separators=(",", ":"))
-    return base64.b64encode(zlib.compress(plain.encode(), 9)).decode()
-
-
-def extract(text: str, model: str, load: Callable[[str], str] | None = None) -> State:
-    """The text of a live view -> the state in it, or an error when it is not as a run left it.
-
-    load: the name of a table of the model's schema -> the packed state in it; a ValueError says why there is none.
-    """
-    if not is_commit(text, model):
-        raise ForeignRelation(f"{model}__live", model)
-    _, found, rest = text.partition(f"/* {MARK} ")
-    line, closed, tail = rest.partition(" */")
-    head = text.partition(f" /* {MARK} ")[0]
-    try:
-        if not (found and closed):
-            raise ValueError("no state in it")
-        payload = json.loads(line)
-        check = payload.pop("check")
-        if payload["format"] != FORMAT:
-            raise ValueError(f"its format is {payload['format']}, this version reads {FORMAT}")
-        payload = _unpacked(payload, load)
-        if check != _check(payload, head + tail):
-            raise ValueError("it was edited by hand: its checksum does not match")
-        return _state(payload)
-    except (ValueError, KeyError, TypeError) as error:
-        raise TemporalError(
-            f"found: {model}__live, whose state cannot be used ({error})\n"
-            f"why: what is stored for {model} is not known without it, so nothing is read, changed or dropped\n"
-            f"instead: dbt run --full-refresh -s {model}"
-        ) from None
-
-
-def _unpacked(payload: dict[str, Any], load: Callable[[str], str] | None) -> dict[str, Any]:
-    """The fields a comment holds -> all fields of the state."""
-    if "in_table" in payload:
-        table = payload["in_table"]
-        if load is None:
-            raise ValueError(f"it is in the table {table}")
-        payload = {"packed": load(table)}
-    if "packed" not in payload:
-        return payload
-    try:
-        return dict(json.loads(zlib.decompress(base64.b64decode(payload["packed"], validate=True))))
-    except (ValueError, zlib.error) as error:
-        raise ValueError(f"what is packed cannot be read: {error}") from None
-
-
-def _payload(state: State) -> dict[str, Any]:
-    return {"format": FORMAT, **{_KEYS.get(name, name): value for name, value in asdict(state).items()}}
-
-
-def _check(payload: dict[str, Any], body: str) -> str:
-    plain = {k: v for k, v in payload.items() if k != "check"}
-    text = json.dumps(plain, sort_keys=True) + "".join(body.split())
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def _state(payload: dict[str, Any]) -> State:
-    fields = {key: name for name, key in _KEYS.items()}
-    values = {fields.get(k, k): v for k, v in payload.items() if k != "format"}
-    values["columns"] = tuple((n, t) for n, t in values["columns"])
-    values["cores"] = tuple(
-        CoreState(
-            c["name"],
-            tuple((n, t) for n, t in c["columns"]),
-            tuple(Chain(**{**k, "parts": tuple((at, n) for at, n in k["parts"])}) for k in c["chains"]),
-            None if c["sums"] is None else tuple((n, t) for n, t in c["sums"]),
-            c["kept"],
-        )
-        for c in values["cores"]
-    )
-    if values.get("refreshes"):
-        values["refreshes"] = Refreshes(**values["refreshes"])
-    values["kinds"] = tuple(values["kinds"])
-    values["retired"] = tuple((t, at) for t, at in values["retired"])
-    return State(**values)

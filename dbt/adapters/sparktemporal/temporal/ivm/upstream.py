@@ -23,8 +23,9 @@ from ...errors import TemporalError
 from ...words import quantity
 from ..clock.instants import LAST_MS, format_instant
 from ..diffs.chains import core_of
+from ..diffs.fingerprints import ChainId, ChainsFingerprint, Fingerprint
 from ..diffs.intervals_sql import Columns, no_rows
-from ..diffs.state import AFTER, Chain, CoreState, State
+from ..diffs.state import Chain, CoreState, State
 from ..diffs.stores import store_of
 from ..predicates.bounds import TIMESTAMP
 from ..predicates.clock_text import with_clock
@@ -36,7 +37,6 @@ from ..sql.scope import quote_name
 
 SCHEMA = "mz_stacked"
 MORE, LESS, BEFORE = "+", "-", "@"
-_CHAINS = "chains from "
 _NAME = re.compile(rf"`{SCHEMA}`\.`((?:[^`]|``)+)`")
 
 
@@ -50,8 +50,8 @@ class Stack:
 
     states: Mapping[str, State]
     as_of: int
-    before: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    kept: frozenset[str] = frozenset()
+    before: Mapping[str, Sequence[ChainId]] = field(default_factory=dict)
+    kept: frozenset[ChainId] = frozenset()
 
     @property
     def expiration(self) -> int | None:
@@ -66,12 +66,12 @@ class Stack:
         """SQL to execute: the rows themselves."""
         return _NAME.sub(lambda found: f"(\n{self._rows(_unquoted(found))}\n)", sql)
 
-    def change(self, name: str, fingerprint: str | None) -> tuple[str, bool]:
-        """(the reason of a change of an input since a fingerprint, whether its chains tell the change)."""
+    def change(self, name: str, then: Fingerprint | None) -> tuple[str, bool]:
+        """(the reason of a change of an input since the fingerprint `then`, whether its chains tell the change)."""
         state = self.states[name]
-        if fingerprint is None or not fingerprint.startswith(_CHAINS):
+        if not isinstance(then, ChainsFingerprint):
             return "not read before", False
-        if not fingerprint.startswith(_prefix_of(state)):
+        if then.without_chains != fingerprint_of(state).without_chains:
             return "the input was rebuilt", False
         now, gone = {c.identity for c in state.chains}, self._gone(name)
         lost = [table for table in gone if table not in self.kept]
@@ -94,7 +94,7 @@ class Stack:
         old = self.before.get(name, ()) if changed else ()
         return sum(c.rows for c in self.states[name].chains if c.identity not in old)
 
-    def _gone(self, name: str) -> list[str]:
+    def _gone(self, name: str) -> list[ChainId]:
         now = {c.identity for c in self.states[name].chains}
         return [table for table in self.before.get(name, ()) if table not in now]
 
@@ -115,12 +115,12 @@ class Stack:
         state, core = self._core(name)
         key = name.rstrip(MORE + LESS + BEFORE).rpartition(".")[0]
         which, old = name[-1:], self.before.get(key, ())
-        gone = [t for t in self._gone(key) if core_of(state.model, _known(t).table) == core.name]
+        gone = [t for t in self._gone(key) if core_of(state.model, t.table) == core.name]
         if which in (MORE, LESS):
             sign = 1 if which == MORE else -1
             fresh = [c for c in core.chains if c.identity not in old]
             # a peeled chain only lost its due updates
-            later = {c.table: c for c in fresh if any(_known(g).table == c.table for g in gone)}
+            later = {c.table: c for c in fresh if any(lost.table == c.table for lost in gone)}
             parts = [_part(state, core, c, sign, self.as_of) for c in fresh if c.table not in later]
             for lost in map(_known, gone):
                 until = later[lost.table].after if lost.table in later else None
@@ -137,30 +137,20 @@ def _unquoted(found: re.Match[str]) -> str:
     return found.group(1).replace("``", "`")
 
 
-def _known(identity: str) -> Chain:
+def _known(identity: ChainId) -> Chain:
     """A chain of which only the identity is known."""
-    table, _, after = identity.partition(AFTER)
-    return Chain(table, 1, 1, None, None, None, None, after=int(after) if after else None)
+    return Chain(identity.table, 1, 1, None, None, None, None, after=identity.after)
 
 
-def said_of(state: State) -> str:
-    """The fingerprint of an input, for a model that reads it."""
-    return f"{_prefix_of(state)}{' '.join(sorted(c.identity for c in state.chains))}"
+def fingerprint_of(state: State) -> ChainsFingerprint:
+    """What a temporal view is to a model that reads it."""
+    chains = sorted((c.identity for c in state.chains), key=str)
+    return ChainsFingerprint(state.started_at, state.refreshes, tuple(chains))
 
 
-def chains_said(fingerprint: str | None) -> tuple[str, ...]:
-    """The chains of an input at a fingerprint."""
-    return tuple(fingerprint.partition(": ")[2].split()) if fingerprint and fingerprint.startswith(_CHAINS) else ()
-
-
-def is_stacked(fingerprint: str) -> bool:
-    """Whether a fingerprint belongs to a temporal view."""
-    return fingerprint.startswith(_CHAINS)
-
-
-def _prefix_of(state: State) -> str:
-    every = f" every {state.refreshes.every} from {state.refreshes.anchor}" if state.refreshes else ""
-    return f"{_CHAINS}{state.started_at}{every}: "
+def chains_of(fingerprint: Fingerprint | None) -> tuple[ChainId, ...]:
+    """The chains that an input had."""
+    return fingerprint.chains if isinstance(fingerprint, ChainsFingerprint) else ()
 
 
 def _seen(state: State, t: str) -> str:

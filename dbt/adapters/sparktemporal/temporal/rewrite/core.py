@@ -13,6 +13,7 @@ from ..predicates.conditions import Condition
 from ..sql.calls import nondeterministic
 from ..sql.dialect import fragment, mz_now_calls
 from .group_maintenance import Groups
+from .kept import Kept
 
 PLACEHOLDER = "mz_core_"
 
@@ -29,7 +30,7 @@ class Core:
 
     A row is in the view while all `comparisons` and the `condition` (the rest of the WHERE) hold.
     inner: the core stands in a predicate or in place of a value, and may name columns from outside.
-    groups: the core is kept per group, and `query` yields keys and operands of the sums. kept: the reason, in words.
+    groups: the core is kept per group, and `query` yields keys and operands of the sums. kept: that, and the reason.
     """
 
     name: str
@@ -38,7 +39,7 @@ class Core:
     condition: Condition | None = None
     inner: bool = False
     groups: Groups | None = None
-    kept: str = ""
+    kept: Kept = Kept()
 
     @property
     def first_call(self) -> int | None:

@@ -24,6 +24,7 @@ from ..sql.names import operand_column, static_column
 from ..sql.scope import Describe, quote_name, sources_of
 from .core import Core
 from .group_maintenance import take_groups
+from .kept import Kept
 
 
 def lift(
@@ -49,7 +50,7 @@ def lift(
         if is_aggregation(above) or above.args.get("distinct"):
             rows, rest, groups = take_groups(above, core.placeholder, describe, [], ansi)
             rows.set("from_", derived(with_operands(lifted), alias))
-            lifted = replace(passed_on(lifted, alias), query=rows, groups=groups, kept=groups.kept)
+            lifted = replace(passed_on(lifted, alias), query=rows, groups=groups, kept=Kept(groups.kept))
             return lifted, reader, rest
         step = climb(lifted, plain, reader, item, describe)
         if step is None:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ..sql.functions.row import Aggregate
+from .kept import Kept
 
 #: the number of rows of a group
 COUNT = "mz_n"
@@ -29,7 +30,11 @@ SUMMED = (Aggregate.COUNT, Aggregate.SUM, Aggregate.MEAN, *_OF_TRUTHS)
 
 
 class NoSum(Exception):
-    """A SELECT cannot be kept per group. The message tells people why."""
+    """A SELECT cannot be kept per group. The message tells people why; `kept` is what is stored instead."""
+
+    def __init__(self, why: str, by_config: bool = False) -> None:
+        super().__init__(why)
+        self.kept = Kept(rows_because=why, by_config=by_config)
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from ..sql.dialect import VerbatimSpark, fragment, has_clock, render, written_as
 from ..sql.linear import is_aggregation, is_inside_a_value, is_linear
 from ..sql.scope import Describe, is_lambda_variable, quote_name
 from .evaluated import Evaluated
+from .kept import Kept
 
 #: in the meta of the SELECT of a core: the reason why rows are kept and not groups
 KEPT = "mz_kept"
@@ -99,7 +100,7 @@ def _cut(
         return None
     inner = outer.args["from_"].this.this
     if is_aggregation(outer) or outer.args.get("distinct"):
-        inner.meta[KEPT] = f"rows are kept: {fragment(predicate)} is evaluated when the view is read"
+        inner.meta[KEPT] = Kept(rows_because=f"{fragment(predicate)} is evaluated when the view is read")
     own = select.args.get("with_")
     if own is not None:
         outer.set("with_", own.copy())

@@ -42,6 +42,7 @@ from .core import PLACEHOLDER, Core, refuse_nondeterministic
 from .evaluated import Evaluated, evaluated, unbounded
 from .group_maintenance import take_groups
 from .having import having_to_where
+from .kept import Kept
 from .lift_aggregate import lift
 from .linear_aggregates import NoSum
 from .merge_subqueries import merge_nested
@@ -68,7 +69,7 @@ def split(
     describe: Describe,
     moves: Moves = anywhere,
     at_read: frozenset[int] = frozenset(),
-    by_rows: Mapping[int, str] | None = None,
+    by_rows: Mapping[int, Kept] | None = None,
     ansi: bool = False,
     local_timestamps: bool = False,
     names: Names | None = None,
@@ -95,7 +96,7 @@ def split(
         visible = visible_ctes(select)
         core, rest = _take_core(select, f"c{number}", describe, moves, by_rows or {}, ansi)
         with_ctes(core.query, visible)
-        core = replace(core, inner=is_inside_a_value(select), kept=core.kept or select.meta.get(KEPT, ""))
+        core = replace(core, inner=is_inside_a_value(select), kept=core.kept or select.meta.get(KEPT, Kept()))
         refuse_nondeterministic(core.query)
         cores.append(core)
         places.append(rest)
@@ -200,7 +201,7 @@ def _owner(call: exp.Expr) -> tuple[exp.Select | None, str]:
 
 
 def _take_core(
-    select: exp.Select, name: str, describe: Describe, moves: Moves, by_rows: Mapping[int, str], ansi: bool
+    select: exp.Select, name: str, describe: Describe, moves: Moves, by_rows: Mapping[int, Kept], ansi: bool
 ) -> tuple[Core, exp.Select]:
     """A temporal SELECT -> its core and the SELECT that takes its place in the residual."""
     found: list[Comparison] = []
@@ -246,26 +247,26 @@ def _take_core(
     if is_linear(stripped):
         rest = exp.select("*").from_(exp.to_table(PLACEHOLDER + name))
         return Core(name, stripped, tuple(found), rest_of), rest
-    core, kept = Core(name, stripped, tuple(found), rest_of), ""
+    core, kept = Core(name, stripped, tuple(found), rest_of), Kept()
     if is_aggregation(stripped) or stripped.args.get("distinct"):
         try:
             _refuse_groups(core, by_rows)
             rows, rest, groups = take_groups(stripped, PLACEHOLDER + name, describe, visible, ansi)
-            return replace(core, query=rows, groups=groups, kept=groups.kept), rest
+            return replace(core, query=rows, groups=groups, kept=Kept(groups.kept)), rest
         except NoSum as reason:
-            kept = f"rows are kept: {reason}"
+            kept = reason.kept
     rows, rest = pushdown_projections(stripped, PLACEHOLDER + name, describe, visible)
     return replace(core, query=rows, kept=kept), rest
 
 
-def _refuse_groups(core: Core, by_rows: Mapping[int, str]) -> None:
+def _refuse_groups(core: Core, by_rows: Mapping[int, Kept]) -> None:
     first = core.first_call
     if first is not None and first in by_rows:
-        raise NoSum(by_rows[first])
+        raise NoSum(by_rows[first].rows_because, by_rows[first].by_config)
 
 
 def _lifted(
-    core: Core, place: exp.Select, residual: exp.Query, describe: Describe, by_rows: Mapping[int, str], ansi: bool
+    core: Core, place: exp.Select, residual: exp.Query, describe: Describe, by_rows: Mapping[int, Kept], ansi: bool
 ) -> tuple[Core, exp.Query]:
     """A core that only an aggregation reads, kept per group where possible; and the residual over it."""
     try:
@@ -275,7 +276,7 @@ def _lifted(
         lifted, reader, rest = found
         _refuse_groups(core, by_rows)
     except NoSum as reason:
-        return replace(core, kept=f"rows are kept: {reason}"), residual
+        return replace(core, kept=reason.kept), residual
     if reader is residual:
         return lifted, rest
     reader.replace(rest)

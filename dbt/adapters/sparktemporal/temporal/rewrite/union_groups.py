@@ -22,6 +22,7 @@ from ..sql.scope import Describe, quote_name
 from ..sql.timestamps import sql_type
 from .core import Core
 from .group_maintenance import take_groups
+from .kept import Kept
 from .lift_aggregate import climb, derived, is_whole, only_reader, passed_on, with_operands
 from .linear_aggregates import NoSum
 
@@ -45,7 +46,7 @@ def lift_unions(
     places: Sequence[exp.Select],
     residual: exp.Query,
     describe: Describe,
-    by_rows: Mapping[int, str],
+    by_rows: Mapping[int, Kept],
     ansi: bool,
 ) -> tuple[list[Core], exp.Query]:
     """(cores, residual), with aggregations over a UNION ALL of cores kept per group where possible."""
@@ -61,7 +62,7 @@ def lift_unions(
             lifted = _lifted(branches, union, residual, describe, by_rows, ansi)
         except NoSum as reason:
             for branch in branches:
-                found[branch.number] = replace(found[branch.number], kept=f"rows are kept: {reason}")
+                found[branch.number] = replace(found[branch.number], kept=reason.kept)
             continue
         if lifted is not None:
             kept, reader, rest = lifted
@@ -156,7 +157,7 @@ def _lifted(
     union: exp.Expr,
     tree: exp.Expr,
     describe: Describe,
-    by_rows: Mapping[int, str],
+    by_rows: Mapping[int, Kept],
     ansi: bool,
 ) -> tuple[list[Branch], exp.Select, exp.Select] | None:
     """(branches, the aggregation, its replacement); None where not exactly one aggregation reads them."""
@@ -178,7 +179,7 @@ def _lifted(
     for branch in branches:
         first = branch.core.first_call
         if first is not None and first in by_rows:
-            raise NoSum(by_rows[first])
+            raise NoSum(by_rows[first].rows_because, by_rows[first].by_config)
     kept, rests = [], []
     for branch in branches if aligned else _aligned(branches, describe):
         above = reader.copy()
@@ -186,7 +187,7 @@ def _lifted(
         above.set("from_", derived(branch.plain, item.alias_or_name))
         rows, rest, groups = take_groups(above, branch.core.placeholder, describe, [], ansi)
         rows.set("from_", derived(with_operands(branch.core), item.alias_or_name))
-        core = replace(passed_on(branch.core, item.alias_or_name), query=rows, groups=groups, kept=groups.kept)
+        core = replace(passed_on(branch.core, item.alias_or_name), query=rows, groups=groups, kept=Kept(groups.kept))
         kept.append(branch.moved(core, branch.plain))
         rests.append(rest)
     if len({branch.core.groups for branch in kept}) > 1:

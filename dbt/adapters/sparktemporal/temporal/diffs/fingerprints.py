@@ -1,0 +1,243 @@
+"""Fingerprints: what a state keeps of each input, by which the next run learns whether it changed.
+
+Equal fingerprints mean equal rows, but for those of `ROWS`. In JSON a fingerprint is an object that names its kind; a
+state of format 1 has a text in its place, which `of_text` reads. `str` writes the same, for people.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from enum import Enum
+from typing import Any, ClassVar
+
+from ..clock.schedule import Refreshes
+
+
+class Tracking(Enum):
+    """By what a run learns whether an input changed.
+
+    FILES      the list of its files
+    VERSION    the version of an Iceberg or Delta table
+    STACKED    the chains of a temporal view
+    COLUMN     a column in whose order rows come
+    ROWS       a checksum of its rows, where nothing else tells
+    """
+
+    FILES, VERSION, STACKED, COLUMN, ROWS = "files", "version", "chains", "column", "rows"
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """kind: in JSON."""
+
+    tracking: ClassVar[Tracking]
+    kind: ClassVar[str]
+
+
+@dataclass(frozen=True)
+class FileSummary:
+    """A list of files: how many, of how many bytes together, and a hash of the list."""
+
+    count: int
+    size: int
+    content: str
+
+
+@dataclass(frozen=True)
+class FilesFingerprint(Fingerprint):
+    """files: those of the table. form: a hash of its columns, place and options."""
+
+    tracking, kind = Tracking.FILES, "files"
+    files: FileSummary
+    form: str
+
+    def __str__(self) -> str:
+        return f"files {self.files.count}, {self.files.size} bytes, {self.files.content} as {self.form}"
+
+
+@dataclass(frozen=True)
+class IcebergVersion(Fingerprint):
+    """refs: the snapshots of all branches and tags. metadata: the file that also changes with the schema."""
+
+    tracking, kind = Tracking.VERSION, "iceberg"
+    refs: tuple[tuple[str, int], ...]
+    metadata: str
+
+    @property
+    def main(self) -> int | None:
+        """The snapshot that a table without further words is read at."""
+        return dict(self.refs).get("main")
+
+    @property
+    def only_main(self) -> int | None:
+        """The same where there is no other branch or tag."""
+        return self.main if len(self.refs) == 1 else None
+
+    @property
+    def words(self) -> str:
+        return f"{', '.join(f'{ref} {snapshot}' for ref, snapshot in self.refs) or 'empty'} in {self.metadata}"
+
+    def __str__(self) -> str:
+        return f"version {self.words}"
+
+
+@dataclass(frozen=True)
+class DeltaVersion(Fingerprint):
+    """table: the id of the table, so that another one of the same name is told apart."""
+
+    tracking, kind = Tracking.VERSION, "delta"
+    version: int
+    table: str
+
+    @property
+    def words(self) -> str:
+        return f"{self.version} of {self.table}"
+
+    def __str__(self) -> str:
+        return f"version {self.words}"
+
+
+@dataclass(frozen=True)
+class ColumnFingerprint(Fingerprint):
+    """by, back: the column and the lookback (ms). to: the edge up to which rows are summed up, as text, None before any
+    row; rows, sum: how many there are and a checksum. after, after_sum: the same of the rows after the edge."""
+
+    tracking, kind = Tracking.COLUMN, "column"
+    by: str
+    back: int
+    to: str | None
+    rows: int
+    sum: int
+    after: int
+    after_sum: int
+
+    def __str__(self) -> str:
+        return f"column {json.dumps(asdict(self))}"
+
+
+@dataclass(frozen=True)
+class RowsFingerprint(Fingerprint):
+    """rows: how many there are. sum: a checksum, None of a type that has no hash."""
+
+    tracking, kind = Tracking.ROWS, "rows"
+    rows: int
+    sum: int | None
+
+    def __str__(self) -> str:
+        return f"rows {self.rows}" + ("" if self.sum is None else f", sum {self.sum}")
+
+
+@dataclass(frozen=True)
+class ChainId:
+    """Equal for equal rows: a table, and the instant after which its updates count (ms), None for all."""
+
+    table: str
+    after: int | None = None
+
+    def __str__(self) -> str:
+        return self.table if self.after is None else f"{self.table}>{self.after}"
+
+
+@dataclass(frozen=True)
+class ChainsFingerprint(Fingerprint):
+    """started_at: of the last rebuild (ms). refreshes: the instants the content is of, None for all. chains: sorted."""
+
+    tracking, kind = Tracking.STACKED, "chains"
+    started_at: int
+    refreshes: Refreshes | None
+    chains: tuple[ChainId, ...]
+
+    @property
+    def without_chains(self) -> ChainsFingerprint:
+        """What stays the same from one rebuild to the next."""
+        return replace(self, chains=())
+
+    def __str__(self) -> str:
+        every = f" every {self.refreshes.every} from {self.refreshes.anchor}" if self.refreshes else ""
+        return f"chains from {self.started_at}{every}: {' '.join(map(str, self.chains))}"
+
+
+@dataclass(frozen=True)
+class UnknownFingerprint(Fingerprint):
+    """A text of format 1 that none of the others reads. Its input is read in full."""
+
+    tracking, kind = Tracking.ROWS, "unknown"
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+_KINDS: Mapping[str, type[Fingerprint]] = {
+    one.kind: one
+    for one in (
+        FilesFingerprint, IcebergVersion, DeltaVersion, ColumnFingerprint, RowsFingerprint, ChainsFingerprint,
+        UnknownFingerprint,
+    )
+}  # fmt: skip
+
+
+def as_json(fingerprint: Fingerprint) -> dict[str, Any]:
+    """A fingerprint -> what stands in the state.
+
+    >>> as_json(DeltaVersion(3, "a-b"))
+    {'kind': 'delta', 'version': 3, 'table': 'a-b'}
+    """
+    return {"kind": fingerprint.kind, **asdict(fingerprint)}
+
+
+def of_json(value: Mapping[str, Any] | str) -> Fingerprint:
+    """What stands in a state of any format -> the fingerprint. Raises ValueError, KeyError, TypeError.
+
+    >>> of_json({'kind': 'delta', 'version': 3, 'table': 'a-b'}) == of_json("version 3 of a-b")
+    True
+    """
+    if isinstance(value, str):
+        return of_text(value)
+    fields = {name: field for name, field in value.items() if name != "kind"}
+    kind = _KINDS[value["kind"]]
+    if kind is FilesFingerprint:
+        fields["files"] = FileSummary(**fields["files"])
+    elif kind is IcebergVersion:
+        fields["refs"] = tuple((ref, snapshot) for ref, snapshot in fields["refs"])
+    elif kind is ChainsFingerprint:
+        fields["refreshes"] = Refreshes(**fields["refreshes"]) if fields["refreshes"] else None
+        fields["chains"] = tuple(ChainId(**chain) for chain in fields["chains"])
+    return kind(**fields)
+
+
+_FILES = re.compile(r"files (\d+), (\d+) bytes, (\S*) as (\S+)")
+_DELTA = re.compile(r"version (\d+) of (\S+)")
+_ICEBERG = re.compile(r"version (?:empty|(\S+ \d+(?:, \S+ \d+)*)) in (\S+)")
+_ROWS = re.compile(r"rows (\d+)(?:, sum (-?\d+))?")
+_CHAINS = re.compile(r"chains from (-?\d+)(?: every (\d+) from (-?\d+))?: (.*)")
+
+
+def of_text(text: str) -> Fingerprint:
+    """What a state of format 1 says of an input.
+
+    >>> of_text("files 2, 10 bytes, ab as cd")
+    FilesFingerprint(files=FileSummary(count=2, size=10, content='ab'), form='cd')
+    >>> of_text("chains from 5: a b>7").chains
+    (ChainId(table='a', after=None), ChainId(table='b', after=7))
+    """
+    if found := _FILES.fullmatch(text):
+        return FilesFingerprint(FileSummary(int(found[1]), int(found[2]), found[3]), found[4])
+    if found := _DELTA.fullmatch(text):
+        return DeltaVersion(int(found[1]), found[2])
+    if found := _ICEBERG.fullmatch(text):
+        refs = [one.split(" ") for one in found[1].split(", ")] if found[1] else []
+        return IcebergVersion(tuple(sorted((ref, int(snapshot)) for ref, snapshot in refs)), found[2])
+    if found := _ROWS.fullmatch(text):
+        return RowsFingerprint(int(found[1]), None if found[2] is None else int(found[2]))
+    if found := _CHAINS.fullmatch(text):
+        every = Refreshes(int(found[2]), int(found[3])) if found[2] else None
+        parts = [one.partition(">") for one in found[4].split()]
+        chains = [ChainId(table, int(after) if after else None) for table, _, after in parts]
+        return ChainsFingerprint(int(found[1]), every, tuple(sorted(chains, key=str)))
+    if text.startswith("column "):
+        return ColumnFingerprint(**json.loads(text.removeprefix("column ")))
+    return UnknownFingerprint(text)

@@ -1,0 +1,124 @@
+"""The state of a model as one line of JSON in the text of `<model>__live`.
+
+A metastore limits the text of a view, so the state of a model of many columns or of a long query is packed, or in a
+table of one row that the view names:
+
+| form | in the comment | beside it |
+|---|---|---|
+| INLINE | all fields, readable | |
+| PACKED | model, run, project; all fields compressed | |
+| TABLE | model, run, project; the name of the table | the table, `<model>__state_<run>` |
+
+In each form the comment holds a checksum over all fields and the query of the view.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import zlib
+from collections.abc import Callable
+from enum import Enum
+from typing import Any
+
+from ...errors import ForeignRelation, TemporalError
+from ..sql.identifiers import Identifier
+from .state import State
+from .state_formats import FORMAT, READABLE, payload_of, state_of_payload
+
+MARK = "mz_state:"
+#: how the state in a text begins: with its format and its model, in every format
+_OF_MODEL = re.compile(rf'/\* {MARK} {{"format":[0-9]+,"model":("(?:[^"\\]|\\.)*")')
+
+#: a Hive metastore in Derby keeps 32,700 characters of a view's text
+VIEW_TEXT_LIMIT = 30_000
+
+
+class Form(Enum):
+    """How the text of a view holds the state."""
+
+    INLINE, PACKED, TABLE = "inline", "packed", "table"
+
+
+def embed(state: State, body: str, form: Form = Form.INLINE) -> str:
+    """State and the query of the view -> the text to commit."""
+    payload = payload_of(state)
+    check = _check(payload, body)
+    head, _, tail = body.partition("SELECT")
+    if form is not Form.INLINE:
+        payload = {"format": FORMAT, "model": state.model, "run": state.run, "project": state.project}
+        payload |= {"packed": packed(state)} if form is Form.PACKED else {"in_table": state.state_table}
+    payload["check"] = check
+    line = json.dumps(payload, separators=(",", ":"), ensure_ascii=True)
+    # `/*` and `*/` are Spark's to nest and to end comments, `${` would be substituted
+    line = line.replace("*", "\\u002a").replace("$", "\\u0024")
+    return f"{head}SELECT /* {MARK} {line} */{tail}"
+
+
+def is_commit(text: str, model: str) -> bool:
+    """Whether the text of a view is one that a run of a model committed, whether its state can be read or not.
+
+    A copy of it under another name is no commit of the model of that name.
+    """
+    found = _OF_MODEL.search(text)
+    return found is not None and Identifier(json.loads(found.group(1))) == Identifier(model)
+
+
+def packed(state: State) -> str:
+    """All fields of a state, in letters, digits and `+/=`."""
+    plain = json.dumps(payload_of(state), separators=(",", ":"))
+    return base64.b64encode(zlib.compress(plain.encode(), 9)).decode()
+
+
+def extract(text: str, model: str, load: Callable[[str], str] | None = None) -> State:
+    """The text of a live view -> the state in it, or an error when it is not as a run left it.
+
+    load: the name of a table of the model's schema -> the packed state in it; a ValueError says why there is none.
+    """
+    if not is_commit(text, model):
+        raise ForeignRelation(f"{model}__live", model)
+    _, found, rest = text.partition(f"/* {MARK} ")
+    line, closed, tail = rest.partition(" */")
+    head = text.partition(f" /* {MARK} ")[0]
+    try:
+        if not (found and closed):
+            raise ValueError("no state in it")
+        payload = json.loads(line)
+        check = payload.pop("check")
+        if payload["format"] not in READABLE:
+            raise ValueError(
+                f"its format is {payload['format']}, this version reads {' and '.join(map(str, READABLE))}"
+            )
+        payload = _unpacked(payload, load)
+        if check != _check(payload, head + tail):
+            raise ValueError("it was edited by hand: its checksum does not match")
+        return state_of_payload(payload)
+    except (ValueError, KeyError, TypeError) as error:
+        raise TemporalError(
+            f"found: {model}__live, whose state cannot be used ({error})\n"
+            f"why: what is stored for {model} is not known without it, so nothing is read, changed or dropped\n"
+            f"instead: dbt run --full-refresh -s {model}"
+        ) from None
+
+
+def _unpacked(payload: dict[str, Any], load: Callable[[str], str] | None) -> dict[str, Any]:
+    """The fields a comment holds -> all fields of the state."""
+    if "in_table" in payload:
+        table = payload["in_table"]
+        if load is None:
+            raise ValueError(f"it is in the table {table}")
+        payload = {"packed": load(table)}
+    if "packed" not in payload:
+        return payload
+    try:
+        return dict(json.loads(zlib.decompress(base64.b64decode(payload["packed"], validate=True))))
+    except (ValueError, zlib.error) as error:
+        raise ValueError(f"what is packed cannot be read: {error}") from None
+
+
+def _check(payload: dict[str, Any], body: str) -> str:
+    plain = {k: v for k, v in payload.items() if k != "check"}
+    text = json.dumps(plain, sort_keys=True) + "".join(body.split())
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
