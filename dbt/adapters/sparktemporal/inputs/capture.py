@@ -19,7 +19,7 @@ from ..temporal.ivm import delta_query
 from ..temporal.ivm.upstream import fingerprint_of, stacked_name
 from ..temporal.rewrite.core import TypedCore
 from ..temporal.sql import plans
-from ..temporal.sql.dialect import render
+from ..temporal.sql.dialect import ParsedModel, render
 from ..words import quantity
 from . import fingerprint, observe, stacked_views, view_expansion
 from .append_only import AppendCursor
@@ -74,13 +74,13 @@ class CoreDelta:
 class Request:
     """What changes are looked for.
 
-    text: the model's; plan: its plans, at an instant that is the same in every run until the next restart. version: of
+    plan: the plans of the model, at an instant that is the same in every run until the next restart. version: of
     Spark. old: what the last run committed.
     """
 
     target: ModelRelations
     cores: Sequence[TypedCore]
-    text: str
+    model: ParsedModel
     plan: str
     version: str
     decision: Decision
@@ -146,8 +146,8 @@ def capture_inputs(warehouse: Warehouse, request: Request, known: Routines, list
 
     lists: remember files where nothing else asks for it.
     """
-    target, cores, text, old, config = request.target, request.cores, request.text, request.old, request.config
-    meaning = fingerprint.of(warehouse, text, request.plan, known, request.version)
+    target, cores, old, config = request.target, request.cores, request.old, request.config
+    meaning = fingerprint.of(warehouse, request.model, request.plan, known, request.version)
     analyzed = plans.analyzed(request.plan)
     column = config.append_column
     seen = observe.observe(warehouse, analyzed, AppendCursor(column, config.lookback or 0) if column else None)
@@ -156,7 +156,7 @@ def capture_inputs(warehouse: Warehouse, request: Request, known: Routines, list
     below = {table: name for core in cores for table, name in _stacked(core)}
     stack = warehouse.stack
     stacked = {name: Input(name, fingerprint_of(stack.states[name])) for name in below.values()} if stack else {}
-    why = _why_full(request.decision, old, meaning, text, config.change_capture)
+    why = _why_full(request.decision, old, meaning, request.model.text, config.change_capture)
     files = None
     if why or old is None:
         changes = {name: InputChange(why) for name in (*seen, *stacked)}

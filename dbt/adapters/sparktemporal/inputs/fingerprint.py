@@ -12,9 +12,12 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from sqlglot import exp
+
 from ..engine.warehouse import ViewInfo, Warehouse
 from ..errors import without_trace
 from ..temporal.sql import plans, routines
+from ..temporal.sql.dialect import ParsedModel
 from ..temporal.sql.routines import Name, Routine
 
 #: what a fingerprint is made of, in order, and what is said when one of them is another than at the last run
@@ -50,7 +53,16 @@ class Routines:
 
     def called(self, sql: str, namespace: Name = (), temporaries: frozenset[str] = frozenset()) -> dict[Name, Routine]:
         """The functions that a text calls, by how it names them. namespace: where it looks them up."""
-        found = {name: self._of(name, namespace, temporaries) for name in routines.called(sql)}
+        return self._every(routines.called(sql), namespace, temporaries)
+
+    def called_in(self, tree: exp.Expr) -> dict[Name, Routine]:
+        """The same of the tree of a text."""
+        return self._every(routines.called_in(tree))
+
+    def _every(
+        self, names: Iterable[Name], namespace: Name = (), temporaries: frozenset[str] = frozenset()
+    ) -> dict[Name, Routine]:
+        found = {name: self._of(name, namespace, temporaries) for name in names}
         return {name: routine for name, routine in found.items() if routine is not None}
 
     def below(self, first: Iterable[Routine]) -> list[Routine]:
@@ -85,14 +97,14 @@ def _describe(name: str) -> str:
     return f"DESCRIBE FUNCTION EXTENDED {name}"
 
 
-def of(warehouse: Warehouse, text: str, plan: str, known: Routines, version: str) -> QueryFingerprint:
+def of(warehouse: Warehouse, model: ParsedModel, plan: str, known: Routines, version: str) -> QueryFingerprint:
     """The fingerprint of a query by its text, and by its plans at an instant that is the same in every run.
 
     version: of Spark, whose defaults and functions are not the same in all.
     """
     analyzed = plans.analyzed(plan)
     infos = [(name, warehouse.view(name)) for name in plans.views(analyzed)]
-    first = [*known.called(text).values()]
+    text, first = model.text, [*known.called_in(model.tree).values()]
     for _, info in infos:
         if info is not None:
             first += known.called(info.text, info.namespace).values()
@@ -106,10 +118,12 @@ def of(warehouse: Warehouse, text: str, plan: str, known: Routines, version: str
         sorted((routine.name, routine.said) for routine in every),
         (version, session),
     )
-    return QueryFingerprint(tuple(map(_hash, parts)), _untold(text, plan, infos, every))
+    return QueryFingerprint(tuple(map(_hash, parts)), _untold(model, plan, infos, every))
 
 
-def _untold(text: str, plan: str, infos: Sequence[tuple[str, ViewInfo | None]], every: Sequence[Routine]) -> str:
+def _untold(
+    model: ParsedModel, plan: str, infos: Sequence[tuple[str, ViewInfo | None]], every: Sequence[Routine]
+) -> str:
     for routine in every:
         if routine.body is None:
             return f"nothing tells whether the function {routine.name} is the one of the last run"
@@ -123,7 +137,7 @@ def _untold(text: str, plan: str, infos: Sequence[tuple[str, ViewInfo | None]], 
             return f"the view {name} has {kind} in it"
     if plans.runs_python(plan):
         return "a function of Python stands in it under the name of one of Spark's"
-    if "LocalRelation" in plan and routines.has_names_in_values(text):
+    if "LocalRelation" in plan and routines.has_names_in_values(model.tree):
         return "VALUES with names in it, which may be variables"
     return ""
 

@@ -27,7 +27,7 @@ from ..temporal.rewrite.kept import Kept
 from ..temporal.rewrite.qualify import refuse_qualify
 from ..temporal.rewrite.split import Split, split
 from ..temporal.sql import timestamps
-from ..temporal.sql.dialect import fragment, has_clock, mz_now_spans, parse, render
+from ..temporal.sql.dialect import ParsedModel, fragment, has_clock, mz_now_spans, render
 from ..temporal.sql.spark_errors import spark_words
 from ..words import quantity
 
@@ -40,17 +40,21 @@ _LONGEST_UNIT = 400 * 86_400_000
 
 @dataclass(frozen=True)
 class Model:
-    """written: the text that is the oracle, `calls` the kind of each mz_now() in it. residual: see `with_marks`.
+    """parsed, written: the oracle; `calls`: the kind of each mz_now() in it. residual: see `with_marks`.
 
     warnings: what makes reads cost as much as without a window.
     """
 
-    written: str
+    parsed: ParsedModel
     cores: tuple[TypedCore, ...]
     residual: str
     calls: tuple[str, ...]
     notes: tuple[str, ...]
     warnings: tuple[str, ...] = ()
+
+    @property
+    def written(self) -> str:
+        return self.parsed.text
 
 
 def understand(
@@ -69,12 +73,12 @@ def understand(
     """
     local = timestamps.are_local(settings)
     text, clocks = put_mz_now(resolve_clock_casts(sql.strip().rstrip(";"), warehouse.describe, local))
-    tree = parse(text)
-    refuse_qualify(tree)
-    names = names_of(tree, warehouse.describe, lambda: _instants(warehouse, text, old))
+    parsed = ParsedModel.of(text)
+    refuse_qualify(parsed.tree)
+    names = names_of(parsed.tree, warehouse.describe, lambda: _instants(warehouse, text, old))
     by_rows: dict[int, Kept] = {}
     while True:
-        model = _understand(warehouse, text, clocks, settings, version, as_of, old, by_rows, names)
+        model = _understand(warehouse, parsed, clocks, settings, version, as_of, old, by_rows, names)
         more = _by_rows(warehouse, model, as_of, old, aggregates)
         if not more:
             return model
@@ -108,7 +112,7 @@ def _by_rows(warehouse: Warehouse, model: Model, as_of: int, old: State | None, 
 
 def _understand(
     warehouse: Warehouse,
-    text: str,
+    parsed: ParsedModel,
     clocks: tuple[str, ...],
     settings: Mapping[str, str],
     version: str,
@@ -119,15 +123,15 @@ def _understand(
 ) -> Model:
     zone = _Zone(warehouse, settings["spark.sql.session.timeZone"], as_of)
     ansi = settings["spark.sql.ansi.enabled"].lower() == "true"
-    parts, described = _split(warehouse, text, zone, by_rows, ansi, timestamps.are_local(settings), names)
+    parts, described = _split(warehouse, parsed, zone, by_rows, ansi, timestamps.are_local(settings), names)
     refuse_text_that_is_null(warehouse, parts.cores)
     cores = [_typed(core, columns, version, zone) for core, columns in zip(parts.cores, described)]
-    by_call = _call_kinds(warehouse, text, cores, old)
+    by_call = _call_kinds(warehouse, parsed.text, cores, old)
     return Model(
-        text,
+        parsed,
         tuple(replace(core, calls=by_call) for core in cores),
         render(clock_text.with_marks(parts.residual, by_call)),
-        tuple(by_call[start] for start, _ in mz_now_spans(text)),
+        tuple(by_call[start] for start, _ in mz_now_spans(parsed.text)),
         (*clocks, *parts.notes),
         parts.warnings,
     )
@@ -135,7 +139,7 @@ def _understand(
 
 def _split(
     warehouse: Warehouse,
-    text: str,
+    parsed: ParsedModel,
     zone: _Zone,
     by_rows: Mapping[int, Kept],
     ansi: bool,
@@ -148,7 +152,7 @@ def _split(
     """
     at_read: frozenset[int] = frozenset()
     while True:
-        parts = split(text, warehouse.describe, zone.moves, at_read, by_rows, ansi, local, names)
+        parts = split(parsed, warehouse.describe, zone.moves, at_read, by_rows, ansi, local, names)
         described = []
         for core in parts.cores:
             probe = intervals_sql.probe(core)
@@ -162,8 +166,8 @@ def _split(
                 described.append(warehouse.describe(render(probe)))
             except Exception as error:
                 # is the model wrong by itself? Spark's words about its own text
-                kinds = type_calls(text, len(mz_now_spans(text)), warehouse.ask)
-                warehouse.describe(clock_text.written_at(text, kinds, "0L"))
+                kinds = type_calls(parsed.text, len(mz_now_spans(parsed.text)), warehouse.ask)
+                warehouse.describe(clock_text.written_at(parsed.text, kinds, "0L"))
                 if "UNRESOLVED_COLUMN" not in str(error):
                     raise Refusal(
                         fragment(core.query),

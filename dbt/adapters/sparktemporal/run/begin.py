@@ -107,14 +107,14 @@ def _begin(
         instant, local = f"CAST({decision.as_of} AS BIGINT)", timestamps.are_local(settings)
         plans.check(
             warehouse.explain(warehouse.data(clock_text.written_at(text, calls, instant))),
-            warehouse.explain(warehouse.data(clock_text.printed_at(text, calls, instant, local))),
+            warehouse.explain(warehouse.data(clock_text.printed_at(model.parsed, calls, instant, local))),
         )
     columns = warehouse.describe(at)
     intervals_sql.check_columns([(n, "string" if t == "void" else t) for n, t in columns if t != "void"], "4")
     if decision.action == WAITING:
         capture = Capture.nothing(model.cores)
     else:
-        request = Request(target, model.cores, text, plan, version, decision, old, config)
+        request = Request(target, model.cores, model.parsed, plan, version, decision, old, config)
         capture = capture_inputs(warehouse, request, known)
     refuse_incomplete(warehouse, target.model, _built_on(warehouse, old, decision, capture))
     texts = ViewTexts(warehouse, target, live)

@@ -22,7 +22,7 @@ from .analyze import Model
 
 def refuse_and_name(model: Model, known: Routines) -> Model:
     """A model with the functions of its residual named in full, or a refusal of one of its functions."""
-    called = known.called(model.written)
+    called = known.called_in(model.parsed.tree)
     if not called:
         return model
     for name, routine in called.items():
@@ -36,7 +36,7 @@ def refuse_and_name(model: Model, known: Routines) -> Model:
                 else "the value as a column of an upstream table",
             )
     residual = parse(model.residual)
-    at_read = {name: called[name] for name in routines.called(model.residual) if name in called}
+    at_read = {name: called[name] for name in routines.called_in(residual) if name in called}
     for name, routine in at_read.items():
         _refuse_at_read(name, routine, known)
     full = {name[0].lower(): _parts(routine) for name, routine in at_read.items() if len(name) == 1}
@@ -72,7 +72,7 @@ def refuse_of_session(model: Model, plan: str, known: Routines) -> None:
                 "it is evaluated when the view is read, and a view can name no variables",
                 f"a dbt variable, {{{{ var('{column.name}') }}}}, or this one in the SELECT with mz_now() in its WHERE",
             )
-    for literal in parse(model.written).find_all(exp.Literal):
+    for literal in model.parsed.tree.find_all(exp.Literal):
         if literal.is_string and re.match(r"\s*(now|today|tomorrow|yesterday)\b", literal.name, re.IGNORECASE):
             cast = literal.parent if isinstance(literal.parent, exp.Cast) else None
             typed = cast is not None and re.match("date|timestamp", render(cast.to), re.IGNORECASE)
@@ -82,7 +82,7 @@ def refuse_of_session(model: Model, plan: str, known: Routines) -> None:
                     "Spark puts its clock in its place: that of the run in what is stored, that of the read elsewhere",
                     "mz_now(), or date_trunc('DAY', mz_now())",
                 )
-    untold = any(r.body is None for r in known.below(known.called(model.written).values()))
+    untold = any(r.body is None for r in known.below(known.called_in(model.parsed.tree).values()))
     if plans.runs_python(plan) and not untold and not re.search(r"\bView \(`[^`]*`,", analyzed):
         raise Refusal(
             "a function of Python under the name of one of Spark's own",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from sqlglot import exp
 
-from ..sql.dialect import expression, is_mz_now, mz_now_spans, parse, render
+from ..sql.dialect import ParsedModel, expression, is_mz_now, mz_now_spans, render
 from ..sql.timestamps import as_written
 from .bounds import BIGINT, TIMESTAMP
 
@@ -29,14 +29,14 @@ def written_at(sql: str, kinds: Sequence[str], instant: str) -> str:
     return "".join(out) + sql[last:]
 
 
-def printed_at(sql: str, kinds: Sequence[str], instant: str, local_timestamps: bool = False) -> str:
+def printed_at(model: ParsedModel, kinds: Sequence[str], instant: str, local_timestamps: bool = False) -> str:
     """The same from the tree: what `check` compares the text with. local_timestamps: see `timestamps`."""
-    starts = {start: kind for (start, _), kind in zip(mz_now_spans(sql), kinds, strict=True)}
+    starts = {start: kind for (start, _), kind in zip(mz_now_spans(model.text), kinds, strict=True)}
 
     def replaced(call: exp.Expr) -> exp.Expr:
         return expression(clock_literal(starts[call.meta["start"]], instant))
 
-    tree = as_written(parse(sql)) if local_timestamps else parse(sql)
+    tree = as_written(model.copied()) if local_timestamps else model.copied()
     return render(tree.transform(lambda n: replaced(n) if is_mz_now(n) else n))
 
 

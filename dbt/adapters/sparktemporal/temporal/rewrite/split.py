@@ -33,7 +33,7 @@ from ..sql.ctes import (
     visible_ctes,
     with_ctes,
 )
-from ..sql.dialect import VerbatimSpark, fragment, has_clock, mz_now_calls, parse
+from ..sql.dialect import ParsedModel, VerbatimSpark, fragment, has_clock, mz_now_calls, parse
 from ..sql.linear import is_aggregation, is_inside_a_value, is_linear, names_columns
 from ..sql.scope import Describe
 from .apart import keep_apart
@@ -65,7 +65,7 @@ class Split:
 
 
 def split(
-    sql: str,
+    model: ParsedModel | str,
     describe: Describe,
     moves: Moves = anywhere,
     at_read: frozenset[int] = frozenset(),
@@ -81,7 +81,8 @@ def split(
     by_rows: SELECTs that are not kept per group, by the same offset -> the reason.
     local_timestamps: the session takes TIMESTAMP for TIMESTAMP_NTZ. names: of columns without an alias.
     """
-    tree = timestamps.as_written(parse(sql)) if local_timestamps else parse(sql)
+    tree = parse(model) if isinstance(model, str) else model.copied()
+    tree = timestamps.as_written(tree) if local_timestamps else tree
     refuse_shadowed_ctes(tree)
     with_names(tree, names or {})
     tree = merge_nested(having_to_where(tree, describe), describe)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import sqlglot
@@ -104,6 +105,21 @@ def parse(sql: str) -> exp.Query:
             "a single SELECT (or WITH ... SELECT)",
         )
     return statements[0]
+
+
+@dataclass(frozen=True)
+class ParsedModel:
+    """The SQL of a model, parsed once. `tree` is to be read; who changes it takes `copied`."""
+
+    text: str
+    tree: exp.Query
+
+    @staticmethod
+    def of(text: str) -> ParsedModel:
+        return ParsedModel(text, parse(text))
+
+    def copied(self) -> exp.Query:
+        return self.tree.copy()
 
 
 def _unread(sql: str, detail: str) -> Refusal:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -69,15 +69,23 @@ def called(sql: str) -> list[Name]:
     [('g',), ('d', 'f'), ('c', 'd', 'tf'), ('h i',)]
     """
     try:
-        names = _called(parse(sql))
+        return called_in(parse(sql))
     except Refusal:
         plain = re.sub(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|--[^\n]*|/\*.*?\*/", "''", sql, flags=re.DOTALL)
         found = re.findall(r"((?:(?:`[^`]+`|\w+)\s*\.\s*)*(?:`[^`]+`|\w+))\s*\(", plain)
-        names = [tuple(part.strip().strip("`") for part in name.split(".")) for name in found]
+        return _foreign(tuple(part.strip().strip("`") for part in name.split(".")) for name in found)
+
+
+def called_in(tree: exp.Expr) -> list[Name]:
+    """The same of a tree."""
+    return _foreign(_named_in(tree))
+
+
+def _foreign(names: Iterable[Name]) -> list[Name]:
     return list(dict.fromkeys(name for name in names if not _is_sparks(name)))
 
 
-def _called(tree: exp.Expr) -> Iterable[Name]:
+def _named_in(tree: exp.Expr) -> Iterator[Name]:
     for node in tree.find_all(exp.Anonymous):
         around, parts = node.parent, (node.name,)
         if isinstance(around, exp.Dot) and around.expression is node:
@@ -137,16 +145,13 @@ def qualified(name: Name, namespace: Name, temporaries: frozenset[str] = frozens
     return ".".join(map(quote, name))
 
 
-def has_names_in_values(sql: str) -> bool:
+def has_names_in_values(tree: exp.Expr) -> bool:
     """Whether a VALUES clause has names in it: of variables, whose values no plan shows.
 
-    >>> [has_names_in_values(f"select a from values ({row}) as v(a)") for row in ("1, x", "1")]
+    >>> [has_names_in_values(parse(f"select a from values ({row}) as v(a)")) for row in ("1, x", "1")]
     [True, False]
     """
-    try:
-        return any(values.find(exp.Column) for values in parse(sql).find_all(exp.Values))
-    except Refusal:
-        return True
+    return any(values.find(exp.Column) for values in tree.find_all(exp.Values))
 
 
 def put_names(query: exp.Query, names: Mapping[str, Name]) -> exp.Query:

@@ -1,0 +1,174 @@
+"""A run as data: the plan as a table, and the phases that follow from it, without Spark."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import FrozenInstanceError, replace
+from typing import Any
+
+import pytest
+
+from dbt.adapters.sparktemporal.config import TemporalConfig
+from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse
+from dbt.adapters.sparktemporal.inputs.capture import Capture, CoreDelta, DeltaKind
+from dbt.adapters.sparktemporal.inputs.observe import Input, InputChange
+from dbt.adapters.sparktemporal.run import writer
+from dbt.adapters.sparktemporal.run.analyze import Model
+from dbt.adapters.sparktemporal.run.begin import begin
+from dbt.adapters.sparktemporal.run.commit import Commit, ViewTexts
+from dbt.adapters.sparktemporal.run.plan import Invocation, Neighbours, RunPlan
+from dbt.adapters.sparktemporal.run.published_view import Docs
+from dbt.adapters.sparktemporal.run.writer import PHASES, Writer
+from dbt.adapters.sparktemporal.temporal.clock.expiration import NEVER
+from dbt.adapters.sparktemporal.temporal.decision import ADVANCED, CHECKED, Decision, Statement
+from dbt.adapters.sparktemporal.temporal.diffs.fingerprints import FilesFingerprint, FileSummary
+from dbt.adapters.sparktemporal.temporal.diffs.state import Chain, CoreState, State
+from dbt.adapters.sparktemporal.temporal.rewrite.core import Core, TypedCore
+from dbt.adapters.sparktemporal.temporal.sql.dialect import ParsedModel, parse
+
+T0 = 1_709_294_400_000  # 2024-03-01 12:00 UTC
+RUN, LAST = "018dfa3cc80deadbeef00", "018dfa3cc80deadbee000"
+SQL = "select id from s.t where mz_now() < hi"
+COLUMNS = (("id", "bigint"),)
+TARGET = ModelRelations("`s`", "m")
+CHAIN = Chain(f"m__diffs_{LAST}", 100, 0, T0, T0, T0, None)
+FILES = FilesFingerprint(FileSummary(5, 1234, "0123456789abcdef"), "89abcdef")
+
+
+def a_state() -> State:
+    return State(
+        model="m", schema="`s`", run=LAST, since=T0, frontier=T0, started_at=T0, offset=None, expiration=None,
+        core_hash="h", residual="SELECT * FROM mz_core_c0", columns=COLUMNS,
+        cores=(CoreState("c0", COLUMNS, (CHAIN,)),), written=SQL, kinds=("timestamp",), inputs={"s.t": FILES},
+        settings={}, project="p",
+    )  # fmt: skip
+
+
+def a_plan(action: str = ADVANCED, moved: bool = True, **changes: Any) -> RunPlan:
+    model = ParsedModel.of(SQL)
+    core = TypedCore(Core("c0", parse("SELECT id FROM s.t")), COLUMNS)
+    why = "2 new files of 5" if moved else "no change"
+    delta = CoreDelta(DeltaKind.INCREMENTAL if moved else DeltaKind.SAME, why if moved else "", read={"s.t": None})
+    capture = Capture(
+        {"s.t": Input("s.t", FILES)}, {"s.t": InputChange(why, same=not moved)}, {"c0": delta},
+        (), keeps=not moved, manifest="SELECT 1" if moved else None, counts={"s.t": 2},
+    )  # fmt: skip
+    plan = RunPlan(
+        target=TARGET,
+        config=TemporalConfig.parse("m", {}),
+        docs=Docs(),
+        invocation=Invocation(T0 + 1000, T0 + 1000, {}, "4.1.4", project="p"),
+        neighbours=Neighbours(),
+        run_id=RUN,
+        old=a_state(),
+        live_run=LAST,
+        existing=("m", "m__live", "m__diffs"),
+        decision=Decision(action, "", T0 + 1000, T0, T0, None),
+        model=Model(model, (core,), "SELECT * FROM mz_core_c0", ("timestamp",), ()),
+        columns=COLUMNS,
+        core_hash="h",
+        settings={},
+        capture=capture,
+        expiry=NEVER,
+        refreshes=None,
+    )
+    return replace(plan, **changes)
+
+
+def test_a_plan_is_a_table() -> None:
+    assert str(a_plan()) == (
+        "model   `s`.`m`     run 018dfa3cc80deadbeef00, over 018dfa3cc80deadbee000\n"
+        "does    advanced    what the inputs did\n"
+        "clock   as of       2024-03-01 12:00:01.000 UTC\n"
+        "clock   started     2024-03-01 12:00:00.000 UTC\n"
+        "clock   since       2024-03-01 12:00:00.000 UTC\n"
+        "clock   expiration  none\n"
+        "column  id          bigint\n"
+        "core    c0          incremental (2 new files of 5), over 1 chain of 100 rows\n"
+        "input   s.t         by its files: 2 new files of 5; files 5, 1234 bytes, 0123456789abcdef as 89abcdef\n"
+        "writes  chains      c0\n"
+        "writes  manifest    new\n"
+        "writes  commit      yes"
+    )
+
+
+def test_a_plan_that_finds_nothing_new() -> None:
+    plan = a_plan(moved=False)
+    assert (
+        plan.is_noop
+        and plan.writes_nothing
+        and str(plan).endswith("writes  chains      none\nwrites  manifest    kept\nwrites  commit      no")
+    )
+    assert not a_plan(moved=False, columns=(("id", "int"),)).is_noop
+    assert not a_plan(moved=False, invocation=replace(plan.invocation, project="other")).is_noop
+
+
+def test_a_plan_does_not_change() -> None:
+    plan = a_plan()
+    with pytest.raises(FrozenInstanceError):
+        plan.run_id = "other"  # type: ignore[misc]
+    assert (
+        plan.under("token", ["x"]).run_id == "token" and plan.run_id == RUN and plan.renamed().run_id[:-2] == RUN[:-2]
+    )
+
+
+def phases(plan: RunPlan, monkeypatch: pytest.MonkeyPatch, *busy: str) -> list[str]:
+    """The phases that are due, where each asks nothing and has one statement. busy: what each look finds."""
+    found, looks = [], list(busy)
+
+    def look(tools: Any, plan: Any, progress: Any) -> Any:
+        told = looks.pop(0) if looks else ""
+        now = replace(progress.busy, moved=("t",) * (told == "moved"), grew=("t",) * (told == "grew"))
+        return plan, replace(progress, attempts=progress.attempts + 1, busy=now, is_seen=True)
+
+    def asked(name: str) -> Any:
+        def ask(tools: Any, plan: Any, progress: Any) -> Any:
+            found.append(name)
+            done = {"unwrite": {"is_pinned": True}, "undo": {"is_pinned": True, "is_seen": False}}.get(name, {})
+            return plan, replace(progress, **done)
+
+        return ask
+
+    table = [
+        phase
+        if phase.name == "give_up"
+        else replace(
+            phase,
+            observe=look if phase.name == "look" else asked(phase.name),
+            statements=lambda plan, progress: [Statement("", "")],
+        )
+        for phase in PHASES
+    ]
+    monkeypatch.setattr(writer, "PHASES", table)
+    texts = ViewTexts(Warehouse(lambda sql: []), TARGET, None)
+    run = Writer(texts.warehouse, plan, Commit(texts, LAST, ""))
+    list(run.steps(lambda sql: None))
+    assert run.finished and set(found) <= set(run.seconds)
+    return found
+
+
+END = ["merge", "commit", "publish", "clean_up"]
+
+
+def test_phases(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert phases(a_plan(), monkeypatch) == ["remember", "write", *END]
+    assert phases(a_plan(displaced=("x",)), monkeypatch)[0] == "fence"
+    assert phases(a_plan(moved=False), monkeypatch) == ["publish", "clean_up"]
+    assert phases(a_plan(CHECKED), monkeypatch) == []
+    assert phases(a_plan(CHECKED, existing=("m__live",)), monkeypatch) == ["publish"]
+    assert phases(a_plan(CHECKED, neighbours=Neighbours(in_the_way=True)), monkeypatch) == ["publish"]
+
+
+def test_phases_while_inputs_move(monkeypatch: pytest.MonkeyPatch) -> None:
+    again = ["remember", "write"]
+    assert phases(a_plan(), monkeypatch, "grew") == [*again, "unwrite", "write", *END]
+    assert phases(a_plan(), monkeypatch, "moved") == [*again, "undo", *again, *END]
+    assert phases(a_plan(), monkeypatch, "grew", "grew") == [*again, "unwrite", "write", "undo", *again, *END]
+    with pytest.raises(Exception, match="found: inputs of m that changed during each of 5 attempts"):
+        phases(a_plan(), monkeypatch, *["moved"] * 5)
+
+
+def test_a_run_begins_with_few_named_objects() -> None:
+    assert list(inspect.signature(begin).parameters) == [
+        "warehouse", "target", "definition", "invocation", "neighbours"
+    ]  # fmt: skip
