@@ -82,7 +82,7 @@ def test_a_plan_is_a_table() -> None:
         "clock   as of       2024-03-01 12:00:01.000 UTC\n"
         "clock   started     2024-03-01 12:00:00.000 UTC\n"
         "clock   since       2024-03-01 12:00:00.000 UTC\n"
-        "clock   expiration  none\n"
+        "clock   expiration  none (no expiration is set)\n"
         "column  id          bigint\n"
         "core    c0          incremental (2 new files of 5), over 1 chain of 100 rows\n"
         "input   s.t         by its files: 2 new files of 5; files 5, 1234 bytes, 0123456789abcdef as 89abcdef\n"
