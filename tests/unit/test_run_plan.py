@@ -11,7 +11,8 @@ import pytest
 from dbt.adapters.sparktemporal.config import TemporalConfig
 from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse
 from dbt.adapters.sparktemporal.inputs.capture import Capture, CoreDelta, DeltaKind
-from dbt.adapters.sparktemporal.inputs.observe import Input, InputChange
+from dbt.adapters.sparktemporal.inputs.changes import InputChange
+from dbt.adapters.sparktemporal.inputs.observe import Input
 from dbt.adapters.sparktemporal.run import writer
 from dbt.adapters.sparktemporal.run.analyze import Model
 from dbt.adapters.sparktemporal.run.begin import begin

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, ViewInfo, Warehouse, run_of, state_of
+from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, ViewInfo, Warehouse, state_of
 from dbt.adapters.sparktemporal.errors import Refusal, TemporalError
 from dbt.adapters.sparktemporal.run.commit import ViewTexts
 from dbt.adapters.sparktemporal.run.published_view import Docs, publish
@@ -16,7 +16,7 @@ from dbt.adapters.sparktemporal.temporal.diffs import compact_sql, view_sql
 from dbt.adapters.sparktemporal.temporal.diffs.fingerprints import RowsFingerprint
 from dbt.adapters.sparktemporal.temporal.diffs.longest_view import worst
 from dbt.adapters.sparktemporal.temporal.diffs.state import Chain, CoreState, State
-from dbt.adapters.sparktemporal.temporal.diffs.state_text import VIEW_TEXT_LIMIT, Form, embed, extract, packed
+from dbt.adapters.sparktemporal.temporal.diffs.state_text import VIEW_TEXT_LIMIT, Form, embed, extract, packed, run_of
 from dbt.adapters.sparktemporal.temporal.rewrite.core import Core, TypedCore
 from dbt.adapters.sparktemporal.temporal.sql.dialect import parse
 

@@ -26,7 +26,7 @@ from .graph.time_dependence import dependences
 from .inputs import upstream
 from .inputs.stacked_views import views_between
 from .operations import leftovers, reads
-from .operations.run_operations import RunOperations, told
+from .operations.run_operations import RunOperations, as_dbt_errors
 from .run import lock
 from .run import report as reports
 from .run.begin import begin
@@ -114,7 +114,7 @@ class SparkTemporalAdapter(RunOperations, SparkAdapter):
     @available
     def temporal_clock(self, temporal_now: Any = None) -> int:
         """The as-of of a dbt invocation (ms): var temporal_now, else the engine's clock, read once."""
-        with told():
+        with as_dbt_errors():
             if temporal_now is not None:
                 return parse_instant(temporal_now, "var temporal_now")
             return self.connections.as_of()
@@ -128,7 +128,7 @@ class SparkTemporalAdapter(RunOperations, SparkAdapter):
         """Refuse what would destroy another model, before a hook, a statement or a drop."""
         node, manifest = getattr(config, "model", None), self.get_macro_resolver()
         if node is not None and manifest is not None:
-            with told(node):
+            with as_dbt_errors(node):
                 refuse_collisions(node, getattr(manifest, "nodes", {}).values())
         if config.get("materialized") in ("table", "incremental") and getattr(node, "language", "sql") == "sql":
             self.connections.look_ahead(getattr(node, "compiled_code", None))
@@ -167,15 +167,14 @@ class SparkTemporalAdapter(RunOperations, SparkAdapter):
         live = self._known(relation, f"{relation.identifier}__live")
         if live is None:
             return
-        steps = leftovers.replaced(self._warehouse, self._target(relation), Docs.of(node.to_dict()), failed)
-        for step in steps:
-            self._rows(step.sql)
-        if not steps:
+        replaced = leftovers.replaced(self._warehouse, self._target(relation), Docs.of(node.to_dict()), failed)
+        for statement in replaced.statements:
+            self._rows(statement.sql)
+        if not replaced.statements:
             return
-        if steps[-1].sql.startswith("DROP"):
-            logger.info(
-                f"{relation.identifier} is no temporal_view any more: {quantity(len(steps), 'relation')} of it dropped"
-            )
+        if replaced.is_dropped:
+            dropped = quantity(len(replaced.statements), "relation")
+            logger.info(f"{relation.identifier} is no temporal_view any more: {dropped} of it dropped")
             self.cache_dropped(live)
         else:
             logger.info(f"{relation.identifier} was not made: the temporal_view of that name answers as before")
@@ -206,7 +205,7 @@ class SparkTemporalAdapter(RunOperations, SparkAdapter):
         if self._version is None:
             self._version = warehouse.version()
         settings = warehouse.settings()  # a hook may have set some since the last model
-        with told():
+        with as_dbt_errors():
             patience = TemporalConfig.parse(target.model, model["config"]).lock_timeout
             neighbours = Neighbours(
                 unmarked=self._has_unmarked_diffs(relation),
@@ -266,7 +265,7 @@ class SparkTemporalAdapter(RunOperations, SparkAdapter):
     def temporal_write(self, current: Writer) -> Iterator[Step]:
         """Execute a run, each statement after it was yielded."""
         logger.debug(f"temporal_view {current.plan.target.model}:\n{current.plan}")
-        with told():
+        with as_dbt_errors():
             yield from current.steps(lambda sql: self.execute(sql, auto_begin=True))
 
     @available
@@ -291,23 +290,23 @@ class SparkTemporalAdapter(RunOperations, SparkAdapter):
     @available
     def temporal_read(self, relation: BaseRelation, instant: Any) -> str:
         """SQL of a model at an instant."""
-        with told():
+        with as_dbt_errors():
             return reads.as_of(self._warehouse, self._target(relation), instant)
 
     @available
     def temporal_match(self, relation: BaseRelation, instants: Any, samples: int, clock: int, float_digits: int) -> str:
         """SQL of the rows in which a model and the query as written differ."""
-        with told():
+        with as_dbt_errors():
             return reads.matches_source(self._warehouse, self._target(relation), instants, samples, clock, float_digits)
 
     @available
     def temporal_inconsistencies(self, relation: BaseRelation) -> str:
         """SQL of what is wrong with a model's stored diffs."""
-        with told():
+        with as_dbt_errors():
             return reads.inconsistencies(self._warehouse, self._target(relation))
 
     @available
     def temporal_expiry(self, relation: BaseRelation, at_least: Any, clock: int) -> str:
         """SQL of one row when a model expires before clock + at_least."""
-        with told():
+        with as_dbt_errors():
             return reads.expiry(self._warehouse, self._target(relation), at_least, clock)

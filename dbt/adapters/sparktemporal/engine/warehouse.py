@@ -261,9 +261,3 @@ def live_view(warehouse: Warehouse, target: ModelRelations, existing: Iterable[s
     if f"{target.model}__live" not in Identifiers(existing):
         return None
     return warehouse.view(target.name("__live")) or ViewInfo("", {}, None)
-
-
-def run_of(text: str) -> str:
-    """The run of a live view, also when its state is damaged (a full refresh replaces the state)."""
-    found = re.search(r'"run":"([^"]*)"', text)
-    return found.group(1) if found else ""

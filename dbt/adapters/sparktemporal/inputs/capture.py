@@ -21,10 +21,12 @@ from ..temporal.rewrite.core import TypedCore
 from ..temporal.sql import plans
 from ..temporal.sql.dialect import ParsedModel, render
 from ..words import quantity
+from . import changes as input_changes
 from . import fingerprint, observe, stacked_views, view_expansion
 from .append_only import AppendCursor
+from .changes import InputChange
 from .fingerprint import QueryFingerprint, Routines
-from .observe import Input, InputChange
+from .observe import Input
 
 #: of `change_capture`
 _ALL = "full"
@@ -48,18 +50,24 @@ class DeltaKind(Enum):
 class CoreDelta:
     """How a core is brought up to date.
 
-    inserts, deletes: of an incremental one, queries of the rows that came and that went. why: one is read in full.
+    inserts, deletes: of an incremental one, queries of the rows that came and that went. why: one is read in full;
+    cause: the input that asks for that, "" for none by itself.
     read: relation -> the part of it that decides what is written, None for all. open: the inputs of which more is read
     than what is pinned, so that what comes meanwhile would be too. pin: it was pinned: what pins a query like it.
     """
 
     kind: DeltaKind
     why: str = ""
+    cause: str = ""
     inserts: tuple[TypedCore, ...] = ()
     deletes: tuple[TypedCore, ...] = ()
     read: Mapping[str, delta_query.TableDelta | None] = field(default_factory=dict)
     open: frozenset[str] = frozenset()
     pin: Callable[[TypedCore], TypedCore] | None = None
+
+    @property
+    def reason(self) -> str:
+        return f"{self.cause}: {self.why}" if self.cause else self.why
 
     @property
     def is_same(self) -> bool:
@@ -132,10 +140,10 @@ class Capture:
             full = next((delta for delta in deltas if delta.kind is DeltaKind.FULL), None)
             how, why = DeltaKind.SAME.value, ""
             if full is not None:
-                how, why = full.kind.value, full.why.removeprefix(f"{name}: ")
+                how, why = full.kind.value, full.why if full.cause == name else full.reason
             elif deltas:
                 how = _NEW.get(seen.tracking, how)
-                why = self.changes[name].why.removeprefix(f"{name}: ")
+                why = self.changes[name].why
             rows = quantity(self.counts.get(name, 0), "row")
             lines.append(f"{name}: {how} ({why or self.changes[name].why}), {rows} read")
         return lines
@@ -167,10 +175,12 @@ def capture_inputs(warehouse: Warehouse, request: Request, known: Routines, list
         )
         there = asked and old.manifest and warehouse.tables(target.schema, old.manifest)
         files = target.table(old.manifest) if there else None
-        changes = {name: observe.change(warehouse, now, old.inputs.get(name), files) for name, now in seen.items()}
+        changes = {
+            name: input_changes.change(warehouse, now, old.inputs.get(name), files) for name, now in seen.items()
+        }
         if stack:
             below_now = stacked.items()
-            changes |= {name: observe.stacked_change(stack, now, old.inputs.get(name)) for name, now in below_now}
+            changes |= {name: input_changes.stacked_change(stack, now, old.inputs.get(name)) for name, now in below_now}
     seen = {
         name: replace(now, fingerprint=changes[name].fingerprint or now.fingerprint) for name, now in seen.items()
     } | stacked
@@ -188,7 +198,7 @@ def capture_inputs(warehouse: Warehouse, request: Request, known: Routines, list
     for delta in found.values():
         for name, added in delta.read.items():
             read[name] = added if name not in read or read[name] == added else None
-    manifest = observe.manifest(seen.values(), changes, files) if remembers else None
+    manifest = input_changes.manifest(seen.values(), changes, files) if remembers else None
     counts = observe.count_rows(warehouse, read, seen, stacked)
     return Capture(seen, changes, found, meaning.digest, keeps, manifest, counts, request)
 
@@ -234,7 +244,7 @@ def _of_core(
         return CoreDelta(DeltaKind.SAME)
     for name in moved:
         if changes[name].added is None:
-            return _in_full(f"{name}: {changes[name].why}", in_full)
+            return _in_full(changes[name].why, in_full, cause=name)
     found = {name: added for name in moved if (added := changes[name].added) is not None}
     plan_by_name: dict[str, str] = {}
     try:
@@ -273,11 +283,11 @@ def _of_core(
     # of a place what is new alone is read, unless another place is what decides what is new
     beside = [name for at, reads in enumerate(read_at) for name in reads if set(places) - {at}]
     why = ", ".join(changes[r].why for r in moved)
-    return CoreDelta(DeltaKind.INCREMENTAL, why, inserts, deletes, found, frozenset(beside))
+    return CoreDelta(DeltaKind.INCREMENTAL, why, "", inserts, deletes, found, frozenset(beside))
 
 
-def _in_full(why: str, read: Mapping[str, None]) -> CoreDelta:
-    return CoreDelta(DeltaKind.FULL, why, read=read, open=frozenset(read))
+def _in_full(why: str, read: Mapping[str, None], cause: str = "") -> CoreDelta:
+    return CoreDelta(DeltaKind.FULL, why, cause, read=read, open=frozenset(read))
 
 
 def _stacked(core: TypedCore) -> list[tuple[exp.Table, str]]:

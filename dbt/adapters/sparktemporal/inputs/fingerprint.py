@@ -83,13 +83,13 @@ class Routines:
         asked = routines.qualified(name, namespace, temporaries)
         if asked not in self._known:
             try:
-                told = routines.told([str(row[0]) for row in self.warehouse.rows(_describe(asked))])
+                routine = routines.told([str(row[0]) for row in self.warehouse.rows(_describe(asked))])
             except Exception as error:
                 if re.search(r"UNRESOLVED_ROUTINE|UNDEFINED_FUNCTION|Undefined function", str(error)):
-                    told = None  # a word before a parenthesis that is no function
+                    routine = None  # a word before a parenthesis that is no function
                 else:
-                    told = Routine(asked, said=without_trace(str(error)))
-            self._known[asked] = told
+                    routine = Routine(asked, said=without_trace(str(error)))
+            self._known[asked] = routine
         return self._known[asked]
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from ..engine.warehouse import Warehouse
 from ..temporal.rewrite.core import TypedCore
-from . import observe, pins
+from . import changes, pins
 from .capture import Capture
 
 
@@ -31,7 +31,7 @@ def look(warehouse: Warehouse, capture: Capture, listed: str | None) -> tuple[Ca
         return capture, Busy()
     opened = frozenset[str]().union(*(delta.open for delta in capture.cores.values()))
     found = {
-        name: observe.look(warehouse, seen, capture.changes[name], name in opened, listed)
+        name: changes.look(warehouse, seen, capture.changes[name], name in opened, listed)
         for name, seen in capture.inputs.items()
     }
     inputs = {

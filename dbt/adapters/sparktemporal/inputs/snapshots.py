@@ -115,18 +115,18 @@ def _iceberg(
         at = int(parents[at][0])
     span = f"WITH (`start-snapshot-id` = '{old}', `end-snapshot-id` = '{new}')"
     before = f"{name} VERSION AS OF {old}"
-    said = quantity(len(operations), "snapshot")
+    how = quantity(len(operations), "snapshot")
     if set(operations) <= {"append", "replace"}:
-        return f"{said}, append only", _told(warehouse, AddedRows(f"{name} {span}", "", before))
+        return f"{how}, append only", _readable(warehouse, AddedRows(f"{name} {span}", "", before))
     taken = _taken(columns, _ICEBERG_LOG)
     if taken:
-        return f"{said}, and a column of its own is named as one of its changelog: {taken}", None
+        return f"{how}, and a column of its own is named as one of its changelog: {taken}", None
     # upper(): Iceberg fails on a filter of this column that it is given to apply
     log = f"(SELECT * EXCEPT ({', '.join(_ICEBERG_LOG)}) FROM {name}.changes {span} WHERE upper("
     came, went = (f"{log}_change_type) IN ('{one}', '{two}'))" for one, two in (
         ("INSERT", "UPDATE_AFTER"), ("DELETE", "UPDATE_BEFORE")
     ))  # fmt: skip
-    return said, _told(warehouse, AddedRows(came, went, before))
+    return how, _readable(warehouse, AddedRows(came, went, before))
 
 
 def _delta(warehouse: Warehouse, name: str, old: int, new: int, columns: Sequence[str]) -> tuple[str, AddedRows | None]:
@@ -151,7 +151,7 @@ def _delta(warehouse: Warehouse, name: str, old: int, new: int, columns: Sequenc
         f"{log}('delete', 'update_preimage'))",
         f"{name} VERSION AS OF {old}",
     )
-    return _span(old, new), _told(warehouse, added)
+    return _span(old, new), _readable(warehouse, added)
 
 
 def _delta_files(warehouse: Warehouse, name: str, old: int, new: int) -> tuple[str, AddedRows | None]:
@@ -164,12 +164,12 @@ def _delta_files(warehouse: Warehouse, name: str, old: int, new: int) -> tuple[s
         f"SELECT count(*), concat_ws(chr(10), slice(array_sort(collect_list(file)), 1, {MOST_FILES}))\n"
         f"FROM ({now}) LEFT ANTI JOIN ({then}) USING (file)"
     )[0]
-    said = f"{_span(old, new)}, append only"
+    how = f"{_span(old, new)}, append only"
     if int(added) > MOST_FILES:
-        return f"{said} {quantity(int(added), 'file')}, more than are named one by one", None
+        return f"{how} {quantity(int(added), 'file')}, more than are named one by one", None
     files = ", ".join(map(string_literal, filter(None, names.split("\n")))) or "''"
     came = f"(SELECT * FROM {name} VERSION AS OF {new} WHERE {hidden}.file_path IN ({files}))"
-    return said, _told(warehouse, AddedRows(came, "", f"{name} VERSION AS OF {old}"))
+    return how, _readable(warehouse, AddedRows(came, "", f"{name} VERSION AS OF {old}"))
 
 
 def _span(old: int, new: int) -> str:
@@ -181,7 +181,7 @@ def _taken(columns: Sequence[str], names: Sequence[str]) -> str:
     return ", ".join(column for column in columns if column.lower() in names)
 
 
-def _told(warehouse: Warehouse, added: AddedRows) -> AddedRows:
+def _readable(warehouse: Warehouse, added: AddedRows) -> AddedRows:
     """What can be read; else Spark's error. Files of an old version may be gone though its log tells of them."""
     for source in filter(None, (added.came, added.went)):
         warehouse.rows(f"SELECT count(*) FROM {source}")

@@ -40,8 +40,8 @@ def open_views(
         for table, _ in delta_query.tables(query):
             if stacked_name(table):
                 continue
-            told = described(warehouse, table, plan_by_name)
-            if told and plans.views(told) and any(map(moved, plans.tables_read(told) or [])):
+            plan = described(warehouse, table, plan_by_name)
+            if plan and plans.views(plan) and any(map(moved, plans.tables_read(plan) or [])):
                 _put(table, _text(warehouse, table, f"mz_{number}_"))
                 number += 1
                 break
@@ -70,12 +70,12 @@ class Made:
 def made(warehouse: Warehouse, name: str) -> Made:
     """A view by its name in SQL. Raises Closed where its text means something else in this session."""
     try:
-        told: dict[str, Any] = json.loads(warehouse.rows(f"DESCRIBE TABLE EXTENDED {name} AS JSON")[0][0])
-        text, columns, place = told["view_text"], told["columns"], told["view_catalog_and_namespace"]
-        made_under = told["view_creation_spark_configuration"]
+        info: dict[str, Any] = json.loads(warehouse.rows(f"DESCRIBE TABLE EXTENDED {name} AS JSON")[0][0])
+        text, columns, place = info["view_text"], info["columns"], info["view_catalog_and_namespace"]
+        made_under = info["view_creation_spark_configuration"]
     except Exception:
         raise Closed("nothing tells under which settings it was made") from None
-    if told.get("collation", "UTF8_BINARY") != "UTF8_BINARY":
+    if info.get("collation", "UTF8_BINARY") != "UTF8_BINARY":
         raise Closed("its texts are compared in a collation of its own")
     _check_settings(warehouse, made_under)
     try:
@@ -110,10 +110,10 @@ def _check_settings(warehouse: Warehouse, made: dict[str, str]) -> None:
 
 def _check_meaning(warehouse: Warehouse, name: str, opened: exp.Subquery) -> None:
     """Spark's plan of the text is that of the view, as far as it prints it."""
-    ways = (f"SELECT * FROM {name}", render(exp.select("*").from_(opened.copy())))
+    queries = (f"SELECT * FROM {name}", render(exp.select("*").from_(opened.copy())))
     try:
-        of_view, of_text = (plans.optimized(warehouse.explain(sql)) for sql in ways)
-        same = of_view == of_text and warehouse.describe(ways[0]) == warehouse.describe(ways[1])
+        of_view, of_text = (plans.optimized(warehouse.explain(sql)) for sql in queries)
+        same = of_view == of_text and warehouse.describe(queries[0]) == warehouse.describe(queries[1])
     except Exception:
         same = False
     if not same:

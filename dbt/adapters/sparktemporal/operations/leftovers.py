@@ -8,8 +8,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ..engine import ownership
@@ -19,7 +18,7 @@ from ..run import lock, published_view
 from ..run.published_view import Docs
 from ..temporal.decision import Statement
 from ..temporal.diffs import chains as chain_rules
-from ..temporal.diffs.state_text import is_commit
+from ..temporal.diffs.state_text import is_commit, project_of
 from ..temporal.sql.identifiers import Identifiers, dotted, folded, parts
 
 _LIVE = "__live"
@@ -43,12 +42,19 @@ def find(warehouse: Warehouse, schema: str, named: Iterable[str]) -> list[Leftov
         if model not in kept:
             text = _live(warehouse, target)
             if text is not None:
-                project = re.search(r'"project":"([^"]*)"', text)
-                found.append(Leftover(target, project.group(1) if project else ""))
+                found.append(Leftover(target, project_of(text)))
     return found
 
 
-def replaced(warehouse: Warehouse, target: ModelRelations, docs: Docs, failed: bool) -> list[Statement]:
+@dataclass(frozen=True)
+class Replaced:
+    """The statements after a model was replaced. is_dropped: they drop all of it; else they make its view again."""
+
+    statements: Sequence[Statement] = ()
+    is_dropped: bool = False
+
+
+def replaced(warehouse: Warehouse, target: ModelRelations, docs: Docs, failed: bool) -> Replaced:
     """The statements after a run of a model that was a temporal_view and has another materialization now.
 
     The chains are dropped when the new relation exists. Where the run dropped the view and created nothing in its
@@ -56,13 +62,13 @@ def replaced(warehouse: Warehouse, target: ModelRelations, docs: Docs, failed: b
     """
     there = Identifiers(warehouse.tables(target.schema, target.model))
     if target.model not in there:
-        if _live(warehouse, target) is None:
-            return []
-        state = read_state(warehouse, target, there)
-        return published_view.publish(target, list(state.columns), docs, None, False) if state else []
+        state = read_state(warehouse, target, there) if _live(warehouse, target) is not None else None
+        if state is None:
+            return Replaced()
+        return Replaced(published_view.publish(target, list(state.columns), docs, None, False))
     if failed or is_thin(warehouse, target):
-        return []
-    return drop(warehouse, target)
+        return Replaced()
+    return Replaced(drop(warehouse, target), is_dropped=True)
 
 
 def is_thin(warehouse: Warehouse, target: ModelRelations) -> bool:

@@ -24,7 +24,7 @@ from .consolidate import consolidate
 
 
 @contextmanager
-def told(node: Any = None) -> Iterator[None]:
+def as_dbt_errors(node: Any = None) -> Iterator[None]:
     """Our errors as dbt's: a refusal is a compilation error of the model."""
     try:
         yield
@@ -48,7 +48,7 @@ class RunOperations(metaclass=AdapterMeta):
     @available
     def temporal_arguments(self, operation: str, given: Any, others: Any, graph: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments of a run-operation, checked: see `arguments`."""
-        with told():
+        with as_dbt_errors():
             return arguments.checked(operation, given, others, graph)
 
     @available
@@ -62,7 +62,7 @@ class RunOperations(metaclass=AdapterMeta):
                 names = named.setdefault(Identifier(node["schema"]), [])
                 if node["config"].get("materialized") == "temporal_view":
                     names.append(node["alias"])
-        with told():
+        with as_dbt_errors():
             return [
                 {"target": left.target, "project": left.project, "mine": left.project == self.config.project_name}
                 for schema in sorted(self.list_schemas(None))
@@ -74,7 +74,7 @@ class RunOperations(metaclass=AdapterMeta):
     def temporal_drop(self, target: ModelRelations) -> None:
         """Drop all relations of a temporal_view, under its lock."""
         warehouse = self._warehouse
-        with told():
+        with as_dbt_errors():
             token, _ = lock.take_lock(warehouse, target, warehouse.clock(), PATIENCE)
             try:
                 for step in leftovers.drop(warehouse, target):
@@ -86,7 +86,7 @@ class RunOperations(metaclass=AdapterMeta):
     def temporal_consolidate(self, model: str, graph: Mapping[str, Any]) -> str:
         """Merge all chains of a model, under its lock -> a message about the result."""
         warehouse = self._warehouse
-        with told():
+        with as_dbt_errors():
             node = nodes.named(model, graph)
             target, config = (
                 ModelRelations(quote(node["schema"]), node["alias"]),
@@ -104,7 +104,7 @@ class RunOperations(metaclass=AdapterMeta):
     def temporal_restart(self, model: str, graph: Mapping[str, Any]) -> str:
         """Make the next run of a model rebuild it -> a message about the result."""
         warehouse = self._warehouse
-        with told():
+        with as_dbt_errors():
             node = nodes.named(model, graph)
             target, config = (
                 ModelRelations(quote(node["schema"]), node["alias"]),
@@ -121,7 +121,7 @@ class RunOperations(metaclass=AdapterMeta):
     def temporal_status(self, graph: Mapping[str, Any], model: str | None = None) -> list[str]:
         """Lines about every temporal_view of the project, or about one."""
         warehouse = self._warehouse
-        with told():
+        with as_dbt_errors():
             chosen = [nodes.named(model, graph)] if model else nodes.every(graph)
             clock, lines = warehouse.clock(), []
             for node in chosen:
@@ -134,7 +134,7 @@ class RunOperations(metaclass=AdapterMeta):
     def temporal_explain_pushdown(self, model: str, graph: Mapping[str, Any]) -> list[str]:
         """Lines about the reads of a rebuild of a model."""
         warehouse = self._warehouse
-        with told():
+        with as_dbt_errors():
             node = nodes.named(model, graph)
             target = ModelRelations(quote(node["schema"]), node["alias"])
             config = TemporalConfig.parse(node["name"], node["config"])

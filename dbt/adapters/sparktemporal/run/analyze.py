@@ -160,9 +160,9 @@ def _split(
             if has_clock(probe):  # what is left of it would be the clock of the run, for good
                 raise Refusal(fragment(probe), "the clock stands in what is to be stored", "a WHERE for it alone")
             try:
-                told = warehouse.ask(f"EXPLAIN {render(probe)}") if core.inner else ""
-                if "UNRESOLVED_COLUMN" in told:  # found so without an error in anybody's log
-                    raise TemporalError(told)
+                answer = warehouse.ask(f"EXPLAIN {render(probe)}") if core.inner else ""
+                if "UNRESOLVED_COLUMN" in answer:  # found so without an error in anybody's log
+                    raise TemporalError(answer)
                 described.append(warehouse.describe(render(probe)))
             except Exception as error:
                 # is the model wrong by itself? Spark's words about its own text

@@ -9,7 +9,7 @@ from ..config import TemporalConfig
 from ..engine import session
 from ..engine.chain_files import refuse_incomplete
 from ..engine.clock_calls import LIVE
-from ..engine.warehouse import ModelRelations, Warehouse, live_view, run_of, state_of
+from ..engine.warehouse import ModelRelations, Warehouse, live_view, state_of
 from ..errors import ForeignRelation, Refusal, TemporalError
 from ..inputs.capture import Capture, Request, capture_inputs
 from ..inputs.fingerprint import Routines
@@ -22,7 +22,7 @@ from ..temporal.diffs import chains as chain_rules
 from ..temporal.diffs import intervals_sql
 from ..temporal.diffs.longest_view import worst
 from ..temporal.diffs.state import Chain, State
-from ..temporal.diffs.state_text import MARK
+from ..temporal.diffs.state_text import MARK, run_of
 from ..temporal.predicates import clock_text
 from ..temporal.sql import identifiers, plans, relations, timestamps
 from ..temporal.sql.identifiers import Identifiers
@@ -168,11 +168,11 @@ def _tables_named(warehouse: Warehouse, sql: str) -> list[str]:
 
 
 def _refuse_catalog_without_views(warehouse: Warehouse, target: ModelRelations) -> None:
-    told = warehouse.ask(f"EXPLAIN CREATE VIEW {target.name('__live')} AS SELECT 1 AS a")
-    if "MISSING_CATALOG_ABILITY" in told:
+    answer = warehouse.ask(f"EXPLAIN CREATE VIEW {target.name('__live')} AS SELECT 1 AS a")
+    if "MISSING_CATALOG_ABILITY" in answer:
         raise Refusal(
             f"schema {target.schema} in a catalog without views",
-            f"a temporal_view is a view. Spark's words: {told.splitlines()[-1]}",
+            f"a temporal_view is a view. Spark's words: {answer.splitlines()[-1]}",
             "a schema of spark_catalog (with Iceberg: org.apache.iceberg.spark.SparkSessionCatalog of type hive)",
         )
 

@@ -19,13 +19,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ..engine.ownership import marked
-from ..engine.warehouse import ModelRelations, ViewInfo, Warehouse, live_view, run_of
+from ..engine.warehouse import ModelRelations, ViewInfo, Warehouse, live_view
 from ..errors import ForeignRelation, Refusal, TemporalError
 from ..temporal.decision import Statement
 from ..temporal.diffs import chains as chain_rules
 from ..temporal.diffs import compact_sql, intervals_sql, view_sql
 from ..temporal.diffs.state import Chain, CoreState, State
-from ..temporal.diffs.state_text import VIEW_TEXT_LIMIT, Form, embed, is_commit, packed
+from ..temporal.diffs.state_text import VIEW_TEXT_LIMIT, Form, embed, is_commit, packed, run_of
 from ..temporal.diffs.stores import store_of
 from ..words import quantity
 

@@ -254,7 +254,7 @@ class RunPlan:
             delta, chains = capture.cores[core.name], self.old_chains(core.name)
             rows = quantity(sum(c.rows for c in chains), "row")
             built_on = f"{quantity(len(chains), 'chain')} of {rows}" if chains else "no chains"
-            yield "core", core.name, f"{delta.kind.value}{f' ({delta.why})' if delta.why else ''}, over {built_on}"
+            yield "core", core.name, f"{delta.kind.value}{f' ({delta.reason})' if delta.why else ''}, over {built_on}"
         for name, seen in capture.inputs.items():
             change = capture.changes[name]
             yield "input", name, f"by its {seen.tracking.value}: {change.why}; {seen.fingerprint}"

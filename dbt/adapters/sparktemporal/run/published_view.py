@@ -67,8 +67,8 @@ def publish(
         ]
     steps = [Statement("the view", f"{there.rewrite} {target.name()} AS\n{text}")] if changed else []
     if docs.relation is not None and docs.relation != (there.comment or ""):
-        said = string_literal(docs.relation)
-        steps.append(Statement("its comment", f"ALTER VIEW {target.name()} SET TBLPROPERTIES ('comment' = {said})"))
+        comment = string_literal(docs.relation)
+        steps.append(Statement("its comment", f"ALTER VIEW {target.name()} SET TBLPROPERTIES ('comment' = {comment})"))
     return steps
 
 

@@ -57,23 +57,23 @@ def summary(run: Writer) -> list[str]:
     """Lines for the log: what was done, and how each input was read."""
     d, why = run.plan.decision, reason(run)
     what = action(run) + (f" ({why})" if why else "")
-    said = [f"{quantity(run.plan.capture.rows, 'row')} in", f"{quantity(run.progress.rows_written, 'diff')} written"]
+    facts = [f"{quantity(run.plan.capture.rows, 'row')} in", f"{quantity(run.progress.rows_written, 'diff')} written"]
     if run.progress.late:
-        said.append(f"{quantity(run.progress.late, 'row')} came after the window was over")
+        facts.append(f"{quantity(run.progress.late, 'row')} came after the window was over")
     if d.rebuilds:
-        said += [str(core.core.kept) for core in run.plan.model.cores if core.core.kept]
+        facts += [str(core.core.kept) for core in run.plan.model.cores if core.core.kept]
     if run.plan.expiry.offset is None and run.plan.config.expiration is not None:
-        said.append(run.plan.expiry.why)
+        facts.append(run.plan.expiry.why)
     if d.expiration is not None:
         dropped = (
             f", {quantity(run.progress.beyond_expiration, 'update')} after that not stored"
             if run.progress.beyond_expiration
             else ""
         )
-        said.append(f"expires {format_instant(d.expiration)}{dropped}")
+        facts.append(f"expires {format_instant(d.expiration)}{dropped}")
     if run.gave_way:
-        said.append("the table of that name is dropped")
-    first = f"temporal_view {run.plan.target.model}: {what} at {format_instant(d.as_of)}, {', '.join(said)}, "
+        facts.append("the table of that name is dropped")
+    first = f"temporal_view {run.plan.target.model}: {what} at {format_instant(d.as_of)}, {', '.join(facts)}, "
     lines = [] if d.rebuilds or why else run.plan.capture.report()
     return [
         f"{first}{_since(run.plan.started) / 1000:.1f} s",
@@ -85,12 +85,12 @@ def warnings(run: Writer) -> list[str]:
     """What people should do something about: costly reads, promises that are not kept, an expiration that is near."""
     model = run.plan.target.model
     broken = [
-        f"temporal_view {model}: not as change_capture: append promises, {told}. So all of it was read; where that is "
+        f"temporal_view {model}: not as change_capture: append promises, {what}. So all of it was read; where that is "
         "no exception, a longer lookback or change_capture: auto"
-        for told in run.plan.capture.broken
+        for what in run.plan.capture.broken
     ]
     # once, when it is built: what it says stays so
-    costly = [f"temporal_view {model}: {told}" for told in run.plan.model.warnings if run.plan.decision.rebuilds]
+    costly = [f"temporal_view {model}: {what}" for what in run.plan.model.warnings if run.plan.decision.rebuilds]
     return [*broken, *costly, *filter(None, [_expires_soon(run), _runs_too_seldom(run)])]
 
 

@@ -66,6 +66,21 @@ def is_commit(text: str, model: str) -> bool:
     return found is not None and Identifier(json.loads(found.group(1))) == Identifier(model)
 
 
+def run_of(text: str) -> str:
+    """The run of a live view, also when its state is damaged (a full refresh replaces the state)."""
+    return _field_of(text, "run")
+
+
+def project_of(text: str) -> str:
+    """The dbt project that ran a model last, "" for an unknown one; also when the state is damaged."""
+    return _field_of(text, "project")
+
+
+def _field_of(text: str, name: str) -> str:
+    found = re.search(rf'"{name}":"([^"]*)"', text)
+    return found.group(1) if found else ""
+
+
 def packed(state: State) -> str:
     """All fields of a state, in letters, digits and `+/=`."""
     plain = json.dumps(payload_of(state), separators=(",", ":"))
