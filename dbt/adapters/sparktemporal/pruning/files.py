@@ -1,8 +1,8 @@
-"""What the statistics of its files leave of an input that a run reads in full.
+"""Pruning by statistics: a run that reads an input in full skips the files in which no row can matter.
 
-They are collected once a file, by one query an input, and kept in a table beside the model. A run asks them which files
-can hold a row that matters while the clock is in its range, and reads no others; of those some are read all the same,
-to see that they do not matter.
+One query an input collects the statistics of the files that are new; a table beside the model keeps them. A run asks
+which files can hold a row that matters while the clock is in its range, and reads only these files. An audit reads a
+sample of the skipped files, to verify the skipping.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from ..temporal.sql import plans
 from ..temporal.sql.dialect import expression, quote, render
 from ..words import quantity
 
-#: of files that are left out so many bytes are read by an audit at most
+#: an audit reads at most so many bytes
 AUDITED_BYTES = 64 << 20
 
 
 @dataclass(frozen=True)
 class _Opened:
-    """A core whose query reads tables of files, through views if need be: where, and what their rows must fulfil."""
+    """A core with its views opened, and the tables of files that it reads: the predicate of each, and its relation."""
 
     core: TypedCore
     places: Sequence[tuple[lineage.Place, str]]
@@ -49,11 +49,12 @@ class _Opened:
 
 @dataclass
 class FilePruner:
-    """The files of the inputs of some cores.
+    """Prunes the files of the inputs of some cores.
 
-    measured: by input, what is kept of its files; types: of its columns. read_as: a hash of all that statistics depend
-    on but the files. notes: why of something nothing is known. known: a table of statistics of before, as SQL names it;
-    table: one of all files as they are. collected: the statement that made it, took: in so many ms.
+    of: core -> its tables. measured: input -> the statistics that are kept. types: input -> the types of its columns.
+    read_as: a hash of all that statistics depend on besides the files. notes: for people, why something has no
+    statistics. known: the table of statistics of an earlier run, in SQL. table: the table of all files as they are.
+    collected: the statement that made `table`. took: how long that statement took (ms).
     """
 
     warehouse: Warehouse
@@ -79,7 +80,7 @@ class FilePruner:
         hints: Sequence[str],
         clock: Range,
     ) -> FilePruner:
-        """What of the inputs is to be measured, for a clock in a range."""
+        """A pruner that knows which expressions of the inputs are to be measured, for a clock in a range."""
         files = {name: seen for name, seen in inputs.items() if isinstance(seen.fingerprint, FilesFingerprint)}
         notes = [f"{name}: no statistics are kept of what is no table of files" for name in inputs if name not in files]
         ansi = settings["spark.sql.ansi.enabled"].lower() == "true"
@@ -98,7 +99,7 @@ class FilePruner:
                 continue
             opened[core.name] = found
             for place, relation in found.places:
-                reader = parts._interpreter(found, place, relation, clock, {})
+                reader = parts._evaluator(found, place, relation, clock, {})
                 reader.may_matter(place.predicate)
                 own = {text: node for text, node in reader.wants.items() if _is_of(node, types[relation])}
                 wants.setdefault(relation, {}).update(own)
@@ -106,7 +107,7 @@ class FilePruner:
         measured: dict[str, Measured] = {}
         for relation, texts in wants.items():
             number = sum(len(one.leaves) for one in measured.values())
-            # which rows are malformed, and left out, depends on the columns that are read
+            # Spark drops malformed rows by the columns that it reads
             options = warehouse.table(quoted(relation)).details.get("Storage Properties", "")
             if re.search(r"\bmode=", options.lower()):
                 notes.append(f"{relation}: no statistics are kept of a table with the option mode")
@@ -118,10 +119,10 @@ class FilePruner:
         return parts
 
     def collect(self, table: str, using: str) -> bool:
-        """Make a table of the statistics of all files as they are, where the known one is not that already.
+        """Make a table of the statistics of all files as they are, unless the known table is up to date.
 
-        Only files that it does not know are read. An expression that cannot be computed of a row is noted: then no more
-        is known than before. Other errors are raised.
+        Only files without statistics are read. Returns whether a table was made. An expression that raises an error for
+        a row is noted, and no table is made. Other errors are raised.
         """
         sql = self._statistics()
         if sql is None:
@@ -142,7 +143,7 @@ class FilePruner:
         return True
 
     def _can_be_computed(self) -> bool:
-        """Whether what is measured is no error for any row: nothing is written, so it is not for want of space."""
+        """Whether no measured expression raises an error. Nothing is written, so a full disk is no reason."""
         try:
             for one in self.measured.values():
                 self.warehouse.rows(statistics.computed(one))
@@ -159,7 +160,7 @@ class FilePruner:
                 new, names, gone = self.warehouse.rows(statistics.unknown(one, self.known))[0]
                 files = json.loads(names)
                 changed = changed or int(new) > 0 or int(gone) > 0
-                if len(files) == int(new):  # else more than are named one by one: all are read
+                if len(files) == int(new):  # else there are too many to name: all files are read
                     known = [statistics.known(one, self.known)]
                     where = f" WHERE {statistics.in_files(one, files)}" if files else " WHERE false"
             texts.append(statistics.of_files(one, every, [*known, statistics.collect(one, every, where)]))
@@ -170,14 +171,14 @@ class FilePruner:
         return {leaf.index: leaf.type for one in self.measured.values() for leaf in one.leaves.values()}
 
     def _source(self, one: Measured) -> str | None:
-        """What stands in a FROM for the files of an input as they are, with what is known of each."""
+        """SQL for a FROM: the files of an input as they are, each with its statistics."""
         if self.table is None and self.known is not None:
             files = statistics.of_files(one, self._types_of_leaves, [statistics.known(one, self.known)])
             return f"(\n{files}\n) AS mz_known_files"
         return self.table
 
     def left(self, core: str, clock: Range) -> dict[int, tuple[Measured, PruningResult, str]]:
-        """By place of a core's query: what is left of its input, and SQL that judges each file."""
+        """Index of a table in a core's query -> its statistics, what pruning leaves, and SQL that judges each file."""
         if (core, clock) in self._left:
             return self._left[core, clock]
         opened, found = self.of.get(core), {}
@@ -186,15 +187,15 @@ class FilePruner:
             source = self._source(one) if one else None
             if opened is None or one is None or source is None:
                 continue
-            may_matter = self._interpreter(opened, place, relation, clock, one.leaves).may_matter(place.predicate)
+            may_matter = self._evaluator(opened, place, relation, clock, one.leaves).may_matter(place.predicate)
             judged = statistics.judged(one, source, may_matter)
             left = statistics.left(one, self.warehouse.rows(statistics.summed(one, judged))[0])
             found[place.index] = (one, left, judged)
         self._left[core, clock] = found
         return found
 
-    def told(self, core: str, clock: Range) -> list[str]:
-        """What is left of the inputs of a core, in words."""
+    def summary(self, core: str, clock: Range) -> list[str]:
+        """For people: how many files and bytes of each input of a core are left."""
         return [
             f"{one.relation}: statistics leave {left.files:,} of {quantity(left.of_files, 'file')}, "
             f"{left.bytes:,} of {quantity(left.of_bytes, 'byte')}"
@@ -202,7 +203,7 @@ class FilePruner:
         ]
 
     def rows(self, core: str, clock: Range) -> dict[str, int]:
-        """How many rows the files hold that are left of the inputs of a core, where that is known."""
+        """Input -> the number of rows in the files that are left, where every file has statistics."""
         found: dict[str, int] = {}
         every = self.left(core, clock).values()
         unknown = {one.relation for one, left, _ in every if left.rows is None}
@@ -212,7 +213,7 @@ class FilePruner:
         return found
 
     def bounded(self, core: str, clock: Range) -> list[str]:
-        """The inputs of a core that are not read whole."""
+        """The inputs of a core of which files are left out."""
         every = self.left(core, clock).values()
         whole = {one.relation for one, left, _ in every if left.files == left.of_files}
         return [one.relation for one, _, _ in every if one.relation not in whole]
@@ -223,7 +224,7 @@ class FilePruner:
         return _restricted(self.of[core.name].core, conditions) if any(conditions.values()) else core
 
     def audit(self, core: str, clock: Range, share: float, seed: str) -> None:
-        """Read some of the files that are left out. An error where one holds a row that matters after all."""
+        """Read a sample of the files that are left out. Raises TemporalError where a file holds a row that matters."""
         for index, (one, left, judged) in self.left(core, clock).items():
             if left.files == left.of_files or not share:
                 continue
@@ -248,19 +249,19 @@ class FilePruner:
             f"WHERE {statistics.is_file(one, file)}"
         )
         row = values[0] if values else ()
-        said = [quantity(int(row[0]), "row")] if row else []
-        said += [f"{n.split('_')[1]} of {names[n]}: {v}" for n, v in zip(columns, row[1:])]
+        known = [quantity(int(row[0]), "row")] if row else []
+        known += [f"{n.split('_')[1]} of {names[n]}: {v}" for n, v in zip(columns, row[1:])]
         first, last = (None if at is None else format_instant(at) for at in (clock.first, clock.last))
         span = f"from {first} on" if last is None else f"from {first} until {last}"
         return TemporalError(
             f"found: {file} of {one.relation}, which holds rows that matter {span}, though its "
             "statistics say that none can\n"
-            f"why: {render(place.predicate)}; {', '.join(said)}\n"
+            f"why: {render(place.predicate)}; {', '.join(known)}\n"
             "instead: pushdown: sargable for this model, and a report of this to the adapter's authors; nothing was "
             "committed"
         )
 
-    def _interpreter(
+    def _evaluator(
         self, opened: _Opened, place: lineage.Place, relation: str, clock: Range, leaves: Mapping[str, Leaf]
     ) -> MetricsEvaluator:
         fixed = self.warehouse.never_changed(self.settings["spark.sql.session.timeZone"])
@@ -288,8 +289,8 @@ def _open(
     for table, is_linear in delta_query.tables(query):
         name = render(exp.Table(**{k: table.args[k].copy() for k in ("this", "db", "catalog") if table.args.get(k)}))
         columns.append(warehouse.describe(f"SELECT * FROM {name}"))
-        is_told = is_linear and not stacked_name(table)
-        reads = plans.tables_read(view_expansion.described(warehouse, table, plan_by_name)) if is_told else []
+        is_prunable = is_linear and not stacked_name(table)
+        reads = plans.tables_read(view_expansion.described(warehouse, table, plan_by_name)) if is_prunable else []
         relations.append(reads[0] if reads and len(reads) == 1 and reads[0] in files else None)
     window, calls = lineage.windows(core)
     found = []
@@ -312,9 +313,9 @@ def _open(
 
 
 def _restricted(typed: TypedCore, conditions: Mapping[int, str], alone: bool = False) -> TypedCore:
-    """A core that reads its tables under conditions, by place of its query, "" for none.
+    """A core that reads its tables under conditions. conditions: index of a table in its query -> SQL, "" for none.
 
-    alone: without the branches of a UNION ALL that such a table is not in.
+    alone: drop the branches of a UNION ALL without such a table.
     """
     query = typed.core.query.copy()
     tables = [table for table, _ in delta_query.tables(query)]
@@ -336,9 +337,9 @@ def _measured(
     functions: frozenset[str],
     number: int,
 ) -> Measured:
-    """What of the wanted expressions over an input is measured, and the columns it is partitioned by."""
-    told = warehouse.table(quoted(seen.relation))
-    partitions = [(name, types.get(quote(name.lower()), "")) for name in told.partitions]
+    """The statistics of an input: the wanted expressions that can be measured, and its partition columns."""
+    table = warehouse.table(quoted(seen.relation))
+    partitions = [(name, types.get(quote(name.lower()), "")) for name in table.partitions]
     for name, _ in partitions:
         text = quote(name.lower())
         wants.setdefault(text, expression(text))
@@ -351,7 +352,7 @@ def _measured(
 def _hash(
     measured: Mapping[str, Measured], files: Mapping[str, Input], settings: Mapping[str, str], version: str
 ) -> str:
-    """Of what statistics depend on but the files: what is measured, how tables are read, the session, Spark."""
+    """A hash of all that statistics depend on besides the files: expressions, how tables are read, settings, Spark."""
     form = {name: [(t, leaf.index, leaf.type) for t, leaf in m.leaves.items()] for name, m in measured.items()}
     read_as = {name: one.form for name in measured if isinstance(one := files[name].fingerprint, FilesFingerprint)}
     payload = json.dumps([form, read_as, dict(settings), version], sort_keys=True)
@@ -359,7 +360,7 @@ def _hash(
 
 
 def _is_of(node: exp.Expr, types: Mapping[str, str]) -> bool:
-    """Whether an expression is of columns of a table, and of no others."""
+    """Whether all columns of an expression are of one table, and there is at least one."""
     columns = [quote(column.parts[0].name.lower()) for column in node.find_all(exp.Column)]
     return bool(columns) and all(name in types for name in columns)
 
@@ -367,14 +368,14 @@ def _is_of(node: exp.Expr, types: Mapping[str, str]) -> bool:
 def _types(
     warehouse: Warehouse, relation: str, texts: Mapping[str, exp.Expr], types: Mapping[str, str], ansi: bool
 ) -> dict[str, str]:
-    """The types of expressions over a table. Under ANSI rules only of columns: to compute others may be an error."""
+    """The types of expressions over a table. Under ANSI rules only columns: computing others may raise an error."""
     computed = [text for text in texts if text not in types and not ansi]
     found = {text: types[text] for text in texts if text in types}
     if computed:
         items = ", ".join(f"{text} AS mz_x{i}" for i, text in enumerate(computed))
         try:
-            told = warehouse.describe(f"SELECT {items} FROM {quoted(relation)}")
-            found |= {text: kind for text, (_, kind) in zip(computed, told)}
+            described = warehouse.describe(f"SELECT {items} FROM {quoted(relation)}")
+            found |= {text: kind for text, (_, kind) in zip(computed, described)}
         except Exception:  # a name that means something elsewhere
             pass
     return found

@@ -1,4 +1,4 @@
-"""What of its inputs a run need not read."""
+"""Pruning by comparisons: the inclusive projection of a core's window, and inputs that must not be read whole."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from ..engine.warehouse import Warehouse
 from ..errors import TemporalError
-from ..pushdown import inclusive_projection as implications
+from ..pushdown import inclusive_projection
 from ..pushdown.sargable import Range
 from ..temporal.diffs import intervals_sql
 from ..temporal.rewrite.core import TypedCore
@@ -18,21 +18,21 @@ from ..temporal.sql.identifiers import parts
 
 
 def implied(warehouse: Warehouse, core: TypedCore, settings: Mapping[str, str], clock: Range) -> str | None:
-    """SQL over the columns of a core's SELECT: what its window implies while the clock is in a range. None: nothing."""
+    """SQL over the columns of a core's SELECT that its window implies while the clock is in a range, or None."""
     types = _types(warehouse, core)
-    return implications.implied(core, types, clock, _is_fixed(warehouse, settings)) if types else None
+    return inclusive_projection.implied(core, types, clock, _is_fixed(warehouse, settings)) if types else None
 
 
 def by_part(
     warehouse: Warehouse, core: TypedCore, settings: Mapping[str, str], clock: Range
 ) -> list[tuple[str, str | None]]:
-    """Likewise, of each part of the window: (as it is written, what it implies)."""
-    return implications.by_part(core, _types(warehouse, core), clock, _is_fixed(warehouse, settings))
+    """The same for each part of the window: (the part as the user wrote it, SQL that it implies)."""
+    return inclusive_projection.by_part(core, _types(warehouse, core), clock, _is_fixed(warehouse, settings))
 
 
 def _types(warehouse: Warehouse, core: TypedCore) -> dict[str, str]:
-    """The columns that a window is made of, and what Spark says they are."""
-    columns = implications.columns_of(core.core)
+    """Rendered column of a window -> its Spark type."""
+    columns = inclusive_projection.columns_of(core.core)
     if not columns or not isinstance(core.core.query, exp.Select):
         return {}
     probe = core.core.query.copy()
@@ -40,7 +40,7 @@ def _types(warehouse: Warehouse, core: TypedCore) -> dict[str, str]:
     probe.set("distinct", None)
     try:
         kinds = [kind.lower() for _, kind in warehouse.describe(render(probe))]
-    except Exception:  # a name that means something in the WHERE alone: nothing is known of it
+    except Exception:  # a name that only the WHERE can resolve: no types
         return {}
     return {render(column): kind for column, kind in zip(columns, kinds)}
 
@@ -56,10 +56,10 @@ def refuse_unbounded(
     required: bool | tuple[str, ...],
     known: Iterable[str] = (),
 ) -> None:
-    """An error where an input, of those that must not be read whole, would be.
+    """Raise TemporalError where an input would be read whole that must not be.
 
-    asked: what is implied of the core's columns. required: names of tables, or True for all. known: those of which
-    statistics leave out files.
+    asked: SQL that the window implies. required: names of tables, or True for all. known: tables of which statistics
+    leave out files.
     """
     plan = warehouse.explain(render(intervals_sql.probe(core.core, asked)))
     bounded = {_plain(name) for name, filters in plans.scans(plan) if plans.is_bounded(filters)}
@@ -76,7 +76,7 @@ def refuse_unbounded(
 
 
 def refuse_unknown(inputs: Iterable[str], required: bool | tuple[str, ...]) -> None:
-    """An error where pushdown_required names what is no input, so that nothing would be guarded."""
+    """Raise TemporalError where pushdown_required names a table that is no input: the name would guard nothing."""
     known = list(inputs)
     for name in () if isinstance(required, bool) else required:
         if not any(_is(table, name) for table in known):
@@ -88,7 +88,7 @@ def refuse_unknown(inputs: Iterable[str], required: bool | tuple[str, ...]) -> N
 
 
 def _is(table: str, name: str) -> bool:
-    """Whether a table is meant by a name with or without schema and catalog."""
+    """Whether a name, with or without schema and catalog, is that of a table."""
     return name.lower() in (table.lower(), _plain(table), _plain(table, 1))
 
 

@@ -1,10 +1,10 @@
-"""What an expression can be over the rows of a part: SQL over the statistics of parts, which Spark evaluates itself.
+"""Abstract values: what an expression can be over the rows of a file, as SQL over the statistics of files.
 
     column ts        least: min_0, most: max_0, null: nulls_0 > 0, some: nulls_0 < mz_rows
     mz_now()         least and most: the ends of the range the clock can take
 
-What is said is never too little: `true`, wherever it cannot be known. An end that is NULL, though there are values, is
-one that is not known; nothing is concluded from it.
+Every answer errs on the safe side: `true` where the statistics do not tell. An end that is NULL although there are
+values is unknown, and nothing is concluded from an unknown end. Spark evaluates the SQL.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from dataclasses import dataclass, replace
 from ..temporal.sql.timestamps import sql_type
 
 YES, NO = "true", "false"
-#: kinds of values; those of a text that is a constant, and of a bare NULL
+#: kinds of values; CONSTANT: a text that is a constant, NULL: a bare NULL
 INTEGER, DECIMAL, INSTANT, DATE, LENGTH = "integer", "decimal", "instant", "date", "length"
 CONSTANT, NULL = "constant", "null"
 
 
 @dataclass(frozen=True)
 class ValueRange:
-    """least, most: SQL of the ends, None where there is none to be known. The others are SQL of truth values.
+    """least, most: SQL of the ends, None where an end cannot be known. some, null, fails: SQL of truth values.
 
-    some: it may be a value; null: it may be NULL; fails: to evaluate it may be an error. kind: its type, roughly; type:
-    exactly, "" where that is not known.
+    some: there may be a value. null: there may be a NULL. fails: evaluating may raise an error. kind: a rough type.
+    type: the Spark type, "" where it is not known.
     """
 
     least: str | None = None
@@ -39,7 +39,7 @@ class ValueRange:
 
     @property
     def known(self) -> str:
-        """Whether both ends are known where there are values at all."""
+        """SQL: whether both ends are known, where there are values."""
         if self.least is None or self.most is None:
             return NO
         return either(negated(self.some), f"(({self.least}) IS NOT NULL AND ({self.most}) IS NOT NULL)")
@@ -47,7 +47,7 @@ class ValueRange:
 
 @dataclass(frozen=True)
 class Truth:
-    """What a truth value may be: each is SQL."""
+    """What a predicate may be over the rows of a file. Each field is SQL."""
 
     true: str = YES
     false: str = YES
@@ -55,12 +55,12 @@ class Truth:
     fails: str = YES
 
 
-#: anything at all, errors too
+#: any value, or an error
 ANYTHING, ANY_TRUTH = ValueRange(), Truth()
 
 
 def both(*parts: str) -> str:
-    """AND, with what is certain left out."""
+    """AND, without the parts that are certain."""
     kept = list(dict.fromkeys(p for p in parts if p != YES))
     if NO in kept:
         return NO
@@ -79,7 +79,7 @@ def negated(part: str) -> str:
 
 
 def may(comparison: str | None) -> str:
-    """A comparison of ends; one with an end that is not known may hold."""
+    """SQL: whether a comparison of ends may hold. With an unknown end it may."""
     return YES if comparison is None else f"coalesce({comparison}, true)"
 
 
@@ -126,28 +126,28 @@ def either_truth(a: Truth, b: Truth) -> Truth:
 
 
 def when(condition: str, a: Truth) -> Truth:
-    """A truth that counts only where a condition may hold."""
+    """A truth value that counts only where a condition may hold."""
     return Truth(both(condition, a.true), both(condition, a.false), both(condition, a.null), both(condition, a.fails))
 
 
-#: kinds of values that Spark compares by one of them, in the order of both
+#: kinds that Spark compares with each other, in the order of each
 _NUMBERS, _INSTANTS = frozenset([INTEGER, DECIMAL, "float"]), frozenset([INSTANT, DATE])
 _TEXTS = frozenset(["string", CONSTANT])
 _WHOLE_DIGITS = {"tinyint": 3, "smallint": 5, "int": 10}
-#: that a DECIMAL of Spark has at most
+#: the most digits of a DECIMAL of Spark
 MOST_DIGITS = 38
 
 
 def comparable(a: ValueRange, b: ValueRange) -> bool:
-    """Whether the two are compared in the order of their ends: a number and a text in digits are not.
+    """Whether Spark compares the two in the order of their ends. A number and a text of digits are not.
 
-    A text that is a constant is made what the other is.
+    Spark casts a text that is a constant to the type of the other side.
     """
     return NO in (a.some, b.some) or CONSTANT in (a.kind, b.kind) or alike(a, b)
 
 
 def lost(a: ValueRange, b: ValueRange) -> str:
-    """Whether a text that is a constant may be NULL (under ANSI rules: an error) when it is made what the other is."""
+    """SQL: whether a constant text may be NULL (under ANSI rules: an error) when cast to the type of the other side."""
     text, other = (a, b) if a.kind == CONSTANT else (b, a)
     if text.kind != CONSTANT or other.kind in (*_TEXTS, NULL):
         return NO
@@ -162,8 +162,8 @@ def lost(a: ValueRange, b: ValueRange) -> str:
 
 
 def alike(a: ValueRange, b: ValueRange) -> bool:
-    """Whether both stay in their order where all are made one type: IN, CASE and coalesce make texts of numbers, and
-    round decimals where their digits are too many for one.
+    """Whether both keep their order when cast to one type. IN, CASE and coalesce cast numbers beside texts to texts,
+    and round decimals that have too many digits for one type.
     """
     kinds = {a.kind, b.kind}
     if NULL in kinds:
@@ -173,7 +173,7 @@ def alike(a: ValueRange, b: ValueRange) -> bool:
 
 
 def all_alike(values: Sequence[ValueRange]) -> bool:
-    """The same of several."""
+    """Whether all of them keep their order when cast to one type."""
     found = values[0]
     for other in values[1:]:
         if not alike(found, other):
@@ -183,7 +183,7 @@ def all_alike(values: Sequence[ValueRange]) -> bool:
 
 
 def _type_of_both(a: ValueRange, b: ValueRange) -> str | None:
-    """The type that both are made; "" where it is not known, None where a decimal may be rounded in it."""
+    """The common type of both; "" where it is not known, None where the type may round a decimal."""
     if NULL in (a.kind, b.kind):
         return b.type if a.kind == NULL else a.type
     if DECIMAL not in (a.kind, b.kind) or "float" in (a.kind, b.kind):
@@ -197,18 +197,18 @@ def _type_of_both(a: ValueRange, b: ValueRange) -> str | None:
 
 
 def _digits(value: ValueRange) -> tuple[int, int] | None:
-    """Of a number: before the point and after it."""
+    """The digits of a number before and after the point."""
     if value.kind == INTEGER:
         return _WHOLE_DIGITS.get(value.type, 20), 0
-    told = re.fullmatch(r"decimal\((\d+), ?(\d+)\)", value.type)
-    return (int(told[1]) - int(told[2]), int(told[2])) if told else None
+    digits = re.fullmatch(r"decimal\((\d+), ?(\d+)\)", value.type)
+    return (int(digits[1]) - int(digits[2]), int(digits[2])) if digits else None
 
 
 def union(a: ValueRange, b: ValueRange) -> ValueRange:
-    """One of the two: the hull of what they may be.
+    """One of the two: the hull of both ranges.
 
-    The ends of one that never counts are left out, and its type with them: a DATE beside a TIMESTAMP is compared with a
-    text otherwise than a DATE alone.
+    A range that never counts adds no ends. Its type still matters: Spark compares a DATE beside a TIMESTAMP with a text
+    in another way than a DATE alone.
     """
     one_type = a.type == b.type != "" or NULL in (a.kind, b.kind)
     if not alike(a, b) or NO in (a.some, b.some) and not one_type:
@@ -229,7 +229,7 @@ def _kind_of_both(a: ValueRange, b: ValueRange) -> str:
         return b.kind if a.kind == NULL else a.kind
     if a.kind == b.kind != CONSTANT:
         return a.kind
-    # of two constants one is the least as a text, which it need not be as what they are compared with
+    # the lesser of two constant texts need not be the lesser one after the cast to the type of the other side
     wider = ("float", DECIMAL, INSTANT)
     return next((kind for kind in wider if kind in (a.kind, b.kind)), "string")
 
@@ -241,7 +241,7 @@ def _hull(function: str, a: ValueRange, b: ValueRange, x: str | None, y: str | N
         return x
     if x is None or y is None:
         return None
-    # least and greatest leave NULL out, and NULL is not known
+    # least and greatest skip NULL, which here means unknown
     joined = f"IF({x} IS NULL OR {y} IS NULL, NULL, {function}({x}, {y}))"
     if a.some == YES and b.some == YES:
         return joined
@@ -249,5 +249,5 @@ def _hull(function: str, a: ValueRange, b: ValueRange, x: str | None, y: str | N
 
 
 def where(condition: str, a: ValueRange) -> ValueRange:
-    """Values that count only where a condition may hold."""
+    """A range that counts only where a condition may hold."""
     return replace(a, some=both(condition, a.some), null=both(condition, a.null), fails=both(condition, a.fails))

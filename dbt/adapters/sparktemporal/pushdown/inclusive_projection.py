@@ -1,10 +1,11 @@
-"""What a window implies of single columns while the clock is in a range: comparisons that reach statistics.
+"""The inclusive projection of a window: comparisons of single columns that hold wherever the window can hold.
 
     mz_now() < date_trunc('HOUR', ts) + interval 5 hours, mz_now() from 12:00 on     ->  ts >= 07:00
     mz_now() >= coalesce(lo, begin) until 15:00                                      ->  lo <= 15:00 or lo is null and …
 
-Where the window holds at any instant of the range, what is implied holds: with AND it changes no row, and Spark
-compares it with the statistics of partitions, files and row groups. What is not understood implies nothing.
+The projection holds where the window holds at any instant of the range. So `window AND projection` has the same rows,
+and Spark compares the projection with the statistics of partitions, files and row groups. A part that is not understood
+implies nothing.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from .sargable import (
 
 
 def columns_of(core: Core) -> list[exp.Expr]:
-    """The columns that the window of a core is made of, in the names of its SELECT."""
+    """The columns in the window of a core, in the names of its SELECT."""
     found: dict[str, exp.Expr] = {}
     of_condition = core.condition.row_expressions if core.condition else ()
     for operand in (*(c.operand for c in core.comparisons), *of_condition):
@@ -49,15 +50,15 @@ def columns_of(core: Core) -> list[exp.Expr]:
 
 
 def implied(typed: TypedCore, types: Mapping[str, str], clock: Range, fixed_zone: bool) -> str | None:
-    """SQL that holds for every row whose window the clock can be in; None when nothing is known of any column.
+    """SQL that holds for every row whose window can hold while the clock is in a range; None: it bounds no column.
 
-    types: the columns, as rendered -> their Spark types. fixed_zone: the session's zone has had one offset for ever.
+    types: rendered column -> its Spark type. fixed_zone: the session's zone has always had one offset.
     """
     return all_of(found for _, found in by_part(typed, types, clock, fixed_zone))
 
 
 def by_part(typed: TypedCore, types: Mapping[str, str], clock: Range, fixed_zone: bool) -> list[tuple[str, str | None]]:
-    """Likewise, of each part of the window: (as it is written, what it implies)."""
+    """The same for each part of the window: (the part as the user wrote it, SQL that it implies)."""
     sargable = Sargable(types, 0 if fixed_zone else DRIFT)
     found = [
         (comparison.written, sargable.compared(comparison, kind, clock))
@@ -74,7 +75,7 @@ def by_part(typed: TypedCore, types: Mapping[str, str], clock: Range, fixed_zone
 
 @dataclass(frozen=True)
 class _OfCondition:
-    """What a predicate that is more than a conjunction implies: by its comparisons, ANDs and ORs."""
+    """The projection of a predicate that is more than a conjunction."""
 
     sargable: Sargable
     condition: Condition
@@ -90,7 +91,7 @@ class _OfCondition:
             return any_of((self.of(node.left), self.of(node.right)))
         if isinstance(node, exp.Not):
             return self._negated(node.this.unnest())
-        if values_of(node):  # of truth values; one that is FALSE or NULL is none that counts
+        if values_of(node):  # truth values: one that is FALSE or NULL makes no row
             return any_of(self.of(value) for value in values_of(node) if not (is_null(value) or _is_false(value)))
         if isinstance(node, exp.Between):
             return all_of((self.of(_pair(exp.GTE, node, "low")), self.of(_pair(exp.LTE, node, "high"))))
@@ -137,7 +138,7 @@ class _OfCondition:
         return self._within(base, operator, low - length[1], high - length[0])
 
     def _within(self, other: exp.Expr, operator: str, low: int, high: int) -> str | None:
-        """What it takes of an instant that the clock, moved by low to high µs, compares so with."""
+        """SQL over an instant that compares so with the clock, which is moved by low to high µs."""
         slack, found = self.sargable.slack, []
         if operator in ("<", "<=", "=") and self.clock.first is not None:
             at = self.clock.first * 1_000 + low - slack
@@ -148,7 +149,7 @@ class _OfCondition:
         return all_of(found)
 
     def _spread(self, node: exp.Expr) -> tuple[int, int] | None:
-        """How far from the clock a function of it can be (µs)."""
+        """How far a function of the clock is from the clock: the least and the most (µs)."""
         node = node.unnest()
         if is_mz_now(node):
             return (0, 0) if self.calls.get(node.meta.get("start", -1), "").upper() == "TIMESTAMP" else None
@@ -162,7 +163,7 @@ class _OfCondition:
         return inner[0] + low - slack, inner[1] + high + slack
 
     def _plain(self, node: exp.Expr) -> str | None:
-        """A part without the clock, if it is a comparison of columns with constants."""
+        """A part without the clock: itself, where it compares columns with constants."""
         return None if _static(node) is None else self._without_clock(self.written(node))
 
     def _without_clock(self, node: exp.Expr) -> str | None:
@@ -177,12 +178,12 @@ class _OfCondition:
             return None
         compared, *constants = list(node.iter_expressions())
         kind = self.sargable.types.get(render(compared.unnest()), "")
-        # NaN is greater than all for Spark; the statistics of files leave NaN out
+        # Spark orders NaN last; the statistics of files skip NaN
         has_order = kind != "" and not _OTHER_ORDERS.search(kind)
         return render(node) if has_order and constants and all(map(is_constant, constants)) else None
 
     def written(self, node: exp.Expr) -> exp.Expr:
-        """With what stands for the columns mz_s<i>."""
+        """A copy with the row expressions in place of the columns mz_s<i>."""
 
         def put(part: exp.Expr) -> exp.Expr:
             index = _static(part)
@@ -191,13 +192,13 @@ class _OfCondition:
         return node.copy().transform(put).unnest()
 
 
-#: types whose statistics, as files keep them, have another order than Spark's comparisons
+#: types that files keep in another order than Spark compares them
 _OTHER_ORDERS = re.compile(r"\b(float|double|collate)\b")
 _NEGATED: dict[type, type] = {exp.LT: exp.GTE, exp.LTE: exp.GT, exp.GT: exp.LTE, exp.GTE: exp.LT, exp.NEQ: exp.EQ}
 
 
 def _pair(comparison: type[exp.Expr], node: exp.Expr, other: str) -> exp.Expr:
-    """Another comparison of what a node compares. Copies: a tree knows its parents."""
+    """Another comparison of the same operands. They are copied: a node of a tree has one parent."""
     return comparison(this=node.this.copy(), expression=node.args[other].copy())
 
 
@@ -207,7 +208,7 @@ def _static(node: exp.Expr) -> int | None:
 
 
 def _leaves(node: exp.Expr) -> Iterator[exp.Expr]:
-    """Columns and their fields, the longest names."""
+    """Columns, and fields of columns by their longest names."""
     if isinstance(node, (exp.Subquery, exp.Query, exp.Lambda)):
         return
     if isinstance(node, exp.Column) or isinstance(node, exp.Dot) and _is_name(node):

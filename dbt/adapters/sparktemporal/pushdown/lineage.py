@@ -1,9 +1,9 @@
-"""What a window says of the rows of one table, through whatever SELECTs stand between.
+"""The predicate of a window over the rows of one table, through the SELECTs between the two.
 
     SELECT id FROM (SELECT id, CAST(raw AS TIMESTAMP) AS ts FROM events WHERE kind = 'a') v
     WHERE mz_now() < v.ts                            events:  kind = 'a' AND mz_now() < CAST(raw AS TIMESTAMP)
 
-Names are resolved by sqlglot's optimizer; what it cannot resolve may be anything, and an error too.
+sqlglot's optimizer resolves names. A name that it cannot resolve may have any value, or raise an error.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _OPERATORS = {"<": exp.LT, "<=": exp.LTE, ">": exp.GT, ">=": exp.GTE, "=": exp.E
 
 @dataclass(frozen=True)
 class Place:
-    """A table as a query reads it, each row of which is used by itself.
+    """A table in a query that uses each row by itself.
 
-    index: among the `capture.tables` of the query. predicate: what a row must fulfil, over the table's bare columns.
-    others: columns of other tables in it, as rendered -> their types, "" where that is not plain to see.
+    index: among the `delta_query.tables` of the query. predicate: over the table's bare columns.
+    others: rendered columns of other tables in the predicate -> their types, "" where the type is not known.
     """
 
     index: int
@@ -42,7 +42,7 @@ class Place:
 
 
 def windows(typed: TypedCore) -> tuple[list[exp.Expr], dict[int, str]]:
-    """The window of a core as predicates with mz_now(), and where a call stands -> its kind."""
+    """The window of a core as predicates with mz_now(), and the kind of each call by its position."""
     found: list[exp.Expr] = []
     calls = dict(typed.calls)
     for number, (comparison, kind) in enumerate(zip(typed.core.comparisons, typed.kinds)):
@@ -60,17 +60,17 @@ def windows(typed: TypedCore) -> tuple[list[exp.Expr], dict[int, str]]:
         row_expressions = {f"mz_s{i}": static for i, static in enumerate(condition.row_expressions)}
 
         def put(node: exp.Expr) -> exp.Expr:
-            told = row_expressions.get(node.name) if isinstance(node, exp.Column) and not node.table else None
-            return node if told is None else exp.paren(told.copy())
+            found = row_expressions.get(node.name) if isinstance(node, exp.Column) and not node.table else None
+            return node if found is None else exp.paren(found.copy())
 
         found.append(exp.paren(condition.predicate.copy().transform(put)))
     return found, calls
 
 
 def places(query: exp.Query, window: Sequence[exp.Expr], columns: Sequence[Columns], ansi: bool = False) -> list[Place]:
-    """The places of a query in which statistics can tell something.
+    """The tables of a query whose statistics can leave out files.
 
-    columns: (name, type) of each of its tables. ansi: what a subquery stands in may be an error.
+    columns: (name, type) of each table. ansi: a predicate with a subquery may raise an error.
     """
     query = query.copy()
     linear: set[int] = set()
@@ -79,7 +79,7 @@ def places(query: exp.Query, window: Sequence[exp.Expr], columns: Sequence[Colum
         return []
     for index, ((table, is_linear), named) in enumerate(zip(delta_query.tables(query), columns)):
         alias = table.args.get("alias")
-        # `t AS e(a, b)` gives its columns other names, maybe those of others
+        # `t AS e(a, b)` renames columns, maybe to names of other columns
         if len({name.lower() for name, _ in named}) < len(named) or alias and alias.args.get("columns"):
             return []
         linear |= {index} if is_linear else set()
@@ -97,7 +97,7 @@ def places(query: exp.Query, window: Sequence[exp.Expr], columns: Sequence[Colum
             quote_identifiers=False, identify=False,
         )  # fmt: skip
         root = build_scope(query)
-    except Exception:  # what the optimizer does not resolve says nothing here
+    except Exception:  # the optimizer cannot resolve the query: nothing follows
         return []
     if root is None:
         return []
@@ -109,7 +109,7 @@ def places(query: exp.Query, window: Sequence[exp.Expr], columns: Sequence[Colum
 
 @dataclass
 class _Descent:
-    """types: of the columns of each table, by their names in lower case."""
+    """types: for each table, column in lower case -> its type."""
 
     types: Sequence[Mapping[str, str]]
     ansi: bool
@@ -117,7 +117,7 @@ class _Descent:
     numbers: Iterator[int] = field(default_factory=count)
 
     def below(self, scope: Scope, terms: list[exp.Expr]) -> Iterator[Place]:
-        """terms: predicates over the sources of a SELECT, which a row of it must fulfil."""
+        """terms: predicates over the sources of a SELECT that hold for every row that counts."""
         select = scope.expression
         terms = [term for term in (*terms, *_filters(select)) if self.ansi or not term.find(exp.Query)]
         for name, (node, source) in scope.selected_sources.items():
@@ -126,11 +126,11 @@ class _Descent:
                 yield from self._into(source, [self._of(term, name, scope) for term in own])
             elif isinstance(node, exp.Table) and node.name.startswith(_TABLE) and own:
                 others: dict[str, str] = {}
-                told = [self._bare(self._of(term, name, scope, others)) for term in own]
-                yield Place(int(node.name[len(_TABLE) :]), exp.and_(*told), others)
+                bare = [self._bare(self._of(term, name, scope, others)) for term in own]
+                yield Place(int(node.name[len(_TABLE) :]), exp.and_(*bare), others)
 
     def _into(self, scope: Scope, terms: list[exp.Expr]) -> Iterator[Place]:
-        """terms: over the columns that a query yields."""
+        """terms: predicates over the output columns of a query."""
         node = scope.expression
         if isinstance(node, exp.SetOperation) and not node.args.get("by_name"):
             branches = list(_branches(scope))
@@ -146,7 +146,7 @@ class _Descent:
             yield from self.below(scope, [self._put(term, found) for term in terms])
 
     def _put(self, term: exp.Expr, items: Mapping[str, exp.Expr | None]) -> exp.Expr:
-        """A predicate over what a SELECT yields -> over what it reads."""
+        """A predicate over the output of a SELECT -> over its input."""
 
         def put(node: exp.Expr) -> exp.Expr:
             if not isinstance(node, exp.Column) or node.table != _BELOW:
@@ -158,7 +158,7 @@ class _Descent:
         return term.copy().transform(put)
 
     def _of(self, term: exp.Expr, name: str, scope: Scope, others: dict[str, str] | None = None) -> exp.Expr:
-        """A predicate with the columns of one source marked; of the others nothing is known but that they are there."""
+        """A predicate with the columns of one source marked; columns of other sources have no statistics."""
 
         def mark(node: exp.Expr) -> exp.Expr:
             if not isinstance(node, exp.Column) or node.name.startswith((_OTHER, _UNKNOWN)):
@@ -190,7 +190,7 @@ class _Descent:
         return term.transform(bare)
 
     def _output_types(self, scope: Scope) -> list[str]:
-        """The types of what a SELECT yields, "" where they are not plain to see."""
+        """The types of the output of a SELECT, "" where a type is not known."""
         return [self._type(item.unalias(), scope) for item in _selects(scope.expression)]
 
     def _type(self, node: exp.Expr, scope: Scope) -> str:
@@ -219,12 +219,12 @@ def _branches(scope: Scope) -> Iterator[Scope]:
             yield branch
 
 
-#: marks the columns of the source that is looked into
+#: marks the columns of the source that the descent is in
 _BELOW = "mz_below"
 
 
 def _filters(select: exp.Expr) -> list[exp.Expr]:
-    """What every row of a SELECT fulfils, part by part."""
+    """The predicates that hold for every row of a SELECT."""
     where = select.args.get("where")
     found = [where.this] if where is not None else []
     joins = select.args.get("joins") or []

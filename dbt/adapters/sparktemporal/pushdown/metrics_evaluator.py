@@ -1,9 +1,9 @@
-"""A predicate over the clock, interpreted over statistics: whether any row of a part can matter, or raise an error.
+"""A predicate over the clock, evaluated over the statistics of a file: can a row of the file matter, or raise an error?
 
     mz_now() < ts + interval 30 days, over a file     may be true:   first < try_add(max_0, interval 30 days)
 
-Functions that rise or fall with an argument take its ends to their own (monotone.py). All others are looked at as a
-whole: their own least and greatest are among the statistics, or they are anything.
+For an increasing f, f([a, b]) = [f(a), f(b)] (`monotone`). An expression that is not monotone has statistics of its
+own, or it can have any value.
 """
 
 from __future__ import annotations
@@ -39,28 +39,30 @@ from .sargable import DRIFT, Range
 T = TypeVar("T", ValueRange, Truth)
 
 _COMPARED = {exp.EQ: "=", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">="}
-#: how far an instant is moved at most, for the sum to be a BIGINT of microseconds
+#: an instant may be moved by so much (µs): the sum is still a BIGINT
 _FARTHEST = 3_000_000 * DAY
 
 
 @dataclass(frozen=True)
 class Leaf:
-    """What statistics are kept of: a column, or an expression over the columns of one input. index: of its columns."""
+    """A column, or an expression over the columns of one input, that has statistics. index: of their columns."""
 
     index: int
     type: str
 
     @property
     def columns(self) -> tuple[str, str, str]:
-        """In the relation of statistics, beside mz_rows: the least, the greatest, and how many are NULL."""
+        """The columns of the table of statistics: the least value, the greatest, and the number of NULLs."""
         return f"mz_min_{self.index}", f"mz_max_{self.index}", f"mz_nulls_{self.index}"
 
 
 @dataclass
 class MetricsEvaluator:
-    """leaves: what has statistics, as rendered. types: the columns, likewise, of any input. calls: where a mz_now()
-    stands -> its kind. fixed_zone: the session's zone has had one offset for ever. wants: the expressions that would be
-    known if there were statistics of them, as they were met. strict: to compare values of two types may be an error.
+    """leaves: rendered expression -> its statistics. types: rendered column, of any input -> its Spark type.
+
+    calls: where a mz_now() stands -> its kind. fixed_zone: the session's zone has always had one offset. wants: the
+    expressions whose statistics would help, in the order of the predicate. strict: comparing values of two types may
+    raise an error.
     """
 
     clock: Range
@@ -72,7 +74,7 @@ class MetricsEvaluator:
     strict: bool = True
 
     def may_matter(self, predicate: exp.Expr) -> str:
-        """SQL over statistics: whether a row of a part may fulfil it at an instant of the range, or raise an error."""
+        """SQL over statistics: whether a row may make it TRUE at an instant of the range, or raise an error."""
         found = self.truth(predicate)
         return either(found.true, found.fails)
 
@@ -131,8 +133,8 @@ class MetricsEvaluator:
         return Truth(both(value.some, true), both(value.some, false), value.null, value.fails)
 
     def _in(self, value: ValueRange, items: list[ValueRange]) -> Truth:
-        """All are made of one type first: beside a text a number is one, and 1 is not '01'; beside a DOUBLE a BIGINT is
-        one, which has fewer digits.
+        """Spark casts all items to one type first: a number beside a text to a text (1 is not '01'), a BIGINT beside a
+        DOUBLE to a DOUBLE, which has fewer digits.
         """
         kinds = {v.kind for v in (value, *items)} - {abstract_values.NULL}
         if not abstract_values.all_alike([value, *items]) or "float" in kinds and len(kinds) > 1:
@@ -178,14 +180,14 @@ class MetricsEvaluator:
             return self._now(node)
         if isinstance(node, exp.Null):
             return ValueRange(None, None, NO, YES, NO, abstract_values.NULL)
-        told = monotone.literal(node)
-        if told is not None and told.type == "timestamp_ntz" and not self.fixed_zone:
-            return replace(told, least=None, most=None)  # as of a column
-        told = told or self._function(node)
-        return told if told is not None else self._moved(node) or self._leaf(node)
+        found = monotone.literal(node)
+        if found is not None and found.type == "timestamp_ntz" and not self.fixed_zone:
+            return replace(found, least=None, most=None)  # as for a column
+        found = found or self._function(node)
+        return found if found is not None else self._moved(node) or self._leaf(node)
 
     def _moved(self, node: exp.Expr) -> ValueRange | None:
-        """An instant that goes back once a year, or by months: about where it was. Statistics of its own say more."""
+        """A function that is not monotone: so far from its instant at most. Statistics of its own are closer."""
         step = None if render(node) in self.leaves else moved(node)
         a = None if step is None else self.values(step[0])
         called = function(node)
@@ -194,11 +196,11 @@ class MetricsEvaluator:
         if step is None or a is None or a.kind not in (INSTANT, DATE) or in_words or is_sum_of_date:
             return None
         low, high = step[1]
-        if a.type == "timestamp_ntz" or is_local(node):  # a text with an offset is compared with it by local time
+        if a.type == "timestamp_ntz" or is_local(node):  # Spark compares a text with an offset by local time
             return None
         if max(-low, high) > _FARTHEST:
             return None
-        self._leaf(node)  # it is wanted nonetheless
+        self._leaf(node)  # statistics of its own are wanted nonetheless
         is_date = gives_date(node)
         to = "DATE" if is_date else "TIMESTAMP_LTZ"
 
@@ -211,7 +213,7 @@ class MetricsEvaluator:
         return replace(found, null=YES)
 
     def _leaf(self, node: exp.Expr) -> ValueRange:
-        """What statistics say of an expression. One that is not among them may be anything; a column is no error."""
+        """The range of an expression by its statistics; without statistics any value. A column raises no error."""
         text = render(node)
         leaf, is_column = self.leaves.get(text), text in self.types
         kind = monotone.kind_of(leaf.type if leaf else self.types.get(text, ""))
@@ -222,9 +224,11 @@ class MetricsEvaluator:
         least: str | None
         most: str | None
         least, most, nulls = leaf.columns
-        if leaf.type == "timestamp_ntz" and not self.fixed_zone:  # beside an instant it goes back once a year
+        if (
+            leaf.type == "timestamp_ntz" and not self.fixed_zone
+        ):  # compared with an instant, local time goes back once a year
             least = most = None
-        if kind == "float":  # NaN comes after all others, and what is computed with it anywhere
+        if kind == "float":  # NaN comes last, and a value computed from NaN anywhere
             least, most = (f"IF(isnan({least}) OR isnan({most}), NULL, {end})" for end in (least, most))
         fails = NO if is_column else f"({nulls} IS NULL)"
         some, null = abstract_values.may(f"{nulls} < mz_rows"), abstract_values.may(f"{nulls} > 0")
@@ -241,7 +245,7 @@ class MetricsEvaluator:
         return ValueRange(first, last, YES, NO, NO, kind, named)
 
     def _function(self, node: exp.Expr) -> ValueRange | None:
-        """What follows of the arguments; None where nothing does."""
+        """The range of a function, by the ranges of its arguments; None where nothing follows."""
         if isinstance(node, (exp.Add, exp.Sub)):
             return self._added(node)
         if isinstance(node, exp.Mul):
@@ -300,7 +304,7 @@ class MetricsEvaluator:
         empty: T,
         nothing: T,
     ) -> T:
-        """CASE and IF: the branches that can be reached."""
+        """CASE and IF: the union of the branches that can be reached."""
         branches: list[exp.Expr] = (node.args.get("ifs") or []) if isinstance(node, exp.Case) else [node]
         default = node.args.get("default" if isinstance(node, exp.Case) else "false")
         reached, found, fails = YES, nothing, NO
@@ -313,7 +317,7 @@ class MetricsEvaluator:
         return replace(found, fails=either(found.fails, fails))
 
 
-#: what is of several rows, or another one each time
+#: expressions of several rows
 _NOT_OF_A_ROW = (exp.Query, exp.Subquery, exp.Window, exp.AggFunc)
 
 

@@ -1,9 +1,10 @@
-"""Functions that rise or fall with an argument: of the ends of what it may be, those of what they give.
+"""Monotone functions of ranges: for an increasing f, f([a, b]) = [f(a), f(b)].
 
-    ts + interval 30 days, min_0 to max_0     try_add(min_0, INTERVAL '30' DAYS) to try_add(max_0, INTERVAL '30' DAYS)
+    ts + interval 30 days, ts in [min_0, max_0]     [try_add(min_0, …), try_add(max_0, …)]
 
-Spark computes the ends, by functions that give NULL instead of an error or of a number that wrapped around: then
-nothing is concluded. A function of kinds that it does not rise or fall with is None.
+Spark computes the ends. The functions used give NULL in place of an error, or of a number that wrapped around: a NULL
+end is unknown, and nothing is concluded from an unknown end. A call that is not monotone for the kinds of its arguments
+is None.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ from . import abstract_values
 from .abstract_values import ANYTHING, DATE, DECIMAL, INSTANT, INTEGER, LENGTH, NO, YES, ValueRange, both, either
 
 _WHOLE = ("tinyint", "smallint", "int", "bigint")
-#: the years of which Spark documents what it computes
+#: the years that Spark documents
 _YEARS = "BETWEEN TIMESTAMP_LTZ '0001-01-02 00:00:00Z' AND TIMESTAMP_LTZ '9999-12-30 00:00:00Z'"
-#: that are added to a date: far more of them wrap around, without a word
+#: days that may be added to a date: far more days wrap around without an error
 _MOST_DAYS = 3_000_000
 
 
@@ -39,7 +40,7 @@ def kind_of(spark_type: str) -> str:
 
 
 def of_ends(least: str | None, most: str | None, of: Sequence[ValueRange], kind: str, named: str = "") -> ValueRange:
-    """A function of what is known, of which Spark gives NULL where it would fail or be no longer monotone."""
+    """The range between computed ends. An end is NULL where Spark would raise, or the function is not monotone."""
     some, null = both(*(v.some for v in of)), either(*(v.null for v in of))
     found = ValueRange(least, most, some, null, either(*(v.fails for v in of)), kind, named)
     unknown = abstract_values.negated(found.known)
@@ -47,13 +48,13 @@ def of_ends(least: str | None, most: str | None, of: Sequence[ValueRange], kind:
 
 
 def each_end(a: ValueRange, function: Callable[[str], str], kind: str, named: str = "") -> ValueRange:
-    """A function that never falls when its argument rises."""
+    """An increasing function of a range."""
     least, most = (None if end is None else function(end) for end in (a.least, a.most))
     return of_ends(least, most, [a], kind, named)
 
 
 def of_time(a: ValueRange, function: Callable[[str], str], kind: str, named: str = "") -> ValueRange:
-    """The same of an instant."""
+    """An increasing function of a range of instants, in the years that Spark documents."""
     return each_end(a, lambda end: in_known_years(end, function(end)), kind, named)
 
 
@@ -62,13 +63,13 @@ def in_known_years(end: str, then: str) -> str:
 
 
 def literal(node: exp.Expr) -> ValueRange | None:
-    """A constant as it is written."""
+    """The range of a constant: one value. None for an expression that is no constant."""
     text = render(node)
     if isinstance(node, exp.Literal):
         return ValueRange(text, text, YES, NO, NO, *_kind_and_type(node))
     if isinstance(node, exp.Neg) and isinstance(node.this.unnest(), exp.Literal):
-        told = literal(node.this.unnest())
-        return None if told is None else replace(told, least=text, most=text)
+        value = literal(node.this.unnest())
+        return None if value is None else replace(value, least=text, most=text)
     if isinstance(node, exp.Interval):
         span = interval(node)
         return None if span is None or span[0] != span[1] else ValueRange(text, text, YES, NO, NO, LENGTH)
@@ -94,11 +95,11 @@ def _kind_and_type(node: exp.Literal) -> tuple[str, str]:
 
 
 def added(function: str, a: ValueRange, b: ValueRange, by: exp.Expr, fixed_zone: bool) -> ValueRange | None:
-    """function: try_add or try_subtract. by: b as it is written."""
+    """a + b or a - b. function: try_add or try_subtract. by: b as the predicate has it."""
     numbers = a.kind in (INTEGER, DECIMAL) and b.kind in (INTEGER, DECIMAL)
     days = a.kind == DATE and b.kind == INTEGER
     moved = a.kind in (INSTANT, DATE) and b.kind == LENGTH and (fixed_zone or is_below_a_day(by))
-    # instants are apart by local time, which goes back once a year
+    # the difference of two instants is by local time, which goes back once a year
     apart = function == "try_subtract" and a.kind == b.kind == INSTANT and fixed_zone
     if not (numbers or days or moved or apart):
         return None
@@ -132,14 +133,14 @@ def multiplied(a: ValueRange, b: ValueRange) -> ValueRange | None:
 def negative(a: ValueRange) -> ValueRange | None:
     if a.kind != INTEGER or a.least is None or a.most is None:
         return None
-    # as wide as it is: 0 is an INT, and -(-128) no TINYINT
+    # 0 is an INT: the type of the sum is that of the argument only for INT and BIGINT
     same = f"typeof({a.least}) IN ('int', 'bigint')"
     least, most = (f"IF({same}, try_subtract(0, {end}), NULL)" for end in (a.most, a.least))
     return of_ends(least, most, [a], INTEGER)
 
 
 def divided(a: ValueRange, by: exp.Expr) -> ValueRange | None:
-    """DIV by a whole number that is written out."""
+    """DIV by a constant whole number."""
     divisor = constant(by)
     if a.kind != INTEGER or divisor is None or divisor < 1 or divisor % 1:
         return None
@@ -157,7 +158,7 @@ def cast(a: ValueRange, to: str, fixed_zone: bool) -> ValueRange | None:
 
 
 def of_call(called: Function, given: Sequence[exp.Expr], a: ValueRange, fixed_zone: bool) -> ValueRange | None:
-    """A call of one or two arguments, of which the other is constant. a: what the argument it is monotone in can be."""
+    """A call of one argument, or of one and a constant. a: the range of the argument that it is increasing in."""
     if not called.at_ends or called.increasing is None or not _is_constant(called, given):
         return None
 
@@ -181,7 +182,7 @@ def of_call(called: Function, given: Sequence[exp.Expr], a: ValueRange, fixed_zo
 
 
 def _is_constant(called: Function, given: Sequence[exp.Expr]) -> bool:
-    """Whether the argument beside the one that a function is monotone in is a constant that it is computed for."""
+    """Whether the other argument is a constant for which the function is computed."""
     if called.amount is not None:
         count = constant(given[called.amount])
         return count is not None and abs(count) <= _MOST_DAYS
@@ -189,14 +190,14 @@ def _is_constant(called: Function, given: Sequence[exp.Expr]) -> bool:
 
 
 def extreme(picked: Picks, values: Sequence[ValueRange]) -> ValueRange:
-    """greatest or least, which leave NULLs out."""
+    """greatest or least, which skip NULLs."""
     name = picked.name.lower()
     found = values[0]
     for other in values[1:]:
         if not abstract_values.alike(found, other):
             return ANYTHING
         one = abstract_values.union(abstract_values.where(other.null, found), abstract_values.where(found.null, other))
-        # where both are values, the ends are those of the ends
+        # where both are values: greatest([a, b], [c, d]) = [greatest(a, c), greatest(b, d)]
         ends = [
             None if x is None or y is None else f"IF({x} IS NULL OR {y} IS NULL, NULL, {name}({x}, {y}))"
             for x, y in ((found.least, other.least), (found.most, other.most))

@@ -1,9 +1,10 @@
-"""What it takes of single columns for an expression to keep a bound.
+"""A bound of an expression -> bounds of its columns, which statistics can be compared with.
 
     date_trunc('HOUR', ts) + interval 5 hours >= 12:00      ts >= 07:00
     greatest(a, b) <= 15:00                                 (a <= 15:00 OR a IS NULL) AND (b <= 15:00 OR b IS NULL)
 
-Each function takes the bound back by as much as it can have moved its argument. What is not understood takes nothing.
+Each function moves the bound back by as much as the function can have moved its argument. An expression that is not
+understood bounds nothing.
 """
 
 from __future__ import annotations
@@ -25,34 +26,34 @@ from ..temporal.sql.functions.row import DAY, SECOND, Function, Picks, Takes
 INSTANT, DATE, NUMBER = "instant", "date", "number"
 
 _INTEGERS = {"tinyint": 7, "smallint": 15, "int": 31, "bigint": 63}
-#: beyond these years nothing is said (µs)
+#: the years in which bounds are compared (µs)
 _FIRST, _LAST = -62_135_596_800 * SECOND, 253_402_300_800 * SECOND
-#: how far apart the offsets of a zone are, at any two times: 25.5 hours in Samoa, which left out a day
+#: how far apart two offsets of one zone can be: 25.5 hours in Samoa, which skipped a day
 DRIFT = 26 * 3_600 * SECOND
 
 
 @dataclass(frozen=True)
 class Range:
-    """The instants the clock can still take (ms), both included; None is without end."""
+    """The instants that the clock can still take (ms), both included. None: no end."""
 
     first: int | None
     last: int | None
 
 
-#: a bound: its side ("at least" or "at most") and where it is (µs of an instant, or the number itself)
+#: a bound: its side (at least, at most) and its place (µs of an instant, or the number itself)
 LEAST, MOST = ">=", "<="
 Bound = tuple[str, Fraction]
 
 
 @dataclass(frozen=True)
 class Sargable:
-    """types: column, as rendered -> its Spark type. slack: how far local time drifts from instants (µs)."""
+    """types: rendered column -> its Spark type. slack: how far local time drifts from instants (µs)."""
 
     types: Mapping[str, str]
     slack: int
 
     def compared(self, comparison: Comparison, kind: str, clock: Range) -> str | None:
-        """What a comparison with the bare clock implies."""
+        """SQL that a comparison with the bare clock implies; None where nothing follows."""
         found = self.between(comparison.operand, comparison.operator, kind, clock)
         if found is None or not comparison.optional:
             return found
@@ -72,7 +73,7 @@ class Sargable:
     # -- instants --
 
     def instant(self, node: exp.Expr, bound: Bound) -> str | None:
-        """What it takes for an expression of an instant (or a date: its midnight) to keep a bound (µs)."""
+        """SQL that a bound (µs) of an instant implies; a date counts as its midnight."""
         node, (side, at) = node.unnest(), bound
         leaf = self._leaf_instant(node, bound)
         if leaf is not None:
@@ -100,7 +101,7 @@ class Sargable:
             return f"{text} {side} {instant}"
         if kind in ("date", "timestamp_ntz"):
             return f"{text} {side} CAST({instant} AS {kind.upper()})"
-        # a constant: Spark compares the two before it reads anything
+        # Spark compares two constants before it reads anything
         return f"{text} {side} {instant}" if is_constant(node) and self.kind(node) in (INSTANT, DATE) else None
 
     def _days_added(self, node: exp.Expr) -> tuple[exp.Expr, tuple[int, int]] | None:
@@ -121,7 +122,7 @@ class Sargable:
     # -- numbers --
 
     def number(self, node: exp.Expr, bound: Bound) -> str | None:
-        """What it takes for an expression of a whole number to keep a bound."""
+        """SQL that a bound of a whole number implies."""
         node, (side, at) = node.unnest(), bound
         text = render(node)
         if text in self.types:
@@ -145,14 +146,14 @@ class Sargable:
         side, at = bound
         if self.types[text] in _INTEGERS:
             whole = ceil(at) if side == LEAST else floor(at)
-        elif self.types[text].startswith("decimal"):  # rounded, beside one of other digits
+        elif self.types[text].startswith("decimal"):  # Spark rounds a decimal beside one with other digits
             whole = floor(at) - 1 if side == LEAST else ceil(at) + 1
         else:
             return None
         return f"{text} {side} {_literal(whole)}" if abs(whole) < 2**63 else None
 
     def _counted(self, inner: exp.Expr, bound: Bound, scale: int, towards_zero: bool = False) -> str | None:
-        """Of an instant as a number, which is rounded down, or towards zero. Local time is counted as if it was UTC."""
+        """A bound of an instant as a number, rounded down or towards zero. (Spark counts a TIMESTAMP_NTZ as UTC.)"""
         if self.kind(inner) not in (INSTANT, DATE) or self._has_local(inner):
             return None
         side, at = bound
@@ -160,11 +161,11 @@ class Sargable:
         return self.instant(inner, (side, whole * Fraction(scale)))
 
     def _has_local(self, node: exp.Expr) -> bool:
-        """Whether there is a TIMESTAMP_NTZ in it."""
+        """Whether a part of an expression is a TIMESTAMP_NTZ."""
         return any(is_local(n) or self.types.get(render(n)) == "timestamp_ntz" for n in node.walk())
 
     def _arithmetic(self, node: exp.Expr, bound: Bound) -> str | None:
-        """Sums, products and quotients with a constant. Where they would wrap around a row may be anything: kept."""
+        """Sums, products and quotients with a constant. A row for which they wrap around is kept."""
         side, at = bound
         bits = self._bits(node)
         if bits is None:
@@ -173,10 +174,10 @@ class Sargable:
             return self._unless_wrapped(node.this, (_OTHER[side], -at), bits, Fraction(-1), Fraction(0))
         if isinstance(node, (exp.Add, exp.Sub, exp.Mul)):
             for base, other in ((node.left, node.right), (node.right, node.left)):
-                told = constant(other)
-                if told is None or told % 1 or isinstance(node, exp.Sub) and base is node.right:
+                number = constant(other)
+                if number is None or number % 1 or isinstance(node, exp.Sub) and base is node.right:
                     continue
-                by = Fraction(int(told))
+                by = Fraction(int(number))
                 if isinstance(node, exp.Mul):
                     if not by:
                         return None
@@ -190,13 +191,13 @@ class Sargable:
             divisor = constant(node.right)
             if divisor is None or divisor < 1 or divisor % 1:
                 return None
-            # rounded towards zero
+            # DIV rounds towards zero
             whole = floor(at) - 1 if side == LEAST else ceil(at) + 1
             return self.number(node.left, (side, whole * Fraction(int(divisor))))
         return None
 
     def _unless_wrapped(self, base: exp.Expr, bound: Bound, bits: int, by: Fraction, plus: Fraction) -> str | None:
-        """`by * base + plus` in a type of so many bits is what it says while base is between these."""
+        """`by * base + plus` does not wrap around in a type of so many bits while base is from first to last."""
         first, last = sorted(((-(2**bits) - plus) / by, (2**bits - 1 - plus) / by))
         (lowest, highest), (side, at) = self._reach(base), bound
         found = [self.number(base, (side, max(at, first) if side == MOST else min(at, last)))]
@@ -207,7 +208,7 @@ class Sargable:
         return any_of(found)
 
     def _reach(self, node: exp.Expr) -> tuple[Fraction, Fraction]:
-        """The least and the greatest that a whole number can be."""
+        """The least and the greatest value of a whole number."""
         node = node.unnest()
         if isinstance(node, exp.IntDiv):
             divided = constant(node.right)
@@ -225,10 +226,10 @@ class Sargable:
         if text in self.types:
             return _INTEGERS.get(self.types[text])
         if isinstance(node, exp.Literal):
-            told = constant(node)
-            if told is None or told % 1 or node.is_string or "e" in node.name.lower():
+            value = constant(node)
+            if value is None or value % 1 or node.is_string or "e" in node.name.lower():
                 return None
-            return 31 if abs(told) < 2**31 else 63
+            return 31 if abs(value) < 2**31 else 63
         if isinstance(node, exp.Cast):
             to = node.to.sql(dialect="spark").lower()
             of = self._bits(node.this)
@@ -245,7 +246,7 @@ class Sargable:
     # -- either --
 
     def _several(self, node: exp.Expr, solve: Callable[[exp.Expr], str | None], side: str) -> _Found | None:
-        """Functions that give one of several values; None when it is no such function."""
+        """A function that gives one of its arguments; None for any other node."""
         values = values_of(node)
         if not values:
             return None
@@ -260,20 +261,20 @@ class Sargable:
                 before += [f"{text} IS NULL"] if text in self.types else []
             return _Found(any_of(found))
         if picked is (Picks.LEAST if side == LEAST else Picks.GREATEST):
-            # all of them, but NULLs are left out
+            # each column is bounded, where it is not NULL
             columns = [a for a in values if render(a.unnest()) in self.types]
             each = ((render(a.unnest()), solve(a)) for a in columns)
             return _Found(all_of(f"({one} OR {text} IS NULL)" for text, one in each if one is not None))
         return _Found(any_of(solve(value) for value in values if not is_null(value)))
 
     def kind(self, node: exp.Expr) -> str | None:
-        """What an expression is, as far as it is understood here."""
+        """Whether an expression is an instant, a date or a number; None where that is not known."""
         node = node.unnest()
-        told = self.types.get(render(node))
-        if told is not None:
-            if told in ("timestamp", "timestamp_ntz", "date"):
-                return DATE if told == "date" else INSTANT
-            return NUMBER if told in _INTEGERS or told.startswith("decimal") else None
+        column = self.types.get(render(node))
+        if column is not None:
+            if column in ("timestamp", "timestamp_ntz", "date"):
+                return DATE if column == "date" else INSTANT
+            return NUMBER if column in _INTEGERS or column.startswith("decimal") else None
         if is_mz_now(node):
             return INSTANT
         if isinstance(node, exp.Cast):
@@ -313,7 +314,7 @@ def is_constant(node: exp.Expr) -> bool:
 
 
 def values_of(node: exp.Expr) -> list[exp.Expr]:
-    """What a function gives one of, or NULL; nothing when it is no such function."""
+    """The values one of which a node has, or NULL; empty for any other node."""
     if isinstance(node, exp.Case):
         return [*(b.args["true"] for b in node.args.get("ifs") or []), *_given(node.args.get("default"))]
     if isinstance(node, exp.If):
@@ -341,13 +342,13 @@ def _literal(value: int) -> str:
 
 
 def all_of(parts: Iterable[str | None]) -> str | None:
-    """What is not known is left out."""
+    """AND of the parts that are known; None where no part is."""
     known = list(dict.fromkeys(part for part in parts if part is not None))
     return " AND ".join(known) if known else None
 
 
 def any_of(parts: Iterable[str | None]) -> str | None:
-    """Known only where each is. None at all can be true: that is known too."""
+    """OR of the parts; None where one is not known, or where there is none."""
     every = list(dict.fromkeys(parts))
     if None in every:
         return None

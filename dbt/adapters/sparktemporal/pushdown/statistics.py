@@ -1,9 +1,9 @@
-"""Statistics of the files of inputs as a table, what they leave out, and how that is told to Spark.
+"""Statistics of the files of inputs: the SQL that collects them, that judges files, and that leaves files out.
 
     relation  file  size  modified  place   mz_rows  mz_min_0  mz_max_0  mz_nulls_0  ...
 
-A row stands for one file as it was: another size or time, and it counts no more. Columns are of the leaves of all
-inputs; NULL where a leaf is of another input. What is left out is named, so that a file nobody has measured is read.
+A row is about one file as it was: a file with another size or time is a new file. The columns are the leaves of all
+inputs, NULL where a leaf is of another input. Files are left out by name, so a file without statistics is read.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from ..temporal.sql.timestamps import sql_type
 from .metrics_evaluator import Leaf
 
 _KEY = "file, size, modified, place"
-#: types whose values are in the order that comparisons have
+#: types whose least and greatest value are those of comparisons
 _ORDERED = (
     "tinyint", "smallint", "int", "bigint", "decimal", "float", "double", "string", "boolean", "date", "timestamp",
     "timestamp_ntz", "interval day", "interval hour", "interval minute", "interval second", "interval year",
     "interval month",
 )  # fmt: skip
 _TIME = ("timestamp", "date")
-#: of values that are no times so many are measured of an input
+#: at most so many expressions that are no times are measured of an input
 MOST_LEAVES = 16
-#: characters of a text that are kept; then comes the last character there is
+#: characters that are kept of a text; the upper end then gets the last character of Unicode
 _LETTERS, _LAST = 64, "decode(unhex('F48FBFBF'), 'UTF-8')"
-#: types of partition columns whose values are told apart as texts
+#: types of partition columns whose values differ as texts
 _NAMED = ("tinyint", "smallint", "int", "bigint", "date", "string", "boolean")
 
 
@@ -41,8 +41,8 @@ _NAMED = ("tinyint", "smallint", "int", "bigint", "date", "string", "boolean")
 class Measured:
     """An input whose files have statistics.
 
-    source: as SQL names it. file: what tells a file, of Spark's hidden column. partitions: (name, type). listing: SQL
-    of its files as they are (file, size, modified, place). leaves: expressions over its columns, as rendered.
+    source: the input in SQL. file: the field of Spark's hidden column that names a file. partitions: (name, type).
+    listing: SQL of the files as they are (file, size, modified, place). leaves: rendered expression -> its statistics.
     """
 
     relation: str
@@ -54,21 +54,21 @@ class Measured:
 
     @property
     def hidden(self) -> str:
-        """The column by which Spark tells the file of a row."""
+        """Spark's hidden column with the file of a row."""
         return self.file.rpartition(".")[0]
 
     @property
     def by_path(self) -> bool:
-        """Whether its files lie in more than one directory."""
+        """Whether the files lie in several directories."""
         return self.file.endswith(".file_path")
 
 
 def chosen(
     wants: Mapping[str, exp.Expr], types: Mapping[str, str], hints: Sequence[str], functions: frozenset[str]
 ) -> list[str]:
-    """What of the wanted expressions is measured: those of times, of the hinted columns, and some more.
+    """The wanted expressions that are measured: all times, then those of hinted columns, then others.
 
-    types: theirs. hints: names of columns. functions: those of Spark itself; others may change what they do.
+    types: of the expressions. hints: names of columns. functions: Spark's own; any other function may change.
     """
     hinted = {hint.lower() for hint in hints}
     kept = []
@@ -94,7 +94,7 @@ def _is_of_arguments(call: exp.Anonymous, functions: frozenset[str]) -> bool:
 def collect(one: Measured, every: Mapping[int, str], where: str) -> str:
     """A query: the statistics of the files of an input.
 
-    every: index -> type of the leaves of all inputs. where: which files.
+    every: index -> type, of the leaves of all inputs. where: a WHERE that selects files, or "".
     """
     parts = [f"mz_p{i}" for i, _ in enumerate(one.partitions)] if one.by_path else []
     of_rows = "".join(f", {quote(name)} AS {part}" for part, (name, _) in zip(parts, one.partitions))
@@ -129,31 +129,31 @@ def collect(one: Measured, every: Mapping[int, str], where: str) -> str:
 
 
 def computed(one: Measured) -> str:
-    """A query that computes all that is measured of an input, to see whether it can be."""
+    """A query that computes every measured expression of an input, to find whether one raises an error."""
     return f"SELECT count(*) FROM {one.source} WHERE xxhash64({', '.join(one.leaves)}) = 0"
 
 
 def of_files(one: Measured, every: Mapping[int, str], known: Sequence[str]) -> str:
-    """A query: the files of an input as they are, each with what is known of it. known: queries of statistics."""
+    """A query: the files of an input as they are, each with its statistics. known: queries of statistics."""
     columns = [name for index, kind in every.items() for name in Leaf(index, kind).columns]
     listed = "".join(f", {name}" for name in ("mz_rows", *columns))
-    told = "\nUNION ALL\n".join(f"SELECT {_KEY}{listed} FROM (\n{query}\n)" for query in known)
+    every_known = "\nUNION ALL\n".join(f"SELECT {_KEY}{listed} FROM (\n{query}\n)" for query in known)
     return (
         f"SELECT {string_literal(one.relation)} AS relation, {_KEY}{listed}\n"
         f"FROM (SELECT {_KEY} FROM ({one.listing})) AS mz_now\n"
-        f"LEFT JOIN (\n{told}\n) AS mz_known USING ({_KEY})"
+        f"LEFT JOIN (\n{every_known}\n) AS mz_known USING ({_KEY})"
     )
 
 
 def known(one: Measured, table: str) -> str:
-    """A query: what a table of statistics knows of the files of an input."""
+    """A query: the rows of a table of statistics about one input."""
     return f"SELECT * FROM {table} WHERE relation = {string_literal(one.relation)} AND mz_rows IS NOT NULL"
 
 
 def unknown(one: Measured, table: str) -> str:
-    """A query of one row: how many files are new, the names of the first of those, how many are gone.
+    """A query of one row: the number of new files, the names of the first of them, the number of files that are gone.
 
-    One that was looked at and of which nothing is known (it has no rows) is not new.
+    A file that was measured and has no rows is not new.
     """
     looked_at = f"SELECT {_KEY}, true AS is_known FROM {table} WHERE relation = {string_literal(one.relation)}"
     return (
@@ -168,7 +168,7 @@ def unknown(one: Measured, table: str) -> str:
 def judged(one: Measured, table: str, may_matter: str) -> str:
     """A query: the files of an input, with their partitions as texts, and whether each may matter (kept).
 
-    table: as `of_files` makes it. A file is named by its path alone, so one that is in two partitions matters in both.
+    table: from `of_files`. A file is named by its path alone, so a file in two partitions is kept in both or in none.
     """
     parts = "".join(f", CAST({_leaf(one, name).columns[0]} AS STRING) AS mz_p{i}" for i, name, _ in _partitions(one))
     kept = f"mz_rows IS NULL OR coalesce({may_matter}, true)"
@@ -192,9 +192,10 @@ def _partitions(one: Measured) -> list[tuple[int, str, str]]:
 
 @dataclass(frozen=True)
 class PruningResult:
-    """What is left of an input: files and bytes of all, the condition that says so ("" where nothing is left out).
+    """What is left of an input after pruning.
 
-    rows: how many they hold, None where a file is not known.
+    files, bytes: that are read, of of_files and of_bytes. rows: in these files, None where a file has no statistics.
+    condition: SQL over the input that selects the files, "" where all are read.
     """
 
     files: int
@@ -206,10 +207,10 @@ class PruningResult:
 
 
 def summed(one: Measured, relation: str) -> str:
-    """A query of one row over what was judged: counts, files to name (left out and in no such partition, or kept), and
-    partitions to name.
+    """A query of one row over judged files: counts; the files to name, left out or kept; the partitions to name.
 
-    Of partitions only where every file is known: a file nobody has measured may lie in any.
+    Partitions are named only where every file has statistics: a file without may lie in any partition. Files of a
+    partition that is named are not named themselves.
     """
     parts = _partitions(one)
     named = [f"length(mz_p{i}) < {_LETTERS} AND NOT bool_or(kept) OVER (PARTITION BY mz_p{i})" for i, _, _ in parts]
@@ -236,14 +237,14 @@ def summed(one: Measured, relation: str) -> str:
 
 
 def left(one: Measured, row: Sequence[object]) -> PruningResult:
-    """The row of `summed` -> what is left, and the condition over the input that says it."""
+    """The row of `summed` -> the files that are left, with the condition that selects them."""
     of_files, of_bytes, files, size, newest, oldest, others = (int(str(v)) for v in row[:7])
     rows = None if row[7] is None else int(str(row[7]))
     gone, kept = (json.loads(str(v)) for v in row[8:10])
     parts = []
     for (_, name, kind), value in zip(_partitions(one), row[10:]):
         values = json.loads(str(value or "[]"))
-        if len(values) > MOST_FILES:  # too many to be named: then their files are no better told by partitions
+        if len(values) > MOST_FILES:  # too many partitions to name: their files are selected another way
             others = of_files - files
         elif values:
             listed = ", ".join(f"CAST({string_literal(v)} AS {kind.upper()})" for v in values)
@@ -261,7 +262,7 @@ def left(one: Measured, row: Sequence[object]) -> PruningResult:
 
 
 def audited(relation: str, share: float, most_bytes: int, seed: str) -> str:
-    """A query: of the files that are left out some by chance, so many of a hundred, up to a number of bytes."""
+    """A query: a random share of the files that are left out, up to a number of bytes."""
     return (
         f"SELECT file FROM (\n"
         f"  SELECT file, row_number() OVER by_chance AS mz_nth, sum(size) OVER by_chance AS mz_upto,\n"

@@ -3,11 +3,12 @@
     mz_now() < hi or k = 'a' and date_trunc('DAY', mz_now()) = day
       ->  row expressions     mz_s0: hi      mz_s1: k = 'a'      mz_s2: day
           predicate   mz_now() < mz_s0 or mz_s1 and date_trunc('DAY', mz_now()) = mz_s2
-          edges       mz_s0: the truth may change at it, or a millisecond after
-          steps       date_trunc('DAY', mz_now()) against mz_s2: the truth may change where that crosses it
+          edges       mz_s0: the truth may change at this instant, or a millisecond after
+          steps       date_trunc('DAY', mz_now()) against mz_s2: the truth may change where the two cross
 
-Analysis finds, per row, a superset of the instants at which the predicate can change. Spark evaluates the predicate at
-each of them, three-valued logic, casts and all; where the truth changes is where the row enters or leaves.
+Analysis finds, for each row, a superset of the instants at which the predicate can change. Spark evaluates the
+predicate at each of these instants. The row enters or leaves where the truth changes. So three-valued logic and casts
+are Spark's.
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ from .text_instants import as_instant, refuse_words
 _COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ)
 
 
-#: what makes a side of a comparison depend on the clock by truth values, which change where their parts do
+#: nodes that make truth values. A side with such a node of the clock changes where the parts of the node change
 _TRUTHS = (exp.Predicate, exp.Connector, exp.Not, exp.Case)
 
 
 @dataclass(frozen=True)
 class Edge:
-    """A bare mz_now() against the static `index`."""
+    """A bare mz_now() against the row expression `index`."""
 
     index: int
     comparison: Comparison
@@ -42,7 +43,7 @@ class Edge:
 
 @dataclass(frozen=True)
 class MonotoneComparison:
-    """A monotone function of the clock against something without it, both over the row expressions.
+    """A monotone function of the clock against an expression without the clock, both over the row expressions.
 
     added: row expressions whose type decides whether the function is monotone in the session's zone; local: fragments
     that are monotone only in a zone without daylight saving. truncates: the unit, when the function is the bare clock
@@ -59,7 +60,7 @@ class MonotoneComparison:
 
 @dataclass(frozen=True)
 class Condition:
-    """See above. The predicate and the steps hold calls of mz_now() and columns mz_s<index>."""
+    """The analysis of a predicate, as above. predicate and steps are over mz_now() and columns mz_s<index>."""
 
     predicate: exp.Expr
     row_expressions: tuple[exp.Expr, ...]
@@ -68,7 +69,7 @@ class Condition:
 
 
 def condition(predicate: exp.Expr) -> Condition:
-    """A predicate with the clock -> its analysis, or a refusal naming the part whose changes cannot be listed."""
+    """A predicate with the clock -> its analysis. Raises Unlistable, naming the part whose changes cannot be listed."""
     return _Analysis().of(_with_cases(predicate))
 
 
@@ -149,7 +150,7 @@ class _Analysis:
                 return
             if not any(isinstance(n, _TRUTHS) and has_clock(n) for n in clock.walk()):
                 moves = side(clock)
-                refuse_words(other, fragment(node))  # of a function that may have any text as its value it is none
+                refuse_words(other, fragment(node))  # a word beside a function of the clock is no instant
                 self._step(moves, clock, other, guards)
                 return
         self._changes(left, guards)
@@ -177,7 +178,7 @@ class _Analysis:
         if default is not None:
             self._changes(default, before)
 
-    # -- what does not depend on the clock is computed once a row --
+    # -- parts without the clock are computed once a row --
 
     def _hoisted(self, node: exp.Expr, guards: _Guards) -> exp.Expr:
         """A copy whose largest parts without the clock are columns."""
@@ -200,7 +201,7 @@ class _Analysis:
         return node
 
     def _hoisted_case(self, node: exp.Case, guards: _Guards) -> exp.Expr:
-        """The branches of a CASE keep what their conditions protect them from."""
+        """The conditions of a CASE still protect its branches from errors."""
         before: _Guards = guards
         for branch in node.args.get("ifs") or []:
             protects = None if has_clock(branch.this) else branch.this.copy()
@@ -227,12 +228,12 @@ class _Analysis:
         return self._known[key]
 
 
-#: conditions of the CASEs around a node, and whether they are TRUE or not TRUE there
+#: the conditions of the CASEs around a node, each with whether it is TRUE or not TRUE there
 _Guards = tuple[tuple[exp.Expr, bool], ...]
 
 
 def legs_of(node: exp.Expr) -> list[tuple[exp.Expr, exp.Expr]]:
-    """The pairs a node compares; none when it is no comparison."""
+    """The pairs of operands that a node compares; empty for a node that is no comparison."""
     if isinstance(node, _COMPARED):
         return [(node.left, node.right)]
     if isinstance(node, exp.Between):

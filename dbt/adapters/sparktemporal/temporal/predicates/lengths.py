@@ -1,11 +1,11 @@
-"""How far functions of an instant move it, and intervals are long: microseconds, least and most.
+"""How far a function moves an instant, and how long an interval is: the least and the most (µs).
 
     ts + interval 30 days       30 days
     ts - interval 1 month       -31 to -28 days
     date_trunc('HOUR', ts)      an hour back at most
     cast(ts as date)            a day back at most
 
-Of a day that a zone's daylight saving makes longer or shorter nothing is said here: see `Sargable.slack`.
+A day counts 24 hours here. `Sargable.slack` adds what daylight saving makes of a day.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _UNITS = {
     "week": 7 * DAY,
 }  # fmt: skip
 _MONTHS = {"month": 1, "quarter": 3, "year": 12}
-#: what date_trunc and trunc take off at most
+#: the most that truncating to a unit takes off (µs)
 _TRUNCATED = {
     **{name.upper(): length for name, length in _UNITS.items()},
     **dict.fromkeys(("MONTH", "MON", "MM"), 31 * DAY),
@@ -37,7 +37,7 @@ _TRUNCATED = {
 
 
 def moved(node: exp.Expr) -> tuple[exp.Expr, Span] | None:
-    """A function of an instant -> the instant and how far it is moved; None for any other expression.
+    """A function of an instant -> the instant, and how far the function moves it; None for any other expression.
 
     >>> from ..sql.dialect import expression
     >>> moved(expression("date_trunc('MINUTE', ts)"))[1]
@@ -56,7 +56,7 @@ def moved(node: exp.Expr) -> tuple[exp.Expr, Span] | None:
 
 
 def is_local(node: exp.Expr) -> bool:
-    """Whether it makes a TIMESTAMP_NTZ of something."""
+    """Whether the value of a call or a cast is a TIMESTAMP_NTZ."""
     called = function(node)
     return called is not None and called.type == "timestamp_ntz"
 
@@ -73,7 +73,7 @@ def _call(called: Function, given: Sequence[exp.Expr]) -> tuple[exp.Expr, Span] 
         return None
     if called.amount is not None:
         count, size = constant(given[called.amount]), _unit(called.of or given[called.unit or 0].name)
-        # of a fraction Spark takes the whole part
+        # Spark takes the whole part of a fraction
         if count is None or size is None or count % 1:
             return None
         least, most = _times(size, count * called.sign)
@@ -87,7 +87,7 @@ def _call(called: Function, given: Sequence[exp.Expr]) -> tuple[exp.Expr, Span] 
 
 
 def interval(node: exp.Expr) -> Span | None:
-    """The length of an interval written as a constant (µs); None for anything else.
+    """The length of a constant interval (µs); None for any other expression.
 
     >>> from ..sql.dialect import expression
     >>> interval(expression("interval '1 02:00' day to minute")), interval(expression("-2 * interval 1 hour"))
@@ -100,7 +100,7 @@ def interval(node: exp.Expr) -> Span | None:
     if isinstance(node, exp.Mul):
         for length, factor in ((node.left, node.right), (node.right, node.left)):
             span, count = interval(length), constant(factor)
-            # a fraction of a month is rounded to a whole one
+            # Spark rounds a fraction of a month to a whole month
             if span is not None and count is not None and (span[0] == span[1] or not count % 1):
                 return _times(span, count)
         return None
@@ -126,7 +126,7 @@ def interval(node: exp.Expr) -> Span | None:
 
 
 def constant(node: exp.Expr) -> Decimal | None:
-    """A number written as one, also in quotes."""
+    """A constant number, also in quotes; None for any other expression."""
     node = node.unnest()
     if isinstance(node, exp.Neg):
         inner = constant(node.this)
@@ -151,13 +151,13 @@ def _unit(name: str) -> Span | None:
 
 
 def _times(span: Span, count: Decimal | int) -> Span:
-    """Rounded away from each other: a length is never said to be less uncertain than it is."""
+    """A span so many times. The ends are rounded outwards."""
     low, high = sorted((span[0] * count, span[1] * count))
     return int(low // 1) - (low % 1 < 0), int(high // 1) + (high % 1 > 0)
 
 
 def _parts(text: str, first: str) -> Span | None:
-    """`-1 02:03:04.5` from a unit on."""
+    """The length of a text such as `-1 02:03:04.5`, which begins with a unit (µs)."""
     order = ("day", "hour", "minute", "second")
     sign = -1 if text.strip().startswith("-") else 1
     values = text.strip().lstrip("+-").replace(" ", ":").split(":")

@@ -1,12 +1,12 @@
 """The clock's side of a comparison: whether it is a monotone function of the clock.
 
-    mz_now() - interval 5 minutes <= ts          is_increasing with the clock: the comparison changes once
-    ts - mz_now() < interval 1 hour              falls with it: likewise
-    date_trunc('HOUR', mz_now()) = hour          a step function: is_increasing too, so `=` holds for one interval
-    extract(hour from mz_now())                  goes back at midnight: its changes cannot be listed
+    mz_now() - interval 5 minutes <= ts          increasing: the comparison changes once
+    ts - mz_now() < interval 1 hour              decreasing: the comparison changes once
+    date_trunc('HOUR', mz_now()) = hour          increasing in steps: `=` holds for one interval
+    extract(hour from mz_now())                  goes back at midnight: the changes cannot be listed
 
-Of a monotone side it does not matter what the function is: Spark evaluates it, and a search by halves finds the very
-millisecond. Local time goes back once a year in zones with daylight saving, and what follows it is not monotone there.
+Spark evaluates a monotone side, and a binary search finds the millisecond of the change, whatever the function is.
+Local time goes back once a year in zones with daylight saving, so a function of local time is not monotone there.
 
 Months are monotone by the day only: 30 March 12:00 and a month is 30 April 12:00, 31 March 00:00 and a month is
 30 April 00:00.
@@ -30,7 +30,7 @@ _UNITS = {
     "week": 604_800_000,
 }  # fmt: skip
 
-#: units of date_trunc -> one of it
+#: unit of date_trunc -> an interval of one unit
 TRUNCATED = {
     "SECOND": "1 SECOND", "MINUTE": "1 MINUTE", "HOUR": "1 HOUR", "DAY": "1 DAY", "WEEK": "7 DAYS", "MONTH": "1 MONTH",
     "QUARTER": "3 MONTHS", "YEAR": "1 YEAR",
@@ -38,22 +38,23 @@ TRUNCATED = {
 #: … of those, and of their short names, the ones that are made of whole days
 _OF_DAYS = ("DAY", "WEEK", "MONTH", "MON", "MM", "QUARTER", "YEAR")
 
-#: the bare clock or nothing of months; the clock moved by something; a day or more of that; something else made of it
+#: months: none can be in it; the clock moved by a length; its date, or whole days of it; another function of it
 NONE, MOVED, DAYS, OTHER = "none", "moved", "days", "other"
 
 
 class Unlistable(Refusal):
-    """The instants at which a predicate changes cannot be listed. It can still be evaluated at each."""
+    """The instants at which a predicate changes cannot be listed. It can still be evaluated at any instant."""
 
 
 @dataclass(frozen=True)
 class Side:
     """A monotone function of the clock.
 
-    added: what is added to it or taken from it, whose type decides whether it is monotone in the session's zone (Spark
-    takes instants from each other by local time). local: parts that are monotone only without daylight saving.
-    truncates: the unit, when it is the bare clock truncated to one and nothing else. dated: it moves a day at a time,
-    so that an hour of daylight saving cannot turn it back. months: how far it is right if what is added are months.
+    is_increasing: else it is decreasing. added: operands that are added to the clock or subtracted; their types decide
+    whether the side is monotone in the session's zone, since Spark subtracts instants by local time. local: parts that
+    are monotone only without daylight saving. truncates: the unit, for the bare clock truncated to it. dated: the side
+    moves a day at a time, so an hour of daylight saving cannot turn it back. months: what the side is of a clock that
+    is moved by months (NONE, MOVED, DAYS, OTHER).
     """
 
     is_increasing: bool
@@ -67,12 +68,12 @@ class Side:
         return Side(not self.is_increasing, self.added, self.local, dated=self.dated, months=self._months())
 
     def and_(self, added: tuple[exp.Expr, ...] = (), local: tuple[exp.Expr, ...] = ()) -> Side:
-        """More than a truncation; added to a date, nothing depends on the zone."""
+        """The side with more around it. What is added to a date does not depend on the zone."""
         added = () if self.dated else added
         return Side(self.is_increasing, self.added + added, self.local + local, dated=self.dated, months=self._months())
 
     def _months(self) -> str:
-        """Anything else than a day that is made of moved instants goes back where they do."""
+        """A function of a moved clock goes back where the moved clock does, but for dates and whole days."""
         return self.months if self.months in (NONE, DAYS) else OTHER
 
     def to_days(self) -> Side:
@@ -80,7 +81,7 @@ class Side:
 
 
 def side(node: exp.Expr) -> Side:
-    """A clock's side -> how it moves, or a refusal that says why it does not."""
+    """A clock's side -> its monotonicity. Raises Unlistable where it is not monotone."""
     node = node.unnest()
     if is_mz_now(node):
         return Side(is_increasing=True)
@@ -106,15 +107,15 @@ def side(node: exp.Expr) -> Side:
 
 
 def is_below_a_day(node: exp.Expr) -> bool:
-    """A literal that moves an instant by as much in every zone: Spark counts whole days by the calendar."""
+    """Whether a literal interval is as long in every zone: Spark counts whole days by the calendar."""
     length = milliseconds(node)
     return length is not None and length < DAY_MS
 
 
 def milliseconds(node: exp.Expr) -> float | None:
-    """The length of a day-time literal, roughly and without sign; None for anything else.
+    """The length of a day-time literal (ms), rounded up and without sign; None for any other expression.
 
-    `interval '2 02:00' day to minute` is as long as three days, to be safe.
+    `interval '2 02:00' day to minute` counts as three days.
     """
     node = node.unnest()
     if not isinstance(node, exp.Interval):
@@ -165,12 +166,12 @@ def _call(node: exp.Expr, called: Function) -> Side:
     raise _refusal(node, f"{called.name} of the clock does not only rise or only fall")
 
 
-def _monotone(node: exp.Expr, called: Function, argument: exp.Expr, falls: bool, unit: str) -> Side:
-    """A function that is monotone in an argument, whose side is known."""
+def _monotone(node: exp.Expr, called: Function, argument: exp.Expr, is_decreasing: bool, unit: str) -> Side:
+    """A call that is monotone in an argument. unit: the unit that the call names, or ""."""
     moves = side(argument)
     if called.by_date or called.local is Local.UNIT and unit in _OF_DAYS:
         moves = moves.to_days()
-    if falls:
+    if is_decreasing:
         moves = moves.turned()
     elif not called.keeps_instants:
         moves = replace(moves, months=moves._months())
@@ -186,7 +187,7 @@ def _monotone(node: exp.Expr, called: Function, argument: exp.Expr, falls: bool,
 
 
 def _scaled(moves: Side, divisor: exp.Expr, node: exp.Expr) -> Side:
-    """Division by a literal of 1 or more. (A product, or a smaller divisor, may wrap around in a BIGINT.)"""
+    """Division by a literal of 1 or more. A product, or a smaller divisor, may wrap around in a BIGINT."""
     divisor = divisor.unnest()
     negative = isinstance(divisor, exp.Neg)
     number = divisor.this if negative else divisor

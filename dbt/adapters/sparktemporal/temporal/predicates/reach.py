@@ -1,11 +1,11 @@
-"""Which local time the clock's side of a comparison reads, and what a zone must not do there.
+"""Which local time the clock's side of a comparison reads, and which changes of a zone would break its order there.
 
     date_trunc('HOUR', mz_now())           local time from the clock on; no hour may begin in a gap or an overlap
-    mz_now() - interval 81 years           … and 81 years before: no change of the offset, of whatever kind
-    mz_now() - length                      … and as far back as the row says: the row is looked at
+    mz_now() - interval 81 years           from 81 years before the clock on; the offset must not change at all
+    mz_now() - length                      from as far back as the row says: each row is checked
 
-A function of instants that lie where the zone breaks nothing is monotone. All instants of a side rise with the clock,
-so the first ones decide: those at the beginning of what is looked at.
+A function of instants is monotone where the zone has no such change. All instants of a side increase with the clock, so
+the first instant decides.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ _KINDS = {"timestamp": INSTANT, "timestamp_ntz": LOCAL, "date": DATE}
 
 @dataclass(frozen=True)
 class Reading:
-    """Local time that is read. breaks: the changes of a zone that it must not meet; by_offset: any change is one.
+    """Local time that a side reads. breaks: whether a change of the zone breaks its order. by_offset: any change does.
 
-    back: how far before the clock at most, ms. at: the instant itself, over the columns of the row, when the row says
-    how far; None otherwise.
+    back: how far before the clock it is read at most (ms). at: where the row says how far, the instant that is read,
+    over the columns of the row; None otherwise.
     """
 
     written: str
@@ -44,16 +44,16 @@ class Reading:
     at: exp.Expr | None
 
     def free_from(self, zone: Zone) -> int | None:
-        """From when on (ms) the zone breaks nothing of what is read; None when it goes on breaking it."""
+        """The instant (ms) from which on the zone does not break the order; None where it goes on breaking it."""
         return zone.free_of(self.breaks)
 
 
 def readings(
     function: exp.Expr, row_expressions: Sequence[exp.Expr], types: Sequence[str], other: str = ""
 ) -> list[Reading]:
-    """What a clock's side (over the columns mz_s<i> of row expressions, of these types) reads of local time.
+    """The local time that a clock's side reads, over the columns mz_s<i> of row expressions with their types.
 
-    other: the type of what it is compared with, "" when it is not known.
+    other: the type of the other side, "" where it is not known.
 
     >>> from ..sql.dialect import expression
     >>> [r.written for r in readings(expression("date_trunc('HOUR', mz_now() - interval 5 minutes)"), (), ())]
@@ -68,7 +68,7 @@ def readings(
 
 @dataclass
 class _Moved:
-    """A part of the side: what it is, and how far before the clock at most (ms); None when the row says."""
+    """A part of a side: its kind, and how far before the clock it is at most (ms), None where the row says."""
 
     kind: str
     back: int | None = 0
@@ -87,7 +87,7 @@ class _Walk:
 
     def compared(self, function: exp.Expr, other: str) -> None:
         moved = self.kind(function)
-        if moved.kind == LOCAL and other != "timestamp_ntz":  # Spark makes an instant of it
+        if moved.kind == LOCAL and other != "timestamp_ntz":  # Spark casts it to an instant
             self._read(function, function, moved, _any)
 
     def kind(self, node: exp.Expr) -> _Moved:
@@ -111,7 +111,7 @@ class _Walk:
         static, kind = self._statics.get(render(other.unnest()), (other, ""))
         if base.kind in (NUMBER, LENGTH) or kind and not kind.startswith(("interval", "timestamp", "date")):
             return _Moved(base.kind if base.kind == LENGTH else NUMBER, None)
-        if kind.startswith(("timestamp", "date")):  # instants are apart by local time
+        if kind.startswith(("timestamp", "date")):  # Spark subtracts instants by local time
             self._read(node, clock, base, Change.goes_back if base.kind == INSTANT else _any)
             return _Moved(LENGTH)
         span = interval(static)
@@ -122,9 +122,7 @@ class _Walk:
             furthest = span[1] if isinstance(node, exp.Sub) else -span[0]
             back = base.back + max(furthest // 1_000 + 1, 0)
         moved = _Moved(base.kind, back)
-        if (
-            base.kind == INSTANT and kind
-        ):  # a literal below a day is no column, and moves an instant by as much anywhere
+        if base.kind == INSTANT and kind:  # a literal below a day is no column: it is as long in every zone
             self._read(node, clock, base, _any)
             self._read(node, node, moved, _any)
         return moved
