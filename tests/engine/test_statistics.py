@@ -195,17 +195,17 @@ def test_files_that_are_compacted_while_they_are_read(project: Project, monkeypa
     sql = f"select id from {project.schema}.events where mz_now() <= ts + interval 2 days"
     project.model("m", sql, pushdown="statistics", change_capture="full")
     project.run(now=T0)
-    told_, done = FilePruner.told, []
+    summary, done = FilePruner.summary, []
 
     def compacted(parts: FilePruner, *args: Any) -> list[str]:
-        found = told_(parts, *args)
+        found = summary(parts, *args)
         if not done:
             done.append(found)
             whole = project.spark.table(f"{project.schema}.events").localCheckpoint()
             whole.coalesce(1).write.insertInto(f"{project.schema}.events", overwrite=True)
         return found
 
-    monkeypatch.setattr(FilePruner, "told", compacted)
+    monkeypatch.setattr(FilePruner, "summary", compacted)
     ran = project.run(now=T0 + 1).of("m")
     assert done and "leave 1 of 1 file" in told(ran) and ran.adapter_response["rows_written"] == 0
     is_right(project, "m", sql, T0 + 1, T0 + DAY)
