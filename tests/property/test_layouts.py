@@ -140,6 +140,7 @@ class Layout:
         self.project.spark.sql(
             f"INSERT OVERWRITE DIRECTORY '{staged}' USING {self.format} {self._rows(with_part=False)}"
         )
+        folder.mkdir(parents=True, exist_ok=True)
         for file in staged.glob("part-*"):
             shutil.move(file, folder / file.name.replace("part-", prefix, 1))
 
@@ -188,7 +189,10 @@ class Layout:
         folder = self._directory(f"copy {self.next_id}")
         if self.shared:
             value = self.rng.choice(sorted(self.shared))
-            shutil.copytree(self.shared[value], folder, dirs_exist_ok=True)
+            if self.shared[
+                value
+            ].is_dir():  # Spark deletes the files of a partition that is dropped, also of one beside it
+                shutil.copytree(self.shared[value], folder, dirs_exist_ok=True)
             name = self.part.split(" ")[0]
             self.project.spark.sql(f"ALTER TABLE {self.table} PARTITION ({name} = {value}) SET LOCATION '{folder}'")
             self.shared[value] = folder
