@@ -196,7 +196,7 @@ def drive(
             columns = warehouse.describe(written)
             kept["groups" if model.cores[0].core.groups else "rows"] += 1
             named = {c.name: chains(project, c, inputs, f"mz_agg_{number}_{c.name}") for c in model.cores}
-            state = model.state(columns, named)
+            state = state_of(model, columns, named)
             read_types = warehouse.describe(view_sql.read_at(state, "0L").replace("mz_schema.", ""))
             assert [t for _, t in read_types] == [t for _, t in columns], (text, read_types, columns)
             both.append(differences(number, text, state, instants, inputs[-1]))
