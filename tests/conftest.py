@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from dbt.adapters.sparktemporal.run import lock
 from support.project import Project, a_project
-from support.session import COLD, INTERPRETED, JVM, SPARK_CONF
+from support.session import COLD, INTERPRETED, JVM, ROOM, SPARK_CONF
 from support.waiting import FakeTime
 
 os.environ["DBT_SEND_ANONYMOUS_USAGE_STATS"] = "false"
@@ -80,7 +80,7 @@ def spark(
 ) -> Iterator[SparkSession]:
     home = tmp_path_factory.mktemp("spark")
     log4j = (Path(__file__).parents[1] / "integration_tests" / "log4j2.properties").as_uri()
-    jvm = JVM if request.config.getoption("-m") == "deep" else f"{JVM} {COLD}"
+    jvm = f"{JVM} {ROOM}" if request.config.getoption("-m") == "deep" else f"{JVM} {ROOM} {COLD}"
     builder = SparkSession.builder.appName("tests")
     conf = {
         **SPARK_CONF,

@@ -49,6 +49,7 @@ class SparkLiterals:
         }
 
 
+@pytest.mark.more
 class TestAliases(SparkLiterals, BaseAliases):
     pass
 
@@ -63,6 +64,7 @@ class TestSameAliasDifferentSchemas(SparkLiterals, BaseSameAliasDifferentSchemas
     pass
 
 
+@pytest.mark.more
 class TestAdapterMethod(BaseAdapterMethod):
     pass
 
@@ -92,10 +94,12 @@ class TestSingularTestsEphemeral(BaseSingularTestsEphemeral):
     pass
 
 
+@pytest.mark.more
 class TestTableMaterialization(BaseTableMaterialization):
     pass
 
 
+@pytest.mark.more
 class TestValidateConnection(BaseValidateConnection):
     pass
 
@@ -166,6 +170,7 @@ class TestEphemeralErrorHandling(BaseEphemeralErrorHandling):
     pass
 
 
+@pytest.mark.more
 class TestChangeRelationTypes(BaseChangeRelationTypeValidator):
     pass
 

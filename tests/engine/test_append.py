@@ -9,6 +9,8 @@ import pytest
 from support.instants import T0
 from support.project import Project
 
+pytestmark = pytest.mark.more
+
 APPEND = {"change_capture": "append", "append_column": "at"}
 ROWS = "id BIGINT, at TIMESTAMP, hi TIMESTAMP, note STRING"
 #: the latest row that was seen, less the lookback
@@ -53,7 +55,6 @@ def run(project: Project, after: int) -> tuple[str, str, str]:
     return ran.message, " | ".join(ran.adapter_response["inputs"]), warned
 
 
-@pytest.mark.more
 def test_new_rows_and_late_ones(events: Project) -> None:
     insert(events, row(10, 10_000), row(11, 11_000))
     message, told, warned = run(events, 11_000)
@@ -179,7 +180,6 @@ def test_rows_of_any_type(project: Project) -> None:
     assert sorted(read, key=repr) == sorted(project.rows("SELECT a, b, s FROM {s}.t"), key=repr)
 
 
-@pytest.mark.more
 def test_a_history(project: Project) -> None:
     drive(project, 2, turns=4)
 

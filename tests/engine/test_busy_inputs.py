@@ -15,6 +15,8 @@ from dbt.adapters.sparktemporal.run.begin import begin
 from dbt.adapters.sparktemporal.run.plan import Definition, Invocation
 from support.project import Project
 
+pytestmark = pytest.mark.more
+
 T0, STEP = 1_709_294_400_000, 10_000
 ROW = "id BIGINT, k INT, lo BIGINT, hi BIGINT"
 #: model -> its query; {e} and {f} are inputs. The last of each name tells how it is read
@@ -92,7 +94,6 @@ def drive(project: Project, models: list[str], count: int, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("model", ["rows", "both", "latest"])
-@pytest.mark.quick(1)
 def test_rows_come_at_every_phase(project: Project, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
     drive(project, [model], 2, monkeypatch)
 
@@ -126,7 +127,6 @@ def test_a_writer_beside_ten_runs(project: Project) -> None:
         right(project, model, T0 + 10 * STEP, every=True)
 
 
-@pytest.mark.more
 def test_a_file_that_is_rewritten_each_time(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was seen is gone: nothing can be pinned, and after some attempts the run fails, leaving nothing behind."""
     monkeypatch.setattr(attempt, "PAUSES", (0.0,) * 3)

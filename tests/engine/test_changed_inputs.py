@@ -154,6 +154,7 @@ def disturb(events: Project, times: int, monkeypatch: pytest.MonkeyPatch, sql: s
     monkeypatch.setattr(SparkTemporalConnectionManager, "add_query", disturbed)
 
 
+@pytest.mark.more
 def test_an_input_that_grows_during_the_run(events: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """What comes meanwhile is the next run's."""
     add(events, 1)
@@ -188,6 +189,7 @@ def test_an_input_that_changes_during_the_run(events: Project, times: int, monke
     assert "files), 1 row read" in run(events, 2000)[1]
 
 
+@pytest.mark.more
 def test_late_rows(events: Project) -> None:
     """One that comes when its window is over is reported, not stored; one that comes in its window appears."""
     for number, hi in ((1, 999), (2, 1000), (3, 1001), (4, -86_400_000)):

@@ -9,6 +9,8 @@ import pytest
 from support.instants import T0
 from support.project import Project
 
+pytestmark = pytest.mark.more
+
 TABLE = (
     "CREATE TABLE {s}.t USING parquet AS SELECT id, concat('c', id % 3) AS card, IF(id % 5 = 0, NULL, id % 7) AS v, "
     "IF(id % 4 = 0, NULL, concat(' ', 'k', id % 2)) AS k, "
@@ -81,7 +83,6 @@ def contents(project: Project, sql: str) -> Counter[tuple]:
 
 
 @pytest.mark.parametrize("name", MODELS)
-@pytest.mark.quick(2)
 def test_against_the_query_as_written(project: Project, name: str) -> None:
     written, kept = MODELS[name]
     project.sql(TABLE)

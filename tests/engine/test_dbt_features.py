@@ -191,6 +191,7 @@ def test_unit_tests_at_a_pinned_clock(project: Project) -> None:
 # ---- where things are ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.more
 def test_schemas_aliases_and_names_that_need_quotes(project: Project) -> None:
     events(project)
     other = project.schema + "_other"
@@ -306,6 +307,7 @@ def test_switch_there_and_back(project: Project, kind: str) -> None:
     assert "hydrated" in project.run("-s", "m", now=T0).of("m").message
 
 
+@pytest.mark.more
 def test_failed_switch_keeps_the_temporal_view(project: Project) -> None:
     events(project)
     window(project)

@@ -209,7 +209,7 @@ def test_missing_chain(project: Project) -> None:
         (lambda t: t.replace('"format":1', '"format":99'), "its format is 99"),
     ],
 )
-@pytest.mark.quick(1)
+@pytest.mark.more
 def test_hand_edited_state(project: Project, edit: Any, said: str) -> None:
     healthy(project)
     rows = project.rows("DESCRIBE TABLE EXTENDED {s}.m__live")
@@ -242,6 +242,7 @@ def test_view_text_over_its_limit(project: Project) -> None:
     assert project.rows("SELECT count(*) FROM {s}.m") == [(10,)]
 
 
+@pytest.mark.more
 def test_a_temporal_view_that_is_written_out(project: Project) -> None:
     project.sql(EVENTS)
     project.model("m", f"select id, ts from {project.schema}.events where mz_now() >= ts")
@@ -252,6 +253,7 @@ def test_a_temporal_view_that_is_written_out(project: Project) -> None:
     assert "m, a temporal_view, as an input that dbt does not know of" in text and "{{ ref('m') }}" in text
 
 
+@pytest.mark.more
 def test_reads_of_what_is_no_temporal_view(project: Project) -> None:
     project.sql(EVENTS)
     project.model("plain", f"select id from {project.schema}.events", materialized="view")
@@ -261,6 +263,7 @@ def test_reads_of_what_is_no_temporal_view(project: Project) -> None:
 
 
 @pytest.mark.parametrize("instant", ["'tomorrow'", "'2024-03-01 12:00:00.0001'", "true", "1.5"])
+@pytest.mark.quick(1)
 def test_bad_instants(project: Project, instant: str) -> None:
     healthy(project)
     text = f"select * from {{{{ temporal_as_of(ref('m'), {instant}) }}}}"
@@ -274,6 +277,7 @@ def test_bad_temporal_now(project: Project) -> None:
     assert "var temporal_now: 'noon'" in project.run(now="noon", check=False).text
 
 
+@pytest.mark.more
 def test_spark_errors_are_about_the_model(project: Project) -> None:
     project.sql(EVENTS)
     project.model("m", f"select id, nothing_there from {project.schema}.events where mz_now() >= ts")
@@ -290,7 +294,7 @@ def test_spark_errors_are_about_the_model(project: Project) -> None:
         ("America/St_Johns", "cast(mz_now() as date) = cast(ts as date)", "CAST(mz_now() AS DATE)"),
     ],
 )
-@pytest.mark.quick(1)
+@pytest.mark.more
 def test_local_time_on_the_clocks_side(project: Project, zone: str, where: str, words: str) -> None:
     project.sql(EVENTS)
     warehouse = Warehouse(project.rows)
@@ -303,6 +307,7 @@ def test_local_time_on_the_clocks_side(project: Project, zone: str, where: str, 
     understand(warehouse, sql, {**settings, "spark.sql.session.timeZone": "Asia/Tokyo"}, "4.1.4", in_2001)
 
 
+@pytest.mark.more
 def test_now_is_read_as_the_clock_and_said(project: Project) -> None:
     project.sql(EVENTS)
     project.model("m", f"select id, current_date() as today from {project.schema}.events where now() >= ts")
@@ -312,6 +317,7 @@ def test_now_is_read_as_the_clock_and_said(project: Project) -> None:
     assert sorted(map(str, project.rows(at)))[-1] == "(4, datetime.date(2024, 3, 1))"
 
 
+@pytest.mark.more
 def test_what_is_evaluated_at_read_time_is_said(project: Project) -> None:
     project.sql(EVENTS)
     schema = project.schema

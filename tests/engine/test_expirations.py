@@ -83,6 +83,7 @@ def test_offsets_of_stacked_models(thousand: Project) -> None:
 
 @pytest.mark.first(1)
 @pytest.mark.parametrize("between", ["", "table", "temporal_view"])
+@pytest.mark.more
 def test_a_schedule_above(thousand: Project, between: str) -> None:
     thousand.model("a", window(30), refresh_every="1 day")
     if between == "temporal_view":
@@ -133,7 +134,7 @@ def test_a_table_named_without_dbt_is_no_constant(thousand: Project) -> None:
         ({"time_dependence": "none"}, None, 2000),
     ],
 )
-@pytest.mark.quick(1)
+@pytest.mark.more
 def test_what_a_source_says(thousand: Project, meta: dict, expires: int | None, kept: int) -> None:
     sources(thousand, **meta)
     thousand.model("m", window(30), expiration="20 days")
@@ -157,6 +158,7 @@ def test_a_source_that_says_something_else(thousand: Project) -> None:
     assert "restarted" in told.message and told.adapter_response["reason"] == "what it reads expires later than before"
 
 
+@pytest.mark.more
 def test_expired_and_restarted(project: Project) -> None:
     """Of 130 seconds of window 70 are kept; after them the read fails; the restart has room for all retractions."""
     began = int(time.time() * 1000) - 75_000

@@ -117,6 +117,7 @@ def test_what_asks_for_no_row_is_answered(read: str, expired: Project) -> None:
     assert sorted(expired.rows(read)) == OF_NO_ROW[read]
 
 
+@pytest.mark.more
 def test_unexpired_check_costs_nothing(project: Project) -> None:
     project.sql("CREATE TABLE {s}.events USING parquet AS SELECT id, current_timestamp() AS ts FROM range(10)")
     project.model(

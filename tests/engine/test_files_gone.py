@@ -18,6 +18,8 @@ from support.instants import T0
 from support.project import Project
 from support.tables import twenty_rows
 
+pytestmark = pytest.mark.more
+
 MEASURED = {"pushdown": "statistics"}
 
 
@@ -53,7 +55,6 @@ def lose(project: Project, table: str, is_fresh: bool) -> None:
 
 
 @pytest.mark.parametrize("is_fresh", [True, False])
-@pytest.mark.quick(1)
 def test_files_of_a_chain(events: Project, is_fresh: bool) -> None:
     """A run fails, whether there is something new or not; so does a consolidation; the generic test finds it."""
     run(events, 0)
@@ -83,7 +84,6 @@ def test_files_of_a_chain(events: Project, is_fresh: bool) -> None:
 
 @pytest.mark.parametrize("is_fresh", [True, False])
 @pytest.mark.parametrize("kind", ["manifest", "statistics"])
-@pytest.mark.more
 def test_files_of_a_list(events: Project, kind: str, is_fresh: bool) -> None:
     """What is remembered of the inputs is not believed when a part of it is gone."""
     run(events, 0, **MEASURED)

@@ -9,6 +9,8 @@ import pytest
 from support.instants import T0
 from support.project import Project
 
+pytestmark = pytest.mark.more
+
 WINDOW = "mz_now() >= lo and mz_now() < hi"
 ROWS = (
     "SELECT id, id % 3 AS k, id * 10 AS v, timestamp_millis(1709294400000L) AS lo, "
@@ -79,7 +81,6 @@ def shown(project: Project, model: str, t: int) -> list[tuple]:
     return sorted(project.rows(f"select * from {project.at(model, t)}"), key=str)
 
 
-@pytest.mark.more
 def test_what_is_redefined_is_seen(functions: Project) -> None:
     """A body, a variable that holds the instant of the run, a temporary view, a default: the next run follows each."""
     schema = functions.schema

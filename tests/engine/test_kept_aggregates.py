@@ -88,6 +88,7 @@ def test_diffs_are_updates_of_groups(project: Project) -> None:
     assert diffs == [(T0, 2, "a", 7), (T0 + 2000, 1, "b", 1), (T0 + 10_000, -2, "a", -7), (T0 + 10_000, -1, "b", -1)]
 
 
+@pytest.mark.more
 def test_expiration(project: Project) -> None:
     fill(project, "('a', 3, 0, 10)", "('a', 4, 0, 11)", "('b', 1, 12, 13)")
     model(project, "k, count(*) as n", expiration="10 seconds")
@@ -131,6 +132,7 @@ def test_vanishing_group_whose_sum_is_zero_before_it_goes(project: Project) -> N
     assert at(project, 20) == []
 
 
+@pytest.mark.more
 def test_having_that_flips_with_time(project: Project) -> None:
     fill(project, "('a', 5, 0, 10)", "('a', 6, 3, 7)", "('b', 1, 0, 10)")
     model(project, "k", rest="group by k having sum(v) > 5")
@@ -214,6 +216,7 @@ def test_what_is_kept_is_chosen_by_the_data(project: Project) -> None:
     passes(project, T0 + 3)
 
 
+@pytest.mark.more
 def test_damage_is_not_shown(project: Project) -> None:
     fill(project, "('a', 1, 0, 5)")
     model(project, "k, count(*) as n")

@@ -118,6 +118,7 @@ def test_temporal_drop_with_a_schema_in_two_spellings(project: Project) -> None:
     assert not [r for r in left if r.startswith("big")] and {"small__live", "small"} <= left
 
 
+@pytest.mark.more
 def test_temporal_drop_finds_a_schema_in_any_case(project: Project) -> None:
     schemas_as_written(project)
     project.sql(f"CREATE TABLE {{s}}.t AS {rows_of(0, 5)}")
@@ -255,6 +256,7 @@ def test_relations_of_an_earlier_version_bear_no_marks(project: Project, engine_
     assert project.relations() == {"t"}
 
 
+@pytest.mark.more
 def test_models_that_would_destroy_each_other(project: Project) -> None:
     """Each of a pair is refused with both named, before anything is written; the others run."""
     schemas_as_written(project)
@@ -284,6 +286,7 @@ def test_models_that_would_destroy_each_other(project: Project) -> None:
     assert ids(project, T0 + 9_000, "fine") == list(range(5))
 
 
+@pytest.mark.more
 def test_the_longest_names(project: Project) -> None:
     """What is a character too long is refused with the arithmetic, and nothing of it is written."""
     project.sql(f"CREATE TABLE {{s}}.t AS {rows_of(0, 5)}")

@@ -97,6 +97,7 @@ def test_every() -> None:
     assert [n["unique_id"] for n in every(GRAPH)][-3:] == ["model.p.ver.v1", "model.p.ver.v2", "model.p.ver.v3"]
 
 
+@pytest.mark.more
 def test_operations_on_a_version(project: Project) -> None:
     project.sql("CREATE TABLE {s}.events USING parquet AS SELECT id FROM range(10)")
     sql = f"select id from {project.schema}.events where mz_now() >= timestamp_millis(id)"

@@ -93,6 +93,7 @@ def test_a_model_that_reads_itself(project: Project) -> None:
     assert project.count() == 10
 
 
+@pytest.mark.more
 def test_the_table_goes_last(project: Project) -> None:
     events(project)
     former(project, "table")
@@ -162,7 +163,7 @@ def test_a_kill_in_a_switch(
 
 @pytest.mark.first(2)
 @pytest.mark.parametrize("kind", ["table", "incremental", "view"])
-@pytest.mark.quick(1)
+@pytest.mark.more
 def test_a_failing_successor_leaves_the_temporal_view(project: Project, kind: str) -> None:
     """People read their own error, and the temporal_view answers as before."""
     events(project)
@@ -196,6 +197,7 @@ def test_a_failing_successor_and_back(project: Project) -> None:
     assert project.count() == 11
 
 
+@pytest.mark.more
 def test_a_clone_of_what_is_not_there_drops_nothing(project: Project) -> None:
     events(project)
     window(project)

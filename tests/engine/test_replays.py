@@ -70,6 +70,7 @@ def test_every_kind_of_model(events: Project) -> None:
     assert ids(events, "plain") == ids(events, "view_over") == ids(events, "over_view") == []
 
 
+@pytest.mark.more
 def test_tests_show_hooks_and_operations(events: Project) -> None:
     events.sql("CREATE TABLE {s}.log (said STRING, id BIGINT) USING parquet")
     events.write(
@@ -110,6 +111,7 @@ def test_tests_show_hooks_and_operations(events: Project) -> None:
     assert [tuple(map(int, row)) for row in shown.results[0].agate_table.rows] == [(4, T1)]
 
 
+@pytest.mark.more
 def test_reads_that_name_their_instant_stay_theirs(events: Project) -> None:
     sql = f"select (select count(*) from {{{{ temporal_as_of(ref('m'), {T2}) }}}}) as a"
     sql += ", count(*) as b from {{ ref('m') }}"
@@ -133,6 +135,7 @@ def test_instants_that_the_view_cannot_answer(events: Project) -> None:
     assert "found: m as of 2024-03-01 12:01:35.501 UTC" in text and "dbt run -s m after the expiration" in text
 
 
+@pytest.mark.more
 def test_views_that_were_made_at_another_clock(events: Project) -> None:
     """What no text can put right is refused: a view between them that an earlier invocation made."""
     events.model("v", "select id, ts from {{ ref('m') }} where id > 0", materialized="view")
@@ -153,6 +156,7 @@ def test_views_that_were_made_at_another_clock(events: Project) -> None:
     assert ids(events, "t") == AT_T1
 
 
+@pytest.mark.more
 def test_a_clone_is_the_view_itself(events: Project) -> None:
     events.sql("CREATE VIEW {s}.twin AS select * from {s}.m")
     inline = f"select count(*) as n from {events.schema}.twin"

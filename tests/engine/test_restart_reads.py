@@ -98,6 +98,7 @@ def test_a_rebuild_reads_the_window(project: Project, layout: str) -> None:
         assert sorted(both[0]) == sorted(both[1])
 
 
+@pytest.mark.more
 def test_the_text_of_a_run_shows_what_is_left_out(project: Project) -> None:
     history(project, "files")
     project.model("m", f"select id from {project.schema}.events where mz_now() <= ts + interval 2 days")
@@ -159,6 +160,7 @@ NUMBERS = (
 )  # fmt: skip
 
 
+@pytest.mark.more
 def test_numbers_that_wrap_around(project: Project) -> None:
     """At the ends of their types a sum may be anything: a row for which the window holds is never left out."""
     ends = {"ms": 63, "s": 31, "t": 15}

@@ -34,6 +34,7 @@ def at(project: Project, t: int, columns: str = "count(*)", model: str = "m") ->
 
 @pytest.mark.first(2)
 @pytest.mark.parametrize(("expiration", "updates"), [("40 days", 2000), ("20 days", 1000), (None, 2000), ("0", 2000)])
+@pytest.mark.quick(1)
 def test_updates_beyond_the_expiration_are_not_stored(project: Project, expiration: str, updates: int) -> None:
     thousand(project)
     window(project, **({"expiration": expiration} if expiration else {}))
@@ -43,6 +44,7 @@ def test_updates_beyond_the_expiration_are_not_stored(project: Project, expirati
     assert project.rows(rendered) == [(updates,)]
 
 
+@pytest.mark.more
 def test_expiration_to_the_millisecond(project: Project) -> None:
     """An update at the expiration is stored, one after it is not; likewise insertions."""
     project.sql("CREATE TABLE {s}.events USING parquet AS SELECT * FROM VALUES (1, 90L, 100L), (2, 90L, 101L), "
@@ -160,6 +162,7 @@ def test_changed_residual_over_groups_only_replaces_the_view(project: Project) -
     assert at(project, T0 + 1000, "n, label") == [(2000, "x")]
 
 
+@pytest.mark.more
 def test_expired_model_restarts_on_its_next_run(project: Project) -> None:
     thousand(project)
     window(project, expiration="1 hour")
@@ -169,6 +172,7 @@ def test_expired_model_restarts_on_its_next_run(project: Project) -> None:
     assert project.state().expiration == T0 + 3 * 3_600_000
 
 
+@pytest.mark.more
 def test_changed_offset(project: Project) -> None:
     thousand(project)
     window(project, expiration="2 hours")
@@ -181,6 +185,7 @@ def test_changed_offset(project: Project) -> None:
     assert project.state().expiration == T0 + 2000 + 3 * 3_600_000
 
 
+@pytest.mark.more
 def test_clock_behind_the_frontier(project: Project) -> None:
     thousand(project)
     window(project)
@@ -233,6 +238,7 @@ def test_clock_type_casts(project: Project) -> None:
     assert sorted(project.rows("SELECT mz_timestamp, mz_diff FROM {s}.m__diffs")) == [(10, 1), (20, -1)]
 
 
+@pytest.mark.more
 def test_empty_input_then_rows_then_none(project: Project) -> None:
     project.sql("CREATE TABLE {s}.events (id INT, ts TIMESTAMP) USING parquet")
     window(project, expiration="90 days")
@@ -251,6 +257,7 @@ def test_empty_input_then_rows_then_none(project: Project) -> None:
 
 @pytest.mark.first(1)
 @pytest.mark.parametrize("flag", [["--empty"], ["--sample", "1 day"]], ids=lambda f: f[0])
+@pytest.mark.more
 def test_a_sample_never_advances_what_was_captured(flag: list[str], project: Project) -> None:
     thousand(project)
     project.write(
@@ -376,6 +383,7 @@ def test_matches_source_at_given_instants(project: Project) -> None:
     assert "since" in project.dbt("test", now=T0, check=False).text
 
 
+@pytest.mark.more
 def test_not_expired(project: Project) -> None:
     thousand(project)
     window(project, expiration="1 hour")
@@ -385,6 +393,7 @@ def test_not_expired(project: Project) -> None:
     assert project.dbt("test", now=T0 + 1_800_001, check=False).results[0].status == "fail"
 
 
+@pytest.mark.more
 def test_diffs_consistent_finds_damage(project: Project) -> None:
     thousand(project)
     window(project)

@@ -168,6 +168,7 @@ def test_the_query_without_qualify_is_taken(project: Project) -> None:
         understand(warehouse, refused.value.instead, warehouse.settings(), "4.1.4", T0)
 
 
+@pytest.mark.more
 def test_text_in_a_list_where_it_is_of_two_instants(project: Project) -> None:
     fill(project, FIRST)
     warehouse = Warehouse(project.rows)

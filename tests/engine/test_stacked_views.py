@@ -9,6 +9,8 @@ import pytest
 from support.instants import Y2100
 from support.project import Project, inputs_of
 
+pytestmark = pytest.mark.more
+
 MODELS: dict[str, tuple[str, str]] = {
     # name: (the view between, the temporal view over it)
     "plain": ("select * from {{ ref('inside') }}", "select id, hi from {{ ref(view) }} where {late}"),

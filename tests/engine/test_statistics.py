@@ -212,7 +212,7 @@ def test_files_that_are_compacted_while_they_are_read(project: Project, monkeypa
 
 
 @pytest.mark.parametrize("kind", ["orc", "csv"])
-@pytest.mark.quick(1)
+@pytest.mark.more
 def test_partitions_of_other_formats(project: Project, kind: str) -> None:
     """Their files are listed by all of their rows."""
     project.sql(
@@ -225,6 +225,7 @@ def test_partitions_of_other_formats(project: Project, kind: str) -> None:
     is_right(project, "m", sql, T0, T0 + DAY)
 
 
+@pytest.mark.more
 def test_malformed_rows_depend_on_what_is_read(project: Project, tmp_path: Path) -> None:
     """A row of which only another column is malformed is none to those who do not read that one."""
     (tmp_path / "a.csv").write_text("1,abc,2030-01-01 00:00:00\n2,1,2020-01-01 00:00:00\n")
@@ -242,7 +243,7 @@ def test_malformed_rows_depend_on_what_is_read(project: Project, tmp_path: Path)
 
 
 @pytest.mark.parametrize("pushdown, bucketed", [("statistics", False), ("sargable", True)])
-@pytest.mark.quick(1)
+@pytest.mark.more
 def test_a_chain_of_what_is_left_is_no_large_one(
     project: Project, monkeypatch: pytest.MonkeyPatch, pushdown: str, bucketed: bool
 ) -> None:

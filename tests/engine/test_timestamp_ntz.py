@@ -85,6 +85,7 @@ def test_types_and_expiry(local: Project) -> None:
         local.rows("SELECT * FROM {s}.m")
 
 
+@pytest.mark.more
 def test_contract(local: Project) -> None:
     """`timestamp` in a contract is what the session takes it for; the model's columns are what the query says."""
     sql = f"select id, ts, ntz, mz_now() as seen from {local.schema}.events where mz_now() >= ts"

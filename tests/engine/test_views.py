@@ -102,6 +102,7 @@ def test_names_in_the_schema_of_the_view(events: Project) -> None:
         ),
     ],
 )
+@pytest.mark.more
 def test_in_full(events: Project, view: str, sql: str, why: str) -> None:
     events.sql(f"CREATE VIEW {{s}}.v AS {view}")
     made(events, sql)
@@ -112,6 +113,7 @@ def test_in_full(events: Project, view: str, sql: str, why: str) -> None:
 
 @pytest.mark.first(1)
 @pytest.mark.parametrize("which", ["current_date() > DATE'2020-01-01'", "rand(1) < 2", "now() > TIMESTAMP'2020-01-01'"])
+@pytest.mark.more
 def test_a_view_that_changes_by_itself(events: Project, which: str) -> None:
     """No file says so: it is read in full by each run."""
     events.sql(f"CREATE VIEW {{s}}.v AS SELECT * FROM {{s}}.t WHERE {which}")
@@ -141,6 +143,7 @@ def under(project: Project, setting: str, value: str) -> Iterator[str]:
 
 @pytest.mark.first(1)
 @pytest.mark.parametrize(("setting", "other"), OTHERS)
+@pytest.mark.more
 def test_made_under_other_settings(events: Project, setting: str, other: str) -> None:
     """Spark reads a view under the settings it was made under: so do runs."""
     with under(events, setting, other) as before:

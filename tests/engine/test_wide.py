@@ -82,6 +82,7 @@ def lives(project: Project, count: int, corrections: int, **config: str) -> list
     return texts
 
 
+@pytest.mark.more
 def test_a_wide_model_is_corrected(project: Project) -> None:
     texts = lives(project, 300, 2, expiration="30 days")
     assert all("EXCEPT" in text for text in texts)
@@ -94,6 +95,7 @@ def test_a_wide_model_through_ten_corrected_runs(count: int, expiration: str | N
     lives(project, count, 10, **({"expiration": expiration} if expiration else {}))
 
 
+@pytest.mark.more
 def test_a_long_query_keeps_its_state_in_a_table(project: Project) -> None:
     """From the first run to a restart: what is no longer named goes, and a table that is lost is told."""
     digits = [f"{(i * 7919) ** 5:x}" for i in range(4000)]

@@ -84,6 +84,7 @@ def test_two_at_once(model: Project, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.first(1)
 @pytest.mark.parametrize("words", ["AS SELECT * FROM (", "__inputs_"])
+@pytest.mark.more
 def test_disk_full(model: Project, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The kernel lets Spark write no file of more than 100 bytes, in the middle of the run."""
     model.sql("INSERT INTO {s}.events SELECT id + 100 FROM range(1000)")

@@ -24,6 +24,8 @@ from support.instants import STEP, T0
 from support.project import Project
 from support.rivals import take_over
 
+pytestmark = pytest.mark.more
+
 WINDOW = "select id, k, v, hi from {s}.events where {now} >= lo and {now} < hi"
 MODELS = {
     "rows": WINDOW,
@@ -190,7 +192,6 @@ def left_over(project: Project) -> tuple[set[str], set[str]]:
     return tables - named, folders - named
 
 
-@pytest.mark.quick(1)
 @pytest.mark.parametrize("runs", [2, 20])
 def test_twenty_runs(project: Project, monkeypatch: pytest.MonkeyPatch, runs: int) -> None:
     seed = random.SystemRandom().randrange(10**6)

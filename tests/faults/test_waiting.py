@@ -77,6 +77,7 @@ def test_whose_it_is_when_it_lasts(model: Project, waiting: FakeTime) -> None:
     assert is_locked(model) and model.count() == 10  # it is not ours to drop
 
 
+@pytest.mark.more
 def test_no_patience(model: Project, waiting: FakeTime) -> None:
     sql = f"select id from {model.schema}.events where mz_now() >= timestamp_millis(id)"
     model.model("m", sql, lock_timeout="0")
