@@ -13,7 +13,7 @@ import pytest
 from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse
 from dbt.adapters.sparktemporal.operations.reads import as_of
 from dbt.adapters.sparktemporal.temporal.clock.instants import parse_instant
-from support.cases import CASES, create, model_name, plain, relation_sql, wanted
+from support.cases import CASES, create, create_inputs, model_name, plain, wanted
 from support.project import Project
 
 
@@ -21,13 +21,9 @@ from support.project import Project
 def all_cases(tmp_path_factory: pytest.TempPathFactory, spark: Any) -> Any:
     """Every case a model of one project, hydrated by one dbt run at an instant before all that is asked."""
     project = Project(tmp_path_factory.mktemp("cases") / "project", spark)
-    start = 0
+    start, texts = 0, create_inputs(project, CASES["cases"])
     for case in CASES["cases"]:
-        prefix = f"{project.schema}.{case['id']}"
-        create(project, f"{case['id']}_t", case["columns"], case["rows"])
-        if "u" in case:
-            create(project, f"{case['id']}_u", case["u"]["columns"], case["u"]["rows"])
-        project.model(model_name(case), relation_sql(case, prefix))
+        project.model(model_name(case), texts[case["id"]])
         start = min([start, *(parse_instant(c["at"]) for c in case["checks"])])
     for number, case in enumerate(CASES["reject"]):
         project.model(f"r_{number}", over_rejected(case["sql"], project))
@@ -72,10 +68,12 @@ def test_rejected_elsewhere(number: int, all_cases: Any) -> None:
         return
     assert outcome.status == "success", outcome.message
     warehouse, target = Warehouse(project.rows), ModelRelations(f"`{project.schema}`", f"r_{number}")
+    found, expected = [], []
     for t in INSTANTS:
         written = over_rejected(sql, project).replace("mz_now()", f"timestamp_millis({t}L)")
-        expected = project.rows(written.replace("now()", f"timestamp_millis({t}L)"))
-        assert Counter(project.rows(f"SELECT * FROM {as_of(warehouse, target, t)}")) == Counter(expected), t
+        expected.append(f"SELECT {t}L AS at, * FROM ({written.replace('now()', f'timestamp_millis({t}L)')})")
+        found.append(f"SELECT {t}L AS at, * FROM {as_of(warehouse, target, t)}")
+    assert Counter(project.rows(" UNION ALL ".join(found))) == Counter(project.rows(" UNION ALL ".join(expected)))
 
 
 @pytest.mark.parametrize("case", CASES["cases"], ids=lambda c: c["id"])

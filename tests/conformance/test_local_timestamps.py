@@ -10,7 +10,7 @@ import pytest
 from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse
 from dbt.adapters.sparktemporal.operations.reads import as_of
 from dbt.adapters.sparktemporal.temporal.clock.instants import parse_instant
-from support.cases import CASES, create, model_name, plain, relation_sql, wanted
+from support.cases import CASES, create_inputs, model_name, plain, wanted
 from support.project import Project
 
 #: a slice of every kind; the others are deep
@@ -29,11 +29,9 @@ def local(project: Project) -> Iterator[Project]:
 @pytest.mark.more
 def test_cases_with_local_timestamps(local: Project, part: int) -> None:
     cases, start = CASES["cases"][part::EACH], 0
+    texts = create_inputs(local, cases)
     for case in cases:
-        create(local, f"{case['id']}_t", case["columns"], case["rows"])
-        if "u" in case:
-            create(local, f"{case['id']}_u", case["u"]["columns"], case["u"]["rows"])
-        local.model(model_name(case), relation_sql(case, f"{local.schema}.{case['id']}"))
+        local.model(model_name(case), texts[case["id"]])
         start = min([start, *(parse_instant(c["at"]) for c in case["checks"])])
     assert len(cases) >= SLICE
     result = local.run(now=start, check=False)

@@ -54,7 +54,7 @@ def driven(tmp_path_factory: pytest.TempPathFactory, spark: Any) -> Any:
         config: dict[str, str] = {"retain_history": "1 day"}
         if "expiration" in case:
             config["expiration"] = f"{case['expiration'] - start} milliseconds"
-        project.model(model_name(case), relation_sql(case, f"{project.schema}.{case['id']}"), **config)
+        project.model(model_name(case), relation_sql(case, {"t": f"{project.schema}.{case['id']}_t"}), **config)
         for instant in {start, *(u["time"] for u in case["updates"] if u["time"] > start)}:
             runs[instant].append(case)
     refused: dict[str, str] = {}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from support.instants import T0
 from support.project import Project
 
@@ -30,6 +32,7 @@ CALLS = {
 }
 
 
+@pytest.mark.more
 def test_reads_of_what_is_no_model(project: Project) -> None:
     project.model("late", "select * from values (timestamp '2100-01-01') as t(ts) where mz_now() < ts")
     project.run(now=T0)

@@ -199,7 +199,6 @@ def wrong(project: Project, name: str, instants: list[int]) -> str:
 @pytest.mark.parametrize(
     "names",
     [
-        pytest.param(["window", "counted"], id="two"),
         pytest.param(USUAL, id="usual", marks=pytest.mark.more),
         pytest.param(OTHERS, id="others", marks=pytest.mark.deep),
     ],

@@ -53,7 +53,7 @@ def former(project: Project, kind: str, rows: int = 7) -> None:
 
 @pytest.mark.first(2)
 @pytest.mark.parametrize("kind", ["table", "incremental", "view"])
-@pytest.mark.quick(1)
+@pytest.mark.more
 def test_a_refused_model_leaves_what_stood_in_its_place(project: Project, kind: str) -> None:
     events(project)
     former(project, kind)

@@ -91,6 +91,7 @@ def test_there_are_such_names() -> None:
     assert {"mz_file", "mz_p0", "mz_row"} <= set(FREE) and {"mz_from", "mz_bucket", "mz_s0"} <= set(OURS)
 
 
+@pytest.mark.more
 def test_columns_named_like_those_of_a_run(project: Project) -> None:
     drive(project, {name: MODELS[name] for name in ("stored", "distinct_keys")}, "USING parquet")
 

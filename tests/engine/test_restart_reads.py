@@ -131,6 +131,7 @@ def test_explain_pushdown(project: Project) -> None:
     assert not refused.success and "late is not a temporal_view that has run" in refused.text
 
 
+@pytest.mark.more
 def test_an_input_that_must_not_be_read_whole(project: Project) -> None:
     history(project, "files")
     project.sql("CREATE TABLE {s}.names USING parquet AS SELECT 3 AS k, 'c' AS name")

@@ -125,6 +125,7 @@ def test_a_long_query_keeps_its_state_in_a_table(project: Project) -> None:
     check(project, written, [Y2100 + 5])
 
 
+@pytest.mark.more
 def test_a_wide_model_without_rows(project: Project) -> None:
     columns = names(300)
     written = "select * from {s}.wide where mz_now() < ts"

@@ -57,7 +57,7 @@ def link(folder: Path, step: int, statement: int) -> tuple[dict, str | None]:
 
 
 @pytest.mark.quick(1)
-@pytest.mark.parametrize("statements", [[7], [5, 7]])
+@pytest.mark.parametrize("statements", [[6], [5, 7]])
 def test_killed_while_writing_and_at_the_commit(tmp_path: Path, statements: list[int]) -> None:
     """A slice of the test below: on-run-start has two statements, then come lock, files, chain, merge and commit."""
     killed_at = chain_of_kills(tmp_path, [*statements, 0])

@@ -15,8 +15,10 @@ from support.project import Project
 pytestmark = pytest.mark.usefixtures("small_plans")
 
 
-def test_random_aggregations(project: Project) -> None:
-    kept = drive(project, 3, fresh_seed())
+@pytest.mark.quick(1)
+@pytest.mark.parametrize("count", [2, 3])
+def test_random_aggregations(project: Project, count: int) -> None:
+    kept = drive(project, count, fresh_seed())
     assert min(kept.values()) > 0, kept
 
 

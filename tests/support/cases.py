@@ -61,13 +61,31 @@ def model_name(case: dict[str, Any]) -> str:
     return "m_" + case["id"]
 
 
-def relation_sql(case: dict[str, Any], prefix: str) -> str:
-    """The case's SQL over the tables of the project: `FROM t` becomes `FROM <prefix>_t AS t`."""
+def create_inputs(project: Project, cases: list[dict[str, Any]]) -> dict[str, str]:
+    """Case -> its SQL over tables that are made here: one for all cases that have the same columns and rows."""
+    made: dict[str, str] = {}
+    found = {}
+    for case in cases:
+        names = {}
+        for name, table in {"t": case, "u": case.get("u")}.items():
+            if table is None:
+                continue
+            content = repr((table["columns"], table["rows"]))
+            if content not in made:
+                made[content] = f"in_{len(made)}"
+                create(project, made[content], table["columns"], table["rows"])
+            names[name] = f"{project.schema}.{made[content]}"
+        found[case["id"]] = relation_sql(case, names)
+    return found
+
+
+def relation_sql(case: dict[str, Any], tables: dict[str, str]) -> str:
+    """The case's SQL over tables of the project: `FROM t` becomes `FROM <its table> AS t`."""
     sql, out, last = case["sql"], "", 0
     tokens = sqlglot.tokenize(sql, read="spark")
     for before, token, after in zip(tokens, tokens[1:], [*tokens[2:], None]):
         if before.text.upper() in ("FROM", "JOIN") and token.text in ("t", "u"):
             aliased = after is not None and (after.text.upper() == "AS" or after.text in ("a", "b", "x"))
-            out += sql[last : token.start] + f"{prefix}_{token.text}" + ("" if aliased else f" AS {token.text}")
+            out += sql[last : token.start] + tables[token.text] + ("" if aliased else f" AS {token.text}")
             last = token.end + 1
     return out + sql[last:]
