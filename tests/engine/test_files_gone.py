@@ -70,9 +70,9 @@ def test_files_of_a_chain(events: Project, is_fresh: bool) -> None:
             add(events, 2)
         with pytest.raises(TemporalError) as told:
             run(events, 2)
-        gone = f"{small.table} with 0 of 1 committed row" if is_fresh else "a file cannot be read"
+        gone = f"{small.table} with 0 of 1 committed row" if is_fresh else "chains with a file that cannot be read"
         assert f"found: {gone}" in str(told.value) or gone in str(told.value)
-        assert "why: the rows in files that are gone" in str(told.value)
+        assert "why: the rows in missing files" in str(told.value)
         assert "instead: the files put back, or dbt run --full-refresh -s m" in str(told.value)
     with pytest.raises(TemporalError, match="found: "):
         consolidate(warehouse, target, TemporalConfig.parse("m", {}), "x", T0, [])

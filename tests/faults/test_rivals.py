@@ -48,8 +48,8 @@ def test_paused_between_check_and_commit(model: Project, monkeypatch: pytest.Mon
     with before_statement(monkeypatch, "`m__live` AS", rival):
         result = model.run(now=T0 + 1000, check=False)
     assert not result.success and "TABLE_OR_VIEW_NOT_FOUND" in result.text
-    assert [len(run.displaced) for run in runs] == [1]
-    assert model.state().run == runs[0].id and model.state().frontier == T0 + 500 and model.count() == 12
+    assert [len(run.plan.displaced) for run in runs] == [1]
+    assert model.state().run == runs[0].plan.run_id and model.state().frontier == T0 + 500 and model.count() == 12
     model.run(now=T0 + 2000)
     assert model.count() == 12 and not [t for t in model.relations() if "lock" in t]
 
