@@ -10,10 +10,8 @@ import pytest
 
 from dbt.adapters.sparktemporal.temporal.diffs import buckets, chains, groups_sql
 from dbt.adapters.sparktemporal.temporal.diffs.state import Chain
-from support.instants import T0
+from support.instants import DAY, HOUR, T0
 from support.project import Project
-
-HOUR, DAY = 3_600_000, 86_400_000
 
 
 def width(distance: int, fineness: int) -> int:

@@ -13,11 +13,11 @@ from dbt.adapters.sparktemporal.errors import TemporalError
 from dbt.adapters.sparktemporal.run import attempt
 from dbt.adapters.sparktemporal.run.begin import begin
 from dbt.adapters.sparktemporal.run.plan import Definition, Invocation
+from support.instants import STEP, T0
 from support.project import Project
 
 pytestmark = pytest.mark.more
 
-T0, STEP = 1_709_294_400_000, 10_000
 ROW = "id BIGINT, k INT, lo BIGINT, hi BIGINT"
 #: model -> its query; {e} and {f} are inputs. The last of each name tells how it is read
 MODELS = {

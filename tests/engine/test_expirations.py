@@ -8,10 +8,8 @@ import time
 import pytest
 from pyspark.errors import PySparkException
 
-from support.instants import T0
+from support.instants import DAY, HOUR, T0
 from support.project import Project
-
-HOUR, DAY = 3_600_000, 86_400_000
 
 
 def updates(project: Project, model: str = "m") -> int:

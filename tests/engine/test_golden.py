@@ -17,10 +17,11 @@ from dbt.adapters.sparktemporal.pushdown.sargable import Range
 from dbt.adapters.sparktemporal.run.analyze import understand
 from dbt.adapters.sparktemporal.temporal.diffs.stores import store_of
 from dbt.adapters.sparktemporal.temporal.sql.dialect import parse, render
+from support.instants import T0
 from support.project import Project
 
 FOLDER = Path(__file__).parent / "golden"
-AS_OF, EXPIRATION = 1_709_294_400_000, 1_711_195_200_000
+AS_OF, EXPIRATION = T0, 1_711_195_200_000
 
 TABLES = {
     "events": "id BIGINT, kind STRING, ts TIMESTAMP, ends_at TIMESTAMP, ms BIGINT, cost DECIMAL(12, 2), day DATE",

@@ -26,8 +26,8 @@ from dbt.adapters.sparktemporal.temporal.diffs.fingerprints import FilesFingerpr
 from dbt.adapters.sparktemporal.temporal.diffs.state import Chain, CoreState, State
 from dbt.adapters.sparktemporal.temporal.rewrite.core import Core, TypedCore
 from dbt.adapters.sparktemporal.temporal.sql.dialect import ParsedModel, parse
+from support.instants import T0
 
-T0 = 1_709_294_400_000  # 2024-03-01 12:00 UTC
 RUN, LAST = "018dfa3cc80deadbeef00", "018dfa3cc80deadbee000"
 SQL = "select id from s.t where mz_now() < hi"
 COLUMNS = (("id", "bigint"),)

@@ -64,6 +64,17 @@ def folders_of(target: str) -> set[Path]:
     return {TESTS.parent / name for name in re.findall(r"tests/[\w/]+", named)}
 
 
+def test_tests_begin_at_one_instant() -> None:
+    """It is T0 of tests/support/instants.py."""
+    again = [str(f) for f in FILES if re.search(r"^\w+(, \w+)* = 1_709_294_400_000", f.read_text(), flags=re.MULTILINE)]
+    assert not again
+
+
+def test_one_place_reads_a_state() -> None:
+    """Project.state and Project.committed, not a helper of a module."""
+    assert not [str(f) for f in FILES if "read_state(Warehouse" in f.read_text() and f != Path(__file__)]
+
+
 LAKES = folders_of("test-lake")
 MODULES = [f for f in FILES if f.name.startswith("test_")]
 
