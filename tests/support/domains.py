@@ -238,11 +238,11 @@ def _kept(core: CoreState) -> str:
     rows = sum(chain.rows for chain in core.chains)
     columns = ", ".join(name for name, _ in core.columns)
     if core.sums is None:
-        because = f" because {core.kept.removeprefix('rows are kept: ')}" if core.kept else ""
+        because = f" because {core.kept.rows_because}" if core.kept.rows_because else ""
         never = sum(chain.open or 0 for chain in core.chains)
         return f"rows of {columns}{because}: {rows} intervals, {never} without an end"
     sums = "".join(f", {name}" for name, _ in core.sums)
-    return f"{core.kept.removesuffix(' are kept')} by ({columns}){sums}: {rows} updates"
+    return f"{core.kept.groups.removesuffix(' are kept')} by ({columns}){sums}: {rows} updates"
 
 
 def _plain(text: str) -> str:
