@@ -38,7 +38,7 @@ class QueryFingerprint:
     untold: str = ""
 
     def change(self, before: tuple[str, ...]) -> str:
-        """What is another than when it said so, in words; empty for nothing."""
+        """What is another than when the fingerprint was taken, in words; empty for nothing."""
         if len(self.digest) != len(before):
             return "the last run was of an earlier version, which remembered less of the query"
         return next((why for why, a, b in zip(PARTS, self.digest, before) if a != b), "")
@@ -83,12 +83,12 @@ class Routines:
         asked = routines.qualified(name, namespace, temporaries)
         if asked not in self._known:
             try:
-                routine = routines.told([str(row[0]) for row in self.warehouse.rows(_describe(asked))])
+                routine = routines.of_description([str(row[0]) for row in self.warehouse.rows(_describe(asked))])
             except Exception as error:
                 if re.search(r"UNRESOLVED_ROUTINE|UNDEFINED_FUNCTION|Undefined function", str(error)):
                     routine = None  # a word before a parenthesis that is no function
                 else:
-                    routine = Routine(asked, said=without_trace(str(error)))
+                    routine = Routine(asked, fingerprint=without_trace(str(error)))
             self._known[asked] = routine
         return self._known[asked]
 
@@ -115,13 +115,13 @@ def of(warehouse: Warehouse, model: ParsedModel, plan: str, known: Routines, ver
     parts: Sequence[object] = (
         [(name, info.text if info else "") for name, info in infos],
         plans.plan_text(analyzed),
-        sorted((routine.name, routine.said) for routine in every),
+        sorted((routine.name, routine.fingerprint) for routine in every),
         (version, session),
     )
-    return QueryFingerprint(tuple(map(_hash, parts)), _untold(model, plan, infos, every))
+    return QueryFingerprint(tuple(map(_hash, parts)), _unseen(model, plan, infos, every))
 
 
-def _untold(
+def _unseen(
     model: ParsedModel, plan: str, infos: Sequence[tuple[str, ViewInfo | None]], every: Sequence[Routine]
 ) -> str:
     for routine in every:

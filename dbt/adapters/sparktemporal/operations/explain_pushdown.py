@@ -69,7 +69,7 @@ def _statistics(
         ]
     parts.known = table
     for core in cores:
-        lines += [f"  {core.name}: {told}" for told in parts.summary(core.name, clock)]
+        lines += [f"  {core.name}: {line}" for line in parts.summary(core.name, clock)]
     measured = sorted(text for one in parts.measured.values() for text in one.leaves)
     size = observe.size(warehouse, table)
     took = f"collected in {state.measuring / 1000:.1f} s"

@@ -101,13 +101,13 @@ def inconsistencies(warehouse: Warehouse, target: ModelRelations) -> str:
     for core in state.cores:
         for chain in core.chains:
             if chain.table not in existing:
-                checks.append(_said(chain.table, "the chain is gone", "NULL", "true", ""))
+                checks.append(_check(chain.table, "the chain is gone", "NULL", "true", ""))
                 continue
             table = chain.source(target.schema)
-            wrong, detail, condition = store_of(core).wrong(state.expiration, chain.bucketed)
-            checks.append(_said(chain.table, wrong, detail, condition, f" FROM {table}"))
+            violations, detail, condition = store_of(core).violations(state.expiration, chain.bucketed)
+            checks.append(_check(chain.table, violations, detail, condition, f" FROM {table}"))
             checks.append(
-                _said(
+                _check(
                     chain.table,
                     f"not the {quantity(chain.rows, 'committed row')}",
                     "concat(mz_n, ' rows')",
@@ -123,7 +123,7 @@ def inconsistencies(warehouse: Warehouse, target: ModelRelations) -> str:
                 f"FROM (\n{indent(store_of(core).as_updates(present), 2)}\n) AS mz_updates"
             )
             checks.append(
-                _said(
+                _check(
                     f"{state.model}__diffs",
                     "a row is retracted more often than it was added",
                     "concat('at ', mz_timestamp, ': ', mz_n)",
@@ -134,9 +134,9 @@ def inconsistencies(warehouse: Warehouse, target: ModelRelations) -> str:
     return "\nUNION ALL\n".join(checks) or "SELECT 1 AS mz_nothing WHERE false"
 
 
-def _said(place: str, wrong: str, detail: str, condition: str, source: str) -> str:
+def _check(place: str, problem: str, detail: str, condition: str, source: str) -> str:
     return (
-        f"SELECT {string_literal(place)} AS mz_where, {string_literal(wrong)} AS mz_problem, "
+        f"SELECT {string_literal(place)} AS mz_where, {string_literal(problem)} AS mz_problem, "
         f"CAST({detail} AS STRING) AS mz_detail{source}\nWHERE {condition}"
     )
 

@@ -171,7 +171,7 @@ class GroupStore:
         """A query of one column: the instants at which a chain changes the view."""
         return f"SELECT mz_timestamp AS t FROM {table}"
 
-    def wrong(self, expiration: int | None, bucketed: bool = False) -> tuple[str, str, str]:
+    def violations(self, expiration: int | None, bucketed: bool = False) -> tuple[str, str, str]:
         """A check of stored updates: (violation in words, SQL of its detail, SQL of its condition)."""
         late = f" OR mz_timestamp > {expiration}" if expiration is not None else ""
         late += " OR mz_bucket > mz_timestamp" if bucketed else ""

@@ -60,7 +60,7 @@ class IntervalStore:
     def times(self, table: str) -> str:
         return f"SELECT mz_from AS t FROM {table} UNION ALL SELECT mz_until FROM {table}"
 
-    def wrong(self, expiration: int | None, bucketed: bool = False) -> tuple[str, str, str]:
+    def violations(self, expiration: int | None, bucketed: bool = False) -> tuple[str, str, str]:
         late = f" OR mz_from > {expiration} OR mz_until > {expiration}" if expiration is not None else ""
         late += f" OR mz_bucket < coalesce(mz_until, {buckets.NEVER}L)" if bucketed else ""
         return (

@@ -31,13 +31,13 @@ class Routine:
     """A user-defined function.
 
     name: Spark's name, with catalog and schema unless the function is temporary. body: its query, None where Spark does
-    not tell the body. said: its fingerprint. namespace: the schema in which names of its body are looked up.
+    not tell the body. fingerprint: equal for equal functions. namespace: the schema in which names of its body are looked up.
     temporaries: temporary functions that its body names. why: the source of values that its arguments do not decide.
     """
 
     name: str
     body: str | None = None
-    said: str = ""
+    fingerprint: str = ""
     namespace: Name = ()
     temporaries: frozenset[str] = frozenset()
     why: str = ""
@@ -101,7 +101,7 @@ def _is_sparks(name: Name) -> bool:
     return name[-2].lower() in _OF_CATALOGS
 
 
-def told(rows: Sequence[str]) -> Routine | None:
+def of_description(rows: Sequence[str]) -> Routine | None:
     """The rows of DESCRIBE FUNCTION EXTENDED -> Routine; None for a built-in function.
 
     Of a SQL function Spark tells the body and the settings of its evaluation. Of any other function Spark tells the
@@ -126,10 +126,10 @@ def told(rows: Sequence[str]) -> Routine | None:
         temporaries = frozenset(re.findall(r"\w+", values.get("referredTempFunctionsNames", "").lower()))
         views = re.search(r"\w", values.get("referredTempViewNames", ""))
     except (KeyError, ValueError):
-        return Routine(name, said=kind)
-    said = json.dumps({k: v for k, v in values.items() if k != "sqlFunction.createTime"}, sort_keys=True)
+        return Routine(name, fingerprint=kind)
+    properties = json.dumps({k: v for k, v in values.items() if k != "sqlFunction.createTime"}, sort_keys=True)
     why = fickle(body) or (CHANCE if values.get("sqlFunction.deterministic") == "false" else "")
-    return Routine(name, None if views else body, f"{name} {said}", namespace, temporaries, why)
+    return Routine(name, None if views else body, f"{name} {properties}", namespace, temporaries, why)
 
 
 def qualified(name: Name, namespace: Name, temporaries: frozenset[str] = frozenset()) -> str:
