@@ -31,8 +31,9 @@ class Routine:
     """A user-defined function.
 
     name: Spark's name, with catalog and schema unless the function is temporary. body: its query, None where Spark does
-    not tell the body. fingerprint: equal for equal functions. namespace: the schema in which names of its body are looked up.
-    temporaries: temporary functions that its body names. why: the source of values that its arguments do not decide.
+    not tell the body. fingerprint: equal for equal functions. namespace: the schema in which names of its body are
+    looked up. temporaries: temporary functions that its body names. why: the source of values that its arguments do
+    not decide.
     """
 
     name: str
