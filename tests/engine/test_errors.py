@@ -206,7 +206,7 @@ def test_missing_chain(project: Project) -> None:
     [
         (lambda t: t.replace('"frontier":17', '"frontier":16'), "checksum does not match"),
         (lambda t: t.replace("mz_from <=", "mz_from <"), "checksum does not match"),
-        (lambda t: t.replace('"format":1', '"format":99'), "its format is 99"),
+        (lambda t: t.replace('"format":2', '"format":99'), "its format is 99"),
     ],
 )
 @pytest.mark.more

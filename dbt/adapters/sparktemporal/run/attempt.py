@@ -21,7 +21,6 @@ from ..inputs.meanwhile import Busy
 from ..pruning import filters
 from ..temporal.decision import Statement
 from ..temporal.diffs import chains as chain_rules
-from ..temporal.diffs.chains import LARGE_CHAIN
 from ..temporal.diffs.state import Chain
 from ..temporal.diffs.stores import store_of
 from ..temporal.rewrite.core import TypedCore
@@ -125,13 +124,13 @@ def find_sources(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunPl
 def _source(tools: Tools, plan: RunPlan, core: TypedCore) -> Source:
     delta, counts = plan.capture.cores[core.name], plan.capture.counts
     if delta.is_incremental:
-        return Source(core, None, sum(counts[name] for name in delta.read) >= LARGE_CHAIN)
+        return Source(core, None, sum(counts[name] for name in delta.read) >= chain_rules.LARGE_CHAIN)
     narrowed, implied = tools.pruning.of(core, plan.clock_range, plan.run_id)
     narrowed = delta.pin(narrowed) if delta.pin else narrowed
     left = tools.pruning.rows(core, plan.clock_range)
     most = sum(left.get(name, counts[name]) for name in delta.read)
     known = sum(c.rows for c in plan.old_chains(core.name))
-    return Source(narrowed, implied, most - known >= LARGE_CHAIN)
+    return Source(narrowed, implied, most - known >= chain_rules.LARGE_CHAIN)
 
 
 def write(plan: RunPlan, progress: Progress) -> list[Statement]:
