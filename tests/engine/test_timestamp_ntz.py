@@ -75,7 +75,10 @@ def test_predicates(local: Project, part: int) -> None:
 
 def test_types_and_expiry(local: Project) -> None:
     """The columns of the view are of the types the query has, also where the arm that raises is there."""
-    sql = f"select ts, ntz, many, timestamp '2024-01-01 00:00:00' as l, mz_now() as seen, cast(mz_now() as timestamp) as at from {local.schema}.events where mz_now() >= ts"  # noqa: E501
+    sql = (
+        "select ts, ntz, many, timestamp '2024-01-01 00:00:00' as l, mz_now() as seen, "
+        f"cast(mz_now() as timestamp) as at from {local.schema}.events where mz_now() >= ts"
+    )
     local.model("m", sql, expiration="1 day")
     local.run(now=T0)
     wanted = [("ts", "timestamp"), ("ntz", "timestamp_ntz"), ("many", "array<timestamp>"), ("l", "timestamp_ntz"),
@@ -110,7 +113,10 @@ def test_groups_statistics_and_changes(local: Project) -> None:
     """Kept groups, files left out by statistics, rows that come later, an append column of local time."""
     events = f"{local.schema}.events"
     window = "mz_now() < ntz + interval 1 day and mz_now() >= timestamp '2024-02-29 00:00:00'"
-    sql = f"select cast(ntz as date) as day, count(*) as n, max(ntz) as last, min(ts) as first from {events} where {window} group by 1"  # noqa: E501
+    sql = (
+        "select cast(ntz as date) as day, count(*) as n, max(ntz) as last, min(ts) as first "
+        f"from {events} where {window} group by 1"
+    )
     local.model("g", sql, pushdown="statistics")
     plain = f"select id, ntz from {events} where {window}"
     local.model("a", plain, change_capture="append", append_column="ntz", lookback="1 hour")

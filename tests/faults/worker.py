@@ -79,7 +79,7 @@ def kill_before(statement: int, report: str) -> None:
                 os.killpg(os.getpgrp(), signal.SIGKILL)
         return original(self, sql, *args, **kwargs)
 
-    SparkTemporalConnectionManager.add_query = add_query  # type: ignore[method-assign]
+    SparkTemporalConnectionManager.add_query = add_query  # type: ignore[method-assign]  # until the process is killed
 
 
 if __name__ == "__main__":

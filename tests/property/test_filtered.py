@@ -5,7 +5,7 @@ The oracle is the query as written with the instant put in, over the input as th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -133,6 +133,6 @@ def test_random_havings(project: Project, count: int) -> None:
 @pytest.mark.deep
 @pytest.mark.parametrize("part", range(10))
 @pytest.mark.parametrize("query", [filtered, having])
-def test_a_thousand_of_each(project: Project, query: object, part: int) -> None:
+def test_a_thousand_of_each(project: Project, query: Callable[[Rng, int], str], part: int) -> None:
     project.spark.conf.set("spark.sql.session.timeZone", ["UTC", "America/New_York", "Asia/Kolkata"][part % 3])
-    drive(project, 100, fresh_seed() + part, make=query)  # type: ignore[arg-type]
+    drive(project, 100, fresh_seed() + part, make=query)

@@ -158,10 +158,10 @@ def state_of(model: Model, columns: list[tuple[str, str]], chains_: dict[str, li
         CoreState(core.name, core.stored, tuple(Chain(t, 1, 1, *[None] * 4) for t in chains_[core.name]), core.sums)
         for core in model.cores
     )
-    times = {"since": AS_OF[-1], "frontier": AS_OF[-1], "started_at": AS_OF[0], "offset": None, "expiration": None}
     return State(
-        model="m", schema="mz_schema", run="", core_hash="", residual=model.residual, columns=tuple(columns),
-        cores=cores, written=model.written, kinds=model.calls, inputs={}, settings={}, **times,  # type: ignore[arg-type]
+        model="m", schema="mz_schema", run="", since=AS_OF[-1], frontier=AS_OF[-1], started_at=AS_OF[0], offset=None,
+        expiration=None, core_hash="", residual=model.residual, columns=tuple(columns), cores=cores,
+        written=model.written, kinds=model.calls, inputs={}, settings={},
     )  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from functools import partial
 
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.pruning import filters
@@ -38,7 +38,7 @@ class Grammar:
     def predicate(self, depth: int) -> str:
         if depth <= 0 or self.rng.random() < 0.15:
             return self.rng.choice([self.comparison, self.comparison, self.comparison, self.plain])()
-        sub: Callable[[], str] = lambda: self.predicate(depth - 1)  # noqa: E731
+        sub = partial(self.predicate, depth - 1)
         forms = [
             lambda: f"({sub()} and {sub()})",
             lambda: f"({sub()} or {sub()})",

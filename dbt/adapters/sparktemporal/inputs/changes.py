@@ -44,10 +44,10 @@ class Look:
 
 
 def look(warehouse: Warehouse, seen: Input, change: InputChange, is_open: bool, listed: str | None) -> Look:
-    """An input after it was read, as far as that is info.
+    """What an input is after it was read, as far as Spark tells.
 
-    is_open: more was read of it than what is pinned, so nothing may have been added. listed: the table of its files,
-    which are its state where it was read in full.
+    is_open: the run read more of the input than what can be pinned, so nothing may have been added. listed: the table
+    of the input's files, which are its state where it was read in full.
     """
     then = seen.fingerprint
     if isinstance(then, ColumnFingerprint):

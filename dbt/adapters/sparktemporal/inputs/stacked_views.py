@@ -2,11 +2,11 @@
 
     select id from s.between where mz_now() < hi                        what is written, s.between a view over s.inside
       ->  select id from (SELECT * FROM (select * from s.inside where k = 1) AS `mz_view s.between`(id, k, hi))
-          AS between where mz_now() < hi                                what is run; s.inside is put in by `stacked`
+          AS between where mz_now() < hi                                what is run; `inlined` replaces s.inside
 
-So a model over such a view is one over the temporal views below it. The text is the one that Spark has, under the
-settings it was made under: where these are not the session's, or the text means something else outside of the view, the
-model is refused.
+`inlined` stands in `temporal.ivm.upstream`. A model over such a view so is a model over the temporal views below the
+view. The text is the one that Spark keeps, with the settings of the session that made the view. Where these are not the
+session's, or the text means something else outside of the view, the model is refused.
 """
 
 from __future__ import annotations

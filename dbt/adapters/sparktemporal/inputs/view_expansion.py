@@ -33,7 +33,8 @@ def open_views(
 ) -> exp.Query:
     """A query with the text of the views in the place of those that read an input that moved.
 
-    moved: of the name of a table. plan_by_name: those `described` knows already; it gets more. Raises Closed.
+    moved: tells of a table's name whether the table moved. plan_by_name: the plans that Spark was asked for already;
+    the function adds to them. Raises Closed.
     """
     query, number = query.copy(), 0
     while True:
@@ -50,7 +51,7 @@ def open_views(
 
 
 def described(warehouse: Warehouse, table: exp.Table, plan_by_name: dict[str, str]) -> str:
-    """The analyzed plan of reading a table or view. plan_by_name: what is in it is not asked again."""
+    """The analyzed plan of reading a table or view. plan_by_name: plans that Spark is not asked for again."""
     name = render(_plain(table))
     if name not in plan_by_name:
         plan_by_name[name] = plans.analyzed(warehouse.explain(f"SELECT * FROM {name}"))

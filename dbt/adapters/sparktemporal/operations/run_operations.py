@@ -34,6 +34,25 @@ def as_dbt_errors(node: Any = None) -> Iterator[None]:
         raise DbtRuntimeError(str(error), node) from None
 
 
+@contextmanager
+def locked(warehouse: Warehouse, target: ModelRelations, patience: int) -> Iterator[tuple[str, int]]:
+    """The lock of a model, taken and given back -> (the id of the run that the lock names, the engine's clock in ms).
+
+    patience: how long to wait for another run (ms).
+    """
+    clock = warehouse.clock()
+    run_id, _ = lock.take_lock(warehouse, target, clock, patience)
+    try:
+        yield run_id, clock
+    finally:
+        lock.give_back_lock(warehouse, target, run_id)
+
+
+def _model_of(node: Mapping[str, Any]) -> tuple[ModelRelations, TemporalConfig]:
+    """dbt's node of a temporal_view -> its relations and its config."""
+    return ModelRelations(quote(node["schema"]), node["alias"]), TemporalConfig.parse(node["name"], node["config"])
+
+
 class RunOperations(metaclass=AdapterMeta):
     """A mixin of the adapter, with its connections, its config and its schemas."""
 
@@ -74,13 +93,9 @@ class RunOperations(metaclass=AdapterMeta):
     def temporal_drop(self, target: ModelRelations) -> None:
         """Drop all relations of a temporal_view, under its lock."""
         warehouse = self._warehouse
-        with as_dbt_errors():
-            token, _ = lock.take_lock(warehouse, target, warehouse.clock(), PATIENCE)
-            try:
-                for step in leftovers.drop(warehouse, target):
-                    warehouse.rows(step.sql)
-            finally:
-                lock.give_back_lock(warehouse, target, token)
+        with as_dbt_errors(), locked(warehouse, target, PATIENCE):
+            for step in leftovers.drop(warehouse, target):
+                warehouse.rows(step.sql)
 
     @available
     def temporal_consolidate(self, model: str, graph: Mapping[str, Any]) -> str:
@@ -88,16 +103,9 @@ class RunOperations(metaclass=AdapterMeta):
         warehouse = self._warehouse
         with as_dbt_errors():
             node = nodes.named(model, graph)
-            target, config = (
-                ModelRelations(quote(node["schema"]), node["alias"]),
-                TemporalConfig.parse(model, node["config"]),
-            )
-            clock = warehouse.clock()
-            token, _ = lock.take_lock(warehouse, target, clock, config.lock_timeout)
-            try:
-                before, after = consolidate(warehouse, target, config, token, clock, upstream.readers(node, graph))
-            finally:
-                lock.give_back_lock(warehouse, target, token)
+            target, config = _model_of(node)
+            with locked(warehouse, target, config.lock_timeout) as (run_id, clock):
+                before, after = consolidate(warehouse, target, config, run_id, clock, upstream.readers(node, graph))
         return f"{model}: {quantity(before, 'diff')} became {after:,}"
 
     @available
@@ -105,16 +113,9 @@ class RunOperations(metaclass=AdapterMeta):
         """Make the next run of a model rebuild it -> a message about the result."""
         warehouse = self._warehouse
         with as_dbt_errors():
-            node = nodes.named(model, graph)
-            target, config = (
-                ModelRelations(quote(node["schema"]), node["alias"]),
-                TemporalConfig.parse(model, node["config"]),
-            )
-            token, _ = lock.take_lock(warehouse, target, warehouse.clock(), config.lock_timeout)
-            try:
-                status.ask_for_restart(warehouse, target, token)
-            finally:
-                lock.give_back_lock(warehouse, target, token)
+            target, config = _model_of(nodes.named(model, graph))
+            with locked(warehouse, target, config.lock_timeout) as (run_id, _):
+                status.ask_for_restart(warehouse, target, run_id)
         return f"the next run rebuilds {model}; until then the model answers as before"
 
     @available
@@ -125,8 +126,7 @@ class RunOperations(metaclass=AdapterMeta):
             chosen = [nodes.named(model, graph)] if model else nodes.every(graph)
             clock, lines = warehouse.clock(), []
             for node in chosen:
-                target = ModelRelations(quote(node["schema"]), node["alias"])
-                config = TemporalConfig.parse(node["name"], node["config"])
+                target, config = _model_of(node)
                 lines += status.status(warehouse, target, config, dependences(node, graph), clock)
         return lines
 
@@ -135,7 +135,5 @@ class RunOperations(metaclass=AdapterMeta):
         """Lines about the reads of a rebuild of a model."""
         warehouse = self._warehouse
         with as_dbt_errors():
-            node = nodes.named(model, graph)
-            target = ModelRelations(quote(node["schema"]), node["alias"])
-            config = TemporalConfig.parse(node["name"], node["config"])
+            target, config = _model_of(nodes.named(model, graph))
             return explain_pushdown.explain(warehouse, target, config, self.connections.as_of())

@@ -3,11 +3,12 @@
 | format | is read | differs from the one that is written |
 |---|---|---|
 | 2 | as it is | |
-| 1 | whole: nothing is rebuilt for the sake of its format | inputs as texts; `read_by` one text; `kept` in words; `watermark` and `gap` for `manifest` and `max_restart_delay` |
+| 1 | whole: its format rebuilds nothing | inputs and `read_by` as texts, `kept` in words; older names |
 | later | not at all | the error names both formats, and a full refresh as the way on |
 
-A state is written in the latest format by the next run that has something to commit.
-"""  # noqa: E501
+Format 1 says `watermark` for `manifest` and `gap` for `max_restart_delay`. The next run that has something to commit
+writes the state in the latest format.
+"""
 
 from __future__ import annotations
 

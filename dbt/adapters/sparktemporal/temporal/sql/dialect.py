@@ -75,7 +75,7 @@ class VerbatimSpark(Spark):
 
     def tokenize(self, sql: str, dialect: object = None) -> list[Token]:
         """Keywords are names beside a dot (`s.union`, `union.id`); `window` is a name except in a WINDOW clause."""
-        tokens = super().tokenize(sql, dialect)  # type: ignore[arg-type]
+        tokens = super().tokenize(sql, dialect)  # type: ignore[arg-type]  # as sqlglot calls it
         kinds = [token.token_type for token in tokens] + [TokenType.SEMICOLON] * 2
         for at, token in enumerate(tokens):
             if token.token_type in _NAMES or not token.text.isidentifier():
