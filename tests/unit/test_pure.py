@@ -5,6 +5,8 @@ from __future__ import annotations
 import doctest
 import importlib
 import pkgutil
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -249,10 +251,12 @@ def test_changed_offset(old: int | None, new: int | None, as_of: int, expected: 
     assert expiration.after_change(10, old, Expiry(new, ""), as_of) == expected
 
 
+CONTEXT = decision.DecisionContext("h", {"z": "UTC"}, Expiry(100, ""), Restarts(), clock=30)
+
+
 def test_decisions() -> None:
-    def decided(state: State | None, clock: int = 30, **changes: object) -> decision.Decision:
-        options = {"core_hash": "h", "settings": {"z": "UTC"}, "expiry": Expiry(100, ""), "restarts": Restarts()}
-        return decision.decide("m", state, clock=clock, full_refresh=False, **{**options, **changes})  # type: ignore[arg-type]
+    def decided(state: State | None, clock: int = 30, **changes: Any) -> decision.Decision:
+        return decision.decide("m", state, replace(CONTEXT, clock=clock, **changes))
 
     assert decided(None).action == "hydrated"
     assert decided(a_state()).action == "advanced"
@@ -263,6 +267,11 @@ def test_decisions() -> None:
     assert decided(a_state(), clock=60, restarts=Restarts(50, words="restart_every")).reason.startswith("restart_every")
     assert decided(a_state(), clock=59, restarts=Restarts(50)).action == "advanced"
     assert decided(a_state(restart=True)).reason == "temporal_restart"
+    assert decided(a_state(), full_refresh=True).reason == "--full-refresh"
+    assert decided(a_state(), sampled=True).action == "checked"
+    assert decided(a_state(), inputs_expire=29).reason == "what it reads expires earlier than before"
+    assert decided(a_state(), core_hash="other", changes=["b changed"]).reason == "b changed"
+    assert decided(None, inputs_expire=60).expiration == 60 and decided(None).expiration == 130
 
 
 def test_decisions_of_a_schedule() -> None:
@@ -270,9 +279,7 @@ def test_decisions_of_a_schedule() -> None:
 
     def decided(clock: int, **changes: object) -> tuple[str, int]:
         state = a_state(**{"refreshes": every, "expiration": None, "offset": None, **changes})
-        told = decision.decide(
-            "m", state, "h", {"z": "UTC"}, Expiry(None, ""), Restarts(), clock, False, refreshes=every
-        )
+        told = decision.decide("m", state, replace(CONTEXT, clock=clock, expiry=Expiry(None, ""), refreshes=every))
         return told.action, told.as_of
 
     assert decided(119) == ("waiting", 20) and decided(120) == ("advanced", 120) and decided(250) == ("advanced", 220)

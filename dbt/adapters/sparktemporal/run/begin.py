@@ -17,7 +17,7 @@ from ..inputs.stacked_views import changes
 from ..inputs.upstream import inline_upstreams
 from ..temporal.clock.expiration import Dependence
 from ..temporal.clock.expiration import expiry as expiry_of
-from ..temporal.decision import WAITING, Decision, decide, hash_cores
+from ..temporal.decision import WAITING, Decision, DecisionContext, decide, hash_cores
 from ..temporal.diffs import chains as chain_rules
 from ..temporal.diffs import intervals_sql
 from ..temporal.diffs.longest_view import worst
@@ -91,10 +91,19 @@ def _begin(
         named = _tables_named(warehouse, clock_text.written_at(text, calls, f"{as_of}L"))
         expiry = expiry_of(config.expiration, [Dependence(name) for name in named])
     refreshes = config.refreshes(old.refreshes if old else None, as_of)
-    decision = decide(
-        target.model, old, core_hash, settings, expiry, config.restarts, as_of, full_refresh, invocation.sampled,
-        warehouse.stack.expiration if warehouse.stack else None, refreshes, changes(old.written, text) if old else (),
-    )  # fmt: skip
+    context = DecisionContext(
+        core_hash=core_hash,
+        settings=settings,
+        expiry=expiry,
+        restarts=config.restarts,
+        clock=as_of,
+        full_refresh=full_refresh,
+        sampled=invocation.sampled,
+        inputs_expire=warehouse.stack.expiration if warehouse.stack else None,
+        refreshes=refreshes,
+        changes=changes(old.written, text) if old else (),
+    )
+    decision = decide(target.model, old, context)
     # an instant that stays until the next restart: then equal queries have equal plans
     at = clock_text.written_at(text, calls, f"{decision.started_at}L")
     plan = warehouse.explain(at)

@@ -53,38 +53,51 @@ class Decision:
         return self.action in (CHECKED, WAITING)
 
 
-def decide(
-    model: str,
-    state: State | None,
-    core_hash: str,
-    settings: Mapping[str, str],
-    expiry: Expiry,
-    restarts: Restarts,
-    clock: int,
-    full_refresh: bool,
-    sampled: bool = False,
-    inputs_expire: int | None = None,
-    refreshes: Refreshes | None = None,
-    changes: Sequence[str] = (),
-) -> Decision:
-    """The decision of one run. `clock` is the as-of of the invocation; sampled: its inputs are (--empty, --sample).
+@dataclass(frozen=True)
+class DecisionContext:
+    """What a decision depends on beside the committed state: the model as it is now, and the invocation.
 
-    inputs_expire: the earliest expiration of the temporal views it reads (ms): it cannot answer for longer.
-    refreshes: the instants it is refreshed at, when not all are. changes: what is known of a change of its text.
+    core_hash, settings: of the cores as they are now. clock: the as-of of the invocation (ms). sampled: the inputs are
+    a sample (--empty, --sample). inputs_expire: the earliest expiration of the temporal views that the model reads
+    (ms); the model cannot answer for longer. refreshes: the instants of the refreshes, None for every instant. changes:
+    what is known of a change of the model's text, in words.
     """
-    if refreshes is not None:
-        # the last refresh; where they are others than before, not earlier than what is committed
-        clock = max(refreshes.last(clock), min(clock, state.frontier if state else clock - refreshes.every))
+
+    core_hash: str
+    settings: Mapping[str, str]
+    expiry: Expiry
+    restarts: Restarts
+    clock: int
+    full_refresh: bool = False
+    sampled: bool = False
+    inputs_expire: int | None = None
+    refreshes: Refreshes | None = None
+    changes: Sequence[str] = ()
+
+    def last_refresh(self, frontier: int | None) -> int:
+        """The instant of the run (ms): the clock, or the last refresh. frontier: of the committed state.
+
+        Other refreshes than before do not lead back behind what is committed.
+        """
+        if self.refreshes is None:
+            return self.clock
+        earliest = self.clock - self.refreshes.every if frontier is None else frontier
+        return max(self.refreshes.last(self.clock), min(self.clock, earliest))
+
+
+def decide(model: str, state: State | None, context: DecisionContext) -> Decision:
+    """The decision of one run of a model. state: the last commit, None before the first run."""
+    clock = context.last_refresh(None if state is None else state.frontier)
 
     def rebuild(action: str, reason: str, as_of: int) -> Decision:
-        expires = expirations.earliest(expiry.at(as_of), inputs_expire)
+        expires = expirations.earliest(context.expiry.at(as_of), context.inputs_expire)
         return Decision(action, reason, as_of, as_of, as_of, expires)
 
-    if full_refresh:
+    if context.full_refresh:
         return rebuild(RESTARTED if state else HYDRATED, "--full-refresh", clock)
     if state is None:
         return rebuild(HYDRATED, "first run", clock)
-    if sampled and not state.sampled:
+    if context.sampled and not state.sampled:
         kept = "a sample of the inputs changes nothing of what was captured"
         return Decision(CHECKED, kept, state.frontier, state.started_at, state.since, state.expiration)
 
@@ -98,27 +111,28 @@ def decide(
         )
     if state.sampled:
         return rebuild(RESTARTED, "the last run read a sample", as_of)
-    if state.core_hash != core_hash:
-        why = ", ".join([*differences(settings, state.settings), *changes]) or "the query of what is stored changed"
+    if state.core_hash != context.core_hash:
+        changed = [*differences(context.settings, state.settings), *context.changes]
+        why = ", ".join(changed) or "the query of what is stored changed"
         return rebuild(RESTARTED, why, as_of)
     if state.expiration is not None and as_of > state.expiration:
         return rebuild(RESTARTED, f"expired at {format_instant(state.expiration)}", as_of)
     if state.restart:
         return rebuild(RESTARTED, "temporal_restart", as_of)
-    due = restarts.due(state.started_at)
+    due = context.restarts.due(state.started_at)
     if due is not None and as_of >= due:
-        return rebuild(RESTARTED, restarts.words, as_of)
-    expires, why_not = expirations.after_change(state.started_at, state.offset, expiry, as_of)
+        return rebuild(RESTARTED, context.restarts.words, as_of)
+    expires, why_not = expirations.after_change(state.started_at, state.offset, context.expiry, as_of)
     if why_not:
         return rebuild(RESTARTED, why_not, as_of)
-    expires = expirations.earliest(expires, inputs_expire)
+    expires = expirations.earliest(expires, context.inputs_expire)
     if state.expiration is not None and (expires is None or expires > state.expiration):
         return rebuild(RESTARTED, "what it reads expires later than before", as_of)
     if expires is not None and as_of > expires:
         return rebuild(RESTARTED, "what it reads expires earlier than before", as_of)
-    if refreshes is not None and refreshes == state.refreshes and as_of <= state.frontier:
-        following = format_instant(refreshes.last(as_of) + refreshes.every)
-        why = f"refreshed every {format_duration(refreshes.every)}, next at {following}"
+    if context.refreshes is not None and context.refreshes == state.refreshes and as_of <= state.frontier:
+        following = format_instant(context.refreshes.last(as_of) + context.refreshes.every)
+        why = f"refreshed every {format_duration(context.refreshes.every)}, next at {following}"
         return Decision(WAITING, why, as_of, state.started_at, state.since, state.expiration)
     return Decision(ADVANCED, "", as_of, state.started_at, state.since, expires)
 
