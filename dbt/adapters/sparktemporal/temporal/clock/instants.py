@@ -9,19 +9,14 @@ import re
 from datetime import date, datetime, timedelta, timezone
 
 from ...errors import Refusal
+from ..sql.functions.units import UNITS
 
 LAST_MS = 2**63 - 1
 FIRST_MS = -(2**63)
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
-_UNITS_MS = {
-    "millisecond": 1,
-    "second": 1_000,
-    "minute": 60_000,
-    "hour": 3_600_000,
-    "day": 86_400_000,
-    "week": 604_800_000,
-}
+#: unit -> its length (ms), from the shortest to the longest
+_UNITS_MS = {unit.name: unit.most // 1_000 for unit in UNITS if unit.is_fixed and unit.most >= 1_000}
 _PAIR = re.compile(r"\s*(\d+)\s*([a-z]+?)s?(?=[\s\d,]|$),?", re.IGNORECASE)
 
 

@@ -19,21 +19,14 @@ from ...errors import Refusal
 from ..clock.instants import parse_duration
 from ..sql.calls import arguments, function
 from ..sql.functions.row import DAY, SECOND, Function
+from ..sql.functions.units import HOUR, MINUTE, UNITS, unit_of
 
 Span = tuple[int, int]
 
-_UNITS = {
-    "microsecond": 1, "millisecond": 1_000, "second": SECOND, "minute": 60 * SECOND, "hour": 3_600 * SECOND, "day": DAY,
-    "week": 7 * DAY,
-}  # fmt: skip
-_MONTHS = {"month": 1, "quarter": 3, "year": 12}
-#: the most that truncating to a unit takes off (µs)
-_TRUNCATED = {
-    **{name.upper(): length for name, length in _UNITS.items()},
-    **dict.fromkeys(("MONTH", "MON", "MM"), 31 * DAY),
-    "QUARTER": 92 * DAY,
-    **dict.fromkeys(("YEAR", "YYYY", "YY"), 366 * DAY),
-}
+#: unit of date_trunc -> the most that truncating to the unit takes off (µs)
+_TRUNCATED = {name: unit.truncated for unit in UNITS for name in unit.names}
+#: the parts of a text such as `1 02:03:04`, in order (µs)
+_PARTS = {"day": DAY, "hour": HOUR, "minute": MINUTE, "second": SECOND}
 
 
 def moved(node: exp.Expr) -> tuple[exp.Expr, Span] | None:
@@ -144,10 +137,8 @@ def constant(node: exp.Expr) -> Decimal | None:
 
 
 def _unit(name: str) -> Span | None:
-    name = name.lower().rstrip("s")
-    if name in _MONTHS:
-        return (28 * DAY * _MONTHS[name], 31 * DAY * _MONTHS[name])
-    return (_UNITS[name], _UNITS[name]) if name in _UNITS else None
+    unit = unit_of(name)
+    return None if unit is None else (unit.least, unit.most)
 
 
 def _times(span: Span, count: Decimal | int) -> Span:
@@ -158,13 +149,13 @@ def _times(span: Span, count: Decimal | int) -> Span:
 
 def _parts(text: str, first: str) -> Span | None:
     """The length of a text such as `-1 02:03:04.5`, which begins with a unit (µs)."""
-    order = ("day", "hour", "minute", "second")
+    order = tuple(_PARTS)
     sign = -1 if text.strip().startswith("-") else 1
     values = text.strip().lstrip("+-").replace(" ", ":").split(":")
     if first not in order or len(values) > len(order) - order.index(first):
         return None
     try:
-        total = sum(Decimal(v) * _UNITS[u] for v, u in zip(values, order[order.index(first) :]))
+        total = sum(Decimal(v) * _PARTS[u] for v, u in zip(values, order[order.index(first) :]))
     except InvalidOperation:
         return None
     return _times((int(total), int(total)), sign)

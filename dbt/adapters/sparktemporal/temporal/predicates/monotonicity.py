@@ -22,21 +22,16 @@ from sqlglot import exp
 from ...errors import Refusal
 from ..sql.calls import arguments, function
 from ..sql.dialect import fragment, has_clock, is_mz_now
-from ..sql.functions.row import Function, Local, Picks
+from ..sql.functions.row import DAY, Function, Local, Picks
+from ..sql.functions.units import UNITS
 
-DAY_MS = 86_400_000
-_UNITS = {
-    "microsecond": 0.001, "millisecond": 1, "second": 1_000, "minute": 60_000, "hour": 3_600_000, "day": DAY_MS,
-    "week": 604_800_000,
-}  # fmt: skip
-
+DAY_MS = DAY // 1_000
+#: unit of an interval -> its length (ms), for the units of one length
+_FIXED = {unit.name: unit.ms for unit in UNITS if unit.is_fixed}
 #: unit of date_trunc -> an interval of one unit
-TRUNCATED = {
-    "SECOND": "1 SECOND", "MINUTE": "1 MINUTE", "HOUR": "1 HOUR", "DAY": "1 DAY", "WEEK": "7 DAYS", "MONTH": "1 MONTH",
-    "QUARTER": "3 MONTHS", "YEAR": "1 YEAR",
-}  # fmt: skip
-#: … of those, and of their short names, the ones that are made of whole days
-_OF_DAYS = ("DAY", "WEEK", "MONTH", "MON", "MM", "QUARTER", "YEAR")
+TRUNCATED = {unit.name.upper(): unit.interval for unit in UNITS if unit.interval}
+#: units of date_trunc that are made of whole days; YYYY and YY count as any other function
+_OF_DAYS = {name for unit in UNITS if unit.least >= DAY for name in unit.names} - {"YYYY", "YY"}
 
 #: months: none can be in it; the clock moved by a length; its date, or whole days of it; another function of it
 NONE, MOVED, DAYS, OTHER = "none", "moved", "days", "other"
@@ -128,10 +123,10 @@ def milliseconds(node: exp.Expr) -> float | None:
     if isinstance(unit, exp.IntervalSpan):
         spans = (unit.this.name.lower(), unit.expression.name.lower())
         first = re.match(r"\s*[+-]?\s*(\d+)", value.name)
-        if first is None or not all(s in _UNITS for s in spans):
+        if first is None or not all(s in _FIXED for s in spans):
             return None
-        return max(_UNITS[spans[0]] * (int(first[1]) + 1), DAY_MS)
-    size = _UNITS.get(unit.name.lower().rstrip("s")) if unit is not None else None
+        return max(_FIXED[spans[0]] * (int(first[1]) + 1), DAY_MS)
+    size = _FIXED.get(unit.name.lower().rstrip("s")) if unit is not None else None
     try:
         return None if size is None else abs(float(value.name)) * size
     except ValueError:

@@ -18,13 +18,16 @@ from sqlglot import exp
 from ..clock.zones import Change, Zone
 from ..sql.dialect import has_clock, is_mz_now, render
 from ..sql.functions.registry import known
-from ..sql.functions.row import Local, Picks, Takes
+from ..sql.functions.row import DAY, SECOND, Local, Picks, Takes
+from ..sql.functions.units import UNITS
 from .lengths import interval
 
 INSTANT, LOCAL, DATE, LENGTH, NUMBER = "instant", "local", "date", "length", "number"
 
-_UNITS = {"MINUTE": 60, "HOUR": 3_600}
-_EXACT = frozenset(["MICROSECOND", "MILLISECOND", "SECOND"])
+#: units of date_trunc that begin at the same instant in every zone
+_EXACT = frozenset(unit.name.upper() for unit in UNITS if unit.most <= SECOND)
+#: units of date_trunc that a change of the zone's offset may split (s)
+_SPLIT = {unit.name.upper(): unit.most // SECOND for unit in UNITS if SECOND < unit.most < DAY}
 #: Spark's type -> what a part of the side is
 _KINDS = {"timestamp": INSTANT, "timestamp_ntz": LOCAL, "date": DATE}
 
@@ -173,8 +176,8 @@ class _Walk:
     def _truncated(self, node: exp.Anonymous, unit: str, of: exp.Expr, base: _Moved) -> _Moved:
         if base.kind == LOCAL:
             self._read(node, of, base, _any)
-        elif base.kind == INSTANT and unit in _UNITS:
-            self._read(node, of, base, lambda change: change.splits(_UNITS[unit]))
+        elif base.kind == INSTANT and unit in _SPLIT:
+            self._read(node, of, base, lambda change: change.splits(_SPLIT[unit]))
         elif base.kind == INSTANT and unit not in _EXACT:
             self._read(node, of, base, Change.repeats_a_date)
         return _Moved(DATE if base.kind == DATE else INSTANT, base.back)

@@ -1,0 +1,73 @@
+"""Units of time: the length of each, and the names that date_trunc has for it.
+
+Takes and gives data only. All lengths are whole microseconds. A day counts 24 hours here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .row import DAY, SECOND
+
+MINUTE, HOUR = 60 * SECOND, 3_600 * SECOND
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One unit of time.
+
+    least, most: the length of an interval of one unit (µs); an interval of several is so many times as long.
+    truncated: the most that date_trunc takes off (µs). short: other names that date_trunc takes. interval: one unit as
+    Spark writes an interval; "" where a value of date_trunc is the unit's edge itself.
+    """
+
+    name: str
+    least: int
+    most: int
+    truncated: int
+    interval: str = ""
+    short: tuple[str, ...] = ()
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether each unit is as long as any other."""
+        return self.least == self.most
+
+    @property
+    def ms(self) -> float:
+        """The longest length in milliseconds; a whole number wherever it is one."""
+        return self.most // 1_000 if self.most % 1_000 == 0 else self.most / 1_000
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names that date_trunc takes, in upper case."""
+        return (self.name.upper(), *self.short)
+
+
+def _fixed(name: str, length: int, interval: str = "") -> Unit:
+    return Unit(name, length, length, length, interval)
+
+
+#: from the shortest to the longest. An interval of a year counts as twelve of the longest months
+UNITS = (
+    _fixed("microsecond", 1),
+    _fixed("millisecond", 1_000),
+    _fixed("second", SECOND, "1 SECOND"),
+    _fixed("minute", MINUTE, "1 MINUTE"),
+    _fixed("hour", HOUR, "1 HOUR"),
+    _fixed("day", DAY, "1 DAY"),
+    _fixed("week", 7 * DAY, "7 DAYS"),
+    Unit("month", 28 * DAY, 31 * DAY, 31 * DAY, "1 MONTH", ("MON", "MM")),
+    Unit("quarter", 3 * 28 * DAY, 3 * 31 * DAY, 92 * DAY, "3 MONTHS"),
+    Unit("year", 12 * 28 * DAY, 12 * 31 * DAY, 366 * DAY, "1 YEAR", ("YYYY", "YY")),
+)
+_BY_NAME = {unit.name: unit for unit in UNITS}
+
+
+def unit_of(name: str) -> Unit | None:
+    """The unit of a word of an interval, in any case, with or without `s`; None for any other word.
+
+    >>> unit_of("Hours").most, unit_of("decade")
+    (3600000000, None)
+    """
+    return _BY_NAME.get(name.lower().rstrip("s"))
