@@ -100,7 +100,7 @@ class SparkTemporalAdapter(RunOperations, SparkAdapter):
             _, cursor = self.connections.add_query(sql, auto_begin=False)
         try:
             return [tuple(row) for row in cursor.fetchall() or []]
-        except Exception as error:
+        except Exception as error:  # each client has classes of its own
             raise DbtRuntimeError(str(error)) from error
 
     @property

@@ -33,7 +33,7 @@ def refuse_incomplete(warehouse: Warehouse, model: str, chains: Mapping[str, Seq
     )
     try:
         found = {int(number): int(rows) for number, rows in warehouse.rows(counts)}
-    except Exception as error:
+    except Exception as error:  # dbt's error or Spark's own: the text tells which
         if not is_unreadable(error):
             raise
         cause = spark_words(without_trace(str(error)))

@@ -37,7 +37,7 @@ def is_marked(warehouse: Warehouse, target: ModelRelations, name: str) -> bool:
     """Whether a relation carries the mark of a model."""
     try:
         properties = dict(row[:2] for row in warehouse.rows(f"SHOW TBLPROPERTIES {target.table(name)}"))
-    except Exception as error:
+    except Exception as error:  # dbt's error or Spark's own: the text tells which
         if MISSING.search(str(error)):
             return False
         raise

@@ -1,4 +1,4 @@
-"""Text beside the clock: Spark decides whether it is a timestamp."""
+"""Text beside the clock: Spark decides whether the text is a timestamp."""
 
 from __future__ import annotations
 

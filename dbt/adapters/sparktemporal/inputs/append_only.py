@@ -89,7 +89,7 @@ def observe(
     content = content_of(table)
     try:
         rows, total = checksum(warehouse, f"{name} WHERE {edge.up_to}", content)
-    except Exception as error:
+    except Exception as error:  # a type without a hash, or any error of the user's view below
         raise Refusal(
             f"append_column: {follow.column!r} of {name}",
             f"its rows cannot be told apart: {' '.join(str(error).split())[:200]}",

@@ -103,7 +103,7 @@ def _change_of_files(warehouse: Warehouse, seen: Input, then: FilesFingerprint, 
     """before: SQL of the files that the input had."""
     try:
         found = file_lists.compare(warehouse, seen.listing, before)
-    except Exception as error:
+    except Exception as error:  # dbt's error or Spark's own: the text tells which
         if not is_unreadable(error):
             raise
         return InputChange("the list of the files it had cannot be read")

@@ -38,9 +38,9 @@ def hidden_column(warehouse: Warehouse, name: str, table: TableInfo) -> str | No
         columns = [column.lower() for column in columns]
     while hidden in columns:
         hidden = f"_{hidden}"
-    try:  # Spark 3.4 has no name for it then
+    try:
         kind = warehouse.describe(f"SELECT {hidden} FROM {name}")[0][1]
-    except Exception:
+    except Exception:  # Spark 3.4 has no name for the column then
         return None
     return hidden if kind.startswith("struct<file_path:string,file_name:string,") else None
 

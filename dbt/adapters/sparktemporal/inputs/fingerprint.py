@@ -84,7 +84,7 @@ class Routines:
         if asked not in self._known:
             try:
                 routine = routines.of_description([str(row[0]) for row in self.warehouse.rows(_describe(asked))])
-            except Exception as error:
+            except Exception as error:  # dbt's error or Spark's own: the text tells which
                 if re.search(r"UNRESOLVED_ROUTINE|UNDEFINED_FUNCTION|Undefined function", str(error)):
                     routine = None  # a word before a parenthesis that is no function
                 else:

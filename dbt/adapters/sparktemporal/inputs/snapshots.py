@@ -77,7 +77,7 @@ def changes(
                 return _iceberg(warehouse, name, then, now, then.only_main, now.only_main, columns)
         elif isinstance(then, DeltaVersion) and isinstance(now, DeltaVersion) and then.table == now.table:
             return _delta(warehouse, name, then.version, now.version, columns)
-    except Exception as error:
+    except Exception as error:  # whatever the connector raises: the input is read in full
         return f"what {then} became cannot be told: {' '.join(without_trace(str(error)).split())[:200]}", None
     return f"{then} is now {now.words}", None
 

@@ -74,7 +74,7 @@ def made(warehouse: Warehouse, name: str) -> Made:
         info: dict[str, Any] = json.loads(warehouse.rows(f"DESCRIBE TABLE EXTENDED {name} AS JSON")[0][0])
         text, columns, place = info["view_text"], info["columns"], info["view_catalog_and_namespace"]
         made_under = info["view_creation_spark_configuration"]
-    except Exception:
+    except Exception:  # Spark 3.5 has no AS JSON, and later ones leave fields out
         raise Closed("nothing tells under which settings it was made") from None
     if info.get("collation", "UTF8_BINARY") != "UTF8_BINARY":
         raise Closed("its texts are compared in a collation of its own")
@@ -115,7 +115,7 @@ def _check_meaning(warehouse: Warehouse, name: str, opened: exp.Subquery) -> Non
     try:
         of_view, of_text = (plans.optimized(warehouse.explain(sql)) for sql in queries)
         same = of_view == of_text and warehouse.describe(queries[0]) == warehouse.describe(queries[1])
-    except Exception:
+    except Exception:  # a text that Spark does not take elsewhere has no equal meaning there
         same = False
     if not same:
         raise Closed("its text means something else outside of it")

@@ -164,7 +164,7 @@ def _split(
                 if "UNRESOLVED_COLUMN" in answer:  # found so without an error in anybody's log
                     raise TemporalError(answer)
                 described.append(warehouse.describe(render(probe)))
-            except Exception as error:
+            except Exception as error:  # dbt's error or Spark's own
                 # is the model wrong by itself? Spark's words about its own text
                 kinds = type_calls(parsed.text, len(mz_now_spans(parsed.text)), warehouse.ask)
                 warehouse.describe(clock_text.written_at(parsed.text, kinds, "0L"))

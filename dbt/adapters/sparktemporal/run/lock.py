@@ -52,7 +52,7 @@ def _create_lock(warehouse: Warehouse, target: ModelRelations, clock: int, token
         try:
             warehouse.rows(create)
             return [run for run in displaced if chain_rules.run_clock(run) is not None]
-        except Exception as error:
+        except Exception as error:  # dbt's error or Spark's own: the text tells which
             if not ALREADY_THERE.search(str(error)):
                 raise
         waited = int((monotonic() - began) * 1_000)
@@ -86,7 +86,7 @@ def _properties(warehouse: Warehouse, target: ModelRelations) -> dict[str, str] 
     """What a lock says of its owner; None when it is gone."""
     try:
         rows = warehouse.rows(f"SHOW TBLPROPERTIES {target.name('__lock')}")
-    except Exception as error:
+    except Exception as error:  # dbt's error or Spark's own: the text tells which
         if MISSING.search(str(error)):
             return None
         raise

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from ...errors import Refusal
 
@@ -66,7 +66,7 @@ class TimeOfWeek:
         zone = found.group(4) or "UTC" if found else ""
         try:
             ZoneInfo(zone)
-        except Exception:
+        except (ZoneInfoNotFoundError, ValueError, OSError):
             found = None
         if not found or bool(day) != bool(days) or int(found.group(2)) > 23 or int(found.group(3)) > 59:
             raise Refusal(

@@ -1,4 +1,4 @@
-"""What a comparison with the clock denotes per row: a half-open interval of instants.
+"""The instants at which a comparison with the clock holds for a row: a half-open interval.
 
     mz_now() >= e   [ceil e, inf)              <---------[ceil e ========>
     mz_now() >  e   [floor e + 1, inf)         <-----[floor e + 1 =======>
@@ -6,9 +6,11 @@
     mz_now() <= e   (-inf, floor e + 1)        <=======floor e + 1)------>
     mz_now() =  e   [ceil e, floor e + 1)      one millisecond, or nothing when e is not a whole one
 
-Literal truth on the millisecond clock, whatever the fraction of e. A conjunction is the greatest lower and the least
-upper. A NULL operand is never TRUE: no row. Our own +1 and ceil saturate: an upper past the last millisecond is no
-bound (NULL), a lower past it is never (NULL too, and the row is left out). The operand's own errors stay the user's.
+The interval is exact on a clock of whole milliseconds, whatever fraction e has. The interval of a conjunction begins at
+the greatest lower bound and ends at the least upper bound. A comparison with a NULL operand is never TRUE and stores no
+row. The + 1 and the ceil saturate. An upper bound after the last millisecond is no bound (NULL). A lower bound after
+the last millisecond is never reached: the bound is NULL, and the row is left out. An error of the operand reaches the
+user.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from .comparisons import Comparison
 
 TIMESTAMP, BIGINT, DECIMAL = "timestamp", "bigint", "decimal"
 
-#: Spark's type name -> how the operand is read
+#: Spark's name of a type -> the kind of the operand
 _KINDS = {
     "timestamp": TIMESTAMP,
     "timestamp_ntz": TIMESTAMP,
@@ -45,7 +47,7 @@ _ANY_WAY_OUT = "a TIMESTAMP, DATE, TIMESTAMP_NTZ, or an integer or DECIMAL of mi
 
 
 def operand_kind(comparison: Comparison, spark_type: str) -> str:
-    """The type of an operand, as DESCRIBE prints it -> timestamp | bigint | decimal, or a refusal."""
+    """The kind of an operand: timestamp | bigint | decimal. spark_type: as DESCRIBE prints it. Raises Refusal."""
     name = spark_type.lower()
     if name.startswith("decimal"):
         return DECIMAL
@@ -62,7 +64,10 @@ def operand_kind(comparison: Comparison, spark_type: str) -> str:
 
 @dataclass(frozen=True)
 class Bounds:
-    """SQL over the operands' columns: `lowers` and `uppers` are BIGINT ms, `present` holds when all operands count."""
+    """SQL over the columns of the operands.
+
+    lowers, uppers: the bounds (BIGINT, ms). present: conditions that hold together where every operand has a bound.
+    """
 
     lowers: tuple[str, ...]
     uppers: tuple[str, ...]
@@ -70,7 +75,7 @@ class Bounds:
 
 
 def bounds(compared: Sequence[tuple[str, str, str, bool]]) -> Bounds:
-    """(operator, operand's column, kind, optional) of each comparison -> the bounds of their conjunction.
+    """The bounds of a conjunction of comparisons, each (operator, column of the operand, kind, optional).
 
     >>> bounds([("<", "mz_b0", "bigint", False)]).uppers
     ('CAST(`mz_b0` AS BIGINT)',)
@@ -94,7 +99,7 @@ def bounds(compared: Sequence[tuple[str, str, str, bool]]) -> Bounds:
 
 
 def edges_of(column: str, kind: str) -> list[str]:
-    """The instants at which a comparison of the clock with a column can change: SQL of BIGINT ms, NULL for none."""
+    """SQL of the instants at which a comparison of the clock with a column can change (BIGINT, ms); NULL for none."""
     found = _EDGES[kind](quote(column))
     return [found[_CEIL], found[_AFTER]]
 
@@ -105,7 +110,7 @@ _UPPER = {"<": _CEIL, "<=": _AFTER, "=": _AFTER}
 
 
 def _timestamp_edges(e: str) -> dict[str, str]:
-    # unix_millis floors, also before 1970; a TIMESTAMP has 9.2e15 ms at most, so + 1 cannot overflow
+    # unix_millis rounds down, also before 1970; a TIMESTAMP has 9.2e15 ms at most, so + 1 cannot overflow
     at = f"CAST({e} AS TIMESTAMP_LTZ)"
     return {
         _CEIL: f"unix_millis({at}) + CAST(pmod(unix_micros({at}), 1000) > 0 AS BIGINT)",
@@ -132,9 +137,9 @@ _EDGES = {TIMESTAMP: _timestamp_edges, BIGINT: _bigint_edges, DECIMAL: _decimal_
 
 
 def compared_kinds(comparisons: Sequence[Comparison], kinds: Sequence[str]) -> dict[int, str]:
-    """Where a call stands -> TIMESTAMP, or BIGINT beside a number, for the calls that are compared bare.
+    """The offset of each mz_now() that is compared by itself -> TIMESTAMP, or BIGINT beside a number.
 
-    One call beside both (`mz_now() BETWEEN ms AND ts`) has no type, in Spark as here.
+    A call beside both (`mz_now() BETWEEN ms AND ts`) has no type in Spark, and is refused here.
     """
     at: dict[int, str] = {}
     for comparison, kind in zip(comparisons, kinds):

@@ -1,4 +1,4 @@
-"""A model's text and trees with the clock put in: an instant in the place of each mz_now()."""
+"""Texts and trees of a model with an instant in the place of each mz_now()."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from .bounds import BIGINT, TIMESTAMP
 
 
 def clock_literal(kind: str, instant: str) -> str:
-    """mz_now() at an instant (SQL of a BIGINT, ms), as what it is compared with wants it."""
+    """SQL of mz_now() at an instant, in the type that a kind of call needs. instant: SQL of a BIGINT (ms)."""
     return f"timestamp_millis({instant})" if kind == TIMESTAMP else f"({instant})"
 
 
 def written_at(sql: str, kinds: Sequence[str], instant: str) -> str:
-    """The model's own text with each mz_now() replaced; nothing else of it is touched.
+    """The text of a model with an instant in the place of each mz_now(). The rest of the text stays as it is.
 
     >>> written_at("select a from t where mz_now() < ts", ["timestamp"], "5L")
     'select a from t where timestamp_millis(5L) < ts'
@@ -30,7 +30,7 @@ def written_at(sql: str, kinds: Sequence[str], instant: str) -> str:
 
 
 def printed_at(model: ParsedModel, kinds: Sequence[str], instant: str, local_timestamps: bool = False) -> str:
-    """The same from the tree: what `check` compares the text with. local_timestamps: see `timestamps`."""
+    """The same text, printed from the tree; `plans.check` compares the two. local_timestamps: see `timestamps`."""
     starts = {start: kind for (start, _), kind in zip(mz_now_spans(model.text), kinds, strict=True)}
 
     def replaced(call: exp.Expr) -> exp.Expr:
@@ -44,19 +44,22 @@ _AT_READ = {TIMESTAMP: "mz_now_timestamp", BIGINT: "mz_now_bigint"}
 
 
 def with_marks(residual: exp.Expr, calls: Mapping[int, str]) -> exp.Expr:
-    """A residual whose calls of mz_now() say which kind they are: what the state keeps is text."""
+    """A residual with a mark of its kind in the place of each mz_now(). The state keeps the residual as text.
+
+    calls: the offset of each call -> its kind.
+    """
     return residual.transform(
         lambda n: exp.Anonymous(this=_AT_READ[calls[n.meta["start"]]], expressions=[]) if is_mz_now(n) else n
     )
 
 
 def at_instant(residual: exp.Expr, instant: str) -> exp.Expr:
-    """The same with the marks replaced by an instant (SQL of a BIGINT, ms)."""
+    """A marked residual with an instant in the place of each mark. instant: SQL of a BIGINT (ms)."""
     return with_clock(residual, lambda kind: expression(clock_literal(kind, instant)))
 
 
 def with_clock(residual: exp.Expr, clock: Callable[[str], exp.Expr]) -> exp.Expr:
-    """The same with the marks replaced by what `clock` makes of a kind."""
+    """A marked residual with an expression in the place of each mark. clock: gives the expression of a kind."""
     kinds = {mark: kind for kind, mark in _AT_READ.items()}
 
     def replaced(node: exp.Expr) -> exp.Expr:

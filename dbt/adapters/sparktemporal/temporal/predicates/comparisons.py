@@ -1,10 +1,10 @@
-"""Temporal predicates: which conjuncts of a WHERE compare the clock, and with what.
+"""Temporal predicates: the conjuncts of a WHERE that compare the clock, and their operands.
 
     mz_now() <= ts + interval 30 days and k = 'a'
       ->  static: k = 'a'          comparisons: (mz_now() <=, ts + interval 30 days)
 
-A conjunct is TRUE or the row is out, so each may be solved alone; NULL and FALSE are the same there. Under a NOT they
-are not, so NOT is first pushed down to the comparisons, which is exact in three-valued logic.
+A row needs every conjunct to be TRUE, so each conjunct is solved by itself, and NULL counts as FALSE. Under a NOT the
+two differ. Each NOT is therefore pushed down to the comparisons first, which is exact in three-valued logic.
 """
 
 from __future__ import annotations
@@ -39,21 +39,21 @@ _NEGATED: dict[type[exp.Expr], type[exp.Expr]] = {
     exp.NEQ: exp.EQ,
 }
 
-#: whether the zone is known to move an instant of the clock and one of a row by as much, over so many ms
+#: tells whether the zone moves the clock and an instant of a row by the same length, for a length in ms
 Moves = Callable[[int], bool]
 
 
 def anywhere(length: int) -> bool:
-    """A zone of one offset."""
+    """The answer for a zone of one offset: such a zone moves all instants by the same length."""
     return True
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """`mz_now() <operator> <operand>`; the operand is free of mz_now().
+    """A comparison `mz_now() <operator> <operand>`. The operand has no mz_now().
 
-    written: the fragment, for messages. at: where the call stands in the model's text (offset of its first letter).
-    optional: a NULL operand sets no bound (`x is null or mz_now() < x`), instead of never being TRUE.
+    written: the fragment of the query, for messages. at: the offset of the call in the model's text. optional: a NULL
+    operand sets no bound (`x is null or mz_now() < x`); otherwise a comparison with NULL is never TRUE.
     """
 
     operator: str
@@ -64,7 +64,7 @@ class Comparison:
 
 
 def conjuncts(predicate: exp.Expr) -> Iterator[exp.Expr]:
-    """The parts of a conjunction, NOT pushed down to where the clock is.
+    """The parts of a conjunction. Each NOT above a clock is pushed down to the comparisons.
 
     not (mz_now() < a or k = 1)  ->  mz_now() >= a,  not k = 1
     """
@@ -79,10 +79,10 @@ def conjuncts(predicate: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def comparisons(conjunct: exp.Expr, moves: Moves = anywhere) -> tuple[list[Comparison], list[exp.Expr]] | None:
-    """One conjunct that mentions the clock -> (comparisons with it, parts without it), all to hold together.
+    """The conjunction that equals a conjunct with a clock: (comparisons with the clock, parts without the clock).
 
-    None when it is something else than comparisons of a bare mz_now(): see `conditions`.
-    moves: of lengths of a day and more.
+    The result is None where the conjunct compares anything but a bare mz_now(): see `conditions`. moves: is asked
+    about lengths of a day and more.
     """
     written = fragment(conjunct)
     if isinstance(conjunct, exp.Between):
@@ -126,9 +126,10 @@ def _comparison(node: exp.Expr, written: str, moves: Moves) -> Comparison | None
 
 
 def _bare(clock: exp.Expr, other: exp.Expr, moves: Moves) -> tuple[exp.Expr, exp.Expr]:
-    """`mz_now() - interval 5 minutes` against x is mz_now() against `x + interval 5 minutes`.
+    """Both sides of a comparison, after the lengths beside the clock moved to the other side.
 
-    As exact as Spark's arithmetic on instants, where neither side meets a change of the zone's offset.
+    `mz_now() - interval 5 minutes` against x becomes mz_now() against `x + interval 5 minutes`. Spark's arithmetic on
+    instants makes the two equal where neither side meets a change of the zone's offset.
     """
     total = 0
     while isinstance(clock, (exp.Add, exp.Sub)) and has_clock(clock.left):
@@ -146,7 +147,7 @@ def _bare(clock: exp.Expr, other: exp.Expr, moves: Moves) -> tuple[exp.Expr, exp
 
 
 def _unless_null(node: exp.Or, written: str, moves: Moves) -> Comparison | None:
-    """`x is null or mz_now() < x`: a window that may stay open."""
+    """The comparison of `x is null or mz_now() < x`, a window that may stay open; None for any other OR."""
     for test, compared in ((node.left.unnest(), node.right.unnest()), (node.right.unnest(), node.left.unnest())):
         if isinstance(test, exp.Is) and isinstance(test.expression.unnest(), exp.Null) and not has_clock(test):
             one = _comparison(compared, written, moves)

@@ -1,9 +1,9 @@
-"""A predicate whose changes cannot all be listed: what of it decides which rows are stored, and what is left to a read.
+"""Predicates whose changes cannot all be listed: the part that decides which rows are stored, and the part of a read.
 
     mz_now() < hi and (hour(mz_now()) = 9 and mz_now() < a or mz_now() < b)
       ->  stored: mz_now() < hi, mz_now() < a or mz_now() < b       read: hour(mz_now()) = 9 and mz_now() < a or …
 
-Wherever the predicate is TRUE, what is stored of it is TRUE as well. Both together are TRUE where the predicate is.
+The stored part is TRUE wherever the predicate is TRUE. Both parts together are TRUE exactly where the predicate is.
 """
 
 from __future__ import annotations
@@ -33,9 +33,10 @@ _NEGATED: dict[type[exp.Expr], type[exp.Expr]] = {
 
 @dataclass(frozen=True)
 class Weakened:
-    """Conjuncts. stored: those by which rows are stored, some without the clock. read: those a read evaluates.
+    """A predicate in two lists of conjuncts.
 
-    reasons: why the latter are not stored as they are.
+    stored: decide which rows are stored; some have no clock. read: a read evaluates these. reasons: for each conjunct
+    of `read`, why its changes cannot be listed.
     """
 
     stored: list[exp.Expr] = field(default_factory=list)
@@ -44,7 +45,7 @@ class Weakened:
 
 
 def weaken(predicate: exp.Expr, moves: Moves) -> Weakened:
-    """A predicate over the clock -> see above. moves: of lengths of a day and more, see `predicates`."""
+    """Split a predicate into the stored part and the part of a read. moves: see `comparisons.Moves`."""
     found = Weakened()
     for conjunct in conjuncts(predicate):
         why = None if makes_several_rows(conjunct) else _why_not(conjunct, moves)
@@ -61,7 +62,7 @@ def weaken(predicate: exp.Expr, moves: Moves) -> Weakened:
 
 
 def _why_not(node: exp.Expr, moves: Moves) -> Unlistable | None:
-    """Why the instants at which a predicate changes cannot be listed; None where they can."""
+    """The reason why the changes of a predicate cannot be listed; None where they can."""
     if not has_clock(node):
         return None
     try:
@@ -73,7 +74,7 @@ def _why_not(node: exp.Expr, moves: Moves) -> Unlistable | None:
 
 
 def _refuse_text(predicate: exp.Expr) -> None:
-    """Refuse text beside the clock that is no instant: a read would take the word for its own clock, or for NULL."""
+    """Refuse text beside the clock that is no instant: a read would evaluate the text as its own clock, or as NULL."""
     for node in predicate.walk():
         for left, right in legs_of(node):
             for clock, other in ((left.unnest(), right), (right.unnest(), left)):
@@ -88,7 +89,7 @@ def _is_exact(node: exp.Expr, moves: Moves) -> bool:
 
 
 def _weaker(node: exp.Expr, moves: Moves) -> exp.Expr | None:
-    """A predicate that is TRUE wherever `node` is; None where none but TRUE itself is known."""
+    """A predicate that is TRUE wherever `node` is TRUE; None where only TRUE itself qualifies."""
     node = node.unnest()
     if _is_exact(node, moves):
         return node.copy()
@@ -119,7 +120,7 @@ def _weaker(node: exp.Expr, moves: Moves) -> exp.Expr | None:
 
 
 def _negated(node: exp.Expr) -> exp.Expr | None:
-    """NOT of a node, one level further down: exact in three-valued logic."""
+    """The negation of a node, with NOT one level further down. The result is exact in three-valued logic."""
     if isinstance(node, exp.Not):
         return cast("exp.Expr", node.this)
     if isinstance(node, exp.And):
@@ -144,7 +145,7 @@ def _negated(node: exp.Expr) -> exp.Expr | None:
 
 
 def _branches(branches: list[exp.Expr], default: exp.Expr | None, moves: Moves) -> exp.Expr | None:
-    """Of a CASE: a branch whose condition cannot be listed may be taken or not."""
+    """A predicate that is TRUE wherever a CASE is TRUE. A branch with an unlistable condition may be taken or not."""
     if not branches:
         return exp.false() if default is None else _weaker(default, moves)
     first = branches[0]

@@ -66,7 +66,7 @@ class Scopes:
                     found = sources_of(_with_all_sources(scope), self._describe, visible)
                 except Refusal:
                     raise
-                except Exception as error:
+                except Exception as error:  # of the engine that describes, which this module does not know
                     raise Refusal(
                         fragment(scope),
                         f"its columns above the windowed rows are not known: {str(error).strip().splitlines()[0]}",
