@@ -83,11 +83,16 @@ bench: setup ## benchmarks at a size for 2 cores: ratios, and plots in benchmark
 	@$(BIN)/python benchmarks/compile_time.py
 	@$(BIN)/python benchmarks/read.py
 	@$(BIN)/python benchmarks/run_cost.py --payments 300000 --rounds 3
+	@$(BIN)/python benchmarks/run_cost.py --sizes 10000,100000 --rounds 3
+	@$(BIN)/python benchmarks/run_cost.py --sizes 10000 --delay 0.25 --rounds 3
+	@$(BIN)/python benchmarks/many_models.py --models 20 --rounds 1
 	@$(BIN)/python benchmarks/expiration.py --events 300000 --rounds 1
 	@$(BIN)/python benchmarks/restart.py --events-a-day 1000 --history 1 4 --filters json --rounds 1
 
-bench-full: setup ## the reading benchmark over 30 million payments (a quarter of an hour)
+bench-full: setup ## reads of 30 million payments, runs at sizes up to 10 million, fifty models (an hour and more)
 	@$(BIN)/python benchmarks/read.py --payments 30000000
+	@$(BIN)/python benchmarks/run_cost.py --sizes 10000,100000,1000000,10000000
+	@$(BIN)/python benchmarks/many_models.py
 
 demo: setup ## the main job on the 2013 New York flights: run, look, wait, look again
 	@$(BIN)/python integration_tests/demo.py

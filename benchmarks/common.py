@@ -10,7 +10,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from dbt.adapters.spark.session import Cursor
 from dbt.cli.main import dbtRunner
+from dbt_common.events.contextvars import get_node_info
 from pyspark.sql import DataFrame, SparkSession
 
 os.environ["DBT_SEND_ANONYMOUS_USAGE_STATS"] = "false"
@@ -44,6 +46,30 @@ def session(home: Path, more: Mapping[str, str] | None = None) -> SparkSession:
     return spark
 
 
+class Statements:
+    """The statements at dbt-spark's cursor, in the order in which they were sent.
+
+    texts: of a model's run, by its name; under "" those that dbt sends around the models. delay: seconds that each
+    statement waits before Spark gets it, as on the way to a distant server.
+    """
+
+    def __init__(self, delay: float = 0.0) -> None:
+        self.texts: dict[str, list[str]] = {}
+        execute = Cursor.execute
+
+        def counted(cursor: Cursor, sql: str, *parameters: Any) -> None:
+            self.texts.setdefault(model_at_work(), []).append(sql)
+            time.sleep(delay)
+            execute(cursor, sql, *parameters)
+
+        Cursor.execute = counted
+
+
+def model_at_work() -> str:
+    """The model that dbt runs in this thread; "" outside of a model."""
+    return str(get_node_info().get("node_name", ""))
+
+
 class Project:
     """A dbt project of a few models."""
 
@@ -61,12 +87,17 @@ class Project:
 
     def run(self, *args: str, now: int | None = None) -> dict[str, dict[str, Any]]:
         """dbt run -> what each model's run says of itself, with its `seconds`."""
-        folders = ["--project-dir", str(self.home), "--profiles-dir", str(self.home)]
         pinned = ["--vars", json.dumps({"temporal_now": now})] if now is not None else []
-        outcome = dbtRunner().invoke(["--quiet", "run", *args, *folders, *pinned])
+        results = self.command("run", *args, *pinned)
+        return {r.node.name: {**r.adapter_response, "seconds": r.execution_time} for r in results}
+
+    def command(self, name: str, *args: str) -> Any:
+        """Any command of dbt -> its result."""
+        folders = ["--project-dir", str(self.home), "--profiles-dir", str(self.home)]
+        outcome = dbtRunner().invoke(["--quiet", name, *args, *folders])
         if not outcome.success:
             raise SystemExit(str(outcome.exception or [r.message for r in outcome.result]))
-        return {r.node.name: {**r.adapter_response, "seconds": r.execution_time} for r in outcome.result}
+        return outcome.result
 
 
 def read_all(spark: SparkSession, sql: str) -> None:

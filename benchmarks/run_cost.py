@@ -3,6 +3,8 @@
     python benchmarks/run_cost.py                      a million payments; make bench takes 300,000
     python benchmarks/run_cost.py --payments 10000000
     python benchmarks/run_cost.py --payments 30000000 --alone     without the tables of ten times as many
+    python benchmarks/run_cost.py --sizes 10000,100000,1000000    seconds and statements at each size: see run_sizes.py
+    python benchmarks/run_cost.py --sizes 10000 --delay 0.25      each statement waits 0.25 s, as for a distant server
 
 Payments arrive in append-only tables; a model keeps those of the last 30 days. Each round adds 1 % to each table and
 runs each model once, alone. First what must hold exactly, from the metrics of the stages that a run starts: rows and
@@ -151,5 +153,12 @@ if __name__ == "__main__":
     parser.add_argument("--alone", action="store_true", help="no tables of ten times as many payments, and no plot")
     plots = Path(__file__).parent / "plots"
     plots.mkdir(exist_ok=True)
+    parser.add_argument("--sizes", help="numbers of payments, with commas between: other measurements, see run_sizes")
+    parser.add_argument("--delay", type=float, default=0.0, help="seconds that each statement waits (with sizes)")
     given = parser.parse_args()
+    if given.sizes or given.delay:
+        import run_sizes  # which uses this module
+
+        sizes = [int(size) for size in (given.sizes or str(given.payments)).split(",")]
+        raise SystemExit(run_sizes.main(sizes, given.rounds, given.delay, plots))
     main(given.payments, given.rounds, given.alone, plots)
