@@ -116,10 +116,10 @@ def plot(found: dict[int, Runs], delay: float, target: Path) -> None:
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 3.8), layout="constrained", width_ratios=(2, 1))
     sizes = list(found)
     for way in WAYS:
-        line = "-" if way in (TABLE, APPEND) else "o-"
+        line = "s--" if way in (TABLE, APPEND) else "o-"
         left.plot(sizes, [median(run["seconds"] for run in found[size][way]) for size in sizes], line, label=way)
     left.set(xscale="log", yscale="log", xlabel="payments in the window", title="seconds of a run")
-    left.legend(fontsize=8)
+    figure.legend(loc="outside lower center", ncols=len(WAYS), fontsize=8)
     counts = [median(run["statements"] for run in found[sizes[-1]][way]) for way in WAYS]
     right.barh(WAYS[::-1], counts[::-1], color="lightgrey")
     for place, count in enumerate(counts[::-1]):

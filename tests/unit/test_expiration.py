@@ -152,7 +152,10 @@ def test_time_of_week(at: str, t: str, last: str) -> None:
     assert TimeOfWeek.parse(at, "restart_at").last(ms(t)) == ms(last)
 
 
-@pytest.mark.parametrize("text", ["", "Sunday", "25:00", "12:60", "Funday 03:00", "03:00 Mars/Base", "S 03:00", "3"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "Sunday", "25:00", "12:60", "Funday 03:00", "S 03:00", "3", "03:00 Mars/Base", "03:00 America", "03:00 /etc"],
+)
 def test_bad_times(text: str) -> None:
     with pytest.raises(Refusal, match="restart_at: "):
         TimeOfWeek.parse(text, "restart_at")
