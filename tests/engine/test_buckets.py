@@ -8,6 +8,8 @@ import time
 
 import pytest
 
+from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse
+from dbt.adapters.sparktemporal.operations import reads
 from dbt.adapters.sparktemporal.temporal.diffs import buckets, chains, groups_sql
 from dbt.adapters.sparktemporal.temporal.diffs.state import Chain
 from support.instants import DAY, HOUR, T0
@@ -38,6 +40,8 @@ def test_edges(project: Project) -> None:
         assert begins == (since if t == since else max(since + 1, t - t % fine)), (since, t)
         assert ends == t + -t % coarse, (since, t)
         assert begins <= t <= ends and t - begins < max((t - since) / 4, buckets.GRANULARITY)
+    later = sorted(found)
+    assert later == sorted(later, key=lambda row: (row[0], row[3]))  # a later end is in no earlier bucket
 
 
 def test_far_and_open_ends(project: Project) -> None:
@@ -94,13 +98,87 @@ def test_a_read_opens_what_is_due(project: Project, monkeypatch: pytest.MonkeyPa
         edges = {t + -t % width(t - since, buckets.COARSE) for t in times} | {buckets.NEVER}
     assert held == len(edges) < 50
     plan = project.spark.sql(f"SELECT * FROM {project.schema}.m")._jdf.queryExecution().executedPlan().toString()
-    opened = int(re.search(r"InMemoryFileIndex\((\d+) paths\)", plan).group(1))
-    assert opened <= 10 if kind == "groups" else held - 4 <= opened < held
+    opened = [int(paths) for paths in re.findall(r"InMemoryFileIndex\((\d+) paths\)", plan)]
+    if kind == "groups":
+        assert opened[0] <= 10
+    else:  # the bucket of now, and those after it, of which not even the ends are read
+        assert opened[0] == 1 and held - 4 <= sum(opened) < held
+        assert re.findall(r"ReadSchema: (\S+)", plan) == [
+            "struct<k:bigint,hi:timestamp,mz_until:bigint>",
+            "struct<k:bigint,hi:timestamp>",
+        ]
     plain = f"SELECT {select} FROM {{s}}.t WHERE {where.replace('mz_now()', 'current_timestamp()')} {rest}"
     both = f"SELECT *, 1 AS side FROM {{s}}.m UNION ALL SELECT *, -1 FROM ({plain})"
     names = "k, n" if kind == "groups" else "k, hi"
     assert project.rows(f"SELECT count(*) > 0 FROM ({both}) WHERE side = 1") == [(True,)]
     assert project.rows(f"SELECT {names} FROM ({both}) GROUP BY {names} HAVING sum(side) <> 0") == []
+
+
+#: ends of rows around edges of the buckets of a chain from T0 on, and where the buckets grow (ms)
+NARROW = buckets.GRANULARITY
+EDGES = [T0 + -T0 % (NARROW << wide) + n * (NARROW << wide) for wide in (0, 5) for n in (0, 1)]
+GROWS = [T0 + (NARROW << wide) for wide in (1, 6)]
+WHERE = "(lo is null or mz_now() >= lo) and (hi is null or mz_now() < hi)"
+
+
+@pytest.mark.quick(1)
+@pytest.mark.parametrize("expiration", [None, "3 hours"])
+def test_rows_at_the_edges_of_buckets(
+    project: Project, monkeypatch: pytest.MonkeyPatch, expiration: str | None
+) -> None:
+    """A read takes the buckets after that of its instant as they are: at each edge, with NULLs, copies, corrections."""
+    monkeypatch.setattr(chains, "LARGE_CHAIN", 1)
+    ends = sorted({at + near for at in EDGES + GROWS for near in (-1, 0, 1)})
+    starts = (T0 - DAY, T0, T0 + 1, EDGES[1], EDGES[1] + 1)
+
+    def row(k: int, lo: int | None, hi: int | None) -> str:
+        return f"({k}, {', '.join('NULL' if at is None else f'timestamp_millis({at}L)' for at in (lo, hi))})"
+
+    rows = [row(n, starts[n % 5], end) for n, end in enumerate(ends)] * 2  # two copies of each
+    rows += [row(n, None, end) for n, end in enumerate(ends)]
+    rows += [row(n, start, None) for n, start in enumerate((*starts, None, None))]
+    values = "SELECT * FROM VALUES {} AS f(k, lo, hi)"
+    project.sql(f"CREATE TABLE {{s}}.t AS {values.format(', '.join(rows))}")
+    for name, select in {"m": "k, hi", "nothing": "k, lo, hi"}.items():
+        where = WHERE if name == "m" else f"{WHERE} and k < 0"
+        config = {"expiration": expiration} if expiration else {}
+        project.model(name, f"select {select} from {project.schema}.t where {where}", **config)
+
+    def is_right() -> None:
+        state = project.state()
+        large = [c for c in state.chains if c.bucketed]
+        held = {int(b) for c in large for (b,) in project.rows(f"SELECT mz_bucket FROM {{s}}.{c.table}")}
+        near = {at + off for at in (*ends, *starts, *held - {buckets.NEVER}) for off in (-1, 0, 1)}
+        latest = state.expiration or max(near)
+        instants = sorted({t for t in (*near, state.since, state.frontier, latest) if state.frontier <= t <= latest})
+        oracle = f"SELECT at, k, hi FROM {{s}}.t JOIN (VALUES {', '.join(f'({t}L)' for t in instants)}) AS f(at) "
+        oracle += f"ON {WHERE.replace('mz_now()', 'timestamp_millis(at)')}"
+        wrong = "SELECT at, k, hi FROM ({}) GROUP BY at, k, hi HAVING sum(side) <> 0"
+        for first in range(0, len(instants), 12):
+            part = instants[first : first + 12]
+            each = [f"SELECT {t}L AS at, k, hi, 1 AS side FROM {project.at('m', t)}" for t in part]
+            written = f"SELECT *, -1 FROM ({oracle}) WHERE at BETWEEN {part[0]}L AND {part[-1]}L"
+            assert project.rows(wrong.format("\nUNION ALL\n".join([*each, written]))) == [], part
+        read = project.at("m", instants[0])
+        assert read.count("mz_bucket = ") == len(large) > 0
+        none = project.at("nothing", instants[0])
+        assert project.rows(f"SELECT count(*) FROM {none}") == [(0,)]
+
+    project.run(now=T0)
+    (first,) = project.state().chains
+    assert first.bucketed and first.edges_from == T0 and not first.negative
+    is_right()
+    project.sql(
+        "CREATE TABLE {s}.more AS SELECT k, lo, CASE WHEN k % 7 = 0 THEN hi + INTERVAL 1 MILLISECOND ELSE hi END AS hi "
+        "FROM (SELECT DISTINCT * FROM {s}.t WHERE k % 5 = 0) UNION ALL SELECT * FROM {s}.t WHERE k % 5 <> 0"
+    )
+    project.sql("INSERT OVERWRITE {s}.t SELECT * FROM {s}.more")
+    project.run(now=T0 + 2)
+    assert len(project.state().chains) == 2 and project.state().chains[1].negative
+    is_right()
+    for name in ("m", "nothing"):
+        checked = reads.inconsistencies(Warehouse(project.rows), ModelRelations(f"`{project.schema}`", name))
+        assert project.rows(checked) == []
 
 
 def chain(*parts: tuple[int, int], rows_: int = 0, low: int | None = None) -> Chain:

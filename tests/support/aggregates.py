@@ -197,7 +197,7 @@ def drive(
             kept["groups" if model.cores[0].core.groups else "rows"] += 1
             named = {c.name: chains(project, c, inputs, f"mz_agg_{number}_{c.name}") for c in model.cores}
             state = state_of(model, columns, named)
-            read_types = warehouse.describe(view_sql.read_at(state, "0L").replace("mz_schema.", ""))
+            read_types = warehouse.describe(view_sql.read_at(state, 0).replace("mz_schema.", ""))
             assert [t for _, t in read_types] == [t for _, t in columns], (text, read_types, columns)
             both.append(differences(number, text, state, instants, inputs[-1]))
             texts.append(text)
@@ -214,7 +214,7 @@ def differences(number: int, text: str, state: State, instants: Sequence[int], t
     names = ", ".join(quote(n) for n, _ in state.columns)
     sides = []
     for t in instants:
-        read = view_sql.read_at(state, f"{t}L").replace("mz_schema.", "")
+        read = view_sql.read_at(state, t).replace("mz_schema.", "")
         sides.append(f"SELECT {t}L AS mz_t, 1 AS mz_side, {names} FROM (\n{read}\n)")
         oracle = text.format(t=table, now=f"timestamp_millis({t}L)")
         sides.append(f"SELECT {t}L, -1, * FROM (\n{oracle}\n)")

@@ -12,7 +12,7 @@ from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, ViewInfo
 from dbt.adapters.sparktemporal.errors import Refusal, TemporalError
 from dbt.adapters.sparktemporal.run.commit import ViewTexts
 from dbt.adapters.sparktemporal.run.published_view import Docs, publish
-from dbt.adapters.sparktemporal.temporal.diffs import compact_sql, view_sql
+from dbt.adapters.sparktemporal.temporal.diffs import compact_sql, intervals_read, view_sql
 from dbt.adapters.sparktemporal.temporal.diffs.fingerprints import RowsFingerprint
 from dbt.adapters.sparktemporal.temporal.diffs.longest_view import worst
 from dbt.adapters.sparktemporal.temporal.diffs.state import Chain, CoreState, State
@@ -85,6 +85,28 @@ def test_a_narrow_model_asks_nothing_more() -> None:
     spark = Spark()
     _, text = committed(spark, a_state())
     assert text == embed(a_state(), view_sql.live_view(a_state())) and spark.asked == []
+
+
+def test_two_arms_are_only_where_they_fit() -> None:
+    """The plain text of a read takes their place, and only then the shorter forms."""
+    chain = Chain(f"m__diffs_{RUN}", 5, 0, 0, 9, 3, None, bucketed=True, edges_from=0)
+    forms = []
+    for width in range(40, 130, 10):
+        state = a_state(width, cores=(CoreState("c0", columns(width), (chain,) * 3),))
+        _, text = committed(Spark(), state)
+        assert len(text) <= VIEW_TEXT_LIMIT
+        arms, plain = (embed(state, view_sql.live_view(state, splits)) for splits in (True, False))
+        assert ("mz_bucket = " in arms) and ("mz_bucket = " not in plain)
+        forms.append("arms" if text == arms else "plain" if text == plain else "shorter")
+    assert forms == sorted(forms) and set(forms) == {"arms", "plain", "shorter"}
+
+
+def test_an_unknown_edge_is_no_edge() -> None:
+    """Of a chain that an earlier version wrote it is not known how its buckets grow: one arm reads it."""
+    known, unknown = (Chain("c", 5, 0, 0, 0, 3, None, bucketed=True, edges_from=edges) for edges in (7, None))
+    read = {c.edges_from: intervals_read.read((c,), "s", columns(1), "9L", 0) for c in (known, unknown)}
+    assert read[7].count("UNION ALL") == 1 and read[7].count("mz_until") == 2  # in one arm alone
+    assert "UNION ALL" not in read[None] and "mz_bucket > 9L" in read[None]
 
 
 #: what makes a text long -> how it is shortened

@@ -80,7 +80,7 @@ def _one(
     rows = store.consolidated(store.stored(tables, since, expiration, bucketed))
     using = f" USING {config.file_format} {ownership.marked(target)}"
     warehouse.rows(store.create(target.table(name), rows, using, since if is_large else None))
-    made = counted(name, warehouse.rows(store.count(target.table(name), is_large)), is_large)
+    made = counted(name, warehouse.rows(store.count(target.table(name), is_large)), since if is_large else None)
     if not made.rows:
         warehouse.rows(f"DROP TABLE {target.table(name)}")
     return made

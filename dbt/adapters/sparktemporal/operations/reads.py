@@ -57,7 +57,7 @@ def at(warehouse: Warehouse, state: State, instant: Any) -> str:
     session.refuse_other(warehouse, state, f"temporal_as_of of {state.model}")
     if state.refreshes:
         t = max(state.refreshes.last(t), state.frontier if t >= state.frontier else state.since)
-    return f"(\n{indent(view_sql.read_at(state, f'{t}L'), 2)}\n)"
+    return f"(\n{indent(view_sql.read_at(state, t), 2)}\n)"
 
 
 def _check_range(state: State, t: int) -> None:
@@ -104,7 +104,7 @@ def inconsistencies(warehouse: Warehouse, target: ModelRelations) -> str:
                 checks.append(_check(chain.table, "the chain is gone", "NULL", "true", ""))
                 continue
             table = chain.source(target.schema)
-            violations, detail, condition = store_of(core).violations(state.expiration, chain.bucketed)
+            violations, detail, condition = store_of(core).violations(state.expiration, chain)
             checks.append(_check(chain.table, violations, detail, condition, f" FROM {table}"))
             checks.append(
                 _check(
@@ -169,7 +169,7 @@ def matches_source(
         stamp = string_literal(format_instant(t))
         both.append(
             f"SELECT {stamp} AS mz_instant, {grouped}, 1 AS mz_v, 0 AS mz_s\n"
-            f"FROM (\n{indent(view_sql.read_at(state, f'{t}L'), 2)}\n) AS mz_view"
+            f"FROM (\n{indent(view_sql.read_at(state, t), 2)}\n) AS mz_view"
         )
         # the written text is the oracle, so it stays unchanged, not even indented
         both.append(

@@ -174,14 +174,14 @@ class ViewTexts:
         )
 
     def _bodies(self, state: State) -> Iterator[str]:
-        yield view_sql.live_view(state)
+        yield view_sql.live_view(state, splits=False)
         if self._has_star_except and compact_sql.can_write(state):
             yield compact_sql.live_view(state)
 
     def _fitting(self, state: State) -> tuple[State, str, Form] | None:
         """The first of the texts that fits: readable ones before packed ones."""
         state = replace(state, state_table="")
-        text = embed(state, view_sql.live_view(state))
+        text = embed(state, view_sql.live_view(state))  # the fastest to read
         if self.fits(text):
             return state, text, Form.INLINE
         bodies = list(self._bodies(state))

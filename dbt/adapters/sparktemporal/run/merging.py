@@ -19,9 +19,10 @@ from .plan import RunPlan
 from .progress import Progress, Tools
 
 
-def count(warehouse: Warehouse, plan: RunPlan, core: TypedCore, table: str, bucketed: bool) -> Chain:
-    """A table that was written, as the state names it."""
-    return counted(table, warehouse.rows(store_of(core).count(plan.target.table(table), bucketed)), bucketed)
+def count(warehouse: Warehouse, plan: RunPlan, core: TypedCore, table: str, since: int | None) -> Chain:
+    """A table that was written, as the state names it. since: as `create` was given it."""
+    asked = store_of(core).count(plan.target.table(table), since is not None)
+    return counted(table, warehouse.rows(asked), since)
 
 
 def is_large(chains: Sequence[Chain]) -> bool:
@@ -32,7 +33,8 @@ def count_written(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunP
     """How many rows were written, which chains become one with them, and what of the rows read leaves no trace."""
     written, merged = {}, {}
     for core in plan.changed:
-        chain = count(tools.warehouse, plan, core, plan.chain(core.name), progress.sources[core.name].is_large)
+        since = plan.decision.as_of if progress.sources[core.name].is_large else None
+        chain = count(tools.warehouse, plan, core, plan.chain(core.name), since)
         if chain.rows:
             written[core.name], old = chain, plan.old_chains(core.name)
             taken = chain_rules.taken_in([c.rows for c in old], chain.rows)

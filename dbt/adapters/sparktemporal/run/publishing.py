@@ -71,7 +71,8 @@ def _core_state(tools: Tools, plan: RunPlan, progress: Progress, core: TypedCore
     live, gone = plan.old_chains(core.name), list(progress.merged.get(core.name, ()))
     new = progress.written.get(core.name)
     if gone or peeled:
-        one = count(tools.warehouse, plan, core, plan.chain(core.name, merged=True), bool(gone) and is_large(gone))
+        edges_from = since if gone and is_large(gone) else None
+        one = count(tools.warehouse, plan, core, plan.chain(core.name, merged=True), edges_from)
         if gone:
             new = one if one.rows else None
         else:

@@ -143,17 +143,17 @@ def _read(core: CoreState, state: State, t: str) -> str:
     """The compact form of `view_sql.read_core`, for a core that has chains."""
     if core.sums is not None:
         return _groups(core, state.schema, t)
-    chains, schema, since = core.chains, state.schema, state.since
+    chains, schema, earliest = core.chains, state.schema, state.frontier
     negative = [c for c in chains if c.negative]
     if not negative:
-        return _there(chains, schema, t, since, *_INTERVAL)
-    added = _there(chains, schema, t, since, *_INTERVAL[:2])
+        return _there(chains, schema, t, earliest, *_INTERVAL)
+    added = _there(chains, schema, t, earliest, *_INTERVAL[:2])
     unhashed = [n for n, kind in core.columns if "map<" in kind.lower()]  # Spark cannot hash maps
     rows = "SELECT struct({}) AS mz_row, {} AS mz_same, mz_diff\nFROM {}"
     if sum(c.negative for c in negative) > FEW_CORRECTIONS or len(unhashed) == len(core.columns):
         every = _except("mz_diff")
         return _summed(rows.format(every, _same(core, f"struct({every})"), f"(\n{indent(added, 2)}\n) AS mz_added"))
-    taken = _there(negative, schema, t, since, *_INTERVAL, also="mz_diff < 0")
+    taken = _there(negative, schema, t, earliest, *_INTERVAL, also="mz_diff < 0")
     hint = "/*+ BROADCAST(mz_taken) */"
     every = f"mz_keyed.{_except('mz_diff', 'mz_key')}"
     others = "JOIN mz_keys AS mz_taken ON mz_keyed.mz_key = mz_taken.mz_key"
@@ -223,10 +223,10 @@ def _groups(core: CoreState, schema: str, t: str) -> str:
     )
 
 
-def _there(chains: Sequence[Chain], schema: str, t: str, since: int, *less: str, also: str = "") -> str:
+def _there(chains: Sequence[Chain], schema: str, t: str, earliest: int, *less: str, also: str = "") -> str:
     """The rows of chains of intervals at t, without some columns."""
     return _together(
-        [(c, [*([also] if also else []), *conditions(c, t, since)], list(less)) for c in chains],
+        [(c, [*([also] if also else []), *conditions(c, t, earliest)], list(less)) for c in chains],
         schema,
     )
 

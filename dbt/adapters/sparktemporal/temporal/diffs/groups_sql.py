@@ -137,7 +137,7 @@ class GroupStore:
         every = "\nUNION ALL\n".join(f"SELECT mz_timestamp, mz_diff{names} FROM {table}" for table in tables)
         return f"SELECT mz_timestamp, mz_diff{names}\nFROM (\n{indent(self.consolidated(every), 2)}\n) AS mz_updates"
 
-    def read(self, chains: Sequence[Chain], schema: str, t: str, since: int) -> str:
+    def read(self, chains: Sequence[Chain], schema: str, t: str, earliest: int, splits: bool = True) -> str:
         """The groups at t: keys, number of rows, sums.
 
         While few updates are due, one task reads them all, because a shuffle would take longer.
@@ -171,10 +171,10 @@ class GroupStore:
         """A query of one column: the instants at which a chain changes the view."""
         return f"SELECT mz_timestamp AS t FROM {table}"
 
-    def violations(self, expiration: int | None, bucketed: bool = False) -> tuple[str, str, str]:
+    def violations(self, expiration: int | None, chain: Chain) -> tuple[str, str, str]:
         """A check of stored updates: (violation in words, SQL of its detail, SQL of its condition)."""
         late = f" OR mz_timestamp > {expiration}" if expiration is not None else ""
-        late += " OR mz_bucket > mz_timestamp" if bucketed else ""
+        late += " OR mz_bucket > mz_timestamp" if chain.bucketed else ""
         return (
             "an update without an instant, past the expiration, or in a bucket that is not its own",
             "concat('at ', mz_timestamp, ' x ', mz_diff)",

@@ -2,6 +2,12 @@
 
 Without corrections a read is a filter. With corrections, which are few, their hashes are broadcast. Only rows with such
 a hash are summed; all other rows pass through the filter alone.
+
+A chain in buckets is read in two arms. No row of a bucket after the bucket of t has left at t, because a later end is
+never in an earlier bucket. So only the rows of one bucket are compared with t:
+
+    mz_bucket    |  before  |  bucket of t  |  after  |  after  |  without an end  |
+    the read     |  skipped |  mz_until > t |     all rows, mz_until is not read    |
 """
 
 from __future__ import annotations
@@ -10,6 +16,7 @@ from collections.abc import Iterable, Sequence
 
 from ..sql.dialect import quote
 from ..sql.identity import identity, keeping_marks
+from . import buckets
 from .intervals_sql import DAMAGED, Columns, indent, no_rows
 from .state import Chain
 
@@ -17,48 +24,65 @@ from .state import Chain
 FEW_CORRECTIONS = 1_000_000
 
 
-def read(chains: Sequence[Chain], schema: str, columns: Columns, t: str, since: int) -> str:
-    """A query of the rows at t. t: SQL of an instant from `since` (ms) on."""
+def read(chains: Sequence[Chain], schema: str, columns: Columns, t: str, earliest: int, splits: bool = True) -> str:
+    """A query of the rows at t. t: SQL of an instant from `earliest` (ms) on. splits: chains in buckets in two arms."""
     names = ", ".join(quote(n) for n, _ in columns)
     if not chains:
         return no_rows(columns)
     corrections = sum(c.negative for c in chains)
     if not corrections:
-        return _union(_there(names, chain, schema, t, since) for chain in chains)
-    everything = _union(_there(f"{names}, mz_diff", chain, schema, t, since) for chain in chains)
+        return _union(_there(names, chain, schema, t, earliest, splits=splits) for chain in chains)
+    everything = _union(_there(f"{names}, mz_diff", chain, schema, t, earliest) for chain in chains)
     if corrections > FEW_CORRECTIONS:
         summed = _summed(everything, columns)
         return keeping_marks(summed, everything, names) if identity(columns).marked else summed
     key = f"xxhash64({', '.join(identity(columns).hashed)})"
-    added = _union(_there(f"{names}, {key} AS mz_key, mz_diff", chain, schema, t, since) for chain in chains)
+    keyed = f"{names}, {key} AS mz_key"
+    passing = _union(_there(keyed, chain, schema, t, earliest, splits=splits) for chain in chains)
+    added = _union(_there(f"{keyed}, mz_diff", chain, schema, t, earliest) for chain in chains)
     taken = _union(
-        _there(f"{key} AS mz_key", chain, schema, t, since, "mz_diff < 0") for chain in chains if chain.negative
+        _there(f"{key} AS mz_key", chain, schema, t, earliest, "mz_diff < 0") for chain in chains if chain.negative
     )
     hint = f"SELECT /*+ BROADCAST(mz_taken) */ {names}"
     others = f"(\n{indent(taken, 2)}\n) AS mz_taken ON mz_added.mz_key = mz_taken.mz_key"
-    untouched = f"{hint}\nFROM (\n{indent(added, 2)}\n) AS mz_added\nLEFT ANTI JOIN {others}"
+    untouched = f"{hint}\nFROM (\n{indent(passing, 2)}\n) AS mz_added\nLEFT ANTI JOIN {others}"
     touched = f"{hint}, mz_diff\nFROM (\n{indent(added, 2)}\n) AS mz_added\nLEFT SEMI JOIN {others}"
     return f"{untouched}\nUNION ALL\n{_summed(touched, columns)}"
 
 
-def _there(items: str, chain: Chain, schema: str, t: str, since: int, also: str = "") -> str:
+def _there(items: str, chain: Chain, schema: str, t: str, earliest: int, also: str = "", splits: bool = False) -> str:
     """A query of the intervals of a chain that contain t."""
-    met = [*([also] if also else []), *conditions(chain, t, since)]
-    where = f"\nWHERE {' AND '.join(met)}" if met else ""
-    return f"SELECT {items}\nFROM {schema}.{quote(chain.table)}{where}"
+    first = [also] if also else []
+    arms = _arms(chain, t, earliest) if splits else [conditions(chain, t, earliest)]
+    return _union(
+        f"SELECT {items}\nFROM {schema}.{quote(chain.table)}" + (f"\nWHERE {' AND '.join(met)}" if met else "")
+        for met in ([*first, *arm] for arm in arms)
+    )
 
 
-def conditions(chain: Chain, t: str, since: int) -> list[str]:
+def conditions(chain: Chain, t: str, earliest: int) -> list[str]:
     """The conditions that an interval of a chain contains t. One that always holds is left out, its column not read."""
-    met = []
+    ends = _has_not_ended(chain, t)
+    return [*_has_begun(chain, t, earliest), *ends, *([f"mz_bucket > {t}"] if chain.bucketed else [])]
+
+
+def _arms(chain: Chain, t: str, earliest: int) -> list[list[str]]:
+    """The same in two disjoint arms, the bucket of t and the later buckets; in one where nothing is saved by it."""
+    ends = _has_not_ended(chain, t)
+    if chain.edges_from is None or not ends:
+        return [conditions(chain, t, earliest)]
+    begun, edge = _has_begun(chain, t, earliest), buckets.ends(f"({t})", chain.edges_from)
+    return [[*begun, *ends, f"mz_bucket = {edge}"], [*begun, f"mz_bucket > {edge}"]]
+
+
+def _has_begun(chain: Chain, t: str, earliest: int) -> list[str]:
     last = chain.max_from
-    if last is None or last > since:
-        met.append(f"mz_from <= {t}")
-    if last is None or chain.min_until is not None:
-        met.append(f"(mz_until IS NULL OR mz_until > {t})")
-    if chain.bucketed:
-        met.append(f"mz_bucket > {t}")
-    return met
+    return [f"mz_from <= {t}"] if last is None or last > earliest else []
+
+
+def _has_not_ended(chain: Chain, t: str) -> list[str]:
+    has_ends = chain.max_from is None or chain.min_until is not None
+    return [f"(mz_until IS NULL OR mz_until > {t})"] if has_ends else []
 
 
 def _union(parts: Iterable[str]) -> str:

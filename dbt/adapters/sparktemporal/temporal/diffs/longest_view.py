@@ -43,7 +43,7 @@ def worst(
         schema=schema,
         run=_RUN,
         since=0,
-        frontier=_LATE,
+        frontier=_LATE - 1,
         started_at=_LATE,
         offset=None,
         expiration=None if expiration is None else _LATE,

@@ -20,9 +20,10 @@ class Chain:
     """A table one run wrote. Times are ms, None when it holds none; `negative` counts rows with mz_diff < 0.
 
     open: intervals without an end; None where there are no intervals.
-    bucketed: it is partitioned by mz_bucket. parts: of updates, the first buckets and how many rows each has, as far
-    as that decides how a read goes about it. after: only its updates after this instant count, those before are in
-    another chain; first: the bucket in which they begin; held: how many rows its table has then.
+    bucketed: it is partitioned by mz_bucket. edges_from: the instant from which its buckets grow, None where that is
+    not known. parts: of updates, the first buckets and how many rows each has, as far as that decides how a read goes
+    about it. after: only its updates after this instant count, those before are in another chain; first: the bucket in
+    which they begin; held: how many rows its table has then.
     """
 
     table: str
@@ -38,6 +39,7 @@ class Chain:
     after: int | None = None
     first: int | None = None
     held: int | None = None
+    edges_from: int | None = None
 
     def source(self, schema: str) -> str:
         """What counts of it, to stand in a FROM. schema: as SQL names it."""

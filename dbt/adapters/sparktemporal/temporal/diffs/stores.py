@@ -54,15 +54,18 @@ class IntervalStore:
     def as_updates(self, tables: Sequence[str]) -> str:
         return intervals_sql.as_updates(tables, self.columns)
 
-    def read(self, chains: Sequence[Chain], schema: str, t: str, since: int) -> str:
-        return intervals_read.read(chains, schema, self.columns, t, since)
+    def read(self, chains: Sequence[Chain], schema: str, t: str, earliest: int, splits: bool = True) -> str:
+        return intervals_read.read(chains, schema, self.columns, t, earliest, splits)
 
     def times(self, table: str) -> str:
         return f"SELECT mz_from AS t FROM {table} UNION ALL SELECT mz_until FROM {table}"
 
-    def violations(self, expiration: int | None, bucketed: bool = False) -> tuple[str, str, str]:
+    def violations(self, expiration: int | None, chain: Chain) -> tuple[str, str, str]:
         late = f" OR mz_from > {expiration} OR mz_until > {expiration}" if expiration is not None else ""
-        late += f" OR mz_bucket < coalesce(mz_until, {buckets.NEVER}L)" if bucketed else ""
+        if chain.edges_from is not None:
+            late += f" OR mz_bucket <> {buckets.ends('mz_until', chain.edges_from)}"
+        elif chain.bucketed:
+            late += f" OR mz_bucket < coalesce(mz_until, {buckets.NEVER}L)"
         return (
             "an interval that is empty, unsigned, past the expiration, or in a bucket that is not its own",
             "concat('[', mz_from, ', ', coalesce(CAST(mz_until AS STRING), 'open'), ') x ', mz_diff)",
@@ -78,8 +81,11 @@ def store_of(core: CoreState | TypedCore) -> Store:
     return IntervalStore(columns) if core.sums is None else GroupStore(columns, core.sums)
 
 
-def counted(table: str, parts: Sequence[Sequence[Any]], bucketed: bool) -> Chain:
-    """A chain, from the rows of a store's `count`: one row, or one for each bucket (none for an empty chain)."""
+def counted(table: str, parts: Sequence[Sequence[Any]], since: int | None) -> Chain:
+    """A chain, from the rows of a store's `count`: one row, or one for each bucket (none for an empty chain).
+
+    since: the instant (ms) from which its buckets grow; None for a chain without buckets.
+    """
     found = [[None if value is None else int(value) for value in part] for part in parts]
 
     def over(choose: Callable[..., int | None], column: int) -> int | None:
@@ -93,7 +99,8 @@ def counted(table: str, parts: Sequence[Sequence[Any]], bucketed: bool) -> Chain
         max_from=over(max, 3),
         min_until=over(min, 4),
         max_until=over(max, 5),
-        bucketed=bucketed,
+        bucketed=since is not None,
+        edges_from=since,
         open=None if not found or found[0][7] is None else sum(part[7] or 0 for part in found),
         parts=first_parts(sorted((part[6], part[0] or 0) for part in found if part[6] is not None)),
     )

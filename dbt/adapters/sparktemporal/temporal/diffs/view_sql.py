@@ -16,7 +16,7 @@ from ..rewrite.core import is_placeholder
 from ..sql.dialect import parse, quote, string_literal
 from ..sql.timestamps import sql_type
 from .intervals_sql import Columns, indent, pretty
-from .state import CoreState, State
+from .state import State
 from .stores import store_of
 
 
@@ -26,15 +26,18 @@ def live_instant(state: State) -> str:
     return f"greatest({shown}, {state.frontier}L)"
 
 
-def read_core(core: CoreState, state: State, t: str) -> str:
-    """A query of the rows of one core at t."""
-    return store_of(core).read(core.chains, state.schema, t, state.since)
+def read_at(state: State, t: int) -> str:
+    """A query of the model's output at an instant (ms) from `since` on: the SQL of now with another clock."""
+    return _read(state, f"{t}L", min(t, state.frontier))
 
 
-def read_at(state: State, t: str) -> str:
-    """A query of the model's output at t: the residual over its cores, with the column names of the model."""
+def _read(state: State, t: str, earliest: int, splits: bool = True) -> str:
+    """The residual over the cores at t, with the column names of the model. earliest, splits: see `intervals_read`."""
     residual = at_instant(parse(state.residual), t)
-    body = inline_upstreams(residual, {core.placeholder: read_core(core, state, t) for core in state.cores})
+    cores = {
+        core.placeholder: store_of(core).read(core.chains, state.schema, t, earliest, splits) for core in state.cores
+    }
+    body = inline_upstreams(residual, cores)
     names = ", ".join(quote(n) for n, _ in state.columns)
     return f"SELECT *\nFROM (\n{indent(body, 2)}\n) AS mz_out({names})"
 
@@ -69,14 +72,15 @@ def evaluates(state: State) -> bool:
 _PLAIN = (exp.Select, exp.Star, exp.Column, exp.Identifier, exp.From, exp.Table, exp.Alias, exp.TableAlias)
 
 
-def live_view(state: State) -> str:
+def live_view(state: State, splits: bool = True) -> str:
     """The text of `<model>__live`, the commit record: state, read, and the check of the expiration.
 
     The check is an arm of the output, so that a query evaluates it whatever the rest finds or skips. It is the first
     arm, because a LIMIT collects one partition after the other, in order, and stops when it has enough.
+    splits: large chains in two arms, which reads less and is a longer text.
     """
     t = live_instant(state)
-    body = read_at(state, t)
+    body = _read(state, t, state.frontier, splits)
     if state.expiration is None:
         return body
     message = string_literal(expired_message(state))
