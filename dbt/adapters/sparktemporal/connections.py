@@ -14,6 +14,7 @@ from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 from dbt_common.invocation import get_invocation_id
 
 from .engine.clock_calls import LIVE, has_clock_calls, is_lasting_view, put_clock
+from .engine.session_facts import SessionFacts
 from .errors import TemporalError, without_trace
 from .operations import replays
 from .temporal.clock.instants import parse_instant
@@ -41,8 +42,9 @@ class SparkTemporalConnectionManager(SparkConnectionManager):
 
     def __init__(self, config: Any, mp_context: Any) -> None:
         super().__init__(config, mp_context)
+        self._facts: tuple[str, SessionFacts] = ("", SessionFacts())
         self._as_of: dict[str, int] = {}
-        self._guard = threading.Lock()
+        self._guard = threading.RLock()
         self._own = threading.local()
 
     def as_of(self) -> int:
@@ -53,13 +55,31 @@ class SparkTemporalConnectionManager(SparkConnectionManager):
         invocation = get_invocation_id()
         with self._guard:
             if invocation not in self._as_of:
-                self._as_of[invocation] = int(self._ask("SELECT unix_millis(current_timestamp())")[0][0])
+                self._as_of[invocation] = self.facts.clock(self._ask_plainly)
             return self._as_of[invocation]
+
+    @property
+    def facts(self) -> SessionFacts:
+        """What this dbt invocation knows of its sessions."""
+        invocation = get_invocation_id()
+        with self._guard:
+            if self._facts[0] != invocation:
+                self._facts = (invocation, SessionFacts())
+            return self._facts[1]
+
+    @property
+    def session(self) -> object:
+        """What stands for the session of this thread: dbt opens a connection for each node, of the node's name."""
+        connection = self.get_if_exists()
+        return None if connection is None else connection.name
 
     def add_query(self, sql: str, *args: Any, **kwargs: Any) -> Any:
         if has_clock_calls(sql):
             sql = self.with_clock(sql)
-        if not getattr(self._own, "now", False) and self._pinned() is not None:
+        is_own = getattr(self._own, "now", False)
+        if not is_own:
+            self.facts.notice(sql)
+        if not is_own and self._pinned() is not None:
             known = getattr(self._own, "known", None)
             with _as_runtime_error():
                 sql = replays.at_instant(sql, self.as_of(), self._ask_plainly, logger.warning, known)

@@ -19,6 +19,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from .config import TemporalConfig
 from .connections import SparkTemporalConnectionManager
 from .engine import ownership
+from .engine.known_relations import KnownRelations
 from .engine.warehouse import ModelRelations, Warehouse
 from .errors import TemporalError
 from .graph.collisions import refuse_collisions
@@ -36,7 +37,7 @@ from .run.writer import Step, Writer
 from .temporal.clock.instants import parse_instant
 from .temporal.clock.zones import Zone
 from .temporal.sql.dialect import quote
-from .temporal.sql.identifiers import Identifier
+from .temporal.sql.identifiers import Identifier, folded
 from .words import quantity
 
 logger = AdapterLogger("sparktemporal")
@@ -91,7 +92,6 @@ class SparkTemporalAdapter(RunOperations, SparkAdapter):
 
     def __init__(self, config: Any, mp_context: Any) -> None:
         super().__init__(config, mp_context)
-        self._version: str | None = None
         self._zones: dict[str, Zone] = {}
         self._locks = threading.local()
 
@@ -105,7 +105,7 @@ class SparkTemporalAdapter(RunOperations, SparkAdapter):
 
     @property
     def _warehouse(self) -> Warehouse:
-        return Warehouse(self._rows, zones=self._zones)
+        return Warehouse(self._rows, zones=self._zones, facts=self.connections.facts, session=self.connections.session)
 
     @staticmethod
     def _target(relation: BaseRelation) -> ModelRelations:
@@ -202,9 +202,6 @@ class SparkTemporalAdapter(RunOperations, SparkAdapter):
         """
         warehouse, target = self._warehouse, self._target(relation)
         self.connections.run_is_on(True)  # until `temporal_response`, or `post_model_hook` where it fails
-        if self._version is None:
-            self._version = warehouse.version()
-        settings = warehouse.settings()  # a hook may have set some since the last model
         with as_dbt_errors():
             patience = TemporalConfig.parse(target.model, model["config"]).lock_timeout
             neighbours = Neighbours(
@@ -214,12 +211,13 @@ class SparkTemporalAdapter(RunOperations, SparkAdapter):
                 readers=upstream.readers(model, graph),
                 inputs=dependences(model, graph),
                 in_the_way=existing is not None and not existing.is_view,
+                known=self._known_relations(relation),
             )
             invocation = Invocation(
                 as_of=as_of,
                 engine_now=warehouse.clock(),
-                settings=settings,
-                version=self._version,
+                settings=warehouse.settings(),
+                version=warehouse.version(),
                 full_refresh=full_refresh,
                 sampled=self._inputs_are_sampled(),
                 project=self.config.project_name,
@@ -242,6 +240,15 @@ class SparkTemporalAdapter(RunOperations, SparkAdapter):
             run.under_lock(token, displaced)
             self._locks.run = run
             return run
+
+    def _known_relations(self, relation: BaseRelation) -> KnownRelations | None:
+        """The relations of a model's schema as dbt's cache has them; None where a hook may have changed the model's."""
+        if self.connections.facts.is_touched(str(relation.identifier)):
+            return None
+        relations = self.list_relations(relation.database, relation.schema)  # type: ignore[arg-type]  # a model has one
+        here = [known for known in relations if Identifier(known.schema or "") == Identifier(relation.schema or "")]
+        information = {folded(known.identifier or ""): getattr(known, "information", None) or "" for known in here}
+        return KnownRelations(tuple(known.identifier or "" for known in here), information)
 
     def _has_unmarked_diffs(self, relation: BaseRelation) -> bool:
         """Whether a `<model>__diffs` is of a version without marks; an error where it is none of the model's.

@@ -13,11 +13,12 @@ from ..temporal.clock.zones import Zone
 from ..temporal.diffs.state import State
 from ..temporal.diffs.state_text import extract
 from ..temporal.ivm.upstream import Stack
-from ..temporal.sql import identifiers, settings
+from ..temporal.sql import identifiers, plans, settings
 from ..temporal.sql.dialect import quote
 from ..temporal.sql.identifiers import Identifiers, folded
 from ..temporal.sql.spark_errors import spark_words
 from ..words import quantity
+from .session_facts import SessionFacts
 
 Rows = Callable[[str], "list[tuple[Any, ...]]"]
 
@@ -89,15 +90,24 @@ class Warehouse:
     zones: the time zones that were asked for.
     stack: the temporal views that the model reads. Their rows stand in SQL as a name. A query that is described or
     explained gets their columns in place of the name, a query that is executed gets the rows.
+    facts: what the invocation asks once; without it each question is asked anew. session: stands for the session.
     """
 
-    def __init__(self, rows: Rows, stack: Stack | None = None, zones: dict[str, Zone] | None = None) -> None:
+    def __init__(
+        self,
+        rows: Rows,
+        stack: Stack | None = None,
+        zones: dict[str, Zone] | None = None,
+        facts: SessionFacts | None = None,
+        session: object = None,
+    ) -> None:
         self._rows, self.stack = rows, stack
         self._zones = {} if zones is None else zones
+        self._facts, self._session = facts, session
 
     def over(self, stack: Stack) -> Warehouse:
         """The warehouse for a model over these temporal views."""
-        return Warehouse(self._rows, stack, self._zones)
+        return Warehouse(self._rows, stack, self._zones, self._facts, self._session)
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         return self._rows(self.data(sql))
@@ -113,6 +123,20 @@ class Warehouse:
     def describe(self, sql: str) -> list[tuple[str, str]]:
         """The columns of a query as (name, type)."""
         return [(r[0], r[1]) for r in self.rows(self.shape(f"DESCRIBE QUERY {sql}"))]
+
+    def described(self, sql: str) -> tuple[list[tuple[str, str]], str]:
+        """The columns of a query as (name, type) and its plans, "" where only the columns are known.
+
+        One EXPLAIN answers both for nearly every query. DESCRIBE answers for the others, and raises their errors.
+        A name that Spark does not know is an error that nobody's log shows.
+        """
+        plan = self.ask(f"EXPLAIN EXTENDED {sql}")
+        if _is_whole(plan):
+            found = plans.columns(plan)
+            return (self.describe(sql) if found is None else found), plan
+        if "UNRESOLVED_COLUMN" in plan:
+            raise TemporalError(plan)
+        return self.describe(sql), ""
 
     def explain(self, sql: str) -> str:
         """The plans of a query (EXPLAIN EXTENDED) with all columns."""
@@ -140,9 +164,13 @@ class Warehouse:
         """An EXPLAIN -> its plan, or the text of its error."""
         return "\n".join(str(row[0]) for row in self.rows(self.shape(explain)))
 
+    def ask_once(self, explain: str) -> str:
+        """`ask`, where the answer stays the same for the invocation."""
+        return self._facts.once(explain, self.ask) if self._facts else self.ask(explain)
+
     def clock(self) -> int:
         """The engine's clock (ms)."""
-        return int(self.rows("SELECT unix_millis(current_timestamp())")[0][0])
+        return (self._facts or SessionFacts()).clock(self.rows)
 
     def zone(self, name: str) -> Zone:
         """A time zone by the engine's rules; the engine is asked once."""
@@ -166,6 +194,9 @@ class Warehouse:
 
     def settings(self) -> dict[str, str]:
         """The session's settings that decide rows: those that are set, and `settings.ALWAYS`."""
+        return self._facts.settings(self._read_settings, self._session) if self._facts else self._read_settings()
+
+    def _read_settings(self) -> dict[str, str]:
         found = self.settings_set()
         for key in settings.ALWAYS:
             if key not in found:
@@ -184,7 +215,7 @@ class Warehouse:
         return int(self.rows(f"SELECT count(*) FROM {relation}")[0][0])
 
     def version(self) -> str:
-        return str(self.rows("SELECT version()")[0][0])
+        return self._facts.version(self.rows) if self._facts else str(self.rows("SELECT version()")[0][0])
 
     def tables(self, schema: str, prefix: str = "", suffix: str = "") -> list[str]:
         """The tables and views of a schema with this prefix and suffix, in any case.
@@ -228,6 +259,10 @@ class Warehouse:
         for name, value in pairs[at:]:
             details.setdefault(name, value)
         return TableInfo(tuple(head[:cut]), tuple(parts), details, defaults)
+
+
+def _is_whole(plan: str) -> bool:
+    return "== Optimized Logical Plan ==" in plan and not _CUT.search(plan) and not _CUT_HIVE.search(plan)
 
 
 def read_state(warehouse: Warehouse, target: ModelRelations, existing: Iterable[str] | None = None) -> State | None:

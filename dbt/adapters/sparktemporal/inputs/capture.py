@@ -83,7 +83,7 @@ class Request:
     """What changes are looked for.
 
     plan: the plans of the model, at an instant that is the same in every run until the next restart. version: of
-    Spark. old: what the last run committed.
+    Spark. old: what the last run committed. plans: query of a core -> its plans, as far as known.
     """
 
     target: ModelRelations
@@ -94,6 +94,12 @@ class Request:
     decision: Decision
     old: State | None
     config: TemporalConfig
+    plans: Mapping[str, str] = field(default_factory=dict)
+
+    def plan_of(self, warehouse: Warehouse, core: TypedCore) -> str:
+        """The plans of what a core reads, its predicate too, which may read tables by a subquery."""
+        asked = render(intervals_sql.probe(core.core))
+        return self.plans.get(asked) or warehouse.explain(asked)
 
 
 @dataclass(frozen=True)
@@ -189,7 +195,7 @@ def capture_inputs(warehouse: Warehouse, request: Request, known: Routines, list
     if not why and every is not None and all(name in seen and changes[name].same for name in every):
         found = {core.name: CoreDelta(DeltaKind.SAME) for core in cores}
     else:
-        found = {core.name: _of_core(warehouse, core, seen, changes, why) for core in cores}
+        found = {core.name: _of_core(warehouse, core, request, seen, changes, why) for core in cores}
     if any(not delta.is_same for delta in found.values()):
         observe.refresh(warehouse, seen.values())
     keeps = not why and all(changes[name].same for name, now in seen.items() if now.listing)
@@ -224,12 +230,16 @@ def _no_such_column(column: str, seen: Mapping[str, Input]) -> Refusal:
 
 
 def _of_core(
-    warehouse: Warehouse, core: TypedCore, seen: Mapping[str, Input], changes: Mapping[str, InputChange], why: str
+    warehouse: Warehouse,
+    core: TypedCore,
+    request: Request,
+    seen: Mapping[str, Input],
+    changes: Mapping[str, InputChange],
+    why: str,
 ) -> CoreDelta:
     """What the inputs of a core did, the cheapest sound way first."""
     query = core.core.query
-    # of the probe: the predicate may read tables too, by a subquery
-    analyzed = plans.analyzed(warehouse.explain(render(intervals_sql.probe(core.core))))
+    analyzed = plans.analyzed(request.plan_of(warehouse, core))
     every = plans.tables_read(analyzed)
     every = None if every is None else [*every, *(name for _, name in _stacked(core))]
     in_full = dict.fromkeys(name for name in (seen if every is None else every) if name in seen)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from ..engine.clock_calls import type_calls
 from ..engine.text_timestamps import refuse_text_that_is_null
 from ..engine.warehouse import Warehouse
-from ..errors import Refusal, TemporalError
+from ..errors import Refusal
 from ..temporal.clock.instants import FIRST_MS, format_instant
 from ..temporal.clock.zones import is_offset
 from ..temporal.diffs import intervals_sql
@@ -42,7 +42,7 @@ _LONGEST_UNIT = 400 * 86_400_000
 class Model:
     """parsed, written: the oracle; `calls`: the kind of each mz_now() in it. residual: see `with_marks`.
 
-    warnings: what makes reads cost as much as without a window.
+    warnings: what makes reads cost as much as without a window. plans: query of a core -> its plans, as far as known.
     """
 
     parsed: ParsedModel
@@ -51,6 +51,7 @@ class Model:
     calls: tuple[str, ...]
     notes: tuple[str, ...]
     warnings: tuple[str, ...] = ()
+    plans: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def written(self) -> str:
@@ -123,7 +124,7 @@ def _understand(
 ) -> Model:
     zone = _Zone(warehouse, settings["spark.sql.session.timeZone"], as_of)
     ansi = settings["spark.sql.ansi.enabled"].lower() == "true"
-    parts, described = _split(warehouse, parsed, zone, by_rows, ansi, timestamps.are_local(settings), names)
+    parts, described, explained = _split(warehouse, parsed, zone, by_rows, ansi, timestamps.are_local(settings), names)
     refuse_text_that_is_null(warehouse, parts.cores)
     cores = [_typed(core, columns, version, zone) for core, columns in zip(parts.cores, described)]
     by_call = _call_kinds(warehouse, parsed.text, cores, old)
@@ -134,6 +135,7 @@ def _understand(
         tuple(by_call[start] for start, _ in mz_now_spans(parsed.text)),
         (*clocks, *parts.notes),
         parts.warnings,
+        {asked: plan for asked, plan in explained.items() if plan},
     )
 
 
@@ -145,12 +147,13 @@ def _split(
     ansi: bool,
     local: bool,
     names: Names,
-) -> tuple[Split, list[list[tuple[str, str]]]]:
-    """The split of a model, and what DESCRIBE says of each core's probe.
+) -> tuple[Split, list[list[tuple[str, str]]], dict[str, str]]:
+    """The split of a model, the columns of each core's probe, and the plans of the probes by their text.
 
     A SELECT that names columns from outside cannot be a core, and is evaluated at read time.
     """
     at_read: frozenset[int] = frozenset()
+    explained: dict[str, str] = {}
     while True:
         parts = split(parsed, warehouse.describe, zone.moves, at_read, by_rows, ansi, local, names)
         described = []
@@ -160,10 +163,9 @@ def _split(
             if has_clock(probe):  # what is left of it would be the clock of the run, for good
                 raise Refusal(fragment(probe), "the clock stands in what is to be stored", "a WHERE for it alone")
             try:
-                answer = warehouse.ask(f"EXPLAIN {render(probe)}") if core.inner else ""
-                if "UNRESOLVED_COLUMN" in answer:  # found so without an error in anybody's log
-                    raise TemporalError(answer)
-                described.append(warehouse.describe(render(probe)))
+                asked = render(probe)
+                columns, explained[asked] = warehouse.described(asked)
+                described.append(columns)
             except Exception as error:  # dbt's error or Spark's own
                 # is the model wrong by itself? Spark's words about its own text
                 kinds = type_calls(parsed.text, len(mz_now_spans(parsed.text)), warehouse.ask)
@@ -183,7 +185,7 @@ def _split(
                 at_read |= {core.first_call}
                 break
         else:
-            return parts, described
+            return parts, described, explained
 
 
 def _typed(core: Core, described: list[tuple[str, str]], version: str, zone: _Zone) -> TypedCore:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from dataclasses import replace
 
 from ..config import TemporalConfig
 from ..engine import session
 from ..engine.chain_files import refuse_incomplete
 from ..engine.clock_calls import LIVE
-from ..engine.warehouse import ModelRelations, Warehouse, live_view, state_of
+from ..engine.warehouse import MISSING, ModelRelations, ViewInfo, Warehouse, live_view, state_of
 from ..errors import ForeignRelation, Refusal, TemporalError
 from ..inputs.capture import Capture, Request, capture_inputs
 from ..inputs.fingerprint import Routines
@@ -59,8 +60,7 @@ def _begin(
     started = time.monotonic()
     full_refresh, version = invocation.full_refresh, invocation.version
     config = TemporalConfig.parse(target.model, definition.config)
-    existing = warehouse.tables(target.schema, target.model)
-    live = live_view(warehouse, target, existing)
+    neighbours, existing, live = _standing(warehouse, target, neighbours)
     old: State | None = None
     try:
         old = None if live is None else state_of(warehouse, target, live.text)
@@ -71,7 +71,9 @@ def _begin(
             raise
     if live is None:
         _refuse_catalog_without_views(warehouse, target)
-    if old and not full_refresh:
+    if old and not full_refresh and _missing_chains(old, existing):
+        if neighbours.known is not None:  # a list that is older than the commit
+            neighbours, existing = replace(neighbours, known=None), warehouse.tables(target.schema, target.model)
         _refuse_missing_chains(target, old, existing)
 
     settings = session.as_remembered(warehouse, dict(invocation.settings), old)
@@ -105,25 +107,23 @@ def _begin(
     )
     decision = decide(target.model, old, context)
     # an instant that stays until the next restart: then equal queries have equal plans
-    at = clock_text.written_at(text, calls, f"{decision.started_at}L")
+    instant = f"{decision.started_at}L"
+    at = clock_text.written_at(text, calls, instant)
     plan = warehouse.explain(at)
     analyzed = plans.analyzed(plan)
     _refuse_itself(target, analyzed)
     _refuse_temporal_inputs(warehouse, analyzed)
     refuse_of_session(model, plan, known)
     if old is None or old.written != text:
-        # an instant that prints the same from text and tree, so that only what the user wrote can differ
-        instant, local = f"CAST({decision.as_of} AS BIGINT)", timestamps.are_local(settings)
-        plans.check(
-            warehouse.explain(warehouse.data(clock_text.written_at(text, calls, instant))),
-            warehouse.explain(warehouse.data(clock_text.printed_at(model.parsed, calls, instant, local))),
-        )
-    columns = warehouse.describe(at)
+        printed = clock_text.printed_at(model.parsed, calls, instant, timestamps.are_local(settings))
+        of_text = warehouse.explain(warehouse.data(at)) if warehouse.stack else plan
+        plans.check(of_text, warehouse.explain(warehouse.data(printed)))
+    columns = plans.columns(plan) or warehouse.describe(at)
     intervals_sql.check_columns([(n, "string" if t == "void" else t) for n, t in columns if t != "void"], "4")
     if decision.action == WAITING:
         capture = Capture.nothing(model.cores)
     else:
-        request = Request(target, model.cores, model.parsed, plan, version, decision, old, config)
+        request = Request(target, model.cores, model.parsed, plan, version, decision, old, config, model.plans)
         capture = capture_inputs(warehouse, request, known)
     refuse_incomplete(warehouse, target.model, _built_on(warehouse, old, decision, capture))
     texts = ViewTexts(warehouse, target, live)
@@ -156,6 +156,21 @@ def _begin(
     return Writer(warehouse, run, Commit(texts, live_run, f"dbt run -s {target.model}, one run at a time"))
 
 
+def _standing(
+    warehouse: Warehouse, target: ModelRelations, neighbours: Neighbours
+) -> tuple[Neighbours, list[str], ViewInfo | None]:
+    """The relations of a model, and its commit. What dbt listed is believed as far as the commit is in it or not."""
+    if neighbours.known is not None:
+        existing = neighbours.known.beginning(target.model)
+        try:
+            return neighbours, existing, live_view(warehouse, target, existing)
+        except Exception as error:
+            if not MISSING.search(str(error)):
+                raise
+    existing = warehouse.tables(target.schema, target.model)
+    return replace(neighbours, known=None), existing, live_view(warehouse, target, existing)
+
+
 def _built_on(warehouse: Warehouse, old: State | None, decision: Decision, capture: Capture) -> dict[str, list[Chain]]:
     """The chains that a run adds to, and those of other models that it reads again, by schema."""
     found: dict[str, list[Chain]] = {}
@@ -177,7 +192,7 @@ def _tables_named(warehouse: Warehouse, sql: str) -> list[str]:
 
 
 def _refuse_catalog_without_views(warehouse: Warehouse, target: ModelRelations) -> None:
-    answer = warehouse.ask(f"EXPLAIN CREATE VIEW {target.name('__live')} AS SELECT 1 AS a")
+    answer = warehouse.ask_once(f"EXPLAIN CREATE VIEW {target.schema}.mz_view AS SELECT 1 AS a")
     if "MISSING_CATALOG_ABILITY" in answer:
         raise Refusal(
             f"schema {target.schema} in a catalog without views",
@@ -198,9 +213,13 @@ def _refuse_long_names(target: ModelRelations, model: Model) -> None:
         )
 
 
-def _refuse_missing_chains(target: ModelRelations, state: State, existing: Iterable[str]) -> None:
+def _missing_chains(state: State, existing: Iterable[str]) -> list[str]:
     have = Identifiers(existing)
-    gone = [c.table for c in state.chains if c.table not in have]
+    return [c.table for c in state.chains if c.table not in have]
+
+
+def _refuse_missing_chains(target: ModelRelations, state: State, existing: Iterable[str]) -> None:
+    gone = _missing_chains(state, existing)
     if gone:
         raise TemporalError(
             f"found: {target.model} without its chain {', '.join(gone)}\n"

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..config import TemporalConfig
 from ..engine import ownership
+from ..engine.known_relations import KnownRelations
 from ..engine.warehouse import ModelRelations
 from ..inputs.capture import Capture
 from ..inputs.observe import Input, remembered
@@ -60,7 +61,8 @@ class Neighbours:
 
     below: the temporal views that the model may read; between: the plain views over them; readers: the temporal views
     that read the model. inputs: what dbt knows of all that the model reads. in_the_way: a relation of the model's name
-    is no view. unmarked: its readable updates bear no mark, as those of earlier versions.
+    is no view. unmarked: its readable updates bear no mark, as those of earlier versions. known: the relations of the
+    schema as dbt listed them, None to ask.
     """
 
     below: Sequence[ModelRelations] = ()
@@ -69,6 +71,7 @@ class Neighbours:
     inputs: Sequence[Dependence] = ()
     in_the_way: bool = False
     unmarked: bool = False
+    known: KnownRelations | None = None
 
 
 @dataclass(frozen=True)

@@ -40,9 +40,10 @@ class Source:
 @dataclass(frozen=True)
 class Published:
     """What stands of the relations that people read: the view, the text of the updates as it should be, and the view
-    of them as it is, None for none. are_right: nothing is to be done about the updates."""
+    of them as it is, None for none. is_right, are_right: nothing is to be done about the view, or about the updates."""
 
     view: ViewInfo | None
+    is_right: bool
     updates: str
     updates_view: ViewInfo | None
     are_right: bool

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..engine import ownership
+from ..engine.known_relations import KnownRelations
 from ..inputs import upstream
 from ..temporal.decision import Statement
 from ..temporal.diffs import chains as chain_rules
 from ..temporal.diffs import compaction
 from ..temporal.diffs.chains import Sweep
 from ..temporal.diffs.state import Chain, CoreState, State
+from ..temporal.diffs.view_sql import thin_view
 from ..temporal.rewrite.core import TypedCore
 from ..temporal.sql.identifiers import Identifiers
 from . import published_view
@@ -19,6 +21,7 @@ from .attempt import drops
 from .merging import count, is_large
 from .plan import RunPlan
 from .progress import Progress, Published, Tools
+from .published_view import Docs
 
 # -- the commit --
 
@@ -115,25 +118,42 @@ def find_published(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[Run
     state = progress.state or plan.old
     assert state is not None
     live = tools.commit.confirm(plan.run_id) if progress.state else None
-    names = Identifiers(plan.existing)
+    names, known = Identifiers(plan.existing), plan.neighbours.known
     stands = plan.target.model in names
-    view = tools.warehouse.view(plan.target.name()) if stands else None
+    is_right = stands and known is not None and _is_published(known, plan, state)
+    view = tools.warehouse.view(plan.target.name()) if stands and not is_right else None
     updates = tools.commit.texts.updates(state.cores[0], state.schema)
     updates_view, are_right = None, False
     if f"{plan.target.model}__diffs" in names:
-        updates_view = live or tools.warehouse.view(plan.target.name("__diffs"))
-        are_right = live is None and updates_view is not None and updates_view.text.split() == updates.split()
-    published = Published(view, updates, updates_view, are_right, gives_way=stands and view is None)
-    return plan, replace(progress, published=published)
+        name = f"{plan.target.model}__diffs"
+        are_right = live is None and known is not None and known.is_view(name, updates)
+        if not are_right:
+            updates_view = live or tools.warehouse.view(plan.target.name("__diffs"))
+            are_right = live is None and updates_view is not None and updates_view.text.split() == updates.split()
+    gives_way = stands and view is None and not is_right
+    return plan, replace(progress, published=Published(view, is_right, updates, updates_view, are_right, gives_way))
+
+
+def _is_published(known: KnownRelations, plan: RunPlan, state: State) -> bool:
+    """Whether the list of dbt shows the view as it should be. The list does not tell docs."""
+    if plan.docs != Docs() or _is_retyped(plan, state):
+        return False
+    return known.is_view(plan.target.model, thin_view(state.columns, plan.target.name("__live")))
+
+
+def _is_retyped(plan: RunPlan, state: State) -> bool:
+    """Same names, other types: a view remembers the types that it was made with."""
+    return plan.old is not None and plan.old.columns != state.columns
 
 
 def publish(plan: RunPlan, progress: Progress) -> list[Statement]:
     """The thin view and the readable updates, when they are not as they should be."""
     state, found, target = progress.state or plan.old, progress.published, plan.target
     assert state is not None and found is not None
-    # same names, other types: a view remembers the types it was made with
-    retyped = plan.old is not None and plan.old.columns != state.columns
-    steps = published_view.publish(target, list(state.columns), plan.docs, found.view, retyped)
+    steps: list[Statement] = []
+    if not found.is_right:
+        retyped = _is_retyped(plan, state)
+        steps = published_view.publish(target, list(state.columns), plan.docs, found.view, retyped)
     if found.gives_way:  # a view cannot take a table's place in one statement: all else stands before
         steps.insert(0, Statement("the table of that name gives way", f"DROP TABLE IF EXISTS {target.name()}"))
     if found.are_right:

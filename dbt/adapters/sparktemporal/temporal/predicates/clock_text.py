@@ -34,7 +34,9 @@ def printed_at(model: ParsedModel, kinds: Sequence[str], instant: str, local_tim
     starts = {start: kind for (start, _), kind in zip(mz_now_spans(model.text), kinds, strict=True)}
 
     def replaced(call: exp.Expr) -> exp.Expr:
-        return expression(clock_literal(starts[call.meta["start"]], instant))
+        # the instant stands as it is in the text: only what the user wrote can differ
+        literal = expression(clock_literal(starts[call.meta["start"]], "mz_instant"))
+        return literal.transform(lambda n: exp.Var(this=instant) if isinstance(n, exp.Column) else n)
 
     tree = as_written(model.copied()) if local_timestamps else model.copied()
     return render(tree.transform(lambda n: replaced(n) if is_mz_now(n) else n))

@@ -63,6 +63,30 @@ def analyzed(plan: str) -> str:
     return _sections(plan).get("Analyzed", "")
 
 
+def columns(plan: str) -> list[tuple[str, str]] | None:
+    """The columns of a query as (name, type), as DESCRIBE QUERY gives them, from the first line of its analyzed plan.
+
+    None where the line can be read in two ways, as with a name that has a colon in it. EXPLAIN then does not tell.
+
+    >>> columns("== Analyzed Logical Plan ==\\na: int, b: struct<c:int,d:decimal(3,1)>\\nProject [a#1, b#2]")
+    [('a', 'int'), ('b', 'struct<c:int,d:decimal(3,1)>')]
+    >>> columns("== Analyzed Logical Plan ==\\na: int, b: int\\nProject [a: int, b#1]") is None
+    True
+    """
+    line, _, body = analyzed(plan).partition("\n")
+    found = [_COLUMN.fullmatch(part) for part in line.split(", ")]
+    pairs = [(match[1], match[2]) for match in found if match is not None]
+    if not body or len(pairs) != len(found):
+        return None
+    if any(f"{name}: {kind}, {after}" in body for (name, kind), (after, _) in zip(pairs, pairs[1:])):
+        return None
+    return pairs
+
+
+#: a column in the first line of an analyzed plan: a plain name, and a type without a blank after a comma or colon
+_COLUMN = re.compile(r"(\w+): ([a-z](?:[\w<>(),]|:(?! )| (?=[a-z]))*)")
+
+
 def inside_of_view(plan: str) -> list[str]:
     """The operators of an analyzed plan below a view and the casts to the types of its columns."""
     lines = plan.splitlines()

@@ -1,0 +1,40 @@
+"""The relations of a schema as dbt listed them: a list that may be a while old, and saves a question for each model.
+
+A run believes the list only where a mistake shows by itself: a relation that is gone is an error of the statement that
+reads it, and a relation that is new is an error of the statement that creates it. The run then asks anew.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ..temporal.sql.identifiers import folded
+
+
+@dataclass(frozen=True)
+class KnownRelations:
+    """names: of the relations. information: name in any case -> its row of SHOW TABLE EXTENDED, "" for none."""
+
+    names: tuple[str, ...]
+    information: Mapping[str, str]
+
+    def beginning(self, prefix: str) -> list[str]:
+        """The relations whose names begin so, in any case."""
+        return [name for name in self.names if folded(name).startswith(folded(prefix))]
+
+    def is_view(self, name: str, text: str) -> bool:
+        """Whether a relation is a view of exactly this text. False where the list does not tell.
+
+        >>> known = KnownRelations(("M",), {"m": "Type: VIEW\\nView Text: SELECT 1\\nView Original Text: SELECT 1\\n"})
+        >>> known.is_view("m", "SELECT  1"), known.is_view("m", "SELECT")
+        (True, False)
+        """
+        shown = _words(self.information.get(folded(name), "")) + " "
+        wanted = _words(text)
+        return bool(re.search(rf" Type: VIEW .*View Text: {re.escape(wanted)} View Original Text: ", f" {shown}"))
+
+
+def _words(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,112 @@
+"""What one invocation of dbt asks once: the engine's clock, its version, and the settings of the session.
+
+| fact | asked | why that is enough |
+|---|---|---|
+| clock | once, then counted on | a run uses the clock for the ages of tables; the readers' clock is the engine's own |
+| version | once | an engine that is replaced ends its sessions |
+| settings | once, and again after a statement that may set one | nothing else changes the settings of a session |
+| other answers (`once`) | once | they are about the catalog, not about its content |
+
+dbt lists the relations of a schema once for an invocation. `is_touched` names the models whose relations a later
+statement may have changed, so that a run asks for them anew.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+Ask = Callable[[str], "list[tuple[Any, ...]]"]
+
+#: a word of each statement that may change settings. EXECUTE IMMEDIATE hides the statement that it executes.
+_MAY_SET = re.compile(r"\b(SET|RESET|EXECUTE)\b", re.IGNORECASE)
+#: a word of each statement that may create, change or drop relations
+_MAY_MOVE = re.compile(r"\b(CREATE|DROP|ALTER|REPLACE|EXECUTE|CALL|RESTORE|UNDROP)\b", re.IGNORECASE)
+
+
+def now() -> float:
+    """Seconds on a clock that only counts, also while the machine sleeps where the system has such a clock."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
+
+
+@dataclass(frozen=True)
+class _Clock:
+    """The engine's clock (ms) when the own one stood at `at` (s), and the engine's version."""
+
+    engine: int
+    at: float
+    version: str
+
+
+class SessionFacts:
+    """The facts of one invocation. Threads of one invocation share an instance."""
+
+    def __init__(self) -> None:
+        self._guard = threading.RLock()
+        self._clock: _Clock | None = None
+        self._changes = 0
+        self._settings: dict[object, dict[str, str]] = {}
+        self._answers: dict[str, str] = {}
+        self._touched: set[str] = set()
+
+    def notice(self, sql: str) -> None:
+        """Look at a statement of somebody else, which may change settings or relations."""
+        if _MAY_MOVE.search(sql):
+            with self._guard:
+                self._touched.update(_words(sql))
+        if _MAY_SET.search(sql):
+            with self._guard:
+                self._changes += 1
+                self._settings.clear()
+
+    def is_touched(self, model: str) -> bool:
+        """Whether a statement of somebody else may have changed a relation of a model: one that names any."""
+        words = _words(model)
+        with self._guard:
+            return words <= self._touched or any(w.startswith(f"{model.lower()}__") for w in self._touched)
+
+    def once(self, question: str, ask: Callable[[str], str]) -> str:
+        """The answer to a question that stays the same for the invocation."""
+        with self._guard:
+            if question not in self._answers:
+                self._answers[question] = ask(question)
+            return self._answers[question]
+
+    def _read(self, ask: Ask) -> _Clock:
+        with self._guard:
+            if self._clock is None:
+                clock, version = ask("SELECT unix_millis(current_timestamp()), version()")[0]
+                self._clock = _Clock(int(clock), now(), str(version))
+            return self._clock
+
+    def clock(self, ask: Ask) -> int:
+        """The engine's clock (ms)."""
+        read = self._read(ask)
+        return read.engine + int((now() - read.at) * 1000)
+
+    def version(self, ask: Ask) -> str:
+        return self._read(ask).version
+
+    def settings(self, read: Callable[[], dict[str, str]], session: object) -> dict[str, str]:
+        """The settings of a session that decide rows; `read` asks the engine.
+
+        The sessions of one invocation begin with the same settings. Once a statement may have changed some, each
+        session is asked by itself.
+        """
+        with self._guard:
+            key, changes = (session if self._changes else None), self._changes
+            found = self._settings.get(key)
+        if found is None:
+            found = read()
+            with self._guard:
+                if changes == self._changes:
+                    self._settings[key] = found
+        return dict(found)
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text.lower()))
