@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.sparktemporal.pushdown.inclusive_projection import implied
+from dbt.adapters.sparktemporal.pushdown.inclusive_projection import project
 from dbt.adapters.sparktemporal.pushdown.sargable import Range
 from dbt.adapters.sparktemporal.temporal.rewrite.core import TypedCore
 from dbt.adapters.sparktemporal.temporal.rewrite.split import split
@@ -192,7 +192,7 @@ def test_nothing_is_concluded_from_the_order_of_floats(kind: str, part: str) -> 
     (core,) = split(sql, lambda _: list(types.items())).cores
     assert core.condition is not None
     typed = TypedCore(core, (("k", "int"),), (), tuple("TIMESTAMP" for _ in core.condition.edges))
-    found = implied(typed, types, Range(T0, None), True) or ""
+    found = project(typed, types, Range(T0, None), True) or ""
     assert ("x" in found) == (kind == "int" and not part.startswith("0")), found
 
 

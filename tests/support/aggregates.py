@@ -140,9 +140,9 @@ def chains(project: Project, core: TypedCore, inputs: Sequence[str], name: str) 
     store, warehouse = store_of(core), Warehouse(project.rows)
     settings = warehouse.settings()
     project.spark.sql(f"SELECT * FROM {inputs[-1]}").createOrReplaceTempView("mz_agg_input")
-    implied = [filters.implied(warehouse, core, settings, Range(as_of, None)) for as_of in AS_OF]
+    projection = [filters.projected(warehouse, core, settings, Range(as_of, None)) for as_of in AS_OF]
     made: list[str] = []
-    for as_of, table, skipped in zip(AS_OF, inputs, implied):
+    for as_of, table, skipped in zip(AS_OF, inputs, projection):
         project.spark.catalog.dropTempView("mz_agg_input")
         rows = store.wanted(core, as_of, None, skipped).replace("mz_agg_input", table)
         if made:

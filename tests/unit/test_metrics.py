@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from sqlglot import exp
 
-from dbt.adapters.sparktemporal.pushdown.inclusive_projection import implied
+from dbt.adapters.sparktemporal.pushdown.inclusive_projection import project
 from dbt.adapters.sparktemporal.pushdown.sargable import Range
 from dbt.adapters.sparktemporal.temporal.rewrite.core import TypedCore
 from dbt.adapters.sparktemporal.temporal.rewrite.split import split
@@ -158,7 +158,7 @@ def narrowed(predicate: str, clock: Range) -> str | None:
     (core,) = split(sql, lambda _: list(TYPES.items())).cores
     edges = core.condition.edges if core.condition else ()
     typed = TypedCore(core, (("k", "int"),), tuple("TIMESTAMP" for _ in core.comparisons), ("TIMESTAMP",) * len(edges))
-    return implied(typed, TYPES, clock, True)
+    return project(typed, TYPES, clock, True)
 
 
 @pytest.mark.parametrize("seed", range(4))

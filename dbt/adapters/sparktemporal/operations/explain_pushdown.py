@@ -9,7 +9,7 @@ from ..config import TemporalConfig
 from ..engine.warehouse import ModelRelations, Warehouse
 from ..inputs import observe, upstream
 from ..pruning.files import FilePruner
-from ..pruning.filters import by_part, implied
+from ..pruning.filters import by_part, projected
 from ..pushdown.sargable import Range
 from ..run.analyze import understand
 from ..temporal.clock.instants import format_instant
@@ -39,7 +39,7 @@ def explain(warehouse: Warehouse, target: ModelRelations, config: TemporalConfig
         lines += [f"  {core.name}: no window, all rows are read"] if not parts else []
         for written, found in parts:
             lines += [f"  {core.name}: {written}", f"    {'-> ' + found if found else _UNKNOWN}"]
-        asked = intervals_sql.probe(core.core, implied(warehouse, core, state.settings, range_))
+        asked = intervals_sql.probe(core.core, projected(warehouse, core, state.settings, range_))
         lines += _inputs(warehouse, render(intervals_sql.probe(core.core)), render(asked))
     if model.cores:
         lines += _statistics(warehouse, target, state, config, model.cores, Range(clock, until))

@@ -17,10 +17,10 @@ from ..temporal.sql.dialect import render
 from ..temporal.sql.identifiers import parts
 
 
-def implied(warehouse: Warehouse, core: TypedCore, settings: Mapping[str, str], clock: Range) -> str | None:
+def projected(warehouse: Warehouse, core: TypedCore, settings: Mapping[str, str], clock: Range) -> str | None:
     """SQL over the columns of a core's SELECT that its window implies while the clock is in a range, or None."""
     types = _types(warehouse, core)
-    return inclusive_projection.implied(core, types, clock, _is_fixed(warehouse, settings)) if types else None
+    return inclusive_projection.project(core, types, clock, _is_fixed(warehouse, settings)) if types else None
 
 
 def by_part(

@@ -21,15 +21,15 @@ from .files import FilePruner
 class Pruning:
     """The pruning of one run.
 
-    implied: core -> SQL that was added to its WHERE. notes: for people, what statistics left of the inputs. table: the
-    table of statistics, "" for none.
+    projection: core -> SQL that was added to its WHERE. notes: for people, what statistics left of the inputs.
+    table: the table of statistics, "" for none.
     """
 
     warehouse: Warehouse
     target: ModelRelations
     config: TemporalConfig
     settings: Mapping[str, str]
-    implied: dict[str, str] = field(default_factory=dict)
+    projection: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     table: str = ""
     _pruner: FilePruner | None = None
@@ -79,16 +79,16 @@ class Pruning:
         Raises TemporalError where an input would be read whole that must not be, or where an audit finds a row that
         matters.
         """
-        implied, bounded = self.condition(core, clock), []
+        projection, bounded = self.condition(core, clock), []
         if self._pruner is not None and self.config.pushdown == "statistics":
             self._pruner.audit(core.name, clock, self.config.pushdown_audit, seed)
             self.notes += self._pruner.summary(core.name, clock)
             bounded = self._pruner.bounded(core.name, clock)
         if self.config.pushdown_required:
-            filters.refuse_unbounded(self.warehouse, core, implied, self.config.pushdown_required, bounded)
-        if implied is not None:
-            self.implied[core.name] = implied
-        return self.narrowed(core, clock), implied
+            filters.refuse_unbounded(self.warehouse, core, projection, self.config.pushdown_required, bounded)
+        if projection is not None:
+            self.projection[core.name] = projection
+        return self.narrowed(core, clock), projection
 
     def rows(self, core: TypedCore, clock: Range) -> dict[str, int]:
         """Input -> the most rows that a core reads of it while the clock is in a range, where that is known."""
@@ -98,7 +98,7 @@ class Pruning:
 
     def condition(self, core: TypedCore, clock: Range) -> str | None:
         """SQL that the window of a core implies while the clock is in a range; None for nothing."""
-        return None if self.config.pushdown == "off" else filters.implied(self.warehouse, core, self.settings, clock)
+        return None if self.config.pushdown == "off" else filters.projected(self.warehouse, core, self.settings, clock)
 
     def narrowed(self, core: TypedCore, clock: Range) -> TypedCore:
         """A core without the files that cannot matter while the clock is in a range, by their statistics."""

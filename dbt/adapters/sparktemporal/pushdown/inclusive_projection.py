@@ -49,7 +49,7 @@ def columns_of(core: Core) -> list[exp.Expr]:
     return list(found.values())
 
 
-def implied(typed: TypedCore, types: Mapping[str, str], clock: Range, fixed_zone: bool) -> str | None:
+def project(typed: TypedCore, types: Mapping[str, str], clock: Range, fixed_zone: bool) -> str | None:
     """SQL that holds for every row whose window can hold while the clock is in a range; None: it bounds no column.
 
     types: rendered column -> its Spark type. fixed_zone: the session's zone has always had one offset.

@@ -125,12 +125,12 @@ def _source(tools: Tools, plan: RunPlan, core: TypedCore) -> Source:
     delta, counts = plan.capture.cores[core.name], plan.capture.counts
     if delta.is_incremental:
         return Source(core, None, sum(counts[name] for name in delta.read) >= chain_rules.LARGE_CHAIN)
-    narrowed, implied = tools.pruning.of(core, plan.clock_range, plan.run_id)
+    narrowed, projection = tools.pruning.of(core, plan.clock_range, plan.run_id)
     narrowed = delta.pin(narrowed) if delta.pin else narrowed
     left = tools.pruning.rows(core, plan.clock_range)
     most = sum(left.get(name, counts[name]) for name in delta.read)
     known = sum(c.rows for c in plan.old_chains(core.name))
-    return Source(narrowed, implied, most - known >= chain_rules.LARGE_CHAIN)
+    return Source(narrowed, projection, most - known >= chain_rules.LARGE_CHAIN)
 
 
 def write(plan: RunPlan, progress: Progress) -> list[Statement]:
@@ -152,7 +152,7 @@ def write(plan: RunPlan, progress: Progress) -> list[Statement]:
             )
         else:
             purpose = f"wanted {what} minus stored ones" if old else f"all {what}"
-            rows = store.wanted(source.core, as_of, expiration, source.implied)
+            rows = store.wanted(source.core, as_of, expiration, source.projection)
             rows = store.difference(rows, stored(plan, core, old, as_of)) if old else rows
         table, since = plan.target.table(plan.chain(core.name)), as_of if source.is_large else None
         create = store.create(table, rows, plan.using, since)

@@ -33,7 +33,7 @@ class Source:
     """
 
     core: TypedCore
-    implied: str | None
+    projection: str | None
     is_large: bool
 
 

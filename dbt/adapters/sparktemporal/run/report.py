@@ -38,7 +38,7 @@ def report(run: Writer) -> dict[str, Any]:
         "expiration_reason": run.plan.expiry.why,
         "inputs": run.plan.capture.report(),
         "pushdown": [
-            *(f"{core}: {implied}" for core, implied in run.tools.pruning.implied.items()),
+            *(f"{core}: {projection}" for core, projection in run.tools.pruning.projection.items()),
             *run.tools.pruning.notes,
         ],
         "rows_in": run.plan.capture.rows,

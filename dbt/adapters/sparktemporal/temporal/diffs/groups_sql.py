@@ -62,14 +62,14 @@ class GroupStore:
     def _summed(self) -> str:
         return "".join(f", {quote(n)}" for n, _ in self.sums)
 
-    def wanted(self, typed: TypedCore, as_of: int, expiration: int | None, implied: str | None = None) -> str:
+    def wanted(self, typed: TypedCore, as_of: int, expiration: int | None, projection: str | None = None) -> str:
         """The updates of the core's groups from `as_of` to `expiration` (ms), computed from all rows of a query."""
         assert typed.core.groups is not None
         values = ""
         for s in typed.core.groups.sums:
             total = f"sum(IF(mz_sign > 0, {s.value}, {minus(s.value, s.type)}))"
             values += f",\n    {whole(total, s.type)} AS {quote(s.name)}"
-        rows = intervals_sql.wanted(typed, as_of, expiration, implied)
+        rows = intervals_sql.wanted(typed, as_of, expiration, projection)
         return self._changed(
             f"  SELECT {self._keys}mz_timestamp, sum(mz_sign) AS mz_diff{values}\n"
             f"  FROM (\n{indent(rows, 4)}\n  ) AS mz_windows\n"

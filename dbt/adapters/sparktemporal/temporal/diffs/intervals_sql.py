@@ -34,15 +34,15 @@ UPDATE = (("mz_timestamp", "BIGINT"), ("mz_diff", "BIGINT"))
 DAMAGED = "raise_error('the diffs retract a row more often than it was added')"
 
 
-def probe(core: Core, implied: str | None = None) -> exp.Query:
+def probe(core: Core, projection: str | None = None) -> exp.Query:
     """A query of the core's rows with the operands of its comparisons and the row expressions of its condition.
 
-    implied: SQL over the columns of the core's SELECT that skips rows early.
+    projection: SQL over the columns of the core's SELECT that skips rows early.
     """
     query = core.query.copy()
-    if implied is not None:
+    if projection is not None:
         assert isinstance(query, exp.Select)
-        query = query.where(expression(implied), copy=False)
+        query = query.where(expression(projection), copy=False)
     for index, comparison in enumerate(core.comparisons):
         item = exp.alias_(comparison.operand.copy(), operand_column(index), quoted=True)
         query.set("expressions", [*query.expressions, item])
@@ -78,11 +78,11 @@ def check_columns(columns: Columns, spark_version: str) -> None:
             )
 
 
-def wanted(typed: TypedCore, as_of: int, expiration: int | None, implied: str | None = None) -> str:
+def wanted(typed: TypedCore, as_of: int, expiration: int | None, projection: str | None = None) -> str:
     """The intervals of the core's rows from `as_of` to `expiration` (ms).
 
-    A row that arrives after its window leaves no trace. A row whose window is open enters at `as_of`. implied: SQL of
-    comparisons of single columns that follow, so that Spark can skip files (see `pushdown`).
+    A row that arrives after its window leaves no trace. A row whose window is open enters at `as_of`.
+    projection: SQL of comparisons of single columns that follow, so that Spark can skip files (see `pushdown`).
     """
     core = typed.core
     quoted = [quote(n) for n, _ in typed.columns]
@@ -99,8 +99,8 @@ def wanted(typed: TypedCore, as_of: int, expiration: int | None, implied: str | 
     if expiration is not None:
         until = f"CASE WHEN mz_until <= {expiration}L THEN mz_until END AS mz_until"
         late = f"\n  AND mz_from <= {expiration}L"
-    skips = "    -- the last condition is what the window implies of single columns\n" if implied else ""
-    rows = f"  FROM (\n{skips}{indent(pretty(probe(core, implied)), 4)}\n  ) AS mz_rows{where}"
+    skips = "    -- the last condition is what the window implies of single columns\n" if projection else ""
+    rows = f"  FROM (\n{skips}{indent(pretty(probe(core, projection)), 4)}\n  ) AS mz_rows{where}"
     if core.condition is None:
         intervals = f"  SELECT {names}\n    {lower} AS mz_from,\n    {upper} AS mz_until\n{rows}"
     else:
@@ -118,17 +118,17 @@ def wanted(typed: TypedCore, as_of: int, expiration: int | None, implied: str | 
 _ALWAYS = -(1 << 62)
 
 
-def not_stored(typed: TypedCore, as_of: int, expiration: int | None, implied: str | None = None) -> str:
+def not_stored(typed: TypedCore, as_of: int, expiration: int | None, projection: str | None = None) -> str:
     """A query over the core's rows: (updates after the expiration, windows that were over before `as_of`), as counts.
 
-    Neither are stored. (Of a general condition only the intervals from `as_of` on are known.) implied: SQL that holds
-    for all rows that leave after the expiration, where only these need to be counted.
+    Neither are stored. (Of a general condition only the intervals from `as_of` on are known.)
+    projection: SQL that holds for all rows that leave after the expiration, where only these need to be counted.
     """
     beyond = "0L"
     if expiration is not None:
         beyond = f"CASE WHEN mz_from > {expiration}L THEN 1L + CAST(mz_until IS NOT NULL AS BIGINT) "
         beyond += f"WHEN mz_until > {expiration}L THEN 1L ELSE 0L END"
-    windows = wanted(replace(typed, columns=()), _ALWAYS if typed.core.condition is None else as_of, None, implied)
+    windows = wanted(replace(typed, columns=()), _ALWAYS if typed.core.condition is None else as_of, None, projection)
     return (
         f"SELECT coalesce(sum({beyond}), 0), count_if(mz_until <= {as_of}L)\n"
         f"FROM (\n{indent(windows, 2)}\n) AS mz_windows"

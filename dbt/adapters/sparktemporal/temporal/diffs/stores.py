@@ -24,8 +24,8 @@ class IntervalStore:
         """The columns of a chain beside the columns of the rows."""
         return (("mz_from", "BIGINT"), ("mz_until", "BIGINT"), ("mz_diff", "BIGINT"))
 
-    def wanted(self, typed: TypedCore, as_of: int, expiration: int | None, implied: str | None = None) -> str:
-        return intervals_sql.wanted(typed, as_of, expiration, implied)
+    def wanted(self, typed: TypedCore, as_of: int, expiration: int | None, projection: str | None = None) -> str:
+        return intervals_sql.wanted(typed, as_of, expiration, projection)
 
     def stored(self, tables: Sequence[str], since: int, expiration: int | None, bucketed: Container[str] = ()) -> str:
         return intervals_sql.stored(tables, self.columns, since, expiration, bucketed)
