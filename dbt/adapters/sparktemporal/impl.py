@@ -6,7 +6,7 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from dbt.adapters.base.meta import available
@@ -224,19 +224,21 @@ class SparkTemporalAdapter(RunOperations, SparkAdapter):
             )
             definition = Definition(sql, model["config"], Docs.of(model))
 
-            def observed() -> Writer:
-                return begin(warehouse, target, definition, invocation, neighbours)
+            def observed(around: Neighbours) -> Writer:
+                return begin(warehouse, target, definition, invocation, around)
 
             # most scheduled runs find nothing new: they need no lock
             first: Writer | None = None
             # a rival may be in between, which commits and drops; what is still wrong under the lock is an error
             with suppress(TemporalError, DbtRuntimeError):
-                first = observed()
+                first = observed(neighbours)
             if first is not None and first.plan.writes_nothing:
                 return first
             token, displaced = lock.take_lock(warehouse, target, invocation.engine_now, patience)
             self._locks.held = (target, token)
-            run = first if first is not None and first.tools.commit.is_due() else observed()
+            is_due = first is not None and first.tools.commit.is_due()
+            # what dbt listed is older than the rival
+            run = first if first is not None and is_due else observed(replace(neighbours, known=None))
             run.under_lock(token, displaced)
             self._locks.run = run
             return run

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from ..errors import Refusal, TemporalError
@@ -111,6 +112,15 @@ class Warehouse:
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         return self._rows(self.data(sql))
+
+    def rows_together(self, queries: Sequence[tuple[str, int]]) -> list[tuple[Any, ...]]:
+        """The rows of several queries of one row each, by one statement. queries: (SQL, number of its columns)."""
+        if len(queries) < 2:
+            return [self.rows(sql)[0] for sql, _ in queries]
+        every = [f"(\n{sql}\n) AS mz_{number}" for number, (sql, _) in enumerate(queries)]
+        names = ", ".join(f"mz_{number}.*" for number, _ in enumerate(queries))
+        values = iter(self.rows(f"SELECT {names}\nFROM " + "\nCROSS JOIN ".join(every))[0])
+        return [tuple(islice(values, width)) for _, width in queries]
 
     def data(self, sql: str) -> str:
         """SQL to execute: the rows of temporal views in place of their names."""

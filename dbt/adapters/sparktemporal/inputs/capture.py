@@ -20,6 +20,7 @@ from ..temporal.ivm.upstream import fingerprint_of, stacked_name
 from ..temporal.rewrite.core import TypedCore
 from ..temporal.sql import plans
 from ..temporal.sql.dialect import ParsedModel, render
+from ..temporal.sql.identifiers import Identifiers
 from ..words import quantity
 from . import changes as input_changes
 from . import fingerprint, observe, stacked_views, view_expansion
@@ -83,7 +84,8 @@ class Request:
     """What changes are looked for.
 
     plan: the plans of the model, at an instant that is the same in every run until the next restart. version: of
-    Spark. old: what the last run committed. plans: query of a core -> its plans, as far as known.
+    Spark. old: what the last run committed. plans: query of a core -> its plans, as far as known. existing: relations
+    of the model, as far as known.
     """
 
     target: ModelRelations
@@ -95,6 +97,7 @@ class Request:
     old: State | None
     config: TemporalConfig
     plans: Mapping[str, str] = field(default_factory=dict)
+    existing: Sequence[str] = ()
 
     def plan_of(self, warehouse: Warehouse, core: TypedCore) -> str:
         """The plans of what a core reads, its predicate too, which may read tables by a subquery."""
@@ -179,7 +182,8 @@ def capture_inputs(warehouse: Warehouse, request: Request, known: Routines, list
             now.tracking in (Tracking.FILES, Tracking.COLUMN) and old.inputs.get(name) != now.fingerprint
             for name, now in seen.items()
         )
-        there = asked and old.manifest and warehouse.tables(target.schema, old.manifest)
+        is_listed = old.manifest in Identifiers(request.existing)
+        there = asked and old.manifest and (is_listed or warehouse.tables(target.schema, old.manifest))
         files = target.table(old.manifest) if there else None
         changes = {
             name: input_changes.change(warehouse, now, old.inputs.get(name), files) for name, now in seen.items()
@@ -256,7 +260,7 @@ def _of_core(
         if changes[name].added is None:
             return _in_full(changes[name].why, in_full, cause=name)
     found = {name: added for name in moved if (added := changes[name].added) is not None}
-    plan_by_name: dict[str, str] = {}
+    plan_by_name = view_expansion.without_views(query, analyzed)
     try:
         query = view_expansion.open_views(warehouse, query, found.__contains__, plan_by_name)
     except view_expansion.Closed as closed:
@@ -280,7 +284,8 @@ def _of_core(
     if sorted(name for reads in read_at for name in reads) != sorted(every):
         return _in_full("its predicate reads tables, or where it reads which is not told", in_full)
     signed = [(s, replace(core, core=replace(core.core, query=q))) for s, q in delta_query.added_rows(query, places)]
-    for _, part in signed:
+    asked = not delta_query.keeps_names(intervals_sql.probe(core.core), found.values())
+    for _, part in signed if asked else ():
         try:
             same = (
                 tuple(warehouse.describe(render(intervals_sql.probe(part.core)))[: len(core.columns)]) == core.columns

@@ -20,7 +20,7 @@ from ..temporal.ivm.upstream import stacked_name
 from ..temporal.sql import plans, settings
 from ..temporal.sql.ctes import refuse_shadowed_ctes, visible_ctes
 from ..temporal.sql.dialect import fragment, parse, render
-from ..temporal.sql.identifiers import parts
+from ..temporal.sql.identifiers import folded, parts
 from ..temporal.sql.scope import quote_name
 
 
@@ -48,6 +48,25 @@ def open_views(
                 break
         else:
             return query
+
+
+def without_views(query: exp.Query, analyzed: str) -> dict[str, str]:
+    """`plan_by_name` of the tables of a query whose plan has no view in it: a leaf of the plan tells what each reads.
+
+    Only a name with its schema counts, and only where one leaf alone has the name: nothing is guessed.
+    """
+    leaves = set(plans.tables_read(analyzed) or ())
+    found: dict[str, str] = {}
+    if plans.views(analyzed) or "View (" in analyzed:
+        return found
+    for table, _ in delta_query.tables(query):
+        if stacked_name(table) or not table.db or not isinstance(table.this, exp.Identifier):
+            continue
+        name = [folded(part.name) for part in table.parts]
+        named = [leaf for leaf in leaves if [folded(part) for part in parts(leaf)][-len(name) :] == name]
+        if len(named) == 1:
+            found[render(_plain(table))] = f"schema\nRelation {named[0]}[]"
+    return found
 
 
 def described(warehouse: Warehouse, table: exp.Table, plan_by_name: dict[str, str]) -> str:

@@ -123,7 +123,9 @@ def _begin(
     if decision.action == WAITING:
         capture = Capture.nothing(model.cores)
     else:
-        request = Request(target, model.cores, model.parsed, plan, version, decision, old, config, model.plans)
+        request = Request(
+            target, model.cores, model.parsed, plan, version, decision, old, config, model.plans, existing
+        )
         capture = capture_inputs(warehouse, request, known)
     refuse_incomplete(warehouse, target.model, _built_on(warehouse, old, decision, capture))
     texts = ViewTexts(warehouse, target, live)

@@ -11,7 +11,7 @@ outer join, in a subquery, under an aggregate.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -111,6 +111,20 @@ def added_rows(query: exp.Query, changes: Mapping[int, TableDelta]) -> list[tupl
             put(every[place])
             queries.append((sign, copy))
     return queries
+
+
+def keeps_names(query: exp.Query, deltas: Iterable[TableDelta]) -> bool:
+    """Whether the names of a query surely mean the same where new files stand in place of tables.
+
+    A name with the schema of its table means nothing there, and neither does a hidden column. Spark decides about a
+    query with such a name, and about rows that come from elsewhere than the table.
+    """
+    if not all(isinstance(delta, Added) for delta in deltas):
+        return False
+    names = (node.name for node in query.find_all(exp.Identifier) if not isinstance(node.parent, exp.TableAlias))
+    return not any(name.startswith("_") for name in names) and not any(
+        column.args.get("db") for column in query.find_all(exp.Column)
+    )
 
 
 def put(table: exp.Table, source: str) -> None:
