@@ -27,6 +27,9 @@ _MAY_SET = re.compile(r"\b(SET|RESET|EXECUTE)\b", re.IGNORECASE)
 #: a word of each statement that may create, change or drop relations
 _MAY_MOVE = re.compile(r"\b(CREATE|DROP|ALTER|REPLACE|EXECUTE|CALL|RESTORE|UNDROP)\b", re.IGNORECASE)
 
+#: the characters of a statement that are searched for names: what it changes stands before the rows of a seed
+_HEAD = 20_000
+
 
 def now() -> float:
     """Seconds on a clock that only counts, also while the machine sleeps where the system has such a clock."""
@@ -57,7 +60,7 @@ class SessionFacts:
         """Look at a statement of somebody else, which may change settings or relations."""
         if _MAY_MOVE.search(sql):
             with self._guard:
-                self._touched.update(_words(sql))
+                self._touched.update(_words(sql[:_HEAD]))
         if _MAY_SET.search(sql):
             with self._guard:
                 self._changes += 1
