@@ -55,17 +55,17 @@ def without_views(query: exp.Query, analyzed: str) -> dict[str, str]:
 
     Only a name with its schema counts, and only where one leaf alone has the name: nothing is guessed.
     """
-    leaves = set(plans.tables_read(analyzed) or ())
     found: dict[str, str] = {}
-    if plans.views(analyzed) or "View (" in analyzed:
+    if plans.tables_read(analyzed) is None or "View (" in analyzed:
         return found
+    leaves = plans.leaves_of_tables(analyzed)
     for table, _ in delta_query.tables(query):
         if stacked_name(table) or not table.db or not isinstance(table.this, exp.Identifier):
             continue
         name = [folded(part.name) for part in table.parts]
-        named = [leaf for leaf in leaves if [folded(part) for part in parts(leaf)][-len(name) :] == name]
+        named = [leaf for read, leaf in leaves.items() if [folded(part) for part in parts(read)][-len(name) :] == name]
         if len(named) == 1:
-            found[render(_plain(table))] = f"schema\nRelation {named[0]}[]"
+            found[render(_plain(table))] = f"the columns\n{named[0]}"
     return found
 
 

@@ -134,6 +134,12 @@ def tables_read(plan: str) -> list[str] | None:
     return found if leaves else None
 
 
+def leaves_of_tables(plan: str) -> dict[str, str]:
+    """The tables of an analyzed plan -> the leaf that reads each, as Spark prints the leaf."""
+    lines = [line.lstrip(_TREE) for line in plan.splitlines()[1:]]
+    return {table: line for line in lines if (table := table_of(line)) is not None}
+
+
 _MOVING = registry.names(lambda row: row.depends_on not in ("", SESSION) and row.arguments is None)
 _UNLESS = {row.name: row.unless for row in registry.ROWS if row.unless}
 _TEXTS = (*sorted(registry.names(lambda row: row.makes_text)), "variablereference")

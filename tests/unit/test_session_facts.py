@@ -1,0 +1,79 @@
+"""What an invocation asks once, and what makes it ask again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dbt.adapters.sparktemporal.engine import session_facts
+from dbt.adapters.sparktemporal.engine.session_facts import SessionFacts
+
+
+class Asked:
+    """An engine that counts questions."""
+
+    def __init__(self) -> None:
+        self.questions: list[str] = []
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        self.questions.append(sql)
+        return [(1_000, "4.1.4")]
+
+    def settings(self) -> dict[str, str]:
+        self.questions.append("SET")
+        return {"number": str(len(self.questions))}
+
+
+def test_the_clock_counts_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    passed = [5.0]
+    monkeypatch.setattr(session_facts, "now", lambda: passed[0])
+    facts, engine = SessionFacts(), Asked()
+    assert facts.clock(engine.rows) == 1_000
+    passed[0] = 65.5
+    assert facts.clock(engine.rows) == 61_500 and facts.version(engine.rows) == "4.1.4"
+    assert len(engine.questions) == 1
+
+
+def test_settings_are_asked_again_after_a_statement_that_may_set_one() -> None:
+    facts, engine = SessionFacts(), Asked()
+    first = facts.settings(engine.settings, "model.p.a")
+    facts.notice("select 1 as offset")
+    assert facts.settings(engine.settings, "model.p.b") == first
+    facts.notice("/* dbt */ set spark.sql.session.timeZone = UTC")
+    second = facts.settings(engine.settings, "model.p.b")
+    assert second != first and facts.settings(engine.settings, "model.p.b") == second
+    # another session may not have what this one set
+    assert facts.settings(engine.settings, "model.p.c") not in (first, second)
+
+
+@pytest.mark.parametrize("sql", ["execute immediate 'SE' || 'T x = 1'", "RESET", "update t set a = 1"])
+def test_statements_that_may_set(sql: str) -> None:
+    facts, engine = SessionFacts(), Asked()
+    first = facts.settings(engine.settings, "a")
+    facts.notice(sql)
+    assert facts.settings(engine.settings, "a") != first
+
+
+@pytest.mark.parametrize(
+    ("sql", "model", "touched"),
+    [
+        ("drop view if exists s.m", "m", True),
+        ("DROP TABLE `s`.`M__diffs_1a_c0`", "m", True),
+        ("drop view s.moons", "m", False),
+        ("select * from m", "m", False),
+        ("drop view `3 Moons`", "3 moons", True),
+        ("insert into other select 1", "m", False),
+    ],
+)
+def test_relations_that_a_hook_may_change(sql: str, model: str, touched: bool) -> None:
+    facts = SessionFacts()
+    facts.notice(sql)
+    assert facts.is_touched(model) is touched
+
+
+def test_answers_are_kept() -> None:
+    facts, asked = SessionFacts(), Asked()
+    for _ in range(2):
+        assert facts.once("EXPLAIN x", lambda sql: str(asked.rows(sql))) == "[(1000, '4.1.4')]"
+    assert asked.questions == ["EXPLAIN x"]
