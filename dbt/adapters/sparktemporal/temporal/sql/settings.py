@@ -21,7 +21,7 @@ _NO_MATTER = tuple(
     f"spark.sql.{name}"
     for name in (
         "adaptive.", "artifact.", "autoBroadcast", "avro.compression.", "avro.deflate.", "avro.filterPushdown",
-        "avro.xz.", "avro.zstandard.", "broadcast", "bucketing.", "catalog", "cbo.", "chunkBase64String.", "classic.",
+        "avro.xz.", "avro.zstandard.", "binaryOutputStyle", "broadcast", "bucketing.", "catalog", "cbo.", "chunkBase64String.", "classic.",
         "cli.", "codegen.", "columnVector.", "connect.", "csv.filterPushdown", "datetime.java8API", "debug.",
         "defaultCacheStorageLevel", "defaultCatalog", "defaultSizeInBytes", "error.", "event.", "execution.",
         "extendedExplainProviders", "extensions", "files.", "globalTempDatabase", "hive.", "inMemoryColumnarStorage.",
@@ -61,6 +61,8 @@ def decides(key: str) -> bool:
 
     >>> [decides(f"spark.sql.{key}") for key in ("legacy.sizeOfNull", "shuffle.partitions", "files.ignoreMissingFiles")]
     [True, False, True]
+    >>> decides("spark.sql.binaryOutputStyle")  # of what is shown; a Thrift server sets it within a session
+    False
     """
     if key.startswith(_MATTER) or key in _OTHERS:
         return True
