@@ -51,7 +51,7 @@ def added(sql: str, *names: str) -> list[str]:
 
 def test_one_table() -> None:
     assert added("select a.k from d.a where a.k > 1", "a") == [
-        "SELECT a.k FROM (SELECT * FROM d.a WHERE f IN ('a1')) AS a WHERE a.k > 1"
+        "SELECT a.k FROM (SELECT * FROM d.a WHERE f IN ('a1')) AS `a` WHERE a.k > 1"
     ]
     assert added("select p from d.a as x(p, q)", "a") == [
         "SELECT p FROM (SELECT * FROM d.a WHERE f IN ('a1')) AS x(p, q)"
@@ -61,9 +61,9 @@ def test_one_table() -> None:
 def test_a_join_of_two() -> None:
     """New rows of the first with all of the second, old rows of the first with new ones of the second."""
     assert added("select 1 from d.a join d.b on a.k = b.k", "a", "b") == [
-        "SELECT 1 FROM (SELECT * FROM d.a WHERE f IN ('a1')) AS a JOIN d.b ON a.k = b.k",
-        "SELECT 1 FROM (SELECT * FROM d.a WHERE NOT f IN ('a1')) AS a "
-        "JOIN (SELECT * FROM d.b WHERE f IN ('b1')) AS b ON a.k = b.k",
+        "SELECT 1 FROM (SELECT * FROM d.a WHERE f IN ('a1')) AS `a` JOIN d.b ON a.k = b.k",
+        "SELECT 1 FROM (SELECT * FROM d.a WHERE NOT f IN ('a1')) AS `a` "
+        "JOIN (SELECT * FROM d.b WHERE f IN ('b1')) AS `b` ON a.k = b.k",
     ]
 
 
@@ -80,9 +80,9 @@ def test_a_union() -> None:
     assert joined.startswith(
         "SELECT * FROM (SELECT k FROM d.a UNION ALL SELECT j FROM d.b) JOIN (SELECT * FROM d.c WHERE f"
     )
-    new = "SELECT k FROM (SELECT * FROM d.a WHERE f IN ('a1')) AS a"
+    new = "SELECT k FROM (SELECT * FROM d.a WHERE f IN ('a1')) AS `a`"
     assert f"{new} UNION ALL SELECT * FROM (SELECT j FROM d.b) AS mz_none WHERE FALSE" in first
-    assert second.count("WHERE FALSE UNION ALL SELECT j FROM (SELECT * FROM d.b WHERE f IN ('b1')) AS b") == 1
+    assert second.count("WHERE FALSE UNION ALL SELECT j FROM (SELECT * FROM d.b WHERE f IN ('b1')) AS `b`") == 1
     assert first.count("NOT f IN ('c1')") == second.count("NOT f IN ('c1')") == 1
     (constant,) = added("select 1 as k union all select k from d.a", "a")
     assert constant.startswith("SELECT * FROM (SELECT 1 AS k) AS mz_none WHERE FALSE UNION ALL")

@@ -21,7 +21,7 @@ from ..temporal.sql import plans, settings
 from ..temporal.sql.ctes import refuse_shadowed_ctes, visible_ctes
 from ..temporal.sql.dialect import fragment, parse, render
 from ..temporal.sql.identifiers import folded, parts
-from ..temporal.sql.scope import quote_name
+from ..temporal.sql.scope import alias_of, quote_name
 
 
 class Closed(TemporalError):
@@ -112,9 +112,8 @@ def _text(warehouse: Warehouse, table: exp.Table, prefix: str) -> exp.Subquery:
     name = render(_plain(table))
     view = made(warehouse, name)
     _name_alone(view.tree, view.schema, prefix)
-    alias = table.args["alias"].this if table.args.get("alias") else table.this
     columns = [quote_name(column) for column in view.columns]
-    opened = exp.Subquery(this=view.tree, alias=exp.TableAlias(this=alias.copy(), columns=columns))
+    opened = exp.Subquery(this=view.tree, alias=exp.TableAlias(this=alias_of(table).this, columns=columns))
     _check_meaning(warehouse, name, opened)
     return opened
 
@@ -146,8 +145,7 @@ def _name_alone(tree: exp.Query, schema: str, prefix: str) -> None:
         if table.db or not isinstance(table.this, exp.Identifier):
             continue
         if table.name.lower() in {cte.alias.lower() for cte in visible_ctes(table)}:
-            alias = table.args.get("alias") or exp.TableAlias(this=table.this.copy())
-            table.set("alias", alias.copy())
+            table.set("alias", alias_of(table))
             table.set("this", quote_name(prefix + table.name.lower()))
         else:
             table.set("db", quote_name(schema))

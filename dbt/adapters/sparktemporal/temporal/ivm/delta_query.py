@@ -19,6 +19,7 @@ from sqlglot import exp
 
 from ..sql.dialect import VerbatimSpark, string_literal
 from ..sql.linear import is_linear, kept_one_by_one
+from ..sql.scope import alias_of
 from .upstream import BEFORE, Stack
 
 #: the most new files that a statement names one by one
@@ -129,8 +130,7 @@ def keeps_names(query: exp.Query, deltas: Iterable[TableDelta]) -> bool:
 
 def put(table: exp.Table, source: str) -> None:
     """Put other SQL of a FROM in place of a table, under the same name."""
-    alias = table.args.get("alias") or exp.TableAlias(this=table.this.copy())
-    table.replace(exp.Subquery(this=exp.select("*").from_(exp.Table(this=exp.var(source))), alias=alias.copy()))
+    table.replace(exp.Subquery(this=exp.select("*").from_(exp.Table(this=exp.var(source))), alias=alias_of(table)))
 
 
 def _rename(table: exp.Table, name: str) -> None:
@@ -152,10 +152,9 @@ def alone(table: exp.Table) -> None:
 
 def restrict(table: exp.Table, condition: str) -> None:
     """Restrict a table to the rows that fulfil a condition, such as a list of files, under the same name."""
-    alias = table.args.get("alias") or exp.TableAlias(this=table.this.copy())
     plain = exp.Table(**{key: table.args[key].copy() for key in _PLAIN[:-1] if table.args.get(key)})
     of_files: exp.Expr = exp.maybe_parse(condition, dialect=VerbatimSpark)
-    table.replace(exp.Subquery(this=exp.select("*").from_(plain).where(of_files), alias=alias.copy()))
+    table.replace(exp.Subquery(this=exp.select("*").from_(plain).where(of_files), alias=alias_of(table)))
 
 
 def restrict_more(table: exp.Table, condition: str) -> None:

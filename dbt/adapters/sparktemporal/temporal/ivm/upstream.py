@@ -33,7 +33,7 @@ from ..rewrite.core import is_placeholder
 from ..rewrite.linear_aggregates import COUNT
 from ..sql import identifiers
 from ..sql.dialect import expression, parse, quote, render
-from ..sql.scope import quote_name
+from ..sql.scope import alias_of, quote_name
 
 SCHEMA = "mz_stacked"
 MORE, LESS, BEFORE = "+", "-", "@"
@@ -271,14 +271,12 @@ def _query(state: State, names: tuple[str, ...], number: int) -> str:
         own = f"mz_{number}_{cte.alias}"
         for table in list(residual.find_all(exp.Table)):
             if not table.db and table.name.lower() == cte.alias.lower():
-                alias = table.args.get("alias") or exp.TableAlias(this=table.this.copy())
-                table.replace(exp.Table(this=quote_name(own), alias=alias.copy()))
+                table.replace(exp.Table(this=quote_name(own), alias=alias_of(table)))
         cte.args["alias"].set("this", quote_name(own))
     for table in list(residual.find_all(exp.Table)):
         if is_placeholder(table):
             core = cores[table.name]
-            alias = table.args.get("alias") or exp.TableAlias(this=exp.to_identifier(table.name))
-            table.replace(exp.Subquery(this=parse(_read(core, f"{key}.{core.name}")), alias=alias.copy()))
+            table.replace(exp.Subquery(this=parse(_read(core, f"{key}.{core.name}")), alias=alias_of(table)))
     return f"SELECT * FROM ({render(residual)}) AS mz_out({', '.join(outputs)})"
 
 

@@ -7,6 +7,7 @@ from sqlglot import exp
 from ...errors import Refusal
 from ..sql.ctes import eliminate_ctes, is_recursive, names_itself, visible_ctes, with_ctes
 from ..sql.dialect import fragment, has_clock
+from ..sql.scope import alias_of
 from .core import Core, is_placeholder, refuse_nondeterministic
 
 
@@ -112,8 +113,7 @@ class StaticParts:
         key = fragment(bare).lower()
         if key not in self._tables:
             self._tables[key] = self._new_core(exp.select("*").from_(bare))
-        alias = table.args.get("alias") or exp.TableAlias(this=exp.to_identifier(table.name, quoted=True))
-        table.replace(exp.Table(this=exp.to_identifier(self._tables[key].placeholder), alias=alias.copy()))
+        table.replace(exp.Table(this=exp.to_identifier(self._tables[key].placeholder), alias=alias_of(table)))
 
     def _new_core(self, query: exp.Query) -> Core:
         refuse_nondeterministic(query)

@@ -106,3 +106,15 @@ def is_lambda_variable(column: exp.Column) -> bool:
 
 def quote_name(name: str) -> exp.Identifier:
     return exp.to_identifier(name, quoted=True)
+
+
+def alias_of(table: exp.Table) -> exp.TableAlias:
+    """The name of a table in its FROM, for what stands in its place: its alias, or its own name.
+
+    The own name is quoted: `s.union` is a table to Spark, and `(SELECT …) AS union` is an error.
+
+    >>> alias_of(exp.to_table("s.union")).sql("spark")
+    '`union`'
+    """
+    alias = table.args.get("alias")
+    return alias.copy() if alias else exp.TableAlias(this=quote_name(table.name))
