@@ -36,6 +36,10 @@ MODELS = {
     "names": "select k, count(*), sum(if(v > 1, v, 0)) from {t} where mz_now() < due group by k",
     "names_below": "with w as (select t.k, max(o.x), min(v) from {t} t join {o} o on o.k = t.k where mz_now() < due "
     "group by t.k) select `max(x)` + 1, * from w",
+    "in_a_cte": "with l as (select min(x) as a from {o}) select k, count(*) as c, (select a from l) as a from {t} "
+    "where mz_now() < due group by k having count(*) > (select a from l)",
+    "with_inside": "select k, n, m from (with l as (select max(x) as a from {o}) select k, count(*) as n, (select a "
+    "from l) as m from {t} where mz_now() < due group by k order by (select a from l)) where n > 0",
     "lateral": "select id, x, y from {t} t join lateral explode(xs) e(x), "
     "lateral (select max(x) as y from {o} o where o.k = t.k) where mz_now() < due",
 }
@@ -60,8 +64,6 @@ MORE = {
     "where mz_now() < due",
     "above_a_join": "select t.id, o.id as o, (select count(*) from {o} p where p.x < t.v) as m, row_number() over "
     "(order by t.id, o.id, v) as r from {t} t join {o} o on o.k = t.k where mz_now() < due",
-    "in_a_cte": "with l as (select min(x) as a from {o}) select k, count(*) as c, (select a from l) as a from {t} "
-    "where mz_now() < due group by k having count(*) > (select a from l)",
     "temporal_inside": "select id, (select count(*) from {t} u where mz_now() < u.due and u.k = t.k) as m from {t} t "
     "where mz_now() >= ts",
     "over_nothing": "select k, count(*) as n from {t} where mz_now() < due group by k "

@@ -97,6 +97,8 @@ def split(
         visible = visible_ctes(select)
         core, rest = _take_core(select, f"c{number}", describe, moves, by_rows or {}, ansi)
         with_ctes(core.query, visible)
+        own = select.args.get("with_")
+        with_ctes(rest, list(own.expressions) if own is not None else [])  # what stands above the rows may name them
         core = replace(core, inner=is_inside_a_value(select), kept=core.kept or select.meta.get(KEPT, Kept()))
         refuse_nondeterministic(core.query)
         cores.append(core)
