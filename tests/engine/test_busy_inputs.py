@@ -10,6 +10,7 @@ import pytest
 
 from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse
 from dbt.adapters.sparktemporal.errors import TemporalError
+from dbt.adapters.sparktemporal.inputs.manifest import Manifest
 from dbt.adapters.sparktemporal.run import attempt
 from dbt.adapters.sparktemporal.run.begin import begin
 from dbt.adapters.sparktemporal.run.plan import Definition, Invocation
@@ -66,13 +67,15 @@ def run(project: Project, model: str, now: int, between: Callable[[], None]) -> 
 def right(project: Project, model: str, now: int, every: bool = False) -> None:
     """The view is the query over the files that the commit names, or over every row."""
     state = project.state(model)
-    if not (every or state.manifest):  # a full read that nothing disturbed keeps no list
+    manifest = Manifest.of(ModelRelations(f"`{project.schema}`", model), state.manifest, state.files)
+    if not (every or manifest):  # a full read that nothing disturbed keeps no list
         assert CONFIG.get(model, {}).get("change_capture") == "full"
         return
 
     def seen(table: str, column: str) -> str:
         name = f"{project.schema}.{table}"
-        listed = f"SELECT file FROM {project.schema}.{state.manifest} WHERE relation LIKE '%.{table}'"
+        assert manifest is not None
+        listed = f"SELECT file FROM ({manifest.listing(f'spark_catalog.{name}')})"
         return name if every else f"(SELECT * FROM {name} WHERE _metadata.{column} IN ({listed}))"
 
     sql = MODELS[model].format(e=seen("e", "file_name"), f=seen("f", "file_path"), now=f"{now}L")

@@ -8,9 +8,15 @@ from typing import Any
 import pytest
 
 from dbt.adapters.sparktemporal.connections import SparkTemporalConnectionManager
-from dbt.adapters.sparktemporal.inputs import file_lists
+from dbt.adapters.sparktemporal.inputs import file_lists, manifest
 from support.instants import T0
 from support.project import Project
+
+
+@pytest.fixture
+def lists_in_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files are remembered in a table, however few they are."""
+    monkeypatch.setattr(manifest, "FEW", -1)
 
 
 @pytest.fixture
@@ -63,8 +69,8 @@ def test_many_new_files(events: Project, monkeypatch: pytest.MonkeyPatch) -> Non
     assert "full (2 new files, more than are named one by one), 22 rows read" in run(events, 1000)[1]
 
 
-@pytest.mark.deep
-def test_the_list_of_files_is_gone(events: Project) -> None:
+@pytest.mark.more
+def test_the_list_of_files_is_gone(lists_in_tables: None, events: Project) -> None:
     state = events.state()
     assert state.manifest
     events.sql(f"DROP TABLE {{s}}.{state.manifest}")
@@ -73,6 +79,33 @@ def test_the_list_of_files_is_gone(events: Project) -> None:
     assert "full (the list of the files it had is gone)" in run(events, 1000)[1]
     add(events, 2)
     assert "new files (1 new file of" in run(events, 2000)[1]
+
+
+@pytest.mark.more
+def test_files_move_from_the_state_to_a_table_and_back(events: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few files are in the state, many are in a table. Whichever the last run chose, the next one finds what is new."""
+    assert events.state().files and not events.state().manifest
+    for number, few in enumerate((30, -1, -1, 30, 3, 30), start=1):
+        monkeypatch.setattr(manifest, "FEW", few)
+        add(events, number)
+        assert "new files (1 new file of" in run(events, 1000 * number)[1]
+        state = events.state()
+        assert bool(state.files) != bool(state.manifest)
+        assert "unchanged" in run(events, 1000 * number + 500)[0]
+    assert len(events.state().files) in (0, 1)
+
+
+@pytest.mark.more
+def test_a_name_that_cannot_be_taken_apart(project: Project) -> None:
+    """A file of a partition with the separator in its name is remembered in a table."""
+    project.sql("CREATE TABLE {s}.p (id BIGINT, hi TIMESTAMP, k STRING) USING parquet PARTITIONED BY (k)")
+    project.sql(f"INSERT INTO {{s}}.p SELECT id, timestamp_millis({T0}L + 90000), 'a|b' FROM range(3)")
+    project.model("m", f"select id, k from {project.schema}.p where mz_now() < hi")
+    project.run(now=T0)
+    assert project.state().manifest and not project.state().files
+    project.sql(f"INSERT INTO {{s}}.p SELECT id, timestamp_millis({T0}L + 90000), 'c' FROM range(2)")
+    assert ": new files (" in " | ".join(project.run(now=T0 + 10).of("m").adapter_response["inputs"])
+    assert project.rows(f"SELECT count(*) FROM {project.at('m', T0 + 10)}") == [(5,)]
 
 
 @pytest.mark.deep
@@ -90,7 +123,7 @@ def test_full_between(events: Project) -> None:
 
 
 @pytest.mark.more
-def test_files_remembered_of_another_state(events: Project) -> None:
+def test_files_remembered_of_another_state(lists_in_tables: None, events: Project) -> None:
     state = events.state()
     events.sql(
         f"INSERT INTO {{s}}.{state.manifest} SELECT relation, 'x', size, modified, place FROM {{s}}.{state.manifest}"

@@ -10,6 +10,7 @@ import pytest
 from dbt.adapters.sparktemporal.config import TemporalConfig
 from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse
 from dbt.adapters.sparktemporal.errors import TemporalError
+from dbt.adapters.sparktemporal.inputs import manifest
 from dbt.adapters.sparktemporal.operations.consolidate import consolidate
 from dbt.adapters.sparktemporal.operations.reads import inconsistencies
 from dbt.adapters.sparktemporal.run.begin import begin
@@ -84,8 +85,9 @@ def test_files_of_a_chain(events: Project, is_fresh: bool) -> None:
 
 @pytest.mark.parametrize("is_fresh", [True, False])
 @pytest.mark.parametrize("kind", ["manifest", "statistics"])
-def test_files_of_a_list(events: Project, kind: str, is_fresh: bool) -> None:
+def test_files_of_a_list(events: Project, kind: str, is_fresh: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is remembered of the inputs is not believed when a part of it is gone."""
+    monkeypatch.setattr(manifest, "FEW", -1)
     run(events, 0, **MEASURED)
     state = events.state()
     assert state.manifest and state.statistics

@@ -12,6 +12,7 @@ import pytest
 
 from dbt.adapters.sparktemporal.connections import SparkTemporalConnectionManager
 from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse
+from dbt.adapters.sparktemporal.inputs import manifest
 from dbt.adapters.sparktemporal.run import lock as locks
 from dbt.adapters.sparktemporal.temporal.diffs import chains
 from support.instants import T0
@@ -65,6 +66,26 @@ def test_a_rival_in_the_middle(model: Project, monkeypatch: pytest.MonkeyPatch) 
     assert model.count() == 11 and not [t for t in model.relations() if "lock" in t]
 
 
+@pytest.mark.parametrize("name", ["m", "new"])
+def test_a_rival_between_the_look_and_the_lock(model: Project, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """It has committed and gone: the run notices before its own commit, drops what it wrote, and begins again."""
+    sql = f"select id from {model.schema}.events where mz_now() >= timestamp_millis(id)"
+    model.model(name, sql)
+    model.sql("INSERT INTO {s}.events VALUES (77)")
+
+    def rival() -> None:
+        take_over(model, T0 + 500, name, sql)
+        model.sql("INSERT INTO {s}.events VALUES (78)")
+
+    with before_statement(monkeypatch, f"CREATE TABLE `{model.schema}`.`{name}__lock`", rival):
+        result = model.run("-s", name, now=T0 + 1000)
+    state = model.state(name)
+    assert "advanced, 1 row" in result.of(name).message and state.frontier == T0 + 1000
+    assert model.rows(f"SELECT count(*) FROM {{s}}.{name}") == [(12,)]
+    named = {*state.tables, *(t for t, _ in state.retired), name, f"{name}__live", f"{name}__diffs"}
+    assert {t for t in model.relations() if t == name or t.startswith(f"{name}__")} <= named
+
+
 @pytest.mark.more
 def test_two_at_once(model: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second finds the lock of the first, which lives, and leaves all as it is."""
@@ -87,6 +108,7 @@ def test_two_at_once(model: Project, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.more
 def test_disk_full(model: Project, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The kernel lets Spark write no file of more than 100 bytes, in the middle of the run."""
+    monkeypatch.setattr(manifest, "FEW", -1)  # the list of files is a table, too
     model.sql("INSERT INTO {s}.events SELECT id + 100 FROM range(1000)")
     before, there = model.state(), model.relations()
     pid = int(model.spark._jvm.java.lang.ProcessHandle.current().pid())

@@ -12,8 +12,8 @@ from dbt.adapters.sparktemporal.run.plan import Definition, Invocation
 from support.project import Project
 
 
-def take_over(project: Project, now: int, model: str = "m") -> Any:
-    """A whole run by another hand, to whom the owner of the lock is dead."""
+def take_over(project: Project, now: int, model: str = "m", sql: str = "") -> Any:
+    """A whole run by another hand, to whom the owner of the lock is dead. sql: of a model that nobody ran yet."""
     warehouse, target = Warehouse(project.rows), ModelRelations(f"`{project.schema}`", model)
     held, locks._held = locks._held, set()
     try:
@@ -21,7 +21,7 @@ def take_over(project: Project, now: int, model: str = "m") -> Any:
         old = read_state(warehouse, target)
         settings = warehouse.settings()
         invocation = Invocation(now, now, settings, warehouse.version(), project="proj")
-        run = begin(warehouse, target, Definition(old.written), invocation)
+        run = begin(warehouse, target, Definition(sql or old.written), invocation)
         run.under_lock(token, displaced)
         list(run.steps(project.spark.sql))
         locks.give_back_lock(warehouse, target, token)

@@ -154,7 +154,8 @@ class SparkTemporalAdapter(RunOperations, SparkAdapter):
             with suppress(Exception):  # the run has failed
                 if run is not None:
                     run.abandon()
-            lock.give_back_lock(self._warehouse, *held)
+            target, token = held
+            lock.give_back_lock(self._warehouse, target, token, run is not None and run.is_committed)
         finally:
             lock.forget_lock(held[1])
 
@@ -236,10 +237,15 @@ class SparkTemporalAdapter(RunOperations, SparkAdapter):
                 return first
             token, displaced = lock.take_lock(warehouse, target, invocation.engine_now, patience)
             self._locks.held = (target, token)
-            is_due = first is not None and first.tools.commit.is_due()
-            # what dbt listed is older than the rival
-            run = first if first is not None and is_due else observed(replace(neighbours, known=None))
-            run.under_lock(token, displaced)
+
+            def anew() -> Writer:
+                # what dbt listed is older than the rival
+                return observed(replace(neighbours, known=None))
+
+            # a lock that was free may have been a rival's a moment ago: the commit asks before it is sent
+            is_due = first is not None and (lock.was_free(token) or first.tools.commit.is_due())
+            run = first if first is not None and is_due else anew()
+            run.under_lock(token, displaced, anew)
             self._locks.run = run
             return run
 

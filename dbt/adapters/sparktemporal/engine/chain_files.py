@@ -25,23 +25,36 @@ _UNREADABLE = re.compile(
 
 def refuse_incomplete(warehouse: Warehouse, model: str, chains: Mapping[str, Sequence[Chain]]) -> None:
     """Raise TemporalError where files of a chain are gone. chains: those a run builds on, by schema as SQL names it."""
-    every = [(schema, chain) for schema, found in chains.items() for chain in found]
+    every = by_schema(chains)
     if not every:
         return
-    counts = "\nUNION ALL\n".join(
-        f"SELECT {number}, count(*) FROM {schema}.{quote(chain.table)}" for number, (schema, chain) in enumerate(every)
-    )
     try:
-        found = {int(number): int(rows) for number, rows in warehouse.rows(counts)}
+        found = list(map(int, warehouse.rows(rows_of(every))[0]))
     except Exception as error:  # dbt's error or Spark's own: the text tells which
         if not is_unreadable(error):
             raise
         cause = spark_words(without_trace(str(error)))
         raise _error(model, f"chains with a file that cannot be read: {cause}") from None
-    for number, (_, chain) in enumerate(every):
+    refuse_other_counts(model, every, found)
+
+
+def by_schema(chains: Mapping[str, Sequence[Chain]]) -> tuple[tuple[str, Chain], ...]:
+    """Chains by schema, as SQL names it -> (schema, chain)."""
+    return tuple((schema, chain) for schema, found in chains.items() for chain in found)
+
+
+def rows_of(chains: Sequence[tuple[str, Chain]]) -> str:
+    """A query of one row: how many rows each chain has."""
+    counts = (f"(SELECT count(*) FROM {schema}.{quote(chain.table)})" for schema, chain in chains)
+    return f"SELECT {', '.join(counts)}"
+
+
+def refuse_other_counts(model: str, chains: Sequence[tuple[str, Chain]], found: Sequence[int]) -> None:
+    """Raise TemporalError where a chain has other rows than it was committed with."""
+    for (_, chain), rows in zip(chains, found):
         held, exact = rows_held(chain)
-        if found[number] < held or exact and found[number] != held:
-            raise _error(model, f"{chain.table} with {found[number]:,} of {quantity(held, 'committed row')}")
+        if rows < held or exact and rows != held:
+            raise _error(model, f"{chain.table} with {rows:,} of {quantity(held, 'committed row')}")
 
 
 def is_unreadable(error: Exception) -> bool:

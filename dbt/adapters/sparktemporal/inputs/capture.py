@@ -9,12 +9,12 @@ from enum import Enum
 from sqlglot import exp
 
 from ..config import TemporalConfig
-from ..engine.warehouse import ModelRelations, Warehouse
+from ..engine.warehouse import ModelRelations, TableInfo, Warehouse
 from ..errors import Refusal
 from ..temporal.decision import Decision
 from ..temporal.diffs import intervals_sql
 from ..temporal.diffs.fingerprints import Tracking
-from ..temporal.diffs.state import State
+from ..temporal.diffs.state import ListedFile, State
 from ..temporal.ivm import delta_query
 from ..temporal.ivm.upstream import fingerprint_of, stacked_name
 from ..temporal.rewrite.core import TypedCore
@@ -27,6 +27,7 @@ from . import fingerprint, observe, stacked_views, view_expansion
 from .append_only import AppendCursor
 from .changes import InputChange
 from .fingerprint import QueryFingerprint, Routines
+from .manifest import Manifest
 from .observe import Input
 
 #: of `change_capture`
@@ -85,7 +86,7 @@ class Request:
 
     plan: the plans of the model, at an instant that is the same in every run until the next restart. version: of
     Spark. old: what the last run committed. plans: query of a core -> its plans, as far as known. existing: relations
-    of the model, as far as known.
+    of the model, as far as known. tables: what the metastore has of inputs, by full name, as far as known.
     """
 
     target: ModelRelations
@@ -98,6 +99,7 @@ class Request:
     config: TemporalConfig
     plans: Mapping[str, str] = field(default_factory=dict)
     existing: Sequence[str] = ()
+    tables: Mapping[str, TableInfo] = field(default_factory=dict)
 
     def plan_of(self, warehouse: Warehouse, core: TypedCore) -> str:
         """The plans of what a core reads, its predicate too, which may read tables by a subquery."""
@@ -110,7 +112,9 @@ class Capture:
     """What the inputs of a model did since the last run.
 
     cores: by name. keeps: the files remembered are those of now. manifest: else SQL of those to remember, None to
-    remember none. counts: rows read for what is written. request: what was asked, None of a run that does not look.
+    remember none in a table; files: of few, they themselves by input. counts: rows read for what is written.
+    uncounted: relation -> SQL of such a count, of a small input, which is asked for after the write. request: what was
+    asked, None of a run that does not look.
     """
 
     inputs: Mapping[str, Input]
@@ -121,6 +125,8 @@ class Capture:
     manifest: str | None
     counts: Mapping[str, int]
     request: Request | None = None
+    uncounted: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, tuple[ListedFile, ...]] = field(default_factory=dict)
 
     @staticmethod
     def nothing(cores: Sequence[TypedCore]) -> Capture:
@@ -167,7 +173,9 @@ def capture_inputs(warehouse: Warehouse, request: Request, known: Routines, list
     meaning = fingerprint.of(warehouse, request.model, request.plan, known, request.version)
     analyzed = plans.analyzed(request.plan)
     column = config.append_column
-    seen = observe.observe(warehouse, analyzed, AppendCursor(column, config.lookback or 0) if column else None)
+    follow = AppendCursor(column, config.lookback or 0) if column else None
+    rebuilds = request.decision.rebuilds or old is None
+    seen = observe.observe(warehouse, analyzed, follow, None if rebuilds or old is None else old.files, request.tables)
     if column and not any(now.tracking is Tracking.COLUMN for now in seen.values()):
         raise _no_such_column(column, seen)
     below = {table: name for core in cores for table, name in _stacked(core)}
@@ -183,8 +191,8 @@ def capture_inputs(warehouse: Warehouse, request: Request, known: Routines, list
             for name, now in seen.items()
         )
         is_listed = old.manifest in Identifiers(request.existing)
-        there = asked and old.manifest and (is_listed or warehouse.tables(target.schema, old.manifest))
-        files = target.table(old.manifest) if there else None
+        is_gone = asked and old.manifest and not is_listed and not warehouse.tables(target.schema, old.manifest)
+        files = Manifest.of(target, old.manifest, old.files) if asked and not is_gone else None
         changes = {
             name: input_changes.change(warehouse, now, old.inputs.get(name), files) for name, now in seen.items()
         }
@@ -208,9 +216,10 @@ def capture_inputs(warehouse: Warehouse, request: Request, known: Routines, list
     for delta in found.values():
         for name, added in delta.read.items():
             read[name] = added if name not in read or read[name] == added else None
-    manifest = input_changes.manifest(seen.values(), changes, files) if remembers else None
-    counts = observe.count_rows(warehouse, read, seen, stacked)
-    return Capture(seen, changes, found, meaning.digest, keeps, manifest, counts, request)
+    manifest, entries = input_changes.to_remember(seen.values(), changes, files) if remembers else (None, {})
+    sizes = {name: input_changes.size_read(seen[name], changes[name], added) for name, added in read.items()}
+    counts, uncounted = observe.count_rows(warehouse, read, seen, sizes, stacked)
+    return Capture(seen, changes, found, meaning.digest, keeps, manifest, counts, request, uncounted, entries)
 
 
 def _why_full(decision: Decision, old: State | None, meaning: QueryFingerprint, text: str, config: str) -> str:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from ..engine.chain_files import is_unreadable
 from ..engine.warehouse import Warehouse
 from ..temporal.diffs.fingerprints import ColumnFingerprint, FilesFingerprint, Fingerprint, Tracking
+from ..temporal.diffs.state import ListedFile
 from ..temporal.ivm import delta_query
 from ..temporal.ivm.delta_query import Added, AddedChains
 from ..temporal.ivm.upstream import Stack
 from ..temporal.sql.dialect import string_literal
 from ..words import quantity
 from . import append_only, file_lists, snapshots
-from .file_lists import COLUMNS
-from .observe import Input, observed, quoted, remembered
+from . import manifest as manifests
+from .file_lists import COLUMNS, Compared
+from .manifest import Manifest
+from .observe import Input, observed, quoted
 
 
 @dataclass(frozen=True)
@@ -43,25 +48,46 @@ class Look:
     fingerprint: Fingerprint | None = None
 
 
-def look(warehouse: Warehouse, seen: Input, change: InputChange, is_open: bool, listed: str | None) -> Look:
+@dataclass(frozen=True)
+class Looking:
+    """A look at an input, before its query is sent. query: SQL of one row and the number of its columns, None for no
+    query; means: what the row says."""
+
+    query: tuple[str, int] | None
+    means: Callable[[Sequence[Any]], Look]
+
+    @staticmethod
+    def over(look: Look) -> Looking:
+        """One that has asked already."""
+        return Looking(None, lambda row: look)
+
+
+def look(warehouse: Warehouse, seen: Input, change: InputChange, is_open: bool, listed: Manifest | None) -> Looking:
     """What an input is after it was read, as far as Spark tells.
 
-    is_open: the run read more of the input than what can be pinned, so nothing may have been added. listed: the table
-    of the input's files, which are its state where it was read in full.
+    is_open: the run read more of the input than what can be pinned, so nothing may have been added. listed: the
+    manifest of the input's files, which are its state where it was read in full.
     """
     then = seen.fingerprint
     if isinstance(then, ColumnFingerprint):
-        return Look(moved=not append_only.is_still(warehouse, then, seen.listing))
+        return Looking.over(Look(moved=not append_only.is_still(warehouse, then, seen.listing)))
     if seen.tracking is Tracking.VERSION:
         is_still = not is_open or observed(warehouse, seen.relation, False).fingerprint == then
-        return Look(grew=not is_still)
+        return Looking.over(Look(grew=not is_still))
     if not isinstance(then, FilesFingerprint):  # chains are never written again; nothing tells that rows changed
-        return Look()
+        return Looking.over(Look())
+    files = then.files
     if not seen.in_directory:
         warehouse.rows(f"REFRESH TABLE {quoted(seen.relation)}")
     if listed is None:
-        return Look(moved=file_lists.summary(warehouse, seen.listing)[0] != then.files)
-    found = file_lists.compare(warehouse, seen.listing, remembered(seen.relation, listed))
+        query = (file_lists.summarizing(seen.listing), file_lists.SUMMARY_COLUMNS)
+        return Looking(query, lambda row: Look(moved=file_lists.summarized(row).files != files))
+    query = (file_lists.comparing(seen.listing, listed.listing(seen.relation)), file_lists.COMPARED_COLUMNS)
+    return Looking(query, lambda row: _judged(then, change, is_open, file_lists.compared(row)))
+
+
+def _judged(then: FilesFingerprint, change: InputChange, is_open: bool, found: Compared) -> Look:
+    """The files of an input after it was read, beside those that were remembered."""
     if (change.same or change.added is not None) and found.before != then.files:  # what was remembered is damaged
         return Look(moved=found.now != then.files)
     if found.gone or is_open and found.new:
@@ -69,8 +95,8 @@ def look(warehouse: Warehouse, seen: Input, change: InputChange, is_open: bool, 
     return Look(fingerprint=replace(then, files=found.before))
 
 
-def change(warehouse: Warehouse, seen: Input, then: Fingerprint | None, manifest: str | None) -> InputChange:
-    """What an input did since it had a fingerprint. manifest: the table of the files it had then."""
+def change(warehouse: Warehouse, seen: Input, then: Fingerprint | None, manifest: Manifest | None) -> InputChange:
+    """What an input did since it had a fingerprint. manifest: of the files it had then."""
     now = seen.fingerprint
     if then is None:
         return InputChange("not read before")
@@ -83,7 +109,7 @@ def change(warehouse: Warehouse, seen: Input, then: Fingerprint | None, manifest
         return InputChange(why, added=delta)
     before = ""
     if manifest is not None:
-        before = remembered(seen.relation, manifest)
+        before = manifest.listing(seen.relation)
     if isinstance(now, ColumnFingerprint):
         if not isinstance(then, ColumnFingerprint):
             return InputChange("it was not followed by append_column before")
@@ -102,7 +128,7 @@ def change(warehouse: Warehouse, seen: Input, then: Fingerprint | None, manifest
 def _change_of_files(warehouse: Warehouse, seen: Input, then: FilesFingerprint, before: str) -> InputChange:
     """before: SQL of the files that the input had."""
     try:
-        found = file_lists.compare(warehouse, seen.listing, before)
+        found = seen.compared or file_lists.compare(warehouse, seen.listing, before)
     except Exception as error:  # dbt's error or Spark's own: the text tells which
         if not is_unreadable(error):
             raise
@@ -123,6 +149,15 @@ def _change_of_files(warehouse: Warehouse, seen: Input, then: FilesFingerprint, 
     )
 
 
+def size_read(seen: Input, change: InputChange, added: delta_query.TableDelta | None) -> int | None:
+    """How many bytes of files are read: those of new files where they alone are read; None where nothing tells."""
+    if not isinstance(seen.fingerprint, FilesFingerprint):
+        return None
+    if added is None:
+        return seen.fingerprint.files.size
+    return sum(one["size"] for one in json.loads(change.files)) if change.files else None
+
+
 def stacked_change(stack: Stack, seen: Input, then: Fingerprint | None) -> InputChange:
     """What a temporal view that is read did since it had a fingerprint."""
     if seen.fingerprint == then:
@@ -131,18 +166,36 @@ def stacked_change(stack: Stack, seen: Input, then: Fingerprint | None) -> Input
     return InputChange(why, added=AddedChains(stack) if is_told else None)
 
 
-def manifest(seen: Iterable[Input], changes: Mapping[str, InputChange], before: str | None) -> str | None:
-    """SQL of what is remembered of all inputs (relation, file, size, modified, place).
+def to_remember(
+    seen: Iterable[Input], changes: Mapping[str, InputChange], before: Manifest | None
+) -> tuple[str | None, dict[str, tuple[ListedFile, ...]]]:
+    """What is remembered of all inputs: SQL of it (relation, file, size, modified, place), or the files themselves.
 
-    Where new files alone are read these are exactly they, beside those that were remembered. before: their table.
+    Where new files alone are read these are exactly they, beside those that were remembered. before: their manifest.
+    None and no files where nothing has a list.
     """
-    parts = []
+    parts: list[str] = []
+    files: dict[str, tuple[ListedFile, ...]] = {}
+    is_few = True
     for now in seen:
         if not now.listing:
             continue
-        change, listing = changes[now.relation], now.listing
+        change, listing, entries = changes[now.relation], now.listing, now.files
         if before is not None and now.tracking is Tracking.FILES and (change.same or change.files):
-            listing = remembered(now.relation, before)
+            added = [_entry(one) for one in json.loads(change.files)] if change.files else []
+            known = None if before.table else before.files.get(now.relation)
+            entries = None if known is None else (*known, *added)
+            listing = before.listing(now.relation)
             listing += f"\nUNION ALL\n{file_lists.named(change.files)}" if change.files else ""
         parts.append(f"SELECT {string_literal(now.relation)} AS relation, {COLUMNS} FROM ({listing})")
-    return "\nUNION ALL\n".join(parts) or None
+        if entries is None:
+            is_few = False
+        else:
+            files[now.relation] = tuple(entries)
+    if files and is_few and manifests.are_few(files):
+        return None, files
+    return "\nUNION ALL\n".join(parts) or None, {}
+
+
+def _entry(one: Mapping[str, object]) -> ListedFile:
+    return str(one["file"]), int(str(one["size"])), int(str(one["modified"])), str(one["place"])

@@ -9,9 +9,11 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ..engine.warehouse import TableInfo, Warehouse
 from ..temporal.diffs.fingerprints import FileSummary
+from ..temporal.diffs.state import ListedFile
 from ..temporal.ivm.delta_query import MOST_FILES
 from ..temporal.sql.dialect import quote, string_literal
 
@@ -77,12 +79,40 @@ def by_rows(name: str, partitions: Sequence[str], provider: str, hidden: str = "
     )
 
 
-def summary(warehouse: Warehouse, listing: str, rows: str = "0") -> tuple[FileSummary, int, int]:
-    """What tells a list from others; how many of its files have a place; how many rows there are."""
-    content = _hash(f"concat_ws('|', {COLUMNS})")
-    asked = f"count(*), coalesce(sum(size), 0), count_if(place <> ''), {content}, coalesce({rows}, 0)"
-    count, size, placed, content, held = warehouse.rows(f"SELECT {asked}\nFROM ({listing})")[0]
-    return FileSummary(int(count), int(size), str(content)), int(placed), int(held)
+#: columns of the queries of `summarizing` and `comparing`
+SUMMARY_COLUMNS, COMPARED_COLUMNS = 6, 12
+#: so many files of a list are told one by one
+_FEW = 100
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What tells a list from others. placed: how many of its files have a place; rows: of all files.
+
+    entries: its files, where they are few and Spark's text of each can be taken apart.
+    """
+
+    files: FileSummary
+    placed: int
+    rows: int
+    entries: tuple[ListedFile, ...] | None
+
+
+def summary(warehouse: Warehouse, listing: str, rows: str = "0") -> Summary:
+    return summarized(warehouse.rows(summarizing(listing, rows))[0])
+
+
+def summarizing(listing: str, rows: str = "0") -> str:
+    entry = f"concat_ws('|', {COLUMNS})"
+    asked = f"count(*), coalesce(sum(size), 0), count_if(place <> ''), {_hash(entry)}, coalesce({rows}, 0)"
+    asked += f", {_entries(entry)}"
+    return f"SELECT {asked}\nFROM ({listing})"
+
+
+def summarized(row: Sequence[Any]) -> Summary:
+    count, size, placed, content, held, entries = row
+    files = FileSummary(int(count), int(size), str(content))
+    return Summary(files, int(placed), int(held), _taken_apart(entries))
 
 
 @dataclass(frozen=True)
@@ -90,7 +120,7 @@ class Compared:
     """Two lists, one from before and one from now. A file that is in more partitions than before has changed.
 
     gone: files that are gone or changed; new: that were not there; had: that were there. before, now: summaries.
-    files: the new ones, as JSON; None where they are more than are named one by one.
+    files: the new ones, as JSON; None where they are more than are named one by one. placed, entries: as in Summary.
     """
 
     gone: int
@@ -99,6 +129,13 @@ class Compared:
     before: FileSummary
     now: FileSummary
     files: str | None
+    placed: int
+    entries: tuple[ListedFile, ...] | None
+
+    @property
+    def summary(self) -> Summary:
+        """The list as it is now."""
+        return Summary(self.now, self.placed, 0, self.entries)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -107,6 +144,10 @@ class Compared:
 
 def compare(warehouse: Warehouse, listing: str, before: str) -> Compared:
     """The list as it is, and SQL of the one from before."""
+    return compared(warehouse.rows(comparing(listing, before))[0])
+
+
+def comparing(listing: str, before: str) -> str:
     entry = f"concat_ws('|', {COLUMNS})"
     of_file = (
         f"SELECT file,\n"
@@ -114,27 +155,52 @@ def compare(warehouse: Warehouse, listing: str, before: str) -> Compared:
         f"  concat_ws(',', array_sort(collect_list(IF(is_new, {entry}, NULL)))) AS is,\n"
         f"  collect_list(IF(is_new, struct({COLUMNS}), NULL)) AS entries,\n"
         f"  count_if(NOT is_new) AS old_entries, sum(IF(is_new, 0, size)) AS old_size,\n"
-        f"  count_if(is_new) AS new_entries, sum(IF(is_new, size, 0)) AS new_size\n"
+        f"  count_if(is_new) AS new_entries, sum(IF(is_new, size, 0)) AS new_size,\n"
+        f"  count_if(is_new AND place <> '') AS placed\n"
         f"FROM (\nSELECT {COLUMNS}, true AS is_new FROM ({listing})\n"
         f"UNION ALL\nSELECT {COLUMNS}, false FROM ({before})\n)\n"
         f"GROUP BY file"
     )
-    sql = (
+    now = "nullif(is, '')"
+    return (
         f"SELECT count_if(was <> '' AND is <> was), count_if(was = ''), count_if(was <> ''),\n"
         f"  coalesce(sum(old_entries), 0), coalesce(sum(old_size), 0), {_hash('nullif(was, ' + repr('') + ')')},\n"
-        f"  coalesce(sum(new_entries), 0), coalesce(sum(new_size), 0), {_hash('nullif(is, ' + repr('') + ')')},\n"
-        f"  to_json(slice(flatten(array_sort(collect_list(IF(was = '', entries, NULL)))), 1, {MOST_FILES + 1}))\n"
+        f"  coalesce(sum(new_entries), 0), coalesce(sum(new_size), 0), {_hash(now)},\n"
+        f"  to_json(slice(flatten(array_sort(collect_list(IF(was = '', entries, NULL)))), 1, {MOST_FILES + 1})),\n"
+        f"  coalesce(sum(placed), 0), {_entries(now)}\n"
         f"FROM (\n{of_file}\n)"
     )
-    gone, new, had, *summaries, files = warehouse.rows(sql)[0]
+
+
+def compared(row: Sequence[Any]) -> Compared:
+    gone, new, had, *summaries, files, placed, entries = row
     named = len(json.loads(files)) <= MOST_FILES
     then, now = (FileSummary(int(n), int(size), str(content)) for n, size, content in (summaries[:3], summaries[3:]))
-    return Compared(int(gone), int(new), int(had), then, now, files if named else None)
+    told = files if named else None
+    return Compared(int(gone), int(new), int(had), then, now, told, int(placed), _taken_apart(entries))
 
 
 def named(files: str) -> str:
     """SQL of a list of files given as JSON."""
     return f"SELECT inline(from_json({string_literal(files)}, '{_FILES}'))"
+
+
+def as_json(files: Sequence[ListedFile]) -> str:
+    """A list of files for `named`."""
+    return json.dumps([dict(zip(("file", "size", "modified", "place"), entry)) for entry in files])
+
+
+def _entries(entry: str) -> str:
+    """SQL: the first entries of a list as JSON."""
+    return f"to_json(slice(array_sort(collect_list({entry})), 1, {_FEW + 1}))"
+
+
+def _taken_apart(entries: str) -> tuple[ListedFile, ...] | None:
+    """The entries of a short list. None for a long one, and where a name has the separator in it."""
+    found = [entry.split("|") for entry in json.loads(entries)]
+    if len(found) > _FEW or any(len(entry) != 4 for entry in found):
+        return None
+    return tuple((file, int(size), int(modified), place) for file, size, modified, place in found)
 
 
 def _hash(entry: str) -> str:

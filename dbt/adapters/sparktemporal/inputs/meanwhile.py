@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from ..engine.warehouse import Warehouse
 from ..temporal.rewrite.core import TypedCore
 from . import changes, pins
 from .capture import Capture
+from .manifest import Manifest
 
 
 @dataclass(frozen=True)
@@ -22,28 +24,34 @@ class Busy:
         return bool(self.moved or self.grew)
 
 
-def look(warehouse: Warehouse, capture: Capture, listed: str | None) -> tuple[Capture, Busy]:
+def look(
+    warehouse: Warehouse, capture: Capture, listed: Manifest | None, beside: Sequence[tuple[str, int]] = ()
+) -> tuple[Capture, Busy, list[tuple[Any, ...]]]:
     """The inputs of what was written, looked at again -> the capture with the states that were read, what changed.
 
-    listed: the table of the files that the inputs had, of which their states are from then on.
+    listed: the manifest of the files that the inputs had, of which their states are from then on. beside: other queries
+    of one row, each with the number of its columns, which the same statement asks; their rows come last.
     """
     if capture.is_same:
-        return capture, Busy()
+        return capture, Busy(), warehouse.rows_together(beside)
     opened = frozenset[str]().union(*(delta.open for delta in capture.cores.values()))
-    found = {
+    looks = {
         name: changes.look(warehouse, seen, capture.changes[name], name in opened, listed)
         for name, seen in capture.inputs.items()
     }
+    queries = [look.query for look in looks.values() if look.query is not None]
+    rows = iter(warehouse.rows_together([*queries, *beside]))
+    found = {name: look.means(next(rows) if look.query else ()) for name, look in looks.items()}
     inputs = {
         name: replace(seen, fingerprint=found[name].fingerprint or seen.fingerprint)
         for name, seen in capture.inputs.items()
     }
     moved = tuple(name for name in found if found[name].moved)
     grew = tuple(name for name in found if found[name].grew)
-    return replace(capture, inputs=inputs), Busy(moved, grew)
+    return replace(capture, inputs=inputs), Busy(moved, grew), list(rows)
 
 
-def pin(warehouse: Warehouse, capture: Capture, cores: Iterable[TypedCore], listed: str | None) -> Capture:
+def pin(warehouse: Warehouse, capture: Capture, cores: Iterable[TypedCore], listed: Manifest | None) -> Capture:
     """Read from now on what was seen of the inputs, and nothing that came since, where that can be pinned."""
 
     def pinned(core: TypedCore) -> TypedCore:

@@ -4,25 +4,32 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
 
+from ..engine.described_tables import known
 from ..engine.warehouse import TableInfo, Warehouse
+from ..temporal.diffs import chains as chain_rules
 from ..temporal.diffs.fingerprints import (
     FilesFingerprint,
     Fingerprint,
     RowsFingerprint,
     Tracking,
 )
+from ..temporal.diffs.state import ListedFile
 from ..temporal.ivm import delta_query
 from ..temporal.ivm.delta_query import Added, AddedRows
 from ..temporal.sql import identifiers, relations
-from ..temporal.sql.dialect import quote, string_literal
+from ..temporal.sql.dialect import quote
 from ..words import quantity
 from . import append_only, file_lists, snapshots
 from .append_only import AppendCursor
-from .file_lists import COLUMNS, NAME, PATH
+from .file_lists import NAME, PATH, Compared
 
+#: bytes of a row of a file, at the least: fewer are rare
+_ROW = 4
 _SPARK_FILES = ("parquet", "orc", "csv", "json", "text", "avro")
 #: what is written the same in a path and in a URI
 _PLAIN_PATH = "[0-9A-Za-z:/._=-]+"
@@ -34,7 +41,8 @@ class Input:
 
     fingerprint: its state, as the commit keeps it. listing: SQL of what is to be remembered (file, size, modified,
     place): its files, or its latest rows; pin: the hidden column that is `file`. in_directory: its files are listed
-    past Spark, which may still remember others. rows: how many it holds, where the listing counts them. columns: of a
+    past Spark, which may still remember others. files: of a few files, all of them; compared: they were compared with
+    those of the last run when they were listed. rows: how many it holds, where the listing counts them. columns: of a
     table with versions.
     """
 
@@ -45,6 +53,8 @@ class Input:
     in_directory: bool = False
     rows: int | None = None
     columns: tuple[str, ...] = ()
+    files: tuple[ListedFile, ...] | None = None
+    compared: Compared | None = None
 
     @property
     def tracking(self) -> Tracking:
@@ -56,14 +66,58 @@ class Input:
         return self.tracking in (Tracking.FILES, Tracking.VERSION, Tracking.COLUMN)
 
 
-def observe(warehouse: Warehouse, plan: str, follow: AppendCursor | None = None) -> dict[str, Input]:
+def observe(
+    warehouse: Warehouse,
+    plan: str,
+    follow: AppendCursor | None = None,
+    before: Mapping[str, Sequence[ListedFile]] | None = None,
+    tables: Mapping[str, TableInfo] | None = None,
+) -> dict[str, Input]:
     """The tables an analyzed plan reads -> their states. Spark may still remember older lists of files: `refresh`.
 
-    follow: the column in whose order rows come, in the tables that have it.
+    follow: the column in whose order rows come, in the tables that have it. before: files that tables had at the last
+    run, where that is known without a statement. tables: what the metastore has of them, as far as known.
     """
     of_files = relations.file_tables(plan)
     every = dict.fromkeys([*of_files, *relations.other_tables(plan)])
-    return {table: observed(warehouse, table, table in of_files, follow) for table in every}
+    infos = {table: known(tables or {}, table) or warehouse.table(quoted(table)) for table in every}
+    listings: dict[str, Listing] = {}
+    for table in of_files:
+        location = None if follow else _directory(infos[table])
+        if location is not None:
+            listings[table] = Listing(file_lists.in_directory(location), (before or {}).get(table))
+    with suppress(Exception):  # of a list that cannot be made: each is asked for by itself
+        answers = warehouse.rows_together([listing.query for listing in listings.values()])
+        listings = {table: replace(one, answer=row) for (table, one), row in zip(listings.items(), answers)}
+    return {
+        table: observed(warehouse, table, table in of_files, follow, infos[table], listings.get(table))
+        for table in every
+    }
+
+
+@dataclass(frozen=True)
+class Listing:
+    """The list of the files of a table. sql: of it; before: the files at the last run; answer: the row of the query."""
+
+    sql: str
+    before: Sequence[ListedFile] | None = None
+    answer: tuple[Any, ...] | None = None
+
+    @property
+    def query(self) -> tuple[str, int]:
+        """What tells the list from others, beside the files of before where they are known; how many columns it has."""
+        if self.before is None:
+            return file_lists.summarizing(self.sql), file_lists.SUMMARY_COLUMNS
+        before = file_lists.named(file_lists.as_json(self.before))
+        return file_lists.comparing(self.sql, before), file_lists.COMPARED_COLUMNS
+
+
+def _directory(info: TableInfo) -> str | None:
+    """The directory in which all files of a table are; None where the table has partitions, options or an odd place."""
+    location, options = info.details.get("Location", ""), info.details.get("Storage Properties", "[]")
+    is_of_spark = info.details.get("Provider", "").lower() in _SPARK_FILES
+    plain = is_of_spark and not info.partitions and options == "[]" and re.fullmatch(_PLAIN_PATH, location)
+    return location if plain else None
 
 
 def refresh(warehouse: Warehouse, seen: Iterable[Input]) -> None:
@@ -100,9 +154,17 @@ def size(warehouse: Warehouse, table: str, of_files: bool = True) -> str:
     return f"{quantity(int(count), 'file')}, {quantity(int(total), 'byte')}"
 
 
-def observed(warehouse: Warehouse, table: str, of_files: bool, follow: AppendCursor | None = None) -> Input:
+def observed(
+    warehouse: Warehouse,
+    table: str,
+    of_files: bool,
+    follow: AppendCursor | None = None,
+    info: TableInfo | None = None,
+    listed: Listing | None = None,
+) -> Input:
+    """A table as it is. info: what the metastore has of it, listed: its files, where they were asked for."""
     name = quoted(table)
-    info = warehouse.table(name)
+    info = info or warehouse.table(name)
     provider = info.details.get("Provider", "").lower()
     version = snapshots.of(warehouse, name, provider)
     if version is not None:
@@ -122,45 +184,50 @@ def observed(warehouse: Warehouse, table: str, of_files: bool, follow: AppendCur
     if info.defaults:  # old files have the value a column had when it was added, which only a new table changes
         form += repr((info.defaults, info.details.get("Created Time")))
     read_as = hashlib.sha256(form.encode()).hexdigest()[:8]
-    if not info.partitions and options == "[]" and re.fullmatch(_PLAIN_PATH, location):
-        listing = file_lists.in_directory(location)
-        try:
-            summary, odd, _ = file_lists.summary(warehouse, listing)
-        except Exception:  # a table without a directory has no files in one
-            odd = 1
-        if not odd:
-            return Input(table, FilesFingerprint(summary, read_as), listing, f"{hidden}.{NAME}", in_directory=True)
+    directory = _directory(info)
+    if directory is not None:
+        asked = listed or Listing(file_lists.in_directory(directory))
+        with suppress(Exception):  # a table without a directory has no files in one
+            row = asked.answer or warehouse.rows(asked.query[0])[0]
+            compared = file_lists.compared(row) if asked.before is not None else None
+            found = compared.summary if compared else file_lists.summarized(row)
+            if not found.placed:
+                pin, fingerprint = f"{hidden}.{NAME}", FilesFingerprint(found.files, read_as)
+                return Input(table, fingerprint, asked.sql, pin, True, files=found.entries, compared=compared)
     warehouse.rows(f"REFRESH TABLE {name}")
     listing = file_lists.by_rows(name, info.partitions, provider, hidden)
     counted = provider not in file_lists.NUMBERED
-    summary, _, rows = file_lists.summary(warehouse, listing, "sum(mz_rows)" if counted else "0")
-    fingerprint = FilesFingerprint(summary, read_as)
-    return Input(table, fingerprint, listing, f"{hidden}.{PATH}", rows=rows if counted else None)
-
-
-def remembered(relation: str, manifest: str) -> str:
-    """SQL of what a table remembers of an input (file, size, modified, place)."""
-    return f"SELECT {COLUMNS} FROM {manifest} WHERE relation = {string_literal(relation)}"
+    found = file_lists.summary(warehouse, listing, "sum(mz_rows)" if counted else "0")
+    fingerprint = FilesFingerprint(found.files, read_as)
+    rows = found.rows if counted else None
+    return Input(table, fingerprint, listing, f"{hidden}.{PATH}", rows=rows, files=found.entries)
 
 
 def count_rows(
     warehouse: Warehouse,
     read: Mapping[str, delta_query.TableDelta | None],
     seen: Mapping[str, Input],
+    sizes: Mapping[str, int | None],
     stacked: Container[str] = (),
-) -> dict[str, int]:
-    """relation -> how many rows it holds, or what was added to it does. Of chains that is known."""
+) -> tuple[dict[str, int], dict[str, str]]:
+    """relation -> how many rows it holds, or what was added to it does. Of chains that is known.
+
+    sizes: bytes read of each relation, where known. Of a few bytes the count decides nothing, so that SQL of it is
+    enough: the second mapping.
+    """
     counts: dict[str, int] = {}
     if warehouse.stack is not None:
         counts = {
             name: warehouse.stack.count(name, added is not None) for name, added in read.items() if name in stacked
         }
     counts |= {name: known for name, added in read.items() if added is None and (known := seen[name].rows) is not None}
-    plain = {name: added for name, added in read.items() if name not in counts}
-    if plain:
-        asked = ", ".join(" + ".join(_counts(name, added)) for name, added in plain.items())
-        counts |= dict(zip(plain, map(int, warehouse.rows(f"SELECT {asked}")[0])))
-    return counts
+    most = _ROW * chain_rules.LARGE_CHAIN
+    asked = {name: " + ".join(_counts(name, added)) for name, added in read.items() if name not in counts}
+    small = {name: sql for name, sql in asked.items() if (size := sizes.get(name)) is not None and size < most}
+    large = {name: sql for name, sql in asked.items() if name not in small}
+    if large:
+        counts |= dict(zip(large, map(int, warehouse.rows(f"SELECT {', '.join(large.values())}")[0])))
+    return counts, small
 
 
 def _counts(name: str, added: delta_query.TableDelta | None) -> list[str]:

@@ -23,7 +23,8 @@ from ..temporal.rewrite.core import TypedCore
 from ..temporal.sql import plans
 from ..temporal.sql.dialect import render
 from . import snapshots, view_expansion
-from .observe import Input, quoted, remembered
+from .manifest import Manifest
+from .observe import Input, quoted
 
 #: what is read of inputs tracked so can be pinned
 PINNED = (Tracking.FILES, Tracking.VERSION)
@@ -34,8 +35,8 @@ class Unpinnable(TemporalError):
     """A core that reads its inputs in a way that cannot be pinned, and why."""
 
 
-def pinned(warehouse: Warehouse, typed: TypedCore, seen: Mapping[str, Input], lists: str | None) -> TypedCore:
-    """A core that reads no more of its inputs than was seen. lists: the table of their files. Raises Unpinnable."""
+def pinned(warehouse: Warehouse, typed: TypedCore, seen: Mapping[str, Input], lists: Manifest | None) -> TypedCore:
+    """A core that reads no more of its inputs than was seen. lists: the manifest of their files. Raises Unpinnable."""
     names = [name for name, now in seen.items() if now.tracking in PINNED]
     plan_by_name: dict[str, str] = {}
     try:
@@ -83,11 +84,11 @@ def _reads(warehouse: Warehouse, typed: TypedCore) -> list[str]:
     return every
 
 
-def _pin(warehouse: Warehouse, table: exp.Table, seen: Input, lists: str | None) -> None:
+def _pin(warehouse: Warehouse, table: exp.Table, seen: Input, lists: Manifest | None) -> None:
     if seen.tracking is Tracking.FILES:
         if lists is None:
             raise Unpinnable(f"no list of the files of {seen.relation} is kept")
-        listed = f"SELECT file FROM ({remembered(seen.relation, lists)})"
+        listed = f"SELECT file FROM ({lists.listing(seen.relation)})"
         delta_query.restrict_more(table, f"{seen.pin} IN ({listed})")
         return
     version = seen.fingerprint

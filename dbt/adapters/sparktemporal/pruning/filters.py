@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from sqlglot import exp
-
 from ..engine.warehouse import Warehouse
 from ..errors import TemporalError
 from ..pushdown import inclusive_projection
@@ -32,17 +30,14 @@ def by_part(
 
 def _types(warehouse: Warehouse, core: TypedCore) -> dict[str, str]:
     """Rendered column of a window -> its Spark type."""
-    columns = inclusive_projection.columns_of(core.core)
-    if not columns or not isinstance(core.core.query, exp.Select):
-        return {}
-    probe = core.core.query.copy()
-    probe.set("expressions", [exp.alias_(column.copy(), f"mz_h{i}") for i, column in enumerate(columns)])
-    probe.set("distinct", None)
+    probe = inclusive_projection.probe(core.core)
+    if probe is None or core.window_types:
+        return dict(core.window_types)
     try:
         kinds = [kind.lower() for _, kind in warehouse.describe(render(probe))]
     except Exception:  # a name that only the WHERE can resolve: no types
         return {}
-    return {render(column): kind for column, kind in zip(columns, kinds)}
+    return {render(column): kind for column, kind in zip(inclusive_projection.columns_of(core.core), kinds)}
 
 
 def _is_fixed(warehouse: Warehouse, settings: Mapping[str, str]) -> bool:

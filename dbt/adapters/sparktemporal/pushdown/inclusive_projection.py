@@ -11,7 +11,7 @@ implies nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -47,6 +47,38 @@ def columns_of(core: Core) -> list[exp.Expr]:
         for column in _leaves(operand):
             found.setdefault(render(column), column)
     return list(found.values())
+
+
+def probe(core: Core) -> exp.Select | None:
+    """A query of the columns in the window of a core; None without columns."""
+    columns = columns_of(core)
+    if not columns or not isinstance(core.query, exp.Select):
+        return None
+    query = core.query.copy()
+    query.set("expressions", [exp.alias_(column.copy(), f"mz_h{i}") for i, column in enumerate(columns)])
+    query.set("distinct", None)
+    return query
+
+
+def window_types(
+    core: Core, columns: Sequence[tuple[str, str]], known: Callable[[str], list[tuple[str, str]] | None]
+) -> dict[str, str]:
+    """Rendered column of a window -> its type, as far as nothing need be asked; nothing where one is not known.
+
+    columns: (name, type) of the core's probe. known: the columns of a query that are known.
+    """
+    asked = probe(core)
+    if asked is None:
+        return {}
+    wanted = list(map(render, columns_of(core)))
+    items, beside = core.query.expressions, core.condition.row_expressions if core.condition else ()
+    # a star, and explode() of a map, are several columns
+    if len(items) + len(core.comparisons) + len(beside) == len(columns) and not any(item.is_star for item in items):
+        selected = {render(item.unalias()): kind.lower() for item, (_, kind) in zip(items, columns)}
+        if all(name in selected for name in wanted):
+            return {name: selected[name] for name in wanted}
+    found = known(render(asked)) or ()
+    return {name: kind.lower() for name, (_, kind) in zip(wanted, found)}
 
 
 def project(typed: TypedCore, types: Mapping[str, str], clock: Range, fixed_zone: bool) -> str | None:

@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from ..engine.clock_calls import type_calls
+from ..engine.described_tables import DescribedTables
 from ..engine.text_timestamps import refuse_text_that_is_null
-from ..engine.warehouse import Warehouse
+from ..engine.warehouse import TableInfo, Warehouse
 from ..errors import Refusal
+from ..pushdown.inclusive_projection import window_types
 from ..temporal.clock.instants import FIRST_MS, format_instant
 from ..temporal.clock.zones import is_offset
 from ..temporal.diffs import intervals_sql
@@ -28,6 +30,7 @@ from ..temporal.rewrite.qualify import refuse_qualify
 from ..temporal.rewrite.split import Split, split
 from ..temporal.sql import timestamps
 from ..temporal.sql.dialect import ParsedModel, fragment, has_clock, mz_now_spans, render
+from ..temporal.sql.known_columns import KnownColumns
 from ..temporal.sql.spark_errors import spark_words
 from ..words import quantity
 
@@ -43,6 +46,7 @@ class Model:
     """parsed, written: the oracle; `calls`: the kind of each mz_now() in it. residual: see `with_marks`.
 
     warnings: what makes reads cost as much as without a window. plans: query of a core -> its plans, as far as known.
+    tables: what was asked of the metastore about inputs, by full name.
     """
 
     parsed: ParsedModel
@@ -52,6 +56,7 @@ class Model:
     notes: tuple[str, ...]
     warnings: tuple[str, ...] = ()
     plans: Mapping[str, str] = field(default_factory=dict)
+    tables: Mapping[str, TableInfo] = field(default_factory=dict)
 
     @property
     def written(self) -> str:
@@ -72,17 +77,18 @@ def understand(
     aggregates: `groups` | `rows`, what to keep of an aggregation that can be either. `auto`: what the last run kept;
     the first time groups, unless they are more than half as many as the rows, or a sum comes near its last digit.
     """
-    local = timestamps.are_local(settings)
-    text, clocks = put_mz_now(resolve_clock_casts(sql.strip().rstrip(";"), warehouse.describe, local))
+    tables = DescribedTables(warehouse)
+    local, describe = timestamps.are_local(settings), KnownColumns(tables)
+    text, clocks = put_mz_now(resolve_clock_casts(sql.strip().rstrip(";"), describe, local))
     parsed = ParsedModel.of(text)
     refuse_qualify(parsed.tree)
-    names = names_of(parsed.tree, warehouse.describe, lambda: _instants(warehouse, text, old))
+    names = names_of(parsed.tree, describe, lambda: _instants(warehouse, text, old))
     by_rows: dict[int, Kept] = {}
     while True:
-        model = _understand(warehouse, parsed, clocks, settings, version, as_of, old, by_rows, names)
+        model = _understand(warehouse, describe, parsed, clocks, settings, version, as_of, old, by_rows, names)
         more = _by_rows(warehouse, model, as_of, old, aggregates)
         if not more:
-            return model
+            return replace(model, tables=tables.found)
         by_rows |= more
 
 
@@ -113,6 +119,7 @@ def _by_rows(warehouse: Warehouse, model: Model, as_of: int, old: State | None, 
 
 def _understand(
     warehouse: Warehouse,
+    describe: KnownColumns,
     parsed: ParsedModel,
     clocks: tuple[str, ...],
     settings: Mapping[str, str],
@@ -124,9 +131,14 @@ def _understand(
 ) -> Model:
     zone = _Zone(warehouse, settings["spark.sql.session.timeZone"], as_of)
     ansi = settings["spark.sql.ansi.enabled"].lower() == "true"
-    parts, described, explained = _split(warehouse, parsed, zone, by_rows, ansi, timestamps.are_local(settings), names)
+    parts, described, explained = _split(
+        warehouse, describe, parsed, zone, by_rows, ansi, timestamps.are_local(settings), names
+    )
     refuse_text_that_is_null(warehouse, parts.cores)
-    cores = [_typed(core, columns, version, zone) for core, columns in zip(parts.cores, described)]
+    cores = [
+        replace(_typed(core, columns, version, zone), window_types=window_types(core, columns, describe.known))
+        for core, columns in zip(parts.cores, described)
+    ]
     by_call = _call_kinds(warehouse, parsed.text, cores, old)
     return Model(
         parsed,
@@ -141,6 +153,7 @@ def _understand(
 
 def _split(
     warehouse: Warehouse,
+    describe: KnownColumns,
     parsed: ParsedModel,
     zone: _Zone,
     by_rows: Mapping[int, Kept],
@@ -155,7 +168,7 @@ def _split(
     at_read: frozenset[int] = frozenset()
     explained: dict[str, str] = {}
     while True:
-        parts = split(parsed, warehouse.describe, zone.moves, at_read, by_rows, ansi, local, names)
+        parts = split(parsed, describe, zone.moves, at_read, by_rows, ansi, local, names)
         described = []
         for core in parts.cores:
             probe = intervals_sql.probe(core)

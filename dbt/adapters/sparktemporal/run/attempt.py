@@ -12,11 +12,13 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ..engine.chain_files import refuse_incomplete
 from ..engine.warehouse import Warehouse, read_state
 from ..errors import TemporalError
 from ..inputs import meanwhile
 from ..inputs.capture import capture_inputs
 from ..inputs.fingerprint import Routines
+from ..inputs.manifest import Manifest
 from ..inputs.meanwhile import Busy
 from ..pruning import filters
 from ..temporal.decision import Statement
@@ -25,6 +27,7 @@ from ..temporal.diffs.state import Chain
 from ..temporal.diffs.stores import store_of
 from ..temporal.rewrite.core import TypedCore
 from ..temporal.sql.identifiers import Identifiers
+from . import counting
 from .plan import RunPlan
 from .progress import Progress, Source, Tools
 
@@ -98,7 +101,7 @@ def is_measuring(plan: RunPlan, progress: Progress) -> bool:
 def measure(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunPlan, Progress]:
     """What is known of the inputs' files, and is not yet. Where that cannot be collected the run goes on without."""
     # of all cores, whichever of them are read in full now: what is measured stays the same
-    listed = plan.listed(progress.manifest)
+    listed = plan.listed(_manifest(plan, progress))
     collected = tools.pruning.measure(plan.model.cores, listed, plan.clock_range, plan.old, plan.run_id)
     executed = (Statement("what is known of the inputs' files", collected),) if collected else ()
     return plan, replace(progress, measured=plan.run_id, executed=(*progress.executed, *executed))
@@ -124,11 +127,11 @@ def find_sources(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunPl
 def _source(tools: Tools, plan: RunPlan, core: TypedCore) -> Source:
     delta, counts = plan.capture.cores[core.name], plan.capture.counts
     if delta.is_incremental:
-        return Source(core, None, sum(counts[name] for name in delta.read) >= chain_rules.LARGE_CHAIN)
+        return Source(core, None, sum(counts.get(name, 0) for name in delta.read) >= chain_rules.LARGE_CHAIN)
     narrowed, projection = tools.pruning.of(core, plan.clock_range, plan.run_id)
     narrowed = delta.pin(narrowed) if delta.pin else narrowed
     left = tools.pruning.rows(core, plan.clock_range)
-    most = sum(left.get(name, counts[name]) for name in delta.read)
+    most = sum(left.get(name, counts.get(name, 0)) for name in delta.read)
     known = sum(c.rows for c in plan.old_chains(core.name))
     return Source(narrowed, projection, most - known >= chain_rules.LARGE_CHAIN)
 
@@ -171,8 +174,15 @@ def stored(plan: RunPlan, core: TypedCore, chains: Sequence[Chain], since: int) 
 
 
 def look(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunPlan, Progress]:
-    capture, busy = meanwhile.look(tools.warehouse, plan.capture, _manifest(plan, progress))
-    return replace(plan, capture=capture), replace(progress, attempts=progress.attempts + 1, busy=busy)
+    """One statement asks for all that a run needs to know before its commit."""
+    asked = counting.asked(tools, plan, progress)
+    try:
+        capture, busy, answers = meanwhile.look(tools.warehouse, plan.capture, _manifest(plan, progress), asked.queries)
+    except Exception:
+        refuse_incomplete(tools.warehouse, plan.target.model, plan.standing_by_schema)  # which of it could not be read?
+        raise
+    progress = replace(progress, attempts=progress.attempts + 1, busy=busy)
+    return counting.answered(replace(plan, capture=capture), progress, asked, answers)
 
 
 def has_grown(plan: RunPlan, progress: Progress) -> bool:
@@ -199,6 +209,7 @@ def observe_again(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunP
     time.sleep(PAUSES[progress.attempts - 1])
     request = plan.capture.request
     assert request is not None  # a run that does not look at its inputs writes nothing
+    request = replace(request, tables={})  # the metastore is asked again
     to_drop = [plan.chain(core.name) for core in plan.changed]
     to_drop += [progress.manifest] if progress.manifest else []
     to_drop += tools.pruning.forget(progress.measured)
@@ -219,9 +230,9 @@ def undo(plan: RunPlan, progress: Progress) -> list[Statement]:
     return drops(plan, progress.to_drop, "read while an input changed")
 
 
-def _manifest(plan: RunPlan, progress: Progress) -> str | None:
-    """The table of the inputs' files, as SQL names it."""
-    return plan.target.table(progress.manifest) if progress.manifest else None
+def _manifest(plan: RunPlan, progress: Progress) -> Manifest | None:
+    """The files of the inputs that this run has seen."""
+    return Manifest.of(plan.target, progress.manifest, plan.capture.files)
 
 
 def is_settled(plan: RunPlan, progress: Progress) -> bool:

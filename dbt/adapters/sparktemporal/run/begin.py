@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from ..config import TemporalConfig
 from ..engine import session
-from ..engine.chain_files import refuse_incomplete
+from ..engine.chain_files import by_schema, refuse_incomplete
 from ..engine.clock_calls import LIVE
 from ..engine.warehouse import MISSING, ModelRelations, ViewInfo, Warehouse, live_view, state_of
 from ..errors import ForeignRelation, Refusal, TemporalError
@@ -124,10 +124,15 @@ def _begin(
         capture = Capture.nothing(model.cores)
     else:
         request = Request(
-            target, model.cores, model.parsed, plan, version, decision, old, config, model.plans, existing
+            target, model.cores, model.parsed, plan, version, decision, old, config, model.plans, existing, model.tables
         )
         capture = capture_inputs(warehouse, request, known)
-    refuse_incomplete(warehouse, target.model, _built_on(warehouse, old, decision, capture))
+    built_on = _built_on(warehouse, old, decision, capture)
+    # a run that adds new rows alone reads none of them: it counts them with what it wrote
+    adds = not capture.is_same and all(d.is_same or d.is_incremental for d in capture.cores.values())
+    waits = adds and warehouse.stack is None
+    if not waits:
+        refuse_incomplete(warehouse, target.model, built_on)
     texts = ViewTexts(warehouse, target, live)
     if old is None or decision.rebuilds:
         texts.refuse_too_long(
@@ -154,6 +159,7 @@ def _begin(
         refreshes=refreshes,
         stack=warehouse.stack,
         started=started,
+        standing=by_schema(built_on) if waits else (),
     )
     return Writer(warehouse, run, Commit(texts, live_run, f"dbt run -s {target.model}, one run at a time"))
 

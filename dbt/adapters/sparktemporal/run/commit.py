@@ -30,6 +30,8 @@ from ..temporal.diffs.stores import store_of
 from ..words import quantity
 
 _SHORTER = "move static parts of the model (long CASEs, CTEs, lists of columns) into an upstream model"
+#: how much the clocks of two engines may differ (ms)
+_SKEW = 60_000
 _CATALOG = "spark.sql.catalog.spark_catalog"
 
 
@@ -49,13 +51,15 @@ class Commit:
 
     after: the run of the commit that is live, None where there is none. again: what to do when another run was there.
     texts: of the views. is_looked_up: the schema is asked first if the view is there. Describing one that is gone
-    would log an error on the server, and a run has seen that it is not.
+    would log an error on the server, and a run has seen that it is not. create_tells: a first commit is sent without
+    a look, as CREATE VIEW fails where a view is; `is_overtaken` then tells why.
     """
 
     texts: ViewTexts
     after: str | None
     again: str
     is_looked_up: bool = False
+    create_tells: bool = False
 
     @staticmethod
     def of_operation(warehouse: Warehouse, target: ModelRelations, state: State) -> Commit:
@@ -67,9 +71,24 @@ class Commit:
         """Whether the commit that is live still is the one to follow."""
         return self._run_of(self._live(self.after)) == self.after
 
+    def is_overtaken(self, run: str, locked: int) -> bool:
+        """Whether the commit that is live follows the one that this run follows, and is of a run that began before this
+        one had the lock (locked: ms, by the engine's clock; the rival's may be a little ahead)."""
+        rival = self._run_of(self._live(self.after))
+        if rival is None or rival in (self.after, run):
+            return False
+        began, before = chain_rules.run_clock(rival), chain_rules.run_clock(self.after or "")
+        return began is not None and (before or 0) <= began <= locked + _SKEW
+
+    def refuse_other(self, run: str) -> None:
+        """Raise the error of a commit that is there already, where it is not the one of this run."""
+        if self._run_of(self._live(self.after)) != run:
+            self._expected(self.after, "before")
+
     def prepare(self, state: State) -> Prepared:
         """The statements that publish a state. Raises ForeignRelation or TemporalError: see the guards above."""
-        live = self._expected(self.after, "before")
+        is_first = self.after is None and self.create_tells
+        live = None if is_first else self._expected(self.after, "before")
         if self.texts.live is None:
             self.texts.live = live
         verb = live.rewrite if live else "CREATE VIEW"

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from time import monotonic, sleep
 from typing import NoReturn
 
+from ..engine import session_facts
 from ..engine.ownership import refuse_foreign_lock
 from ..engine.warehouse import ALREADY_THERE, MISSING, ModelRelations, Warehouse
 from ..errors import TemporalError
@@ -20,6 +21,8 @@ from ..temporal.diffs import chains as chain_rules
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0
 
 _held: set[str] = set()
+#: runs that found their lock free -> when they took it (s)
+_taken: dict[str, float] = {}
 _held_guard = threading.Lock()
 
 
@@ -48,13 +51,18 @@ def _create_lock(warehouse: Warehouse, target: ModelRelations, clock: int, token
     )
     displaced: list[str] = []
     began, pause, hands = monotonic(), _FIRST_PAUSE, 0
+    is_first = True
     while True:
+        asked = session_facts.now()
         try:
             warehouse.rows(create)
+            if is_first:
+                _taken[token] = asked
             return [run for run in displaced if chain_rules.run_clock(run) is not None]
         except Exception as error:  # dbt's error or Spark's own: the text tells which
             if not ALREADY_THERE.search(str(error)):
                 raise
+        is_first = False
         waited = int((monotonic() - began) * 1_000)
         properties = _properties(warehouse, target)
         if properties is None:  # given back meanwhile, or half gone: its folder may be there without it
@@ -162,6 +170,17 @@ def _process_start(pid: int) -> str:
 def forget_lock(token: str) -> None:
     with _held_guard:
         _held.discard(token)
+        _taken.pop(token, None)
+
+
+def was_free(token: str) -> bool:
+    """Whether a run took its lock at the first try: it waited for nobody."""
+    return token in _taken
+
+
+def is_held(warehouse: Warehouse, target: ModelRelations, token: str) -> bool:
+    """Whether the lock of a model is that of a run."""
+    return (_properties(warehouse, target) or {}).get("mz_run") == token
 
 
 def is_lock(warehouse: Warehouse, target: ModelRelations) -> bool:
@@ -169,9 +188,19 @@ def is_lock(warehouse: Warehouse, target: ModelRelations) -> bool:
     return any(row[0] == "mz_run" for row in warehouse.rows(f"SHOW TBLPROPERTIES {target.name('__lock')}"))
 
 
-def give_back_lock(warehouse: Warehouse, target: ModelRelations, token: str) -> None:
-    """Drop the lock if it is still this run's."""
+def give_back_lock(warehouse: Warehouse, target: ModelRelations, token: str, ended_well: bool = False) -> None:
+    """Drop the lock if it is still this run's.
+
+    ended_well: the run saw its own commit. Nobody takes a lock from a living run before it is stale, so such a run need
+    not ask whose the lock is.
+    """
+    taken = _taken.get(token)
+    if ended_well and taken is not None and session_facts.now() - taken < chain_rules.STALE_LOCK_MS / 2_000:
+        try:
+            warehouse.rows(f"DROP TABLE IF EXISTS {target.name('__lock')}")
+        finally:
+            forget_lock(token)
+        return
     forget_lock(token)
-    properties = _properties(warehouse, target)
-    if properties is not None and properties.get("mz_run") == token:
+    if is_held(warehouse, target, token):
         warehouse.rows(f"DROP TABLE IF EXISTS {target.name('__lock')}")

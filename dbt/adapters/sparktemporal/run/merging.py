@@ -6,27 +6,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..engine.warehouse import Warehouse
-from ..pushdown.sargable import Range
 from ..temporal.decision import Statement
 from ..temporal.diffs import chains as chain_rules
-from ..temporal.diffs import compaction, intervals_sql
+from ..temporal.diffs import compaction
 from ..temporal.diffs.state import Chain
-from ..temporal.diffs.stores import counted, store_of
+from ..temporal.diffs.stores import store_of
 from ..temporal.rewrite.core import TypedCore
 from ..words import quantity
 from .attempt import stored
+from .counting import asks_for_all, count, not_stored
 from .plan import RunPlan
 from .progress import Progress, Tools
-
-#: columns of a store's `count`
-_COUNTS = 8
-
-
-def count(warehouse: Warehouse, plan: RunPlan, core: TypedCore, table: str, since: int | None) -> Chain:
-    """A table that was written, as the state names it. since: as `create` was given it."""
-    asked = store_of(core).count(plan.target.table(table), since is not None)
-    return counted(table, warehouse.rows(asked), since)
 
 
 def is_large(chains: Sequence[Chain]) -> bool:
@@ -36,28 +26,20 @@ def is_large(chains: Sequence[Chain]) -> bool:
 def count_written(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunPlan, Progress]:
     """How many rows were written, which chains become one with them, and what of the rows read leaves no trace."""
     written, merged = {}, {}
-    plain = [core for core in plan.changed if not progress.sources[core.name].is_large]
-    asks = _asks_for_all(plan)
-    not_stored = _not_stored(tools, plan) if asks else []
-    of_chains = [(store_of(core).count(plan.target.table(plan.chain(core.name)), False), _COUNTS) for core in plain]
-    found = tools.warehouse.rows_together([*of_chains, *not_stored])
-    counts = dict(zip((core.name for core in plain), found))
     for core in plan.changed:
-        table = plan.chain(core.name)
-        if core.name in counts:
-            chain = counted(table, [counts[core.name]], None)
-        else:
-            chain = count(tools.warehouse, plan, core, table, plan.decision.as_of)
+        chain = progress.counted.get(core.name)
+        if chain is None:
+            chain = count(tools, plan, core, plan.chain(core.name), plan.decision.as_of)
         if chain.rows:
             written[core.name], old = chain, plan.old_chains(core.name)
             taken = chain_rules.taken_in([c.rows for c in old], chain.rows)
             if taken:
                 merged[core.name] = (*old[len(old) - taken :], chain)
     progress = replace(progress, written=written, merged=merged)
-    if asks:
-        return plan, _with_not_stored(plan, progress, found[len(plain) :])
+    if asks_for_all(plan):
+        return plan, _with_not_stored(plan, progress, progress.left_out)
     if plan.decision.expiration is not None and written:
-        return plan, _with_not_stored(plan, progress, tools.warehouse.rows_together(_not_stored(tools, plan)))
+        return plan, _with_not_stored(plan, progress, tools.warehouse.rows_together(not_stored(tools, plan)))
     return plan, progress
 
 
@@ -87,27 +69,6 @@ def merge(plan: RunPlan, progress: Progress) -> list[Statement]:
 def _create(plan: RunPlan, core: TypedCore, rows: str, since: int | None) -> str:
     table = plan.target.table(plan.chain(core.name, merged=True))
     return store_of(core).create(table, rows, plan.using, since)
-
-
-def _asks_for_all(plan: RunPlan) -> bool:
-    """Whether what leaves no trace is asked for whatever was written."""
-    is_incremental = any(plan.capture.cores[core.name].is_incremental for core in plan.changed)
-    return is_incremental or plan.decision.expiration is not None and plan.decision.rebuilds
-
-
-def _not_stored(tools: Tools, plan: RunPlan) -> list[tuple[str, int]]:
-    """Queries of what of the rows that were read leaves no trace, for `rows_together`."""
-    expiration, queries = plan.decision.expiration, []
-    for core in plan.changed:
-        delta = plan.capture.cores[core.name]
-        # of all rows only what leaves after the expiration is asked for, of new ones also what came too late
-        later, whole = None, core
-        if not delta.is_incremental and expiration is not None:
-            later = tools.pruning.condition(core, Range(expiration, None))
-            whole = tools.pruning.narrowed(core, Range(expiration, None))
-        for part in delta.inserts or (whole,):
-            queries.append((intervals_sql.not_stored(part, plan.decision.as_of, expiration, later), 2))
-    return queries
 
 
 def _with_not_stored(plan: RunPlan, progress: Progress, counts: Sequence[Sequence[Any]]) -> Progress:

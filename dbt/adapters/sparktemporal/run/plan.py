@@ -11,7 +11,8 @@ from ..engine import ownership
 from ..engine.known_relations import KnownRelations
 from ..engine.warehouse import ModelRelations
 from ..inputs.capture import Capture
-from ..inputs.observe import Input, remembered
+from ..inputs.manifest import Manifest
+from ..inputs.observe import Input
 from ..pushdown.sargable import Range
 from ..temporal.clock.expiration import Dependence, Expiry
 from ..temporal.clock.instants import format_duration, format_instant
@@ -81,7 +82,8 @@ class RunPlan:
     run_id: of the run's tables; the lock bears the first one. displaced: runs whose lock this one took over.
     old: the last commit; live_run: the run that made it, also where its state is not whole. existing: the model's
     relations that are there. settings: those the model's rows are computed under. stack: the temporal views below.
-    started: when the run began, by a clock that only counts (s).
+    started: when the run began, by a clock that only counts (s). standing: the chains that the run adds to and does
+    not read, with their schema, whose rows are counted before the commit.
     """
 
     target: ModelRelations
@@ -104,6 +106,7 @@ class RunPlan:
     stack: Stack | None = None
     started: float = 0.0
     displaced: tuple[str, ...] = ()
+    standing: tuple[tuple[str, Chain], ...] = ()
 
     # -- what is to be done --
 
@@ -151,13 +154,12 @@ class RunPlan:
         """Each input with its fingerprint, as the commit keeps them."""
         return {name: seen.fingerprint for name, seen in self.capture.inputs.items()}
 
-    def listed(self, manifest: str) -> dict[str, Input]:
-        """The inputs, whose files are listed by the manifest, "" for none."""
+    def listed(self, manifest: Manifest | None) -> dict[str, Input]:
+        """The inputs, whose files are listed by the manifest."""
         inputs = self.capture.inputs
-        if not manifest:
+        if manifest is None:
             return dict(inputs)
-        table = self.target.table(manifest)
-        return {n: replace(i, listing=remembered(n, table)) if i.listing else i for n, i in inputs.items()}
+        return {n: replace(i, listing=manifest.listing(n)) if i.listing else i for n, i in inputs.items()}
 
     @property
     def clock_range(self) -> Range:
@@ -217,6 +219,13 @@ class RunPlan:
         moves = self.to_peel(merged) or max([*rewritten, *over], default=0) >= chain_rules.SMALL_CHAIN
         return self.latest if moves else self.decision.since
 
+    @property
+    def standing_by_schema(self) -> dict[str, list[Chain]]:
+        found: dict[str, list[Chain]] = {}
+        for schema, chain in self.standing:
+            found.setdefault(schema, []).append(chain)
+        return found
+
     # -- what the commit says of the past --
 
     @property
@@ -262,5 +271,12 @@ class RunPlan:
             change = capture.changes[name]
             yield "input", name, f"by its {seen.tracking.value}: {change.why}; {seen.fingerprint}"
         yield "writes", "chains", ", ".join(core.name for core in self.changed) or "none"
-        yield "writes", "manifest", "kept" if capture.keeps else "none" if capture.manifest is None else "new"
+        yield "writes", "manifest", self._manifest_kept()
         yield "writes", "commit", "no" if self.writes_nothing else "yes"
+
+    def _manifest_kept(self) -> str:
+        if self.capture.keeps:
+            return "kept"
+        if self.capture.files:
+            return "in the state"
+        return "none" if self.capture.manifest is None else "new"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from ..engine.warehouse import ViewInfo, Warehouse
 from ..inputs.meanwhile import Busy
@@ -57,8 +58,9 @@ class Progress:
     attempts: to read inputs that change meanwhile. is_pinned: they did during some attempt, so what is read is pinned
     to what was seen. is_seen: their files are remembered (`manifest`: in that table) and measured (`measured`: under
     that id).
-    sources, written, merged: by core. beyond_expiration: updates of what was read, None when not counted. late: windows
-    that were over when their rows came, of new rows alone.
+    sources, written, merged: by core. counted: chains that were written, with their rows. left_out: of each part of a
+    core, how many updates leave no trace and how many windows were over. beyond_expiration: updates of what was read,
+    None when not counted. late: windows that were over when their rows came, of new rows alone.
     """
 
     commits: bool
@@ -73,6 +75,8 @@ class Progress:
     sources: Mapping[str, Source] = field(default_factory=dict)
     written: Mapping[str, Chain] = field(default_factory=dict)
     merged: Mapping[str, tuple[Chain, ...]] = field(default_factory=dict)
+    counted: Mapping[str, Chain] = field(default_factory=dict)
+    left_out: tuple[Sequence[Any], ...] = ()
     beyond_expiration: int | None = None
     late: int | None = None
     sweep: Sweep | None = None

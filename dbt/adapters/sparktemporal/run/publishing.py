@@ -18,7 +18,8 @@ from ..temporal.rewrite.core import TypedCore
 from ..temporal.sql.identifiers import Identifiers
 from . import published_view
 from .attempt import drops
-from .merging import count, is_large
+from .counting import count
+from .merging import is_large
 from .plan import RunPlan
 from .progress import Progress, Published, Tools
 from .published_view import Docs
@@ -29,9 +30,9 @@ from .published_view import Docs
 def prepare_commit(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunPlan, Progress]:
     """The state that the run leaves, and what may go with it."""
     cores = [_core_state(tools, plan, progress, core) for core in plan.model.cores]
-    manifest = progress.manifest
+    manifest, files = progress.manifest, dict(plan.capture.files)
     if plan.capture.keeps and plan.old is not None:
-        manifest = plan.old.manifest
+        manifest, files = plan.old.manifest, plan.old.files
     statistics, measured, measuring = tools.pruning.kept(plan.old)
     sweep = _sweep(tools, plan, [*(c.table for core in cores for c in core.chains), manifest, statistics])
     live = {c.table for core in cores for c in core.chains}
@@ -59,6 +60,7 @@ def prepare_commit(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[Run
         project=plan.invocation.project,
         read_by=plan.capture.read_by,
         manifest=manifest,
+        files=files,
         statistics=statistics,
         measured=measured,
         measuring=measuring,
@@ -75,7 +77,7 @@ def _core_state(tools: Tools, plan: RunPlan, progress: Progress, core: TypedCore
     new = progress.written.get(core.name)
     if gone or peeled:
         edges_from = since if gone and is_large(gone) else None
-        one = count(tools.warehouse, plan, core, plan.chain(core.name, merged=True), edges_from)
+        one = count(tools, plan, core, plan.chain(core.name, merged=True), edges_from)
         if gone:
             new = one if one.rows else None
         else:

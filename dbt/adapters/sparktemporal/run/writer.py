@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
-from ..engine.warehouse import Warehouse
+from ..engine.warehouse import ALREADY_THERE, Warehouse
 from ..pruning.pruning import Pruning
 from ..temporal.decision import Statement
-from . import attempt, merging, publishing
+from . import attempt, lock, merging, publishing
 from .attempt import is_committing, is_settled
 from .commit import Commit
 from .plan import RunPlan
@@ -55,13 +56,60 @@ class Writer:
         self.seconds: dict[str, float] = {}
         self.finished = False
         self._sent: list[Statement] = []
+        self._anew: Callable[[], Writer] | None = None
+        self._token, self._locked = "", 0
 
-    def under_lock(self, token: str, displaced: Sequence[str]) -> None:
-        """Nothing is written before this."""
+    def under_lock(self, token: str, displaced: Sequence[str], anew: Callable[[], Writer] | None = None) -> None:
+        """Nothing is written before this. anew: observes and decides again, should a rival have committed before."""
         self.plan = self.plan.under(token, displaced)
+        self._anew, self._token, self._locked = anew, token, self.tools.warehouse.clock()
+        if anew is not None:
+            self.tools = replace(self.tools, commit=replace(self.tools.commit, create_tells=True))
 
     def steps(self, execute: Callable[[str], object]) -> Iterator[Step]:
-        """Execute the phases. Each statement is yielded first, when it stands in the script already."""
+        """Execute the phases. Each statement is yielded first, when it stands in the script already.
+
+        A rival may commit between what this run observed and its lock. Then what was written is dropped, and the run
+        begins again under the lock.
+        """
+        try:
+            yield from self._phases(execute)
+        except Exception as error:
+            if self._anew is None:
+                raise
+            if not self._is_overtaken(error):
+                if self._is_refused(error):
+                    self.tools.commit.refuse_other(self.plan.run_id)
+                raise
+            self._begin_again(self._anew)
+            yield from self._phases(execute)
+
+    def _is_overtaken(self, error: Exception) -> bool:
+        """Whether a rival's commit before the lock explains an error. A run whose lock was taken over has lost.
+
+        An ALTER VIEW that was sent may still be carried out, so it is not sent again.
+        """
+        if self.finished or self.progress.state is not None and not self._is_refused(error):
+            return False
+        with suppress(Exception):  # people should read the first error
+            is_ours = lock.is_held(self.tools.warehouse, self.plan.target, self._token)
+            return is_ours and self.tools.commit.is_overtaken(self.plan.run_id, self._locked)
+        return False
+
+    def _is_refused(self, error: Exception) -> bool:
+        """Whether a first commit failed for sure: a relation of its name is there."""
+        return self.progress.state is not None and self.plan.live_run is None and bool(ALREADY_THERE.search(str(error)))
+
+    def _begin_again(self, anew: Callable[[], Writer]) -> None:
+        self.progress = replace(self.progress, prepared=None)  # the server has refused it
+        self.abandon()
+        now, displaced = anew(), self.plan.displaced
+        self._anew = None
+        self.tools, self.progress = now.tools, now.progress
+        # other names than what was written: a server may still be at work on a statement that failed
+        self.plan = now.plan.under(self.plan.run_id, displaced).renamed()
+
+    def _phases(self, execute: Callable[[str], object]) -> Iterator[Step]:
         began = self._spent("begin", self.plan.started)
         at = 0
         while at < len(PHASES):
@@ -89,6 +137,11 @@ class Writer:
     def script(self) -> str:
         """The statements so far, as target/run shows them; empty before the first."""
         return "\n\n".join(f"-- {sent.purpose}\n{sent.sql};" for sent in self._sent) + ("\n" if self._sent else "")
+
+    @property
+    def is_committed(self) -> bool:
+        """Whether the run ended, and saw its own commit."""
+        return self.finished and self.progress.state is not None
 
     @property
     def gave_way(self) -> bool:

@@ -6,7 +6,7 @@ Small by design (chains, instants, the split model); the rows are in the chains.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from ..clock.schedule import Refreshes
 from ..rewrite.core import PLACEHOLDER
@@ -70,6 +70,10 @@ class CoreState:
         return PLACEHOLDER + self.name
 
 
+#: a file of an input: its name, size (bytes), time (ms), and place where it is not right in the table's directory
+ListedFile = tuple[str, int, int, str]
+
+
 @dataclass(frozen=True)
 class State:
     """One commit of a model.
@@ -79,9 +83,9 @@ class State:
     offset: ms from started_at to the expiration. core_hash: of all that decides what the chains hold.
     residual: SQL over the placeholders. written: the model's SQL as compiled; kinds: of its mz_now() calls in order.
     inputs: relation -> its fingerprint when the run read it. read_by: hashes of the plan and the views that read them.
-    manifest: the table of the files they had, "" for none. statistics: the table of what is known of these files;
-    measured: a hash of what it knows; measuring: how long the last collection took (ms). retired: tables no longer
-    named, and when.
+    manifest: the table of the files they had, "" for none; files: these files themselves, where they are few.
+    statistics: the table of what is known of these files; measured: a hash of what it knows; measuring: how long the
+    last collection took (ms). retired: tables no longer named, and when.
     project: the dbt project that ran it, so that one project never drops what another made.
     refreshes: the instants its content is of, None for every one. restart: the next run is to rebuild it.
     dropped: about how many updates the expiration left out since the last restart. max_restart_delay: how much
@@ -118,6 +122,7 @@ class State:
     dropped: int = 0
     max_restart_delay: int = 0
     state_table: str = ""
+    files: dict[str, tuple[ListedFile, ...]] = field(default_factory=dict)
 
     @property
     def tables(self) -> tuple[str, ...]:

@@ -48,6 +48,7 @@ def _state(fields: dict[str, Any]) -> State:
             "read_by": tuple(fields.get("read_by", ())),
             "refreshes": Refreshes(**fields["refreshes"]) if fields.get("refreshes") else None,
             "retired": _pairs(fields["retired"]),
+            "files": {name: tuple(map(tuple, listed)) for name, listed in fields.get("files", {}).items()},
         }
     )
 

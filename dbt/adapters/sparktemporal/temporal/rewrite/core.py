@@ -63,7 +63,8 @@ class TypedCore:
     columns: (name, type) of the output of its query. kinds: types of the operands of its comparisons; edge_kinds: of
     the operands of its condition's edges. searches: the way to find the changes of each of its steps, `UNIT`, `MONTHS`
     or `HALVES`. guards: for each step, instants that must not be before another instant (ms), see `reach`.
-    calls: offset of a call in the text of the model -> the kind of mz_now() there.
+    calls: offset of a call in the text of the model -> the kind of mz_now() there. window_types: rendered column of its
+    window -> its type, where nothing need be asked for it.
     """
 
     core: Core
@@ -73,6 +74,7 @@ class TypedCore:
     searches: tuple[str, ...] = ()
     guards: tuple[tuple[Guard, ...], ...] = ()
     calls: Mapping[int, str] = field(default_factory=dict)
+    window_types: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def name(self) -> str:

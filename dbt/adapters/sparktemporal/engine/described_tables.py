@@ -1,0 +1,67 @@
+"""Tables described once for two purposes: their columns while a model is read, their files when inputs are observed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlglot import exp
+
+from ..errors import Refusal
+from ..temporal.sql import identifiers
+from ..temporal.sql.dialect import parse, render
+from .warehouse import TableInfo, Warehouse
+
+_NAMES = {"this", "db", "catalog"}
+
+
+class DescribedTables:
+    """A `Describe` that answers `SELECT * FROM <a table>` by DESCRIBE TABLE EXTENDED. found: by full name."""
+
+    def __init__(self, warehouse: Warehouse) -> None:
+        self._warehouse = warehouse
+        self.found: dict[str, TableInfo] = {}
+
+    def __call__(self, sql: str) -> list[tuple[str, str]]:
+        columns = self._of_table(sql) if self._warehouse.shape(sql) == sql else None
+        return self._warehouse.describe(sql) if columns is None else columns
+
+    def _of_table(self, sql: str) -> list[tuple[str, str]] | None:
+        name = _table(sql)
+        if name is None:
+            return None
+        try:
+            info = self._warehouse.table(name)
+        except Exception:  # a name that is no table of a catalog, or none at all: DESCRIBE QUERY tells
+            return None
+        if any("char(" in kind for _, kind in info.columns):  # a query has STRING there
+            return None
+        place = [info.details.get(key, "") for key in ("Catalog", "Database", "Table")]
+        if not all(place):
+            place = identifiers.parts(info.details.get("Name", ""))
+        if place and info.details.get("Type") != "VIEW":
+            self.found[identifiers.dotted(place)] = info
+        return list(info.columns)
+
+
+def known(tables: Mapping[str, TableInfo], relation: str) -> TableInfo | None:
+    """What is known of a relation of a plan."""
+    return tables.get(identifiers.dotted(identifiers.parts(relation)))
+
+
+def _table(sql: str) -> str | None:
+    """The table of `SELECT * FROM s.t`, as SQL names it; None for any other query."""
+    try:
+        query = parse(sql)
+    except Refusal:
+        return None
+    if not isinstance(query, exp.Select) or {key for key, value in query.args.items() if value} - {
+        "kind", "expressions", "from_",
+    }:  # fmt: skip
+        return None
+    items, from_ = query.expressions, query.args.get("from_")
+    table = from_.this if from_ is not None else None
+    if len(items) != 1 or not isinstance(items[0], exp.Star) or any(items[0].args.values()):
+        return None
+    if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier) or not table.db:
+        return None
+    return None if {key for key, value in table.args.items() if value} - _NAMES else render(table)

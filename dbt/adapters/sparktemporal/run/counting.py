@@ -1,0 +1,100 @@
+"""What a run asks once it has written, as queries of one row each: they are one statement with the look at the inputs.
+
+| asked | for |
+|---|---|
+| the rows of each new chain that is not in buckets | the state |
+| what of the rows that were read leaves no trace | the log, and the state |
+| how many rows were read, where the input is small | the log |
+| the rows of the chains that the run adds to | a chain that lost a file |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
+
+from ..engine import chain_files
+from ..pushdown.sargable import Range
+from ..temporal.diffs import intervals_sql
+from ..temporal.diffs.state import Chain
+from ..temporal.diffs.stores import counted, store_of
+from ..temporal.rewrite.core import TypedCore
+from .plan import RunPlan
+from .progress import Progress, Tools
+
+#: a query of one row, and the number of its columns
+Query = tuple[str, int]
+#: columns of a store's `count`
+_COUNTS = 8
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Queries in the order of their answers. not_stored: they are asked whatever was written."""
+
+    chains: Mapping[str, Query]
+    not_stored: tuple[Query, ...]
+    rows: tuple[str, ...]
+    standing: tuple[tuple[str, Chain], ...]
+
+    @property
+    def queries(self) -> list[Query]:
+        rows = [(f"SELECT {', '.join(self.rows)}", len(self.rows))] if self.rows else []
+        standing = [(chain_files.rows_of(self.standing), len(self.standing))] if self.standing else []
+        return [*self.chains.values(), *self.not_stored, *rows, *standing]
+
+
+def asked(tools: Tools, plan: RunPlan, progress: Progress) -> Asked:
+    plain = [core for core in plan.changed if not progress.sources[core.name].is_large]
+    of_chains = {
+        core.name: (store_of(core).count(plan.target.table(plan.chain(core.name)), False), _COUNTS) for core in plain
+    }
+    left_out = not_stored(tools, plan) if asks_for_all(plan) else []
+    return Asked(of_chains, tuple(left_out), tuple(plan.capture.uncounted.values()), plan.standing)
+
+
+def answered(
+    plan: RunPlan, progress: Progress, asked: Asked, answers: Sequence[Sequence[Any]]
+) -> tuple[RunPlan, Progress]:
+    """What the answers say, kept. Raises TemporalError for a chain that lost a file."""
+    left: Iterator[Sequence[Any]] = iter(answers)
+    found = {
+        name: counted(plan.chain(name), [row], None) for name, row in zip(asked.chains, islice(left, len(asked.chains)))
+    }
+    left_out = tuple(islice(left, len(asked.not_stored)))
+    counts = dict(plan.capture.counts)
+    if asked.rows:
+        counts |= dict(zip(plan.capture.uncounted, map(int, next(left))))
+    if asked.standing:
+        chain_files.refuse_other_counts(plan.target.model, asked.standing, list(map(int, next(left))))
+    plan = replace(plan, capture=replace(plan.capture, counts=counts))
+    return plan, replace(progress, counted=found, left_out=left_out)
+
+
+def asks_for_all(plan: RunPlan) -> bool:
+    """Whether what leaves no trace is asked for whatever was written."""
+    is_incremental = any(plan.capture.cores[core.name].is_incremental for core in plan.changed)
+    return is_incremental or plan.decision.expiration is not None and plan.decision.rebuilds
+
+
+def not_stored(tools: Tools, plan: RunPlan) -> list[Query]:
+    """Queries of what of the rows that were read leaves no trace."""
+    expiration, queries = plan.decision.expiration, []
+    for core in plan.changed:
+        delta = plan.capture.cores[core.name]
+        # of all rows only what leaves after the expiration is asked for, of new ones also what came too late
+        later, whole = None, core
+        if not delta.is_incremental and expiration is not None:
+            later = tools.pruning.condition(core, Range(expiration, None))
+            whole = tools.pruning.narrowed(core, Range(expiration, None))
+        for part in delta.inserts or (whole,):
+            queries.append((intervals_sql.not_stored(part, plan.decision.as_of, expiration, later), 2))
+    return queries
+
+
+def count(tools: Tools, plan: RunPlan, core: TypedCore, table: str, since: int | None) -> Chain:
+    """A table that was written, as the state names it. since: as `create` was given it."""
+    asked = store_of(core).count(plan.target.table(table), since is not None)
+    return counted(table, tools.warehouse.rows(asked), since)
