@@ -12,6 +12,7 @@ import pytest
 from jinja2 import Environment, nodes
 from pyspark.sql import SparkSession
 
+from dbt.adapters.sparktemporal.inputs import manifest
 from dbt.adapters.sparktemporal.run import lock
 from support.project import Project, a_project
 from support.session import COLD, INTERPRETED, JVM, ROOM, SPARK_CONF
@@ -72,6 +73,12 @@ def waiting(monkeypatch: pytest.MonkeyPatch) -> FakeTime:
 def spark_conf() -> dict[str, str]:
     """What a folder adds to SPARK_CONF (adapter/lake: Delta); its tests run as a process of their own."""
     return {}
+
+
+@pytest.fixture
+def lists_in_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files are remembered in a table, however few they are."""
+    monkeypatch.setattr(manifest, "FEW", -1)
 
 
 @pytest.fixture(scope="session")

@@ -263,3 +263,41 @@ def test_what_is_due_is_peeled(project: Project, monkeypatch: pytest.MonkeyPatch
     state = project.state()
     assert state.chains == ()
     right(state.since)
+
+
+@pytest.mark.more
+def test_rows_between_since_and_the_frontier(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A read of the past finds what was known then, in chains of several ages, at each edge of their buckets."""
+    monkeypatch.setattr(chains, "LARGE_CHAIN", 1)
+    project.sql("CREATE TABLE {s}.t (k INT, lo TIMESTAMP, hi TIMESTAMP) USING parquet")
+    project.model("m", f"select k, lo, hi from {project.schema}.t where {WHERE}", retain_history="1 day")
+    runs = [T0, T0 + NARROW + 1, T0 + (NARROW << 5) - 1, T0 + (NARROW << 6), T0 + (NARROW << 6) + 2]
+    ends = sorted({at + near for at in (*EDGES, *GROWS, *runs) for near in (-1, 0, 1)})
+    for number, now in enumerate(runs):
+        starts = (None, T0 - 1, T0, now, now + NARROW)
+        rows = [(100 * number + n, starts[n % 5], end) for n, end in enumerate([*ends, None, None])]
+        none = "CAST(NULL AS TIMESTAMP)"
+        values = ", ".join(
+            f"({k}, {', '.join(none if at is None else f'timestamp_millis({at}L)' for at in both)})"
+            for k, *both in rows
+        )
+        project.sql(f"INSERT INTO {{s}}.t SELECT * FROM VALUES {values} AS f(k, lo, hi)")
+        if number == 3:  # rows go and come twice: corrections
+            project.sql("CREATE TABLE {s}.kept USING parquet AS SELECT * FROM {s}.t WHERE k % 3 > 0")
+            project.sql(
+                "INSERT OVERWRITE {s}.t SELECT * FROM {s}.kept UNION ALL SELECT * FROM {s}.kept WHERE k % 3 = 1"
+            )
+        project.sql(f"CREATE TABLE {{s}}.v{number} USING parquet AS SELECT * FROM {{s}}.t")
+        project.run(now=now)
+    state = project.state()
+    assert state.since <= T0 and any(chain.bucketed for chain in state.chains)
+    instants = sorted({t for t in (*ends, *(run + 2 for run in runs)) if state.since <= t <= state.frontier + 1})
+    sides = []
+    for t in instants:
+        known = max(number for number, run in enumerate(runs) if run <= max(t, T0))
+        oracle = f"SELECT k, lo, hi FROM {{s}}.v{known} WHERE {WHERE}".replace("mz_now()", f"timestamp_millis({t}L)")
+        sides += [f"SELECT {t}L AS t, 1 AS side, * FROM ({project.at('m', t)})", f"SELECT {t}L, -1, * FROM ({oracle})"]
+    assert len(instants) > 15
+    both = " UNION ALL ".join(sides)
+    assert project.rows(f"SELECT t, k, lo, hi, sum(side) FROM ({both}) GROUP BY ALL HAVING sum(side) <> 0") == []
+    assert project.rows(f"SELECT count(DISTINCT t) FROM ({both}) WHERE side = 1") == [(len(instants),)]

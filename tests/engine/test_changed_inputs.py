@@ -14,12 +14,6 @@ from support.project import Project
 
 
 @pytest.fixture
-def lists_in_tables(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Files are remembered in a table, however few they are."""
-    monkeypatch.setattr(manifest, "FEW", -1)
-
-
-@pytest.fixture
 def events(project: Project) -> Project:
     project.sql(f"CREATE TABLE {{s}}.t AS SELECT id, timestamp_millis({T0}L + id * 1000) AS hi FROM range(100, 120)")
     project.model("m", f"select id from {project.schema}.t where mz_now() < hi")

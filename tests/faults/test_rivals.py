@@ -12,7 +12,6 @@ import pytest
 
 from dbt.adapters.sparktemporal.connections import SparkTemporalConnectionManager
 from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse
-from dbt.adapters.sparktemporal.inputs import manifest
 from dbt.adapters.sparktemporal.run import lock as locks
 from dbt.adapters.sparktemporal.temporal.diffs import chains
 from support.instants import T0
@@ -66,6 +65,7 @@ def test_a_rival_in_the_middle(model: Project, monkeypatch: pytest.MonkeyPatch) 
     assert model.count() == 11 and not [t for t in model.relations() if "lock" in t]
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("name", ["m", "new"])
 def test_a_rival_between_the_look_and_the_lock(model: Project, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """It has committed and gone: the run notices before its own commit, drops what it wrote, and begins again."""
@@ -106,9 +106,8 @@ def test_two_at_once(model: Project, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.first(1)
 @pytest.mark.parametrize("words", ["AS SELECT * FROM (", "__inputs_"])
 @pytest.mark.more
-def test_disk_full(model: Project, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_disk_full(lists_in_tables: None, model: Project, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The kernel lets Spark write no file of more than 100 bytes, in the middle of the run."""
-    monkeypatch.setattr(manifest, "FEW", -1)  # the list of files is a table, too
     model.sql("INSERT INTO {s}.events SELECT id + 100 FROM range(1000)")
     before, there = model.state(), model.relations()
     pid = int(model.spark._jvm.java.lang.ProcessHandle.current().pid())

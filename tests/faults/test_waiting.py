@@ -156,7 +156,9 @@ def test_a_lock_that_is_half_gone(model: Project, waiting: FakeTime, monkeypatch
 
 
 @pytest.mark.more
-def test_a_rival_drops_what_is_looked_at(model: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rival_drops_what_is_looked_at(
+    lists_in_tables: None, model: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Before the lock: what a rival took away is no error of this run, which looks again under it."""
     model.sql("INSERT INTO {s}.events VALUES (77)")
     original, left = SparkTemporalConnectionManager.add_query, [1]
