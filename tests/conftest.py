@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from dbt.adapters.sparktemporal.inputs import manifest
 from dbt.adapters.sparktemporal.run import lock
+from dbt.adapters.sparktemporal.temporal.diffs import chains
 from support.project import Project, a_project
 from support.session import COLD, INTERPRETED, JVM, ROOM, SPARK_CONF
 from support.waiting import FakeTime
@@ -79,6 +80,12 @@ def spark_conf() -> dict[str, str]:
 def lists_in_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files are remembered in a table, however few they are."""
     monkeypatch.setattr(manifest, "FEW", -1)
+
+
+@pytest.fixture
+def chains_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a run adds is a chain of its own at first, however small the others are."""
+    monkeypatch.setattr(chains, "taken_at_once", lambda rows, new: 0)
 
 
 @pytest.fixture(scope="session")

@@ -56,6 +56,7 @@ def lose(project: Project, table: str, is_fresh: bool) -> None:
 
 
 @pytest.mark.parametrize("is_fresh", [True, False])
+@pytest.mark.usefixtures("chains_apart")
 def test_files_of_a_chain(events: Project, is_fresh: bool) -> None:
     """A run fails, whether there is something new or not; so does a consolidation; the generic test finds it."""
     run(events, 0)
@@ -81,6 +82,22 @@ def test_files_of_a_chain(events: Project, is_fresh: bool) -> None:
     events.sql(f"REFRESH TABLE {{s}}.{small.table}")
     found = events.rows(f"SELECT mz_where, mz_problem, mz_detail FROM ({inconsistencies(warehouse, target)})")
     assert found == [(small.table, "not the 1 committed row", "0 rows")]
+
+
+@pytest.mark.parametrize("is_fresh", [True, False])
+@pytest.mark.quick(1)
+def test_files_of_a_chain_that_is_written_again(events: Project, is_fresh: bool) -> None:
+    run(events, 0)
+    before = events.state()
+    (chain,) = before.chains
+    lose(events, chain.table, is_fresh)
+    add(events, 1)
+    with pytest.raises(TemporalError) as told:
+        run(events, 1)
+    assert f"found: {chain.table} with " in str(told.value) or "a file that cannot be read" in str(told.value)
+    assert "why: the rows in missing files" in str(told.value)
+    assert "instead: the files put back, or dbt run --full-refresh -s m" in str(told.value)
+    assert events.state() == before
 
 
 @pytest.mark.parametrize("is_fresh", [True, False])

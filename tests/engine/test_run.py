@@ -94,7 +94,8 @@ def test_chains_become_one(project: Project, small: int, monkeypatch: pytest.Mon
         project.sql(f"INSERT INTO {{s}}.events SELECT {2000 + n}, timestamp_millis(1709294400000L)")
         project.run(now=T0 + n * 1000)
     found = project.state()
-    assert [chain.rows for chain in found.chains] == [1001, 7]
+    # the number of new rows is not known before the write, so merges that leave the past wait for it
+    assert [chain.rows for chain in found.chains] == ([1008] if small > 1 else [1001, 7])
     if small > 1:
         assert found.since == T0 and at(project, T0 + 4999) == [(1005,)]
         return

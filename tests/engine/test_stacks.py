@@ -48,6 +48,7 @@ def test_the_future_of_the_inner_one_is_known(stack: Project) -> None:
     assert stack.rows("SELECT count(*) FROM {s}.outside") == [(0,)]
 
 
+@pytest.mark.usefixtures("chains_apart")
 def test_new_chains_alone(stack: Project) -> None:
     stack.run(now=T0)
     stack.sql(f"INSERT INTO {{s}}.t {rows_of(20, 22)}")

@@ -13,12 +13,18 @@ from support.instants import T0
 from support.project import Project, inputs_of
 
 #: the most statements of a model's run by what the run does, beside those that an invocation sends once
-MOST = {"nothing": 6, "new files": 14, "first": 14, "full refresh": 14}
+MOST = {"nothing": 6, "new files": 14, "and again": 14, "first": 14, "full refresh": 14}
 #: of a further input, and of a further core
-MORE = {"nothing": (1, 1), "new files": (2, 2), "first": (2, 2), "full refresh": (2, 2)}
+MORE = {"nothing": (1, 1), "new files": (2, 2), "and again": (2, 2), "first": (2, 2), "full refresh": (2, 2)}
 KEPT = "select t.id, t.hi from {s}.t where mz_now() < t.hi"
 #: what a run says of itself
-HOW = {"first": "hydrated", "nothing": "unchanged", "new files": "(1 new file of ", "full refresh": "restarted"}
+HOW = {
+    "first": "hydrated",
+    "nothing": "unchanged",
+    "new files": "(1 new file of ",
+    "and again": "(1 new file of ",
+    "full refresh": "restarted",
+}
 MODELS = {
     "m": KEPT,
     "grouped": "select id, count(*) as n, max(hi) as latest from {s}.t where mz_now() < hi group by id",
@@ -50,10 +56,9 @@ def counted(project: Project, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_statements_of_a_run(project: Project, counted: list[str], name: str) -> None:
     found: dict[str, list[str]] = {}
     alone = {}
-    for step, (what, options) in enumerate(
-        {"first": (), "nothing": (), "new files": (), "full refresh": ("--full-refresh",)}.items(), start=1
-    ):
-        if what == "new files":
+    for step, what in enumerate(HOW, start=1):
+        options = ("--full-refresh",) if what == "full refresh" else ()
+        if what in ("new files", "and again"):
             project.sql(f"INSERT INTO {{s}}.t SELECT 5, timestamp_millis({T0}L + 99000)")
         counted.clear()
         ran = project.run("-s", name, *options, now=T0 + 10 * step).of(name)

@@ -18,6 +18,7 @@ from dbt.adapters.sparktemporal.run import lock as locks
 from dbt.adapters.sparktemporal.run import merging, writer
 from dbt.adapters.sparktemporal.run.begin import begin
 from dbt.adapters.sparktemporal.run.plan import Definition, Invocation
+from dbt.adapters.sparktemporal.temporal.diffs import chains
 from support.instants import T0
 from support.project import Project
 from support.rivals import lock
@@ -49,13 +50,15 @@ def test_failing_statement_leaves_the_old_answer(written: Project, word: str, mo
 
 @pytest.mark.more
 def test_crash_before_some_statements(written: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert len(crash(written, range(random.choice([1, 2, 3]), 30, 3), monkeypatch)) > 1
+    assert len(crash(written, range(random.choice([1, 2]), 30, 2), monkeypatch)) > 1
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("merging", [False, True])
-def test_crash_before_each_statement(written: Project, merging: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dbt.adapters.sparktemporal.temporal.diffs.chains.RATIO", 10**9 if merging else 0)
+@pytest.mark.parametrize("merging", ["at once", "never", "afterwards"])
+def test_crash_before_each_statement(written: Project, merging: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if merging != "at once":
+        monkeypatch.setattr(chains, "taken_at_once", lambda rows, new: 0)
+    monkeypatch.setattr(chains, "RATIO", 0 if merging == "never" else 10**9)
     said = " | ".join(crash(written, range(1, 30), monkeypatch))
     for words in ("__lock`", "CREATE TABLE", "__live`", "__diffs` AS", "DROP TABLE IF EXISTS"):
         assert words in said, said

@@ -57,9 +57,9 @@ def link(folder: Path, step: int, statement: int) -> tuple[dict, str | None]:
 
 
 @pytest.mark.quick(1)
-@pytest.mark.parametrize("statements", [[5], [4, 6]])
+@pytest.mark.parametrize("statements", [[5], [4, 5]])
 def test_killed_while_writing_and_at_the_commit(tmp_path: Path, statements: list[int]) -> None:
-    """A slice of the test below: on-run-start has two statements, then come lock, chain, merge and commit."""
+    """A slice of the test below: on-run-start has two statements, then come lock, chain and commit."""
     killed_at = chain_of_kills(tmp_path, [*statements, 0])
     assert killed_at[-1].startswith("ALTER VIEW `faults`.`m__live`")
     assert len(statements) == 1 or "m__diffs_" in killed_at[0]

@@ -18,6 +18,7 @@ import pytest
 
 from dbt.adapters.sparktemporal.connections import SparkTemporalConnectionManager
 from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse
+from dbt.adapters.sparktemporal.inputs import capture
 from dbt.adapters.sparktemporal.operations.reads import as_of
 from dbt.adapters.sparktemporal.temporal.diffs import buckets, chains, groups_sql
 from support.instants import STEP, T0
@@ -138,6 +139,7 @@ def oracle(project: Project, name: str, t: int) -> str:
 
 def soak(project: Project, runs: int, seed: int, patch: pytest.MonkeyPatch) -> set[str]:
     patch.setattr(chains, "SMALL_CHAIN", 40)
+    patch.setattr(capture, "BYTES_OF_ROW", 1000)  # files of a few rows
     patch.setattr(chains, "LARGE_CHAIN", 80)
     patch.setattr(groups_sql, "FEW_UPDATES", 10)
     patch.setattr(buckets, "GRANULARITY", 1 << 12)

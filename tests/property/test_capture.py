@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from dbt.adapters.sparktemporal.inputs import capture
 from dbt.adapters.sparktemporal.temporal.diffs import chains
 from support.histories import boundaries, fresh_seed, mismatches
 from support.instants import STEP, T0
@@ -103,6 +104,7 @@ def drive(project: Project, models: list[str], runs: int, seed: int) -> dict[str
 @pytest.mark.parametrize("runs", [2, 3])
 def test_inputs_that_change(project: Project, monkeypatch: pytest.MonkeyPatch, runs: int) -> None:
     monkeypatch.setattr(chains, "SMALL_CHAIN", 8)
+    monkeypatch.setattr(capture, "BYTES_OF_ROW", 1000)  # files of a few rows
     seed = fresh_seed()
     models = ["plain", random.Random(seed).choice(sorted(set(MODELS) - {"plain"}))][: runs - 1]
     ways = drive(project, models, runs, seed)

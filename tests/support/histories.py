@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse
+from dbt.adapters.sparktemporal.inputs import capture
 from dbt.adapters.sparktemporal.operations.reads import as_of
 from dbt.adapters.sparktemporal.temporal.diffs import buckets, chains, groups_sql
 from support.instants import STEP, T0
@@ -133,5 +134,6 @@ def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every other chain is large enough for buckets and for leaving the past, and few updates are many."""
     monkeypatch.setattr(chains, "LARGE_CHAIN", 40)
     monkeypatch.setattr(chains, "SMALL_CHAIN", 60)
+    monkeypatch.setattr(capture, "BYTES_OF_ROW", 1000)  # files of a few rows
     monkeypatch.setattr(groups_sql, "FEW_UPDATES", 30)
     monkeypatch.setattr(buckets, "GRANULARITY", 1 << 12)

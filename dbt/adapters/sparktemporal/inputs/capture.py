@@ -33,6 +33,9 @@ from .observe import Input
 #: of `change_capture`
 _ALL = "full"
 
+#: about how many bytes a row takes in a file
+BYTES_OF_ROW = 16
+
 #: what is new of an input, in words
 _NEW = {
     Tracking.FILES: "new files",
@@ -113,8 +116,8 @@ class Capture:
 
     cores: by name. keeps: the files remembered are those of now. manifest: else SQL of those to remember, None to
     remember none in a table; files: of few, they themselves by input. counts: rows read for what is written.
-    uncounted: relation -> SQL of such a count, of a small input, which is asked for after the write. request: what was
-    asked, None of a run that does not look.
+    uncounted: relation -> SQL of such a count, of a small input, which is asked for after the write. sizes: bytes read
+    of relations, where known. request: what was asked, None of a run that does not look.
     """
 
     inputs: Mapping[str, Input]
@@ -127,6 +130,7 @@ class Capture:
     request: Request | None = None
     uncounted: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, tuple[ListedFile, ...]] = field(default_factory=dict)
+    sizes: Mapping[str, int | None] = field(default_factory=dict)
 
     @staticmethod
     def nothing(cores: Sequence[TypedCore]) -> Capture:
@@ -136,6 +140,10 @@ class Capture:
     @property
     def rows(self) -> int:
         return sum(self.counts.values())
+
+    def rows_about(self, relation: str) -> int:
+        """About how many rows are read of a relation."""
+        return self.counts.get(relation, (self.sizes.get(relation) or 0) // BYTES_OF_ROW)
 
     @property
     def is_same(self) -> bool:
@@ -219,7 +227,7 @@ def capture_inputs(warehouse: Warehouse, request: Request, known: Routines, list
     manifest, entries = input_changes.to_remember(seen.values(), changes, files) if remembers else (None, {})
     sizes = {name: input_changes.size_read(seen[name], changes[name], added) for name, added in read.items()}
     counts, uncounted = observe.count_rows(warehouse, read, seen, sizes, stacked)
-    return Capture(seen, changes, found, meaning.digest, keeps, manifest, counts, request, uncounted, entries)
+    return Capture(seen, changes, found, meaning.digest, keeps, manifest, counts, request, uncounted, entries, sizes)
 
 
 def _why_full(decision: Decision, old: State | None, meaning: QueryFingerprint, text: str, config: str) -> str:

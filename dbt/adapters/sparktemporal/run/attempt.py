@@ -12,7 +12,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..engine.chain_files import refuse_incomplete
+from ..engine.chain_files import is_unreadable, refuse_incomplete
 from ..engine.warehouse import Warehouse, read_state
 from ..errors import TemporalError
 from ..inputs import meanwhile
@@ -27,7 +27,8 @@ from ..temporal.diffs.state import Chain
 from ..temporal.diffs.stores import store_of
 from ..temporal.rewrite.core import TypedCore
 from ..temporal.sql.identifiers import Identifiers
-from . import counting
+from ..words import quantity
+from . import chain_rows, counting
 from .plan import RunPlan
 from .progress import Progress, Source, Tools
 
@@ -127,7 +128,8 @@ def find_sources(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunPl
 def _source(tools: Tools, plan: RunPlan, core: TypedCore) -> Source:
     delta, counts = plan.capture.cores[core.name], plan.capture.counts
     if delta.is_incremental:
-        return Source(core, None, sum(counts.get(name, 0) for name in delta.read) >= chain_rules.LARGE_CHAIN)
+        is_large = sum(counts.get(name, 0) for name in delta.read) >= chain_rules.LARGE_CHAIN
+        return Source(core, None, is_large, () if is_large else _joined(plan, core))
     narrowed, projection = tools.pruning.of(core, plan.clock_range, plan.run_id)
     narrowed = delta.pin(narrowed) if delta.pin else narrowed
     left = tools.pruning.rows(core, plan.clock_range)
@@ -136,38 +138,39 @@ def _source(tools: Tools, plan: RunPlan, core: TypedCore) -> Source:
     return Source(narrowed, projection, most - known >= chain_rules.LARGE_CHAIN)
 
 
+def _joined(plan: RunPlan, core: TypedCore) -> tuple[Chain, ...]:
+    """The last chains of a core that are written again with what is new: a merge after the write is a table more."""
+    old = plan.old_chains(core.name)
+    if core.name in plan.to_peel({}):
+        return ()
+    new = sum(plan.capture.rows_about(name) for name in plan.capture.cores[core.name].read)
+    taken = chain_rules.taken_at_once([c.rows for c in old], new)
+    return tuple(c for c in old[len(old) - taken :] if not c.bucketed)
+
+
 def write(plan: RunPlan, progress: Progress) -> list[Statement]:
     """One CTAS a core whose inputs changed: all that is wanted, what new files bring, or the corrections."""
-    steps, as_of, expiration = [], plan.decision.as_of, plan.decision.expiration
+    steps = []
     for core in plan.changed:
-        store, source = store_of(core), progress.sources[core.name]
+        source = progress.sources[core.name]
         what = "intervals" if core.sums is None else "updates of groups"
-        delta, old = plan.capture.cores[core.name], plan.old_chains(core.name)
-        if delta.is_incremental:
+        if plan.capture.cores[core.name].is_incremental:
             purpose = f"{what} of new rows"
-            inserts, deletes = (
-                "\nUNION ALL\n".join(store.wanted(part, as_of, expiration) for part in signed)
-                for signed in (delta.inserts, delta.deletes)
-            )
-            several = len(delta.inserts) > 1 and core.sums is not None
-            rows = (
-                store.difference(inserts, deletes) if deletes else store.consolidated(inserts) if several else inserts
-            )
+            purpose += f" and {quantity(len(source.joined), 'chain')}" if source.joined else ""
+            rows = chain_rows.added_to(plan, core, source.joined)
         else:
-            purpose = f"wanted {what} minus stored ones" if old else f"all {what}"
-            rows = store.wanted(source.core, as_of, expiration, source.projection)
-            rows = store.difference(rows, stored(plan, core, old, as_of)) if old else rows
-        table, since = plan.target.table(plan.chain(core.name)), as_of if source.is_large else None
-        create = store.create(table, rows, plan.using, since)
+            purpose = f"wanted {what} minus stored ones" if plan.old_chains(core.name) else f"all {what}"
+            rows = chain_rows.wanted(plan, core, source)
+        table, since = plan.target.table(plan.chain(core.name)), plan.decision.as_of if source.is_large else None
+        create = store_of(core).create(table, rows, plan.using, since)
         steps.append(Statement(f"{core.name}: {purpose} -> a new chain", plan.data(create)))
     return steps
 
 
-def stored(plan: RunPlan, core: TypedCore, chains: Sequence[Chain], since: int) -> str:
-    """SQL of the rows of chains, as far as they count from an instant on (ms)."""
-    tables = [c.source(plan.target.schema) for c in chains]
-    bucketed = [plan.target.table(c.table) for c in chains if c.bucketed]
-    return store_of(core).stored(tables, since, plan.decision.expiration, bucketed)
+def refuse_damaged(tools: Tools, plan: RunPlan, error: Exception) -> None:
+    """A chain that is written again with what is new may have lost a file."""
+    if plan.standing and is_unreadable(error):
+        refuse_incomplete(tools.warehouse, plan.target.model, plan.standing_by_schema)
 
 
 # -- what the inputs did meanwhile --

@@ -3,6 +3,7 @@
 | asked | for |
 |---|---|
 | the rows of each new chain that is not in buckets | the state |
+| how many of the rows are new, where chains were written with them | the log |
 | what of the rows that were read leaves no trace | the log, and the state |
 | how many rows were read, where the input is small | the log |
 | the rows of the chains that the run adds to | a chain that lost a file |
@@ -21,6 +22,7 @@ from ..temporal.diffs import intervals_sql
 from ..temporal.diffs.state import Chain
 from ..temporal.diffs.stores import counted, store_of
 from ..temporal.rewrite.core import TypedCore
+from . import chain_rows
 from .plan import RunPlan
 from .progress import Progress, Tools
 
@@ -35,6 +37,7 @@ class Asked:
     """Queries in the order of their answers. not_stored: they are asked whatever was written."""
 
     chains: Mapping[str, Query]
+    added: Mapping[str, Query]
     not_stored: tuple[Query, ...]
     rows: tuple[str, ...]
     standing: tuple[tuple[str, Chain], ...]
@@ -43,7 +46,7 @@ class Asked:
     def queries(self) -> list[Query]:
         rows = [(f"SELECT {', '.join(self.rows)}", len(self.rows))] if self.rows else []
         standing = [(chain_files.rows_of(self.standing), len(self.standing))] if self.standing else []
-        return [*self.chains.values(), *self.not_stored, *rows, *standing]
+        return [*self.chains.values(), *self.added.values(), *self.not_stored, *rows, *standing]
 
 
 def asked(tools: Tools, plan: RunPlan, progress: Progress) -> Asked:
@@ -51,8 +54,10 @@ def asked(tools: Tools, plan: RunPlan, progress: Progress) -> Asked:
     of_chains = {
         core.name: (store_of(core).count(plan.target.table(plan.chain(core.name)), False), _COUNTS) for core in plain
     }
+    joined = [core for core in plan.changed if progress.sources[core.name].joined]
+    added = {core.name: (f"SELECT count(*) FROM (\n{chain_rows.added(plan, core)}\n) AS mz_new", 1) for core in joined}
     left_out = not_stored(tools, plan) if asks_for_all(plan) else []
-    return Asked(of_chains, tuple(left_out), tuple(plan.capture.uncounted.values()), plan.standing)
+    return Asked(of_chains, added, tuple(left_out), tuple(plan.capture.uncounted.values()), plan.standing)
 
 
 def answered(
@@ -63,6 +68,7 @@ def answered(
     found = {
         name: counted(plan.chain(name), [row], None) for name, row in zip(asked.chains, islice(left, len(asked.chains)))
     }
+    added = {name: int(row[0]) for name, row in zip(asked.added, islice(left, len(asked.added)))}
     left_out = tuple(islice(left, len(asked.not_stored)))
     counts = dict(plan.capture.counts)
     if asked.rows:
@@ -70,7 +76,7 @@ def answered(
     if asked.standing:
         chain_files.refuse_other_counts(plan.target.model, asked.standing, list(map(int, next(left))))
     plan = replace(plan, capture=replace(plan.capture, counts=counts))
-    return plan, replace(progress, counted=found, left_out=left_out)
+    return plan, replace(progress, counted=found, added=added, left_out=left_out)
 
 
 def asks_for_all(plan: RunPlan) -> bool:

@@ -13,7 +13,7 @@ from ..temporal.diffs.state import Chain
 from ..temporal.diffs.stores import store_of
 from ..temporal.rewrite.core import TypedCore
 from ..words import quantity
-from .attempt import stored
+from . import chain_rows
 from .counting import asks_for_all, count, not_stored
 from .plan import RunPlan
 from .progress import Progress, Tools
@@ -25,17 +25,23 @@ def is_large(chains: Sequence[Chain]) -> bool:
 
 def count_written(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunPlan, Progress]:
     """How many rows were written, which chains become one with them, and what of the rows read leaves no trace."""
-    written, merged = {}, {}
+    written, merged, joined = {}, {}, {}
     for core in plan.changed:
         chain = progress.counted.get(core.name)
         if chain is None:
             chain = count(tools, plan, core, plan.chain(core.name), plan.decision.as_of)
+        old, source = plan.old_chains(core.name), progress.sources[core.name]
+        if source.joined and progress.added[core.name]:
+            joined[core.name] = source.joined
+            old = [c for c in old if c not in source.joined]
+        elif source.joined:  # the same rows once more
+            continue
         if chain.rows:
-            written[core.name], old = chain, plan.old_chains(core.name)
+            written[core.name] = chain
             taken = chain_rules.taken_in([c.rows for c in old], chain.rows)
             if taken:
                 merged[core.name] = (*old[len(old) - taken :], chain)
-    progress = replace(progress, written=written, merged=merged)
+    progress = replace(progress, written=written, merged=merged, joined=joined)
     if asks_for_all(plan):
         return plan, _with_not_stored(plan, progress, progress.left_out)
     if plan.decision.expiration is not None and written:
@@ -53,7 +59,7 @@ def merge(plan: RunPlan, progress: Progress) -> list[Statement]:
     for core in plan.model.cores:
         merged = progress.merged.get(core.name)
         if merged:
-            rows = store_of(core).merged(stored(plan, core, merged, since), merged)
+            rows = store_of(core).merged(chain_rows.stored(plan, core, merged, since), merged)
             create = _create(plan, core, rows, since if is_large(merged) else None)
             steps.append(Statement(f"{core.name}: {quantity(len(merged), 'chain')} -> one", create))
     for name, chains in plan.to_peel(progress.merged).items():

@@ -30,12 +30,13 @@ class Tools:
 class Source:
     """What a chain is written from: a core less the files that cannot matter; what its window implies, in SQL.
 
-    is_large: it may come to so many rows that its chain is in buckets.
+    is_large: it may come to so many rows that its chain is in buckets. joined: the chains that become one with it.
     """
 
     core: TypedCore
     projection: str | None
     is_large: bool
+    joined: tuple[Chain, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -58,9 +59,10 @@ class Progress:
     attempts: to read inputs that change meanwhile. is_pinned: they did during some attempt, so what is read is pinned
     to what was seen. is_seen: their files are remembered (`manifest`: in that table) and measured (`measured`: under
     that id).
-    sources, written, merged: by core. counted: chains that were written, with their rows. left_out: of each part of a
-    core, how many updates leave no trace and how many windows were over. beyond_expiration: updates of what was read,
-    None when not counted. late: windows that were over when their rows came, of new rows alone.
+    sources, written, merged: by core; joined: chains whose rows were written with what is new. counted: chains that
+    were written, with their rows; added: how many rows of these are new, where others were written with them. left_out:
+    of each part of a core, how many updates leave no trace and how many windows were over. beyond_expiration: updates
+    of what was read, None when not counted. late: windows that were over when their rows came, of new rows alone.
     """
 
     commits: bool
@@ -75,7 +77,9 @@ class Progress:
     sources: Mapping[str, Source] = field(default_factory=dict)
     written: Mapping[str, Chain] = field(default_factory=dict)
     merged: Mapping[str, tuple[Chain, ...]] = field(default_factory=dict)
+    joined: Mapping[str, tuple[Chain, ...]] = field(default_factory=dict)
     counted: Mapping[str, Chain] = field(default_factory=dict)
+    added: Mapping[str, int] = field(default_factory=dict)
     left_out: tuple[Sequence[Any], ...] = ()
     beyond_expiration: int | None = None
     late: int | None = None
@@ -91,7 +95,7 @@ class Progress:
     @property
     def rows_written(self) -> int:
         """Of stored intervals: each stands for one update or two."""
-        return sum(chain.rows for chain in self.written.values())
+        return sum(self.added.get(name, chain.rows) for name, chain in self.written.items())
 
 
 When = Callable[[RunPlan, Progress], bool]
@@ -109,13 +113,18 @@ def no_statements(plan: RunPlan, progress: Progress) -> list[Statement]:
     return []
 
 
+def no_refusal(tools: Tools, plan: RunPlan, error: Exception) -> None:
+    return None
+
+
 @dataclass(frozen=True)
 class Phase:
     """A step of a run: whether it is due, what it asks, and the statements that follow. back_to: the phase after it,
-    where that is not the next one."""
+    where that is not the next one. refuse: raises what explains the error of a statement, where anything does."""
 
     name: str
     when: When
     observe: Observe = nothing_to_ask
     statements: Statements = no_statements
     back_to: str = ""
+    refuse: Callable[[Tools, RunPlan, Exception], None] = no_refusal

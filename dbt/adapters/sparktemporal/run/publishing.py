@@ -74,6 +74,7 @@ def prepare_commit(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[Run
 def _core_state(tools: Tools, plan: RunPlan, progress: Progress, core: TypedCore) -> CoreState:
     since, peeled = plan.since(progress.merged), plan.to_peel(progress.merged).get(core.name)
     live, gone = plan.old_chains(core.name), list(progress.merged.get(core.name, ()))
+    live = [c for c in live if c not in progress.joined.get(core.name, ())]
     new = progress.written.get(core.name)
     if gone or peeled:
         edges_from = since if gone and is_large(gone) else None

@@ -58,6 +58,9 @@ def summary(run: Writer) -> list[str]:
     d, why = run.plan.decision, reason(run)
     what = action(run) + (f" ({why})" if why else "")
     facts = [f"{quantity(run.plan.capture.rows, 'row')} in", f"{quantity(run.progress.rows_written, 'diff')} written"]
+    joined = [chain for chains in run.progress.joined.values() for chain in chains]
+    if joined:
+        facts.append(f"together with {quantity(sum(c.rows for c in joined), 'row')} that stood")
     if run.progress.late:
         facts.append(f"{quantity(run.progress.late, 'row')} came after the window was over")
     if d.rebuilds:

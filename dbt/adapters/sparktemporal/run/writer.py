@@ -24,7 +24,7 @@ PHASES = (
     Phase("give_up", attempt.is_out_of_patience, statements=attempt.give_up),
     Phase("remember", attempt.is_remembering, attempt.name_manifest, attempt.remember),
     Phase("measure", attempt.is_measuring, attempt.measure),
-    Phase("write", is_committing, attempt.find_sources, attempt.write),
+    Phase("write", is_committing, attempt.find_sources, attempt.write, refuse=attempt.refuse_damaged),
     Phase("look", is_committing, attempt.look),
     Phase("unwrite", attempt.has_grown, attempt.rename, attempt.unwrite, back_to="give_up"),
     Phase("undo", attempt.has_moved, attempt.observe_again, attempt.undo, back_to="give_up"),
@@ -122,7 +122,11 @@ class Writer:
             for statement in phase.statements(self.plan, self.progress):
                 self._sent.append(statement)
                 yield Step(phase.name, statement)
-                execute(statement.sql)
+                try:
+                    execute(statement.sql)
+                except Exception as error:
+                    phase.refuse(self.tools, self.plan, error)
+                    raise
             began = self._spent(phase.name, began)
             if phase.back_to:
                 at = next(number for number, other in enumerate(PHASES) if other.name == phase.back_to)

@@ -13,6 +13,9 @@ from .state import Chain, State
 #: each chain has at least RATIO times the rows of the next, and there are at most CHAIN_CAP chains
 RATIO, CHAIN_CAP = 3, 6
 
+#: chains of so few rows together are written again with what a run adds to them: a statement costs more than the rows
+FEW_ROWS = 20_000
+
 #: merges of fewer rows keep all times: the past can still be read, and costs little
 SMALL_CHAIN = 100_000
 
@@ -148,6 +151,21 @@ def taken_in(rows: Sequence[int], new: int) -> int:
         if smallest >= RATIO * new and len(rows) - taken < CHAIN_CAP:
             break
         new, taken = new + smallest, taken + 1
+    return taken
+
+
+def taken_at_once(rows: Sequence[int], new: int) -> int:
+    """The number of last chains that are written again together with about `new` rows. rows: largest chain first.
+
+    What `taken_in` would take, and FEW_ROWS. Merges that move `since` wait for the number itself.
+    """
+    taken, total = 0, new
+    while taken < len(rows):
+        smallest = rows[-1 - taken]
+        stays = smallest >= RATIO * total and len(rows) - taken < CHAIN_CAP
+        if stays and total + smallest > FEW_ROWS or total + smallest >= SMALL_CHAIN:
+            break
+        total, taken = total + smallest, taken + 1
     return taken
 
 

@@ -1,0 +1,48 @@
+"""SQL of the rows of chains: what a run adds, what is stored, and what it writes of both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..temporal.diffs.state import Chain
+from ..temporal.diffs.stores import store_of
+from ..temporal.rewrite.core import TypedCore
+from .plan import RunPlan
+from .progress import Source
+
+
+def added(plan: RunPlan, core: TypedCore) -> str:
+    """What new rows of the inputs bring, beside the corrections of what went."""
+    delta, store = plan.capture.cores[core.name], store_of(core)
+    inserts, deletes = (
+        "\nUNION ALL\n".join(store.wanted(part, plan.decision.as_of, plan.decision.expiration) for part in signed)
+        for signed in (delta.inserts, delta.deletes)
+    )
+    if deletes:
+        return store.difference(inserts, deletes)
+    several = len(delta.inserts) > 1 and core.sums is not None
+    return store.consolidated(inserts) if several else inserts
+
+
+def added_to(plan: RunPlan, core: TypedCore, chains: Sequence[Chain]) -> str:
+    """What new rows bring, and chains that become one with it, at all times that the chains tell apart."""
+    new = added(plan, core)
+    if not chains:
+        return new
+    both = f"{stored(plan, core, chains, plan.decision.since)}\nUNION ALL\n{new}"
+    store = store_of(core)
+    return store.consolidated(both) if plan.capture.cores[core.name].deletes else store.merged(both, chains)
+
+
+def wanted(plan: RunPlan, core: TypedCore, source: Source) -> str:
+    """All that is wanted, or its difference from what is stored."""
+    store, as_of, old = store_of(core), plan.decision.as_of, plan.old_chains(core.name)
+    rows = store.wanted(source.core, as_of, plan.decision.expiration, source.projection)
+    return store.difference(rows, stored(plan, core, old, as_of)) if old else rows
+
+
+def stored(plan: RunPlan, core: TypedCore, chains: Sequence[Chain], since: int) -> str:
+    """The rows of chains, as far as they count from an instant on (ms)."""
+    tables = [c.source(plan.target.schema) for c in chains]
+    bucketed = [plan.target.table(c.table) for c in chains if c.bucketed]
+    return store_of(core).stored(tables, since, plan.decision.expiration, bucketed)
