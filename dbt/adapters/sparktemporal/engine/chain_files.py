@@ -9,7 +9,8 @@ import re
 from collections.abc import Mapping, Sequence
 
 from ..errors import TemporalError, without_trace
-from ..temporal.diffs.chains import rows_held
+from ..temporal.diffs.chains import SMALL_CHAIN, rows_held
+from ..temporal.diffs.intervals_sql import by_one_task
 from ..temporal.diffs.state import Chain
 from ..temporal.sql.dialect import quote
 from ..temporal.sql.spark_errors import spark_words
@@ -45,8 +46,10 @@ def by_schema(chains: Mapping[str, Sequence[Chain]]) -> tuple[tuple[str, Chain],
 
 def rows_of(chains: Sequence[tuple[str, Chain]]) -> str:
     """A query of one row: how many rows each chain has."""
-    counts = (f"(SELECT count(*) FROM {schema}.{quote(chain.table)})" for schema, chain in chains)
-    return f"SELECT {', '.join(counts)}"
+    tables = [f"{schema}.{quote(chain.table)}" for schema, chain in chains]
+    if sum(rows_held(chain)[0] for _, chain in chains) < SMALL_CHAIN:
+        tables = [f"({by_one_task(f'SELECT 1 FROM {table}')})" for table in tables]
+    return f"SELECT {', '.join(f'(SELECT count(*) FROM {table})' for table in tables)}"
 
 
 def refuse_other_counts(model: str, chains: Sequence[tuple[str, Chain]], found: Sequence[int]) -> None:

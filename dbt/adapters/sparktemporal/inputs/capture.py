@@ -117,7 +117,8 @@ class Capture:
     cores: by name. keeps: the files remembered are those of now. manifest: else SQL of those to remember, None to
     remember none in a table; files: of few, they themselves by input. counts: rows read for what is written.
     uncounted: relation -> SQL of such a count, of a small input, which is asked for after the write. sizes: bytes read
-    of relations, where known. request: what was asked, None of a run that does not look.
+    of relations, where known; tiny: relations of which few files of few bytes are read. request: what was asked, None
+    of a run that does not look.
     """
 
     inputs: Mapping[str, Input]
@@ -131,6 +132,7 @@ class Capture:
     uncounted: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, tuple[ListedFile, ...]] = field(default_factory=dict)
     sizes: Mapping[str, int | None] = field(default_factory=dict)
+    tiny: frozenset[str] = frozenset()
 
     @staticmethod
     def nothing(cores: Sequence[TypedCore]) -> Capture:
@@ -226,8 +228,11 @@ def capture_inputs(warehouse: Warehouse, request: Request, known: Routines, list
             read[name] = added if name not in read or read[name] == added else None
     manifest, entries = input_changes.to_remember(seen.values(), changes, files) if remembers else (None, {})
     sizes = {name: input_changes.size_read(seen[name], changes[name], added) for name, added in read.items()}
-    counts, uncounted = observe.count_rows(warehouse, read, seen, sizes, stacked)
-    return Capture(seen, changes, found, meaning.digest, keeps, manifest, counts, request, uncounted, entries, sizes)
+    few = frozenset(name for name, added in read.items() if input_changes.are_few(seen[name], changes[name], added))
+    counts, uncounted = observe.count_rows(warehouse, read, seen, sizes, stacked, few)
+    tiny = few & uncounted.keys()
+    digest = meaning.digest
+    return Capture(seen, changes, found, digest, keeps, manifest, counts, request, uncounted, entries, sizes, tiny)
 
 
 def _why_full(decision: Decision, old: State | None, meaning: QueryFingerprint, text: str, config: str) -> str:

@@ -82,7 +82,8 @@ def look(warehouse: Warehouse, seen: Input, change: InputChange, is_open: bool, 
     if listed is None:
         query = (file_lists.summarizing(seen.listing), file_lists.SUMMARY_COLUMNS)
         return Looking(query, lambda row: Look(moved=file_lists.summarized(row).files != files))
-    query = (file_lists.comparing(seen.listing, listed.listing(seen.relation)), file_lists.COMPARED_COLUMNS)
+    few = seen.in_directory and bool(listed.files)
+    query = (file_lists.comparing(seen.listing, listed.listing(seen.relation), few), file_lists.COMPARED_COLUMNS)
     return Looking(query, lambda row: _judged(then, change, is_open, file_lists.compared(row)))
 
 
@@ -156,6 +157,14 @@ def size_read(seen: Input, change: InputChange, added: delta_query.TableDelta | 
     if added is None:
         return seen.fingerprint.files.size
     return sum(one["size"] for one in json.loads(change.files)) if change.files else None
+
+
+def are_few(seen: Input, change: InputChange, added: delta_query.TableDelta | None) -> bool:
+    """Whether few files are read: one task opens them as fast as several."""
+    if not isinstance(seen.fingerprint, FilesFingerprint):
+        return False
+    number = seen.fingerprint.files.count if added is None else len(json.loads(change.files or "[]"))
+    return 0 < number <= manifests.FEW
 
 
 def stacked_change(stack: Stack, seen: Input, then: Fingerprint | None) -> InputChange:

@@ -13,6 +13,7 @@ from typing import Any
 
 from ..engine.warehouse import TableInfo, Warehouse
 from ..temporal.diffs.fingerprints import FileSummary
+from ..temporal.diffs.intervals_sql import by_one_task
 from ..temporal.diffs.state import ListedFile
 from ..temporal.ivm.delta_query import MOST_FILES
 from ..temporal.sql.dialect import quote, string_literal
@@ -147,7 +148,10 @@ def compare(warehouse: Warehouse, listing: str, before: str) -> Compared:
     return compared(warehouse.rows(comparing(listing, before))[0])
 
 
-def comparing(listing: str, before: str) -> str:
+def comparing(listing: str, before: str, by_one: bool = False) -> str:
+    """A query of one row, for `compared`. by_one: by one task, of few files in a directory."""
+    both = f"SELECT {COLUMNS}, true AS is_new FROM ({listing})\nUNION ALL\nSELECT {COLUMNS}, false FROM ({before})"
+    both = by_one_task(both) if by_one else both
     entry = f"concat_ws('|', {COLUMNS})"
     of_file = (
         f"SELECT file,\n"
@@ -157,8 +161,7 @@ def comparing(listing: str, before: str) -> str:
         f"  count_if(NOT is_new) AS old_entries, sum(IF(is_new, 0, size)) AS old_size,\n"
         f"  count_if(is_new) AS new_entries, sum(IF(is_new, size, 0)) AS new_size,\n"
         f"  count_if(is_new AND place <> '') AS placed\n"
-        f"FROM (\nSELECT {COLUMNS}, true AS is_new FROM ({listing})\n"
-        f"UNION ALL\nSELECT {COLUMNS}, false FROM ({before})\n)\n"
+        f"FROM (\n{both}\n)\n"
         f"GROUP BY file"
     )
     now = "nullif(is, '')"

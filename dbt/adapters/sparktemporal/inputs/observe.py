@@ -18,6 +18,7 @@ from ..temporal.diffs.fingerprints import (
     RowsFingerprint,
     Tracking,
 )
+from ..temporal.diffs.intervals_sql import by_one_task
 from ..temporal.diffs.state import ListedFile
 from ..temporal.ivm import delta_query
 from ..temporal.ivm.delta_query import Added, AddedRows
@@ -109,7 +110,7 @@ class Listing:
         if self.before is None:
             return file_lists.summarizing(self.sql), file_lists.SUMMARY_COLUMNS
         before = file_lists.named(file_lists.as_json(self.before))
-        return file_lists.comparing(self.sql, before), file_lists.COMPARED_COLUMNS
+        return file_lists.comparing(self.sql, before, by_one=True), file_lists.COMPARED_COLUMNS
 
 
 def _directory(info: TableInfo) -> str | None:
@@ -209,11 +210,12 @@ def count_rows(
     seen: Mapping[str, Input],
     sizes: Mapping[str, int | None],
     stacked: Container[str] = (),
+    few: Container[str] = (),
 ) -> tuple[dict[str, int], dict[str, str]]:
     """relation -> how many rows it holds, or what was added to it does. Of chains that is known.
 
     sizes: bytes read of each relation, where known. Of a few bytes the count decides nothing, so that SQL of it is
-    enough: the second mapping.
+    enough: the second mapping. few: relations of which few files are read.
     """
     counts: dict[str, int] = {}
     if warehouse.stack is not None:
@@ -224,17 +226,20 @@ def count_rows(
     most = _ROW * chain_rules.LARGE_CHAIN
     asked = {name: " + ".join(_counts(name, added)) for name, added in read.items() if name not in counts}
     small = {name: sql for name, sql in asked.items() if (size := sizes.get(name)) is not None and size < most}
+    small |= {name: " + ".join(_counts(name, read[name], True)) for name in small if name in few}
     large = {name: sql for name, sql in asked.items() if name not in small}
     if large:
         counts |= dict(zip(large, map(int, warehouse.rows(f"SELECT {', '.join(large.values())}")[0])))
     return counts, small
 
 
-def _counts(name: str, added: delta_query.TableDelta | None) -> list[str]:
+def _counts(name: str, added: delta_query.TableDelta | None, by_one: bool = False) -> list[str]:
     if isinstance(added, AddedRows):
         return [f"(SELECT count(*) FROM {source})" for source in (added.came, added.went) if source]
     where = f" WHERE {added.condition}" if isinstance(added, Added) else ""
-    return [f"(SELECT count(*) FROM {quoted(name)}{where})"]
+    rows = f"{quoted(name)}{where}"
+    rows = f"({by_one_task(f'SELECT 1 FROM {rows}')})" if by_one else rows
+    return [f"(SELECT count(*) FROM {rows})"]
 
 
 def quoted(table: str) -> str:

@@ -4,11 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sqlglot import exp
+
+from ..temporal.diffs.intervals_sql import by_one_task
 from ..temporal.diffs.state import Chain
 from ..temporal.diffs.stores import store_of
 from ..temporal.rewrite.core import TypedCore
 from .plan import RunPlan
 from .progress import Source
+
+
+def is_tiny(plan: RunPlan, core: TypedCore) -> bool:
+    """Whether one task reads all that is new of a core as fast as several do: few files of one table."""
+    delta = plan.capture.cores[core.name]
+    if not all(name in plan.capture.tiny for name in delta.read):
+        return False
+    parts = (*delta.inserts, *delta.deletes) or (core,)
+    return all(len(list(part.core.query.find_all(exp.Table))) == 1 for part in parts)
 
 
 def added(plan: RunPlan, core: TypedCore) -> str:
@@ -28,8 +40,9 @@ def added_to(plan: RunPlan, core: TypedCore, chains: Sequence[Chain]) -> str:
     """What new rows bring, and chains that become one with it, at all times that the chains tell apart."""
     new = added(plan, core)
     if not chains:
-        return new
+        return by_one_task(new) if is_tiny(plan, core) else new
     both = f"{stored(plan, core, chains, plan.decision.since)}\nUNION ALL\n{new}"
+    both = by_one_task(both) if is_tiny(plan, core) else both
     store = store_of(core)
     return store.consolidated(both) if plan.capture.cores[core.name].deletes else store.merged(both, chains)
 

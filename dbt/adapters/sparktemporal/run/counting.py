@@ -51,10 +51,9 @@ class Asked:
 
 def asked(tools: Tools, plan: RunPlan, progress: Progress) -> Asked:
     plain = [core for core in plan.changed if not progress.sources[core.name].is_large]
-    of_chains = {
-        core.name: (store_of(core).count(plan.target.table(plan.chain(core.name)), False), _COUNTS) for core in plain
-    }
-    joined = [core for core in plan.changed if progress.sources[core.name].joined]
+    of_chains = {core.name: (_count_plain(plan, core), _COUNTS) for core in plain}
+    # of rows alone what leaves no trace tells also what is new
+    joined = [core for core in plan.changed if progress.sources[core.name].joined and not _tells_added(plan, core)]
     added = {core.name: (f"SELECT count(*) FROM (\n{chain_rows.added(plan, core)}\n) AS mz_new", 1) for core in joined}
     left_out = not_stored(tools, plan) if asks_for_all(plan) else []
     return Asked(of_chains, added, tuple(left_out), tuple(plan.capture.uncounted.values()), plan.standing)
@@ -70,6 +69,13 @@ def answered(
     }
     added = {name: int(row[0]) for name, row in zip(asked.added, islice(left, len(asked.added)))}
     left_out = tuple(islice(left, len(asked.not_stored)))
+    if left_out:
+        rows = iter(left_out)
+        for core in plan.changed:
+            delta = plan.capture.cores[core.name]
+            of_core = list(islice(rows, len(delta.inserts) if delta.is_incremental else 1))
+            if progress.sources[core.name].joined and _tells_added(plan, core):
+                added[core.name] = sum(int(stored) for *_, stored in of_core)
     counts = dict(plan.capture.counts)
     if asked.rows:
         counts |= dict(zip(plan.capture.uncounted, map(int, next(left))))
@@ -77,6 +83,17 @@ def answered(
         chain_files.refuse_other_counts(plan.target.model, asked.standing, list(map(int, next(left))))
     plan = replace(plan, capture=replace(plan.capture, counts=counts))
     return plan, replace(progress, counted=found, added=added, left_out=left_out)
+
+
+def _count_plain(plan: RunPlan, core: TypedCore) -> str:
+    table = plan.target.table(plan.chain(core.name))
+    few = f"({intervals_sql.by_one_task(f'SELECT * FROM {table}')})"
+    return store_of(core).count(few if chain_rows.is_tiny(plan, core) else table, False)
+
+
+def _tells_added(plan: RunPlan, core: TypedCore) -> bool:
+    """Whether `not_stored` tells how many rows of a chain are new."""
+    return core.sums is None and not plan.capture.cores[core.name].deletes
 
 
 def asks_for_all(plan: RunPlan) -> bool:
@@ -95,8 +112,9 @@ def not_stored(tools: Tools, plan: RunPlan) -> list[Query]:
         if not delta.is_incremental and expiration is not None:
             later = tools.pruning.condition(core, Range(expiration, None))
             whole = tools.pruning.narrowed(core, Range(expiration, None))
-        for part in delta.inserts or (whole,):
-            queries.append((intervals_sql.not_stored(part, plan.decision.as_of, expiration, later), 2))
+        tiny = chain_rows.is_tiny(plan, core)
+        for part in delta.inserts if delta.is_incremental else (whole,):
+            queries.append((intervals_sql.not_stored(part, plan.decision.as_of, expiration, later, tiny), 3))
     return queries
 
 

@@ -80,6 +80,6 @@ def _create(plan: RunPlan, core: TypedCore, rows: str, since: int | None) -> str
 def _with_not_stored(plan: RunPlan, progress: Progress, counts: Sequence[Sequence[Any]]) -> Progress:
     late = progress.late
     if all(plan.capture.cores[core.name].is_incremental and core.core.condition is None for core in plan.changed):
-        late = sum(int(came_late) for _, came_late in counts)
-    beyond = None if plan.decision.expiration is None else sum(int(left_out) for left_out, _ in counts)
+        late = sum(int(came_late) for _, came_late, _ in counts)
+    beyond = None if plan.decision.expiration is None else sum(int(left_out) for left_out, *_ in counts)
     return replace(progress, beyond_expiration=beyond, late=late)

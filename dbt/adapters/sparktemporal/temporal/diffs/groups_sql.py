@@ -153,7 +153,7 @@ class GroupStore:
         )
         near = near_until(chains)
         if near is not None:
-            arms = [f"SELECT /*+ COALESCE(1) */ *\nFROM (\n{indent(due, 2)}\n) AS mz_few"]
+            arms = [intervals_sql.by_one_task(due)]
             if near < buckets.NEVER:
                 arms[0] += f"\nWHERE {t} <= {near}L"
                 arms.append(f"SELECT *\nFROM (\n{indent(due, 2)}\n) AS mz_many\nWHERE {t} > {near}L")

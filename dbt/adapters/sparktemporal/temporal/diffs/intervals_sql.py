@@ -118,19 +118,26 @@ def wanted(typed: TypedCore, as_of: int, expiration: int | None, projection: str
 _ALWAYS = -(1 << 62)
 
 
-def not_stored(typed: TypedCore, as_of: int, expiration: int | None, projection: str | None = None) -> str:
-    """A query over the core's rows: (updates after the expiration, windows that were over before `as_of`), as counts.
+def not_stored(
+    typed: TypedCore, as_of: int, expiration: int | None, projection: str | None = None, by_one: bool = False
+) -> str:
+    """A query over the core's rows, as counts: updates after the expiration, windows that were over before `as_of`, and
+    intervals that are stored.
 
-    Neither are stored. (Of a general condition only the intervals from `as_of` on are known.)
+    The first two are not stored. (Of a general condition only the intervals from `as_of` on are known.)
     projection: SQL that holds for all rows that leave after the expiration, where only these need to be counted.
+    by_one: by one task.
     """
     beyond = "0L"
     if expiration is not None:
         beyond = f"CASE WHEN mz_from > {expiration}L THEN 1L + CAST(mz_until IS NOT NULL AS BIGINT) "
         beyond += f"WHEN mz_until > {expiration}L THEN 1L ELSE 0L END"
     windows = wanted(replace(typed, columns=()), _ALWAYS if typed.core.condition is None else as_of, None, projection)
+    in_time = "" if expiration is None else f" AND mz_from <= {expiration}L"
+    stored = f"(mz_until IS NULL OR mz_until > {as_of}L){in_time}"
+    windows = by_one_task(windows) if by_one else windows
     return (
-        f"SELECT coalesce(sum({beyond}), 0), count_if(mz_until <= {as_of}L)\n"
+        f"SELECT coalesce(sum({beyond}), 0), count_if(mz_until <= {as_of}L), count_if({stored})\n"
         f"FROM (\n{indent(windows, 2)}\n) AS mz_windows"
     )
 
@@ -227,6 +234,11 @@ def no_rows(columns: Columns) -> str:
     return (
         f"SELECT {', '.join(f'CAST(NULL AS {sql_type(kind)}) AS {quote(name)}' for name, kind in columns)}\nWHERE false"
     )
+
+
+def by_one_task(rows: str) -> str:
+    """The same rows in one partition. An aggregate of few rows is then one stage, without a shuffle."""
+    return f"SELECT /*+ COALESCE(1) */ *\nFROM (\n{indent(rows, 2)}\n) AS mz_few"
 
 
 def indent(text: str, by: int) -> str:
