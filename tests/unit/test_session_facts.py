@@ -64,6 +64,13 @@ def test_statements_that_may_set(sql: str) -> None:
         ("select * from m", "m", False),
         ("drop view `3 Moons`", "3 moons", True),
         ("insert into other select 1", "m", False),
+        ("drop view identifier('s.' || chr(109))", "m", True),
+        ("drop view s.identifier", "m", False),
+        ("execute immediate to_execute", "m", True),
+        ("call c.system.drop_all ( 's' )", "m", True),
+        ("drop view s.${name}", "m", True),
+        ("drop schema if exists s cascade", "m", True),
+        ("create schema if not exists s", "m", False),
     ],
 )
 def test_relations_that_a_hook_may_change(sql: str, model: str, touched: bool) -> None:

@@ -19,6 +19,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from .config import TemporalConfig
 from .connections import SparkTemporalConnectionManager
 from .engine import ownership
+from .engine.described_tables import forget_named
 from .engine.known_relations import KnownRelations
 from .engine.warehouse import ModelRelations, Warehouse
 from .errors import TemporalError
@@ -235,6 +236,8 @@ class SparkTemporalAdapter(RunOperations, SparkAdapter):
                 first = observed(neighbours)
             if first is not None and first.plan.writes_nothing:
                 return first
+            if first is None:
+                forget_named(warehouse, sql)
             token, displaced = lock.take_lock(warehouse, target, invocation.engine_now, patience)
             self._locks.held = (target, token)
 

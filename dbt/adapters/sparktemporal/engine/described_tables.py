@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 
 from sqlglot import exp
 
@@ -46,6 +47,15 @@ class DescribedTables:
 def known(tables: Mapping[str, TableInfo], relation: str) -> TableInfo | None:
     """What is known of a relation of a plan."""
     return tables.get(identifiers.dotted(identifiers.parts(relation)))
+
+
+def forget_named(warehouse: Warehouse, sql: str) -> None:
+    """Have the session forget the tables that a text names with their schema: another session may have altered one."""
+    with suppress(Refusal):
+        named = [table for table in parse(sql).find_all(exp.Table) if table.db]
+        for name in dict.fromkeys(render(exp.Table(**{k: table.args.get(k) for k in _NAMES})) for table in named):
+            with suppress(Exception):  # there is no such table, which the run itself says
+                warehouse.forget(name)
 
 
 def _table(sql: str) -> str | None:

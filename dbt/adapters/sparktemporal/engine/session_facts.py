@@ -26,6 +26,11 @@ Ask = Callable[[str], "list[tuple[Any, ...]]"]
 _MAY_SET = re.compile(r"\b(SET|RESET|EXECUTE)\b", re.IGNORECASE)
 #: a word of each statement that may create, change or drop relations
 _MAY_MOVE = re.compile(r"\b(CREATE|DROP|ALTER|REPLACE|EXECUTE|CALL|RESTORE|UNDROP)\b", re.IGNORECASE)
+#: a statement that may change relations it does not name: names that are computed, a schema that goes with all in it
+_MAY_MOVE_ANY = re.compile(
+    r"\bEXECUTE\s+IMMEDIATE\b|\bCALL\s+[\w.`]+\s*\(|\bIDENTIFIER\s*\(|\$\{|\bDROP\s+(SCHEMA|DATABASE|NAMESPACE)\b",
+    re.IGNORECASE,
+)
 
 #: the characters of a statement that are searched for names: what it changes stands before the rows of a seed
 _HEAD = 20_000
@@ -55,22 +60,28 @@ class SessionFacts:
         self._settings: dict[object, dict[str, str]] = {}
         self._answers: dict[str, str] = {}
         self._touched: set[str] = set()
+        self._is_any_touched = False
 
     def notice(self, sql: str) -> None:
         """Look at a statement of somebody else, which may change settings or relations."""
         if _MAY_MOVE.search(sql):
             with self._guard:
                 self._touched.update(_words(sql[:_HEAD]))
+                self._is_any_touched |= bool(_MAY_MOVE_ANY.search(sql[:_HEAD]))
         if _MAY_SET.search(sql):
             with self._guard:
                 self._changes += 1
                 self._settings.clear()
 
     def is_touched(self, model: str) -> bool:
-        """Whether a statement of somebody else may have changed a relation of a model: one that names any."""
+        """Whether a statement of somebody else may have changed a relation of a model: it names one, or hides names."""
         words = _words(model)
         with self._guard:
-            return words <= self._touched or any(w.startswith(f"{model.lower()}__") for w in self._touched)
+            return (
+                self._is_any_touched
+                or words <= self._touched
+                or any(w.startswith(f"{model.lower()}__") for w in self._touched)
+            )
 
     def once(self, question: str, ask: Callable[[str], str]) -> str:
         """The answer to a question that stays the same for the invocation."""

@@ -23,16 +23,25 @@ from .session_facts import SessionFacts
 
 Rows = Callable[[str], "list[tuple[Any, ...]]"]
 
-#: Spark's sign that a plan has more columns than it prints, and the setting that makes it print all
-_CUT, _WHOLE_PLANS = re.compile(r"\.\.\. \d+ more fields"), "SET spark.sql.debug.maxToStringFields = 100000"
-#: the columns of a Hive table, cut after so many characters: the place of the cut depends on the digits of Spark's ids
-_CUT_HIVE = re.compile(r"HiveTableRelation \[[^\n]*\.\.\.")
-_WHOLE_TABLES = "SET spark.sql.maxMetadataStringLength = 10000000"
-#: the headings between columns in DESCRIBE; a column may be called `# of items`
+#: Spark's sign that a plan or a type has more fields than it prints
+_CUT = re.compile(r"\.\.\. \d+ more fields")
+_WHOLE_PLANS = "SET spark.sql.debug.maxToStringFields = 100000"
+#: signs of what Spark cut short, and the setting that makes it print all. The columns of a Hive table are cut after so
+#: many characters: the place of the cut depends on the digits of Spark's ids.
+_CUTS = (
+    (_CUT, _WHOLE_PLANS),
+    (re.compile(r"HiveTableRelation \[[^\n]*\.\.\."), "SET spark.sql.maxMetadataStringLength = 10000000"),
+    (
+        re.compile(r"(?:\.\.\. \d+ more characters|Truncated plan of \d+ characters)\s*\Z"),
+        "SET spark.sql.maxPlanStringLength = 2147483632",
+    ),
+)
+#: the headings between columns in DESCRIBE; a column may be called `# of items`, or as a heading, and then has a type
 _DETAILS = ("# Detailed Table Information", "# Detailed View Information")
 _HEADINGS = (
     "# Partition Information", "# col_name", "# Partitioning", "# Clustering Information", "# Metadata Columns"
 )  # fmt: skip
+_NO_TYPES = ("", "data_type")
 MISSING = re.compile(r"TABLE_OR_VIEW_NOT_FOUND|Table or view not found|NoSuchTable", re.IGNORECASE)
 ALREADY_THERE = re.compile(r"ALREADY_EXISTS|already exists", re.IGNORECASE)
 
@@ -92,6 +101,7 @@ class Warehouse:
     stack: the temporal views that the model reads. Their rows stand in SQL as a name. A query that is described or
     explained gets their columns in place of the name, a query that is executed gets the rows.
     facts: what the invocation asks once; without it each question is asked anew. session: stands for the session.
+    refreshed: the tables that the session was told to forget.
     """
 
     def __init__(
@@ -101,14 +111,16 @@ class Warehouse:
         zones: dict[str, Zone] | None = None,
         facts: SessionFacts | None = None,
         session: object = None,
+        refreshed: set[str] | None = None,
     ) -> None:
         self._rows, self.stack = rows, stack
+        self._refreshed = set() if refreshed is None else refreshed
         self._zones = {} if zones is None else zones
         self._facts, self._session = facts, session
 
     def over(self, stack: Stack) -> Warehouse:
         """The warehouse for a model over these temporal views."""
-        return Warehouse(self._rows, stack, self._zones, self._facts, self._session)
+        return Warehouse(self._rows, stack, self._zones, self._facts, self._session, self._refreshed)
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         return self._rows(self.data(sql))
@@ -131,8 +143,17 @@ class Warehouse:
         return self.stack.shape(sql) if self.stack else sql
 
     def describe(self, sql: str) -> list[tuple[str, str]]:
-        """The columns of a query as (name, type)."""
-        return [(r[0], r[1]) for r in self.rows(self.shape(f"DESCRIBE QUERY {sql}"))]
+        """The columns of a query as (name, type), each type with all its fields."""
+        asked = self.shape(f"DESCRIBE QUERY {sql}")
+        return [(r[0], r[1]) for r in self._uncut(asked)]
+
+    def _uncut(self, describe: str) -> list[tuple[Any, ...]]:
+        """The rows of a DESCRIBE whose types have all their fields."""
+        rows = self.rows(describe)
+        if any(_CUT.search(str(row[1])) for row in rows):
+            self.rows(_WHOLE_PLANS)
+            rows = self.rows(describe)
+        return rows
 
     def described(self, sql: str) -> tuple[list[tuple[str, str]], str]:
         """The columns of a query as (name, type) and its plans, "" where only the columns are known.
@@ -140,7 +161,7 @@ class Warehouse:
         One EXPLAIN answers both for nearly every query. DESCRIBE answers for the others, and raises their errors.
         A name that Spark does not know is an error that nobody's log shows.
         """
-        plan = self.ask(f"EXPLAIN EXTENDED {sql}")
+        plan = self._explained(sql)
         if _is_whole(plan):
             found = plans.columns(plan)
             return (self.describe(sql) if found is None else found), plan
@@ -148,14 +169,19 @@ class Warehouse:
             raise TemporalError(plan)
         return self.describe(sql), ""
 
-    def explain(self, sql: str) -> str:
-        """The plans of a query (EXPLAIN EXTENDED) with all columns."""
+    def _explained(self, sql: str) -> str:
+        """The plans of a query, or the text of its error. Spark is asked again where it cut them short."""
         plan = self.ask(f"EXPLAIN EXTENDED {sql}")
-        asked = [setting for cut, setting in ((_CUT, _WHOLE_PLANS), (_CUT_HIVE, _WHOLE_TABLES)) if cut.search(plan)]
+        asked = [setting for cut, setting in _CUTS if cut.search(plan)]
         if asked:
             for setting in asked:
                 self.rows(setting)
             plan = self.ask(f"EXPLAIN EXTENDED {sql}")
+        return plan
+
+    def explain(self, sql: str) -> str:
+        """The plans of a query (EXPLAIN EXTENDED) with all columns."""
+        plan = self._explained(sql)
         if _CUT.search(plan):
             raise TemporalError(
                 "found: a plan that Spark cut short (... more fields)\n"
@@ -177,6 +203,18 @@ class Warehouse:
     def ask_once(self, explain: str) -> str:
         """`ask`, where the answer stays the same for the invocation."""
         return self._facts.once(explain, self.ask) if self._facts else self.ask(explain)
+
+    def forget(self, table: str) -> bool:
+        """Have the session forget what it remembers of a table (as SQL names it), once. False where it was told before.
+
+        A session goes on with the columns of a table that it read before another session altered the table.
+        """
+        name = identifiers.dotted(identifiers.parts(table)[-2:])  # with its catalog or without
+        if name in self._refreshed:
+            return False
+        self._refreshed.add(name)
+        self.rows(f"REFRESH TABLE {table}")
+        return True
 
     def clock(self) -> int:
         """The engine's clock (ms)."""
@@ -241,7 +279,7 @@ class Warehouse:
         comments: dict[str, str] = {}
         details: dict[str, str] | None = None
         for name, value, comment in self.rows(f"DESCRIBE TABLE EXTENDED {relation}"):
-            if str(name).startswith("# Detailed"):
+            if str(name).startswith("# Detailed") and not value:
                 details = {}
             elif details is not None:
                 details.setdefault(str(name), str(value))
@@ -257,14 +295,15 @@ class Warehouse:
 
     def table(self, relation: str) -> TableInfo:
         """A table, as DESCRIBE tells it."""
-        rows = self.rows(f"DESCRIBE TABLE EXTENDED {relation}")
-        last = next((i for i, row in enumerate(rows) if str(row[0]) == "# Column Default Values"), len(rows))
+        rows = self._uncut(f"DESCRIBE TABLE EXTENDED {relation}")
+        last = next((i for i, row in enumerate(rows) if row[0] == "# Column Default Values" and not row[1]), len(rows))
         defaults = tuple((str(name), str(value)) for name, _, value in rows[last + 1 :] if name)
-        pairs = [(str(name), str(value)) for name, value, *_ in rows[:last]]
-        at = next((i for i, (name, _) in enumerate(pairs) if name in _DETAILS), len(pairs))
-        head = [(name, kind) for name, kind in pairs[:at] if name]
-        cut = next((i for i, (name, _) in enumerate(head) if name in _HEADINGS), len(head))
-        parts = [name for name, _ in head[cut:] if name not in _HEADINGS]
+        pairs = [(str(name), str(value or "")) for name, value, *_ in rows[:last]]
+        at = next((i for i, (name, kind) in enumerate(pairs) if name in _DETAILS and not kind), len(pairs))
+        head = [(name, kind) for name, kind in pairs[:at] if name or kind]
+        headings = [i for i, (name, kind) in enumerate(head) if name in _HEADINGS and kind in _NO_TYPES]
+        cut = headings[0] if headings else len(head)
+        parts = [name for i, (name, _) in enumerate(head) if i > cut and i not in headings]
         details: dict[str, str] = {}
         for name, value in pairs[at:]:
             details.setdefault(name, value)
@@ -272,7 +311,7 @@ class Warehouse:
 
 
 def _is_whole(plan: str) -> bool:
-    return "== Optimized Logical Plan ==" in plan and not _CUT.search(plan) and not _CUT_HIVE.search(plan)
+    return "== Optimized Logical Plan ==" in plan and not any(cut.search(plan) for cut, _ in _CUTS)
 
 
 def read_state(warehouse: Warehouse, target: ModelRelations, existing: Iterable[str] | None = None) -> State | None:

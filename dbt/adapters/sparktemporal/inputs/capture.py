@@ -13,7 +13,7 @@ from ..engine.warehouse import ModelRelations, TableInfo, Warehouse
 from ..errors import Refusal
 from ..temporal.decision import Decision
 from ..temporal.diffs import intervals_sql
-from ..temporal.diffs.fingerprints import Tracking
+from ..temporal.diffs.fingerprints import FilesFingerprint, Fingerprint, Tracking
 from ..temporal.diffs.state import ListedFile, State
 from ..temporal.ivm import delta_query
 from ..temporal.ivm.upstream import fingerprint_of, stacked_name
@@ -188,6 +188,10 @@ def capture_inputs(warehouse: Warehouse, request: Request, known: Routines, list
     seen = observe.observe(warehouse, analyzed, follow, None if rebuilds or old is None else old.files, request.tables)
     if column and not any(now.tracking is Tracking.COLUMN for now in seen.values()):
         raise _no_such_column(column, seen)
+    if old is not None:
+        observe.forget_altered(
+            warehouse, [n for n, now in seen.items() if _is_altered(now.fingerprint, old.inputs.get(n))]
+        )
     below = {table: name for core in cores for table, name in _stacked(core)}
     stack = warehouse.stack
     stacked = {name: Input(name, fingerprint_of(stack.states[name])) for name in below.values()} if stack else {}
@@ -243,6 +247,11 @@ def _why_full(decision: Decision, old: State | None, meaning: QueryFingerprint, 
         return "config change_capture: full"
     changed = meaning.change(old.read_by)
     return changed and ", ".join(stacked_views.changes(old.written, text)) or changed or meaning.untold
+
+
+def _is_altered(now: Fingerprint, then: Fingerprint | None) -> bool:
+    """Whether a table of files has other columns, another place or other options than at the last run."""
+    return isinstance(now, FilesFingerprint) and isinstance(then, FilesFingerprint) and now.form != then.form
 
 
 def _no_such_column(column: str, seen: Mapping[str, Input]) -> Refusal:

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..engine.described_tables import known
 from ..engine.warehouse import TableInfo, Warehouse
+from ..errors import TemporalError
 from ..temporal.diffs import chains as chain_rules
 from ..temporal.diffs.fingerprints import (
     FilesFingerprint,
@@ -82,6 +83,8 @@ def observe(
     of_files = relations.file_tables(plan)
     every = dict.fromkeys([*of_files, *relations.other_tables(plan)])
     infos = {table: known(tables or {}, table) or warehouse.table(quoted(table)) for table in every}
+    of_before = [t for t in of_files if not relations.has_columns(plan, t, (name for name, _ in infos[t].columns))]
+    forget_altered(warehouse, of_before)
     listings: dict[str, Listing] = {}
     for table in of_files:
         location = None if follow else _directory(infos[table])
@@ -119,6 +122,16 @@ def _directory(info: TableInfo) -> str | None:
     is_of_spark = info.details.get("Provider", "").lower() in _SPARK_FILES
     plain = is_of_spark and not info.partitions and options == "[]" and re.fullmatch(_PLAIN_PATH, location)
     return location if plain else None
+
+
+def forget_altered(warehouse: Warehouse, tables: Iterable[str]) -> None:
+    """Have the session forget tables that were altered. Where it remembers any, raise an error: the run begins anew."""
+    if told := [table for table in tables if warehouse.forget(quoted(table))]:
+        raise TemporalError(
+            f"found: {', '.join(told)} with other columns, or in another place, than before\n"
+            "why: another session may have altered the table, and this session's plans may be of what it was\n"
+            "instead: the same command again, since the session has forgotten what the table was"
+        )
 
 
 def refresh(warehouse: Warehouse, seen: Iterable[Input]) -> None:

@@ -59,6 +59,10 @@ def check_columns(columns: Columns, spark_version: str) -> None:
         kind = spark_type.lower()
         if is_reserved(name):
             raise Refusal(f"column {name}", "the project keeps its own column of that name", "another alias")
+        if "\n" in name or "\r" in name:
+            raise Refusal(
+                f"column {name!r}", "its name has a line break in it, which SQL of many lines does not keep", "an alias"
+            )
         if name.lower() in seen:
             raise Refusal(f"column {name} twice", "a view has each column name once", "an alias for one of them")
         seen.add(name.lower())

@@ -73,10 +73,13 @@ def columns(plan: str) -> list[tuple[str, str]] | None:
     >>> columns("== Analyzed Logical Plan ==\\na: int, b: int\\nProject [a: int, b#1]") is None
     True
     """
-    line, _, body = analyzed(plan).partition("\n")
+    _, _, section = plan.partition("== Analyzed Logical Plan ==\n")
+    line, _, body = section.partition("\n== ")[0].partition("\n")
     found = [_COLUMN.fullmatch(part) for part in line.split(", ")]
     pairs = [(match[1], match[2]) for match in found if match is not None]
-    if not body or len(pairs) != len(found):
+    if len(pairs) != len(found) or not all(_is_type(kind) for _, kind in pairs):
+        return None
+    if any(not re.search(rf"\b{name}#\d", body) for name, _ in pairs):
         return None
     if any(f"{name}: {kind}, {after}" in body for (name, kind), (after, _) in zip(pairs, pairs[1:])):
         return None
@@ -85,6 +88,11 @@ def columns(plan: str) -> list[tuple[str, str]] | None:
 
 #: a column in the first line of an analyzed plan: a plain name, and a type without a blank after a comma or colon
 _COLUMN = re.compile(r"(\w+): ([a-z](?:[\w<>(),]|:(?! )| (?=[a-z]))*)")
+
+
+def _is_type(kind: str) -> bool:
+    """Whether a text can be a whole type: the names of columns and fields may have commas and colons in them."""
+    return kind[-1] not in ",:" and kind.count("<") == kind.count(">") and kind.count("(") == kind.count(")")
 
 
 def inside_of_view(plan: str) -> list[str]:

@@ -38,6 +38,18 @@ def table_of(leaf: str) -> str | None:
     return None
 
 
+def has_columns(plan: str, table: str, columns: Iterable[str]) -> bool:
+    """Whether the leaves of a plan that read a table of files show these columns, in this order.
+
+    >>> plan = "Relation c.s.t[k#0L,a,b#1] parquet"
+    >>> has_columns(plan, "c.s.t", ["k", "a,b"]), has_columns(plan, "c.s.t", ["k"]), has_columns(plan, "c.s.u", ["k"])
+    (True, False, True)
+    """
+    shown = ",".join(rf"{re.escape(column)}#\d+L?" for column in columns)
+    form = re.compile(rf"Relation [^\s\[]+\[{shown}(?:,_+metadata#\d+)?\] \w")
+    return all(form.match(leaf) for leaf in _START.findall(plan) if _FILES.match(leaf) and table_of(leaf) == table)
+
+
 def file_tables(plan: str) -> list[str]:
     """The file-based tables that a plan reads, as catalog.schema.table."""
     return _named(leaf for leaf in _START.findall(plan) if _FILES.match(leaf))
