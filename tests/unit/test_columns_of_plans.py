@@ -12,9 +12,13 @@ from dbt.adapters.sparktemporal.temporal.sql import plans
     [
         ("a: int", "Project [a#1]", [("a", "int")]),
         ("a: int, a: string", "Project [a#1, a#2]", [("a", "int"), ("a", "string")]),
-        ("a: decimal(10,2), b: map<string,int>", "x", [("a", "decimal(10,2)"), ("b", "map<string,int>")]),
-        ("a: struct<b:array<int>,c:timestamp_ntz>", "x", [("a", "struct<b:array<int>,c:timestamp_ntz>")]),
-        ("i: interval day to second, n: void", "x", [("i", "interval day to second"), ("n", "void")]),
+        (
+            "a: decimal(10,2), b: map<string,int>",
+            "Project [a#1, b#2]",
+            [("a", "decimal(10,2)"), ("b", "map<string,int>")],
+        ),
+        ("a: struct<b:array<int>,c:timestamp_ntz>", "Project [a#1]", [("a", "struct<b:array<int>,c:timestamp_ntz>")]),
+        ("i: interval day to second, n: void", "Project [i#1, n#2]", [("i", "interval day to second"), ("n", "void")]),
         # a name with a blank, a colon or a comma in it, and two columns that are one
         ("a b: int", "x", None),
         ("a:b: int", "x", None),
@@ -22,6 +26,11 @@ from dbt.adapters.sparktemporal.temporal.sql import plans
         ("a: int, b: int", "Project [a: int, b#1]", None),
         ("a: int, b: int, c: int", "+- Relation s.t[a#1,b: int, c#2] parquet", None),
         ("a: int", "", None),
+        # what the plan below does not show, and half a type
+        ("s: struct<a:int>, x: struct<y:int>", "Project [s#1]", None),
+        ("s: struct<a, x: y:int>", "Project [s#1, x#2]", None),
+        (" a: int", "Project [ a#1]", None),
+        ("a: int,", "Project [a#1]", None),
     ],
 )
 def test_columns(line: str, body: str, found: list[tuple[str, str]] | None) -> None:
