@@ -51,7 +51,7 @@ CUT = {
 }
 
 
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("cut", CUT)
 @pytest.mark.parametrize("query", [pytest.param(STAR), pytest.param(GROUPED, marks=pytest.mark.more)])
 def test_plans_that_spark_cuts_short(project: Project, cut: str, query: str) -> None:
@@ -76,7 +76,7 @@ ODD = (
 )  # fmt: skip
 
 
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("name", ODD)
 def test_columns_of_odd_names(project: Project, name: str) -> None:
     """An odd name is the first of its query: what Spark prints first is what a reader of plans may strip or split."""
@@ -118,7 +118,7 @@ ALTERED = {
 }
 
 
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("what", ALTERED)
 @pytest.mark.parametrize("partitioned", ["", "PARTITIONED BY (p)"])
 @pytest.mark.parametrize("query", [pytest.param(STAR), pytest.param(GROUPED, marks=pytest.mark.more)])

@@ -21,6 +21,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.parsers.spark import SparkParser
 
 from ...errors import Refusal
+from .readable import too_deep
 
 MZ_NOW_NAMES = ("mz_now", "mz_logical_timestamp")
 
@@ -90,9 +91,11 @@ class VerbatimSpark(Spark):
 
 
 def parse(sql: str) -> exp.Query:
-    """The one query in `sql` as a tree. Raises a Refusal that shows where the parser stopped."""
+    """The one query in `sql` as a tree. Raises a Refusal: where the parser stopped, or that the text is too deep."""
     try:
         statements = [s for s in sqlglot.parse(sql, read=VerbatimSpark) if s is not None]
+    except RecursionError:
+        raise too_deep(sql) from None
     except SqlglotError as error:
         # the message underlines with terminal codes, which do not belong in logs
         raise _unread(sql, re.sub(r"\x1b\[\d+m", "", str(error)).strip()) from None

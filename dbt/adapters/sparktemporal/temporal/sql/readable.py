@@ -18,12 +18,7 @@ def in_words(sql: str) -> Iterator[None]:
     try:
         yield
     except RecursionError:
-        raise Refusal(
-            _start(sql),
-            f"it is nested too deeply to be read: {_depth(sql)} parentheses inside one another, or a condition of very "
-            "many parts",
-            "a part of it as a column of a CTE or an upstream model, or `x in (…)` for many comparisons of x",
-        ) from None
+        raise too_deep(sql) from None
     except SqlglotError as error:
         raise Refusal(
             f"{_start(sql)} ({str(error).splitlines()[0]})",
@@ -36,6 +31,16 @@ def in_words(sql: str) -> Iterator[None]:
             "reading it fails, which is a defect of dbt-sparktemporal and not of the model; nothing is written",
             "a report with this model, and meanwhile its parts as CTEs or upstream models",
         ) from error
+
+
+def too_deep(sql: str) -> Refusal:
+    """The refusal of a text that ends Python's stack."""
+    return Refusal(
+        _start(sql),
+        f"it is nested too deeply to be read: {_depth(sql)} parentheses inside one another, or a condition of very "
+        "many parts",
+        "a part of it as a column of a CTE or an upstream model, or `x in (…)` for many comparisons of x",
+    )
 
 
 def _start(sql: str) -> str:

@@ -75,7 +75,7 @@ def references(sql: str) -> list[Reference]:
     """The relations that a text names with a schema, in the order of the text; empty when it cannot be parsed."""
     try:
         trees = [tree for tree in sqlglot.parse(sql, read=VerbatimSpark) if tree is not None]
-    except SqlglotError:
+    except (SqlglotError, RecursionError):  # the second: nested too deeply
         return []
     found = []
     for tree in trees:
