@@ -15,6 +15,7 @@ from dbt.adapters.sparktemporal.operations.consolidate import consolidate
 from dbt.adapters.sparktemporal.operations.reads import inconsistencies
 from dbt.adapters.sparktemporal.run.begin import begin
 from dbt.adapters.sparktemporal.run.plan import Definition, Invocation
+from dbt.adapters.sparktemporal.run.writer import Writer
 from support.instants import T0
 from support.project import Project
 from support.tables import twenty_rows
@@ -97,6 +98,32 @@ def test_files_of_a_chain_that_is_written_again(events: Project, is_fresh: bool)
     assert f"found: {chain.table} with " in str(told.value) or "a file that cannot be read" in str(told.value)
     assert "why: the rows in missing files" in str(told.value)
     assert "instead: the files put back, or dbt run --full-refresh -s m" in str(told.value)
+    assert events.state() == before
+
+
+@pytest.mark.parametrize("aggregated", [False, True])
+def test_files_of_a_chain_that_go_before_it_is_written_again(events: Project, aggregated: bool) -> None:
+    """Of rows the new chain tells that some are lost. Of groups the old chain is counted once more."""
+    sql = f"select id from {events.schema}.t where mz_now() < hi"
+    sql = f"select id, count(*) as n from {events.schema}.t where mz_now() < hi group by id" if aggregated else sql
+
+    def begun(after: int) -> Writer:
+        warehouse, target = Warehouse(events.rows), ModelRelations(f"`{events.schema}`", "m")
+        invocation = Invocation(T0 + after, T0 + after, warehouse.settings(), warehouse.version())
+        return begin(warehouse, target, Definition(sql, {"aggregates": "groups"}), invocation)
+
+    list(begun(0).steps(events.spark.sql))
+    before = events.state()
+    (chain,) = before.chains
+    add(events, 1)
+
+    def losing(statement: str) -> object:
+        if f"{chain.table}`" in statement and statement.startswith("CREATE TABLE"):
+            lose(events, chain.table, True)
+        return events.spark.sql(statement)
+
+    with pytest.raises(TemporalError, match=rf"found: {chain.table} with (0|10) of \d+ committed rows"):
+        list(begun(1).steps(losing))
     assert events.state() == before
 
 

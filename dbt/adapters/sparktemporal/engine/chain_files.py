@@ -6,7 +6,8 @@ One statement counts the rows of all chains from the footers of their files.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from ..errors import TemporalError, without_trace
 from ..temporal.diffs.chains import SMALL_CHAIN, rows_held
@@ -15,7 +16,7 @@ from ..temporal.diffs.state import Chain
 from ..temporal.sql.dialect import quote
 from ..temporal.sql.spark_errors import spark_words
 from ..words import quantity
-from .warehouse import Warehouse
+from .warehouse import Query, Warehouse
 
 #: Spark's errors about a listed file, or a directory, that it cannot read
 _UNREADABLE = re.compile(
@@ -30,7 +31,7 @@ def refuse_incomplete(warehouse: Warehouse, model: str, chains: Mapping[str, Seq
     if not every:
         return
     try:
-        found = list(map(int, warehouse.rows(rows_of(every))[0]))
+        found = rows_counted(warehouse.rows_together(counts_of(every)))
     except Exception as error:  # dbt's error or Spark's own: the text tells which
         if not is_unreadable(error):
             raise
@@ -44,12 +45,17 @@ def by_schema(chains: Mapping[str, Sequence[Chain]]) -> tuple[tuple[str, Chain],
     return tuple((schema, chain) for schema, found in chains.items() for chain in found)
 
 
-def rows_of(chains: Sequence[tuple[str, Chain]]) -> str:
-    """A query of one row: how many rows each chain has."""
+def counts_of(chains: Sequence[tuple[str, Chain]]) -> list[Query]:
+    """For each chain a query of the number of its rows."""
     tables = [f"{schema}.{quote(chain.table)}" for schema, chain in chains]
     if sum(rows_held(chain)[0] for _, chain in chains) < SMALL_CHAIN:
         tables = [f"({by_one_task(f'SELECT 1 FROM {table}')})" for table in tables]
-    return f"SELECT {', '.join(f'(SELECT count(*) FROM {table})' for table in tables)}"
+    return [(f"SELECT count(*) FROM {table}", 1) for table in tables]
+
+
+def rows_counted(answers: Iterable[Sequence[Any]]) -> list[int]:
+    """The answers of `counts_of`."""
+    return [int(rows) for (rows,) in answers]
 
 
 def refuse_other_counts(model: str, chains: Sequence[tuple[str, Chain]], found: Sequence[int]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 from ..errors import Refusal, TemporalError
@@ -22,6 +21,8 @@ from ..words import quantity
 from .session_facts import SessionFacts
 
 Rows = Callable[[str], "list[tuple[Any, ...]]"]
+#: SQL of a query of one row, and the number of its columns
+Query = tuple[str, int]
 
 #: Spark's sign that a plan or a type has more fields than it prints
 _CUT = re.compile(r"\.\.\. \d+ more fields")
@@ -125,14 +126,19 @@ class Warehouse:
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         return self._rows(self.data(sql))
 
-    def rows_together(self, queries: Sequence[tuple[str, int]]) -> list[tuple[Any, ...]]:
-        """The rows of several queries of one row each, by one statement. queries: (SQL, number of its columns)."""
-        if len(queries) < 2:
-            return [self.rows(sql)[0] for sql, _ in queries]
-        every = [f"(\n{sql}\n) AS mz_{number}" for number, (sql, _) in enumerate(queries)]
-        names = ", ".join(f"mz_{number}.*" for number, _ in enumerate(queries))
-        values = iter(self.rows(f"SELECT {names}\nFROM " + "\nCROSS JOIN ".join(every))[0])
-        return [tuple(islice(values, width)) for _, width in queries]
+    def rows_together(self, queries: Sequence[Query]) -> list[tuple[Any, ...]]:
+        """The rows of several queries of one row each, by one statement; every value is text or None.
+
+        The queries are arms of a UNION ALL, because Spark runs arms of one task each as one job. A join of them would
+        be a job for each, and a broadcast.
+        """
+        if not queries:
+            return []
+        most = max(width for _, width in queries)
+        found: dict[int, tuple[Any, ...]] = {}
+        for arm, *values in self.rows("\nUNION ALL\n".join(_arm(n, *query, most) for n, query in enumerate(queries))):
+            found[int(arm)] = tuple(values[: queries[int(arm)][1]])
+        return [found[arm] for arm in range(len(queries))]
 
     def data(self, sql: str) -> str:
         """SQL to execute: the rows of temporal views in place of their names."""
@@ -308,6 +314,13 @@ class Warehouse:
         for name, value in pairs[at:]:
             details.setdefault(name, value)
         return TableInfo(tuple(head[:cut]), tuple(parts), details, defaults)
+
+
+def _arm(number: int, sql: str, width: int, most: int) -> str:
+    """A query as an arm of `rows_together`: its number, and as many values as the widest query has."""
+    names = [f"mz_{i}" for i in range(width)]
+    values = [f"CAST({name} AS STRING)" for name in names] + ["CAST(NULL AS STRING)"] * (most - width)
+    return f"SELECT {number} AS mz_arm, {', '.join(values)}\nFROM (\n{sql}\n) AS mz_one({', '.join(names)})"
 
 
 def _is_whole(plan: str) -> bool:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from typing import Any
 
 from sqlglot import exp
 
 from ..config import TemporalConfig
-from ..engine.warehouse import ModelRelations, TableInfo, Warehouse
+from ..engine.warehouse import ModelRelations, Query, TableInfo, Warehouse
 from ..errors import Refusal
 from ..temporal.decision import Decision
 from ..temporal.diffs import intervals_sql
@@ -89,7 +90,8 @@ class Request:
 
     plan: the plans of the model, at an instant that is the same in every run until the next restart. version: of
     Spark. old: what the last run committed. plans: query of a core -> its plans, as far as known. existing: relations
-    of the model, as far as known. tables: what the metastore has of inputs, by full name, as far as known.
+    of the model, as far as known. tables: what the metastore has of inputs, by full name, as far as known. beside:
+    queries that the statement asks which lists the files.
     """
 
     target: ModelRelations
@@ -103,6 +105,7 @@ class Request:
     plans: Mapping[str, str] = field(default_factory=dict)
     existing: Sequence[str] = ()
     tables: Mapping[str, TableInfo] = field(default_factory=dict)
+    beside: Sequence[Query] = ()
 
     def plan_of(self, warehouse: Warehouse, core: TypedCore) -> str:
         """The plans of what a core reads, its predicate too, which may read tables by a subquery."""
@@ -118,7 +121,7 @@ class Capture:
     remember none in a table; files: of few, they themselves by input. counts: rows read for what is written.
     uncounted: relation -> SQL of such a count, of a small input, which is asked for after the write. sizes: bytes read
     of relations, where known; tiny: relations of which few files of few bytes are read. request: what was asked, None
-    of a run that does not look.
+    of a run that does not look. beside: the answers to the queries beside the lists, None where nobody asked.
     """
 
     inputs: Mapping[str, Input]
@@ -133,6 +136,7 @@ class Capture:
     files: Mapping[str, tuple[ListedFile, ...]] = field(default_factory=dict)
     sizes: Mapping[str, int | None] = field(default_factory=dict)
     tiny: frozenset[str] = frozenset()
+    beside: tuple[tuple[Any, ...], ...] | None = None
 
     @staticmethod
     def nothing(cores: Sequence[TypedCore]) -> Capture:
@@ -185,7 +189,8 @@ def capture_inputs(warehouse: Warehouse, request: Request, known: Routines, list
     column = config.append_column
     follow = AppendCursor(column, config.lookback or 0) if column else None
     rebuilds = request.decision.rebuilds or old is None
-    seen = observe.observe(warehouse, analyzed, follow, None if rebuilds or old is None else old.files, request.tables)
+    before = None if rebuilds or old is None else old.files
+    seen, beside = observe.observe_beside(warehouse, analyzed, follow, before, request.tables, request.beside)
     if column and not any(now.tracking is Tracking.COLUMN for now in seen.values()):
         raise _no_such_column(column, seen)
     if old is not None:
@@ -235,8 +240,21 @@ def capture_inputs(warehouse: Warehouse, request: Request, known: Routines, list
     few = frozenset(name for name, added in read.items() if input_changes.are_few(seen[name], changes[name], added))
     counts, uncounted = observe.count_rows(warehouse, read, seen, sizes, stacked, few)
     tiny = few & uncounted.keys()
-    digest = meaning.digest
-    return Capture(seen, changes, found, digest, keeps, manifest, counts, request, uncounted, entries, sizes, tiny)
+    return Capture(
+        inputs=seen,
+        changes=changes,
+        cores=found,
+        read_by=meaning.digest,
+        keeps=keeps,
+        manifest=manifest,
+        counts=counts,
+        request=request,
+        uncounted=uncounted,
+        files=entries,
+        sizes=sizes,
+        tiny=tiny,
+        beside=None if beside is None else tuple(beside),
+    )
 
 
 def _why_full(decision: Decision, old: State | None, meaning: QueryFingerprint, text: str, config: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..engine.chain_files import is_unreadable
-from ..engine.warehouse import Warehouse
+from ..engine.warehouse import Query, Warehouse
 from ..temporal.diffs.fingerprints import ColumnFingerprint, FilesFingerprint, Fingerprint, Tracking
 from ..temporal.diffs.state import ListedFile
 from ..temporal.ivm import delta_query
@@ -53,7 +53,7 @@ class Looking:
     """A look at an input, before its query is sent. query: SQL of one row and the number of its columns, None for no
     query; means: what the row says."""
 
-    query: tuple[str, int] | None
+    query: Query | None
     means: Callable[[Sequence[Any]], Look]
 
     @staticmethod

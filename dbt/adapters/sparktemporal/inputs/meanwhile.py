@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..engine.warehouse import Warehouse
+from ..engine.warehouse import Query, Warehouse
 from ..temporal.rewrite.core import TypedCore
 from . import changes, pins
 from .capture import Capture
@@ -25,7 +25,7 @@ class Busy:
 
 
 def look(
-    warehouse: Warehouse, capture: Capture, listed: Manifest | None, beside: Sequence[tuple[str, int]] = ()
+    warehouse: Warehouse, capture: Capture, listed: Manifest | None, beside: Sequence[Query] = ()
 ) -> tuple[Capture, Busy, list[tuple[Any, ...]]]:
     """The inputs of what was written, looked at again -> the capture with the states that were read, what changed.
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..engine.described_tables import known
-from ..engine.warehouse import TableInfo, Warehouse
+from ..engine.warehouse import Query, TableInfo, Warehouse
 from ..errors import TemporalError
 from ..temporal.diffs import chains as chain_rules
 from ..temporal.diffs.fingerprints import (
@@ -68,17 +68,24 @@ class Input:
         return self.tracking in (Tracking.FILES, Tracking.VERSION, Tracking.COLUMN)
 
 
-def observe(
+def observe(warehouse: Warehouse, plan: str, follow: AppendCursor | None = None) -> dict[str, Input]:
+    """The tables an analyzed plan reads -> their states."""
+    return observe_beside(warehouse, plan, follow)[0]
+
+
+def observe_beside(
     warehouse: Warehouse,
     plan: str,
     follow: AppendCursor | None = None,
     before: Mapping[str, Sequence[ListedFile]] | None = None,
     tables: Mapping[str, TableInfo] | None = None,
-) -> dict[str, Input]:
+    beside: Sequence[Query] = (),
+) -> tuple[dict[str, Input], list[tuple[Any, ...]] | None]:
     """The tables an analyzed plan reads -> their states. Spark may still remember older lists of files: `refresh`.
 
     follow: the column in whose order rows come, in the tables that have it. before: files that tables had at the last
     run, where that is known without a statement. tables: what the metastore has of them, as far as known.
+    beside: other queries, which the statement that lists files asks too. The answers come second, None without any.
     """
     of_files = relations.file_tables(plan)
     every = dict.fromkeys([*of_files, *relations.other_tables(plan)])
@@ -90,13 +97,17 @@ def observe(
         location = None if follow else _directory(infos[table])
         if location is not None:
             listings[table] = Listing(file_lists.in_directory(location), (before or {}).get(table))
-    with suppress(Exception):  # of a list that cannot be made: each is asked for by itself
-        answers = warehouse.rows_together([listing.query for listing in listings.values()])
-        listings = {table: replace(one, answer=row) for (table, one), row in zip(listings.items(), answers)}
-    return {
+    answers: list[tuple[Any, ...]] | None = None
+    if listings:
+        with suppress(Exception):  # of a list that cannot be made: each is asked for by itself
+            rows = warehouse.rows_together([*(listing.query for listing in listings.values()), *beside])
+            listings = {table: replace(one, answer=row) for (table, one), row in zip(listings.items(), rows)}
+            answers = rows[len(listings) :]
+    found = {
         table: observed(warehouse, table, table in of_files, follow, infos[table], listings.get(table))
         for table in every
     }
+    return found, answers
 
 
 @dataclass(frozen=True)
@@ -108,7 +119,7 @@ class Listing:
     answer: tuple[Any, ...] | None = None
 
     @property
-    def query(self) -> tuple[str, int]:
+    def query(self) -> Query:
         """What tells the list from others, beside the files of before where they are known; how many columns it has."""
         if self.before is None:
             return file_lists.summarizing(self.sql), file_lists.SUMMARY_COLUMNS

@@ -185,7 +185,10 @@ def look(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunPlan, Prog
         refuse_incomplete(tools.warehouse, plan.target.model, plan.standing_by_schema)  # which of it could not be read?
         raise
     progress = replace(progress, attempts=progress.attempts + 1, busy=busy)
-    return counting.answered(replace(plan, capture=capture), progress, asked, answers)
+    plan, progress = counting.answered(replace(plan, capture=capture), progress, asked, answers)
+    if not counting.adds_up(plan, progress):
+        refuse_incomplete(tools.warehouse, plan.target.model, plan.standing_by_schema)
+    return plan, progress
 
 
 def has_grown(plan: RunPlan, progress: Progress) -> bool:

@@ -6,7 +6,7 @@
 | how many of the rows are new, where chains were written with them | the log |
 | what of the rows that were read leaves no trace | the log, and the state |
 | how many rows were read, where the input is small | the log |
-| the rows of the chains that the run adds to | a chain that lost a file |
+| the rows of chains that were written again, where the above does not tell (`adds_up`) | a chain that lost a file |
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from itertools import islice
 from typing import Any
 
 from ..engine import chain_files
+from ..engine.warehouse import Query
 from ..pushdown.sargable import Range
 from ..temporal.diffs import intervals_sql
 from ..temporal.diffs.state import Chain
@@ -26,8 +27,6 @@ from . import chain_rows
 from .plan import RunPlan
 from .progress import Progress, Tools
 
-#: a query of one row, and the number of its columns
-Query = tuple[str, int]
 #: columns of a store's `count`
 _COUNTS = 8
 
@@ -44,8 +43,8 @@ class Asked:
 
     @property
     def queries(self) -> list[Query]:
-        rows = [(f"SELECT {', '.join(self.rows)}", len(self.rows))] if self.rows else []
-        standing = [(chain_files.rows_of(self.standing), len(self.standing))] if self.standing else []
+        rows = [(f"SELECT {count}", 1) for count in self.rows]
+        standing = chain_files.counts_of(self.standing)
         return [*self.chains.values(), *self.added.values(), *self.not_stored, *rows, *standing]
 
 
@@ -56,7 +55,38 @@ def asked(tools: Tools, plan: RunPlan, progress: Progress) -> Asked:
     joined = [core for core in plan.changed if progress.sources[core.name].joined and not _tells_added(plan, core)]
     added = {core.name: (f"SELECT count(*) FROM (\n{chain_rows.added(plan, core)}\n) AS mz_new", 1) for core in joined}
     left_out = not_stored(tools, plan) if asks_for_all(plan) else []
-    return Asked(of_chains, added, tuple(left_out), tuple(plan.capture.uncounted.values()), plan.standing)
+    return Asked(of_chains, added, tuple(left_out), tuple(plan.capture.uncounted.values()), _standing(plan, progress))
+
+
+def _standing(plan: RunPlan, progress: Progress) -> tuple[tuple[str, Chain], ...]:
+    """The chains that the run adds to and whose rows must be counted now, with their schema.
+
+    Those that it did not read were counted with the list of files.
+    """
+    if plan.capture.beside is None:
+        return plan.standing
+    again = [c for core in plan.changed if not _sums_up(plan, core) for c in progress.sources[core.name].joined]
+    return tuple((schema, chain) for schema, chain in plan.standing if chain in again)
+
+
+def _sums_up(plan: RunPlan, core: TypedCore) -> bool:
+    """Whether a chain that was written with old ones has their rows and the new rows, one for one."""
+    old = plan.old_chains(core.name)
+    return _tells_added(plan, core) and not any(chain.negative for chain in old)
+
+
+def adds_up(plan: RunPlan, progress: Progress) -> bool:
+    """Whether each chain that was written again has all rows of the old ones beside the new rows.
+
+    It has fewer where files of an old one were lost, and where rows of an old one had ended before `since`.
+    """
+    for core in plan.changed:
+        joined = progress.sources[core.name].joined
+        if joined and _sums_up(plan, core):
+            rows = sum(chain.rows for chain in joined) + progress.added[core.name]
+            if progress.counted[core.name].rows != rows:
+                return False
+    return True
 
 
 def answered(
@@ -77,10 +107,8 @@ def answered(
             if progress.sources[core.name].joined and _tells_added(plan, core):
                 added[core.name] = sum(int(stored) for *_, stored in of_core)
     counts = dict(plan.capture.counts)
-    if asked.rows:
-        counts |= dict(zip(plan.capture.uncounted, map(int, next(left))))
-    if asked.standing:
-        chain_files.refuse_other_counts(plan.target.model, asked.standing, list(map(int, next(left))))
+    counts |= {name: int(row[0]) for name, row in zip(plan.capture.uncounted, islice(left, len(asked.rows)))}
+    chain_files.refuse_other_counts(plan.target.model, asked.standing, chain_files.rows_counted(left))
     plan = replace(plan, capture=replace(plan.capture, counts=counts))
     return plan, replace(progress, counted=found, added=added, left_out=left_out)
 
