@@ -13,6 +13,8 @@ from sqlglot import exp
 from ..clock.instants import format_instant
 from ..predicates.clock_text import at_instant
 from ..rewrite.core import is_placeholder
+from ..rewrite.linear_aggregates import COUNT
+from ..rewrite.one_row_groups import of_one_row
 from ..sql.dialect import parse, quote, string_literal
 from ..sql.timestamps import sql_type
 from .intervals_sql import Columns, indent, pretty
@@ -33,7 +35,12 @@ def read_at(state: State, t: int) -> str:
 
 def _read(state: State, t: str, earliest: int, splits: bool = True) -> str:
     """The residual over the cores at t, with the column names of the model. earliest, splits: see `intervals_read`."""
-    residual = at_instant(parse(state.residual), t)
+    grouped = {
+        core.placeholder: ([name for name, _ in core.columns], {COUNT: "BIGINT", **dict(core.sums)})
+        for core in state.cores
+        if core.sums is not None
+    }
+    residual = at_instant(of_one_row(parse(state.residual), grouped), t)
     cores = {
         core.placeholder: store_of(core).read(core.chains, state.schema, t, earliest, splits) for core in state.cores
     }
