@@ -21,14 +21,14 @@ from ..engine.warehouse import Query
 from ..pushdown.sargable import Range
 from ..temporal.diffs import intervals_sql
 from ..temporal.diffs.state import Chain
-from ..temporal.diffs.stores import counted, store_of
+from ..temporal.diffs.stores import counted, rows_for_good, store_of
 from ..temporal.rewrite.core import TypedCore
 from . import chain_rows
 from .plan import RunPlan
 from .progress import Progress, Tools
 
 #: columns of a store's `count`
-_COUNTS = 8
+_COUNTS = 9
 
 
 @dataclass(frozen=True)
@@ -94,15 +94,17 @@ def answered(
 ) -> tuple[RunPlan, Progress]:
     """What the answers say, kept. Raises TemporalError for a chain that lost a file."""
     left: Iterator[Sequence[Any]] = iter(answers)
-    found = {
-        name: counted(plan.chain(name), [row], None) for name, row in zip(asked.chains, islice(left, len(asked.chains)))
-    }
+    of_chains = dict(zip(asked.chains, islice(left, len(asked.chains))))
+    found = {name: counted(plan.chain(name), [row], None) for name, row in of_chains.items()}
+    for_good = {name: rows_for_good([row]) for name, row in of_chains.items()}
     added = {name: int(row[0]) for name, row in zip(asked.added, islice(left, len(asked.added)))}
     left_out = tuple(islice(left, len(asked.not_stored)))
     if left_out:
         rows = iter(left_out)
         for core in plan.changed:
             delta = plan.capture.cores[core.name]
+            if tells_beyond(plan, core):
+                continue
             of_core = list(islice(rows, len(delta.inserts) if delta.is_incremental else 1))
             if progress.sources[core.name].joined and _tells_added(plan, core):
                 added[core.name] = sum(int(stored) for *_, stored in of_core)
@@ -110,7 +112,7 @@ def answered(
     counts |= {name: int(row[0]) for name, row in zip(plan.capture.uncounted, islice(left, len(asked.rows)))}
     chain_files.refuse_other_counts(plan.target.model, asked.standing, chain_files.rows_counted(left))
     plan = replace(plan, capture=replace(plan.capture, counts=counts))
-    return plan, replace(progress, counted=found, added=added, left_out=left_out)
+    return plan, replace(progress, counted=found, for_good=for_good, added=added, left_out=left_out)
 
 
 def _count_plain(plan: RunPlan, core: TypedCore) -> str:
@@ -130,11 +132,26 @@ def asks_for_all(plan: RunPlan) -> bool:
     return is_incremental or plan.decision.expiration is not None and plan.decision.rebuilds
 
 
+def tells_beyond(plan: RunPlan, core: TypedCore) -> bool:
+    """Whether the chain of a rebuild tells how many updates after the expiration are not stored.
+
+    Where every window ends, a row that is there for good ends after the expiration. The rows are not read again.
+    """
+    return (
+        plan.decision.rebuilds
+        and plan.decision.expiration is not None
+        and not plan.capture.cores[core.name].is_incremental
+        and intervals_sql.always_ends(core)
+    )
+
+
 def not_stored(tools: Tools, plan: RunPlan) -> list[Query]:
     """Queries of what of the rows that were read leaves no trace."""
     expiration, queries = plan.decision.expiration, []
     for core in plan.changed:
         delta = plan.capture.cores[core.name]
+        if tells_beyond(plan, core):
+            continue
         # of all rows only what leaves after the expiration is asked for, of new ones also what came too late
         later, whole = None, core
         if not delta.is_incremental and expiration is not None:
@@ -148,5 +165,9 @@ def not_stored(tools: Tools, plan: RunPlan) -> list[Query]:
 
 def count(tools: Tools, plan: RunPlan, core: TypedCore, table: str, since: int | None) -> Chain:
     """A table that was written, as the state names it. since: as `create` was given it."""
-    asked = store_of(core).count(plan.target.table(table), since is not None)
-    return counted(table, tools.warehouse.rows(asked), since)
+    return counted(table, parts_of(tools, plan, core, table, since), since)
+
+
+def parts_of(tools: Tools, plan: RunPlan, core: TypedCore, table: str, since: int | None) -> list[tuple[Any, ...]]:
+    """The rows of a store's `count`, of a table that was written."""
+    return tools.warehouse.rows(store_of(core).count(plan.target.table(table), since is not None))

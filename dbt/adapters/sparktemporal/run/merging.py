@@ -10,11 +10,11 @@ from ..temporal.decision import Statement
 from ..temporal.diffs import chains as chain_rules
 from ..temporal.diffs import compaction
 from ..temporal.diffs.state import Chain
-from ..temporal.diffs.stores import store_of
+from ..temporal.diffs.stores import counted, rows_for_good, store_of
 from ..temporal.rewrite.core import TypedCore
 from ..words import quantity
 from . import chain_rows
-from .counting import asks_for_all, count, not_stored
+from .counting import asks_for_all, not_stored, parts_of, tells_beyond
 from .plan import RunPlan
 from .progress import Progress, Tools
 
@@ -25,11 +25,13 @@ def is_large(chains: Sequence[Chain]) -> bool:
 
 def count_written(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunPlan, Progress]:
     """How many rows were written, which chains become one with them, and what of the rows read leaves no trace."""
-    written, merged, joined = {}, {}, {}
+    written, merged, joined, for_good = {}, {}, {}, dict(progress.for_good)
     for core in plan.changed:
         chain = progress.counted.get(core.name)
         if chain is None:
-            chain = count(tools, plan, core, plan.chain(core.name), plan.decision.as_of)
+            name, since = plan.chain(core.name), plan.decision.as_of
+            parts = parts_of(tools, plan, core, name, since)
+            chain, for_good[core.name] = counted(name, parts, since), rows_for_good(parts)
         old, source = plan.old_chains(core.name), progress.sources[core.name]
         if source.joined and progress.added[core.name]:
             joined[core.name] = source.joined
@@ -41,7 +43,7 @@ def count_written(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunP
             taken = chain_rules.taken_in([c.rows for c in old], chain.rows)
             if taken:
                 merged[core.name] = (*old[len(old) - taken :], chain)
-    progress = replace(progress, written=written, merged=merged, joined=joined)
+    progress = replace(progress, written=written, merged=merged, joined=joined, for_good=for_good)
     if asks_for_all(plan):
         return plan, _with_not_stored(plan, progress, progress.left_out)
     if plan.decision.expiration is not None and written:
@@ -81,5 +83,8 @@ def _with_not_stored(plan: RunPlan, progress: Progress, counts: Sequence[Sequenc
     late = progress.late
     if all(plan.capture.cores[core.name].is_incremental and core.core.condition is None for core in plan.changed):
         late = sum(int(came_late) for _, came_late, _ in counts)
-    beyond = None if plan.decision.expiration is None else sum(int(left_out) for left_out, *_ in counts)
+    beyond = None
+    if plan.decision.expiration is not None:
+        told = [progress.for_good[core.name] for core in plan.changed if tells_beyond(plan, core)]
+        beyond = sum(int(left_out) for left_out, *_ in counts) + sum(told)
     return replace(progress, beyond_expiration=beyond, late=late)

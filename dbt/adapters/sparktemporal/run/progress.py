@@ -60,8 +60,9 @@ class Progress:
     to what was seen. is_seen: their files are remembered (`manifest`: in that table) and measured (`measured`: under
     that id).
     sources, written, merged: by core; joined: chains whose rows were written with what is new. counted: chains that
-    were written, with their rows; added: how many rows of these are new, where others were written with them. left_out:
-    of each part of a core, how many updates leave no trace and how many windows were over. beyond_expiration: updates
+    were written, with their rows; for_good: how many rows never leave, by what is stored; added: how many rows are new,
+    where others were written with them. left_out: of each part of a core, how many updates leave no trace and how many
+    windows were over, where its chain does not tell. beyond_expiration: updates
     of what was read, None when not counted. late: windows that were over when their rows came, of new rows alone.
     """
 
@@ -79,6 +80,7 @@ class Progress:
     merged: Mapping[str, tuple[Chain, ...]] = field(default_factory=dict)
     joined: Mapping[str, tuple[Chain, ...]] = field(default_factory=dict)
     counted: Mapping[str, Chain] = field(default_factory=dict)
+    for_good: Mapping[str, int] = field(default_factory=dict)
     added: Mapping[str, int] = field(default_factory=dict)
     left_out: tuple[Sequence[Any], ...] = ()
     beyond_expiration: int | None = None

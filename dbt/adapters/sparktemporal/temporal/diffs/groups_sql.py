@@ -121,11 +121,11 @@ class GroupStore:
         return intervals_sql.create_chain(table, rows, using, "mz_timestamp", bucket)
 
     def count(self, table: str, bucketed: bool = False) -> str:
-        """A query: rows, negative rows and the range of times of the whole chain, or of each bucket."""
+        """A query: updates, negative ones, range of times, sum of rows; of the whole chain, or of each bucket."""
         bucket = "mz_bucket" if bucketed else "NULL"
         return (
             "SELECT count(*), count_if(mz_diff < 0), min(mz_timestamp), max(mz_timestamp), "
-            f"CAST(NULL AS BIGINT), CAST(NULL AS BIGINT), {bucket}, CAST(NULL AS BIGINT)\nFROM {table}"
+            f"CAST(NULL AS BIGINT), CAST(NULL AS BIGINT), {bucket}, CAST(NULL AS BIGINT), sum(mz_diff)\nFROM {table}"
             + ("\nGROUP BY mz_bucket" if bucketed else "")
         )
 

@@ -118,6 +118,15 @@ def wanted(typed: TypedCore, as_of: int, expiration: int | None, projection: str
     )
 
 
+def always_ends(typed: TypedCore) -> bool:
+    """Whether each window is open at once, and ends: a row without `mz_until` then ends after the expiration."""
+    compared = list(zip(typed.core.comparisons, typed.kinds))
+    every = [(c.operator, operand_column(i), kind, c.optional) for i, (c, kind) in enumerate(compared)]
+    ends = bounds([one for one in every if not one[-1]]).uppers
+    # a bound that saturates may be NULL, and is a CASE
+    return typed.core.condition is None and not bounds(every).lowers and any(not u.startswith("CASE") for u in ends)
+
+
 #: before any instant (ms)
 _ALWAYS = -(1 << 62)
 

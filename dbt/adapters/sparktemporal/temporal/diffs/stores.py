@@ -45,10 +45,10 @@ class IntervalStore:
         return intervals_sql.create_chain(table, diffs, using, "mz_until, mz_from", bucket)
 
     def count(self, table: str, bucketed: bool = False) -> str:
-        """A query: rows, corrections, ranges of times, and the number of intervals without an end."""
+        """A query: rows, corrections, ranges of times, and the number of intervals without an end, twice."""
         return (
             "SELECT count(*), count_if(mz_diff < 0), min(mz_from), max(mz_from), min(mz_until), max(mz_until), NULL,\n"
-            f"  count_if(mz_until IS NULL)\nFROM {table}"
+            f"  count_if(mz_until IS NULL), count_if(mz_until IS NULL)\nFROM {table}"
         )
 
     def as_updates(self, tables: Sequence[str]) -> str:
@@ -79,6 +79,11 @@ Store = IntervalStore | GroupStore
 def store_of(core: CoreState | TypedCore) -> Store:
     columns = core.columns if isinstance(core, CoreState) else core.stored
     return IntervalStore(columns) if core.sums is None else GroupStore(columns, core.sums)
+
+
+def rows_for_good(parts: Sequence[Sequence[Any]]) -> int:
+    """How many rows are in the view after all updates of a chain without corrections. parts: as in `counted`."""
+    return sum(int(part[8] or 0) for part in parts)
 
 
 def counted(table: str, parts: Sequence[Sequence[Any]], since: int | None) -> Chain:
