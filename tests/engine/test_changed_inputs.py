@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from dbt.adapters.sparktemporal.connections import SparkTemporalConnectionManager
+from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.inputs import file_lists, manifest
 from support.instants import T0
 from support.project import Project
@@ -255,3 +259,20 @@ def test_files_of_partitions_are_listed_by_their_first_rows(project: Project, ve
             project.spark.conf.unset(key)
     assert by_first == by_all and len(by_first) == 12 and len(set(by_first)) == 12
     assert {place for *_, place in by_first} >= {"{true, null, x=0/}", "{true, 1, x=1/}"}
+
+
+def test_short_lists_are_compared_as_spark_compares_them(project: Project) -> None:
+    """Files that stay, change, come, go, and are in several places; names that sort by case and by bytes."""
+    chance = random.Random(5)
+    names = ["a.parquet", "B.parquet", "\u00e9.parquet", "z=1", "a", "a-1", "\U0001f600"]
+    entries = [(name, size, 7, place) for name in names for size in (1, 22) for place in ("", "/x/y")]
+    warehouse = Warehouse(project.rows)
+    for _ in range(25):
+        before, now = (tuple(chance.sample(entries, chance.randrange(7))) for _ in "bn")
+        listing = file_lists.named(file_lists.as_json(now))
+        wanted = file_lists.compare(warehouse, listing, file_lists.named(file_lists.as_json(before)))
+        found = file_lists.compare_few(before, file_lists.summary(warehouse, listing))
+        assert found is not None
+        # Spark's entries are none where a file is in several places
+        assert replace(found, files=None, entries=None) == replace(wanted, files=None, entries=None)
+        assert sorted(map(str, json.loads(found.files))) == sorted(map(str, json.loads(wanted.files)))

@@ -82,9 +82,16 @@ def look(warehouse: Warehouse, seen: Input, change: InputChange, is_open: bool, 
     if listed is None:
         query = (file_lists.summarizing(seen.listing), file_lists.SUMMARY_COLUMNS)
         return Looking(query, lambda row: Look(moved=file_lists.summarized(row).files != files))
-    few = seen.in_directory and bool(listed.files)
-    query = (file_lists.comparing(seen.listing, listed.listing(seen.relation), few), file_lists.COMPARED_COLUMNS)
-    return Looking(query, lambda row: _judged(then, change, is_open, file_lists.compared(row)))
+    before = listed.listing(seen.relation)
+    if not seen.in_directory or not listed.files:
+        query = (file_lists.comparing(seen.listing, before), file_lists.COMPARED_COLUMNS)
+        return Looking(query, lambda row: _judged(then, change, is_open, file_lists.compared(row)))
+
+    def means(row: Sequence[Any]) -> Look:
+        few = file_lists.compare_few(listed.files.get(seen.relation, ()), file_lists.summarized(row))
+        return _judged(then, change, is_open, few or file_lists.compare(warehouse, seen.listing, before))
+
+    return Looking((file_lists.summarizing(seen.listing, by_one=True), file_lists.SUMMARY_COLUMNS), means)
 
 
 def _judged(then: FilesFingerprint, change: InputChange, is_open: bool, found: Compared) -> Look:

@@ -6,8 +6,9 @@ partitions or options, Spark is asked by a hidden column of the table itself, wh
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -103,7 +104,9 @@ def summary(warehouse: Warehouse, listing: str, rows: str = "0") -> Summary:
     return summarized(warehouse.rows(summarizing(listing, rows))[0])
 
 
-def summarizing(listing: str, rows: str = "0") -> str:
+def summarizing(listing: str, rows: str = "0", by_one: bool = False) -> str:
+    """A query of one row, for `summarized`. by_one: by one task, of few files in a directory."""
+    listing = by_one_task(listing) if by_one else listing
     entry = f"concat_ws('|', {COLUMNS})"
     asked = f"count(*), coalesce(sum(size), 0), count_if(place <> ''), {_hash(entry)}, coalesce({rows}, 0)"
     asked += f", {_entries(entry)}"
@@ -134,11 +137,6 @@ class Compared:
     entries: tuple[ListedFile, ...] | None
 
     @property
-    def summary(self) -> Summary:
-        """The list as it is now."""
-        return Summary(self.now, self.placed, 0, self.entries)
-
-    @property
     def names(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(one["file"] for one in json.loads(self.files or "[]")))
 
@@ -148,10 +146,40 @@ def compare(warehouse: Warehouse, listing: str, before: str) -> Compared:
     return compared(warehouse.rows(comparing(listing, before))[0])
 
 
-def comparing(listing: str, before: str, by_one: bool = False) -> str:
-    """A query of one row, for `compared`. by_one: by one task, of few files in a directory."""
+def compare_few(before: Sequence[ListedFile], now: Summary) -> Compared | None:
+    """A list as it is, and the one from before, both short: what `compare` says of them. None where `now` is long."""
+    if now.entries is None:
+        return None
+    was, is_ = _by_file(before), _by_file(now.entries)
+    new = sorted(entry for entry in now.entries if entry[0] not in was)
+    return Compared(
+        gone=sum(is_.get(file) != texts for file, texts in was.items()),
+        new=len(is_.keys() - was.keys()),
+        had=len(was),
+        before=FileSummary(len(before), sum(size for _, size, _, _ in before), _hash_of(was)),
+        now=FileSummary(len(now.entries), sum(size for _, size, _, _ in now.entries), _hash_of(is_)),
+        files=as_json(new) if len(new) <= MOST_FILES else None,
+        placed=now.placed,
+        entries=now.entries,
+    )
+
+
+def _by_file(entries: Sequence[ListedFile]) -> dict[str, str]:
+    """File -> the texts of its entries."""
+    found: dict[str, list[str]] = {}
+    for entry in entries:
+        found.setdefault(entry[0], []).append("|".join(map(str, entry)))
+    return {file: ",".join(sorted(texts)) for file, texts in found.items()}
+
+
+def _hash_of(by_file: Mapping[str, str]) -> str:
+    """What `_hash` says of the same texts."""
+    return hashlib.sha256(",".join(sorted(by_file.values())).encode()).hexdigest()[:16]
+
+
+def comparing(listing: str, before: str) -> str:
+    """A query of one row, for `compared`."""
     both = f"SELECT {COLUMNS}, true AS is_new FROM ({listing})\nUNION ALL\nSELECT {COLUMNS}, false FROM ({before})"
-    both = by_one_task(both) if by_one else both
     entry = f"concat_ws('|', {COLUMNS})"
     of_file = (
         f"SELECT file,\n"

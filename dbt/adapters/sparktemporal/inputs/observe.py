@@ -120,11 +120,8 @@ class Listing:
 
     @property
     def query(self) -> Query:
-        """What tells the list from others, beside the files of before where they are known; how many columns it has."""
-        if self.before is None:
-            return file_lists.summarizing(self.sql), file_lists.SUMMARY_COLUMNS
-        before = file_lists.named(file_lists.as_json(self.before))
-        return file_lists.comparing(self.sql, before, by_one=True), file_lists.COMPARED_COLUMNS
+        """What tells the list from others, and how many columns that is. Where files were few, one task lists them."""
+        return file_lists.summarizing(self.sql, by_one=self.before is not None), file_lists.SUMMARY_COLUMNS
 
 
 def _directory(info: TableInfo) -> str | None:
@@ -214,8 +211,8 @@ def observed(
         asked = listed or Listing(file_lists.in_directory(directory))
         with suppress(Exception):  # a table without a directory has no files in one
             row = asked.answer or warehouse.rows(asked.query[0])[0]
-            compared = file_lists.compared(row) if asked.before is not None else None
-            found = compared.summary if compared else file_lists.summarized(row)
+            found = file_lists.summarized(row)
+            compared = None if asked.before is None else file_lists.compare_few(asked.before, found)
             if not found.placed:
                 pin, fingerprint = f"{hidden}.{NAME}", FilesFingerprint(found.files, read_as)
                 return Input(table, fingerprint, asked.sql, pin, True, files=found.entries, compared=compared)
