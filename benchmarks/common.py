@@ -142,6 +142,19 @@ def scanned(spark: SparkSession, sql: str) -> dict[str, int]:
     return total
 
 
+def phases(spark: SparkSession, sql: str, turns: int = 7) -> dict[str, float]:
+    """Milliseconds that Spark takes to parse, analyse, optimise and plan a query, by its own clock: medians."""
+    found: dict[str, list[int]] = {}
+    for _ in range(turns):
+        execution = spark.sql(sql)._jdf.queryExecution()
+        execution.executedPlan()
+        entries = execution.tracker().phases().iterator()
+        while entries.hasNext():
+            entry = entries.next()
+            found.setdefault(entry._1(), []).append(entry._2().durationMs())
+    return {phase: median(values) for phase, values in found.items()}
+
+
 def stages(spark: SparkSession) -> dict[str, int]:
     """Rows and bytes that all stages so far read from files and wrote to them; read: the bytes they read alone."""
     gateway = spark.sparkContext._gateway

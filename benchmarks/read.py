@@ -18,7 +18,7 @@ from pathlib import Path
 from statistics import median
 
 import matplotlib
-from common import SCHEMA, Project, ratio, read_all, rounds, scanned, session, spread
+from common import SCHEMA, Project, phases, ratio, read_all, rounds, scanned, session, spread
 from pyspark.sql import SparkSession
 
 matplotlib.use("Agg")
@@ -130,6 +130,10 @@ def measure(spark: SparkSession, name: str, turns: int) -> dict[str, list[float]
     print(f"  faster than the plain view {ratio(found['plain view'], ours)} times")
     print(f"  faster than by hand        {ratio(found['by hand'], ours)} times")
     print(f"  of the answer's own time   {ratio(ours, found['the answer'])} times")
+    for way, suffix in suffixes.items():
+        planned = phases(spark, f"SELECT * FROM {name}{suffix}")
+        each = ", ".join(f"{phase} {planned[phase]:g}" for phase in ("parsing", "analysis", "optimization", "planning"))
+        print(f"  {way:14} {sum(planned.values()):g} ms before it starts: {each}")
     return found
 
 

@@ -119,12 +119,16 @@ def plot(found: dict[int, Runs], delay: float, target: Path) -> None:
         line = "s--" if way in (TABLE, APPEND) else "o-"
         left.plot(sizes, [median(run["seconds"] for run in found[size][way]) for size in sizes], line, label=way)
     left.set(xscale="log", yscale="log", xlabel="payments in the window", title="seconds of a run")
+    for axis in (left.xaxis, left.yaxis):
+        axis.set_major_formatter("{x:,g}")
+    left.yaxis.set_minor_formatter("{x:g}")
+    left.tick_params(which="both", labelsize=8)
     figure.legend(loc="outside lower center", ncols=len(WAYS), fontsize=8)
     counts = [median(run["statements"] for run in found[sizes[-1]][way]) for way in WAYS]
     right.barh(WAYS[::-1], counts[::-1], color="lightgrey")
     for place, count in enumerate(counts[::-1]):
         right.text(count, place, f" {count:g}", fontsize=8, va="center")
-    right.set(title="statements of a run")
+    right.set(title="statements of a run", xlim=(0, max(counts) * 1.1))
     waits = f", {delay:g} s of delay a statement" if delay else ""
     figure.suptitle(f"1 % new payments a run, {os.cpu_count()} cores{waits}")
     name = "run_cost_delay" if delay else "run_cost_sizes"

@@ -267,7 +267,7 @@ def test_short_lists_are_compared_as_spark_compares_them(project: Project) -> No
     names = ["a.parquet", "B.parquet", "\u00e9.parquet", "z=1", "a", "a-1", "\U0001f600"]
     entries = [(name, size, 7, place) for name in names for size in (1, 22) for place in ("", "/x/y")]
     warehouse = Warehouse(project.rows)
-    for _ in range(25):
+    for _ in range(8):
         before, now = (tuple(chance.sample(entries, chance.randrange(7))) for _ in "bn")
         listing = file_lists.named(file_lists.as_json(now))
         wanted = file_lists.compare(warehouse, listing, file_lists.named(file_lists.as_json(before)))

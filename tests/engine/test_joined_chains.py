@@ -42,7 +42,7 @@ def right(project: Project, name: str, instants: list[int], table: str = "t") ->
     assert found == [], (name, found[:10])
 
 
-@pytest.mark.quick(1)
+@pytest.mark.more
 def test_new_rows_over_many_runs(five: Project) -> None:
     """Each run leaves one chain a core, and the past is there as it was known then."""
     five.sql("CREATE TABLE {s}.t0 USING parquet AS SELECT * FROM {s}.t")
