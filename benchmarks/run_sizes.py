@@ -17,6 +17,7 @@ from statistics import median
 
 import matplotlib.pyplot as plt
 from common import SCHEMA, Project, Statements, ratio, session, spread
+from matplotlib.ticker import LogLocator, NullFormatter
 from pyspark.sql import SparkSession
 from run_cost import DAY, KEPT, START, STEP, WINDOW, add, check_answer
 
@@ -119,10 +120,10 @@ def plot(found: dict[int, Runs], delay: float, target: Path) -> None:
         line = "s--" if way in (TABLE, APPEND) else "o-"
         left.plot(sizes, [median(run["seconds"] for run in found[size][way]) for size in sizes], line, label=way)
     left.set(xscale="log", yscale="log", xlabel="payments in the window", title="seconds of a run")
-    for axis in (left.xaxis, left.yaxis):
-        axis.set_major_formatter("{x:,g}")
-    left.yaxis.set_minor_formatter("{x:g}")
-    left.tick_params(which="both", labelsize=8)
+    left.xaxis.set_major_formatter("{x:,.0f}")
+    left.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    left.yaxis.set_major_formatter("{x:g}")
+    left.yaxis.set_minor_formatter(NullFormatter())
     figure.legend(loc="outside lower center", ncols=len(WAYS), fontsize=8)
     counts = [median(run["statements"] for run in found[sizes[-1]][way]) for way in WAYS]
     right.barh(WAYS[::-1], counts[::-1], color="lightgrey")
