@@ -54,6 +54,7 @@ CUT = {
 @pytest.mark.quick(1)
 @pytest.mark.parametrize("cut", CUT)
 @pytest.mark.parametrize("query", [pytest.param(STAR), pytest.param(GROUPED, marks=pytest.mark.more)])
+@pytest.mark.more
 def test_plans_that_spark_cuts_short(project: Project, cut: str, query: str) -> None:
     """Types and plans are those of a session that prints all, so that the next session finds nothing changed."""
     query = query.format(s=project.schema)
@@ -78,6 +79,7 @@ ODD = (
 
 @pytest.mark.quick(1)
 @pytest.mark.parametrize("name", ODD)
+@pytest.mark.more
 def test_columns_of_odd_names(project: Project, name: str) -> None:
     """An odd name is the first of its query: what Spark prints first is what a reader of plans may strip or split."""
     quoted = "`" + name.replace("`", "``") + "`"

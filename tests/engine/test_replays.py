@@ -51,6 +51,7 @@ DOWNSTREAM = {
 }
 
 
+@pytest.mark.more
 def test_every_kind_of_model(events: Project) -> None:
     events.model("eph", "select id from {{ ref('m') }}", materialized="ephemeral")
     for name, (sql, config) in DOWNSTREAM.items():

@@ -117,6 +117,7 @@ def test_files_come_change_and_go(project: Project) -> None:
     assert len(project.rows("SHOW TABLES IN {s} LIKE 'm__stats_*'")) == 1
 
 
+@pytest.mark.more
 def test_partitions_that_cannot_matter(project: Project) -> None:
     """Said by their values, so that Spark does not even list their files; what comes into one later is read."""
     events(project, partitioned=True)

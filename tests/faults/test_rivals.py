@@ -36,6 +36,7 @@ def before_statement(monkeypatch: pytest.MonkeyPatch, words: str, act: Any) -> I
     assert not left, f"no statement with {words}"
 
 
+@pytest.mark.more
 def test_paused_between_check_and_commit(model: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """The lock of a paused run is taken over: what it wrote goes, so that its commit cannot be the last word."""
     model.sql("INSERT INTO {s}.events VALUES (77)")

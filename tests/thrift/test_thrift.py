@@ -194,6 +194,7 @@ TYPES = {
 }
 
 
+@pytest.mark.more
 def test_types_and_texts(project: Project) -> None:
     """Every type, NULLs, and a model whose text has whatever a protocol could trip over."""
     rows = ", ".join(f"({', '.join(values)})" for values in zip(*TYPES.values()))
@@ -341,7 +342,6 @@ def test_files_dropped_into_tables_that_sessions_know(project: Project, scripts:
 # ---- errors --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.more
 def test_expired_view_raises(project: Project) -> None:
     project.sql("CREATE TABLE {s}.events USING parquet AS SELECT id, timestamp_millis(id) AS ts FROM range(100)")
     project.model("m", f"select id from {project.schema}.events where mz_now() >= ts", expiration="1 day")
