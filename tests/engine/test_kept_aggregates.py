@@ -257,3 +257,24 @@ def test_the_config_is_checked(project: Project) -> None:
     model(project, "k, count(*) as n", aggregates="both")
     text = project.run(now=T0, check=False).text
     assert "found: aggregates: 'both'" in text and "instead: one of auto, groups, rows" in text
+
+
+def test_a_read_by_all_keys_aggregates_once(project: Project) -> None:
+    """Rows, order and types are those of the query, with NULL as a key, HAVING, a decimal sum and a mean."""
+    values = "(1, 'a', 2.50), (2, 'a', 99.99), (3, NULL, 1.00), (4, NULL, NULL), (5, 'b', NULL), (6, 'c', 7.00)"
+    project.sql(
+        "CREATE TABLE {s}.t AS SELECT k, CAST(x AS DECIMAL(10, 2)) AS x, "
+        f"timestamp_millis({T0}L + id * 1000) AS hi FROM VALUES {values} AS v(id, k, x)"
+    )
+    sql = (
+        "select k, count(*) as n, sum(x) as total, avg(x) as mean, rank() over (order by sum(x)) as place "
+        f"from {project.schema}.t where mz_now() < hi group by k having count(*) > 0 and coalesce(sum(x), 0) < 100"
+    )
+    project.model("m", sql, aggregates="groups")
+    project.run(now=T0)
+    for t in (T0, T0 + 999, T0 + 1000, T0 + 2000, T0 + 3000, T0 + 4000, T0 + 6000):
+        read, oracle = project.at("m", t), sql.replace("mz_now()", f"timestamp_millis({t}L)")
+        assert read.count("GROUP BY") == 1
+        assert sorted(project.rows(f"SELECT * FROM {read}"), key=str) == sorted(project.rows(oracle), key=str), t
+        kinds = [project.spark.sql(query).dtypes for query in (f"SELECT * FROM {read}", oracle)]
+        assert kinds[0] == kinds[1]

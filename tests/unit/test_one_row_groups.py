@@ -35,6 +35,7 @@ KEPT = {
     "no keys": "SELECT sum(mz_n) AS n FROM mz_core_c0",
     "rollup": "SELECT k, sum(mz_n) AS n FROM mz_core_c0 GROUP BY ROLLUP (k, day)",
     "an expression": "SELECT sum(mz_n) AS n FROM mz_core_c0 GROUP BY k, day, k + 1",
+    "a field of a key": "SELECT sum(mz_n) AS n FROM mz_core_c0 GROUP BY day, day.k",
     "another aggregate": "SELECT max(k) AS n FROM mz_core_c0 GROUP BY k, day",
     "a sum of something else": "SELECT sum(k) AS n FROM mz_core_c0 GROUP BY k, day",
     "a function of somebody else": "SELECT my_total(k) AS n FROM mz_core_c0 GROUP BY k, day",

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Any
 
 from sqlglot import exp
 
 from ..config import TemporalConfig
-from ..engine.warehouse import ModelRelations, Query, TableInfo, Warehouse
+from ..engine import chain_files
+from ..engine.warehouse import ModelRelations, TableInfo, Warehouse
 from ..errors import Refusal
 from ..temporal.decision import Decision
 from ..temporal.diffs import intervals_sql
 from ..temporal.diffs.fingerprints import FilesFingerprint, Fingerprint, Tracking
-from ..temporal.diffs.state import ListedFile, State
+from ..temporal.diffs.state import Chain, ListedFile, State
 from ..temporal.ivm import delta_query
 from ..temporal.ivm.upstream import fingerprint_of, stacked_name
 from ..temporal.rewrite.core import TypedCore
@@ -90,8 +90,8 @@ class Request:
 
     plan: the plans of the model, at an instant that is the same in every run until the next restart. version: of
     Spark. old: what the last run committed. plans: query of a core -> its plans, as far as known. existing: relations
-    of the model, as far as known. tables: what the metastore has of inputs, by full name, as far as known. beside:
-    queries that the statement asks which lists the files.
+    of the model, as far as known. tables: what the metastore has of inputs, by full name, as far as known. standing:
+    the chains that the run builds on, with their schema, whose rows the statement counts that lists the files.
     """
 
     target: ModelRelations
@@ -105,7 +105,7 @@ class Request:
     plans: Mapping[str, str] = field(default_factory=dict)
     existing: Sequence[str] = ()
     tables: Mapping[str, TableInfo] = field(default_factory=dict)
-    beside: Sequence[Query] = ()
+    standing: Sequence[tuple[str, Chain]] = ()
 
     def plan_of(self, warehouse: Warehouse, core: TypedCore) -> str:
         """The plans of what a core reads, its predicate too, which may read tables by a subquery."""
@@ -121,7 +121,7 @@ class Capture:
     remember none in a table; files: of few, they themselves by input. counts: rows read for what is written.
     uncounted: relation -> SQL of such a count, of a small input, which is asked for after the write. sizes: bytes read
     of relations, where known; tiny: relations of which few files of few bytes are read. request: what was asked, None
-    of a run that does not look. beside: the answers to the queries beside the lists, None where nobody asked.
+    of a run that does not look. is_counted: the rows of `standing` were counted, and are all there.
     """
 
     inputs: Mapping[str, Input]
@@ -136,7 +136,7 @@ class Capture:
     files: Mapping[str, tuple[ListedFile, ...]] = field(default_factory=dict)
     sizes: Mapping[str, int | None] = field(default_factory=dict)
     tiny: frozenset[str] = frozenset()
-    beside: tuple[tuple[Any, ...], ...] | None = None
+    is_counted: bool = False
 
     @staticmethod
     def nothing(cores: Sequence[TypedCore]) -> Capture:
@@ -181,6 +181,8 @@ class Capture:
 def capture_inputs(warehouse: Warehouse, request: Request, known: Routines, lists: bool = False) -> Capture:
     """Ask what each input did since the last run. known: functions asked for already.
 
+    Raises TemporalError where a chain that the run builds on has lost rows.
+
     lists: remember files where nothing else asks for it.
     """
     target, cores, old, config = request.target, request.cores, request.old, request.config
@@ -190,7 +192,10 @@ def capture_inputs(warehouse: Warehouse, request: Request, known: Routines, list
     follow = AppendCursor(column, config.lookback or 0) if column else None
     rebuilds = request.decision.rebuilds or old is None
     before = None if rebuilds or old is None else old.files
-    seen, beside = observe.observe_beside(warehouse, analyzed, follow, before, request.tables, request.beside)
+    counted = chain_files.counts_of(request.standing)
+    seen, answers = observe.observe_beside(warehouse, analyzed, follow, before, request.tables, counted)
+    if answers is not None:
+        chain_files.refuse_other_counts(target.model, request.standing, chain_files.rows_counted(answers))
     if column and not any(now.tracking is Tracking.COLUMN for now in seen.values()):
         raise _no_such_column(column, seen)
     if old is not None:
@@ -253,7 +258,7 @@ def capture_inputs(warehouse: Warehouse, request: Request, known: Routines, list
         files=entries,
         sizes=sizes,
         tiny=tiny,
-        beside=None if beside is None else tuple(beside),
+        is_counted=bool(answers),
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from ..config import TemporalConfig
 from ..engine import session
-from ..engine.chain_files import by_schema, counts_of, refuse_incomplete, refuse_other_counts, rows_counted
+from ..engine.chain_files import by_schema, refuse_incomplete
 from ..engine.clock_calls import LIVE
 from ..engine.warehouse import MISSING, ModelRelations, ViewInfo, Warehouse, live_view, state_of
 from ..errors import ForeignRelation, Refusal, TemporalError
@@ -136,16 +136,14 @@ def _begin(
             plans=model.plans,
             existing=existing,
             tables=model.tables,
-            beside=counts_of(own) if warehouse.stack is None else (),
+            standing=own if warehouse.stack is None else (),
         )
         capture = capture_inputs(warehouse, request, known)
     built_on = _built_on(warehouse, old, decision, capture)
     # a run that adds new rows alone counts the chains after its write too
     adds = not capture.is_same and all(d.is_same or d.is_incremental for d in capture.cores.values())
     waits = adds and warehouse.stack is None
-    if capture.beside:
-        refuse_other_counts(target.model, by_schema(built_on), rows_counted(capture.beside))
-    elif not waits:
+    if not waits and not capture.is_counted:
         refuse_incomplete(warehouse, target.model, built_on)
     texts = ViewTexts(warehouse, target, live)
     if old is None or decision.rebuilds:

@@ -63,7 +63,7 @@ def _standing(plan: RunPlan, progress: Progress) -> tuple[tuple[str, Chain], ...
 
     Those that it did not read were counted with the list of files.
     """
-    if plan.capture.beside is None:
+    if not plan.capture.is_counted:
         return plan.standing
     again = [c for core in plan.changed if not _sums_up(plan, core) for c in progress.sources[core.name].joined]
     return tuple((schema, chain) for schema, chain in plan.standing if chain in again)

@@ -50,7 +50,10 @@ def _plain(select: exp.Select, cores: Mapping[str, tuple[Sequence[str], Mapping[
     by = group.expressions
     if {name for name, value in group.args.items() if value} != {"expressions"} or not keys:
         return None
-    if not all(isinstance(item, exp.Column) for item in by) or _folded(i.name for i in by) != _folded(keys):
+    alias = table.alias_or_name
+    if not all(isinstance(item, exp.Column) and item.table in ("", alias) for item in by) or _folded(
+        i.name for i in by
+    ) != _folded(keys):
         return None
     plain = select.copy()
     aggregates = []
@@ -70,7 +73,6 @@ def _plain(select: exp.Select, cores: Mapping[str, tuple[Sequence[str], Mapping[
     plain.set("group", None)
     having = plain.args.get("having")
     if having is not None:
-        alias = table.alias_or_name
         if any(column.table != alias for column in having.find_all(exp.Column)):  # it may be an item of the SELECT
             return None
         plain.set("having", None)
