@@ -127,6 +127,39 @@ def test_files_of_a_chain_that_go_before_it_is_written_again(events: Project, ag
     assert events.state() == before
 
 
+@pytest.mark.usefixtures("chains_apart")
+def test_files_of_a_chain_that_go_while_an_input_moves(events: Project) -> None:
+    """A run that has to read its inputs anew counts the chains anew."""
+    run(events, 0)
+    add(events, 1)
+    run(events, 1)
+    before = events.state()
+    small = min(before.chains, key=lambda chain: chain.rows)
+    add(events, 2)
+    written = 0
+
+    def moving(statement: str) -> object:
+        nonlocal written
+        found = events.spark.sql(statement)
+        if statement.startswith("CREATE TABLE") and "m__diffs_" in statement:
+            written += 1
+            if written == 1:
+                events.sql("CREATE TABLE {s}.kept USING parquet AS SELECT * FROM {s}.t")
+                events.sql("INSERT OVERWRITE {s}.t SELECT id + 100, hi FROM {s}.kept")
+                lose(events, small.table, True)
+        return found
+
+    warehouse, target, now = Warehouse(events.rows), ModelRelations(f"`{events.schema}`", "m"), T0 + 2
+    sql = f"select id from {events.schema}.t where mz_now() < hi"
+    current = begin(
+        warehouse, target, Definition(sql, {}), Invocation(now, now, warehouse.settings(), warehouse.version())
+    )
+    with pytest.raises(TemporalError, match=f"found: {small.table} with 0 of 1 committed row"):
+        list(current.steps(moving))
+    assert written == 1
+    assert events.state() == before
+
+
 @pytest.mark.parametrize("is_fresh", [True, False])
 @pytest.mark.parametrize("kind", ["manifest", "statistics"])
 def test_files_of_a_list(events: Project, kind: str, is_fresh: bool, monkeypatch: pytest.MonkeyPatch) -> None:
