@@ -78,7 +78,7 @@ def _one(
         return Chain(name, 0, 0, None, None, None, None)
     is_large = sum(c.rows for c in core.chains) >= chain_rules.LARGE_CHAIN
     rows = store.consolidated(store.stored(tables, since, expiration, bucketed))
-    using = f" USING {config.file_format} {ownership.marked(target)}"
+    using = f" {ownership.using(target, config.file_format)}"
     warehouse.rows(store.create(target.table(name), rows, using, since if is_large else None))
     made = counted(name, warehouse.rows(store.count(target.table(name), is_large)), since if is_large else None)
     if not made.rows:

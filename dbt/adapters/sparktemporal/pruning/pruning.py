@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..config import TemporalConfig
-from ..engine.ownership import marked
+from ..engine import ownership
 from ..engine.warehouse import ModelRelations, Warehouse
 from ..inputs.observe import Input
 from ..pushdown.sargable import Range
@@ -56,7 +56,7 @@ class Pruning:
         if not self.config.pushdown_collect:
             return None
         name = statistics_name(self.target.model, run)
-        using = f" USING {self.config.file_format} {marked(self.target)}"
+        using = f" {ownership.using(self.target, self.config.file_format)}"
         if not pruner.collect(self.target.table(name), using):
             return None
         self.table = name

@@ -183,7 +183,7 @@ class RunPlan:
     @property
     def using(self) -> str:
         """What a CREATE TABLE of a chain says of its format and its owner."""
-        return f" USING {self.config.file_format} {ownership.marked(self.target)}"
+        return f" {ownership.using(self.target, self.config.file_format)}"
 
     def data(self, sql: str) -> str:
         """SQL as it is sent, with the rows of temporal views in place of their names."""
