@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 SPARK ?=
 export DBT_SEND_ANONYMOUS_USAGE_STATS := false
 
-.PHONY: help setup java lint format test test-more coverage test-deep test-deep-alone test-lake wheel-check bench bench-full demo thrift clean
+.PHONY: help setup java lint format test test-more coverage test-deep test-deep-alone test-lake test-catalogs wheel-check bench bench-full demo thrift clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -61,7 +61,7 @@ test-more: setup ## all but the full counts, over Hive's metastore
 	@$(PYTEST) -m "not deep and not lake" tests/faults tests/conformance tests/property tests/engine tests/integration \
 	  tests/thrift tests/adapter
 
-test-deep: test-lake test-deep-alone ## the rest: property tests in full counts, faults at every statement, dbt's own suites
+test-deep: test-lake test-catalogs test-deep-alone ## the rest: property tests in full counts, faults at every statement, dbt's own suites
 
 test-deep-alone: setup
 	@echo "== deep tests"
@@ -71,6 +71,12 @@ test-lake: setup ## over Delta Lake and Apache Iceberg (from Maven Central)
 	@echo "== tests over Delta Lake and over Iceberg: processes with sessions of their own"
 	@$(BIN)/python -m pytest -m lake tests/adapter/lake
 	@$(BIN)/python -m pytest -m lake tests/iceberg
+
+test-catalogs: setup ## over catalogs that a profile names: Iceberg's of type jdbc, and behind its own REST server on loopback
+	@for catalog in local served; do \
+	  echo "== tests in the catalog $$catalog"; \
+	  $(BIN)/python -m pytest --catalog $$catalog -m "not more and not deep" tests/catalogs || exit 1; \
+	done
 
 coverage: setup ## what share of the code make test runs, branches too
 	@$(PYTEST) --catalog in-memory -m "not more and not deep and not lake" \

@@ -6,6 +6,7 @@ import os
 import uuid
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from pyspark.sql import SparkSession
 from dbt.adapters.sparktemporal.inputs import manifest
 from dbt.adapters.sparktemporal.run import lock
 from dbt.adapters.sparktemporal.temporal.diffs import chains
+from support.iceberg_catalogs import NAMED, conf_of
 from support.project import Project, a_project
 from support.session import COLD, INTERPRETED, JVM, ROOM, SPARK_CONF
 from support.waiting import FakeTime
@@ -27,8 +29,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--catalog",
         default="hive",
-        choices=["hive", "in-memory"],
-        help="where Spark keeps tables: Hive's metastore takes two thirds of the time of small tests",
+        choices=["hive", "in-memory", *NAMED],
+        help="where Spark keeps tables: Hive's metastore takes two thirds of the time of small tests; local and served "
+        "are catalogs of Iceberg, which the profile names",
     )
 
 
@@ -92,7 +95,7 @@ def chains_apart(monkeypatch: pytest.MonkeyPatch) -> None:
 def spark(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, spark_conf: dict[str, str]
 ) -> Iterator[SparkSession]:
-    home = tmp_path_factory.mktemp("spark")
+    home, catalog = tmp_path_factory.mktemp("spark"), request.config.getoption("--catalog")
     log4j = (Path(__file__).parents[1] / "integration_tests" / "log4j2.properties").as_uri()
     jvm = f"{JVM} {ROOM}" if request.config.getoption("-m") == "deep" else f"{JVM} {ROOM} {COLD}"
     builder = SparkSession.builder.appName("tests")
@@ -103,13 +106,14 @@ def spark(
         "spark.driver.extraJavaOptions": f"{jvm} -Dlog4j2.configurationFile={log4j} -Dderby.system.home={home}",
         **spark_conf,
     }
-    for key, value in conf.items():
-        builder = builder.config(key, value)
-    if request.config.getoption("--catalog") == "hive":
-        builder = builder.enableHiveSupport()
-    session = builder.getOrCreate()
-    yield session
-    session.stop()
+    with conf_of(catalog, home) if catalog in NAMED else nullcontext({}) as named:
+        for key, value in (conf | named).items():
+            builder = builder.config(key, value)
+        if catalog == "hive":
+            builder = builder.enableHiveSupport()
+        session = builder.getOrCreate()
+        yield session
+        session.stop()
 
 
 @pytest.fixture

@@ -39,7 +39,7 @@ def all_cases(tmp_path_factory: pytest.TempPathFactory, spark: Any) -> Any:
     )
     parts = (read.split("@@") for read in reads.split(";;") if read.strip())
     yield project, result, {tuple(key.split()): sql for key, sql in parts}
-    spark.sql(f"DROP DATABASE {project.schema} CASCADE")
+    project.drop()
 
 
 #: what the entries of `reject` name: ts, k and id

@@ -65,7 +65,7 @@ def driven(tmp_path_factory: pytest.TempPathFactory, spark: Any) -> Any:
         result = project.run("--threads", "2", "-s", *chosen, now=instant, check=False)
         refused |= {r.node.name: r.message for r in result.results if r.status != "success"}
     yield project, refused
-    spark.sql(f"DROP DATABASE {project.schema} CASCADE")
+    project.drop()
 
 
 def view_at(project: Project, case: dict[str, Any], instants: list[int]) -> dict[int, Counter]:

@@ -154,7 +154,7 @@ def refusals(tmp_path_factory: pytest.TempPathFactory, spark: Any) -> Any:
         project.model("c_" + name, f"select id from {names['e']} where mz_now() < ts", **config)
     result = project.run(now=T0, check=False)
     yield project, result
-    spark.sql(f"DROP DATABASE {project.schema} CASCADE")
+    project.drop()
 
 
 @pytest.mark.parametrize("name", REFUSED)

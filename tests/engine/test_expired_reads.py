@@ -50,7 +50,7 @@ def expired(
         assert ("EXCEPT" in project.rows(f"SHOW CREATE TABLE {{s}}.{name}__live")[0][0]) == is_compact
     project.sql("CREATE VIEW {s}.second AS SELECT id + 1 AS i FROM {s}.m WHERE id > 5")
     yield project
-    spark.sql(f"DROP DATABASE {project.schema} CASCADE")
+    project.drop()
 
 
 SHAPES = {

@@ -80,7 +80,7 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory, spark) -> Iterator[Wareh
     spark.sql(f"USE {project.schema}")
     yield Warehouse(project.rows)
     spark.sql(f"USE {before}")
-    spark.sql(f"DROP DATABASE {project.schema} CASCADE")
+    project.drop()
 
 
 @pytest.mark.parametrize("name", MODELS)

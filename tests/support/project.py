@@ -40,6 +40,14 @@ class Result:
         return next(r for r in self.results if r.node.name == name)
 
 
+def session_connection(spark: Any) -> dict[str, Any]:
+    """The profile of a session, with its catalog where that is another one than Spark's own."""
+    conf = getattr(spark, "conf", None)  # a client of a server has none
+    catalog = conf.get("spark.sql.defaultCatalog", "spark_catalog") if conf else "spark_catalog"
+    named = {} if catalog == "spark_catalog" else {"catalog": catalog}
+    return {"method": "session", "host": "local", **named}
+
+
 def inputs_of(ran: Any) -> str:
     """How a run read the inputs of a model."""
     return " | ".join(ran.adapter_response["inputs"])
@@ -64,7 +72,7 @@ class Project:
             flags: {send_anonymous_usage_stats: false}
             """,
         )
-        connection = connection or {"method": "session", "host": "local"}
+        connection = connection or session_connection(spark)
         outputs = {"dev": {"type": "sparktemporal", "schema": self.schema, "threads": 1, **connection}}
         self.write("profiles.yml", json.dumps({"proj": {"target": "dev", "outputs": outputs}}))
         spark.sql(f"CREATE DATABASE IF NOT EXISTS {self.schema}")
@@ -144,7 +152,16 @@ class Project:
 
     def relations(self, schema: str | None = None) -> set[str]:
         """Names of tables and views. Temporary views are the session's, whatever test made them."""
-        return {row[1] for row in self.rows(f"SHOW TABLES IN {schema or self.schema}") if row[0]}
+        kinds = ["TABLES", *(["VIEWS"] if session_connection(self.spark).get("catalog") else [])]
+        return {row[1] for kind in kinds for row in self.rows(f"SHOW {kind} IN {schema or self.schema}") if row[0]}
+
+    def drop(self) -> None:
+        """Drop the schema with all in it. Iceberg's catalogs have no CASCADE, and their SHOW TABLES lists no views."""
+        if session_connection(self.spark).get("catalog"):
+            for kind in ("VIEW", "TABLE"):
+                for name in [r[1] for r in self.rows(f"SHOW {kind}S IN {self.schema}") if r[0]]:
+                    self.spark.sql(f"DROP {kind} {self.schema}.`{name}`")
+        self.spark.sql(f"DROP DATABASE IF EXISTS {self.schema} CASCADE")
 
     def count(self, relation: str = "m") -> int:
         return self.rows(f"SELECT count(*) FROM {{s}}.{relation}")[0][0]
@@ -162,4 +179,4 @@ def a_project(folder: Path, spark: Any, connection: dict[str, Any] | None = None
     """For fixtures: a project whose schema is dropped in the end."""
     made = Project(folder / "project", spark, connection)
     yield made
-    spark.sql(f"DROP DATABASE IF EXISTS {made.schema} CASCADE")
+    made.drop()

@@ -25,7 +25,7 @@ DEEP = {
 REFUSING: dict[str, Callable[[str], object]] = {
     "parse": dialect.parse,
     "expression": lambda sql: dialect.expression(f"({sql})"),
-    "inputs": upstream.references,
+    "inputs": lambda sql: upstream.references(sql, "spark_catalog"),
 }
 
 

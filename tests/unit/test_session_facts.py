@@ -18,7 +18,7 @@ class Asked:
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         self.questions.append(sql)
-        return [(1_000, "4.1.4")]
+        return [(1_000, "4.1.4", "spark_catalog")]
 
     def settings(self) -> dict[str, str]:
         self.questions.append("SET")
@@ -32,6 +32,7 @@ def test_the_clock_counts_on(monkeypatch: pytest.MonkeyPatch) -> None:
     assert facts.clock(engine.rows) == 1_000
     passed[0] = 65.5
     assert facts.clock(engine.rows) == 61_500 and facts.version(engine.rows) == "4.1.4"
+    assert facts.catalog(engine.rows) == "spark_catalog"
     assert len(engine.questions) == 1
 
 
@@ -82,5 +83,5 @@ def test_relations_that_a_hook_may_change(sql: str, model: str, touched: bool) -
 def test_answers_are_kept() -> None:
     facts, asked = SessionFacts(), Asked()
     for _ in range(2):
-        assert facts.once("EXPLAIN x", lambda sql: str(asked.rows(sql))) == "[(1000, '4.1.4')]"
+        assert facts.once("EXPLAIN x", lambda sql: str(asked.rows(sql))) == "[(1000, '4.1.4', 'spark_catalog')]"
     assert asked.questions == ["EXPLAIN x"]

@@ -8,7 +8,8 @@ from random import Random
 
 import pytest
 
-from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, ViewInfo, Warehouse, state_of
+from dbt.adapters.sparktemporal.engine.descriptions import ViewInfo
+from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse, state_of
 from dbt.adapters.sparktemporal.errors import Refusal, TemporalError
 from dbt.adapters.sparktemporal.run.commit import ViewTexts
 from dbt.adapters.sparktemporal.run.published_view import Docs, publish
@@ -22,6 +23,7 @@ from dbt.adapters.sparktemporal.temporal.sql.dialect import parse
 
 TARGET = ModelRelations("`s`", "m")
 RUN = "0" * 24
+KIND = "spark.sql.catalog"
 
 
 class Spark:
@@ -30,7 +32,8 @@ class Spark:
     def __init__(self, version: str = "4.1.4", catalog: str = "<undefined>") -> None:
         self.asked: list[str] = []
         self.tables: dict[str, str] = {}
-        self.answers = {"SELECT version()": version, "SET spark.sql.catalog.spark_catalog": catalog}
+        here = "spark_catalog"
+        self.answers = {"SELECT version()": version, "SELECT current_catalog()": here, f"SET {KIND}.{here}": catalog}
 
     def rows(self, sql: str) -> list[tuple]:
         self.asked.append(sql)

@@ -18,8 +18,11 @@ from .engine.session_facts import SessionFacts
 from .errors import TemporalError, without_trace
 from .operations import replays
 from .temporal.clock.instants import parse_instant
+from .temporal.sql.identifiers import folded
 
 logger = AdapterLogger("sparktemporal")
+#: the setting that names the current catalog of a session that was told of no other
+DEFAULT_CATALOG = "spark.sql.defaultCatalog"
 
 
 @contextmanager
@@ -32,9 +35,21 @@ def _as_runtime_error() -> Iterator[None]:
 
 @dataclass
 class SparkTemporalCredentials(SparkCredentials):
+    """dbt-spark's, and `catalog`: the catalog of all names that name none, as the setting of each session."""
+
+    catalog: str | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.catalog is not None:
+            self.server_side_parameters = {**self.server_side_parameters, DEFAULT_CATALOG: self.catalog}
+
     @property
     def type(self) -> str:
         return "sparktemporal"
+
+    def _connection_keys(self) -> tuple[str, ...]:
+        return (*super()._connection_keys(), "catalog")
 
 
 class SparkTemporalConnectionManager(SparkConnectionManager):
@@ -66,6 +81,22 @@ class SparkTemporalConnectionManager(SparkConnectionManager):
             if self._facts[0] != invocation:
                 self._facts = (invocation, SessionFacts())
             return self._facts[1]
+
+    def catalog(self) -> str:
+        """The catalog of names that name none."""
+        return self.facts.catalog(self._ask_plainly)
+
+    def refuse_other_catalog(self) -> None:
+        """Raise TemporalError where the session is in another catalog than the profile says."""
+        wanted: str | None = getattr(self.profile.credentials, "catalog", None)
+        if wanted is None or folded(self.catalog()) == folded(wanted):
+            return
+        raise TemporalError(
+            f"found: a session in the catalog {self.catalog()}, and catalog: {wanted} in the profile\n"
+            f"why: names of schemas are looked up in the catalog of the session, which a USE statement changed, or the "
+            f"server does not take the setting {DEFAULT_CATALOG}\n"
+            f"instead: no USE of a catalog; a table of another catalog by a name with its catalog"
+        )
 
     @property
     def session(self) -> object:

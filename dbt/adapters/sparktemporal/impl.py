@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 from dbt.adapters.base.meta import available
 from dbt.adapters.base.relation import BaseRelation
 from dbt.adapters.contracts.connection import AdapterResponse
+from dbt.adapters.contracts.relation import RelationType
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark.impl import SparkAdapter, SparkConfig
 from dbt_common.exceptions import DbtRuntimeError
@@ -38,7 +39,7 @@ from .run.writer import Step, Writer
 from .temporal.clock.instants import parse_instant
 from .temporal.clock.zones import Zone
 from .temporal.sql.dialect import quote
-from .temporal.sql.identifiers import Identifier, folded
+from .temporal.sql.identifiers import SESSION_CATALOG, Identifier, folded
 from .words import quantity
 
 logger = AdapterLogger("sparktemporal")
@@ -106,6 +107,8 @@ class SparkTemporalAdapter(RunOperations, SparkAdapter):
 
     @property
     def _warehouse(self) -> Warehouse:
+        with as_dbt_errors():
+            self.connections.refuse_other_catalog()
         return Warehouse(self._rows, zones=self._zones, facts=self.connections.facts, session=self.connections.session)
 
     @staticmethod
@@ -181,6 +184,16 @@ class SparkTemporalAdapter(RunOperations, SparkAdapter):
         else:
             logger.info(f"{relation.identifier} was not made: the temporal_view of that name answers as before")
             self.cache_added(relation.incorporate(type="view"))  # type: ignore[no-untyped-call]  # dbt's own
+
+    def list_relations_without_caching(self, schema_relation: BaseRelation) -> list[BaseRelation]:
+        """dbt-spark's list, which lacks the views of a named catalog: its SHOW TABLES has tables alone."""
+        relations = super().list_relations_without_caching(schema_relation)
+        if folded(self.connections.catalog()) == SESSION_CATALOG:
+            return relations
+        views = self._warehouse.views(quote(schema_relation.schema or ""))
+        tables = [known for known in relations if known.identifier not in views]
+        view = RelationType.View
+        return tables + [self.Relation.create(schema=schema_relation.schema, identifier=v, type=view) for v in views]
 
     def _known(self, relation: BaseRelation, name: str) -> BaseRelation | None:
         """The relation of a name beside another one, as dbt's cache has it."""

@@ -45,7 +45,7 @@ def test_realistic(name: str, tmp_path: Path, small_plans: Any) -> None:
         tested = domain.project.dbt("test", now=domain.clock[-1], check=False)
         wrong += [f"{r.node.name}: {r.status}" for r in tested.results if str(r.status) != "pass"]
     assert not wrong, "\n" + "\n".join(wrong)
-    small_plans.sql(f"DROP DATABASE {domain.project.schema} CASCADE")
+    domain.project.drop()
 
 
 def unexpected(domain: Domain, result: Result) -> list[str]:

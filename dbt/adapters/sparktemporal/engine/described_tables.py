@@ -10,7 +10,8 @@ from sqlglot import exp
 from ..errors import Refusal
 from ..temporal.sql import identifiers
 from ..temporal.sql.dialect import parse, render
-from .warehouse import TableInfo, Warehouse
+from .descriptions import TableInfo
+from .warehouse import Warehouse
 
 _NAMES = {"this", "db", "catalog"}
 

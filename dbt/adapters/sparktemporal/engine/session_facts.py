@@ -1,9 +1,10 @@
-"""What one invocation of dbt asks once: the engine's clock, its version, and the settings of the session.
+"""What one invocation of dbt asks once: the engine's clock, its version, the current catalog and the settings.
 
 | fact | asked | why that is enough |
 |---|---|---|
 | clock | once, then counted on | a run uses the clock for the ages of tables; the readers' clock is the engine's own |
 | version | once | an engine that is replaced ends its sessions |
+| catalog | once | all statements of a run name schemas and no catalog, so a USE of another one breaks all of them |
 | settings | once, and again after a statement that may set one | nothing else changes the settings of a session |
 | other answers (`once`) | once | they are about the catalog, not about its content |
 
@@ -48,6 +49,7 @@ class _Clock:
     engine: int
     at: float
     version: str
+    catalog: str
 
 
 class SessionFacts:
@@ -94,8 +96,10 @@ class SessionFacts:
         with self._guard:
             if self._clock is None:
                 # over a local relation Spark starts no job
-                clock, version = ask("SELECT unix_millis(current_timestamp()), version() FROM VALUES (0)")[0]
-                self._clock = _Clock(int(clock), now(), str(version))
+                clock, version, catalog = ask(
+                    "SELECT unix_millis(current_timestamp()), version(), current_catalog() FROM VALUES (0)"
+                )[0]
+                self._clock = _Clock(int(clock), now(), str(version), str(catalog))
             return self._clock
 
     def clock(self, ask: Ask) -> int:
@@ -105,6 +109,10 @@ class SessionFacts:
 
     def version(self, ask: Ask) -> str:
         return self._read(ask).version
+
+    def catalog(self, ask: Ask) -> str:
+        """The catalog of names that name none."""
+        return self._read(ask).catalog
 
     def settings(self, read: Callable[[], dict[str, str]], session: object) -> dict[str, str]:
         """The settings of a session that decide rows; `read` asks the engine.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,9 +15,11 @@ from ..temporal.diffs.state_text import extract
 from ..temporal.ivm.upstream import Stack
 from ..temporal.sql import identifiers, plans, settings
 from ..temporal.sql.dialect import quote
-from ..temporal.sql.identifiers import Identifiers, folded
+from ..temporal.sql.identifiers import SESSION_CATALOG, Identifiers, folded
 from ..temporal.sql.spark_errors import spark_words
 from ..words import quantity
+from . import descriptions
+from .descriptions import TableInfo, ViewInfo
 from .session_facts import SessionFacts
 
 Rows = Callable[[str], "list[tuple[Any, ...]]"]
@@ -37,13 +39,9 @@ _CUTS = (
         "SET spark.sql.maxPlanStringLength = 2147483632",
     ),
 )
-#: the headings between columns in DESCRIBE; a column may be called `# of items`, or as a heading, and then has a type
-_DETAILS = ("# Detailed Table Information", "# Detailed View Information")
-_HEADINGS = (
-    "# Partition Information", "# col_name", "# Partitioning", "# Clustering Information", "# Metadata Columns"
-)  # fmt: skip
-_NO_TYPES = ("", "data_type")
 MISSING = re.compile(r"TABLE_OR_VIEW_NOT_FOUND|Table or view not found|NoSuchTable", re.IGNORECASE)
+#: how catalogs say that they have no views
+_NO_VIEWS = re.compile(r"MISSING_CATALOG_ABILITY|not support views|UNSUPPORTED_FEATURE", re.IGNORECASE)
 ALREADY_THERE = re.compile(r"ALREADY_EXISTS|already exists", re.IGNORECASE)
 
 
@@ -64,35 +62,6 @@ class ModelRelations:
     def key(self) -> str:
         """One key for all spellings of a model's name."""
         return identifiers.key(self.schema, self.model)
-
-
-@dataclass(frozen=True)
-class ViewInfo:
-    """A view as the metastore has it: its text, column -> comment ("" for none), its own comment.
-
-    rewrite: the verb that replaces its text in one commit and keeps comment and properties: `ALTER VIEW`. Iceberg
-    refuses that verb for its views; its `CREATE OR REPLACE VIEW` is no drop, but one commit of the view's metadata.
-    namespace: catalog and schema in which names of its text are looked up.
-    """
-
-    text: str
-    comments: Mapping[str, str]
-    comment: str | None
-    rewrite: str = "ALTER VIEW"
-    namespace: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class TableInfo:
-    """A table as the metastore has it: columns (name, type), names of its partition columns, and other details.
-
-    defaults: (name, value) of columns with a default.
-    """
-
-    columns: tuple[tuple[str, str], ...]
-    partitions: tuple[str, ...]
-    details: Mapping[str, str]
-    defaults: tuple[tuple[str, str], ...] = ()
 
 
 class Warehouse:
@@ -118,6 +87,7 @@ class Warehouse:
         self._refreshed = set() if refreshed is None else refreshed
         self._zones = {} if zones is None else zones
         self._facts, self._session = facts, session
+        self._catalog: str | None = None
 
     def over(self, stack: Stack) -> Warehouse:
         """The warehouse for a model over these temporal views."""
@@ -206,16 +176,16 @@ class Warehouse:
         """An EXPLAIN -> its plan, or the text of its error."""
         return "\n".join(str(row[0]) for row in self.rows(self.shape(explain)))
 
-    def ask_once(self, explain: str) -> str:
-        """`ask`, where the answer stays the same for the invocation."""
-        return self._facts.once(explain, self.ask) if self._facts else self.ask(explain)
+    def once(self, question: str, ask: Callable[[], str]) -> str:
+        """An answer that stays the same for the invocation."""
+        return self._facts.once(question, lambda _: ask()) if self._facts else ask()
 
     def forget(self, table: str) -> bool:
         """Have the session forget what it remembers of a table (as SQL names it), once. False where it was told before.
 
         A session goes on with the columns of a table that it read before another session altered the table.
         """
-        name = identifiers.dotted(identifiers.parts(table)[-2:])  # with its catalog or without
+        name = folded(identifiers.dotted(identifiers.within(identifiers.parts(table), self.catalog())))
         if name in self._refreshed:
             return False
         self._refreshed.add(name)
@@ -271,6 +241,17 @@ class Warehouse:
     def version(self) -> str:
         return self._facts.version(self.rows) if self._facts else str(self.rows("SELECT version()")[0][0])
 
+    def catalog(self) -> str:
+        """The current catalog: that of names which name none."""
+        if self._catalog is None:
+            facts = self._facts
+            self._catalog = facts.catalog(self.rows) if facts else str(self.rows("SELECT current_catalog()")[0][0])
+        return self._catalog
+
+    def catalog_is_named(self) -> bool:
+        """Whether the current catalog is another one than the session's own."""
+        return folded(self.catalog()) != SESSION_CATALOG
+
     def tables(self, schema: str, prefix: str = "", suffix: str = "") -> list[str]:
         """The tables and views of a schema with this prefix and suffix, in any case.
 
@@ -278,42 +259,34 @@ class Warehouse:
         """
         pattern = "*".join(re.sub(r"[^0-9A-Za-z_]", "*", part) for part in (prefix, suffix))
         found = [str(r[1]) for r in self.rows(f"SHOW TABLES IN {schema} LIKE '{pattern}'") if r[0]]
+        if self.catalog_is_named():  # only the session's own catalog lists views as tables too
+            found = list(dict.fromkeys([*found, *self.views(schema, pattern)]))
         return [n for n in found if folded(n).startswith(folded(prefix)) and folded(n).endswith(folded(suffix))]
+
+    def views(self, schema: str, pattern: str = "*") -> list[str]:
+        """The views of a schema, by SHOW VIEWS; none where the catalog has no views."""
+        try:
+            return [str(r[1]) for r in self.rows(f"SHOW VIEWS IN {schema} LIKE '{pattern}'") if r[0]]
+        except Exception as error:  # dbt's error or Spark's own: the text tells which
+            if not _NO_VIEWS.search(str(error)):
+                raise
+            return []
 
     def view(self, relation: str) -> ViewInfo | None:
         """An existing view; None when the relation is a table."""
-        comments: dict[str, str] = {}
-        details: dict[str, str] | None = None
-        for name, value, comment in self.rows(f"DESCRIBE TABLE EXTENDED {relation}"):
-            if str(name).startswith("# Detailed") and not value:
-                details = {}
-            elif details is not None:
-                details.setdefault(str(name), str(value))
-            elif name:
-                comments[str(name)] = comment or ""
-        if not details or "View Text" not in details:
+        created = str(self.rows(f"SHOW CREATE TABLE {relation}")[0][0]) if self._is_in_named(relation) else None
+        if created is not None and descriptions.text_of(created) is None:
             return None
-        iceberg = "table_type=ICEBERG-VIEW" in details.get("Table Properties", "")
-        rewrite = "CREATE OR REPLACE VIEW" if iceberg else "ALTER VIEW"
-        place = details.get("View Catalog and Namespace", "")
-        namespace = tuple(part.replace("`", "") for part in re.findall(r"`(?:[^`]|``)+`|[^.`]+", place))
-        return ViewInfo(details["View Text"], comments, details.get("Comment"), rewrite, namespace)
+        return descriptions.view(self.rows(f"DESCRIBE TABLE EXTENDED {relation}"), created)
+
+    def _is_in_named(self, relation: str) -> bool:
+        """Whether a relation is in another catalog than the session's own."""
+        names = identifiers.parts(relation)
+        return folded(names[0]) != SESSION_CATALOG if len(names) > 2 else self.catalog_is_named()
 
     def table(self, relation: str) -> TableInfo:
         """A table, as DESCRIBE tells it."""
-        rows = self._uncut(f"DESCRIBE TABLE EXTENDED {relation}")
-        last = next((i for i, row in enumerate(rows) if row[0] == "# Column Default Values" and not row[1]), len(rows))
-        defaults = tuple((str(name), str(value)) for name, _, value in rows[last + 1 :] if name)
-        pairs = [(str(name), str(value or "")) for name, value, *_ in rows[:last]]
-        at = next((i for i, (name, kind) in enumerate(pairs) if name in _DETAILS and not kind), len(pairs))
-        head = [(name, kind) for name, kind in pairs[:at] if name or kind]
-        headings = [i for i, (name, kind) in enumerate(head) if name in _HEADINGS and kind in _NO_TYPES]
-        cut = headings[0] if headings else len(head)
-        parts = [name for i, (name, _) in enumerate(head) if i > cut and i not in headings]
-        details: dict[str, str] = {}
-        for name, value in pairs[at:]:
-            details.setdefault(name, value)
-        return TableInfo(tuple(head[:cut]), tuple(parts), details, defaults)
+        return descriptions.table(self._uncut(f"DESCRIBE TABLE EXTENDED {relation}"))
 
 
 def _arm(number: int, sql: str, width: int, most: int) -> str:

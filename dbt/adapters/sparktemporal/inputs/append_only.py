@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..engine.warehouse import TableInfo, Warehouse
+from ..engine.descriptions import TableInfo
+from ..engine.warehouse import Warehouse
 from ..errors import Refusal
 from ..temporal.clock.instants import format_duration, format_instant
 from ..temporal.diffs.fingerprints import ColumnFingerprint, Fingerprint

@@ -10,7 +10,8 @@ from sqlglot import exp
 
 from ..config import TemporalConfig
 from ..engine import chain_files
-from ..engine.warehouse import ModelRelations, TableInfo, Warehouse
+from ..engine.descriptions import TableInfo
+from ..engine.warehouse import ModelRelations, Warehouse
 from ..errors import Refusal
 from ..temporal.decision import Decision
 from ..temporal.diffs import intervals_sql

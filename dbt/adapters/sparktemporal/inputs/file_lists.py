@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..engine.warehouse import TableInfo, Warehouse
+from ..engine.descriptions import TableInfo
+from ..engine.warehouse import Warehouse
 from ..temporal.diffs.fingerprints import FileSummary
 from ..temporal.diffs.intervals_sql import by_one_task
 from ..temporal.diffs.state import ListedFile

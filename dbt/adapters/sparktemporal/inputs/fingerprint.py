@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from ..engine.warehouse import ViewInfo, Warehouse
+from ..engine.descriptions import ViewInfo
+from ..engine.warehouse import Warehouse
 from ..errors import without_trace
 from ..temporal.sql import plans, routines
 from ..temporal.sql.dialect import ParsedModel

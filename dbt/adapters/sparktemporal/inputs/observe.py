@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..engine.described_tables import known
-from ..engine.warehouse import Query, TableInfo, Warehouse
+from ..engine.descriptions import TableInfo
+from ..engine.warehouse import Query, Warehouse
 from ..errors import TemporalError
 from ..temporal.diffs import chains as chain_rules
 from ..temporal.diffs.fingerprints import (

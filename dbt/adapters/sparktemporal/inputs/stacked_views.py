@@ -63,7 +63,7 @@ def opened(warehouse: Warehouse, model: str, sql: str, between: Sequence[ModelRe
     """A model's text with the text of each view in the place of its name, outermost first. Raises Refusal."""
     views, number = {view.key: view for view in between}, 0
     while views:
-        found = next((place for place in references(sql) if key_of(place[2]) in views), None)
+        found = next((place for place in references(sql, warehouse.catalog()) if key_of(place[2]) in views), None)
         if found is None:
             break
         start, end, names, aliased = found

@@ -89,7 +89,8 @@ def inline_upstreams(
     if not below:
         return sql, warehouse, as_of
     sql = stacked_views.opened(warehouse, target.model, sql, between)
-    named = {upstream.key_of(names) for _, _, names, _ in upstream.references(sql)}
+    catalog = warehouse.catalog()
+    named = {upstream.key_of(names) for _, _, names, _ in upstream.references(sql, catalog)}
     states = {}
     for inner in below:
         key = inner.key
@@ -101,7 +102,7 @@ def inline_upstreams(
                 session.refuse_differences(settings, states[key], f"{key} as an input of {target.model}")
     if not states:
         return sql, warehouse, as_of
-    return upstream.inlined(sql, states), warehouse.over(_stack(warehouse, states, old, as_of)), as_of
+    return upstream.inlined(sql, states, catalog), warehouse.over(_stack(warehouse, states, old, as_of)), as_of
 
 
 def as_captured(warehouse: Warehouse, state: State) -> Warehouse:

@@ -56,7 +56,7 @@ def without_views(query: exp.Query, analyzed: str) -> dict[str, str]:
     Only a name with its schema counts, and only where one leaf alone has the name: nothing is guessed.
     """
     found: dict[str, str] = {}
-    if plans.tables_read(analyzed) is None or "View (" in analyzed:
+    if plans.tables_read(analyzed) is None or plans.views(analyzed):
         return found
     leaves = plans.leaves_of_tables(analyzed)
     for table, _ in delta_query.tables(query):

@@ -48,16 +48,17 @@ def query_at(sql: str, instant: int, rows: Rows) -> str:
     """A query, or a statement with a query, that reads temporal views as at an instant (ms). Raises Refusal."""
     warehouse = Warehouse(rows)
     plan = _plan(warehouse, sql)
-    live = _live(warehouse, plan)
+    live = _live(warehouse, plan) if any(_is_live(view) for view in plans.views(plan)) else {}
     if live:
+        catalog = warehouse.catalog()
         queries = {}
         for key, state in live.items():
             rows_then = f"(SELECT * FROM {reads.at(Warehouse(rows), state, instant)} AS {quote(f'{_AT}{instant}')})"
             queries[key] = queries[key + _LIVE] = rows_then
         queries |= _same_rows(warehouse, sql, plans.views(plan), queries)
-        sql = statements.replaced(sql, queries)
+        sql = statements.replaced(sql, queries, catalog)
         plan = _plan(warehouse, sql)
-        _refuse_wall_clock(live, plans.views(plan), instant)
+        _refuse_wall_clock(live, plans.views(plan), instant, catalog)
     _refuse_other_instants(plan, instant)
     return sql
 
@@ -67,45 +68,49 @@ def _plan(warehouse: Warehouse, sql: str) -> str:
     return plans.analyzed(warehouse.ask(f"EXPLAIN EXTENDED {sql}"))
 
 
-def _key(view: str) -> str:
+def _key(view: str, catalog: str) -> str:
     """The key of a view in `statements.references`. A temporary view has no schema, and no reference."""
-    *schema, name = identifiers.parts(view)[-2:]
-    return identifiers.key(quote(schema[0]), name) if schema else ""
+    *schema, name = identifiers.within(identifiers.parts(view), catalog)
+    return identifiers.key(identifiers.dotted(schema), name) if schema else ""
+
+
+def _is_live(view: str) -> bool:
+    return identifiers.folded(identifiers.parts(view)[-1]).endswith(_LIVE)
 
 
 def _live(warehouse: Warehouse, plan: str) -> dict[str, State]:
     """The temporal views in a plan: key -> committed state."""
     found = {}
     for view in plans.views(plan):
-        key = _key(view)
-        info = warehouse.view(view) if key.rstrip("`").endswith(_LIVE) else None
+        info = warehouse.view(view) if _is_live(view) else None
         if info is not None and MARK in info.text:
-            *_, schema, name = identifiers.parts(view)
+            *schema, name = identifiers.within(identifiers.parts(view), warehouse.catalog())
             model = name[: -len(_LIVE)]
-            found[identifiers.key(quote(schema), model)] = extract(info.text, model)
+            found[identifiers.key(identifiers.dotted(schema), model)] = extract(info.text, model)
     return found
 
 
 def _same_rows(warehouse: Warehouse, sql: str, views: Iterable[str], queries: Mapping[str, str]) -> dict[str, str]:
     """The views in the text with exactly the rows of a temporal_view, such as `dbt clone` makes."""
-    named = {one.key for one in statements.references(sql)} - {*queries}
+    catalog = warehouse.catalog()
+    named = {one.key for one in statements.references(sql, catalog)} - {*queries}
     same = {}
     for view in views:
-        info = warehouse.view(view) if _key(view) in named else None
-        other = statements.same_rows_as(info.text) if info is not None else None
+        info = warehouse.view(view) if _key(view, catalog) in named else None
+        other = statements.same_rows_as(info.text, catalog) if info is not None else None
         if other is not None and other in queries:
-            same[_key(view)] = queries[other]
+            same[_key(view, catalog)] = queries[other]
     return same
 
 
-def _refuse_wall_clock(live: Mapping[str, State], views: Iterable[str], instant: int) -> None:
+def _refuse_wall_clock(live: Mapping[str, State], views: Iterable[str], instant: int, catalog: str) -> None:
     """Raise Refusal when the plan of the replacing statement still reads a temporal view at the wall clock."""
-    left = [_key(view) for view in views]
+    left = [_key(view, catalog) for view in views]
     for key, state in live.items():
         if key + _LIVE not in left:
             continue
         own = {*live, *(other + _LIVE for other in live)}
-        between = [identifiers.dotted(identifiers.parts(v)[-2:]) for v in views if _key(v) not in own]
+        between = [identifiers.dotted(identifiers.parts(v)[-2:]) for v in views if _key(v, catalog) not in own]
         name, when = f"{state.schema.strip('`')}.{state.model}", f"var temporal_now, {format_instant(instant)}"
         if between:
             raise Refusal(

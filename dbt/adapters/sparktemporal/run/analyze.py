@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 
 from ..engine.clock_calls import type_calls
 from ..engine.described_tables import DescribedTables
+from ..engine.descriptions import TableInfo
 from ..engine.text_timestamps import refuse_text_that_is_null
-from ..engine.warehouse import TableInfo, Warehouse
+from ..engine.warehouse import Warehouse
 from ..errors import Refusal
 from ..pushdown.inclusive_projection import window_types
 from ..temporal.clock.instants import FIRST_MS, format_instant

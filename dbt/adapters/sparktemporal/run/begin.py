@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import uuid
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -10,7 +11,8 @@ from ..config import TemporalConfig
 from ..engine import session
 from ..engine.chain_files import by_schema, refuse_incomplete
 from ..engine.clock_calls import LIVE
-from ..engine.warehouse import MISSING, ModelRelations, ViewInfo, Warehouse, live_view, state_of
+from ..engine.descriptions import ViewInfo
+from ..engine.warehouse import MISSING, ModelRelations, Warehouse, live_view, state_of
 from ..errors import ForeignRelation, Refusal, TemporalError
 from ..inputs.capture import Capture, Request, capture_inputs
 from ..inputs.fingerprint import Routines
@@ -26,8 +28,10 @@ from ..temporal.diffs.state import Chain, State
 from ..temporal.diffs.state_text import MARK, run_of
 from ..temporal.predicates import clock_text
 from ..temporal.sql import identifiers, plans, relations, timestamps
+from ..temporal.sql.dialect import quote
 from ..temporal.sql.identifiers import Identifiers
 from ..temporal.sql.readable import in_words
+from ..temporal.sql.spark_errors import spark_words
 from .analyze import Model, understand
 from .commit import Commit, ViewTexts
 from .live_functions import refuse_and_name, refuse_of_session
@@ -111,7 +115,7 @@ def _begin(
     at = clock_text.written_at(text, calls, instant)
     plan = warehouse.explain(at)
     analyzed = plans.analyzed(plan)
-    _refuse_itself(target, analyzed)
+    _refuse_itself(target, analyzed, warehouse.catalog())
     _refuse_temporal_inputs(warehouse, analyzed)
     refuse_of_session(model, plan, known)
     if old is None or old.written != text:
@@ -212,13 +216,25 @@ def _tables_named(warehouse: Warehouse, sql: str) -> list[str]:
 
 
 def _refuse_catalog_without_views(warehouse: Warehouse, target: ModelRelations) -> None:
-    answer = warehouse.ask_once(f"EXPLAIN CREATE VIEW {target.schema}.mz_view AS SELECT 1 AS a")
-    if "MISSING_CATALOG_ABILITY" in answer:
-        raise Refusal(
-            f"schema {target.schema} in a catalog without views",
-            f"a temporal_view is a view. Spark's words: {answer.splitlines()[-1]}",
-            "a schema of spark_catalog (with Iceberg: org.apache.iceberg.spark.SparkSessionCatalog of type hive)",
-        )
+    if warehouse.catalog_is_named():
+        error = warehouse.once(f"views of {target.schema}", lambda: _refusal_of_a_view(warehouse, target.schema))
+        if error:
+            raise Refusal(
+                f"schema {target.schema} of the catalog {warehouse.catalog()}, which has no views",
+                f"a temporal_view is a view. Spark's words: {error}",
+                "a catalog with views: one of Iceberg of type rest, jdbc, hive or nessie, or spark_catalog",
+            )
+
+
+def _refusal_of_a_view(warehouse: Warehouse, schema: str) -> str:
+    """Why a catalog makes no view; "" where it makes one. EXPLAIN CREATE VIEW denies views that catalogs have."""
+    view = f"{schema}.{quote('mz_probe_' + uuid.uuid4().hex)}"
+    try:
+        warehouse.rows(f"CREATE VIEW {view} AS SELECT 1 AS a")
+    except Exception as error:  # whatever the catalog raises
+        return spark_words(str(error))
+    warehouse.rows(f"DROP VIEW IF EXISTS {view}")
+    return ""
 
 
 def _refuse_long_names(target: ModelRelations, model: Model) -> None:
@@ -248,11 +264,11 @@ def _refuse_missing_chains(target: ModelRelations, state: State, existing: Itera
         )
 
 
-def _refuse_itself(target: ModelRelations, analyzed: str) -> None:
+def _refuse_itself(target: ModelRelations, analyzed: str, catalog: str) -> None:
     own = identifiers.dotted(identifiers.parts(target.name()))
     read = [*relations.file_tables(analyzed), *relations.other_tables(analyzed), *plans.views(analyzed)]
-    last_two = (identifiers.dotted(identifiers.parts(name)[-2:]) for name in read)
-    if any(identifiers.folded(name) == identifiers.folded(own) for name in last_two):
+    names = (identifiers.dotted(identifiers.within(identifiers.parts(name), catalog)) for name in read)
+    if any(identifiers.folded(name) == identifiers.folded(own) for name in names):
         raise Refusal(
             f"{own} in the query of {target.model} itself",
             "a temporal_view that reads itself: it takes the place of that relation, whose rows then are gone",

@@ -18,8 +18,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from ..engine.descriptions import ALTER, ViewInfo
 from ..engine.ownership import marked
-from ..engine.warehouse import ModelRelations, ViewInfo, Warehouse, live_view
+from ..engine.warehouse import ModelRelations, Warehouse, live_view
 from ..errors import ForeignRelation, Refusal, TemporalError
 from ..temporal.decision import Statement
 from ..temporal.diffs import chains as chain_rules
@@ -32,7 +33,8 @@ from ..words import quantity
 _SHORTER = "move static parts of the model (long CASEs, CTEs, lists of columns) into an upstream model"
 #: how much the clocks of two engines may differ (ms)
 _SKEW = 60_000
-_CATALOG = "spark.sql.catalog.spark_catalog"
+#: the class of a catalog is the setting of this name and the catalog's
+_CATALOG = "spark.sql.catalog"
 
 
 @dataclass(frozen=True)
@@ -142,8 +144,8 @@ class ViewTexts:
     def _has_no_limit(self) -> bool:
         """Whether a view of this schema is one of Iceberg's."""
         if self.live is not None:
-            return self.live.rewrite != "ALTER VIEW"
-        return "iceberg" in str(self.warehouse.rows(f"SET {_CATALOG}")[0][1]).lower()
+            return self.live.rewrite != ALTER
+        return "iceberg" in str(self.warehouse.rows(f"SET {_CATALOG}.{self.warehouse.catalog()}")[0][1]).lower()
 
     @cached_property
     def _has_star_except(self) -> bool:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..engine.warehouse import ViewInfo, Warehouse
+from ..engine.descriptions import ViewInfo
+from ..engine.warehouse import Warehouse
 from ..inputs.meanwhile import Busy
 from ..pruning.pruning import Pruning
 from ..temporal.decision import Statement

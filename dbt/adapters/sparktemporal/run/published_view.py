@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..engine.warehouse import ModelRelations, ViewInfo
+from ..engine.descriptions import ViewInfo
+from ..engine.warehouse import ModelRelations
 from ..temporal.decision import Statement
 from ..temporal.diffs import compact_sql
 from ..temporal.diffs.intervals_sql import Columns

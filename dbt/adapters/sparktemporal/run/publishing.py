@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..engine import ownership
+from ..engine.descriptions import ALTER
 from ..engine.known_relations import KnownRelations
 from ..inputs import upstream
 from ..temporal.decision import Statement
@@ -163,9 +164,9 @@ def publish(plan: RunPlan, progress: Progress) -> list[Statement]:
         return steps
     name, mark = target.name("__diffs"), ownership.marked(target)
     verb = found.updates_view.rewrite if found.updates_view else "CREATE VIEW"
-    if plan.neighbours.unmarked and verb == "ALTER VIEW":
+    if plan.neighbours.unmarked and verb == ALTER:
         steps.append(Statement("whose the updates are", f"ALTER VIEW {name} SET {mark}"))
-    clause = "" if verb == "ALTER VIEW" else f" {mark}"
+    clause = "" if verb == ALTER else f" {mark}"
     updates = Statement("the updates, readable", f"{verb} {name}{clause} AS\n{found.updates}")
     return [updates, *steps] if found.gives_way else [*steps, updates]
 

@@ -227,8 +227,11 @@ def _part(state: State, core: CoreState, chain: Chain, sign: int, as_of: int, un
 # ---- the text -------------------------------------------------------------------------------------------------------
 
 
-def references(sql: str) -> list[tuple[int, int, tuple[str, ...], bool]]:
-    """The tables that a text names with a schema: (start, end, names, whether an alias follows)."""
+def references(sql: str, catalog: str) -> list[tuple[int, int, tuple[str, ...], bool]]:
+    """The tables that a text names with a schema: (start, end, names, whether an alias follows).
+
+    catalog: the current one, which stands in no name of the result.
+    """
     found = []
     for table in parse(sql).find_all(exp.Table):
         if not table.db or not isinstance(table.this, exp.Identifier):
@@ -236,19 +239,20 @@ def references(sql: str) -> list[tuple[int, int, tuple[str, ...], bool]]:
         parts = [p for p in table.parts if isinstance(p, exp.Identifier) and "start" in p.meta]
         if len(parts) == len(table.parts):
             start, end = min(p.meta["start"] for p in parts), max(p.meta["end"] for p in parts)
-            found.append((start, end + 1, tuple(p.name for p in table.parts), bool(table.alias)))
+            names = tuple(identifiers.within([p.name for p in table.parts], catalog))
+            found.append((start, end + 1, names, bool(table.alias)))
     return sorted(found)
 
 
 def key_of(names: Sequence[str]) -> str:
     """The key of the model that a reference names, if it names one."""
-    return identifiers.key(identifiers.dotted(names[-2:-1]), names[-1])
+    return identifiers.key(identifiers.dotted(names[:-1]), names[-1])
 
 
-def inlined(sql: str, states: Mapping[str, State]) -> str:
+def inlined(sql: str, states: Mapping[str, State], catalog: str) -> str:
     """The text of a model with a query in place of the name of each temporal view. states: by `key_of`."""
     out, last = [], 0
-    for number, (start, end, names, aliased) in enumerate(references(sql)):
+    for number, (start, end, names, aliased) in enumerate(references(sql, catalog)):
         state = states.get(key_of(names))
         if state is None:
             continue

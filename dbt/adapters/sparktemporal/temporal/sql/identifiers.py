@@ -14,9 +14,11 @@ and a run that would collide with it is refused.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+#: the catalog of a session that names no other one
+SESSION_CATALOG = "spark_catalog"
 #: one part of a name in a plan of Spark, which quotes only parts with other characters than letters, digits and `_`
 PART = r"(?:`(?:[^`]|``)+`|[^\s`.,\[\]()]+)"
 
@@ -95,6 +97,15 @@ def dotted(names: Iterable[str]) -> str:
     """
     plain = re.compile(r"(?!\d+$)\w+", re.ASCII)
     return ".".join(n if plain.fullmatch(n) else "`" + n.replace("`", "``") + "`" for n in names)
+
+
+def within(names: Sequence[str], catalog: str) -> list[str]:
+    """The parts of a name without the current catalog, as names are written that leave the catalog to the session.
+
+    >>> within(["lake", "s", "t"], "lake"), within(["lake", "s", "t"], "spark_catalog"), within(["s", "t"], "lake")
+    (['s', 't'], ['lake', 's', 't'], ['s', 't'])
+    """
+    return list(names[1:] if len(names) > 2 and folded(names[0]) == folded(catalog) else names)
 
 
 def key(schema: str, model: str) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from ...errors import Refusal
 from .functions import registry
 from .functions.row import SESSION
+from .identifiers import PART, parts
 from .relations import table_of
 
 
@@ -182,8 +183,33 @@ def variables(plan: str) -> list[str]:
 
 
 def views(plan: str) -> list[str]:
-    """The views that a plan reads through, quoted."""
-    return list(dict.fromkeys(re.findall(r"\bView \((`[^(]*?`), \[", plan)))
+    """The views that an analyzed plan reads through, as Spark quotes them.
+
+    A view of Iceberg in a named catalog leaves a name of several parts alone, which no table below it has.
+
+    >>> views("SubqueryAlias spark_catalog.s.v\\n+- View (`spark_catalog`.`s`.`v`, [a#1])")
+    ['`spark_catalog`.`s`.`v`']
+    >>> views("SubqueryAlias s.v\\n+- Project [a#1]\\n   +- SubqueryAlias l.s.t\\n      +- RelationV2[a#1] l.s.t")
+    ['s.v']
+    """
+    found = re.findall(r"\bView \((`[^(]*?`), \[", plan)
+    lines = [line.lstrip(_TREE) for line in plan.splitlines()]
+    for at, line in enumerate(lines):
+        name = _NAMED.fullmatch(line)
+        if name is None:
+            continue
+        below = next((i for i in range(at + 1, len(lines)) if not _BETWEEN.match(lines[i])), len(lines) - 1)
+        leaf = table_of(lines[below])
+        is_table = leaf is not None and parts(leaf)[-len(parts(name[1])) :] == parts(name[1])
+        if not is_table and not lines[below].startswith("View ("):
+            found.append(name[1])
+    return list(dict.fromkeys(found))
+
+
+#: a name that a query gives itself has one part
+_NAMED = re.compile(rf"SubqueryAlias ({PART}(?:\.{PART})+)")
+#: what Spark puts between the name of a table and its rows, such as the padding of CHAR columns
+_BETWEEN = re.compile(r"(?:Project|Filter) ")
 
 
 def scans(plan: str) -> list[tuple[str, str]]:

@@ -18,7 +18,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from .dialect import VerbatimSpark, quote
-from .identifiers import key
+from .identifiers import SESSION_CATALOG, dotted, key, within
 
 _QUERIES = {"SELECT", "WITH", "FROM", "VALUES", "TABLE", "("}
 _WRITES = {"INSERT", "MERGE", "UPDATE", "DELETE", "DECLARE"}
@@ -71,8 +71,11 @@ def reading_part(sql: str) -> int | None:
     return None
 
 
-def references(sql: str) -> list[Reference]:
-    """The relations that a text names with a schema, in the order of the text; empty when it cannot be parsed."""
+def references(sql: str, catalog: str = SESSION_CATALOG) -> list[Reference]:
+    """The relations that a text names with a schema, in the order of the text; empty when it cannot be parsed.
+
+    catalog: the current one, which stands in no key.
+    """
     try:
         trees = [tree for tree in sqlglot.parse(sql, read=VerbatimSpark) if tree is not None]
     except (SqlglotError, RecursionError):  # the second: nested too deeply
@@ -88,17 +91,18 @@ def references(sql: str) -> list[Reference]:
             end = names[-1].meta["start"] if is_column else names[-1].meta["end"] + 1
             start, last = names[0].meta["start"], names[-1].name
             aliased = not is_column and bool(node.alias)
-            found.append(Reference(start, end, key(quote(names[-2].name), last), last, aliased, is_column))
+            whole = within([part.name for part in names], catalog)
+            found.append(Reference(start, end, key(dotted(whole[:-1]), last), last, aliased, is_column))
     return sorted(found, key=lambda one: one.start)
 
 
-def replaced(sql: str, queries: Mapping[str, str]) -> str:
+def replaced(sql: str, queries: Mapping[str, str], catalog: str = SESSION_CATALOG) -> str:
     """A statement with queries (in parentheses) in place of relations. queries: by `identifiers.key`.
 
     >>> replaced("select s.m.id, x.id from S.`M` join s.m x join m", {"s.m": "(q)"})
     'select m.id, x.id from ((q) AS `M`) join (q) x join m'
     """
-    found = [one for one in references(sql) if one.key in queries]
+    found = [one for one in references(sql, catalog) if one.key in queries]
     bare = {one.key for one in found if not one.is_column and not one.aliased}
     out, last = [], 0
     for one in found:
@@ -112,12 +116,12 @@ def replaced(sql: str, queries: Mapping[str, str]) -> str:
     return "".join(out) + sql[last:]
 
 
-def same_rows_as(text: str) -> str | None:
+def same_rows_as(text: str, catalog: str = SESSION_CATALOG) -> str | None:
     """The key of the relation whose rows and columns a view of this text has (`dbt clone` makes such views), or None.
 
     >>> same_rows_as("select * from prod.`m`"), same_rows_as("select * from prod.m where x")
     ('prod.m', None)
     """
     found = _SAME_ROWS.fullmatch(text)
-    names = references(text) if found else []
+    names = references(text, catalog) if found else []
     return names[0].key if len(names) == 1 and not names[0].aliased else None

@@ -1,0 +1,121 @@
+"""Views and tables as Spark describes them: DESCRIBE TABLE EXTENDED and SHOW CREATE TABLE -> ViewInfo, TableInfo.
+
+| catalog | text of a view | the statement that replaces the text in one commit |
+|---|---|---|
+| the session's own, views of Hive | DESCRIBE | `ALTER VIEW … AS` |
+| the session's own, views of Iceberg | DESCRIBE | `CREATE OR REPLACE VIEW` |
+| a named one, views of Iceberg | SHOW CREATE TABLE | `CREATE OR REPLACE VIEW` |
+
+SHOW CREATE TABLE of a named catalog prints names of columns without quotes. Comments and properties are quoted, with a
+backslash before each quote:
+
+    CREATE VIEW lake.s.v (
+      id,
+      k COMMENT 'the key')
+    COMMENT 'rows in the window'
+    TBLPROPERTIES (
+      'provider' = 'iceberg')
+    AS
+    SELECT * FROM s.v__live
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Row = tuple[Any, ...]
+
+#: the verbs that replace the text of a view in one commit and keep its comment and properties
+ALTER, REPLACE = "ALTER VIEW", "CREATE OR REPLACE VIEW"
+#: the headings between columns in DESCRIBE; a column may be called `# of items`, or as a heading, and then has a type
+_DETAILS = ("# Detailed Table Information", "# Detailed View Information")
+_HEADINGS = (
+    "# Partition Information", "# col_name", "# Partitioning", "# Clustering Information", "# Metadata Columns"
+)  # fmt: skip
+_NO_TYPES = ("", "data_type")
+_STRING = r"'(?:[^'\\]|\\.)*'"
+_PROPERTIES = re.compile(rf"TBLPROPERTIES \(\n(?:  {_STRING} = {_STRING},?\n?)+\)\nAS\n", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class ViewInfo:
+    """A view as the metastore has it: its text, column -> comment ("" for none), its own comment.
+
+    rewrite: the verb that replaces its text in one commit and keeps comment and properties. Iceberg refuses `ALTER
+    VIEW`; its `CREATE OR REPLACE VIEW` is no drop, but one commit of the view's metadata.
+    namespace: catalog and schema in which names of its text are looked up.
+    """
+
+    text: str
+    comments: Mapping[str, str]
+    comment: str | None
+    rewrite: str = ALTER
+    namespace: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class TableInfo:
+    """A table as the metastore has it: columns (name, type), names of its partition columns, and other details.
+
+    defaults: (name, value) of columns with a default.
+    """
+
+    columns: tuple[tuple[str, str], ...]
+    partitions: tuple[str, ...]
+    details: Mapping[str, str]
+    defaults: tuple[tuple[str, str], ...] = ()
+
+
+def text_of(created: str) -> str | None:
+    """What SHOW CREATE TABLE of a named catalog shows -> the text of the view; None for a table.
+
+    >>> text_of("CREATE VIEW l.s.v (\\n  id)\\nTBLPROPERTIES (\\n  'a' = 'it\\\\'s',\\n  'b' = '')\\nAS\\nSELECT 1\\n")
+    'SELECT 1'
+    >>> text_of("CREATE TABLE l.s.t (\\n  id INT)\\nUSING iceberg\\n") is None
+    True
+    """
+    found = _PROPERTIES.search(created) if created.startswith("CREATE VIEW ") else None
+    return created[found.end() :].removesuffix("\n") if found else None
+
+
+def view(described: Sequence[Row], created: str | None = None) -> ViewInfo | None:
+    """A view by the rows of DESCRIBE TABLE EXTENDED; None for a table.
+
+    created: what SHOW CREATE TABLE shows, of a view in a named catalog.
+    """
+    comments: dict[str, str] = {}
+    details: dict[str, str] | None = None
+    for name, value, comment in described:
+        if str(name).startswith("# Detailed") and not value:
+            details = {}
+        elif details is not None:
+            details.setdefault(str(name), str(value))
+        elif name:
+            comments[str(name)] = comment or ""
+    text = text_of(created) if created is not None else (details or {}).get("View Text")
+    if not details or text is None:
+        return None
+    is_iceberg = created is not None or "table_type=ICEBERG-VIEW" in details.get("Table Properties", "")
+    place = details.get("View Catalog and Namespace", "")
+    namespace = tuple(part.replace("`", "") for part in re.findall(r"`(?:[^`]|``)+`|[^.`]+", place))
+    return ViewInfo(text, comments, details.get("Comment"), REPLACE if is_iceberg else ALTER, namespace)
+
+
+def table(described: Sequence[Row]) -> TableInfo:
+    """A table by the rows of DESCRIBE TABLE EXTENDED."""
+    heading = "# Column Default Values"
+    last = next((i for i, row in enumerate(described) if row[0] == heading and not row[1]), len(described))
+    defaults = tuple((str(name), str(value)) for name, _, value in described[last + 1 :] if name)
+    pairs = [(str(name), str(value or "")) for name, value, *_ in described[:last]]
+    at = next((i for i, (name, kind) in enumerate(pairs) if name in _DETAILS and not kind), len(pairs))
+    head = [(name, kind) for name, kind in pairs[:at] if name or kind]
+    headings = [i for i, (name, kind) in enumerate(head) if name in _HEADINGS and kind in _NO_TYPES]
+    cut = headings[0] if headings else len(head)
+    parts = [name for i, (name, _) in enumerate(head) if i > cut and i not in headings]
+    details: dict[str, str] = {}
+    for name, value in pairs[at:]:
+        details.setdefault(name, value)
+    return TableInfo(tuple(head[:cut]), tuple(parts), details, defaults)

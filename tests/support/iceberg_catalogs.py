@@ -1,0 +1,56 @@
+"""Iceberg's catalogs beside the session's own: `local` of type jdbc in a file, `served` behind a REST server."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+
+from support.jars import jars
+
+NAMED = ("local", "served")
+ICEBERG = "org.apache.iceberg.spark.SparkCatalog"
+
+
+@contextmanager
+def conf_of(catalog: str, folder: Path) -> Iterator[dict[str, str]]:
+    """The settings of a session that has a catalog, and beside it `files`, which has tables and no views."""
+    (sqlite,) = jars("sqlite")
+    conf = {
+        "spark.jars": ",".join(map(str, jars("iceberg"))),
+        "spark.driver.extraClassPath": str(sqlite),  # Java's DriverManager does not see spark.jars
+        "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.LocalFileSystem",  # Iceberg asks it for its scheme
+        "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+        "spark.sql.defaultCatalog": catalog,
+        f"spark.sql.catalog.{catalog}": ICEBERG,
+        "spark.sql.catalog.files": ICEBERG,
+        "spark.sql.catalog.files.type": "hadoop",
+        "spark.sql.catalog.files.warehouse": str(folder / "files"),
+    }
+    place = f"spark.sql.catalog.{catalog}"
+    with server(folder) if catalog == "served" else nullcontext("") as address:
+        if address:
+            conf |= {f"{place}.type": "rest", f"{place}.uri": address}
+        else:
+            conf |= {f"{place}.type": "jdbc", f"{place}.uri": f"jdbc:sqlite:{folder / 'catalog.db'}"}
+            conf |= {f"{place}.warehouse": str(folder), f"{place}.jdbc.schema-version": "V1"}  # the first has no views
+        yield conf
+
+
+@contextmanager
+def server(folder: Path) -> Iterator[str]:
+    """Iceberg's REST server on loopback -> its address. It ends with its standard input, so also with this process."""
+    source = Path(__file__).with_name("RestCatalog.java")
+    classes = ":".join(map(str, jars("rest")))
+    command = ["java", "-cp", classes, str(source), str(folder / "catalog.db"), str(folder)]
+    with (folder / "log").open("w") as log:
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True)
+    assert process.stdin is not None and process.stdout is not None
+    try:
+        told = process.stdout.readline()
+        assert told.startswith("port "), (folder / "log").read_text()
+        yield f"http://127.0.0.1:{told.split()[1]}"
+    finally:
+        process.stdin.close()
+        process.wait(30)
