@@ -48,6 +48,11 @@ def session_connection(spark: Any) -> dict[str, Any]:
     return {"method": "session", "host": "local", **named}
 
 
+def is_named(spark: Any) -> bool:
+    """Whether tests are in a catalog that their profile names."""
+    return "catalog" in session_connection(spark)
+
+
 def inputs_of(ran: Any) -> str:
     """How a run read the inputs of a model."""
     return " | ".join(ran.adapter_response["inputs"])
@@ -152,12 +157,12 @@ class Project:
 
     def relations(self, schema: str | None = None) -> set[str]:
         """Names of tables and views. Temporary views are the session's, whatever test made them."""
-        kinds = ["TABLES", *(["VIEWS"] if session_connection(self.spark).get("catalog") else [])]
+        kinds = ["TABLES", *(["VIEWS"] if is_named(self.spark) else [])]
         return {row[1] for kind in kinds for row in self.rows(f"SHOW {kind} IN {schema or self.schema}") if row[0]}
 
     def drop(self) -> None:
         """Drop the schema with all in it. Iceberg's catalogs have no CASCADE, and their SHOW TABLES lists no views."""
-        if session_connection(self.spark).get("catalog"):
+        if is_named(self.spark):
             for kind in ("VIEW", "TABLE"):
                 for name in [r[1] for r in self.rows(f"SHOW {kind}S IN {self.schema}") if r[0]]:
                     self.spark.sql(f"DROP {kind} {self.schema}.`{name}`")

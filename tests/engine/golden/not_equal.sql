@@ -19,7 +19,7 @@ FROM (
         unix_millis(CAST(`mz_s0` AS TIMESTAMP_LTZ)) + CAST(pmod(unix_micros(CAST(`mz_s0` AS TIMESTAMP_LTZ)), 1000) > 0 AS BIGINT),
         unix_millis(CAST(`mz_s0` AS TIMESTAMP_LTZ)) + 1,
         CAST(`mz_s1` AS BIGINT),
-        CASE WHEN CAST(`mz_s1` AS BIGINT) < 9223372036854775807L THEN CAST(`mz_s1` AS BIGINT) + 1L END
+        try_add(CAST(`mz_s1` AS BIGINT), 1L)
         ), p -> p >= mz_lower AND p < least(mz_upper, 9007199254740992L)))) AS mz_points
         FROM (
     SELECT `id`, `mz_s0`, `mz_s1`, 

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...errors import Refusal
-from ..clock.instants import FIRST_MS, LAST_MS
+from ..clock.instants import FIRST_MS
 from ..sql.dialect import fragment, quote
 from .comparisons import Comparison
 
@@ -91,7 +91,7 @@ def bounds(compared: Sequence[tuple[str, str, str, bool]]) -> Bounds:
         if lower:
             text = _EDGES[kind](quote(column))[lower]
             lowers.append(text)
-            if text.startswith("CASE"):
+            if text.startswith("try_"):
                 present.append(f"({unless}{text} IS NOT NULL)" if optional else f"{text} IS NOT NULL")
         if upper:
             uppers.append(_EDGES[kind](quote(column))[upper])
@@ -120,17 +120,15 @@ def _timestamp_edges(e: str) -> dict[str, str]:
 
 def _bigint_edges(e: str) -> dict[str, str]:
     at = f"CAST({e} AS BIGINT)"
-    return {_CEIL: at, _AFTER: f"CASE WHEN {at} < {LAST_MS}L THEN {at} + 1L END"}
+    return {_CEIL: at, _AFTER: f"try_add({at}, 1L)"}
 
 
 def _decimal_edges(e: str) -> dict[str, str]:
-    def saturated(whole: str, below: str) -> str:
-        return f"CASE WHEN {whole} {below} {LAST_MS}BD THEN CAST(greatest({whole}, {FIRST_MS}BD) AS BIGINT)"
+    # a comparison with the last instant would do too, but Spark hands such a one to Iceberg in a form that fails
+    def saturated(whole: str) -> str:
+        return f"try_cast(greatest({whole}({e}), {FIRST_MS}BD) AS BIGINT)"
 
-    return {
-        _CEIL: saturated(f"ceil({e})", "<=") + " END",
-        _AFTER: saturated(f"floor({e})", "<") + " + 1L END",
-    }
+    return {_CEIL: saturated("ceil"), _AFTER: f"try_add({saturated('floor')}, 1L)"}
 
 
 _EDGES = {TIMESTAMP: _timestamp_edges, BIGINT: _bigint_edges, DECIMAL: _decimal_edges}
