@@ -14,11 +14,11 @@ from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 from dbt_common.invocation import get_invocation_id
 
 from .engine.clock_calls import LIVE, has_clock_calls, is_lasting_view, put_clock
-from .engine.session_facts import SessionFacts
+from .engine.session_facts import Ask, SessionFacts
 from .errors import TemporalError, without_trace
 from .operations import replays
 from .temporal.clock.instants import parse_instant
-from .temporal.sql.identifiers import folded
+from .temporal.sql.identifiers import SESSION_CATALOG, folded
 
 logger = AdapterLogger("sparktemporal")
 #: the setting that names the current catalog of a session that was told of no other
@@ -82,17 +82,24 @@ class SparkTemporalConnectionManager(SparkConnectionManager):
                 self._facts = (invocation, SessionFacts())
             return self._facts[1]
 
-    def catalog(self) -> str:
-        """The catalog of names that name none."""
-        return self.facts.catalog(self._ask_plainly)
+    @property
+    def wanted_catalog(self) -> str:
+        """The catalog that the profile names, or else the session's own."""
+        return getattr(self.profile.credentials, "catalog", None) or SESSION_CATALOG
 
-    def refuse_other_catalog(self) -> None:
-        """Raise TemporalError where the session is in another catalog than the profile says."""
-        wanted: str | None = getattr(self.profile.credentials, "catalog", None)
-        if wanted is None or folded(self.catalog()) == folded(wanted):
+    def refuse_other_catalog(self, ask: Ask) -> None:
+        """Raise TemporalError where the session is in another catalog than the profile says. ask: SQL -> rows."""
+        wanted, found = self.wanted_catalog, self.facts.catalog(ask)
+        if folded(found) == folded(wanted):
             return
+        if wanted == SESSION_CATALOG:
+            raise TemporalError(
+                f"found: a session in the catalog {found}, which the profile does not name\n"
+                f"why: lists of relations are read in another way there\n"
+                f"instead: catalog: {found} in the profile; without USE in a hook"
+            )
         raise TemporalError(
-            f"found: a session in the catalog {self.catalog()}, and catalog: {wanted} in the profile\n"
+            f"found: a session in the catalog {found}, and catalog: {wanted} in the profile\n"
             f"why: names of schemas are looked up in the catalog of the session, which a USE statement changed, or the "
             f"server does not take the setting {DEFAULT_CATALOG}\n"
             f"instead: no USE of a catalog; a table of another catalog by a name with its catalog"
@@ -113,7 +120,9 @@ class SparkTemporalConnectionManager(SparkConnectionManager):
         if not is_own and self._pinned() is not None:
             known = getattr(self._own, "known", None)
             with _as_runtime_error():
-                sql = replays.at_instant(sql, self.as_of(), self._ask_plainly, logger.warning, known)
+                sql = replays.at_instant(
+                    sql, self.as_of(), self._ask_plainly, self.wanted_catalog, logger.warning, known
+                )
         return super().add_query(sql, *args, **kwargs)
 
     @contextmanager
@@ -135,7 +144,9 @@ class SparkTemporalConnectionManager(SparkConnectionManager):
             return
         with _as_runtime_error():
             query = self.with_clock(sql) if has_clock_calls(sql) else sql
-            self._own.known[query.strip()] = replays.query_at(query, self.as_of(), self._ask_plainly).strip()
+            self._own.known[query.strip()] = replays.query_at(
+                query, self.as_of(), self._ask_plainly, self.wanted_catalog
+            ).strip()
 
     def run_is_on(self, on: bool) -> None:
         """From its beginning to its end, all statements of this thread are those of a run of a temporal_view."""

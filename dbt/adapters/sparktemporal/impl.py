@@ -108,7 +108,7 @@ class SparkTemporalAdapter(RunOperations, SparkAdapter):
     @property
     def _warehouse(self) -> Warehouse:
         with as_dbt_errors():
-            self.connections.refuse_other_catalog()
+            self.connections.refuse_other_catalog(self._rows)
         return Warehouse(self._rows, zones=self._zones, facts=self.connections.facts, session=self.connections.session)
 
     @staticmethod
@@ -185,10 +185,20 @@ class SparkTemporalAdapter(RunOperations, SparkAdapter):
             logger.info(f"{relation.identifier} was not made: the temporal_view of that name answers as before")
             self.cache_added(relation.incorporate(type="view"))  # type: ignore[no-untyped-call]  # dbt's own
 
+    @property
+    def _catalog_is_named(self) -> bool:
+        """Whether the profile names another catalog than the session's own."""
+        return folded(self.connections.wanted_catalog) != SESSION_CATALOG
+
+    def _make_match_kwargs(self, database: str, schema: str, identifier: str) -> dict[str, str]:
+        """What dbt looks for in its list: a named catalog keeps the case of names, Hive's metastore does not."""
+        wanted = super()._make_match_kwargs(database, schema, identifier)
+        return {**wanted, "identifier": identifier} if self._catalog_is_named and identifier else wanted
+
     def list_relations_without_caching(self, schema_relation: BaseRelation) -> list[BaseRelation]:
         """dbt-spark's list, which lacks the views of a named catalog: its SHOW TABLES has tables alone."""
         relations = super().list_relations_without_caching(schema_relation)
-        if folded(self.connections.catalog()) == SESSION_CATALOG:
+        if not self._catalog_is_named:
             return relations
         views = self._warehouse.views(quote(schema_relation.schema or ""))
         tables = [known for known in relations if known.identifier not in views]

@@ -71,7 +71,7 @@ class Warehouse:
     stack: the temporal views that the model reads. Their rows stand in SQL as a name. A query that is described or
     explained gets their columns in place of the name, a query that is executed gets the rows.
     facts: what the invocation asks once; without it each question is asked anew. session: stands for the session.
-    refreshed: the tables that the session was told to forget.
+    refreshed: the tables that the session was told to forget. catalog: the current one, where it is known.
     """
 
     def __init__(
@@ -82,16 +82,17 @@ class Warehouse:
         facts: SessionFacts | None = None,
         session: object = None,
         refreshed: set[str] | None = None,
+        catalog: str | None = None,
     ) -> None:
         self._rows, self.stack = rows, stack
         self._refreshed = set() if refreshed is None else refreshed
         self._zones = {} if zones is None else zones
         self._facts, self._session = facts, session
-        self._catalog: str | None = None
+        self._catalog = catalog
 
     def over(self, stack: Stack) -> Warehouse:
         """The warehouse for a model over these temporal views."""
-        return Warehouse(self._rows, stack, self._zones, self._facts, self._session, self._refreshed)
+        return Warehouse(self._rows, stack, self._zones, self._facts, self._session, self._refreshed, self._catalog)
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         return self._rows(self.data(sql))

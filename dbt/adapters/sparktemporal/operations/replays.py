@@ -27,33 +27,38 @@ _AT = "mz_at_"
 
 
 def at_instant(
-    sql: str, instant: int, rows: Rows, warn: Callable[[str], None], known: Mapping[str, str] | None = None
+    sql: str,
+    instant: int,
+    rows: Rows,
+    catalog: str,
+    warn: Callable[[str], None],
+    known: Mapping[str, str] | None = None,
 ) -> str:
     """A statement that reads its temporal views as at an instant (ms).
 
-    warn: called for a lasting view, which from now on shows that instant. known: queries -> replacing queries.
+    catalog: the current one. warn: called for a lasting view, which from now on shows that instant. known: queries ->
+    replacing queries.
     """
     start = statements.reading_part(sql)
     if start is None:
         return sql
     head, body = sql[:start], sql[start:]
     pinned = (known or {}).get(body.strip())
-    pinned = query_at(body, instant, rows) if pinned is None else pinned
+    pinned = query_at(body, instant, rows, catalog) if pinned is None else pinned
     if is_lasting_view(sql) and pinned.strip() != body.strip():
         _check_lasting(head, pinned, instant, warn)
     return head + pinned
 
 
-def query_at(sql: str, instant: int, rows: Rows) -> str:
+def query_at(sql: str, instant: int, rows: Rows, catalog: str) -> str:
     """A query, or a statement with a query, that reads temporal views as at an instant (ms). Raises Refusal."""
-    warehouse = Warehouse(rows)
+    warehouse = Warehouse(rows, catalog=catalog)
     plan = _plan(warehouse, sql)
     live = _live(warehouse, plan) if any(_is_live(view) for view in plans.views(plan)) else {}
     if live:
-        catalog = warehouse.catalog()
         queries = {}
         for key, state in live.items():
-            rows_then = f"(SELECT * FROM {reads.at(Warehouse(rows), state, instant)} AS {quote(f'{_AT}{instant}')})"
+            rows_then = f"(SELECT * FROM {reads.at(warehouse, state, instant)} AS {quote(f'{_AT}{instant}')})"
             queries[key] = queries[key + _LIVE] = rows_then
         queries |= _same_rows(warehouse, sql, plans.views(plan), queries)
         sql = statements.replaced(sql, queries, catalog)
