@@ -75,7 +75,8 @@ test-lake: setup ## over Delta Lake and Apache Iceberg (from Maven Central)
 test-catalogs: setup ## over catalogs that a profile names: Iceberg's of type jdbc, and behind its own REST server on loopback
 	@for catalog in local served; do \
 	  echo "== tests in the catalog $$catalog"; \
-	  $(BIN)/python -m pytest --catalog $$catalog -m "not more and not deep" tests/catalogs || exit 1; \
+	  $(PYTEST) --catalog $$catalog -m "not more and not deep" tests/catalogs tests/conformance tests/faults \
+	    tests/property/test_histories.py tests/property/test_stacked.py || exit 1; \
 	done
 
 coverage: setup ## what share of the code make test runs, branches too

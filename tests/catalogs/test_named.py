@@ -1,22 +1,184 @@
-"""A catalog that the profile names, instead of the session's own."""
+"""A catalog that the profile names in place of the session's own. make test-catalogs runs other folders there too."""
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from dbt.cli.main import dbtRunner
+
+from support.flights import PROJECT, of_the_flights
 from support.instants import T0
-from support.project import Project
+from support.project import Project, is_named
+
+ROWS = f"SELECT id, timestamp_millis({T0}L + id * 1000) AS ts FROM range({{}}, {{}})"
 
 
-def test_a_model(project: Project) -> None:
-    project.sql(
-        f"CREATE TABLE {{s}}.events USING iceberg AS SELECT id, "
-        f"timestamp_millis({T0}L + id * 1000) AS ts FROM range(20)"
+@pytest.fixture
+def events(project: Project) -> Project:
+    if not is_named(project.spark):
+        pytest.skip("the option --catalog names none")
+    project.sql(f"CREATE TABLE {{s}}.events USING iceberg AS {ROWS.format(0, 20)}")
+    return project
+
+
+def right_at(project: Project, *instants: int) -> None:
+    for t in instants:
+        written = f"SELECT id FROM {{s}}.events WHERE timestamp_millis({t}L) < ts"
+        assert sorted(project.rows(f"SELECT id FROM {project.at('m', t)}")) == sorted(project.rows(written)), t
+
+
+def test_what_a_run_reads_and_writes(events: Project) -> None:
+    """New snapshots alone are read; a run with nothing new writes nothing; all relations are in the catalog."""
+    events.model("m", f"select id, ts from {events.schema}.events where mz_now() < ts")
+    assert "hydrated, 20 rows" in events.run(now=T0 - 1).of("m").message
+    right_at(events, T0 - 1, T0, T0 + 1, T0 + 5000)
+    events.sql(f"INSERT INTO {{s}}.events {ROWS.format(20, 22)}; DELETE FROM {{s}}.events WHERE id = 3")
+    ran = events.run(now=T0).of("m")
+    assert "changes (2 snapshots)" in ran.adapter_response["inputs"][0], ran.adapter_response
+    right_at(events, T0, T0 + 2999, T0 + 3000, T0 + 21_999)
+    before = events.relations()
+    assert "unchanged" in events.run(now=T0 + 1).of("m").message
+    assert events.relations() == before >= {"m", "m__live", "m__diffs"}
+    here = events.rows("SELECT current_catalog()")[0][0]
+    assert not events.rows(f"SHOW DATABASES IN spark_catalog LIKE '{events.schema}'") and here != "spark_catalog"
+
+
+def test_views_and_other_materializations_over_it(events: Project) -> None:
+    """dbt lists views as such: each can be made again, and become another kind of relation and back."""
+    events.model("m", f"select id, ts from {events.schema}.events where mz_now() < ts")
+    events.model("over", "select count(*) as n from {{ ref('m') }}", materialized="view")
+    events.model("kept", "select count(*) as n from {{ ref('m') }}", materialized="table", file_format="iceberg")
+    for n in range(2):
+        events.run(now=T0 + n * 1000)
+        assert events.rows("SELECT n FROM {s}.kept") == [(19 - n,)]
+    events.model("m", f"select id, ts from {events.schema}.events", materialized="view")
+    events.run("-s", "m", now=T0)
+    assert not [name for name in events.relations() if name.startswith("m__")]
+    events.model("m", f"select id, ts from {events.schema}.events where mz_now() < ts")
+    events.run("-s", "m", now=T0)
+    right_at(events, T0, T0 + 999, T0 + 1000)
+
+
+def test_a_pinned_clock_reaches_through_views_of_the_catalog(events: Project) -> None:
+    """A plan names a view of Iceberg by its alias alone."""
+    events.model("m", f"select id, ts from {events.schema}.events where mz_now() < ts")
+    events.run(now=T0 - 1)
+    events.model("copied", "select id from {{ ref('m') }}", materialized="table", file_format="iceberg")
+    for after in (0, 5000, 5001):
+        events.run("-s", "copied", now=T0 + after)
+        oracle = f"SELECT id FROM {{s}}.events WHERE timestamp_millis({T0 + after}L) < ts"
+        assert sorted(events.rows("SELECT id FROM {s}.copied")) == sorted(events.rows(oracle))
+
+
+def test_names_of_other_catalogs(events: Project) -> None:
+    """A table of the same schema and name in the session's own catalog is another table."""
+    schema = events.schema
+    events.sql(f"CREATE DATABASE spark_catalog.{schema}")
+    events.sql(
+        f"CREATE TABLE spark_catalog.{schema}.m USING parquet AS SELECT 77L AS id, timestamp_millis({T0}L + 9) AS ts"
     )
-    project.model("m", f"select id, ts from {project.schema}.events where mz_now() < ts")
-    for run in range(3):
-        print(project.run(now=T0 + run * 5000).of("m").message, project.relations())
-        assert project.rows(f"SELECT count(*) FROM {project.at('m', T0 + run * 5000)}") == project.rows(
-            f"SELECT count(*) FROM {{s}}.events WHERE ts > timestamp_millis({T0 + run * 5000}L)"
+    try:
+        events.model("m", f"select id, ts from spark_catalog.{schema}.m where mz_now() < ts")
+        events.run(now=T0)
+        assert events.rows(f"SELECT id FROM {events.at('m', T0)}") == [(77,)]
+        both = f"select a.id from {{{{ ref('m') }}}} a join spark_catalog.{schema}.m b on a.id = b.id"
+        events.model("both", both, materialized="table", file_format="iceberg")
+        events.run("-s", "both", now=T0 + 9)  # by then the row has left the temporal_view, and not the table
+        assert events.rows("SELECT id FROM {s}.both") == []
+    finally:
+        events.sql(f"DROP DATABASE spark_catalog.{schema} CASCADE")
+
+
+def test_a_wide_model(events: Project) -> None:
+    """A view of the catalog keeps a text of any length."""
+    columns = [f"c{n:04d}_{'x' * 24}" for n in range(1000)]
+    values = ", ".join(f"id + {n} AS {name}" for n, name in enumerate(columns))
+    events.sql(f"CREATE TABLE {{s}}.wide USING iceberg AS SELECT *, {values} FROM {{s}}.events")
+    events.model("m", f"select * from {events.schema}.wide where mz_now() < ts")
+    events.run(now=T0)
+    text = events.rows("SHOW CREATE TABLE {s}.m__live")[0][0]
+    assert len(text) > 32_700
+    found = events.rows(f"SELECT {columns[0]}, {columns[999]} FROM {events.at('m', T0 + 18_500)}")
+    assert found == [(19, 1018)]
+
+
+def test_docs_and_drop(events: Project) -> None:
+    """persist_docs, `dbt docs generate` and temporal_drop."""
+    documented = {"relation": True, "columns": True}
+    events.model("m", f"select id, ts from {events.schema}.events where mz_now() < ts", persist_docs=documented)
+    columns = [{"name": "id", "description": "whose 'key'\nAS\nit is"}]
+    events.properties({"models": [{"name": "m", "description": "it's\nAS\nwide", "columns": columns}]})
+    for n in range(2):
+        events.run(now=T0 + n)
+    described = events.rows("DESCRIBE TABLE EXTENDED {s}.m")
+    assert ("id", "bigint", "whose 'key'\nAS\nit is") in described and ("Comment", "it's\nAS\nwide", "") in described
+    nodes = events.dbt("docs", "generate", now=T0).value.nodes
+    assert [c for c in nodes["model.proj.m"].columns] == ["id", "ts"]
+    (events.path / "models" / "m.sql").unlink()
+    events.properties({})
+    events.dbt("run-operation", "temporal_drop", "--args", "{dry_run: false}")
+    assert events.relations() == {"events"}
+
+
+def test_a_catalog_without_views(events: Project, tmp_path: Path) -> None:
+    """A catalog of files has tables alone: refused before anything is written."""
+    spark = events.spark
+    before = spark.conf.get("spark.sql.defaultCatalog")
+    spark.sql(f"CREATE NAMESPACE files.{events.schema}")
+    try:
+        spark.conf.set("spark.sql.defaultCatalog", "files")
+        other = Project(tmp_path / "other", spark)
+        other.model("m", f"select id from {before}.{events.schema}.events where mz_now() < ts")
+        result = other.run(now=T0, check=False)
+        assert f"found: schema `{other.schema}` of the catalog files, which has no views" in result.text
+        assert "why: a temporal_view is a view. Spark's words: Creating a view is not supported" in result.text
+        assert "instead: a catalog with views" in result.text
+        assert not other.relations()
+    finally:
+        spark.conf.set("spark.sql.defaultCatalog", before)
+
+
+@pytest.mark.parametrize("hook", ["use files", "set catalog files"])
+def test_a_hook_that_leaves_the_catalog(events: Project, hook: str) -> None:
+    here = events.rows("SELECT current_catalog()")[0][0]
+    events.model("m", f"select id from {events.schema}.events where mz_now() < ts", pre_hook=hook)
+    try:
+        result = events.run(now=T0, check=False)
+    finally:
+        events.sql(f"SET CATALOG {here}")
+    assert f"found: a session in the catalog files, and catalog: {here} in the profile" in result.text
+    assert "instead: no USE of a catalog" in result.text
+    assert events.relations() == {"events"}
+
+
+def test_the_flights(events: Project, tmp_path: Path) -> None:
+    """The whole integration project: staging, seeds, 22 views and their tests."""
+    profile = json.loads((events.path / "profiles.yml").read_text())["proj"]
+    (tmp_path / "profiles.yml").write_text(json.dumps({"flights": profile}))
+    with of_the_flights("flights") as modules:
+        data = modules.flights.unpack(tmp_path / "data")
+    variables = json.dumps(
+        {"data_path": str(data), "data_now": "2024-03-01 12:00:00", "temporal_now": "2024-03-01 12:00:00"}
+    )
+    folders = [
+        "--project-dir",
+        str(PROJECT),
+        "--profiles-dir",
+        str(tmp_path),
+        "--target-path",
+        str(tmp_path / "target"),
+    ]
+
+    def build(*select: str) -> dict[str, Any]:
+        found = dbtRunner().invoke(
+            ["--quiet", "build", *folders, "--log-path", str(tmp_path), "--vars", variables, *select]
         )
-        project.sql(f"INSERT INTO {{s}}.events SELECT 100 + {run}, timestamp_millis({T0}L + 60000)")
-    print(project.run(now=T0 + 20000).of("m").message)
-    print(project.run(now=T0 + 20000).of("m").message)
+        assert found.result is not None, found.exception
+        return {r.node.name: str(r.status) for r in found.result.results}
+
+    first = build()
+    assert set(first.values()) <= {"success", "pass"}, first
+    assert set(build("-s", "marts").values()) <= {"success", "pass"}

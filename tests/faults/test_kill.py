@@ -9,18 +9,38 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
+from support.iceberg_catalogs import NAMED, conf_of
 from support.instants import T0
 from support.session import COLD, JVM, SPARK_CONF
 
 WORKER = Path(__file__).parent / "worker.py"
 
 
-def write_project(folder: Path) -> None:
+class Places(NamedTuple):
+    """Where processes write: a folder, and the catalog of the tests with its settings."""
+
+    folder: Path
+    catalog: str
+    named: dict[str, str]
+
+
+@pytest.fixture
+def places(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Places]:
+    catalog = request.config.getoption("--catalog")
+    (tmp_path / "kept").mkdir()
+    with conf_of(catalog, tmp_path / "kept") if catalog in NAMED else nullcontext({}) as named:
+        yield Places(tmp_path, catalog, named)
+
+
+def write_project(folder: Path, catalog: str, named: dict[str, str]) -> None:
+    """catalog: an option of the tests. named: the settings of a catalog that a profile names."""
     (folder / "models").mkdir(parents=True)
     parameters = {
         **SPARK_CONF,
@@ -28,8 +48,11 @@ def write_project(folder: Path) -> None:
         "spark.driver.extraJavaOptions": f"{JVM} {COLD}",
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.hadoop.javax.jdo.option.ConnectionURL": f"jdbc:derby:{folder / 'metastore'};create=true",
+        **named,
     }
     dev = {"type": "sparktemporal", "method": "session", "host": "local", "schema": "faults", "threads": 1}
+    if named:
+        dev["catalog"] = catalog
     outputs = {"dev": {**dev, "server_side_parameters": parameters}}
     (folder / "profiles.yml").write_text(json.dumps({"proj": {"target": "dev", "outputs": outputs}}))
     (folder / "dbt_project.yml").write_text(
@@ -58,24 +81,26 @@ def link(folder: Path, step: int, statement: int) -> tuple[dict, str | None]:
 
 @pytest.mark.quick(1)
 @pytest.mark.parametrize("statements", [[5], [4, 5]])
-def test_killed_while_writing_and_at_the_commit(tmp_path: Path, statements: list[int]) -> None:
+def test_killed_while_writing_and_at_the_commit(places: Places, statements: list[int]) -> None:
     """A slice of the test below: on-run-start has two statements, then come lock, chain and commit."""
-    killed_at = chain_of_kills(tmp_path, [*statements, 0])
-    assert killed_at[-1].startswith("ALTER VIEW `faults`.`m__live`")
+    killed_at = chain_of_kills(places, [*statements, 0])
+    verb = "CREATE OR REPLACE VIEW" if places.named else "ALTER VIEW"
+    assert killed_at[-1].startswith(f"{verb} `faults`.`m__live`")
     assert len(statements) == 1 or "m__diffs_" in killed_at[0]
 
 
 @pytest.mark.deep
-def test_killed_at_each_statement(tmp_path: Path) -> None:
-    killed_at = chain_of_kills(tmp_path, range(3, 40))
+def test_killed_at_each_statement(places: Places) -> None:
+    killed_at = chain_of_kills(places, range(3, 40))
     said = " | ".join(killed_at)
-    for statement in ("m__lock`", "m__diffs_", "ALTER VIEW `faults`.`m__live`", "ALTER VIEW `faults`.`m__diffs`"):
+    for statement in ("m__lock`", "m__diffs_", " VIEW `faults`.`m__live`", " VIEW `faults`.`m__diffs`"):
         assert statement in said, said
 
 
-def chain_of_kills(tmp_path: Path, statements: Iterable[int]) -> list[str]:
+def chain_of_kills(places: Places, statements: Iterable[int]) -> list[str]:
     """One process a statement; ends with the first that is not killed."""
-    write_project(tmp_path)
+    tmp_path = places.folder
+    write_project(tmp_path, places.catalog, places.named)
     killed_at: list[str] = []
     expected = None
     for step, statement in enumerate(statements):

@@ -85,3 +85,20 @@ def test_answers_are_kept() -> None:
     for _ in range(2):
         assert facts.once("EXPLAIN x", lambda sql: str(asked.rows(sql))) == "[(1000, '4.1.4', 'spark_catalog')]"
     assert asked.questions == ["EXPLAIN x"]
+
+
+@pytest.mark.parametrize(
+    ("sql", "moves"),
+    [
+        ("/* dbt */ use files", True),
+        ("SET CATALOG files", True),
+        ("set spark.sql.defaultCatalog = files", True),
+        ("execute immediate what", True),
+        ("select used from catalogs", False),
+    ],
+)
+def test_the_catalog_is_asked_again_after_a_statement_that_may_change_it(sql: str, moves: bool) -> None:
+    facts = SessionFacts()
+    assert facts.catalog(lambda _: [(1, "4.1.4", "lake")]) == "lake"
+    facts.notice(sql)
+    assert facts.catalog(lambda _: [("files",)]) == ("files" if moves else "lake")

@@ -4,7 +4,7 @@
 |---|---|---|
 | clock | once, then counted on | a run uses the clock for the ages of tables; the readers' clock is the engine's own |
 | version | once | an engine that is replaced ends its sessions |
-| catalog | once | all statements of a run name schemas and no catalog, so a USE of another one breaks all of them |
+| catalog | once, and each time after a statement that may change it | nothing else changes the catalog of a session |
 | settings | once, and again after a statement that may set one | nothing else changes the settings of a session |
 | other answers (`once`) | once | they are about the catalog, not about its content |
 
@@ -25,6 +25,8 @@ Ask = Callable[[str], "list[tuple[Any, ...]]"]
 
 #: a word of each statement that may change settings. EXECUTE IMMEDIATE hides the statement that it executes.
 _MAY_SET = re.compile(r"\b(SET|RESET|EXECUTE)\b", re.IGNORECASE)
+#: a word of each statement that may change the current catalog
+_MAY_USE = re.compile(r"\b(USE|CATALOG|defaultCatalog|RESET|EXECUTE)\b", re.IGNORECASE)
 #: a word of each statement that may create, change or drop relations
 _MAY_MOVE = re.compile(r"\b(CREATE|DROP|ALTER|REPLACE|EXECUTE|CALL|RESTORE|UNDROP)\b", re.IGNORECASE)
 #: a statement that may change relations it does not name: names that are computed, a schema that goes with all in it
@@ -63,6 +65,7 @@ class SessionFacts:
         self._answers: dict[str, str] = {}
         self._touched: set[str] = set()
         self._is_any_touched = False
+        self._is_moved = False
 
     def notice(self, sql: str) -> None:
         """Look at a statement of somebody else, which may change settings or relations."""
@@ -70,6 +73,8 @@ class SessionFacts:
             with self._guard:
                 self._touched.update(_words(sql[:_HEAD]))
                 self._is_any_touched |= bool(_MAY_MOVE_ANY.search(sql[:_HEAD]))
+        if _MAY_USE.search(sql[:_HEAD]):
+            self._is_moved = True
         if _MAY_SET.search(sql):
             with self._guard:
                 self._changes += 1
@@ -112,7 +117,7 @@ class SessionFacts:
 
     def catalog(self, ask: Ask) -> str:
         """The catalog of names that name none."""
-        return self._read(ask).catalog
+        return str(ask("SELECT current_catalog()")[0][0]) if self._is_moved else self._read(ask).catalog
 
     def settings(self, read: Callable[[], dict[str, str]], session: object) -> dict[str, str]:
         """The settings of a session that decide rows; `read` asks the engine.
