@@ -116,7 +116,7 @@ def test_docs_and_drop(events: Project) -> None:
     described = events.rows("DESCRIBE TABLE EXTENDED {s}.m")
     assert ("id", "bigint", "whose 'key'\nAS\nit is") in described and ("Comment", "it's\nAS\nwide", "") in described
     nodes = events.dbt("docs", "generate", now=T0).value.nodes
-    assert [c for c in nodes["model.proj.m"].columns] == ["id", "ts"]
+    assert list(nodes["model.proj.m"].columns) == ["id", "ts"]
     (events.path / "models" / "m.sql").unlink()
     events.properties({})
     events.dbt("run-operation", "temporal_drop", "--args", "{dry_run: false}")

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-#: the Iceberg that is built for the Spark of constraints.txt
-ICEBERG = "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.11.0"
+from support.jars import jars
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m is applied
@@ -20,7 +19,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def spark_conf(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return {
-        "spark.jars.packages": ICEBERG,
+        "spark.jars": ",".join(map(str, jars("iceberg"))),
         "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.LocalFileSystem",  # Iceberg asks it for its scheme
         "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
         "spark.sql.catalog.spark_catalog": "org.apache.iceberg.spark.SparkSessionCatalog",

@@ -130,15 +130,15 @@ def test_a_reader_beside_runs(events: Project) -> None:
     assert events.rows("SELECT count(*) FROM {s}.m") == [(16,)]
 
 
-def test_a_catalog_without_views(events: Project) -> None:
+def test_a_catalog_that_the_profile_does_not_name(events: Project) -> None:
     events.spark.sql(f"CREATE NAMESPACE files.{events.schema}")
     before = events.spark.sql("SELECT current_catalog()").collect()[0][0]
     events.spark.sql("USE files")
     try:
         events.model("m", f"select id from spark_catalog.{events.schema}.events where mz_now() < ts", expiration="0")
         result = events.run(now=T0, check=False)
-        assert f"found: schema `{events.schema}` in a catalog without views" in result.text
-        assert "org.apache.iceberg.spark.SparkSessionCatalog" in result.text
+        assert "found: a session in the catalog files, which the profile does not name" in result.text
+        assert "instead: catalog: files in the profile" in result.text
         assert not events.spark.sql(f"SHOW TABLES IN files.{events.schema}").collect()
     finally:
         events.spark.sql(f"USE {before}")

@@ -40,7 +40,7 @@ RENDERED = {
     "a CTE inside a query": (ERRORS, "cte_twice"),
     "QUALIFY": (ERRORS, "qualify"),
     "the pipe syntax": (ERRORS, "pipe", "deep"),
-    "a schema in a catalog without views": ("tests/iceberg/test_iceberg.py", "test_a_catalog_without_views"),
+    "a schema in a catalog without views": ("tests/catalogs/test_named.py", "test_a_catalog_without_views"),
     "a column named like one of ours": (ERRORS, "our_name", "our_name_too", "twice", "untyped"),
     "VARIANT and collated strings": (ERRORS, "collated"),
     "SQL that Spark and the parser used here": (ERRORS, "not_read"),
