@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 SPARK ?=
 export DBT_SEND_ANONYMOUS_USAGE_STATS := false
 
-.PHONY: help setup java lint format test test-more coverage test-deep test-deep-alone test-lake test-catalogs wheel-check bench bench-full demo thrift clean
+.PHONY: help setup java lint format test test-more coverage test-deep test-deep-alone test-lake test-catalogs test-connect wheel-check bench bench-full demo thrift clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -61,7 +61,7 @@ test-more: setup ## all but the full counts, over Hive's metastore
 	@$(PYTEST) -m "not deep and not lake" tests/faults tests/conformance tests/property tests/engine tests/integration \
 	  tests/thrift tests/adapter
 
-test-deep: test-lake test-catalogs test-deep-alone ## the rest: property tests in full counts, faults at every statement, dbt's own suites
+test-deep: test-lake test-catalogs test-connect test-deep-alone ## the rest: property tests in full counts, faults at every statement, dbt's own suites
 
 test-deep-alone: setup
 	@echo "== deep tests"
@@ -78,6 +78,14 @@ test-catalogs: setup ## over catalogs that a profile names: Iceberg's of type jd
 	  $(PYTEST) --catalog $$catalog -m "not more and not deep" tests/catalogs tests/conformance tests/faults \
 	    tests/property/test_histories.py tests/property/test_stacked.py || exit 1; \
 	done
+
+$(VENV)/.connect: $(VENV)/.made
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(VENV)/constraints.txt -e '.[connect]'
+	@touch $@
+
+test-connect: setup $(VENV)/.connect ## over Spark Connect: the server of pyspark's own jars on loopback, and clients without a JVM
+	@$(PYTEST) --catalog connect -m "not more and not deep" tests/connect tests/conformance tests/faults/test_kill.py \
+	  tests/property/test_histories.py
 
 coverage: setup ## what share of the code make test runs, branches too
 	@$(PYTEST) --catalog in-memory -m "not more and not deep and not lake" \

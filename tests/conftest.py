@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 from dbt.adapters.sparktemporal.inputs import manifest
 from dbt.adapters.sparktemporal.run import lock
 from dbt.adapters.sparktemporal.temporal.diffs import chains
+from support.remote_session import CONNECT, remote
 from support.iceberg_catalogs import NAMED, conf_of
 from support.project import Project, a_project
 from support.session import COLD, INTERPRETED, JVM, ROOM, SPARK_CONF
@@ -29,9 +30,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--catalog",
         default="hive",
-        choices=["hive", "in-memory", *NAMED],
+        choices=["hive", "in-memory", *NAMED, CONNECT],
         help="where Spark keeps tables: Hive's metastore takes two thirds of the time of small tests; local and served "
-        "are catalogs of Iceberg, which the profile names",
+        "are catalogs of Iceberg, which the profile names; connect is a server of Spark Connect",
     )
 
 
@@ -106,6 +107,10 @@ def spark(
         "spark.driver.extraJavaOptions": f"{jvm} -Dlog4j2.configurationFile={log4j} -Dderby.system.home={home}",
         **spark_conf,
     }
+    if catalog == CONNECT:
+        with remote(home, jvm, conf) as session:
+            yield session
+        return
     with conf_of(catalog, home) if catalog in NAMED else nullcontext({}) as named:
         for key, value in (conf | named).items():
             builder = builder.config(key, value)

@@ -7,6 +7,7 @@ run, takes one more input row, and is killed one statement later than the one be
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
@@ -16,6 +17,7 @@ from typing import NamedTuple
 
 import pytest
 
+from support.remote_session import CONNECT, serving
 from support.iceberg_catalogs import NAMED, conf_of
 from support.instants import T0
 from support.session import COLD, JVM, SPARK_CONF
@@ -24,23 +26,28 @@ WORKER = Path(__file__).parent / "worker.py"
 
 
 class Places(NamedTuple):
-    """Where processes write: a folder, and the catalog of the tests with its settings."""
+    """Where processes write: a folder, and the catalog of the tests with its settings, or the server of all of them."""
 
     folder: Path
     catalog: str
     named: dict[str, str]
+    server: str = ""
 
 
 @pytest.fixture
 def places(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Places]:
     catalog = request.config.getoption("--catalog")
     (tmp_path / "kept").mkdir()
+    if catalog == CONNECT:
+        with serving(tmp_path / "kept", f"{JVM} {COLD}", {**SPARK_CONF, "spark.driver.memory": "1g"}) as address:
+            yield Places(tmp_path, catalog, {}, address)
+        return
     with conf_of(catalog, tmp_path / "kept") if catalog in NAMED else nullcontext({}) as named:
         yield Places(tmp_path, catalog, named)
 
 
-def write_project(folder: Path, catalog: str, named: dict[str, str]) -> None:
-    """catalog: an option of the tests. named: the settings of a catalog that a profile names."""
+def write_project(places: Places) -> None:
+    folder, catalog, named = places.folder, places.catalog, places.named
     (folder / "models").mkdir(parents=True)
     parameters = {
         **SPARK_CONF,
@@ -53,6 +60,8 @@ def write_project(folder: Path, catalog: str, named: dict[str, str]) -> None:
     dev = {"type": "sparktemporal", "method": "session", "host": "local", "schema": "faults", "threads": 1}
     if named:
         dev["catalog"] = catalog
+    if places.server:
+        parameters = {"spark.sql.session.timeZone": "UTC"}
     outputs = {"dev": {**dev, "server_side_parameters": parameters}}
     (folder / "profiles.yml").write_text(json.dumps({"proj": {"target": "dev", "outputs": outputs}}))
     (folder / "dbt_project.yml").write_text(
@@ -67,12 +76,14 @@ def write_project(folder: Path, catalog: str, named: dict[str, str]) -> None:
     )
 
 
-def link(folder: Path, step: int, statement: int) -> tuple[dict, str | None]:
+def link(places: Places, step: int, statement: int) -> tuple[dict, str | None]:
     """Run one process; what it reported, and the statement it was killed at (None when the run ended)."""
+    folder, environment = places.folder, {**os.environ, **({"SPARK_REMOTE": places.server} if places.server else {})}
     report = folder / f"report_{step}.json"
     now = T0 + 1_000_000 + step * 100_000
     command = [sys.executable, str(WORKER), str(folder), str(now), str(now + 50_000), str(statement), str(report)]
-    done = subprocess.run(command, cwd=folder, start_new_session=True, capture_output=True, text=True, timeout=300)
+    settings = {"start_new_session": True, "capture_output": True, "text": True, "timeout": 300, "env": environment}
+    done = subprocess.run(command, cwd=folder, **settings)
     assert report.exists(), done.stdout[-2000:] + done.stderr[-3000:]
     killed = Path(f"{report}.killed")
     assert killed.exists() == (done.returncode == -9), done.stderr[-3000:]
@@ -99,12 +110,11 @@ def test_killed_at_each_statement(places: Places) -> None:
 
 def chain_of_kills(places: Places, statements: Iterable[int]) -> list[str]:
     """One process a statement; ends with the first that is not killed."""
-    tmp_path = places.folder
-    write_project(tmp_path, places.catalog, places.named)
+    write_project(places)
     killed_at: list[str] = []
     expected = None
     for step, statement in enumerate(statements):
-        found, killed = link(tmp_path, step, statement)
+        found, killed = link(places, step, statement)
         assert found["repaired"], found
         if expected is not None:
             old, new = expected
