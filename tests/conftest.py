@@ -16,9 +16,9 @@ from pyspark.sql import SparkSession
 from dbt.adapters.sparktemporal.inputs import manifest
 from dbt.adapters.sparktemporal.run import lock
 from dbt.adapters.sparktemporal.temporal.diffs import chains
-from support.remote_session import CONNECT, remote
 from support.iceberg_catalogs import NAMED, conf_of
 from support.project import Project, a_project
+from support.remote_session import CONNECT, remote
 from support.session import COLD, INTERPRETED, JVM, ROOM, SPARK_CONF
 from support.waiting import FakeTime
 

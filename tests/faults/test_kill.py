@@ -17,9 +17,9 @@ from typing import NamedTuple
 
 import pytest
 
-from support.remote_session import CONNECT, serving
 from support.iceberg_catalogs import NAMED, conf_of
 from support.instants import T0
+from support.remote_session import CONNECT, serving
 from support.session import COLD, JVM, SPARK_CONF
 
 WORKER = Path(__file__).parent / "worker.py"
