@@ -38,6 +38,10 @@ REFUSED: dict[str, tuple[str, tuple[str, ...]]] = {
         "select id from {e} where mz_now() < ts qualify rank() over (order by ts) = 1",
         ("QUALIFY rank() OVER (ORDER BY ts) = 1", "Spark has no QUALIFY", "rank() OVER (ORDER BY ts) AS rank_1 FROM"),
     ),
+    "substituted": (
+        "select id, '${env:HOME}' as home from {e} where mz_now() < ts".replace("${env:HOME}", "${{env:HOME}}"),
+        ("found: ${env:HOME} in a model", "Spark puts a setting of the session in its place", "{{ var('...') }}"),
+    ),
     "pipe": ("select id from {e} where mz_now() < ts |> limit 3", ("found: |> limit 3", "clauses of a SELECT")),
     "open_quote": ("select id from {e} where mz_now() < ts and txt = 'a", ("cannot be split", "closed quotes")),
     "deep": (f"select {'abs(' * 900}id{')' * 900} as x from {{e}} where mz_now() < ts", ("900 parentheses", "a CTE")),

@@ -39,6 +39,7 @@ RENDERED = {
     "a correlated subquery above": (ERRORS, "name_in_a_subquery"),
     "a CTE inside a query": (ERRORS, "cte_twice"),
     "QUALIFY": (ERRORS, "qualify"),
+    "`${…}`": (ERRORS, "substituted"),
     "the pipe syntax": (ERRORS, "pipe", "deep"),
     "a schema in a catalog without views": ("tests/catalogs/test_named.py", "test_a_catalog_without_views"),
     "a column named like one of ours": (ERRORS, "our_name", "our_name_too", "twice", "untyped"),

@@ -105,6 +105,28 @@ def test_the_pure_rooms_know_neither_dbt_nor_spark() -> None:
     assert checked > 100
 
 
+#: what stands between dbt and the rooms below: another host needs only its own of these
+OF_DBT = ("impl", "connections", "operations.run_operations", "__init__")
+
+
+def test_few_modules_know_dbt() -> None:
+    """The engine asks through one function that takes SQL and gives rows; nothing else of it is dbt's or Spark's."""
+    for name, file in MODULES.items():
+        roots = {
+            found.split(".")[0]
+            for node in ast.walk(ast.parse(file.read_text()))
+            for found in (
+                [alias.name for alias in node.names]
+                if isinstance(node, ast.Import)
+                else [node.module or ""]
+                if isinstance(node, ast.ImportFrom) and node.level == 0
+                else []
+            )
+        }
+        assert not roots & FORBIDDEN or name in OF_DBT, (name, roots & FORBIDDEN)
+    assert set(OF_DBT) <= set(MODULES)
+
+
 def test_each_room_says_what_it_is_for() -> None:
     for name in _PACKAGES:
         said = ast.get_docstring(ast.parse(MODULES[name].read_text())) or ""

@@ -6,6 +6,7 @@ outside of the view only in a session with the same settings.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from ..errors import Refusal
@@ -13,6 +14,21 @@ from ..temporal.diffs import view_sql
 from ..temporal.diffs.state import State
 from ..temporal.sql.settings import NOT_SET
 from .warehouse import Warehouse
+
+#: what Spark replaces in the text of each statement, comments and texts included
+_SUBSTITUTED = re.compile(r"\$\{[^}$ ]+\}")
+
+
+def refuse_substitutions(warehouse: Warehouse, sql: str) -> None:
+    """Refuse a model whose text Spark would change by settings of each session that runs or reads it."""
+    found = _SUBSTITUTED.search(sql)
+    if found and warehouse.setting("spark.sql.variable.substitute").lower() != "false":
+        raise Refusal(
+            f"{found.group()} in a model",
+            "Spark puts a setting of the session in its place, nothing where there is none, and anew at each run: what "
+            "is stored would be of one value, and what a later run adds of another",
+            "{{ var('...') }} or {{ env_var('...') }} of dbt; concat('$', '{', ...) for a text that is meant",
+        )
 
 
 def as_remembered(warehouse: Warehouse, settings: Mapping[str, str], old: State | None) -> dict[str, str]:

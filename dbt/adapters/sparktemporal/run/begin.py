@@ -80,6 +80,7 @@ def _begin(
             neighbours, existing = replace(neighbours, known=None), warehouse.tables(target.schema, target.model)
         _refuse_missing_chains(target, old, existing)
 
+    session.refuse_substitutions(warehouse, definition.sql)
     settings = session.as_remembered(warehouse, dict(invocation.settings), old)
     kept = None if full_refresh else old
     sql, warehouse, as_of = inline_upstreams(

@@ -18,7 +18,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from ...errors import Refusal
-from ..predicates.bounds import bounds
+from ..predicates.bounds import bounds, saturates
 from ..rewrite.core import Core, TypedCore
 from ..sql.dialect import expression, quote, render
 from ..sql.identity import identity, keeping_marks
@@ -123,8 +123,7 @@ def always_ends(typed: TypedCore) -> bool:
     compared = list(zip(typed.core.comparisons, typed.kinds))
     every = [(c.operator, operand_column(i), kind, c.optional) for i, (c, kind) in enumerate(compared)]
     ends = bounds([one for one in every if not one[-1]]).uppers
-    # a bound that saturates may be NULL, and is a CASE
-    return typed.core.condition is None and not bounds(every).lowers and any(not u.startswith("CASE") for u in ends)
+    return typed.core.condition is None and not bounds(every).lowers and not all(map(saturates, ends))
 
 
 #: before any instant (ms)

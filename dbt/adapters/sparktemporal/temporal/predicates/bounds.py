@@ -91,7 +91,7 @@ def bounds(compared: Sequence[tuple[str, str, str, bool]]) -> Bounds:
         if lower:
             text = _EDGES[kind](quote(column))[lower]
             lowers.append(text)
-            if text.startswith("try_"):
+            if saturates(text):
                 present.append(f"({unless}{text} IS NOT NULL)" if optional else f"{text} IS NOT NULL")
         if upper:
             uppers.append(_EDGES[kind](quote(column))[upper])
@@ -102,6 +102,11 @@ def edges_of(column: str, kind: str) -> list[str]:
     """SQL of the instants at which a comparison of the clock with a column can change (BIGINT, ms); NULL for none."""
     found = _EDGES[kind](quote(column))
     return [found[_CEIL], found[_AFTER]]
+
+
+def saturates(bound: str) -> bool:
+    """Whether the SQL of a bound may be NULL for an operand that is not: where the instant is past the last one."""
+    return bound.startswith("try_")
 
 
 _CEIL, _AFTER = "ceil", "after"

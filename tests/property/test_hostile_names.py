@@ -1,0 +1,106 @@
+"""Names and texts that would be SQL if they were not quoted: no statement of a run reads a part of one as SQL."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from typing import Any
+
+import pytest
+import sqlglot
+from dbt.adapters.spark.session import Cursor
+
+from dbt.adapters.sparktemporal.temporal.sql.dialect import VerbatimSpark, quote
+from support.histories import fresh_seed
+from support.instants import T0
+from support.project import Project
+
+#: a word that no statement has by itself
+WORD = "pwned"
+PIECES = (
+    "`",
+    "``",
+    "'",
+    '"',
+    ";",
+    "--",
+    "/*",
+    "*/",
+    "\\",
+    "$",
+    ")",
+    "(",
+    " ",
+    ",",
+    ".",
+    "é",
+    "\\'",
+    "%s",
+    "#1",
+)
+KINDS = {"id": "id", "k": "id % 3", "n": "CAST(id AS DECIMAL(12, 2))"}
+SHAPES = {
+    "rows": "select {id}, {k}, {n} from {t} where mz_now() < {hi} and {n} >= 0",
+    "groups": "select {k}, count(*) as {id}, sum({n}) as {more} from {t} where mz_now() < {hi} group by {k}",
+    "ranked": "select * from (select {id}, {k}, row_number() over (partition by {k} order by {id}) as {n} from {t} "
+    "where mz_now() < {hi}) x where {n} <= 2",
+}
+
+
+def hostile(rng: random.Random) -> str:
+    parts = [rng.choice(PIECES) for _ in range(rng.randrange(2, 5))]
+    return f"{''.join(parts[: len(parts) // 2])}x {WORD} x{''.join(parts[len(parts) // 2 :])}{rng.randrange(10**6)}"
+
+
+def words_of(sql: str) -> list[str]:
+    """The words of a statement outside of names in backticks, texts and comments."""
+    kinds = {"STRING", "IDENTIFIER", "HINT"}
+    return [t.text for t in sqlglot.tokenize(sql, read=VerbatimSpark) if t.token_type.name not in kinds]
+
+
+def test_the_check_can_fail() -> None:
+    assert WORD in words_of(f"select x {WORD} from t") and WORD not in words_of(f"select `x {WORD}`, 'x {WORD}' from t")
+
+
+@pytest.mark.quick(1)
+@pytest.mark.parametrize("turn", range(4))
+def test_no_statement_reads_a_name_as_sql(project: Project, turn: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = random.Random(fresh_seed())
+    names = {column: hostile(rng) for column in (*KINDS, "hi", "more")}
+    quoted = {column: quote(name) for column, name in names.items()}
+    values = ", ".join(f"{value} AS {quoted[column]}" for column, value in KINDS.items())
+    hi = f"timestamp_millis({T0}L + id * 1000) AS {quoted['hi']}"
+    project.spark.sql(f"CREATE TABLE {project.schema}.t USING parquet AS SELECT {values}, {hi} FROM range(9)")
+    shapes = {name: sql.format(t=f"{project.schema}.t", **quoted) for name, sql in SHAPES.items()}
+    texts = {"description": hostile(rng), "meta": {"owner": hostile(rng)}}
+    columns = [{"name": names["k"], "description": hostile(rng), "quote": True}]
+    project.properties({"models": [{"name": name, **texts, "columns": columns} for name in shapes]})
+    for name, sql in shapes.items():
+        project.write(
+            f"models/{name}.sql",
+            "{{ config(materialized='temporal_view', pushdown='statistics', persist_docs={'relation': true, 'columns': "
+            "true}, pushdown_columns=[" + repr(names["n"]) + "]) }}\n{% raw %}" + sql + "{% endraw %}",
+        )
+    sent: list[str] = []
+    plain = Cursor.execute
+
+    def execute(self: Cursor, sql: str, *parameters: Any) -> None:
+        sent.append(sql)
+        plain(self, sql, *parameters)
+
+    monkeypatch.setattr(Cursor, "execute", execute)
+    for run in range(2):
+        project.run(now=T0 + run)
+        project.spark.sql(f"INSERT INTO {project.schema}.t VALUES (100, 1, 5.00, timestamp_millis({T0}L + 7000))")
+    project.run(now=T0 + 2)
+    for name, sql in shapes.items():
+        for t in (T0 + 2, T0 + 3000, T0 + 3001):
+            found = project.spark.sql(f"SELECT * FROM {project.at(name, t)}").collect()
+            written = project.spark.sql(sql.replace("mz_now()", f"timestamp_millis({t}L)")).collect()
+            if name == "ranked":  # two rows of one place are told apart by nothing
+                found, written = ([row[:2] for row in rows] for rows in (found, written))
+            assert Counter(map(tuple, found)) == Counter(map(tuple, written)), (name, t, names)
+    ours = [sql for sql in sent if WORD in sql]
+    assert len(ours) > 10
+    for sql in ours:
+        assert WORD not in words_of(sql), sql
