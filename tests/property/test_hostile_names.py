@@ -62,8 +62,8 @@ def test_the_check_can_fail() -> None:
     assert WORD in words_of(f"select x {WORD} from t") and WORD not in words_of(f"select `x {WORD}`, 'x {WORD}' from t")
 
 
-@pytest.mark.quick(1)
-@pytest.mark.parametrize("turn", range(4))
+@pytest.mark.more
+@pytest.mark.parametrize("turn", range(2))
 def test_no_statement_reads_a_name_as_sql(project: Project, turn: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = random.Random(fresh_seed())
     names = {column: hostile(rng) for column in (*KINDS, "hi", "more")}
