@@ -8,8 +8,10 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
+from dbt.adapters.spark.session import Cursor
 from jinja2 import Environment, nodes
 from pyspark.sql import SparkSession
 
@@ -78,6 +80,20 @@ def waiting(monkeypatch: pytest.MonkeyPatch) -> FakeTime:
 def spark_conf() -> dict[str, str]:
     """What a folder adds to SPARK_CONF (adapter/lake: Delta); its tests run as a process of their own."""
     return {}
+
+
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The statements that reach dbt-spark's cursor from now on."""
+    seen: list[str] = []
+    plain = Cursor.execute
+
+    def execute(self: Cursor, sql: str, *parameters: Any) -> None:
+        seen.append(sql)
+        plain(self, sql, *parameters)
+
+    monkeypatch.setattr(Cursor, "execute", execute)
+    return seen
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import pytest
 from support.flights import flights_with
 from support.instants import T0
 from support.project import Project, is_named
+from support.rivals import reader_beside
 
 ROWS = f"SELECT id, timestamp_millis({T0}L + id * 1000) AS ts FROM range({{}}, {{}})"
 
@@ -69,6 +70,34 @@ def test_a_pinned_clock_reaches_through_views_of_the_catalog(events: Project) ->
         events.run("-s", "copied", now=T0 + after)
         oracle = f"SELECT id FROM {{s}}.events WHERE timestamp_millis({T0 + after}L) < ts"
         assert sorted(events.rows("SELECT id FROM {s}.copied")) == sorted(events.rows(oracle))
+
+
+def test_a_plain_view_below(events: Project) -> None:
+    """A view of the catalog keeps its WHERE, whatever came to the table below; its name needs its schema."""
+    events.sql("CREATE VIEW {s}.late AS SELECT * FROM {s}.events WHERE id > 4 AND id <> 21")
+    events.model("m", f"select l.id from {events.schema}.late l where mz_now() < l.ts")
+    for run in range(3):
+        told = events.run(now=T0 + run).of("m").adapter_response["inputs"][0]
+        assert run == 0 or "changed below a view" in told
+        for t in (T0 + run, T0 + 4999, T0 + 5000, T0 + 21_000):
+            written = f"SELECT id FROM {{s}}.late WHERE timestamp_millis({t}L) < ts"
+            assert sorted(events.rows(f"SELECT id FROM {events.at('m', t)}")) == sorted(events.rows(written)), (run, t)
+        events.sql(f"INSERT INTO {{s}}.events {ROWS.format(20 + 2 * run, 22 + 2 * run)}")
+    events.model(
+        "m", "with a as (select * from late) select id from a where mz_now() < ts", pre_hook=f"use {events.schema}"
+    )
+    result = events.run(now=T0 + 9, check=False)
+    assert (
+        "found: late without its schema" in result.text
+        and "Spark does not tell whether such a name is a view" in result.text
+    )
+    assert "instead: {{ ref('late') }}, a source(), or the name with its schema" in result.text
+
+
+def test_a_reader_beside_runs(events: Project) -> None:
+    events.sql("DROP TABLE {s}.events; CREATE TABLE {s}.events USING iceberg AS SELECT id FROM range(10)")
+    events.model("m", f"select id from {events.schema}.events where mz_now() >= timestamp_millis(id)")
+    reader_beside(events, 4)
 
 
 def test_names_of_other_catalogs(events: Project) -> None:

@@ -245,7 +245,7 @@ REPLACED = {
 
 @pytest.mark.parametrize("sql", REPLACED)
 def test_text(sql: str) -> None:
-    assert replaced(sql, {"s.m": "(q)"}) == REPLACED[sql]
+    assert replaced(sql, {"s.m": "(q)"}, "spark_catalog") == REPLACED[sql]
 
 
 READS = {

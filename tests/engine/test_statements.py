@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
-from dbt.adapters.spark.session import Cursor
 
 from dbt.adapters.sparktemporal.engine.known_relations import KnownRelations
 from dbt.adapters.sparktemporal.impl import SparkTemporalAdapter
@@ -34,21 +31,13 @@ MODELS = {
 
 
 @pytest.fixture
-def counted(project: Project, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def counted(project: Project, sent: list[str]) -> list[str]:
     """The statements that reach the cursor, in a project of some models."""
     for table in "tu":
         project.sql(f"CREATE TABLE {{s}}.{table} AS SELECT id, timestamp_millis({T0}L + id * 1000) AS hi FROM range(9)")
     for name, sql in MODELS.items():
         project.model(name, sql.format(s=project.schema), aggregates="groups")
-    seen: list[str] = []
-    plain = Cursor.execute
-
-    def execute(self: Cursor, sql: str, *parameters: Any) -> None:
-        seen.append(sql)
-        plain(self, sql, *parameters)
-
-    monkeypatch.setattr(Cursor, "execute", execute)
-    return seen
+    return sent
 
 
 @pytest.mark.quick(1)

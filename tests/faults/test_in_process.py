@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import random
-import threading
 import time
 from collections.abc import Iterable
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import pytest
 
 from dbt.adapters.sparktemporal.connections import SparkTemporalConnectionManager
-from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse
 from dbt.adapters.sparktemporal.run import lock as locks
 from dbt.adapters.sparktemporal.run import merging, writer
-from dbt.adapters.sparktemporal.run.begin import begin
-from dbt.adapters.sparktemporal.run.plan import Definition, Invocation
 from dbt.adapters.sparktemporal.temporal.diffs import chains
 from support.instants import T0
 from support.project import Project
-from support.rivals import lock
+from support.rivals import lock, reader_beside, rival_run
 
 
 @pytest.mark.first(2)
@@ -128,14 +123,6 @@ def test_lock_of_a_dead_process_here(written: Project) -> None:
     assert written.count() == 10
 
 
-def rival_run(project: Project, now: int) -> None:
-    """A whole run by another hand, which has not asked for the lock."""
-    warehouse, target = Warehouse(project.rows), ModelRelations(f"`{project.schema}`", "m")
-    old = project.state()
-    invocation = Invocation(now, now, warehouse.settings(), warehouse.version())
-    list(begin(warehouse, target, Definition(old.written), invocation).steps(project.spark.sql))
-
-
 def test_rival_commit_is_noticed(written: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run whose lock was taken from it while it wrote must not publish over its rival."""
     written.run(now=T0)
@@ -164,30 +151,3 @@ def test_reader_beside_runs(written: Project) -> None:
 @pytest.mark.deep
 def test_reader_beside_sixty_runs(written: Project) -> None:
     reader_beside(written, 60)
-
-
-def reader_beside(written: Project, runs: int) -> None:
-    """A reader in a session of its own never sees an error, a missing view or half a run."""
-    written.run(now=T0)
-    session = written.spark.newSession()
-    stop, seen, errors = threading.Event(), [], []
-
-    def read() -> None:
-        while not stop.is_set():
-            try:
-                seen.append(session.sql(f"SELECT count(*), max(id) FROM {written.schema}.m").collect()[0])
-            except Exception as error:  # every error counts
-                errors.append(str(error)[:500])
-            time.sleep(0.4)  # two cores are shared with the runs
-
-    reader = threading.Thread(target=read)
-    reader.start()
-    for n in range(runs):
-        written.sql(f"INSERT INTO {{s}}.events VALUES ({10 + n})")
-        # the same statements, most of them without what dbt does around them
-        (written.run if n % 6 == 0 else partial(rival_run, written))(now=T0 + 1000 * (n + 1))
-    stop.set()
-    reader.join()
-    assert errors == [] and len(seen) > runs
-    assert all(rows == top + 1 for rows, top in seen)
-    assert [r[0] for r in seen] == sorted(r[0] for r in seen) and written.count() == 10 + runs

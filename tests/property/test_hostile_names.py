@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from typing import Any
 
 import pytest
 import sqlglot
-from dbt.adapters.spark.session import Cursor
 
 from dbt.adapters.sparktemporal.temporal.sql.dialect import VerbatimSpark, quote
 from support.histories import fresh_seed
@@ -64,7 +62,7 @@ def test_the_check_can_fail() -> None:
 
 @pytest.mark.more
 @pytest.mark.parametrize("turn", range(2))
-def test_no_statement_reads_a_name_as_sql(project: Project, turn: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_statement_reads_a_name_as_sql(project: Project, turn: int, sent: list[str]) -> None:
     rng = random.Random(fresh_seed())
     names = {column: hostile(rng) for column in (*KINDS, "hi", "more")}
     quoted = {column: quote(name) for column, name in names.items()}
@@ -81,14 +79,6 @@ def test_no_statement_reads_a_name_as_sql(project: Project, turn: int, monkeypat
             "{{ config(materialized='temporal_view', pushdown='statistics', persist_docs={'relation': true, 'columns': "
             "true}, pushdown_columns=[" + repr(names["n"]) + "]) }}\n{% raw %}" + sql + "{% endraw %}",
         )
-    sent: list[str] = []
-    plain = Cursor.execute
-
-    def execute(self: Cursor, sql: str, *parameters: Any) -> None:
-        sent.append(sql)
-        plain(self, sql, *parameters)
-
-    monkeypatch.setattr(Cursor, "execute", execute)
     for run in range(2):
         project.run(now=T0 + run)
         project.spark.sql(f"INSERT INTO {project.schema}.t VALUES (100, 1, 5.00, timestamp_millis({T0}L + 7000))")

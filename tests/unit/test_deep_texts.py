@@ -43,8 +43,8 @@ def test_refused_in_words(function: str, deep: str) -> None:
 @pytest.mark.parametrize("deep", DEEP)
 def test_left_to_spark(deep: str) -> None:
     sql = DEEP[deep]
-    assert statements.references(sql) == []
-    assert statements.replaced(sql, {"s.e": "(q)"}) == sql
+    assert statements.references(sql, "spark_catalog") == []
+    assert statements.replaced(sql, {"s.e": "(q)"}, "spark_catalog") == sql
     assert statements.reading_part(sql) == 0
     assert put_mz_now(sql) == (sql, ())
     assert "mz_now" not in put_clock(sql, lambda _: "", lambda: "0")

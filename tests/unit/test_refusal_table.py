@@ -41,6 +41,7 @@ RENDERED = {
     "QUALIFY": (ERRORS, "qualify"),
     "`${…}`": (ERRORS, "substituted"),
     "the pipe syntax": (ERRORS, "pipe", "deep"),
+    "a relation without its schema": ("tests/catalogs/test_named.py", "test_a_plain_view_below"),
     "a schema in a catalog without views": ("tests/catalogs/test_named.py", "test_a_catalog_without_views"),
     "a column named like one of ours": (ERRORS, "our_name", "our_name_too", "twice", "untyped"),
     "VARIANT and collated strings": (ERRORS, "collated"),

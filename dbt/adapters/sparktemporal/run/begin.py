@@ -7,6 +7,8 @@ import uuid
 from collections.abc import Iterable
 from dataclasses import replace
 
+from sqlglot import exp
+
 from ..config import TemporalConfig
 from ..engine import session
 from ..engine.chain_files import by_schema, refuse_incomplete
@@ -28,8 +30,9 @@ from ..temporal.diffs.state import Chain, State
 from ..temporal.diffs.state_text import MARK, run_of
 from ..temporal.predicates import clock_text
 from ..temporal.sql import identifiers, plans, relations, timestamps
-from ..temporal.sql.dialect import quote
-from ..temporal.sql.identifiers import Identifiers
+from ..temporal.sql.ctes import visible_ctes
+from ..temporal.sql.dialect import parse, quote
+from ..temporal.sql.identifiers import Identifiers, folded
 from ..temporal.sql.readable import in_words
 from ..temporal.sql.spark_errors import spark_words
 from .analyze import Model, understand
@@ -81,6 +84,8 @@ def _begin(
         _refuse_missing_chains(target, old, existing)
 
     session.refuse_substitutions(warehouse, definition.sql)
+    if warehouse.catalog_is_named():
+        _refuse_without_schema(definition.sql)
     settings = session.as_remembered(warehouse, dict(invocation.settings), old)
     kept = None if full_refresh else old
     sql, warehouse, as_of = inline_upstreams(
@@ -265,11 +270,28 @@ def _refuse_missing_chains(target: ModelRelations, state: State, existing: Itera
         )
 
 
+def _refuse_without_schema(sql: str) -> None:
+    """Refuse a relation that a model names without its schema, in a named catalog.
+
+    A plan shows a view of Iceberg by the name that the text has, and one of a single part looks like an alias: nothing
+    would tell that what is read is a view, with a WHERE or a clock of its own.
+    """
+    for table in parse(sql.strip().rstrip(";")).find_all(exp.Table):
+        if table.db or not isinstance(table.this, exp.Identifier):
+            continue
+        if folded(table.name) not in {folded(cte.alias) for cte in visible_ctes(table)}:
+            raise Refusal(
+                f"{table.name} without its schema",
+                "in a catalog that the profile names, Spark does not tell whether such a name is a view",
+                f"{{{{ ref('{table.name}') }}}}, a source(), or the name with its schema",
+            )
+
+
 def _refuse_itself(target: ModelRelations, analyzed: str, catalog: str) -> None:
     own = identifiers.dotted(identifiers.parts(target.name()))
     read = [*relations.file_tables(analyzed), *relations.other_tables(analyzed), *plans.views(analyzed)]
     names = (identifiers.dotted(identifiers.within(identifiers.parts(name), catalog)) for name in read)
-    if any(identifiers.folded(name) == identifiers.folded(own) for name in names):
+    if any(folded(name) == folded(own) for name in names):
         raise Refusal(
             f"{own} in the query of {target.model} itself",
             "a temporal_view that reads itself: it takes the place of that relation, whose rows then are gone",
@@ -290,7 +312,7 @@ def _refuse_temporal_inputs(warehouse: Warehouse, analyzed: str) -> None:
                     f"materialized='ephemeral' for {name}: its predicate then is one of this model",
                 )
         relation = identifiers.parts(view)[-1]
-        if not identifiers.folded(relation).endswith("__live"):
+        if not folded(relation).endswith("__live"):
             continue
         info = warehouse.view(view)
         if info and MARK in info.text:

@@ -18,7 +18,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from .dialect import VerbatimSpark, quote
-from .identifiers import SESSION_CATALOG, dotted, key, within
+from .identifiers import dotted, key, within
 
 _QUERIES = {"SELECT", "WITH", "FROM", "VALUES", "TABLE", "("}
 _WRITES = {"INSERT", "MERGE", "UPDATE", "DELETE", "DECLARE"}
@@ -71,7 +71,7 @@ def reading_part(sql: str) -> int | None:
     return None
 
 
-def references(sql: str, catalog: str = SESSION_CATALOG) -> list[Reference]:
+def references(sql: str, catalog: str) -> list[Reference]:
     """The relations that a text names with a schema, in the order of the text; empty when it cannot be parsed.
 
     catalog: the current one, which stands in no key.
@@ -96,10 +96,10 @@ def references(sql: str, catalog: str = SESSION_CATALOG) -> list[Reference]:
     return sorted(found, key=lambda one: one.start)
 
 
-def replaced(sql: str, queries: Mapping[str, str], catalog: str = SESSION_CATALOG) -> str:
+def replaced(sql: str, queries: Mapping[str, str], catalog: str) -> str:
     """A statement with queries (in parentheses) in place of relations. queries: by `identifiers.key`.
 
-    >>> replaced("select s.m.id, x.id from S.`M` join s.m x join m", {"s.m": "(q)"})
+    >>> replaced("select s.m.id, x.id from S.`M` join s.m x join m", {"s.m": "(q)"}, "c")
     'select m.id, x.id from ((q) AS `M`) join (q) x join m'
     """
     found = [one for one in references(sql, catalog) if one.key in queries]
@@ -116,10 +116,10 @@ def replaced(sql: str, queries: Mapping[str, str], catalog: str = SESSION_CATALO
     return "".join(out) + sql[last:]
 
 
-def same_rows_as(text: str, catalog: str = SESSION_CATALOG) -> str | None:
+def same_rows_as(text: str, catalog: str) -> str | None:
     """The key of the relation whose rows and columns a view of this text has (`dbt clone` makes such views), or None.
 
-    >>> same_rows_as("select * from prod.`m`"), same_rows_as("select * from prod.m where x")
+    >>> same_rows_as("select * from prod.`m`", "c"), same_rows_as("select * from prod.m where x", "c")
     ('prod.m', None)
     """
     found = _SAME_ROWS.fullmatch(text)
