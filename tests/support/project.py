@@ -78,8 +78,8 @@ class Project:
             """,
         )
         connection = connection or session_connection(spark)
-        outputs = {"dev": {"type": "sparktemporal", "schema": self.schema, "threads": 1, **connection}}
-        self.write("profiles.yml", json.dumps({"proj": {"target": "dev", "outputs": outputs}}))
+        self.connection = {"type": "sparktemporal", "schema": self.schema, "threads": 1, **connection}
+        self.write("profiles.yml", json.dumps({"proj": {"target": "dev", "outputs": {"dev": self.connection}}}))
         spark.sql(f"CREATE DATABASE IF NOT EXISTS {self.schema}")
 
     def write(self, name: str, text: str) -> None:
