@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
-import shutil
 import subprocess
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pyspark
 
@@ -15,15 +16,25 @@ FOLDER = Path(__file__).parents[2] / ".jars"
 
 
 def jars(configuration: str) -> list[Path]:
-    """The jars of a configuration of jars.xml. All are fetched the first time, by the resolver that Spark has in it."""
+    """The jars of a configuration of jars.xml. All are fetched the first time, by the resolver that Spark has in it.
+
+    One process fetches, and the others wait for it.
+    """
     made_of = hashlib.sha256(WANTED.read_bytes()).hexdigest()[:12]
     folder = FOLDER / made_of
-    if not folder.exists():
-        shutil.rmtree(FOLDER, ignore_errors=True)
-        (ivy,) = (Path(pyspark.__file__).parent / "jars").glob("ivy-*.jar")
-        pattern = f"{FOLDER}/fetched/[conf]/[artifact]-[revision](-[classifier]).[ext]"
+    FOLDER.mkdir(exist_ok=True)
+    with (FOLDER / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            _fetch(folder)
+    return sorted((folder / configuration).glob("*.jar"))
+
+
+def _fetch(folder: Path) -> None:
+    (ivy,) = (Path(pyspark.__file__).parent / "jars").glob("ivy-*.jar")
+    with TemporaryDirectory(dir=FOLDER) as fetching:
+        pattern = f"{fetching}/jars/[conf]/[artifact]-[revision](-[classifier]).[ext]"
         command = ["java", "-cp", str(ivy), "org.apache.ivy.Main", "-ivy", str(WANTED), "-retrieve", pattern]
         fetched = subprocess.run(command, capture_output=True, text=True)
         assert fetched.returncode == 0, fetched.stdout[-3000:]
-        (FOLDER / "fetched").rename(folder)
-    return sorted((folder / configuration).glob("*.jar"))
+        Path(fetching, "jars").rename(folder)
