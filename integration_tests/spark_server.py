@@ -59,7 +59,8 @@ def running(
         server = subprocess.Popen(
             command,
             cwd=HERE,
-            env={**os.environ, "SPARK_HOME": str(spark_home())},
+            # SPARK_REMOTE is for clients: a server that has it does not start
+            env={**{k: v for k, v in os.environ.items() if k != "SPARK_REMOTE"}, "SPARK_HOME": str(spark_home())},
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
