@@ -178,3 +178,21 @@ def test_hooks_that_drop_what_they_do_not_name(project: Project, what: str, grow
 def _on_run_start(project: Project, hooks: Sequence[str]) -> None:
     head = {"name": "proj", "version": "1.0", "profile": "proj", "flags": {"send_anonymous_usage_stats": False}}
     project.write("dbt_project.yml", json.dumps({**head, "on-run-start": hooks}))
+
+
+def test_a_setting_in_the_text(project: Project) -> None:
+    """`${...}` is replaced by Spark in each statement: with another value the model is another one."""
+    project.sql(f"CREATE TABLE {{s}}.t AS SELECT id, timestamp_millis({T0}L + 1000 * id) AS hi FROM range(9)")
+    project.model(
+        "m", f"select id, '${{mz.word}}' as word, '${{mz.none}}' as none from {project.schema}.t where mz_now() < hi"
+    )
+    try:
+        for run, (word, reason) in enumerate({"one": "hydrated", "one more \\ %": "restarted"}.items()):
+            project.spark.conf.set("mz.word", word)
+            assert reason in project.run(now=T0 + 2 * run).of("m").message
+            assert "unchanged" in project.run(now=T0 + 2 * run + 1).of("m").message
+            t = T0 + 2 * run + 1
+            oracle = f"SELECT id, '${{mz.word}}', '${{mz.none}}' FROM {{s}}.t WHERE timestamp_millis({t}L) < hi"
+            assert sorted(project.rows(f"SELECT * FROM {project.at('m', t)}")) == sorted(project.rows(oracle))
+    finally:
+        project.spark.conf.unset("mz.word")

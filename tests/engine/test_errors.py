@@ -39,8 +39,8 @@ REFUSED: dict[str, tuple[str, tuple[str, ...]]] = {
         ("QUALIFY rank() OVER (ORDER BY ts) = 1", "Spark has no QUALIFY", "rank() OVER (ORDER BY ts) AS rank_1 FROM"),
     ),
     "substituted": (
-        "select id, '${env:HOME}' as home from {e} where mz_now() < ts".replace("${env:HOME}", "${{env:HOME}}"),
-        ("found: ${env:HOME} in a model", "Spark puts a setting of the session in its place", "{{ var('...') }}"),
+        "select id, '${{mz.quote}}' as said from {e} where mz_now() < ts",
+        ("found: ${mz.quote} in a model", "Spark puts a setting of the session in its place", "{{ var('...') }}"),
     ),
     "pipe": ("select id from {e} where mz_now() < ts |> limit 3", ("found: |> limit 3", "clauses of a SELECT")),
     "open_quote": ("select id from {e} where mz_now() < ts and txt = 'a", ("cannot be split", "closed quotes")),
@@ -156,7 +156,9 @@ def refusals(tmp_path_factory: pytest.TempPathFactory, spark: Any) -> Any:
         project.model("r_" + name, sql.format(**names))
     for name, (config, _) in CONFIGS.items():
         project.model("c_" + name, f"select id from {names['e']} where mz_now() < ts", **config)
+    spark.conf.set("mz.quote", "it's")
     result = project.run(now=T0, check=False)
+    spark.conf.unset("mz.quote")
     yield project, result
     project.drop()
 

@@ -19,16 +19,22 @@ from .warehouse import Warehouse
 _SUBSTITUTED = re.compile(r"\$\{[^}$ ]+\}")
 
 
-def refuse_substitutions(warehouse: Warehouse, sql: str) -> None:
-    """Refuse a model whose text Spark would change by settings of each session that runs or reads it."""
-    found = _SUBSTITUTED.search(sql)
-    if found and warehouse.setting("spark.sql.variable.substitute").lower() != "false":
-        raise Refusal(
-            f"{found.group()} in a model",
-            "Spark puts a setting of the session in its place, nothing where there is none, and anew at each run: what "
-            "is stored would be of one value, and what a later run adds of another",
-            "{{ var('...') }} or {{ env_var('...') }} of dbt; concat('$', '{', ...) for a text that is meant",
-        )
+def substituted(warehouse: Warehouse, sql: str) -> str:
+    """The text of a model with what Spark puts in the place of each `${...}` at each run anew: settings of the session.
+
+    So a model is another model once such a setting has another value. Raises Refusal where the value is not told.
+    """
+    for found in dict.fromkeys(_SUBSTITUTED.findall(sql)):
+        try:
+            value = str(warehouse.rows(f"SELECT r'{found}'")[0][0])
+        except Exception:  # a value with a quote in it
+            raise Refusal(
+                f"{found} in a model",
+                "Spark puts a setting of the session in its place, and the value of that one cannot be asked for",
+                "{{ var('...') }} or {{ env_var('...') }} of dbt",
+            ) from None
+        sql = sql.replace(found, value)
+    return sql
 
 
 def as_remembered(warehouse: Warehouse, settings: Mapping[str, str], old: State | None) -> dict[str, str]:

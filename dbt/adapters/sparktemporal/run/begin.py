@@ -83,13 +83,13 @@ def _begin(
             neighbours, existing = replace(neighbours, known=None), warehouse.tables(target.schema, target.model)
         _refuse_missing_chains(target, old, existing)
 
-    session.refuse_substitutions(warehouse, definition.sql)
+    written = session.substituted(warehouse, definition.sql)
     if warehouse.catalog_is_named():
-        _refuse_without_schema(definition.sql)
+        _refuse_without_schema(written)
     settings = session.as_remembered(warehouse, dict(invocation.settings), old)
     kept = None if full_refresh else old
     sql, warehouse, as_of = inline_upstreams(
-        warehouse, target, definition.sql, neighbours.below, neighbours.between, old, invocation.as_of, settings
+        warehouse, target, written, neighbours.below, neighbours.between, old, invocation.as_of, settings
     )
     model = understand(warehouse, sql, settings, version, as_of, kept, config.aggregates)
     _refuse_long_names(target, model)
