@@ -72,8 +72,8 @@ test-lake: setup ## over Delta Lake and Apache Iceberg (from Maven Central)
 	@$(BIN)/python -m pytest -m lake tests/adapter/lake
 	@$(BIN)/python -m pytest -m lake tests/iceberg
 
-test-catalogs: setup ## over catalogs that a profile names: Iceberg's of type jdbc, and behind its own REST server on loopback
-	@for catalog in local served; do \
+test-catalogs: setup ## over catalogs that a profile names: Iceberg's of type jdbc, behind its own REST server on loopback, without views
+	@for catalog in local served files; do \
 	  echo "== tests in the catalog $$catalog"; \
 	  $(PYTEST) --catalog $$catalog -m "not more and not deep" tests/catalogs tests/conformance tests/faults \
 	    tests/property/test_histories.py tests/property/test_stacked.py || exit 1; \

@@ -149,24 +149,6 @@ def test_docs_and_drop(events: Project) -> None:
     assert events.relations() == {"events"}
 
 
-def test_a_catalog_without_views(events: Project, tmp_path: Path) -> None:
-    """A catalog of files has tables alone: refused before anything is written."""
-    spark = events.spark
-    before = spark.conf.get("spark.sql.defaultCatalog")
-    spark.sql(f"CREATE NAMESPACE files.{events.schema}")
-    try:
-        spark.conf.set("spark.sql.defaultCatalog", "files")
-        other = Project(tmp_path / "other", spark)
-        other.model("m", f"select id from {before}.{events.schema}.events where mz_now() < ts")
-        result = other.run(now=T0, check=False)
-        assert f"found: schema `{other.schema}` of the catalog files, which has no views" in result.text
-        assert "why: a temporal_view is a view. Spark's words: Creating a view is not supported" in result.text
-        assert "instead: a catalog with views" in result.text
-        assert not other.relations()
-    finally:
-        spark.conf.set("spark.sql.defaultCatalog", before)
-
-
 @pytest.mark.parametrize("hook", ["use files", "set catalog files"])
 def test_a_hook_that_leaves_the_catalog(events: Project, hook: str) -> None:
     here = events.rows("SELECT current_catalog()")[0][0]

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import pytest
 
-from support.iceberg_catalogs import NAMED, conf_of
+from support.iceberg_catalogs import NAMED, TABLES_ALONE, conf_of
 from support.instants import T0
 from support.remote_session import CONNECT, serving
 from support.session import COLD, JVM, SPARK_CONF
@@ -60,6 +60,8 @@ def write_project(places: Places) -> None:
     dev = {"type": "sparktemporal", "method": "session", "host": "local", "schema": "faults", "threads": 1}
     if named:
         dev["catalog"] = catalog
+    if catalog == TABLES_ALONE:
+        dev["views_in"] = "none"
     if places.server:
         parameters = {"spark.sql.session.timeZone": "UTC"}
     outputs = {"dev": {**dev, "server_side_parameters": parameters}}
@@ -96,6 +98,7 @@ def test_killed_while_writing_and_at_the_commit(places: Places, statements: list
     """A slice of the test below: on-run-start has two statements, then come lock, chain and commit."""
     killed_at = chain_of_kills(places, [*statements, 0])
     verb = "CREATE OR REPLACE VIEW" if places.named else "ALTER VIEW"
+    verb = "UPDATE" if places.catalog == TABLES_ALONE else verb
     assert killed_at[-1].startswith(f"{verb} `faults`.`m__live`")
     assert len(statements) == 1 or "m__diffs_" in killed_at[0]
 

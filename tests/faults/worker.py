@@ -15,9 +15,11 @@ import sys
 from dbt.cli.main import dbtRunner
 
 from dbt.adapters.sparktemporal.connections import SparkTemporalConnectionManager
+from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse
+from dbt.adapters.sparktemporal.operations.reads import now
 
 #: statements that change something; a kill between two of these is a kill at any statement between them
-CHANGES = ("CREATE", "ALTER", "DROP", "INSERT")
+CHANGES = ("CREATE", "ALTER", "DROP", "INSERT", "UPDATE")
 
 
 def dbt_run(folder: str, now: int) -> bool:
@@ -25,12 +27,17 @@ def dbt_run(folder: str, now: int) -> bool:
     return dbtRunner().invoke([*arguments, "--vars", json.dumps({"temporal_now": now})]).success
 
 
-def answer() -> list[int] | str:
+def answer(has_view: bool) -> list[int] | str:
+    """How a reader sees the model: by its view, or by the text of `temporal_read`."""
     from pyspark.sql import SparkSession
 
     try:
         spark = SparkSession.builder.getOrCreate()
-        rows = spark.sql("SELECT count(*), coalesce(sum(id), 0), count(DISTINCT v) FROM faults.m").collect()
+        source: str | None = "faults.m"
+        if not has_view:
+            warehouse = Warehouse(lambda sql: [tuple(row) for row in spark.sql(sql).collect()])
+            source = now(warehouse, ModelRelations("`faults`", "m"), None)
+        rows = spark.sql(f"SELECT count(*), coalesce(sum(id), 0), count(DISTINCT v) FROM {source}").collect()
         return list(rows[0])
     except Exception as error:
         return f"{type(error).__name__}: {str(error)[:300]}"
@@ -46,9 +53,10 @@ def main() -> None:
     for key, value in profile["server_side_parameters"].items():
         builder = builder.config(key, value)
     spark = builder.enableHiveSupport().getOrCreate()
-    line = {"before": answer()}
+    has_view = "views_in" not in profile
+    line = {"before": answer(has_view)}
     line["repaired"] = dbt_run(folder, int(repair_at))
-    line["after"] = answer()
+    line["after"] = answer(has_view)
     spark.sql("INSERT INTO faults.events SELECT max(id) + 1, 'x' FROM faults.events")
     line["input"] = list(spark.sql("SELECT count(*), sum(id), count(DISTINCT v) FROM faults.events").collect()[0])
     line["tables"] = sorted(r[1] for r in spark.sql("SHOW TABLES IN faults").collect())

@@ -1,4 +1,11 @@
-"""Iceberg's catalogs beside the session's own: `local` of type jdbc in a file, `served` behind a REST server."""
+"""Iceberg's catalogs beside the session's own.
+
+| catalog | its type | has views |
+|---|---|---|
+| `local` | jdbc, in a file | yes |
+| `served` | rest, of a server on loopback | yes |
+| `files` | hadoop, in a folder | no |
+"""
 
 from __future__ import annotations
 
@@ -9,13 +16,15 @@ from pathlib import Path
 
 from support.jars import jars
 
-NAMED = ("local", "served")
+#: the catalog without views
+TABLES_ALONE = "files"
+NAMED = ("local", "served", TABLES_ALONE)
 ICEBERG = "org.apache.iceberg.spark.SparkCatalog"
 
 
 @contextmanager
 def conf_of(catalog: str, folder: Path) -> Iterator[dict[str, str]]:
-    """The settings of a session that has a catalog, and beside it `files`, which has tables and no views."""
+    """The settings of a session that has a catalog, and beside it the one without views."""
     (sqlite,) = jars("sqlite")
     conf = {
         "spark.jars": ",".join(map(str, jars("iceberg"))),
@@ -24,13 +33,15 @@ def conf_of(catalog: str, folder: Path) -> Iterator[dict[str, str]]:
         "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
         "spark.sql.defaultCatalog": catalog,
         f"spark.sql.catalog.{catalog}": ICEBERG,
-        "spark.sql.catalog.files": ICEBERG,
-        "spark.sql.catalog.files.type": "hadoop",
-        "spark.sql.catalog.files.warehouse": str(folder / "files"),
+        f"spark.sql.catalog.{TABLES_ALONE}": ICEBERG,
+        f"spark.sql.catalog.{TABLES_ALONE}.type": "hadoop",
+        f"spark.sql.catalog.{TABLES_ALONE}.warehouse": str(folder / TABLES_ALONE),
     }
     place = f"spark.sql.catalog.{catalog}"
     with server(folder) if catalog == "served" else nullcontext("") as address:
-        if address:
+        if catalog == TABLES_ALONE:
+            pass
+        elif address:
             conf |= {f"{place}.type": "rest", f"{place}.uri": address}
         else:
             conf |= {f"{place}.type": "jdbc", f"{place}.uri": f"jdbc:sqlite:{folder / 'catalog.db'}"}

@@ -16,6 +16,7 @@ from dbt_common.events.base_types import EventMsg
 from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse, read_state
 from dbt.adapters.sparktemporal.operations.reads import as_of
 from dbt.adapters.sparktemporal.temporal.diffs.state import State
+from support.iceberg_catalogs import TABLES_ALONE
 
 #: what dbt writes into a project
 _MADE = ("target", "logs", "state")
@@ -45,6 +46,8 @@ def session_connection(spark: Any) -> dict[str, Any]:
     conf = getattr(spark, "conf", None)  # a client of a server has none
     catalog = conf.get("spark.sql.defaultCatalog", "spark_catalog") if conf else "spark_catalog"
     named = {} if catalog == "spark_catalog" else {"catalog": catalog}
+    if catalog == TABLES_ALONE:
+        named["views_in"] = "none"
     return {"method": "session", "host": "local", **named}
 
 
@@ -157,13 +160,19 @@ class Project:
 
     def relations(self, schema: str | None = None) -> set[str]:
         """Names of tables and views. Temporary views are the session's, whatever test made them."""
-        kinds = ["TABLES", *(["VIEWS"] if is_named(self.spark) else [])]
-        return {row[1] for kind in kinds for row in self.rows(f"SHOW {kind} IN {schema or self.schema}") if row[0]}
+        kinds = ["TABLE"] if schema and "." in schema else self._kinds()  # of the session's own catalog
+        return {row[1] for kind in kinds for row in self.rows(f"SHOW {kind}S IN {schema or self.schema}") if row[0]}
+
+    def _kinds(self) -> list[str]:
+        """What the catalog lists by a statement of its own, views before what they read."""
+        if self.connection.get("catalog") in (None, TABLES_ALONE):
+            return ["TABLE"]
+        return ["VIEW", "TABLE"]
 
     def drop(self) -> None:
         """Drop the schema with all in it. Iceberg's catalogs have no CASCADE, and their SHOW TABLES lists no views."""
         if is_named(self.spark):
-            for kind in ("VIEW", "TABLE"):
+            for kind in self._kinds():
                 for name in [r[1] for r in self.rows(f"SHOW {kind}S IN {self.schema}") if r[0]]:
                     self.spark.sql(f"DROP {kind} {self.schema}.`{name}`")
         self.spark.sql(f"DROP DATABASE IF EXISTS {self.schema} CASCADE")

@@ -42,7 +42,24 @@ RENDERED = {
     "`${…}`": (ERRORS, "substituted"),
     "the pipe syntax": (ERRORS, "pipe", "deep"),
     "a relation without its schema": ("tests/catalogs/test_named.py", "test_a_plain_view_below"),
-    "a schema in a catalog without views": ("tests/catalogs/test_named.py", "test_a_catalog_without_views"),
+    "a schema in a catalog without views, and no `views_in` in the profile": (
+        "tests/catalogs/test_without_views.py",
+        "test_what_is_refused",
+    ),
+    "a catalog without views that is none of Iceberg": (
+        "tests/catalogs/test_without_views.py",
+        "test_another_catalog_without_views",
+    ),
+    "`grants` in a catalog without views": ("tests/catalogs/test_without_views.py", "test_what_is_refused"),
+    "a `views_in` that is no schema, or has other relations of the model's names": (
+        "tests/catalogs/test_without_views.py",
+        "test_a_schema_for_views_that_is_not_there",
+        "test_what_is_refused",
+    ),
+    "`temporal_read` in a temporal_view": (
+        "tests/catalogs/test_without_views.py",
+        "test_macros_where_they_are_not_needed",
+    ),
     "a column named like one of ours": (ERRORS, "our_name", "our_name_too", "twice", "untyped"),
     "VARIANT and collated strings": (ERRORS, "collated"),
     "SQL that Spark and the parser used here": (ERRORS, "not_read"),

@@ -18,11 +18,14 @@ from .engine.session_facts import Ask, SessionFacts
 from .errors import TemporalError, without_trace
 from .operations import replays
 from .temporal.clock.instants import parse_instant
-from .temporal.sql.identifiers import SESSION_CATALOG, folded
+from .temporal.sql.dialect import quote
+from .temporal.sql.identifiers import SESSION_CATALOG, folded, parts
 
 logger = AdapterLogger("sparktemporal")
 #: the setting that names the current catalog of a session that was told of no other
 DEFAULT_CATALOG = "spark.sql.defaultCatalog"
+#: `views_in` of a profile whose models are read by macros alone
+NO_VIEWS = "none"
 
 
 @contextmanager
@@ -35,21 +38,50 @@ def _as_runtime_error() -> Iterator[None]:
 
 @dataclass
 class SparkTemporalCredentials(SparkCredentials):
-    """dbt-spark's, and `catalog`: the catalog of all names that name none, as the setting of each session."""
+    """dbt-spark's, and two more.
+
+    catalog: the catalog of all names that name none, as the setting of each session.
+    views_in: where the catalog has no views, the schema of the views that people read, with its catalog; `none` for no
+    views.
+    """
 
     catalog: str | None = None
+    views_in: str | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.views_in is not None:
+            _refuse_views_in(self.views_in, self.catalog)
         if self.catalog is not None:
             self.server_side_parameters = {**self.server_side_parameters, DEFAULT_CATALOG: self.catalog}
+
+    @property
+    def views_schema(self) -> str | None:
+        """`views_in`, quoted; "" for none, None where the profile does not say."""
+        if self.views_in is None:
+            return None
+        return "" if self.views_in == NO_VIEWS else ".".join(map(quote, parts(self.views_in)))
 
     @property
     def type(self) -> str:
         return "sparktemporal"
 
     def _connection_keys(self) -> tuple[str, ...]:
-        return (*super()._connection_keys(), "catalog")
+        return (*super()._connection_keys(), "catalog", "views_in")
+
+
+def _refuse_views_in(views_in: str, catalog: str | None) -> None:
+    """Raise dbt's error where `views_in` names no schema of another catalog."""
+    names = parts(views_in)
+    if catalog is not None and (views_in == NO_VIEWS or len(names) == 2 and folded(names[0]) != folded(catalog)):
+        return
+    found = f"views_in: {views_in}" + ("" if catalog is not None else ", without catalog:")
+    raise DbtRuntimeError(
+        f"found: {found} in the profile\n"
+        "why: views_in is where the views of a catalog are that has none itself\n"
+        "instead: a schema with its catalog, such as views_in: spark_catalog.analytics, or views_in: none, beside "
+        "catalog:"
+    )
 
 
 class SparkTemporalConnectionManager(SparkConnectionManager):
@@ -162,6 +194,11 @@ class SparkTemporalConnectionManager(SparkConnectionManager):
 
         with _as_runtime_error():
             return put_clock(sql, self._explain, instant)
+
+    @property
+    def is_pinned(self) -> bool:
+        """Whether var temporal_now pins the clock of the invocation."""
+        return self._pinned() is not None
 
     def _pinned(self) -> Any:
         """var temporal_now, wherever dbt takes variables from."""

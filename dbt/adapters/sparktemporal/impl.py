@@ -111,9 +111,9 @@ class SparkTemporalAdapter(RunOperations, SparkAdapter):
             self.connections.refuse_other_catalog(self._rows)
         return Warehouse(self._rows, zones=self._zones, facts=self.connections.facts, session=self.connections.session)
 
-    @staticmethod
-    def _target(relation: BaseRelation) -> ModelRelations:
-        return ModelRelations(quote(relation.schema), relation.identifier)  # type: ignore[arg-type]  # a model has both
+    def _target(self, relation: BaseRelation) -> ModelRelations:
+        schema, model = quote(relation.schema), relation.identifier  # type: ignore[arg-type]  # a model has both
+        return ModelRelations(schema, model, self._views_in)  # type: ignore[arg-type]
 
     @available
     def temporal_clock(self, temporal_now: Any = None) -> int:
@@ -333,6 +333,20 @@ class SparkTemporalAdapter(RunOperations, SparkAdapter):
         """SQL of a model at an instant."""
         with as_dbt_errors():
             return reads.as_of(self._warehouse, self._target(relation), instant)
+
+    @available
+    def temporal_now(self, relation: BaseRelation) -> Any:
+        """A model at the instant of the query, or at the pinned one: its view, or SQL where the catalog has none."""
+        with as_dbt_errors():
+            instant = self.connections.as_of() if self.connections.is_pinned else None
+            return reads.now(self._warehouse, self._target(relation), instant) or relation
+
+    @available
+    def temporal_updates(self, relation: BaseRelation) -> Any:
+        """The stored updates of a model: the view of them, or SQL where the catalog has none."""
+        with as_dbt_errors():
+            there = relation.incorporate(path={"identifier": f"{relation.identifier}__diffs"})  # type: ignore[no-untyped-call]
+            return reads.updates(self._warehouse, self._target(relation)) or there
 
     @available
     def temporal_match(self, relation: BaseRelation, instants: Any, samples: int, clock: int, float_digits: int) -> str:

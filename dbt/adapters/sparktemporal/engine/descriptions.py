@@ -30,6 +30,8 @@ Row = tuple[Any, ...]
 
 #: the verbs that replace the text of a view in one commit and keep its comment and properties
 ALTER, REPLACE = "ALTER VIEW", "CREATE OR REPLACE VIEW"
+#: the verb that replaces the text in a table, where a catalog has no views: see `commit_records`
+UPDATE = "UPDATE"
 #: the headings between columns in DESCRIBE; a column may be called `# of items`, or as a heading, and then has a type
 _DETAILS = ("# Detailed Table Information", "# Detailed View Information")
 _HEADINGS = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import Refusal, TemporalError
@@ -18,8 +18,8 @@ from ..temporal.sql.dialect import quote
 from ..temporal.sql.identifiers import SESSION_CATALOG, Identifiers, folded
 from ..temporal.sql.spark_errors import spark_words
 from ..words import quantity
-from . import descriptions
-from .descriptions import TableInfo, ViewInfo
+from . import commit_records, descriptions
+from .descriptions import UPDATE, TableInfo, ViewInfo
 from .session_facts import SessionFacts
 
 Rows = Callable[[str], "list[tuple[Any, ...]]"]
@@ -47,16 +47,26 @@ ALREADY_THERE = re.compile(r"ALREADY_EXISTS|already exists", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class ModelRelations:
-    """The names of a model's relations. `schema` is quoted, `model` is the plain name."""
+    """The names of a model's relations. `schema` is quoted, `model` is the plain name.
+
+    views_in: where the catalog has no views, the schema (quoted, with its catalog) of the views that people read, ""
+    for no views; None where the profile does not say.
+    """
 
     schema: str
     model: str
+    views_in: str | None = field(default=None, compare=False)
 
     def name(self, suffix: str = "") -> str:
         return f"{self.schema}.{quote(self.model + suffix)}"
 
     def table(self, name: str) -> str:
         return f"{self.schema}.{quote(name)}"
+
+    @property
+    def outside(self) -> ModelRelations | None:
+        """The names of the views in `views_in`."""
+        return ModelRelations(self.views_in, self.model) if self.views_in else None
 
     @property
     def key(self) -> str:
@@ -273,12 +283,32 @@ class Warehouse:
                 raise
             return []
 
+    def relations_outside(self, schema: str, prefix: str) -> list[str]:
+        """The tables and views of a schema of another catalog whose names begin so, in any case."""
+        pattern = re.sub(r"[^0-9A-Za-z_]", "*", prefix) + "*"
+        found = [str(r[1]) for r in self.rows(f"SHOW TABLES IN {schema} LIKE '{pattern}'") if r[0]]
+        if folded(identifiers.parts(schema)[0]) != SESSION_CATALOG:  # only the session's own lists views as tables too
+            found += self.views(schema, pattern)
+        return [name for name in dict.fromkeys(found) if folded(name).startswith(folded(prefix))]
+
     def view(self, relation: str) -> ViewInfo | None:
-        """An existing view; None when the relation is a table."""
+        """An existing view; None when the relation is a table, unless the table holds the commits of a model."""
         created = str(self.rows(f"SHOW CREATE TABLE {relation}")[0][0]) if self._is_in_named(relation) else None
         if created is not None and descriptions.text_of(created) is None:
-            return None
+            return self._record(relation) if commit_records.holds_commit(created) else None
         return descriptions.view(self.rows(f"DESCRIBE TABLE EXTENDED {relation}"), created)
+
+    def _record(self, relation: str) -> ViewInfo:
+        """The commit in a table, as a view of that text. A session goes on with the row that it read before."""
+        self.rows(f"REFRESH TABLE {relation}")
+        rows = self.rows(f"SELECT mz_commit FROM {relation}")
+        if len(rows) != 1:
+            raise TemporalError(
+                f"found: {relation} with {quantity(len(rows), 'row')}\n"
+                "why: one row holds the commit of a model; without it what is stored is not known\n"
+                f"instead: the snapshot of {relation} before the change (rollback_to_snapshot)"
+            )
+        return ViewInfo(str(rows[0][0]), {}, None, UPDATE)
 
     def _is_in_named(self, relation: str) -> bool:
         """Whether a relation is in another catalog than the session's own."""

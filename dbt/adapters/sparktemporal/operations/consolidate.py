@@ -10,7 +10,9 @@ from ..engine import ownership, session
 from ..engine.chain_files import refuse_incomplete
 from ..engine.warehouse import ModelRelations, Warehouse
 from ..inputs import upstream
+from ..run import outside_views
 from ..run.commit import Commit
+from ..run.published_view import Docs
 from ..temporal.diffs import chains as chain_rules
 from ..temporal.diffs.state import Chain, CoreState
 from ..temporal.diffs.stores import counted, store_of
@@ -29,7 +31,10 @@ def consolidate(
     existing = warehouse.tables(target.schema, target.model)
     state = committed(warehouse, target)
     session.refuse_other(warehouse, state, f"temporal_consolidate of {state.model}")
-    ownership.refuse_foreign_diffs(warehouse, target)
+    commit = Commit.of_operation(warehouse, target, state)
+    is_in_table = commit.is_in_table()
+    if not is_in_table:
+        ownership.refuse_foreign_diffs(warehouse, target)
     refuse_incomplete(warehouse, target.model, {target.schema: state.chains})
     since = max(state.since, state.frontier - (config.retain_history or 0))
     cores = []
@@ -49,12 +54,17 @@ def consolidate(
         lambda table: ownership.is_marked(warehouse, target, table),
     )
     new = state.advanced(run=run_id, since=since, cores=tuple(cores), retired=swept.retired)
-    commit = Commit.of_operation(warehouse, target, state)
     prepared = commit.prepare(new)
     new = prepared.state
     readable = commit.texts.updates(new.cores[0], new.schema)
     commit.send(prepared)
-    warehouse.rows(f"{prepared.rewrite} {target.name('__diffs')} AS\n{readable}")
+    if is_in_table:
+        live = commit.confirm(run_id)
+        assert live is not None
+        for step in outside_views.publish(warehouse, target, new, live.text, readable, Docs(), False):
+            warehouse.rows(step.sql)
+    else:
+        warehouse.rows(f"{prepared.rewrite} {target.name('__diffs')} AS\n{readable}")
     for table in swept.drop:
         warehouse.rows(f"DROP TABLE IF EXISTS {target.table(table)}")
     return sum(c.rows for c in state.chains), sum(c.rows for c in new.chains)

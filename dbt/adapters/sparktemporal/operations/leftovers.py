@@ -12,9 +12,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ..engine import ownership
+from ..engine.descriptions import UPDATE, ViewInfo
 from ..engine.warehouse import ModelRelations, Warehouse, read_state, state_of
 from ..errors import TemporalError
-from ..run import lock, published_view
+from ..run import lock, outside_views, published_view
 from ..run.published_view import Docs
 from ..temporal.decision import Statement
 from ..temporal.diffs import chains as chain_rules
@@ -32,17 +33,18 @@ class Leftover:
     project: str
 
 
-def find(warehouse: Warehouse, schema: str, named: Iterable[str]) -> list[Leftover]:
-    """The temporal_views of a schema (quoted) that are not among the names, compared in any case."""
+def find(warehouse: Warehouse, schema: str, named: Iterable[str], views_in: str | None) -> list[Leftover]:
+    """The temporal_views of a schema (quoted) that are not among the names, compared in any case. views_in: of their
+    relations."""
     kept = Identifiers(named)
     found = []
     for table in warehouse.tables(schema, suffix=_LIVE):
         model = table[: -len(_LIVE)]
-        target = ModelRelations(schema, model)
+        target = ModelRelations(schema, model, views_in)
         if model not in kept:
-            text = _live(warehouse, target)
-            if text is not None:
-                found.append(Leftover(target, project_of(text)))
+            live = _live(warehouse, target)
+            if live is not None:
+                found.append(Leftover(target, project_of(live.text)))
     return found
 
 
@@ -62,8 +64,9 @@ def replaced(warehouse: Warehouse, target: ModelRelations, docs: Docs, failed: b
     """
     there = Identifiers(warehouse.tables(target.schema, target.model))
     if target.model not in there:
-        state = read_state(warehouse, target, there) if _live(warehouse, target) is not None else None
-        if state is None:
+        live = _live(warehouse, target)
+        state = read_state(warehouse, target, there) if live is not None and live.rewrite != UPDATE else None
+        if state is None:  # of a commit in a table the views are elsewhere, where nothing has touched them
             return Replaced()
         return Replaced(published_view.publish(target, list(state.columns), docs, None, False))
     if failed or is_thin(warehouse, target):
@@ -81,15 +84,15 @@ def is_thin(warehouse: Warehouse, target: ModelRelations) -> bool:
 def drop(warehouse: Warehouse, target: ModelRelations) -> list[Statement]:
     """The statements that drop all relations of a temporal_view; none when there is no such temporal_view."""
     names = Identifiers(warehouse.tables(target.schema, target.model))
-    text = _live(warehouse, target) if f"{target.model}{_LIVE}" in names else None
-    if text is None:
+    live = _live(warehouse, target) if f"{target.model}{_LIVE}" in names else None
+    if live is None:
         return []
-    steps = []
+    steps = outside_views.drop(warehouse, target) if live.rewrite == UPDATE else []
     if target.model in names and is_thin(warehouse, target):
         steps.append(Statement("the view", f"DROP VIEW IF EXISTS {target.name()}"))
     if f"{target.model}__diffs" in names and ownership.owns_diffs(warehouse, target):
         steps.append(Statement("its updates", f"DROP VIEW IF EXISTS {target.name('__diffs')}"))
-    known = _named(warehouse, target, text)
+    known = _named(warehouse, target, live.text)
     for name in names:
         if chain_rules.born_of(target.model, name) is None:
             continue
@@ -97,7 +100,8 @@ def drop(warehouse: Warehouse, target: ModelRelations) -> list[Statement]:
             steps.append(Statement("a chain, or a list of files", f"DROP TABLE IF EXISTS {target.table(name)}"))
     if f"{target.model}__lock" in names and lock.is_lock(warehouse, target):
         steps.append(Statement("its lock", f"DROP TABLE IF EXISTS {target.name('__lock')}"))
-    steps.append(Statement("its commit record", f"DROP VIEW IF EXISTS {target.name(_LIVE)}"))
+    kind = "TABLE" if live.rewrite == UPDATE else "VIEW"
+    steps.append(Statement("its commit record", f"DROP {kind} IF EXISTS {target.name(_LIVE)}"))
     return steps
 
 
@@ -110,7 +114,7 @@ def _named(warehouse: Warehouse, target: ModelRelations, text: str) -> Identifie
     return Identifiers([*state.tables, *(name for name, _ in state.retired)])
 
 
-def _live(warehouse: Warehouse, target: ModelRelations) -> str | None:
-    """The text of a commit record; a view of that name without the state of the model is left alone."""
+def _live(warehouse: Warehouse, target: ModelRelations) -> ViewInfo | None:
+    """A commit record; a view of that name without the state of the model is left alone."""
     view = warehouse.view(target.name(_LIVE))
-    return view.text if view is not None and is_commit(view.text, target.model) else None
+    return view if view is not None and is_commit(view.text, target.model) else None

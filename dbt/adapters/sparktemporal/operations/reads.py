@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..engine import session
-from ..engine.warehouse import ModelRelations, Warehouse, read_state
+from ..engine.descriptions import UPDATE
+from ..engine.warehouse import ModelRelations, Warehouse, live_view, read_state, state_of
 from ..errors import Refusal, TemporalError
 from ..inputs import observe, upstream
 from ..inputs.append_only import AppendCursor
@@ -42,6 +43,37 @@ def committed(warehouse: Warehouse, target: ModelRelations) -> State:
 def as_of(warehouse: Warehouse, target: ModelRelations, instant: Any) -> str:
     """A parenthesised query: the model at an instant from `since` to the expiration."""
     return at(warehouse, committed(warehouse, target), instant)
+
+
+def now(warehouse: Warehouse, target: ModelRelations, instant: int | None) -> str | None:
+    """A parenthesised query: the model at the instant of the query, or at a pinned one (ms). None where the model has a
+    view, which answers so by itself."""
+    state = _without_view(warehouse, target)
+    if state is None:
+        return None
+    if instant is not None:
+        return at(warehouse, state, instant)
+    session.refuse_other(warehouse, state, f"temporal_read of {state.model}")
+    return f"(\n{indent(view_sql.live_view(state), 2)}\n)"
+
+
+def updates(warehouse: Warehouse, target: ModelRelations) -> str | None:
+    """A parenthesised query: the stored updates of a model's first core. None where the model has a view of them."""
+    state = _without_view(warehouse, target)
+    if state is None:
+        return None
+    core = state.cores[0]
+    return f"(\n{indent(store_of(core).as_updates([c.source(state.schema) for c in core.chains]), 2)}\n)"
+
+
+def _without_view(warehouse: Warehouse, target: ModelRelations) -> State | None:
+    """The state of a model whose catalog has no views; None of another model."""
+    if not warehouse.catalog_is_named():
+        return None
+    live = live_view(warehouse, target)
+    if live is None:
+        return committed(warehouse, target)
+    return state_of(warehouse, target, live.text) if live.rewrite == UPDATE else None
 
 
 def at(warehouse: Warehouse, state: State, instant: Any) -> str:

@@ -48,11 +48,6 @@ def locked(warehouse: Warehouse, target: ModelRelations, patience: int) -> Itera
         lock.give_back_lock(warehouse, target, run_id)
 
 
-def _model_of(node: Mapping[str, Any]) -> tuple[ModelRelations, TemporalConfig]:
-    """dbt's node of a temporal_view -> its relations and its config."""
-    return ModelRelations(quote(node["schema"]), node["alias"]), TemporalConfig.parse(node["name"], node["config"])
-
-
 class RunOperations(metaclass=AdapterMeta):
     """A mixin of the adapter, with its connections, its config and its schemas."""
 
@@ -63,6 +58,17 @@ class RunOperations(metaclass=AdapterMeta):
     @property
     def _warehouse(self) -> Warehouse:
         raise NotImplementedError  # defined by the adapter
+
+    @property
+    def _views_in(self) -> str | None:
+        """See `ModelRelations`."""
+        found: str | None = self.config.credentials.views_schema
+        return found
+
+    def _model_of(self, node: Mapping[str, Any]) -> tuple[ModelRelations, TemporalConfig]:
+        """dbt's node of a temporal_view -> its relations and its config."""
+        config = TemporalConfig.parse(node["name"], node["config"])
+        return ModelRelations(quote(node["schema"]), node["alias"], self._views_in), config
 
     @available
     def temporal_arguments(self, operation: str, given: Any, others: Any, graph: Mapping[str, Any]) -> dict[str, Any]:
@@ -86,7 +92,7 @@ class RunOperations(metaclass=AdapterMeta):
                 {"target": left.target, "project": left.project, "mine": left.project == self.config.project_name}
                 for schema in sorted(self.list_schemas(None))
                 if Identifier(schema) in named
-                for left in leftovers.find(self._warehouse, quote(schema), named[Identifier(schema)])
+                for left in leftovers.find(self._warehouse, quote(schema), named[Identifier(schema)], self._views_in)
             ]
 
     @available
@@ -103,7 +109,7 @@ class RunOperations(metaclass=AdapterMeta):
         warehouse = self._warehouse
         with as_dbt_errors():
             node = nodes.named(model, graph)
-            target, config = _model_of(node)
+            target, config = self._model_of(node)
             with locked(warehouse, target, config.lock_timeout) as (run_id, clock):
                 before, after = consolidate(warehouse, target, config, run_id, clock, upstream.readers(node, graph))
         return f"{model}: {quantity(before, 'diff')} became {after:,}"
@@ -113,7 +119,7 @@ class RunOperations(metaclass=AdapterMeta):
         """Make the next run of a model rebuild it -> a message about the result."""
         warehouse = self._warehouse
         with as_dbt_errors():
-            target, config = _model_of(nodes.named(model, graph))
+            target, config = self._model_of(nodes.named(model, graph))
             with locked(warehouse, target, config.lock_timeout) as (run_id, _):
                 status.ask_for_restart(warehouse, target, run_id)
         return f"the next run rebuilds {model}; until then the model answers as before"
@@ -126,7 +132,7 @@ class RunOperations(metaclass=AdapterMeta):
             chosen = [nodes.named(model, graph)] if model else nodes.every(graph)
             clock, lines = warehouse.clock(), []
             for node in chosen:
-                target, config = _model_of(node)
+                target, config = self._model_of(node)
                 lines += status.status(warehouse, target, config, dependences(node, graph), clock)
         return lines
 
@@ -135,5 +141,5 @@ class RunOperations(metaclass=AdapterMeta):
         """Lines about the reads of a rebuild of a model."""
         warehouse = self._warehouse
         with as_dbt_errors():
-            target, config = _model_of(nodes.named(model, graph))
+            target, config = self._model_of(nodes.named(model, graph))
             return explain_pushdown.explain(warehouse, target, config, self.connections.as_of())

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ..config import TemporalConfig
 from ..engine import session
 from ..engine.warehouse import ModelRelations, Warehouse, read_state
+from ..inputs.file_lists import hidden_column
 from ..run.commit import Commit
 from ..temporal.clock.expiration import Dependence, expiry
 from ..temporal.clock.instants import format_duration, format_instant
@@ -75,9 +76,20 @@ def _updates(chain: Chain) -> int:
 
 
 def _bytes(warehouse: Warehouse, tables: Sequence[str]) -> int:
-    if not tables:
+    """The size of the files of some tables, by Iceberg's own list of files, or else by Spark's hidden column."""
+    sizes = [sizes for table in tables if (sizes := _sizes(warehouse, table)) is not None]
+    if not sizes:
         return 0
-    files = "\nUNION ALL\n".join(
-        f"SELECT DISTINCT _metadata.file_path AS file, _metadata.file_size AS size FROM {table}" for table in tables
-    )
-    return int(warehouse.rows(f"SELECT coalesce(sum(size), 0) FROM (\n{files}\n)")[0][0])
+    union = "\nUNION ALL\n".join(sizes)
+    return int(warehouse.rows(f"SELECT coalesce(sum(size), 0) FROM (\n{union}\n)")[0][0])
+
+
+def _sizes(warehouse: Warehouse, table: str) -> str | None:
+    info = warehouse.table(table)
+    if info.details.get("Provider", "").lower() == "iceberg":
+        return f"SELECT file_size_in_bytes AS size FROM {table}.files"
+    hidden = hidden_column(warehouse, table, info)
+    if hidden is None:
+        return None
+    files = f"SELECT DISTINCT {hidden}.file_path AS file, {hidden}.file_size AS size FROM {table}"
+    return f"SELECT size FROM ({files}) AS mz_files"

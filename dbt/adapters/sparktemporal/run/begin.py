@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import uuid
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -13,6 +12,7 @@ from ..config import TemporalConfig
 from ..engine import session
 from ..engine.chain_files import by_schema, refuse_incomplete
 from ..engine.clock_calls import LIVE
+from ..engine.commit_records import CREATE_VIEW
 from ..engine.descriptions import ViewInfo
 from ..engine.warehouse import MISSING, ModelRelations, Warehouse, live_view, state_of
 from ..errors import ForeignRelation, Refusal, TemporalError
@@ -31,14 +31,14 @@ from ..temporal.diffs.state_text import MARK, run_of
 from ..temporal.predicates import clock_text
 from ..temporal.sql import identifiers, plans, relations, timestamps
 from ..temporal.sql.ctes import visible_ctes
-from ..temporal.sql.dialect import parse, quote
+from ..temporal.sql.dialect import parse
 from ..temporal.sql.identifiers import Identifiers, folded
 from ..temporal.sql.readable import in_words
-from ..temporal.sql.spark_errors import spark_words
 from .analyze import Model, understand
 from .commit import Commit, ViewTexts
 from .live_functions import refuse_and_name, refuse_of_session
 from .plan import Definition, Invocation, Neighbours, RunPlan
+from .record import first_commit, refuse_grants
 from .writer import Writer
 
 #: how Spark's plan shows the clock of a view
@@ -76,8 +76,10 @@ def _begin(
     except TemporalError:
         if not full_refresh:
             raise
-    if live is None:
-        _refuse_catalog_without_views(warehouse, target)
+    first = CREATE_VIEW if live else first_commit(warehouse, target)
+    texts = ViewTexts(warehouse, target, live, first)
+    if texts.is_table:
+        refuse_grants(target, definition.config)
     if old and not full_refresh and _missing_chains(old, existing):
         if neighbours.known is not None:  # a list that is older than the commit
             neighbours, existing = replace(neighbours, known=None), warehouse.tables(target.schema, target.model)
@@ -155,7 +157,6 @@ def _begin(
     waits = adds and warehouse.stack is None
     if not waits and not capture.is_counted:
         refuse_incomplete(warehouse, target.model, built_on)
-    texts = ViewTexts(warehouse, target, live)
     if old is None or decision.rebuilds:
         texts.refuse_too_long(
             worst(target.model, target.schema, columns, model.cores, model.residual, decision.expiration, refreshes)
@@ -182,6 +183,7 @@ def _begin(
         stack=warehouse.stack,
         started=started,
         standing=by_schema(built_on) if waits else (),
+        is_in_table=texts.is_table,
     )
     return Writer(warehouse, run, Commit(texts, live_run, f"dbt run -s {target.model}, one run at a time"))
 
@@ -219,28 +221,6 @@ def _tables_named(warehouse: Warehouse, sql: str) -> list[str]:
     plan = plans.analyzed(warehouse.explain(sql))
     below = warehouse.stack.states.values() if warehouse.stack else ()
     return [*relations.file_tables(plan), *relations.other_tables(plan), *(n for s in below for n in s.inputs)]
-
-
-def _refuse_catalog_without_views(warehouse: Warehouse, target: ModelRelations) -> None:
-    if warehouse.catalog_is_named():
-        error = warehouse.once(f"views of {target.schema}", lambda: _refusal_of_a_view(warehouse, target.schema))
-        if error:
-            raise Refusal(
-                f"schema {target.schema} of the catalog {warehouse.catalog()}, which has no views",
-                f"a temporal_view is a view. Spark's words: {error}",
-                "a catalog with views: one of Iceberg of type rest, jdbc, hive or nessie, or spark_catalog",
-            )
-
-
-def _refusal_of_a_view(warehouse: Warehouse, schema: str) -> str:
-    """Why a catalog makes no view; "" where it makes one. EXPLAIN CREATE VIEW denies views that catalogs have."""
-    view = f"{schema}.{quote('mz_probe_' + uuid.uuid4().hex)}"
-    try:
-        warehouse.rows(f"CREATE VIEW {view} AS SELECT 1 AS a")
-    except Exception as error:  # whatever the catalog raises
-        return spark_words(str(error))
-    warehouse.rows(f"DROP VIEW IF EXISTS {view}")
-    return ""
 
 
 def _refuse_long_names(target: ModelRelations, model: Model) -> None:

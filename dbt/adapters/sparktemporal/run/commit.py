@@ -6,6 +6,7 @@
 |---|---|
 | a view of that name that no run of the model made | is refused (`ForeignRelation`) |
 | another run's commit than the one this one builds on | fails: what was written may be of an older state |
+| a catalog without views | goes to a table of one row (`engine/commit_records`) |
 | a text longer than the metastore keeps | takes a shorter form, or fails |
 
 A view of Hive's metastore keeps a text up to a limit, one of Iceberg's any. The plain texts are used while they fit:
@@ -18,6 +19,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from ..engine import commit_records
+from ..engine.commit_records import CREATE_VIEW
 from ..engine.descriptions import ALTER, ViewInfo
 from ..engine.ownership import marked
 from ..engine.warehouse import ModelRelations, Warehouse, live_view
@@ -69,6 +72,12 @@ class Commit:
         again = f"the same again, when no run of {target.model} is going on"
         return Commit(ViewTexts(warehouse, target, None), state.run, again, is_looked_up=True)
 
+    def is_in_table(self) -> bool:
+        """Whether the commits of the model go to a table, as the catalog has no views."""
+        if self.texts.live is None:
+            self.texts.live = self._live(self.after)
+        return self.texts.is_table
+
     def is_due(self) -> bool:
         """Whether the commit that is live still is the one to follow."""
         return self._run_of(self._live(self.after)) == self.after
@@ -93,8 +102,8 @@ class Commit:
         live = None if is_first else self._expected(self.after, "before")
         if self.texts.live is None:
             self.texts.live = live
-        verb = live.rewrite if live else "CREATE VIEW"
-        state, statements = self.texts.committing(state, verb)
+        verb = live.rewrite if live else self.texts.first
+        state, statements = self.texts.committing(state, verb, self.after)
         return Prepared(state, tuple(statements), verb)
 
     def send(self, prepared: Prepared) -> None:
@@ -131,18 +140,27 @@ class Commit:
 
 @dataclass
 class ViewTexts:
-    """What texts the views of a model may have. live: a view of the model that is there."""
+    """What texts the views of a model may have. live: a view of the model that is there. first: the verb of the first
+    commit of a model."""
 
     warehouse: Warehouse
     target: ModelRelations
     live: ViewInfo | None
+    first: str = CREATE_VIEW
+
+    @property
+    def is_table(self) -> bool:
+        """Whether the commits of the model go to a table, as the catalog has no views."""
+        return commit_records.is_table(self.live.rewrite if self.live else self.first)
 
     def fits(self, text: str) -> bool:
         return len(text) <= VIEW_TEXT_LIMIT or self._has_no_limit
 
     @cached_property
     def _has_no_limit(self) -> bool:
-        """Whether a view of this schema is one of Iceberg's."""
+        """Whether a view of this schema is one of Iceberg's. The views beside a table are those of another catalog."""
+        if self.is_table:
+            return not self.target.views_in
         if self.live is not None:
             return self.live.rewrite != ALTER
         return "iceberg" in str(self.warehouse.rows(f"SET {_CATALOG}.{self.warehouse.catalog()}")[0][1]).lower()
@@ -151,8 +169,9 @@ class ViewTexts:
     def _has_star_except(self) -> bool:
         return int(self.warehouse.version().split(".")[0]) >= 4
 
-    def committing(self, state: State, verb: str) -> tuple[State, list[Statement]]:
-        """The statements that publish a state, the commit last; and the state as it is published."""
+    def committing(self, state: State, verb: str, after: str | None) -> tuple[State, list[Statement]]:
+        """The statements that publish a state, the commit last; and the state as it is published. after: the run whose
+        commit it follows."""
         steps: list[Statement] = []
         found = self._fitting(state)
         if found is None and self._has_star_except and not compact_sql.can_write(state):
@@ -172,7 +191,8 @@ class ViewTexts:
                 f"CREATE TABLE {table} USING parquet {marked(self.target)} AS\nSELECT '{packed(state)}' AS mz_state"
             )
             steps.append(Statement("the state, too long for a view", create))
-        return state, [*steps, Statement("commit", f"{verb} {self.target.name('__live')} AS\n{text}")]
+        commit = commit_records.statement(verb, self.target.name("__live"), text, state.run, after)
+        return state, [*steps, Statement("commit", commit)]
 
     def updates(self, core: CoreState, schema: str) -> str:
         """The text of `<model>__diffs`."""

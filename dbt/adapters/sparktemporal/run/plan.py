@@ -83,7 +83,8 @@ class RunPlan:
     old: the last commit; live_run: the run that made it, also where its state is not whole. existing: the model's
     relations that are there. settings: those the model's rows are computed under. stack: the temporal views below.
     started: when the run began, by a clock that only counts (s). standing: the chains that the run adds to and does
-    not read, with their schema, whose rows are counted before the commit.
+    not read, with their schema, whose rows are counted before the commit. is_in_table: the commit is a row of a table,
+    as the catalog has no views.
     """
 
     target: ModelRelations
@@ -107,6 +108,7 @@ class RunPlan:
     started: float = 0.0
     displaced: tuple[str, ...] = ()
     standing: tuple[tuple[str, Chain], ...] = ()
+    is_in_table: bool = False
 
     # -- what is to be done --
 
@@ -135,7 +137,9 @@ class RunPlan:
 
     @property
     def is_view_missing(self) -> bool:
-        """Whether people cannot read the model: a run was killed between its commit and the view, say."""
+        """Whether people may not be able to read the model: a run was killed between its commit and the view, say."""
+        if self.is_in_table:
+            return self.neighbours.in_the_way or bool(self.target.views_in)
         return self.neighbours.in_the_way or self.target.model not in Identifiers(self.existing)
 
     @property

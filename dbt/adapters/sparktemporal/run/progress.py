@@ -43,7 +43,8 @@ class Source:
 @dataclass(frozen=True)
 class Published:
     """What stands of the relations that people read: the view, the text of the updates as it should be, and the view
-    of them as it is, None for none. is_right, are_right: nothing is to be done about the view, or about the updates."""
+    of them as it is, None for none. is_right, are_right: nothing is to be done about the view, or about the updates.
+    gives_way: a table of the model's name is there. outside: the statements for views in another catalog."""
 
     view: ViewInfo | None
     is_right: bool
@@ -51,6 +52,7 @@ class Published:
     updates_view: ViewInfo | None
     are_right: bool
     gives_way: bool
+    outside: tuple[Statement, ...] = ()
 
 
 @dataclass(frozen=True)

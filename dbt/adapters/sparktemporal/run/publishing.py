@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..engine import ownership
-from ..engine.descriptions import ALTER
+from ..engine.descriptions import ALTER, ViewInfo
 from ..engine.known_relations import KnownRelations
 from ..inputs import upstream
 from ..temporal.decision import Statement
@@ -17,7 +17,7 @@ from ..temporal.diffs.state import Chain, CoreState, State
 from ..temporal.diffs.view_sql import thin_view
 from ..temporal.rewrite.core import TypedCore
 from ..temporal.sql.identifiers import Identifiers
-from . import published_view
+from . import outside_views, published_view
 from .attempt import drops
 from .counting import count
 from .merging import is_large
@@ -122,6 +122,8 @@ def find_published(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[Run
     state = progress.state or plan.old
     assert state is not None
     live = tools.commit.confirm(plan.run_id) if progress.state else None
+    if plan.is_in_table:
+        return plan, replace(progress, published=_beside_a_table(tools, plan, progress, state, live))
     names, known = Identifiers(plan.existing), plan.neighbours.known
     stands = plan.target.model in names
     is_right = stands and known is not None and _is_published(known, plan, state)
@@ -136,6 +138,17 @@ def find_published(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[Run
             are_right = live is None and updates_view is not None and updates_view.text.split() == updates.split()
     gives_way = stands and view is None and not is_right
     return plan, replace(progress, published=Published(view, is_right, updates, updates_view, are_right, gives_way))
+
+
+def _beside_a_table(tools: Tools, plan: RunPlan, progress: Progress, state: State, live: ViewInfo | None) -> Published:
+    """The views of another catalog as they are to be made. live: what this run has committed."""
+    committed, updates = live or tools.commit.texts.live, tools.commit.texts.updates(state.cores[0], state.schema)
+    assert committed is not None
+    retyped = _is_retyped(plan, state)
+    steps = outside_views.publish(tools.warehouse, plan.target, state, committed.text, updates, plan.docs, retyped)
+    if steps and live is None and not tools.commit.is_due():
+        steps = []  # a run has committed meanwhile, and makes its own
+    return Published(None, True, updates, None, True, plan.neighbours.in_the_way, tuple(steps))
 
 
 def _is_published(known: KnownRelations, plan: RunPlan, state: State) -> bool:
@@ -154,12 +167,13 @@ def publish(plan: RunPlan, progress: Progress) -> list[Statement]:
     """The thin view and the readable updates, when they are not as they should be."""
     state, found, target = progress.state or plan.old, progress.published, plan.target
     assert state is not None and found is not None
-    steps: list[Statement] = []
+    steps = list(found.outside)
     if not found.is_right:
         retyped = _is_retyped(plan, state)
         steps = published_view.publish(target, list(state.columns), plan.docs, found.view, retyped)
     if found.gives_way:  # a view cannot take a table's place in one statement: all else stands before
-        steps.insert(0, Statement("the table of that name gives way", f"DROP TABLE IF EXISTS {target.name()}"))
+        gone = Statement("the table of that name gives way", f"DROP TABLE IF EXISTS {target.name()}")
+        steps = [*steps, gone] if plan.is_in_table else [gone, *steps]
     if found.are_right:
         return steps
     name, mark = target.name("__diffs"), ownership.marked(target)
