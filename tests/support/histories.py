@@ -115,7 +115,7 @@ def boundaries(project: Project, models: Iterable[str], rng: random.Random, coun
 def mismatches(project: Project, model: str, oracle: Callable[[int], str], instants: list[int]) -> list[tuple]:
     """Rows whose multiplicity differs between view and oracle: instant, how many more in the view, the row."""
     warehouse, target = Warehouse(project.rows), ModelRelations(f"`{project.schema}`", model)
-    names = ", ".join(f"`{c}`" for c in project.spark.table(f"{project.schema}.{model}").columns)
+    names = ", ".join(f"`{c}`" for c in project.columns(model))
     sides = []
     for t in instants:
         sides.append(f"SELECT {t}L AS mz_t, 1 AS mz_x, * FROM {as_of(warehouse, target, t)}")

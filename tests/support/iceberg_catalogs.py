@@ -26,6 +26,7 @@ ICEBERG = "org.apache.iceberg.spark.SparkCatalog"
 def conf_of(catalog: str, folder: Path) -> Iterator[dict[str, str]]:
     """The settings of a session that has a catalog, and beside it the one without views."""
     (sqlite,) = jars("sqlite")
+    (folder / TABLES_ALONE).mkdir(exist_ok=True)  # an empty catalog of files does not list its namespaces without it
     conf = {
         "spark.jars": ",".join(map(str, jars("iceberg"))),
         "spark.driver.extraClassPath": str(sqlite),  # Java's DriverManager does not see spark.jars

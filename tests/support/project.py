@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import textwrap
 import uuid
 from collections.abc import Iterator
@@ -46,8 +47,6 @@ def session_connection(spark: Any) -> dict[str, Any]:
     conf = getattr(spark, "conf", None)  # a client of a server has none
     catalog = conf.get("spark.sql.defaultCatalog", "spark_catalog") if conf else "spark_catalog"
     named = {} if catalog == "spark_catalog" else {"catalog": catalog}
-    if catalog == TABLES_ALONE:
-        named["views_in"] = "none"
     return {"method": "session", "host": "local", **named}
 
 
@@ -80,10 +79,18 @@ class Project:
             flags: {send_anonymous_usage_stats: false}
             """,
         )
-        connection = connection or session_connection(spark)
+        connection = connection or {**session_connection(spark), **self._views_elsewhere(spark)}
         self.connection = {"type": "sparktemporal", "schema": self.schema, "threads": 1, **connection}
         self.write("profiles.yml", json.dumps({"proj": {"target": "dev", "outputs": {"dev": self.connection}}}))
         spark.sql(f"CREATE DATABASE IF NOT EXISTS {self.schema}")
+
+    def _views_elsewhere(self, spark: Any) -> dict[str, str]:
+        """Where a catalog has no views: those of models are in a schema of this name in the session's own catalog."""
+        if session_connection(spark).get("catalog") != TABLES_ALONE:
+            return {}
+        elsewhere = f"spark_catalog.{self.schema}"
+        spark.sql(f"CREATE DATABASE {elsewhere}")
+        return {"views_in": elsewhere}
 
     def write(self, name: str, text: str) -> None:
         file = self.path / name
@@ -148,6 +155,12 @@ class Project:
         """What `temporal_as_of(ref(model), t)` stands for, without a dbt command."""
         return as_of(Warehouse(self.rows), ModelRelations(f"`{self.schema}`", model), t)
 
+    def target(self, model: str = "m") -> ModelRelations:
+        """The relations of a model, as the adapter names them."""
+        elsewhere = self.connection.get("views_in")
+        views_in = elsewhere if elsewhere is None or "." in elsewhere else ""
+        return ModelRelations(f"`{self.schema}`", model, views_in)
+
     def state(self, model: str = "m") -> State:
         """What the last run of a model committed."""
         found = self.committed(model)
@@ -176,12 +189,29 @@ class Project:
                 for name in [r[1] for r in self.rows(f"SHOW {kind}S IN {self.schema}") if r[0]]:
                     self.spark.sql(f"DROP {kind} {self.schema}.`{name}`")
         self.spark.sql(f"DROP DATABASE IF EXISTS {self.schema} CASCADE")
+        if self.connection.get("views_in") == f"spark_catalog.{self.schema}":
+            self.spark.sql(f"DROP DATABASE spark_catalog.{self.schema} CASCADE")
 
     def count(self, relation: str = "m") -> int:
         return self.rows(f"SELECT count(*) FROM {{s}}.{relation}")[0][0]
 
     def rows(self, sql: str) -> list[tuple]:
-        return [tuple(r) for r in self.spark.sql(sql.replace("{s}", self.schema)).collect()]
+        return [tuple(r) for r in self.spark.sql(self._placed(sql.replace("{s}", self.schema))).collect()]
+
+    def columns(self, relation: str = "m") -> list[str]:
+        return list(self.spark.sql(self._placed(f"SELECT * FROM {self.schema}.{relation}")).columns)
+
+    def _placed(self, sql: str) -> str:
+        """A query over views by the names of their models, where they are elsewhere."""
+        elsewhere = self.connection.get("views_in")
+        if elsewhere != f"spark_catalog.{self.schema}" or not sql.lstrip("( \n").upper().startswith("SELECT"):
+            return sql
+        views = {row[1] for row in self.spark.sql(f"SHOW TABLES IN {elsewhere}").collect()}
+
+        def place(found: re.Match[str]) -> str:
+            return f"{elsewhere}.{found[1]}" if found[1] in views and not found[1].endswith("__live") else found[0]
+
+        return re.sub(rf"(?<![\w.`]){self.schema}\.(\w+)", place, sql)
 
     def sql(self, sql: str) -> None:
         for statement in sql.split(";"):

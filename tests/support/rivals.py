@@ -7,7 +7,7 @@ import time
 from functools import partial
 from typing import Any
 
-from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse, read_state
+from dbt.adapters.sparktemporal.engine.warehouse import Warehouse, read_state
 from dbt.adapters.sparktemporal.run import lock as locks
 from dbt.adapters.sparktemporal.run.begin import begin
 from dbt.adapters.sparktemporal.run.plan import Definition, Invocation
@@ -17,7 +17,7 @@ from support.project import Project
 
 def take_over(project: Project, now: int, model: str = "m", sql: str = "") -> Any:
     """A whole run by another hand, to whom the owner of the lock is dead. sql: of a model that nobody ran yet."""
-    warehouse, target = Warehouse(project.rows), ModelRelations(f"`{project.schema}`", model)
+    warehouse, target = Warehouse(project.rows), project.target(model)
     held, locks._held = locks._held, set()
     try:
         token, displaced = locks.take_lock(warehouse, target, int(time.time() * 1000))
@@ -42,7 +42,7 @@ def lock(project: Project, owner: str, at: int) -> None:
 
 def rival_run(project: Project, now: int) -> None:
     """A whole run by another hand, which has not asked for the lock."""
-    warehouse, target = Warehouse(project.rows), ModelRelations(f"`{project.schema}`", "m")
+    warehouse, target = Warehouse(project.rows), project.target()
     old = project.state()
     invocation = Invocation(now, now, warehouse.settings(), warehouse.version())
     list(begin(warehouse, target, Definition(old.written), invocation).steps(project.spark.sql))
