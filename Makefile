@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 SPARK ?=
 export DBT_SEND_ANONYMOUS_USAGE_STATS := false
 
-.PHONY: help setup java lint format test test-more coverage test-deep test-deep-alone test-lake test-catalogs test-connect wheel-check bench bench-full demo thrift clean
+.PHONY: help setup java lint format test test-more coverage test-deep test-deep-alone test-lake test-catalogs test-connect test-matrix wheel-check bench bench-full demo thrift clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -50,6 +50,9 @@ format: $(VENV)/.made ## put the code in order
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 FOLDERS := tests/conformance tests/integration tests/faults tests/thrift tests/engine tests/property tests/adapter
 
+# what passed goes into README's table of versions
+TRIED := $(BIN)/python tests/packaging/version_matrix.py --record
+
 test: setup ## a slice of each feature in eight minutes, first what needs no Spark
 	@echo "== tests without Spark"
 	@$(PYTEST) -m "not more and not deep" tests/unit
@@ -60,6 +63,8 @@ test-more: setup ## all but the full counts, over Hive's metastore
 	@echo "== all tests but the deep ones (half an hour on 2 slow cores)"
 	@$(PYTEST) -m "not deep and not lake" tests/faults tests/conformance tests/property tests/engine tests/integration \
 	  tests/thrift tests/adapter
+	@$(TRIED) session "Hive metastore" parquet "passed: make test-more"
+	@$(TRIED) thrift "Hive metastore" parquet "passed: make test-more"
 
 test-deep: test-lake test-catalogs test-connect test-deep-alone ## the rest: property tests in full counts, faults at every statement, dbt's own suites
 
@@ -71,6 +76,8 @@ test-lake: setup ## over Delta Lake and Apache Iceberg (from Maven Central)
 	@echo "== tests over Delta Lake and over Iceberg: processes with sessions of their own"
 	@$(BIN)/python -m pytest -m lake tests/adapter/lake
 	@$(BIN)/python -m pytest -m lake tests/iceberg
+	@$(TRIED) session "Hive metastore" delta "passed: make test-lake"
+	@$(TRIED) session "Iceberg's session catalog, type hive" iceberg "passed: make test-lake"
 
 test-catalogs: setup ## over catalogs that a profile names: Iceberg's of type jdbc, behind its own REST server on loopback, without views
 	@for catalog in local served files; do \
@@ -78,6 +85,13 @@ test-catalogs: setup ## over catalogs that a profile names: Iceberg's of type jd
 	  $(PYTEST) --catalog $$catalog -m "not more and not deep" tests/catalogs tests/conformance tests/faults \
 	    tests/property/test_histories.py tests/property/test_stacked.py || exit 1; \
 	done
+	@$(TRIED) session "Iceberg, type jdbc" iceberg "passed: make test-catalogs"
+	@$(TRIED) session "Iceberg, type rest" iceberg "passed: make test-catalogs"
+	@$(TRIED) session "Iceberg, type hadoop" iceberg "passed: make test-catalogs"
+
+# a venv for each pair: CELLS='3.5/1.10 4.3/1.11' for some
+test-matrix: java ## the demo, conformance and a history with each Spark and each dbt-core: the table in README
+	@$(PYTHON) tests/packaging/version_matrix.py $(CELLS)
 
 $(VENV)/.connect: $(VENV)/.made
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(VENV)/constraints.txt -e '.[connect]'
@@ -87,6 +101,7 @@ test-connect: setup $(VENV)/.connect ## over Spark Connect: the server of pyspar
 	@# test_function_facts asks the JVM of Spark about Spark, and a client has none
 	@$(PYTEST) --catalog connect -m "not more and not deep" --ignore tests/conformance/test_function_facts.py \
 	  tests/connect tests/conformance tests/faults/test_kill.py tests/property/test_histories.py
+	@$(TRIED) "session, Spark Connect" "Hive metastore" parquet "passed: make test-connect"
 
 coverage: setup ## what share of the code make test runs, branches too
 	@$(PYTEST) --catalog in-memory -m "not more and not deep and not lake" \

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -160,6 +162,27 @@ def test_a_hook_that_leaves_the_catalog(events: Project, hook: str) -> None:
     assert f"found: a session in the catalog files, and catalog: {here} in the profile" in result.text
     assert "instead: no USE of a catalog" in result.text
     assert events.relations() == {"events"}
+
+
+def test_a_clone(events: Project) -> None:
+    """`dbt clone` makes a view over the view of the other schema, in the same catalog."""
+    events.model("m", f"select id, ts from {events.schema}.events where mz_now() < ts")
+    events.run(now=T0 - 1)
+    (prod := events.path / "prod").mkdir()
+    shutil.copy(events.path / "target" / "manifest.json", prod)
+    profiles = json.loads((events.path / "profiles.yml").read_text())
+    dev = profiles["proj"]["outputs"]["dev"]["schema"] = f"{events.schema}_dev"
+    events.write("profiles.yml", json.dumps(profiles))
+    try:
+        events.dbt("clone", "-s", "m", "--state", "prod")
+        assert events.relations(dev) == {"m"}
+        events.model("n", f"select count(*) as n from {dev}.m", materialized="table", file_format="iceberg")
+        for after in (-1, 5000):
+            events.run("-s", "n", now=T0 + after)
+            oracle = f"SELECT count(*) FROM {{s}}.events WHERE timestamp_millis({T0 + after}L) < ts"
+            assert events.rows(f"SELECT n FROM {dev}.n") == events.rows(oracle)
+    finally:
+        events.drop_schema(dev)
 
 
 def test_the_flights(events: Project, tmp_path: Path) -> None:

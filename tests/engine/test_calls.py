@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from support.instants import T0
@@ -27,6 +29,7 @@ def test_operations_without_arguments(project: Project) -> None:
 CALLS = {
     "temporal_as_of()": ("temporal_as_of without a model", "temporal_as_of(ref('recent_events'), '2024-"),
     "temporal_as_of('late', 0)": ("temporal_as_of of the text 'late'", "temporal_as_of(ref('late'), '2024-"),
+    "temporal_read('late')": ("temporal_read of the text 'late'", "temporal_read(ref('late'))"),
     "temporal_diffs('late')": ("temporal_diffs of the text 'late'", "temporal_diffs(ref('late'))"),
     "temporal_as_of(ref('late'))": ("temporal_as_of of late without an instant", "temporal_as_of(ref('late'), '"),
 }
@@ -39,3 +42,14 @@ def test_reads_of_what_is_no_model(project: Project) -> None:
     for call, (found, instead) in CALLS.items():
         told = project.dbt("compile", "--inline", f"select * from {{{{ {call} }}}}", check=False).text
         assert f"found: {found}" in told and f"instead: {instead}" in told, call
+
+
+def test_the_size_of_rows_with_a_column_named_metadata(project: Project) -> None:
+    """Spark tells files by a hidden column, which has another name then."""
+    project.sql(
+        f"CREATE TABLE {{s}}.events USING parquet AS SELECT id, 'x' AS _metadata, {T0}L + id AS t FROM range(9)"
+    )
+    project.model("m", f"select id, _metadata from {project.schema}.events where mz_now() < timestamp_millis(t)")
+    project.run(now=T0 - 1)
+    told = project.dbt("run-operation", "temporal_status").text
+    assert re.search(r"stored +18 updates in 9 rows of 1 chain, [1-9][\d,]* bytes", told), told

@@ -256,7 +256,7 @@ def test_clone_defer_and_state(project: Project) -> None:
         assert "m__live" in project.relations(dev)
         assert project.spark.table(f"{dev}.m__diffs").count() == 20
     finally:
-        project.spark.sql(f"DROP DATABASE IF EXISTS {dev} CASCADE")
+        project.drop_schema(dev)
 
 
 @pytest.mark.deep

@@ -2,7 +2,7 @@
 
     python worker.py <project folder> <as-of of the repair> <as-of of the killed run> <statement, 0 for none> <report>
 
-The report gets a line of JSON before and after the repair: how the view answered.
+The report gets how the view answered before and after the repair, and the tables at the end, as JSON.
 """
 
 from __future__ import annotations
@@ -64,9 +64,10 @@ def main() -> None:
         json.dump(line, file)
     if int(statement):
         kill_before(int(statement), report)
-        dbt_run(folder, int(kill_at))
-        with open(report + ".end", "w") as file:
-            file.write("the run ended before that statement")
+        dbt_run(folder, int(kill_at))  # it ended before that statement
+        line["tables"] = sorted(r[1] for r in spark.sql("SHOW TABLES IN faults").collect())
+        with open(report, "w") as file:
+            json.dump(line, file)
 
 
 def kill_before(statement: int, report: str) -> None:

@@ -183,14 +183,18 @@ class Project:
         return ["VIEW", "TABLE"]
 
     def drop(self) -> None:
-        """Drop the schema with all in it. Iceberg's catalogs have no CASCADE, and their SHOW TABLES lists no views."""
-        if is_named(self.spark):
-            for kind in self._kinds():
-                for name in [r[1] for r in self.rows(f"SHOW {kind}S IN {self.schema}") if r[0]]:
-                    self.spark.sql(f"DROP {kind} {self.schema}.`{name}`")
-        self.spark.sql(f"DROP DATABASE IF EXISTS {self.schema} CASCADE")
+        """Drop the schema with all in it."""
+        self.drop_schema(self.schema)
         if self.connection.get("views_in") == f"spark_catalog.{self.schema}":
             self.spark.sql(f"DROP DATABASE spark_catalog.{self.schema} CASCADE")
+
+    def drop_schema(self, schema: str) -> None:
+        """Iceberg's catalogs have no CASCADE, and their SHOW TABLES lists no views."""
+        if is_named(self.spark):
+            for kind in self._kinds():
+                for name in [r[1] for r in self.rows(f"SHOW {kind}S IN {schema}") if r[0]]:
+                    self.spark.sql(f"DROP {kind} {schema}.`{name}`")
+        self.spark.sql(f"DROP DATABASE IF EXISTS {schema} CASCADE")
 
     def count(self, relation: str = "m") -> int:
         return self.rows(f"SELECT count(*) FROM {{s}}.{relation}")[0][0]

@@ -1,0 +1,132 @@
+"""What was tried with which versions: `make test-matrix` runs pairs of Spark and dbt-core, and README's table says so.
+
+    python tests/packaging/version_matrix.py                        every pair
+    python tests/packaging/version_matrix.py 3.5/1.10 4.3/1.11      some
+    python tests/packaging/version_matrix.py --record session jdbc iceberg    the calling environment, for other targets
+
+A pair is an environment of its own in `.matrix`, and three things in it: the demo, the conformance cases, and a slice
+of the histories. The outcome goes to `docs/versions.json`, and from there into README. A row says which versions were
+tried, so a run with the same versions and the same outcome changes no file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import venv
+from importlib import metadata
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+RESULTS, README = ROOT / "docs" / "versions.json", ROOT / "README.md"
+BEGIN, END = "<!-- versions: begin -->", "<!-- versions: end -->"
+SPARK, DBT = ("3.5", "4.0", "4.1", "4.3"), ("1.10", "1.11")
+#: what makes a row another row
+KEY = ("method", "catalog", "format", "spark", "dbt-core")
+TITLES = ("method", "catalog", "format of the diffs", "Spark", "dbt-core", "outcome")
+TESTS = ("tests/conformance/test_cases.py", "tests/property/test_histories.py")
+Row = dict[str, str]
+
+
+def main(arguments: list[str]) -> None:
+    if arguments[:1] == ["--record"]:
+        method, catalog, file_format, *outcome = arguments[1:]
+        keep({"method": method, "catalog": catalog, "format": file_format, **versions(), "outcome": " ".join(outcome)})
+        return
+    failed = []
+    for cell in arguments or [f"{spark}/{dbt}" for spark in SPARK for dbt in DBT]:
+        spark, dbt = cell.split("/")
+        print(f"== Spark {spark}, dbt-core {dbt}", flush=True)
+        row = tried(spark, dbt)
+        print(f"   {row['outcome']}", flush=True)
+        keep(row)
+        failed += [cell] if row["outcome"].startswith("failed") else []
+    if failed:
+        sys.exit(f"failed: {', '.join(failed)}")
+
+
+def tried(spark: str, dbt: str) -> Row:
+    """One pair in an environment of its own -> its row."""
+    row = {"method": "session", "catalog": "in memory", "format": "parquet", "spark": spark, "dbt-core": dbt}
+    home = ROOT / ".matrix" / f"{spark}-{dbt}"
+    python = home / "bin" / "python"
+    if not python.exists():
+        venv.create(home, with_pip=True)
+    (home / "constraints.txt").write_text(own_pins())
+    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-c", home / "constraints.txt"]
+    code, text = run(*pip, "-e", f"{ROOT}[dev]", f"pyspark=={spark}.*", f"dbt-core=={dbt}.*")
+    if code:
+        return {**row, "outcome": f"refused by pip: {last(text)}"}
+    _, told = run(python, __file__, "--versions")
+    row |= json.loads(told)
+    code, text = run(python, "integration_tests/demo.py")
+    if code:
+        return {**row, "outcome": f"failed: the demo ({last(text)})"}
+    marks = "not more and not deep"
+    code, text = run(python, "-m", "pytest", "-q", "--catalog", "in-memory", "-m", marks, *TESTS)
+    counts = ", ".join(re.findall(r"\d+ (?:passed|failed|skipped|errors?)", last(text)))
+    return {**row, "outcome": f"passed: the demo, {counts}" if not code else f"failed: {counts or last(text)}"}
+
+
+def own_pins() -> str:
+    """The pins of what the project itself names beside dbt and Spark: these two decide about the rest."""
+    named = re.findall(r'"([\w.-]+)[^"]*[<>=]=?\d', (ROOT / "pyproject.toml").read_text())
+    kept = {name.lower() for name in named if not name.startswith(("dbt-", "pyspark"))}
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    return "\n".join(line for line in lines if line.partition("==")[0].lower() in kept) + "\n"
+
+
+def versions() -> Row:
+    """The versions in the calling environment."""
+    python = f"{sys.version_info.major}.{sys.version_info.minor}"
+    return {"spark": metadata.version("pyspark"), "dbt-core": metadata.version("dbt-core"), "python": python}
+
+
+def run(*command: object) -> tuple[int, str]:
+    environment = {key: value for key, value in os.environ.items() if key not in ("SPARK_REMOTE", "PYTHONPATH")}
+    environment["DBT_SEND_ANONYMOUS_USAGE_STATS"] = "false"
+    texts = [str(part) for part in command]
+    done = subprocess.run(texts, cwd=ROOT, capture_output=True, text=True, env=environment, check=False)
+    return done.returncode, done.stdout + (done.stderr if done.returncode else "")
+
+
+def last(text: str) -> str:
+    return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "")[:200]
+
+
+def keep(row: Row) -> None:
+    """Put a row in the place of the one of the same minor versions, and the table into README."""
+    rows = [other for other in json.loads(RESULTS.read_text()) if key(other) != key(row)] if RESULTS.exists() else []
+    rows = sorted([*rows, row], key=lambda one: [*key(one)[:3], *map(number, key(one)[3:])])
+    RESULTS.write_text(json.dumps(rows, indent=1) + "\n")
+    text = README.read_text()
+    head, _, rest = text.partition(BEGIN)
+    README.write_text(f"{head}{BEGIN}\n{rendered(rows)}\n{END}{rest.partition(END)[2]}")
+
+
+def key(row: Row) -> tuple[str, ...]:
+    return tuple(row[name] if at < 3 else minor(row[name]) for at, name in enumerate(KEY))
+
+
+def minor(version: str) -> str:
+    return ".".join(version.split(".")[:2])
+
+
+def number(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split("."))
+
+
+def rendered(rows: list[Row]) -> str:
+    """The rows as README shows them."""
+    lines = [f"| {' | '.join(TITLES)} |", "|---" * len(TITLES) + "|"]
+    return "\n".join([*lines, *(f"| {' | '.join(row[name] for name in (*KEY, 'outcome'))} |" for row in rows)])
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--versions"]:
+        print(json.dumps(versions()))
+    else:
+        main(sys.argv[1:])
