@@ -6,7 +6,7 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from dbt.adapters.base.meta import available
@@ -20,10 +20,8 @@ from dbt_common.exceptions import DbtRuntimeError
 from .config import TemporalConfig
 from .connections import SparkTemporalConnectionManager
 from .engine import ownership
-from .engine.described_tables import forget_named
 from .engine.known_relations import KnownRelations
 from .engine.warehouse import ModelRelations, Warehouse
-from .errors import TemporalError
 from .graph.collisions import refuse_collisions
 from .graph.time_dependence import dependences
 from .inputs import upstream
@@ -32,9 +30,9 @@ from .operations import leftovers, reads
 from .operations.run_operations import RunOperations, as_dbt_errors
 from .run import lock
 from .run import report as reports
-from .run.begin import begin
 from .run.plan import Definition, Invocation, Neighbours
 from .run.published_view import Docs
+from .run.start import start
 from .run.writer import Step, Writer
 from .temporal.clock.instants import parse_instant
 from .temporal.clock.zones import Zone
@@ -249,30 +247,12 @@ class SparkTemporalAdapter(RunOperations, SparkAdapter):
             )
             definition = Definition(sql, model["config"], Docs.of(model))
 
-            def observed(around: Neighbours) -> Writer:
-                return begin(warehouse, target, definition, invocation, around)
+            def taken(token: str) -> None:
+                self._locks.held = (target, token)
 
-            # most scheduled runs find nothing new: they need no lock
-            first: Writer | None = None
-            # a rival may be in between, which commits and drops; what is still wrong under the lock is an error
-            with suppress(TemporalError, DbtRuntimeError):
-                first = observed(neighbours)
-            if first is not None and first.plan.writes_nothing:
-                return first
-            if first is None:
-                forget_named(warehouse, sql)
-            token, displaced = lock.take_lock(warehouse, target, invocation.engine_now, patience)
-            self._locks.held = (target, token)
-
-            def anew() -> Writer:
-                # what dbt listed is older than the rival
-                return observed(replace(neighbours, known=None))
-
-            # a lock that was free may have been a rival's a moment ago: the commit asks before it is sent
-            is_due = first is not None and (lock.was_free(token) or first.tools.commit.is_due())
-            run = first if first is not None and is_due else anew()
-            run.under_lock(token, displaced, anew)
-            self._locks.run = run
+            run = start(warehouse, target, definition, invocation, neighbours, patience, taken)
+            if getattr(self._locks, "held", None) is not None:
+                self._locks.run = run
             return run
 
     def _known_relations(self, relation: BaseRelation) -> KnownRelations | None:

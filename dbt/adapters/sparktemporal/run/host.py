@@ -1,0 +1,81 @@
+"""What this package needs of whoever runs models: dbt's adapter, another adapter, a notebook.
+
+dbt's adapter drives the same pieces from its macros, because dbt wants to see each statement before it is sent
+(`impl`, `connections` and `operations/run_operations` are all that know dbt). `run_model` is the whole of it for a host
+that has no macros.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, Protocol
+
+from ..config import TemporalConfig
+from ..engine.warehouse import ModelRelations, Warehouse
+from ..temporal.clock.instants import parse_instant
+from . import lock, report
+from .plan import Definition, Invocation, Neighbours
+from .start import start
+
+
+class Host(Protocol):
+    """A host of temporal views.
+
+    Errors of `rows` may be of any class: their texts are Spark's words, by which the package tells them apart.
+    """
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        """Execute one statement -> its rows, as plain values. The session stays the same for a whole run."""
+
+    def relations(self, model: str) -> ModelRelations:
+        """The names of a model's relations: the schema quoted, the name of the model plain."""
+
+    def config(self, model: str) -> Mapping[str, Any]:
+        """The configs of a model, as README lists them; {} for none."""
+
+    def neighbours(self, model: str) -> Neighbours:
+        """The temporal views around a model, and what is known of its inputs; `Neighbours()` where nothing is."""
+
+    def say(self, line: str) -> None:
+        """A line for the log."""
+
+
+def run_model(
+    host: Host, model: str, sql: str, as_of: Any = None, full_refresh: bool = False, project: str = ""
+) -> dict[str, Any]:
+    """One run of a model -> what it did, as in run_results.json (`run.report`).
+
+    sql: the query with mz_now(). as_of: the instant of the run, as text or ms; None for the engine's clock.
+    Raises Refusal and TemporalError; the lock is given back, and what was written and not committed is dropped.
+    """
+    warehouse, target, config = Warehouse(host.rows), host.relations(model), host.config(model)
+    clock = warehouse.clock()
+    invocation = Invocation(
+        as_of=clock if as_of is None else parse_instant(as_of, "as_of"),
+        engine_now=clock,
+        settings=warehouse.settings(),
+        version=warehouse.version(),
+        full_refresh=full_refresh,
+        project=project,
+    )
+    patience = TemporalConfig.parse(model, config).lock_timeout
+    held: list[str] = []
+    run = None
+    try:
+        run = start(
+            warehouse, target, Definition(sql, config), invocation, host.neighbours(model), patience, held.append
+        )
+        for _ in run.steps(host.rows):
+            pass
+    except BaseException:
+        with suppress(Exception):  # people should read the first error
+            if run is not None:
+                run.abandon()
+        raise
+    finally:
+        for token in held:
+            lock.give_back_lock(warehouse, target, token, run is not None and run.is_committed)
+    for line in [*report.summary(run), *report.warnings(run)]:
+        host.say(line)
+    return report.report(run)
