@@ -70,6 +70,7 @@ def test_a_notebook(project: Project, name: str) -> None:
     assert "m__lock" not in project.relations() and project.committed("m").frontier == T0 + 3
 
 
+@pytest.mark.more
 def test_the_types_that_explain_knows(project: Project) -> None:
     columns = ", ".join(f"{name} {kind}" for name, kind in ORDERS.items())
     project.sql(f"CREATE TABLE {{s}}.orders ({columns}) USING parquet")
