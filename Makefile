@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 SPARK ?=
 export DBT_SEND_ANONYMOUS_USAGE_STATS := false
 
-.PHONY: help setup java lint format test test-more coverage test-deep test-deep-alone test-lake test-catalogs test-connect wheel-check bench bench-full demo thrift clean
+.PHONY: help setup java lint format test test-more coverage test-deep test-deep-alone test-lake test-catalogs test-connect test-cluster wheel-check bench bench-full demo thrift cluster clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -61,7 +61,7 @@ test-more: setup ## all but the full counts, over Hive's metastore
 	@$(PYTEST) -m "not deep and not lake" tests/faults tests/conformance tests/property tests/engine tests/integration \
 	  tests/thrift tests/adapter
 
-test-deep: test-lake test-catalogs test-connect test-deep-alone ## the rest: property tests in full counts, faults at every statement, dbt's own suites
+test-deep: test-lake test-catalogs test-connect test-cluster test-deep-alone ## the rest: property tests in full counts, faults at every statement, dbt's own suites
 
 test-deep-alone: setup
 	@echo "== deep tests"
@@ -87,6 +87,10 @@ test-connect: setup $(VENV)/.connect ## over Spark Connect: the server of pyspar
 	@# test_function_facts asks the JVM of Spark about Spark, and a client has none
 	@$(PYTEST) --catalog connect -m "not more and not deep" --ignore tests/conformance/test_function_facts.py \
 	  tests/connect tests/conformance tests/faults/test_kill.py tests/property/test_histories.py
+
+test-cluster: setup ## over a standalone cluster on loopback: executors and workers killed, several clients (ten minutes)
+	@echo "== tests over a master, two workers and a Thrift server"
+	@$(BIN)/python -m pytest tests/cluster
 
 coverage: setup ## what share of the code make test runs, branches too
 	@$(PYTEST) --catalog in-memory -m "not more and not deep and not lake" \
@@ -115,6 +119,9 @@ demo: setup ## the main job on the 2013 New York flights: run, look, wait, look 
 
 thrift: setup ## a Spark Thrift server on loopback, for target thrift
 	@$(BIN)/python integration_tests/thrift_server.py
+
+cluster: setup ## a standalone cluster on loopback: master, two workers and a Thrift server, for target thrift
+	@$(BIN)/python integration_tests/spark_cluster.py
 
 clean: ## what tests, demo and builds leave behind (not $(VENV))
 	@rm -rf integration_tests/target integration_tests/logs integration_tests/tpch/target integration_tests/tpch/logs \
