@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -36,7 +37,8 @@ def test_flights_with_four_threads(server: Server, scripts: Any) -> None:
     first = build_flights(server, data, target)
     raw = "flights_cluster.raw_flights"
     (before,) = server.sql(f"SELECT count(*) FROM {raw}").collect()
-    server.sql(f"INSERT INTO {raw} SELECT * FROM {raw} WHERE flight % 50 = 7")
+    others = f"SELECT * EXCEPT (flight), flight + 12000 AS flight FROM {raw} WHERE flight % 50 = 7"
+    server.sql(f"INSERT INTO {raw} BY NAME {others}")
     (after,) = server.sql(f"SELECT count(*) FROM {raw}").collect()
     assert after[0] > before[0]
     for results in (first, build_flights(server, data, target)):
@@ -49,7 +51,7 @@ def test_flights_with_four_threads(server: Server, scripts: Any) -> None:
 
 #: rows of a batch; each enters some 40 ms after the one before
 BATCH, SPACING = 2_000, 40
-BATCHES = 6
+BATCHES = 4
 #: what a row of a batch is, of its number: the readers know it without the table
 ROW = "id, CAST(id DIV {batch} AS INT) AS b, timestamp_millis({start}L + (id % {batch}) * {spacing}) AS ts"
 MODELS = {
@@ -92,7 +94,7 @@ class Reader(threading.Thread):
     def run(self) -> None:
         try:
             with closing(self.ask()) as connection:
-                while not self.stop.is_set():
+                while not self.stop.wait(0.3):
                     for name, seen in self.seen.items():
                         with connection.cursor() as cursor:
                             cursor.execute(question(self.project, name, self.begin))
@@ -171,4 +173,6 @@ def test_three_clients_and_two_readers(project: Project, server: Server, scripts
         assert model == "leave_too" or set(answer) == set(range(BATCHES))
     named = {t for model in MODELS for t in project.state(model).tables}
     theirs = {f"{model}{suffix}" for model in MODELS for suffix in ("", "__live", "__diffs")}
-    assert project.relations() == named | theirs | {"events"}
+    # chains that were merged away stay for an hour, for slow readers; no lock does
+    retired = project.relations() - named - theirs - {"events"}
+    assert all(re.fullmatch(rf"({'|'.join(MODELS)})__diffs_\w+", table) for table in retired), retired
