@@ -24,7 +24,7 @@ from pathlib import Path
 from statistics import median
 
 import matplotlib
-from common import ROOT, SCHEMA, Project, Statements, ratio, read_all, session, spread
+from common import ROOT, SCHEMA, Project, ratio, read_all, session, spread
 from pyspark.sql import SparkSession
 from run_cost import DAY, KEPT, WINDOW, add
 
@@ -52,7 +52,8 @@ def of_files(numbers: Sequence[int], turns: int) -> tuple[dict[int, Seconds], di
     seconds: dict[int, Seconds] = {}
     kept: dict[int, dict[str, float]] = {}
     with tempfile.TemporaryDirectory() as folder:
-        spark, statements = session(Path(folder)), Statements()
+        # the driver keeps as much of past tasks as it would by default
+        spark = session(Path(folder), {"spark.ui.retainedStages": "100", "spark.ui.retainedTasks": "1000"})
         project = Project(Path(folder))
         now = int(time.time() * 1000)
         spark.range(ROWS).selectExpr("id", f"timestamp_millis({now}L - id * 1000) AS ts").coalesce(1).write.parquet(
@@ -61,7 +62,7 @@ def of_files(numbers: Sequence[int], turns: int) -> tuple[dict[int, Seconds], di
         (content,) = Path(folder, "one").glob("part-*")
         warm_up = min(numbers)
         for number in (warm_up, *numbers):
-            seconds[number], kept[number] = measured(spark, project, statements, Path(folder), content, number, turns)
+            seconds[number], kept[number] = measured(spark, project, Path(folder), content, number, turns)
         spark.stop()
     return seconds, kept
 
@@ -69,7 +70,6 @@ def of_files(numbers: Sequence[int], turns: int) -> tuple[dict[int, Seconds], di
 def measured(
     spark: SparkSession,
     project: Project,
-    statements: Statements,
     folder: Path,
     content: Path,
     number: int,
@@ -94,7 +94,6 @@ def measured(
         project.model(model, sql, materialized="temporal_view", expiration="22 days", **config)
 
         def run(what: str, *arguments: str, model: str = model, kind: str = kind) -> None:
-            statements.texts.clear()
             said = project.run("-s", model, *arguments)[model]
             found.setdefault(f"{what}, {kind}", []).append(said["seconds"])
 

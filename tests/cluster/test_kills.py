@@ -102,8 +102,8 @@ def test_an_executor_is_killed(project: Project, cluster: Any, tmp_path: Path, n
         finally:
             said = ended(client)
         assert client.returncode == 0, said
-        until(lambda: cluster.cores_used == 2)
-        assert victim not in executors(cluster.workers) and len(executors(cluster.workers)) == 2
+        until(lambda: len(executors(cluster.workers)) == 2)  # the master counts one before its process is there
+        assert victim not in executors(cluster.workers)
         assert_reads(project)
         assert left_over(project, cluster.home) == (set(), [])
         project.sql(f"INSERT INTO {{s}}.events SELECT id, id % 89 FROM range({number}, {number + number // 2}, 1, 6)")
