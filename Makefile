@@ -113,6 +113,7 @@ bench-full: setup ## reads of 30 million payments, runs at sizes up to 10 millio
 	@$(BIN)/python benchmarks/read.py --payments 30000000
 	@$(BIN)/python benchmarks/run_cost.py --sizes 10000,100000,1000000,10000000
 	@$(BIN)/python benchmarks/many_models.py
+	@$(BIN)/python benchmarks/scaling.py
 
 demo: setup ## the main job on the 2013 New York flights: run, look, wait, look again
 	@$(BIN)/python integration_tests/demo.py

@@ -80,8 +80,10 @@ def ended(client: subprocess.Popen) -> str:
 
 
 def left_over(project: Project, home: Path) -> tuple[set[str], list[Path]]:
-    """-> the relations that no state names, and the files of writes that did not end."""
-    named = {"events", "slow", "m", "m__live", "m__diffs", *project.state().tables}
+    """-> the relations that the state does not know, and the files of writes that did not end."""
+    state = project.state()
+    retired = {table for table, _ in state.retired}  # what a run merged away at once, which the next one drops
+    named = {"events", "slow", "m", "m__live", "m__diffs", *state.tables, *retired}
     folder = home / "warehouse" / f"{project.schema}.db"
     return project.relations() - named, [f for f in folder.rglob("_temporary/**/*") if f.is_file()]
 
