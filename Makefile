@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 SPARK ?=
 export DBT_SEND_ANONYMOUS_USAGE_STATS := false
 
-.PHONY: help setup java lint format test test-more coverage test-deep test-deep-alone test-lake test-catalogs test-connect test-matrix wheel-check bench bench-full demo thrift clean
+.PHONY: help setup java lint format test test-more coverage test-deep test-deep-alone test-lake test-catalogs test-connect test-cluster test-matrix wheel-check bench bench-full demo thrift cluster clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -66,7 +66,7 @@ test-more: setup ## all but the full counts, over Hive's metastore
 	@$(TRIED) session "Hive metastore" parquet "passed: make test-more"
 	@$(TRIED) thrift "Hive metastore" parquet "passed: make test-more"
 
-test-deep: test-lake test-catalogs test-connect test-deep-alone ## the rest: property tests in full counts, faults at every statement, dbt's own suites
+test-deep: test-lake test-catalogs test-connect test-cluster test-deep-alone ## the rest: property tests in full counts, faults at every statement, dbt's own suites
 
 test-deep-alone: setup
 	@echo "== deep tests"
@@ -103,6 +103,11 @@ test-connect: setup $(VENV)/.connect ## over Spark Connect: the server of pyspar
 	  tests/connect tests/conformance tests/faults/test_kill.py tests/property/test_histories.py
 	@$(TRIED) "session, Spark Connect" "Hive metastore" parquet "passed: make test-connect"
 
+test-cluster: setup ## over a standalone cluster on loopback: executors and workers killed, several clients (ten minutes)
+	@echo "== tests over a master, two workers and a Thrift server"
+	@$(BIN)/python -m pytest tests/cluster
+	@$(TRIED) "thrift, standalone cluster" "Hive metastore" parquet "passed: make test-cluster"
+
 coverage: setup ## what share of the code make test runs, branches too
 	@$(PYTEST) --catalog in-memory -m "not more and not deep and not lake" \
 	  --cov --cov-report=term:skip-covered tests/unit $(FOLDERS)
@@ -124,12 +129,16 @@ bench-full: setup ## reads of 30 million payments, runs at sizes up to 10 millio
 	@$(BIN)/python benchmarks/read.py --payments 30000000
 	@$(BIN)/python benchmarks/run_cost.py --sizes 10000,100000,1000000,10000000
 	@$(BIN)/python benchmarks/many_models.py
+	@$(BIN)/python benchmarks/scaling.py
 
 demo: setup ## the main job on the 2013 New York flights: run, look, wait, look again
 	@$(BIN)/python integration_tests/demo.py
 
 thrift: setup ## a Spark Thrift server on loopback, for target thrift
 	@$(BIN)/python integration_tests/thrift_server.py
+
+cluster: setup ## a standalone cluster on loopback: master, two workers and a Thrift server, for target thrift
+	@$(BIN)/python integration_tests/spark_cluster.py
 
 clean: ## what tests, demo and builds leave behind (not $(VENV))
 	@rm -rf integration_tests/target integration_tests/logs integration_tests/tpch/target integration_tests/tpch/logs \

@@ -45,12 +45,17 @@ def free_port() -> int:
 
 @contextmanager
 def running(
-    name: str, command: Sequence[str], home: Path, port: int, answers: Callable[[], object]
+    name: str,
+    command: Sequence[str],
+    home: Path,
+    port: int,
+    answers: Callable[[], object],
+    environment: Mapping[str, str] | None = None,
 ) -> Iterator[subprocess.Popen]:
     """A server that answers on 127.0.0.1:port, with metastore, warehouse and server.log under home.
 
-    answers: asks the server something once its port is open. Gone when the block ends, however it ends, with all of
-    its process group.
+    answers: asks the server something once its port is open. environment: further variables of the server. Gone when
+    the block ends, however it ends, with all of its process group.
     """
     _refuse_taken(port)
     with (home / "server.log").open("w") as log:
@@ -60,7 +65,11 @@ def running(
             command,
             cwd=HERE,
             # SPARK_REMOTE is for clients: a server that has it does not start
-            env={**{k: v for k, v in os.environ.items() if k != "SPARK_REMOTE"}, "SPARK_HOME": str(spark_home())},
+            env={
+                **{k: v for k, v in os.environ.items() if k != "SPARK_REMOTE"},
+                "SPARK_HOME": str(spark_home()),
+                **(environment or {}),
+            },
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
@@ -79,9 +88,7 @@ def submit(
     home: Path, server: str, name: str, java_options: str, conf: Mapping[str, str], arguments: Sequence[str] = ()
 ) -> list[str]:
     """The command that starts a server of Spark's; its folders are made."""
-    java = Path(os.environ["JAVA_HOME"], "bin", "java") if os.environ.get("JAVA_HOME") else "java"
-    if shutil.which(java) is None:
-        raise NotStarted(f"Spark needs a JDK 17 or 21, and there is no {java}. Install one or put it on PATH.")
+    need_java()
     for folder in ("tmp", "warehouse"):
         (home / folder).mkdir(parents=True, exist_ok=True)
     places = {"spark.sql.warehouse.dir": str(home / "warehouse"), "spark.local.dir": str(home / "tmp")}
@@ -95,6 +102,12 @@ def submit(
         "spark-internal",
         *arguments,
     ]
+
+
+def need_java() -> None:
+    java = Path(os.environ["JAVA_HOME"], "bin", "java") if os.environ.get("JAVA_HOME") else "java"
+    if shutil.which(java) is None:
+        raise NotStarted(f"Spark needs a JDK 17 or 21, and there is no {java}. Install one or put it on PATH.")
 
 
 def spark_home() -> Path:

@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,13 @@ SERVER = "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2"
 
 
 @contextmanager
-def running(home: Path, port: int, java_options: str = "") -> Iterator[subprocess.Popen]:
+def running(
+    home: Path,
+    port: int,
+    java_options: str = "",
+    conf: Mapping[str, str] | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Iterator[subprocess.Popen]:
     """A server that answers on 127.0.0.1:port, with metastore, warehouse and server.log under home."""
     hive = {
         "hive.server2.thrift.bind.host": HOST,
@@ -31,8 +37,8 @@ def running(home: Path, port: int, java_options: str = "") -> Iterator[subproces
         "hive.server2.long.polling.timeout": "300s",
     }
     arguments = [word for key, value in hive.items() for word in ("--hiveconf", f"{key}={value}")]
-    command = spark_server.submit(home, SERVER, "Thrift server", java_options, {}, arguments)
-    with spark_server.running("Thrift server", command, home, port, lambda: _ask(port)) as server:
+    command = spark_server.submit(home, SERVER, "Thrift server", java_options, conf or {}, arguments)
+    with spark_server.running("Thrift server", command, home, port, lambda: _ask(port), environment) as server:
         yield server
 
 

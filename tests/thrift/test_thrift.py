@@ -10,14 +10,12 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -31,30 +29,7 @@ from support.flights import PROJECT, of_the_flights
 from support.instants import T0
 from support.project import Project, a_project
 from support.session import COLD, JVM
-
-#: dbt where pyspark cannot be imported, as where only the thrift extra is installed
-DBT_ALONE = "import sys; sys.modules['pyspark'] = None; from dbt.cli.main import cli; cli()"
-
-
-@dataclass
-class Server:
-    """The server as the fixtures know Spark (`.sql(...).collect()`), in one session of its own."""
-
-    port: int
-    home: Path
-    connection: Any
-
-    def sql(self, statement: str) -> Any:
-        with self.connection.cursor() as cursor:
-            cursor.execute(statement)
-            rows = cursor.fetchall()
-        return SimpleNamespace(collect=lambda: rows)
-
-    @property
-    def profile(self) -> dict[str, Any]:
-        session = {"spark.sql.session.timeZone": "UTC"}
-        where = {"method": "thrift", "host": "127.0.0.1", "port": self.port, "user": "dbt"}
-        return {**where, "poll_interval": 1, "server_side_parameters": session}
+from support.thrift_clients import Server, alone, content, until
 
 
 @pytest.fixture(scope="module")
@@ -76,25 +51,6 @@ def server(tmp_path_factory: pytest.TempPathFactory, scripts: Any) -> Iterator[S
 @pytest.fixture
 def project(tmp_path: Path, server: Server) -> Iterator[Project]:
     yield from a_project(tmp_path, server, server.profile)
-
-
-def alone(*arguments: str, folder: Path, **environment: str) -> subprocess.Popen:
-    folders = ["--project-dir", str(folder), "--profiles-dir", str(folder)]
-    return subprocess.Popen(
-        [sys.executable, "-c", DBT_ALONE, "--no-use-colors", *arguments, *folders],
-        env={**os.environ, **environment},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-
-
-def until(true: Callable[[], Any], patience: float = 60) -> Any:
-    deadline = time.monotonic() + patience
-    while not (found := true()):
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.05)
-    return found
 
 
 # ---- the flights ---------------------------------------------------------------------------------------------------
@@ -406,10 +362,6 @@ def test_a_rival_and_a_killed_client(project: Project, tmp_path: Path) -> None:
     assert orphan not in {c.table for c in project.state().chains}
     assert "OK unchanged" in project.run(now=T0 + 5000).of("m").message
     assert project.rows("SELECT count(*), max(id) FROM {s}.m") == [(1010, 1099)]
-
-
-def content(file: Path) -> str:
-    return file.read_text() if file.exists() else ""
 
 
 def diffs(project: Project) -> list[str]:

@@ -75,16 +75,15 @@ def test_one_place_reads_a_state() -> None:
     assert not [str(f) for f in FILES if "read_state(Warehouse" in f.read_text() and f != Path(__file__)]
 
 
-LAKES = folders_of("test-lake") | {TESTS / "catalogs", TESTS / "connect"}
+LAKES = folders_of("test-lake") | {TESTS / "catalogs", TESTS / "connect", TESTS / "cluster"}
 MODULES = [f for f in FILES if f.name.startswith("test_")]
 
 
 @pytest.mark.parametrize("file", MODULES, ids=lambda f: str(f.relative_to(TESTS)))
 def test_a_target_runs_each_module(file: Path) -> None:
     """make test and make test-more name the same folders: a mark decides. make test-deep takes whatever is deep."""
-    targets = {
-        target: folders_of(target) for target in ("test", "test-more", "test-lake", "test-catalogs", "test-connect")
-    }
+    names = ("test", "test-more", "test-lake", "test-catalogs", "test-connect", "test-cluster")
+    targets = {target: folders_of(target) for target in names}
     assert targets["test"] - {TESTS / "unit"} == targets["test-more"]
     assert any(folder in file.parents for folders in targets.values() for folder in folders)
     assert marked(file)
