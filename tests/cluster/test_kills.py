@@ -152,13 +152,15 @@ def test_spark_gives_up(project: Project, cluster: Any, tmp_path: Path) -> None:
     first = project.state()
     client = run(project, log, T0 + 1000)
     try:
-        until(writing(project, cluster.home, log))
+        seen: set[Path] = set()
         deadline = time.monotonic() + 200
         while client.poll() is None and time.monotonic() < deadline:
-            for pid in executors(cluster.workers):
+            new = set(writing(project, cluster.home, log)()) - seen
+            for pid in executors(cluster.workers) if new else ():  # an attempt has begun: it fails, and is counted
                 kill(pid)
                 killed += 1
-            time.sleep(4)  # an executor has tasks a few seconds after it was started
+            seen |= new
+            time.sleep(0.2)
     finally:
         said = ended(client)
     assert client.returncode == 1 and killed > 2, said
