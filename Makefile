@@ -103,7 +103,7 @@ test-connect: setup $(VENV)/.connect ## over Spark Connect: the server of pyspar
 	  tests/connect tests/conformance tests/faults/test_kill.py tests/property/test_histories.py
 	@$(TRIED) "session, Spark Connect" "Hive metastore" parquet "passed: make test-connect"
 
-test-cluster: setup ## over a standalone cluster on loopback: executors and workers killed, several clients (ten minutes)
+test-cluster: setup ## over a standalone cluster on loopback: executors and workers killed, several clients (a quarter of an hour)
 	@echo "== tests over a master, two workers and a Thrift server"
 	@$(BIN)/python -m pytest tests/cluster
 	@$(TRIED) "thrift, standalone cluster" "Hive metastore" parquet "passed: make test-cluster"
