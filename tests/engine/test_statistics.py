@@ -153,7 +153,8 @@ def test_partitions_are_listed_seldom(project: Project, monkeypatch: pytest.Monk
     ran = project.run("--full-refresh", now=T0 + 1)
     assert "statistics leave" in told(ran.of("m")) and ran.of("m").adapter_response["rows_in"] == DAYS * A_DAY
     assert len([sql for sql in seen if "_metadata.file_modification_time" in sql]) == 3
-    assert not [sql for sql in seen if "(SELECT count(*) FROM" in sql]
+    # the rows of a small table are counted by the look after the write, not by a statement of their own
+    assert [sql.count("AS mz_arm") > 1 for sql in seen if "(SELECT count(*) FROM" in sql] == [True]
 
 
 @pytest.mark.deep
