@@ -75,7 +75,7 @@ class Layout:
             self.reserved.remove(self.part.split(" ")[0])
         place = chosen.get("place", rng.choice(PLACES))
         self.shared: dict[str, Path] = {}  # partition -> its directory, of those that were added by hand
-        self.next_id = 0
+        self.next_id = self.copies = 0
         columns = ["id BIGINT", "k INT", "lo BIGINT", "hi BIGINT", *(f"`{c}` {RESERVED[c][0]}" for c in self.reserved)]
         by = f" PARTITIONED BY ({self.part.split(' ')[0]})" if self.part else ""
         columns += [self.part] if self.part else []
@@ -186,15 +186,18 @@ class Layout:
 
     def swap(self) -> None:
         """The table, or a partition of it, is a copy of its files from now on."""
-        folder = self._directory(f"copy {self.next_id}")
+        self.copies += 1
+        folder = self._directory(f"copy {self.copies}")
         if self.shared:
             value = self.rng.choice(sorted(self.shared))
             if self.shared[
                 value
             ].is_dir():  # Spark deletes the files of a partition that is dropped, also of one beside it
                 shutil.copytree(self.shared[value], folder, dirs_exist_ok=True)
-            name = self.part.split(" ")[0]
-            self.project.spark.sql(f"ALTER TABLE {self.table} PARTITION ({name} = {value}) SET LOCATION '{folder}'")
+            partition = f"PARTITION ({self.part.split(' ')[0]} = {value})"
+            # an INSERT OVERWRITE drops the partitions that it does not write
+            self.project.spark.sql(f"ALTER TABLE {self.table} ADD IF NOT EXISTS {partition}")
+            self.project.spark.sql(f"ALTER TABLE {self.table} {partition} SET LOCATION '{folder}'")
             self.shared[value] = folder
         elif not self.part:
             for file in self.files():
