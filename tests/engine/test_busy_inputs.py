@@ -74,9 +74,11 @@ def right(project: Project, model: str, now: int, every: bool = False) -> None:
 
     def seen(table: str, column: str) -> str:
         name = f"{project.schema}.{table}"
+        if every:
+            return name
         assert manifest is not None
         listed = f"SELECT file FROM ({manifest.listing(f'spark_catalog.{name}')})"
-        return name if every else f"(SELECT * FROM {name} WHERE _metadata.{column} IN ({listed}))"
+        return f"(SELECT * FROM {name} WHERE _metadata.{column} IN ({listed}))"
 
     sql = MODELS[model].format(e=seen("e", "file_name"), f=seen("f", "file_path"), now=f"{now}L")
     found, oracle = project.rows(f"SELECT * FROM ({project.at(model, now)})"), project.rows(sql)

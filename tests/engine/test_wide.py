@@ -249,3 +249,37 @@ def test_all_kinds_of_compact_views(project: Project, monkeypatch: pytest.Monkey
         rows[20 + turn] = (1, 3, 6)  # one is new
     told = {str(r[0]): r for r in project.rows("DESCRIBE TABLE EXTENDED {s}.ordered")}
     assert told["id"][2] == "which" and told["Comment"][1] == "a wide one"
+
+
+@pytest.mark.parametrize("capture", ["auto", "append"])
+@pytest.mark.parametrize("compact", [False, True])
+def test_renamed_columns_of_a_corrected_model(
+    project: Project, monkeypatch: pytest.MonkeyPatch, capture: str, compact: bool
+) -> None:
+    """Spark infers conditions from columns that are made of others, twice as many with each column that is renamed.
+
+    With forty columns a statement that has such a column beside the rows ends in an OutOfMemoryError.
+    """
+    if compact:
+        monkeypatch.setattr(ViewTexts, "fits", lambda self, text: "EXCEPT" in text)
+    columns, rows = [f"c{i}" for i in range(40)], {n: (0, n) for n in range(1, 9)}
+    write(project, columns, rows)
+    appended = {"change_capture": "append", "append_column": "id", "lookback": "3 milliseconds"}
+    config = appended if capture == "append" else {}
+    renamed = ", ".join(f"{c} as x_{c}" for c in columns)
+    written = f"select id as number, {renamed} from {{s}}.wide where mz_now() < ts"
+    project.model("m", written.replace("{s}", project.schema), **config)
+    for turn in range(3):
+        if turn:
+            rows |= {100 + turn: (0, 9), 98: (0, 3)} if config else {turn: (turn, 5)}
+            write(project, columns, rows)
+        project.run(now=Y2100 + turn)
+    assert config or any(chain.negative for chain in project.state().chains)
+    again = ", ".join(f"x_{c} as y_{c}" for c in columns)
+    place = "row_number() over (partition by y_c1 order by number) as nth"
+    read = f"select *, {place} from (select number, {again} from ({{m}}) as m) as r left join {{s}}.wide on id = number"
+    oracle = written.replace("mz_now()", f"timestamp_millis({Y2100 + 2}L)")
+    query = "select * from ({}) as f where nth > 0 and (id is null or id > 0 or y_c2 is not null)"
+    live = text_of(project, "m__live").replace(LIVE, f"{Y2100 + 2}L")
+    found, wanted = (project.rows(query.format(read.replace("{m}", form))) for form in (live, oracle))
+    assert Counter(map(str, found)) == Counter(map(str, wanted)) and found

@@ -149,25 +149,27 @@ def _read(core: CoreState, state: State, t: str) -> str:
         return _there(chains, schema, t, earliest, *_INTERVAL)
     added = _there(chains, schema, t, earliest, *_INTERVAL[:2])
     unhashed = [n for n, kind in core.columns if "map<" in kind.lower()]  # Spark cannot hash maps
-    rows = "SELECT struct({}) AS mz_row, {} AS mz_same, mz_diff\nFROM {}"
+    every = "struct(* EXCEPT (mz_diff)) AS mz_row"
     if sum(c.negative for c in negative) > FEW_CORRECTIONS or len(unhashed) == len(core.columns):
-        every = _except("mz_diff")
-        return _summed(rows.format(every, _same(core, f"struct({every})"), f"(\n{indent(added, 2)}\n) AS mz_added"))
+        return _summed(f"SELECT {every}, mz_diff\nFROM (\n{indent(added, 2)}\n) AS mz_added", core)
     taken = _there(negative, schema, t, earliest, *_INTERVAL, also="mz_diff < 0")
-    hint = "/*+ BROADCAST(mz_taken) */"
-    every = f"mz_keyed.{_except('mz_diff', 'mz_key')}"
-    others = "JOIN mz_keys AS mz_taken ON mz_keyed.mz_key = mz_taken.mz_key"
-    touched = rows.format(every, _same(core, f"struct({every})"), f"mz_keyed LEFT SEMI {others}")
-    touched = touched.replace("SELECT", f"SELECT {hint}", 1)
+    hashed = "mz_row"
+    if unhashed:
+        hashed = "mz_hashed"
+        every += f", struct({_except('mz_diff', *unhashed)}) AS mz_hashed"
+    # the hash is no column, see `intervals_read`
+    others = f"JOIN mz_keys AS mz_taken ON xxhash64({hashed}) = mz_taken.mz_key"
+    hint = "SELECT /*+ BROADCAST(mz_taken) */"
+    touched = f"{hint} mz_row, mz_diff\nFROM mz_rows LEFT SEMI {others}"
     return (
-        f"WITH mz_keyed AS (\n"
-        f"  SELECT *, xxhash64({_except('mz_diff', *unhashed)}) AS mz_key\n"
+        f"WITH mz_rows AS (\n"
+        f"  SELECT {every}, mz_diff\n"
         f"  FROM (\n{indent(added, 4)}\n  ) AS mz_added\n"
         f"), mz_keys AS (\n"
-        f"  SELECT xxhash64({_except(*unhashed)}) AS mz_key\n"
+        f"  SELECT xxhash64(struct({_except(*unhashed)})) AS mz_key\n"
         f"  FROM (\n{indent(taken, 4)}\n  ) AS mz_negative\n"
         f")\n"
-        f"SELECT {hint} {every}\nFROM mz_keyed LEFT ANTI {others}\nUNION ALL\n{_summed(touched)}"
+        f"{hint} mz_row.*\nFROM mz_rows LEFT ANTI {others}\nUNION ALL\n{_summed(touched, core)}"
     )
 
 
@@ -180,13 +182,14 @@ def _same(core: CoreState, row: str) -> str:
     return row if identity(core.columns).keys == plain else f"struct({row}, CAST({row} AS STRING))"
 
 
-def _summed(rows: str) -> str:
-    """Sum rows (mz_row, mz_same, mz_diff); each result is a row as it was written."""
+def _summed(rows: str, core: CoreState) -> str:
+    """Sum rows (mz_row, mz_diff); each result is a row as it was written."""
     copies = f"CASE WHEN mz_n > 0 THEN CAST(mz_n AS INT) ELSE CAST({intervals_sql.DAMAGED} AS INT) END"
     return (
         f"SELECT mz_row.*\n"
         f"FROM (\n  SELECT any_value(mz_row) AS mz_row, sum(mz_diff) AS mz_n\n"
-        f"  FROM (\n{indent(rows, 4)}\n  ) AS mz_chains\n  GROUP BY mz_same\n  HAVING sum(mz_diff) <> 0\n) AS mz_sums\n"
+        f"  FROM (\n{indent(rows, 4)}\n  ) AS mz_chains\n"
+        f"  GROUP BY {_same(core, 'mz_row')}\n  HAVING sum(mz_diff) <> 0\n) AS mz_sums\n"
         f"LATERAL VIEW explode(array_repeat(0, {copies})) mz_copies AS mz_copy"
     )
 

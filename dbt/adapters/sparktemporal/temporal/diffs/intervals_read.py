@@ -1,7 +1,8 @@
 """SQL that reads chains of intervals: the rows of the view at an instant.
 
 Without corrections a read is a filter. With corrections, which are few, their hashes are broadcast. Only rows with such
-a hash are summed; all other rows pass through the filter alone.
+a hash are summed; all other rows pass through the filter alone. The hash is in the condition of the join and in no
+column: beside a column that is made of many others, Spark's planning doubles with each of them that is renamed above.
 
 A chain in buckets is read in two arms. No row of a bucket after the bucket of t has left at t, because a later end is
 never in an earlier bucket. So only the rows of one bucket are compared with t:
@@ -37,16 +38,14 @@ def read(chains: Sequence[Chain], schema: str, columns: Columns, t: str, earlies
         summed = _summed(everything, columns)
         return keeping_marks(summed, everything, names) if identity(columns).marked else summed
     key = f"xxhash64({', '.join(identity(columns).hashed)})"
-    keyed = f"{names}, {key} AS mz_key"
-    passing = _union(_there(keyed, chain, schema, t, earliest, splits=splits) for chain in chains)
-    added = _union(_there(f"{keyed}, mz_diff", chain, schema, t, earliest) for chain in chains)
+    passing = _union(_there(names, chain, schema, t, earliest, splits=splits) for chain in chains)
     taken = _union(
         _there(f"{key} AS mz_key", chain, schema, t, earliest, "mz_diff < 0") for chain in chains if chain.negative
     )
     hint = f"SELECT /*+ BROADCAST(mz_taken) */ {names}"
-    others = f"(\n{indent(taken, 2)}\n) AS mz_taken ON mz_added.mz_key = mz_taken.mz_key"
+    others = f"(\n{indent(taken, 2)}\n) AS mz_taken ON {key} = mz_taken.mz_key"
     untouched = f"{hint}\nFROM (\n{indent(passing, 2)}\n) AS mz_added\nLEFT ANTI JOIN {others}"
-    touched = f"{hint}, mz_diff\nFROM (\n{indent(added, 2)}\n) AS mz_added\nLEFT SEMI JOIN {others}"
+    touched = f"{hint}, mz_diff\nFROM (\n{indent(everything, 2)}\n) AS mz_added\nLEFT SEMI JOIN {others}"
     return f"{untouched}\nUNION ALL\n{_summed(touched, columns)}"
 
 

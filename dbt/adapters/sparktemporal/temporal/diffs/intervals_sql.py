@@ -31,7 +31,8 @@ Columns = Sequence["tuple[str, str]"]
 #: the columns of an update before its data
 UPDATE = (("mz_timestamp", "BIGINT"), ("mz_diff", "BIGINT"))
 #: more retractions than rows mean damaged chains: a read raises this error, and never shows fewer rows
-DAMAGED = "raise_error('the diffs retract a row more often than it was added')"
+DAMAGED_MESSAGE = "the diffs retract a row more often than it was added"
+DAMAGED = f"raise_error('{DAMAGED_MESSAGE}')"
 
 
 def probe(core: Core, projection: str | None = None) -> exp.Query:
