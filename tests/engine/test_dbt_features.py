@@ -143,7 +143,8 @@ def test_read_from_every_kind_of_model(project: Project) -> None:
     assert project.rows("SELECT n FROM {s}.of_table") == [(0,)]
     listed = project.dbt("list", "-s", "+exposure:dash", "--resource-type", "model")
     assert listed.success
-    shown = project.dbt("show", "-s", "m", now=T0 + 35_500)
+    # its tests would be compiled too, and they read the view: an instant before the last run is refused there
+    shown = project.dbt("show", "-s", "m", "--exclude", "resource_type:test", now=T0 + 35_500)
     assert len(shown.results[0].agate_table) == 4  # ids 6..9: the written query at that instant
 
 

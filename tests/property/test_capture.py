@@ -33,6 +33,8 @@ MODELS = {
     "aside": "with live as (select k, v from {s}.e where {now} < hi) select live.k, max(p.v) as v from live left join "
     "{s}.p on p.k = live.k group by live.k",
 }
+#: the operand of OR that has the clock, or stands beside it, reads a table: all inputs are read in full
+ALWAYS_FULL = {"either"}
 TABLES = {"e": "USING parquet", "f": "USING orc", "p": "USING parquet PARTITIONED BY (part)"}
 
 
@@ -109,11 +111,12 @@ def test_inputs_that_change(project: Project, monkeypatch: pytest.MonkeyPatch, r
     models = ["plain", random.Random(seed).choice(sorted(set(MODELS) - {"plain"}))][: runs - 1]
     ways = drive(project, models, runs, seed)
     assert all("full" in found for found in ways.values())
-    assert all("new files" in ways[name] for name in models if name not in ("unless", "beside", "either")), ways
+    assert all("new files" in ways[name] for name in models if name not in {"unless", "beside", *ALWAYS_FULL}), ways
 
 
 @pytest.mark.deep
 def test_inputs_that_change_for_long(project: Project) -> None:
     ways = drive(project, list(MODELS), 60, fresh_seed())
-    assert all({"full", "new files"} <= found for found in ways.values()), ways
+    assert all({"full", "new files"} <= found for name, found in ways.items() if name not in ALWAYS_FULL), ways
+    assert all("new files" not in ways[name] for name in ALWAYS_FULL), ways
     assert any("unchanged" in found for found in ways.values())

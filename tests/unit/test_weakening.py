@@ -130,6 +130,13 @@ def test_a_filter_without_a_window_is_warned_of() -> None:
     )
 
 
+@pytest.mark.parametrize("clause", [" group by k having mz_now() >= max(ts)", ", count_if(mz_now() > ts) as n"])
+def test_a_filter_above_windowed_rows_of_the_same_select(clause: str) -> None:
+    listed, below = (clause, "") if clause.startswith(",") else ("", clause)
+    found = split(f"select max(k) as k{listed} from t where mz_now() < hi{below}", described)
+    assert any("over the rows in the window" in note for note in found.notes) and not found.warnings
+
+
 #: a query -> the same with its HAVING as a WHERE; "" where it stays
 HAVING = {
     "select k, max(ts) as last from t group by k having mz_now() <= max(ts) + interval 30 minutes":

@@ -43,7 +43,9 @@ def evaluated(calls: Iterable[tuple[exp.Expr, exp.Select | None]], cores: Sequen
 
 
 def _is_windowed(select: exp.Select, cores: Sequence[exp.Select]) -> bool:
-    """Whether a source of a SELECT is windowed. A subquery in its WHERE limits none of the rows that are stored."""
+    """Whether a SELECT is windowed or reads a windowed source. A subquery in its WHERE limits no row that is stored."""
+    if any(core is select for core in cores):
+        return True
     from_, joins = select.args.get("from_"), select.args.get("joins") or []
     sources = [*filter(None, [from_]), *joins]
     if any(inside(core, source) for core in cores for source in sources):
