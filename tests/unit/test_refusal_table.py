@@ -60,6 +60,7 @@ RENDERED = {
         "tests/catalogs/test_without_views.py",
         "test_macros_where_they_are_not_needed",
     ),
+    "`temporal_sql` of what DuckDB": ("tests/engine/test_duckdb.py", "test_what_is_refused"),
     "a column named like one of ours": (ERRORS, "our_name", "our_name_too", "twice", "untyped"),
     "VARIANT and collated strings": (ERRORS, "collated"),
     "SQL that Spark and the parser used here": (ERRORS, "not_read"),

@@ -12,8 +12,8 @@ PACKAGE = adapter.__name__
 #: from the bottom up; a file of the root is a room of its own
 ROOMS = [
     "errors", "words", "temporal/sql/functions", "temporal/sql", "temporal/clock", "temporal/predicates",
-    "temporal/rewrite", "temporal/diffs", "temporal/ivm", "temporal", "pushdown", "config", "engine", "graph", "inputs",
-    "pruning", "run", "operations", "connections", "impl", "__version__", "__init__", "__main__",
+    "temporal/rewrite", "temporal/diffs", "temporal/ivm", "temporal/duckdb", "temporal", "pushdown", "config", "engine",
+    "graph", "inputs", "pruning", "run", "operations", "connections", "impl", "__version__", "__init__", "__main__",
 ]  # fmt: skip
 PURE = ("temporal", "pushdown")
 FORBIDDEN = {"dbt", "dbt_common", "pyspark", "agate", "py4j"}

@@ -26,7 +26,7 @@ from .graph.collisions import refuse_collisions
 from .graph.time_dependence import dependences
 from .inputs import upstream
 from .inputs.stacked_views import views_between
-from .operations import leftovers, reads
+from .operations import leftovers, other_engines, reads
 from .operations.run_operations import RunOperations, as_dbt_errors
 from .run import lock
 from .run import report as reports
@@ -320,6 +320,16 @@ class SparkTemporalAdapter(RunOperations, SparkAdapter):
         with as_dbt_errors():
             instant = self.connections.as_of() if self.connections.is_pinned else None
             return reads.now(self._warehouse, self._target(relation), instant) or relation
+
+    @available
+    def temporal_sql(self, relation: BaseRelation, dialect: Any, instant: Any, chains: Any) -> str:
+        """A query of a model for another engine."""
+        with as_dbt_errors():
+            if instant is None and self.connections.is_pinned:
+                instant = self.connections.as_of()
+            return other_engines.sql_of(
+                self._warehouse, self._target(relation), str(relation.schema), dialect, instant, chains
+            )
 
     @available
     def temporal_updates(self, relation: BaseRelation) -> Any:

@@ -85,14 +85,15 @@ def at(warehouse: Warehouse, state: State, instant: Any) -> str:
             f"temporal_as_of(ref('{state.model}'), '2024-03-01 12:00:30')",
         )
     t = parse_instant(instant, "temporal_as_of")
-    _check_range(state, t)
+    refuse_out_of_range(state, t)
     session.refuse_other(warehouse, state, f"temporal_as_of of {state.model}")
     if state.refreshes:
         t = max(state.refreshes.last(t), state.frontier if t >= state.frontier else state.since)
     return f"(\n{indent(view_sql.read_at(state, t), 2)}\n)"
 
 
-def _check_range(state: State, t: int) -> None:
+def refuse_out_of_range(state: State, t: int) -> None:
+    """Raise TemporalError where a model does not know its rows at an instant (ms)."""
     late = state.expiration is not None and t > state.expiration
     if state.since <= t and not late:
         return
@@ -230,7 +231,7 @@ def _instants(warehouse: Warehouse, state: State, given: Any, samples: int, cloc
         listed = given if isinstance(given, (list, tuple)) else [given]
         chosen = [parse_instant(v, "instants") for v in listed]
         for t in chosen:
-            _check_range(state, t)
+            refuse_out_of_range(state, t)
             if t < state.frontier:
                 raise Refusal(
                     f"instants: {format_instant(t)}",
@@ -245,7 +246,7 @@ def _instants(warehouse: Warehouse, state: State, given: Any, samples: int, cloc
         chosen += [t - 1, t, t + 1]
     inside = [t for t in dict.fromkeys(chosen) if t >= state.frontier and (last is None or t <= last)]
     if not inside:
-        _check_range(state, max(clock, state.frontier))
+        refuse_out_of_range(state, max(clock, state.frontier))
     return sorted(inside)
 
 

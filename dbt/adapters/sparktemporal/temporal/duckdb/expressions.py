@@ -1,0 +1,339 @@
+"""Expressions of a residual: Spark's text -> DuckDB's, each with its kind.
+
+Only what both engines compute alike is translated; everything else is refused. An operation that would have another
+type, precision or rounding in DuckDB is cast to Spark's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from ...errors import Refusal
+from . import kinds, types
+from .kinds import BOOL, DATE, DECIMAL, EQUAL, EXACT, FLOAT, INSTANT, INT, NUMBERS, OTHER, TEXT, Kind
+
+#: SQL, and what it gives
+Typed = tuple[str, Kind]
+
+BIGINT, DOUBLE, TRUTH = Kind(INT, 20), Kind(FLOAT, 1), Kind(BOOL)
+_COMPARED: dict[type[exp.Expr], str] = {
+    exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
+    exp.NullSafeEQ: "IS NOT DISTINCT FROM",
+}  # fmt: skip
+_ARITHMETIC: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%"}
+_PARTS: dict[type[exp.Expr], str] = {
+    exp.Hour: "hour", exp.Minute: "minute", exp.Second: "second", exp.Year: "year", exp.Month: "month",
+    exp.Quarter: "quarter", exp.Day: "day", exp.DayOfMonth: "day",
+}  # fmt: skip
+#: units of an interval that has one length (µs)
+_UNITS = {"MILLISECOND": 1_000, "SECOND": 10**6, "MINUTE": 60 * 10**6, "HOUR": 3_600 * 10**6, "DAY": 86_400 * 10**6}
+_UTC = ("utc", "etc/utc", "gmt", "z", "+00:00")
+
+
+@dataclass(frozen=True)
+class Session:
+    """t: SQL of the instant of the read (ms). ansi, zone: Spark's mode and time zone."""
+
+    t: str
+    ansi: bool
+    zone: str
+
+
+def refusal(node: exp.Expr, why: str) -> Refusal:
+    return Refusal(
+        f"{node.sql(dialect='spark')} in what a read evaluates",
+        why,
+        "the expression as a column of an inner query that reads no clock, which is stored; or a read by Spark",
+    )
+
+
+@dataclass
+class Expressions:
+    """names: alias of a source -> its columns. above: the expressions of the query around a subquery.
+
+    further: what is translated besides, as aggregates; gives None where it does not know an expression.
+    """
+
+    session: Session
+    names: Mapping[str, Mapping[str, Kind]]
+    above: Expressions | None = None
+    further: Callable[[exp.Expr, Expressions], Typed | None] | None = None
+
+    def of(self, node: exp.Expr) -> Typed:
+        """Raises Refusal for what is not known to be the same in both engines."""
+        if isinstance(node, exp.Paren):
+            return self.of(node.this)
+        if isinstance(node, exp.Column):
+            return self._column(node)
+        found = self._constant(node) or self._truth(node) or self._number(node) or self._branch(node)
+        found = found or self._instant(node) or (self.further(node, self) if self.further else None)
+        if found is None:
+            raise refusal(node, "no translation of it is known to give the same in DuckDB")
+        return found
+
+    def truth(self, node: exp.Expr) -> str:
+        sql, kind = self.of(node)
+        if kind.name not in (BOOL, kinds.NULL):
+            raise refusal(node, "Spark makes a boolean of it, in a way that DuckDB does not")
+        return sql
+
+    def alike(self, nodes: list[exp.Expr]) -> tuple[list[str], Kind]:
+        """Values as one kind."""
+        found = [self.of(node) for node in nodes]
+        kind = kinds.common([k for _, k in found])
+        if kind is None or kind.name not in (*EQUAL, kinds.NULL):
+            raise refusal(
+                nodes[0].parent or nodes[0], "its operands are of types that DuckDB does not compare as Spark"
+            )
+        return [
+            sql if k == kind or kind.name not in NUMBERS else f"CAST({sql} AS {kind.sql})" for sql, k in found
+        ], kind
+
+    def _column(self, node: exp.Column) -> Typed:
+        env: Expressions | None = self
+        while env is not None:
+            kind = env.names.get(node.table, {}).get(node.name)
+            if kind is not None:
+                return f"{types.quote(node.table)}.{types.quote(node.name)}", kind
+            env = env.above
+        raise refusal(node, "where it comes from is not known")
+
+    def _constant(self, node: exp.Expr) -> Typed | None:
+        if isinstance(node, exp.Null):
+            return "NULL", Kind(kinds.NULL)
+        if isinstance(node, exp.Boolean):
+            return ("true" if node.this else "false"), TRUTH
+        if isinstance(node, exp.Literal):
+            return (types.literal(node.name), Kind(TEXT)) if node.is_string else _number_literal(node)
+        if isinstance(node, exp.Anonymous) and not node.expressions:
+            if node.name.lower() == "mz_now_timestamp":
+                return f"make_timestamptz(({self.session.t}) * 1000)", Kind(INSTANT)
+            if node.name.lower() == "mz_now_bigint":
+                return f"CAST({self.session.t} AS BIGINT)", BIGINT
+        return None
+
+    # -- truth values --
+
+    def _truth(self, node: exp.Expr) -> Typed | None:
+        if isinstance(node, (exp.And, exp.Or)):
+            word = "AND" if isinstance(node, exp.And) else "OR"
+            return f"({self.truth(node.left)} {word} {self.truth(node.right)})", TRUTH
+        if isinstance(node, exp.Not):
+            return f"(NOT {self.truth(node.this)})", TRUTH
+        if isinstance(node, exp.Is):
+            return self._is(node)
+        if type(node) in _COMPARED and isinstance(node, exp.Binary):
+            (one, other), _ = self.alike([node.left, node.right])
+            return f"({one} {_COMPARED[type(node)]} {other})", TRUTH
+        if isinstance(node, exp.Between) and not node.args.get("symmetric"):
+            (value, low, high), _ = self.alike([node.this, node.args["low"], node.args["high"]])
+            return f"({value} BETWEEN {low} AND {high})", TRUTH
+        if isinstance(node, exp.In) and node.expressions and not node.args.get("query"):
+            (value, *items), _ = self.alike([node.this, *node.expressions])
+            return f"({value} IN ({', '.join(items)}))", TRUTH
+        return None
+
+    def _is(self, node: exp.Is) -> Typed:
+        value, _ = self.of(node.this)
+        if isinstance(node.expression, exp.Null):
+            return f"({value} IS NULL)", TRUTH
+        if isinstance(node.expression, exp.Boolean):
+            return f"({self.truth(node.this)} IS {'TRUE' if node.expression.this else 'FALSE'})", TRUTH
+        raise refusal(node, "IS is translated for NULL, TRUE and FALSE alone")
+
+    # -- numbers --
+
+    def _number(self, node: exp.Expr) -> Typed | None:
+        if isinstance(node, exp.Neg):
+            value, kind = self.of(node.this)
+            return (f"(-{value})", kind) if kind.name in NUMBERS else None
+        if isinstance(node, exp.Abs):
+            value, kind = self.of(node.this)
+            return (f"abs({value})", kind) if kind.name in NUMBERS else None
+        operator = _ARITHMETIC.get(type(node))
+        if operator is None or not isinstance(node, exp.Binary):
+            return None
+        (one, a), (other, b) = self.of(node.left), self.of(node.right)
+        if DECIMAL in (a.name, b.name):  # beside a decimal a whole number has the digits that are written
+            a, b = _written(node.left, a), _written(node.right, b)
+        result = kinds.arithmetic(operator, a, b)
+        return None if result is None else self._computed(operator, (one, a), (other, b), result)
+
+    def _computed(self, operator: str, one: Typed, other: Typed, kind: Kind) -> Typed | None:
+        a, b = (self._as_operand(value, kind) for value in (one, other))
+        if a is None or b is None:
+            return None
+        divides = operator in "/%"
+        if operator == "/" and kind.name == DECIMAL:
+            found = _divided(one, other, kind)
+        else:
+            found = f"({a} {operator} {b})" if kind.name == FLOAT else f"CAST({a} {operator} {b} AS {kind.sql})"
+        if not divides or found is None:
+            return None if found is None else (found, kind)
+        by_zero = "error('division by zero')" if self.session.ansi else "NULL"
+        return f"CASE WHEN {b} = 0 THEN CAST({by_zero} AS {kind.sql}) ELSE {found} END", kind
+
+    def _as_operand(self, value: Typed, result: Kind) -> str | None:
+        sql, kind = value
+        if result.name == DECIMAL:
+            return sql if kind.name == DECIMAL else f"CAST({sql} AS DECIMAL({kind.digits},0))"
+        return sql if kind == result else _to(sql, kind, result)
+
+    # -- choices --
+
+    def _branch(self, node: exp.Expr) -> Typed | None:
+        if isinstance(node, exp.If):
+            return self._case([(node.this, node.args["true"])], node.args.get("false"))
+        if isinstance(node, exp.Case):
+            ifs = [(i.this, i.args["true"]) for i in node.args["ifs"]]
+            if node.this is not None:
+                ifs = [(exp.EQ(this=node.this.copy(), expression=value.copy()), then) for value, then in ifs]
+            return self._case(ifs, node.args.get("default"))
+        if isinstance(node, exp.Coalesce):
+            values, kind = self.alike([node.this, *node.expressions])
+            return f"coalesce({', '.join(values)})", kind
+        if isinstance(node, exp.Nullif):
+            (one, other), _ = self.alike([node.this, node.expression])
+            value, kind = self.of(node.this)
+            return f"CASE WHEN {one} = {other} THEN NULL ELSE {value} END", kind
+        if isinstance(node, (exp.Greatest, exp.Least)):
+            values, kind = self.alike([node.this, *node.expressions])
+            return f"{'greatest' if isinstance(node, exp.Greatest) else 'least'}({', '.join(values)})", kind
+        if isinstance(node, (exp.Cast, exp.TryCast)):
+            return self._cast(node)
+        if isinstance(node, (exp.DPipe, exp.Concat)):
+            parts = [node.left, node.right] if isinstance(node, exp.DPipe) else node.expressions
+            found = [self.of(part) for part in parts]
+            return (
+                (f"({' || '.join(s for s, _ in found)})", Kind(TEXT)) if all(k.name == TEXT for _, k in found) else None
+            )
+        return None
+
+    def _case(self, ifs: list[tuple[exp.Expr, exp.Expr]], default: exp.Expr | None) -> Typed:
+        values, kind = self.alike([*(then for _, then in ifs), default or exp.Null()])
+        branches = " ".join(f"WHEN {self.truth(when)} THEN {then}" for (when, _), then in zip(ifs, values))
+        return f"CASE {branches} ELSE {values[-1]} END", kind
+
+    def _cast(self, node: exp.Cast | exp.TryCast) -> Typed | None:
+        value, kind = self.of(node.this)
+        to = Kind.of(node.to.sql(dialect="spark"))
+        if isinstance(node.this, exp.Literal) and node.this.is_string:
+            return _date_literal(node.this.name) if to.name == DATE else None
+        found = self._local_date(value, kind) if (kind.name, to.name) == (INSTANT, DATE) else _to(value, kind, to)
+        return None if found is None else (found, to)
+
+    # -- instants --
+
+    def _instant(self, node: exp.Expr) -> Typed | None:
+        if isinstance(node, exp.UnixMillis):
+            value, kind = self.of(node.this)
+            micros = f"epoch_us({value})"
+            whole = f"(({micros} - ((({micros}) % 1000 + 1000) % 1000)) // 1000)"
+            return (whole, BIGINT) if kind.name == INSTANT else None
+        if type(node) in _PARTS:
+            value, kind = self.of(node.this.this if isinstance(node.this, exp.TsOrDsToDate) else node.this)
+            local = value if kind.name in (DATE, kinds.LOCAL) else self._local(value, kind)
+            return None if local is None else (f"CAST({_PARTS[type(node)]}({local}) AS INTEGER)", Kind(INT, 10))
+        if isinstance(node, (exp.Add, exp.Sub)):
+            return self._moved(node)
+        return None
+
+    def _moved(self, node: exp.Add | exp.Sub) -> Typed | None:
+        """An instant and an interval that is always as long."""
+        by = node.right
+        if not isinstance(by, exp.Interval) or not isinstance(by.this, exp.Literal) or by.args.get("unit") is None:
+            return None
+        value, kind = self.of(node.left)
+        unit = by.args["unit"].name.upper().removesuffix("S")
+        days_are_fixed = unit != "DAY" or self.session.zone.lower() in _UTC
+        if (
+            kind.name != INSTANT
+            or unit not in _UNITS
+            or not re.fullmatch(r"-?\d{1,9}", by.this.name)
+            or not days_are_fixed
+        ):
+            return None
+        micros = int(by.this.name) * _UNITS[unit] * (1 if isinstance(node, exp.Add) else -1)
+        return f"make_timestamptz(epoch_us({value}) + ({micros}))", kind
+
+    def _local(self, value: str, kind: Kind) -> str | None:
+        """An instant as local time; None where the zone's rules are not the same in both engines for sure."""
+        is_known = kind.name == INSTANT and self.session.zone.lower() in _UTC
+        return f"make_timestamp(epoch_us({value}))" if is_known else None
+
+    def _local_date(self, value: str, kind: Kind) -> str | None:
+        local = self._local(value, kind)
+        return None if local is None else f"CAST({local} AS DATE)"
+
+
+def _number_literal(node: exp.Literal) -> Typed | None:
+    text = node.name
+    if text.isdigit():
+        for digits, most in ((10, 2**31), (20, 2**63)):
+            if int(text) < most:
+                kind = Kind(INT, digits)
+                return f"CAST({text} AS {kind.sql})", kind
+        return None
+    found = re.fullmatch(r"0*(\d*)\.(\d+)", text)
+    if found is None or len(found[1] + found[2]) > 38:
+        return None
+    kind = Kind(DECIMAL, max(len(found[1] + found[2]), 1), len(found[2]))
+    return f"CAST({text} AS {kind.sql})", kind
+
+
+def _date_literal(text: str) -> Typed | None:
+    return (f"DATE {types.literal(text)}", Kind(DATE)) if re.fullmatch(r"[12]\d{3}-\d{2}-\d{2}", text) else None
+
+
+def _written(node: exp.Expr, kind: Kind) -> Kind:
+    node = node.unnest()
+    is_number = isinstance(node, exp.Literal) and not node.is_string and kind.name == INT
+    return Kind(INT, len(node.name.lstrip("0")) or 1) if is_number else kind
+
+
+def _to(value: str, kind: Kind, to: Kind) -> str | None:
+    """A cast that both engines do alike: without rounding, or rounded half up; an overflow is an error."""
+    same = kind == to or kind.name == kinds.NULL and to.name != OTHER
+    to_exact = kind.name in EXACT and to.name == DECIMAL or kind.name == INT and to.name == INT
+    to_double = to == DOUBLE and kind.name in NUMBERS
+    to_text = to.name == TEXT and kind.name in (INT, BOOL)
+    if same and kind.name != kinds.NULL:
+        return value
+    if (
+        to_double and kind.name == DECIMAL
+    ):  # DuckDB divides by a power of ten, which rounds twice; a text is rounded once
+        return f"CAST(CAST({value} AS VARCHAR) AS DOUBLE)"
+    if not (same or to_exact or to_double or to_text or kind.name == BOOL and to.name == INT):
+        return None
+    return f"CAST({value} AS {to.sql if to.name in NUMBERS else _NAMED[to.name]})"
+
+
+_NAMED = {TEXT: "VARCHAR", BOOL: "BOOLEAN", DATE: "DATE", INSTANT: "TIMESTAMPTZ", kinds.LOCAL: "TIMESTAMP"}
+
+
+def _divided(one: Typed, other: Typed, kind: Kind) -> str | None:
+    """A quotient of decimals, rounded half up: DuckDB itself divides decimals as doubles.
+
+    a / b with s digits is the whole number (2 * a * 10^n + b) // (2 * b) of the digits of a and b, both positive.
+    """
+    (a, left), (b, right) = one, other
+    more = kind.scale + right.scale - left.scale
+    if more < 0 or left.digits + more > 36 or right.digits > 36:
+        return None
+    up, down = f"(abs({_digits(a, left)}) * CAST('1{'0' * more}' AS HUGEINT))", f"abs({_digits(b, right)})"
+    whole = f"((2 * {up} + {down}) // (2 * {down}))"
+    sign = f"CASE WHEN ({a} < 0) <> ({b} < 0) THEN '-' ELSE '' END"
+    if not kind.scale:
+        return f"CAST({sign} || CAST({whole} AS VARCHAR) AS {kind.sql})"
+    unit = f"CAST('1{'0' * kind.scale}' AS HUGEINT)"
+    after = f"lpad(CAST({whole} % {unit} AS VARCHAR), {kind.scale}, '0')"
+    return f"CAST({sign} || CAST({whole} // {unit} AS VARCHAR) || '.' || {after} AS {kind.sql})"
+
+
+def _digits(value: str, kind: Kind) -> str:
+    """All digits of an exact number, as a whole number."""
+    return f"CAST(replace(CAST({value} AS VARCHAR), '.', '') AS HUGEINT)"

@@ -1,0 +1,116 @@
+"""Kinds of values in a residual: what a translation must know of an operand, and the types of Spark's arithmetic.
+
+Spark gives each decimal result a type and rounds to it. DuckDB has other rules, so each result is computed exactly and
+cast to Spark's type. Where Spark's type would round, the operation is refused (`cut`).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+INT, DECIMAL, FLOAT = "integer", "decimal", "floating"
+TEXT, BOOL, DATE, INSTANT, LOCAL, NULL = "text", "boolean", "date", "timestamp", "timestamp_ntz", "null"
+OTHER = "other"
+NUMBERS, EXACT = (INT, DECIMAL, FLOAT), (INT, DECIMAL)
+#: kinds of which equal values have one form that both engines agree about
+EQUAL = (*NUMBERS, TEXT, BOOL, DATE, INSTANT, LOCAL)
+_MOST = 38
+_SIMPLE = {
+    "tinyint": (INT, 3), "smallint": (INT, 5), "int": (INT, 10), "bigint": (INT, 20), "float": (FLOAT, 0),
+    "double": (FLOAT, 1), "string": (TEXT, 0), "boolean": (BOOL, 0), "date": (DATE, 0), "timestamp": (INSTANT, 0),
+    "timestamp_ntz": (LOCAL, 0), "void": (NULL, 0),
+}  # fmt: skip
+_INTS = {3: "tinyint", 5: "smallint", 10: "int", 20: "bigint"}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """digits, scale: of numbers that are exact; integers have the digits that Spark gives them beside a decimal."""
+
+    name: str
+    digits: int = 0
+    scale: int = 0
+
+    @staticmethod
+    def of(spark_type: str) -> Kind:
+        """
+        >>> Kind.of("decimal(10,2)"), Kind.of("map<int,int>").name
+        (Kind(name='decimal', digits=10, scale=2), 'other')
+        """
+        said = spark_type.lower().replace(" ", "")
+        found = re.fullmatch(r"decimal\((\d+),(\d+)\)", said)
+        if found:
+            return Kind(DECIMAL, int(found[1]), int(found[2]))
+        name, digits = _SIMPLE.get("string" if re.fullmatch(r"varchar\(\d+\)", said) else said, (OTHER, 0))
+        return Kind(name, digits)
+
+    @property
+    def sql(self) -> str:
+        """The type of a number, in DuckDB's words."""
+        if self.name == DECIMAL:
+            return f"DECIMAL({self.digits},{self.scale})"
+        if self.name == FLOAT:
+            return "DOUBLE" if self.digits else "FLOAT"
+        fits = next((name for most, name in _INTS.items() if self.digits <= most), "bigint")
+        return {"int": "INTEGER"}.get(fits, fits.upper())
+
+    @property
+    def whole(self) -> int:
+        return self.digits - self.scale
+
+
+def common(kinds: list[Kind]) -> Kind | None:
+    """The kind that values of several kinds become; None where Spark would convert one in a way not known here."""
+    named = [kind for kind in kinds if kind.name != NULL]
+    if not named:
+        return Kind(NULL)
+    if all(kind.name in EXACT for kind in named):
+        if all(kind.name == INT for kind in named):
+            return max(named, key=lambda kind: kind.digits)
+        scale, whole = max(k.scale for k in named), max(k.whole for k in named)
+        return Kind(DECIMAL, whole + scale, scale) if whole + scale <= _MOST else None
+    if all(kind == named[0] for kind in named):
+        return named[0]
+    # doubles beside floats or whole numbers are compared as doubles by both
+    return Kind(FLOAT, 1) if _are_doubles(named) else None
+
+
+def _are_doubles(kinds: list[Kind]) -> bool:
+    """Whether Spark and DuckDB take numbers as doubles: one is, and no other one loses digits by it."""
+    doubles = any(kind == Kind(FLOAT, 1) for kind in kinds)
+    return doubles and all(kind.name == FLOAT or (kind.name == INT and kind.digits <= 10) for kind in kinds)
+
+
+def arithmetic(operator: str, one: Kind, other: Kind) -> Kind | None:
+    """The type of `one operator other` in Spark, for + - * / %; None where Spark would round it, or is not known."""
+    if one.name not in NUMBERS or other.name not in NUMBERS:
+        return None
+    if FLOAT in (one.name, other.name):
+        double = Kind(FLOAT, 1)
+        if operator in "/":
+            return double  # whatever a number is, Spark divides it as a double
+        return double if _are_doubles([one, other]) else (one if one == other else None)
+    if one.name == other.name == INT:
+        if operator == "/":
+            return Kind(FLOAT, 1) if max(one.digits, other.digits) <= 20 else None
+        return max(one, other, key=lambda kind: kind.digits)
+    return _decimal(operator, one, other)
+
+
+def _decimal(operator: str, one: Kind, other: Kind) -> Kind | None:
+    scale = max(one.scale, other.scale)
+    if operator in "+-":
+        digits = max(one.whole, other.whole) + scale + 1
+    elif operator == "*":
+        scale = one.scale + other.scale
+        digits = one.digits + other.digits + 1
+    elif operator == "%":
+        digits = min(one.whole, other.whole) + scale
+    else:
+        scale = max(6, one.scale + other.digits + 1)
+        digits = one.whole + other.scale + scale
+        if digits > _MOST:  # Spark keeps the whole digits, and of the others at least six
+            scale = max(_MOST - (digits - scale), min(scale, 6))
+            return Kind(DECIMAL, _MOST, scale)
+    return Kind(DECIMAL, digits, scale) if digits <= _MOST else None

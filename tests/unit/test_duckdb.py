@@ -1,0 +1,133 @@
+"""The query that is printed for DuckDB: what it is of, and what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import duckdb
+import pytest
+
+from dbt.adapters.sparktemporal.errors import Refusal
+from dbt.adapters.sparktemporal.temporal.clock.schedule import Refreshes
+from dbt.adapters.sparktemporal.temporal.diffs.state import Chain, CoreState, State
+from dbt.adapters.sparktemporal.temporal.duckdb import read, types
+from dbt.adapters.sparktemporal.temporal.duckdb.expressions import Session
+from dbt.adapters.sparktemporal.temporal.duckdb.residual import translated
+from support.instants import DAY, T0
+
+COLUMNS = (("id", "bigint"), ("name", "string"), ("cost", "decimal(10,2)"), ("ts", "timestamp"), ("x", "double"))
+CORE = {"mz_core_c0": COLUMNS}
+SESSION = Session(str(T0), True, "UTC")
+
+
+def a_state(residual: str = "SELECT * FROM mz_core_c0", columns: Any = COLUMNS, **changes: Any) -> State:
+    chain = Chain("m__diffs_1", 2, 0, T0, T0, None, None, open=2)
+    given: dict[str, Any] = {"cores": (CoreState("c0", columns, (chain,)),), "columns": columns, **changes}
+    return State(
+        model="m", schema="`s`", run="r", since=T0, frontier=given.pop("frontier", T0), started_at=T0, offset=None,
+        expiration=given.pop("expiration", None), core_hash="h", residual=residual, written="", kinds=(), inputs={},
+        settings={}, **given,
+    )  # fmt: skip
+
+
+#: what a read evaluates -> words of the refusal
+REFUSED = {
+    "select id from mz_core_c0 where upper(name) = 'A'": "UPPER(",
+    "select id from mz_core_c0 where name like 'a_'": "LIKE",
+    "select id from mz_core_c0 where name = 1": "does not compare as Spark",
+    "select id from mz_core_c0 where id = x": "does not compare as Spark",
+    "select id from mz_core_c0 where name": "Spark makes a boolean of it",
+    "select id, (select max(id) from mz_core_c0) as m from mz_core_c0": "no translation",
+    "select id from mz_core_c0 where id in (select 1 as a from mz_core_c0)": "no translation",
+    "select id from mz_core_c0 where name is not distinct from x": "does not compare as Spark",
+    "select x, count(*) as n from mz_core_c0 group by x": "compares doubles",
+    "select distinct x from mz_core_c0": "compares doubles",
+    "select id, count(*) as n from mz_core_c0 group by grouping sets ((id), ())": "GROUPING SETS",
+    "select -id as id, count(*) as n from mz_core_c0 group by mz_core_c0.id having id > 1": "may be a column",
+    "select id from mz_core_c0 limit 1 + 1": "LIMIT is translated for a number alone",
+    "select a.id from mz_core_c0 a full join mz_core_c0 b on a.id = b.id": "a join of this kind",
+    "select a.id from mz_core_c0 a right join mz_core_c0 b on a.id = b.id": "a join of this kind",
+    "select id, n from mz_core_c0 lateral view explode(array(1)) v as n": "a clause of it is not translated",
+    "select id from mz_core_c0 tablesample (10 percent)": "a source of this form",
+    "select id from mz_core_c0 union all select name from mz_core_c0": "columns of several types",
+    "select 1 as one from s.other": "a source of this form",
+    "select nowhere from mz_core_c0": "sqlglot does not resolve its names",
+    "select id from mz_core_c0 cluster by id": "a clause of it is not translated",
+    "select hour(ts) as h, ts + interval 1 month as later from mz_core_c0": "no translation",
+    "select date_format(ts, 'E') as day from mz_core_c0": "DATE_FORMAT",
+    "select cost / cast(cost as decimal(38,2)) as share from mz_core_c0": "no translation",
+}
+
+
+@pytest.mark.parametrize("sql", REFUSED)
+def test_what_is_not_the_same_is_refused(sql: str) -> None:
+    with pytest.raises(Refusal) as found:
+        translated(sql, CORE, SESSION)
+    lines = str(found.value).splitlines()
+    assert REFUSED[sql] in str(found.value), found.value
+    assert [line.split(":")[0] for line in lines] == ["found", "why", "instead"]
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Kolkata"])
+def test_parts_of_local_time_need_utc(zone: str) -> None:
+    sql, session = "select hour(ts) as h from mz_core_c0", Session(str(T0), True, zone)
+    if zone == "UTC":
+        assert translated(sql, CORE, session)[0].startswith("SELECT CAST(hour(make_timestamp(epoch_us(")
+    else:
+        with pytest.raises(Refusal, match="HOUR"):
+            translated(sql, CORE, session)
+
+
+def test_division_by_zero() -> None:
+    """An error in ANSI mode, NULL without; DuckDB itself gives an infinite number."""
+    for ansi in (True, False):
+        (sql, _) = translated("select 1 / 0 as a, cost % 0 as b from mz_core_c0", CORE, Session(str(T0), ansi, "UTC"))
+        with duckdb.connect() as connection:
+            connection.execute("CREATE TABLE mz_core_c0 AS SELECT CAST(1 AS DECIMAL(10, 2)) AS cost")
+            if ansi:
+                with pytest.raises(duckdb.Error, match="division by zero"):
+                    connection.sql(sql).fetchall()
+            else:
+                assert connection.sql(sql).fetchall() == [(None, None)]
+
+
+def test_names_that_differ_in_case_alone() -> None:
+    with pytest.raises(Refusal, match="two columns id in m"):
+        read.read(a_state(columns=(("id", "int"), ("ID", "int"))), {"m__diffs_1": "t"}, T0, True, "UTC")
+
+
+def test_a_type_that_spark_does_not_give() -> None:
+    state = a_state("SELECT cost + 1 AS c FROM mz_core_c0", cores=a_state().cores, columns=(("c", "decimal(12,2)"),))
+    with pytest.raises(Refusal, match=r"column c of type decimal\(12,2\) in m\n.*DECIMAL\(11,2\)"):
+        read.read(state, {"m__diffs_1": "t"}, T0, True, "UTC")
+
+
+@pytest.mark.parametrize(
+    "kind", ["interval day to second", "map<string,timestamp>", "array<timestamp>", "variant", "char(3)"]
+)
+def test_types_that_are_read_differently(kind: str) -> None:
+    with pytest.raises(Refusal, match=r"column c of type .*\nwhy: DuckDB is not known to read"):
+        types.duckdb_type("c", kind)
+
+
+def test_the_instant_is_one_of_the_refreshes() -> None:
+    state = a_state(refreshes=Refreshes(DAY, 7))
+    with duckdb.connect() as connection:
+        t, clock = connection.sql(f"SELECT {read.live_instant(state)}, epoch_ms(now())").fetchall()[0]
+        early = read.live_instant(a_state(refreshes=Refreshes(DAY, 7), frontier=clock + DAY))
+        assert connection.sql(f"SELECT {early}").fetchall() == [(clock + DAY,)]
+    assert t == Refreshes(DAY, 7).last(clock)
+
+
+@pytest.mark.parametrize("expires", [T0, T0 + 50 * 365 * DAY])
+def test_the_expiration_is_an_arm_of_the_answer(expires: int) -> None:
+    state = a_state(columns=(("id", "bigint"),), cores=(CoreState("c0", (("id", "bigint"),), ()),), expiration=expires)
+    sql = read.read(state, {}, None, True, "UTC")
+    with duckdb.connect() as connection:
+        for query in (sql, f"SELECT count(*) FROM ({sql}) AS m", f"SELECT 1 FROM ({sql}) AS m LIMIT 1"):
+            if expires == T0:
+                with pytest.raises(duckdb.Error, match="temporal_view m expired at 2024-"):
+                    connection.sql(query).fetchall()
+            else:
+                assert connection.sql(query).fetchall() in ([], [(0,)])
+    assert "error(" not in read.read(state, {}, T0, True, "UTC")
