@@ -35,6 +35,8 @@ MODELS = {
 }
 #: the operand of OR that has the clock, or stands beside it, reads a table: all inputs are read in full
 ALWAYS_FULL = {"either"}
+#: only new rows of `e` are read alone, while the other inputs stay: in one run of eight, and of fifty
+SELDOM = {"unless", "beside"}
 TABLES = {"e": "USING parquet", "f": "USING orc", "p": "USING parquet PARTITIONED BY (part)"}
 
 
@@ -111,12 +113,13 @@ def test_inputs_that_change(project: Project, monkeypatch: pytest.MonkeyPatch, r
     models = ["plain", random.Random(seed).choice(sorted(set(MODELS) - {"plain"}))][: runs - 1]
     ways = drive(project, models, runs, seed)
     assert all("full" in found for found in ways.values())
-    assert all("new files" in ways[name] for name in models if name not in {"unless", "beside", *ALWAYS_FULL}), ways
+    assert all("new files" in ways[name] for name in models if name not in SELDOM | ALWAYS_FULL), ways
 
 
 @pytest.mark.deep
 def test_inputs_that_change_for_long(project: Project) -> None:
     ways = drive(project, list(MODELS), 60, fresh_seed())
-    assert all({"full", "new files"} <= found for name, found in ways.items() if name not in ALWAYS_FULL), ways
+    assert all("full" in found for found in ways.values()), ways
+    assert all("new files" in found for name, found in ways.items() if name not in SELDOM | ALWAYS_FULL), ways
     assert all("new files" not in ways[name] for name in ALWAYS_FULL), ways
     assert any("unchanged" in found for found in ways.values())
