@@ -41,7 +41,10 @@ _CUTS = (
 )
 MISSING = re.compile(r"TABLE_OR_VIEW_NOT_FOUND|Table or view not found|NoSuchTable", re.IGNORECASE)
 #: how catalogs say that they have no views
-_NO_VIEWS = re.compile(r"MISSING_CATALOG_ABILITY|not support views|UNSUPPORTED_FEATURE", re.IGNORECASE)
+NO_VIEWS = re.compile(
+    r"MISSING_CATALOG_ABILITY|not support views|UNSUPPORTED_FEATURE|views? is not supported|UnsupportedOperation",
+    re.IGNORECASE,
+)
 ALREADY_THERE = re.compile(r"ALREADY_EXISTS|already exists", re.IGNORECASE)
 
 
@@ -279,7 +282,7 @@ class Warehouse:
         try:
             return [str(r[1]) for r in self.rows(f"SHOW VIEWS IN {schema} LIKE '{pattern}'") if r[0]]
         except Exception as error:  # dbt's error or Spark's own: the text tells which
-            if not _NO_VIEWS.search(str(error)):
+            if not NO_VIEWS.search(str(error)):
                 raise
             return []
 

@@ -16,6 +16,7 @@ from ..engine.warehouse import ALREADY_THERE, MISSING, ModelRelations, Warehouse
 from ..errors import TemporalError
 from ..temporal.clock.instants import format_duration, format_instant
 from ..temporal.diffs import chains as chain_rules
+from . import rights
 
 #: pauses between two looks at a lock (s)
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0
@@ -36,7 +37,8 @@ def take_lock(warehouse: Warehouse, target: ModelRelations, clock: int, patience
     with _held_guard:
         _held.add(token)
     try:
-        displaced = _create_lock(warehouse, target, clock, token, patience)
+        with rights.in_words(target):
+            displaced = _create_lock(warehouse, target, clock, token, patience)
     except BaseException:
         forget_lock(token)
         raise

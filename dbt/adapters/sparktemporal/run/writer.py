@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from ..engine.warehouse import ALREADY_THERE, Warehouse
 from ..pruning.pruning import Pruning
 from ..temporal.decision import Statement
-from . import attempt, lock, merging, publishing
+from . import attempt, lock, merging, publishing, rights
 from .attempt import is_committing, is_settled
 from .commit import Commit
 from .plan import RunPlan
@@ -72,6 +72,10 @@ class Writer:
         A rival may commit between what this run observed and its lock. Then what was written is dropped, and the run
         begins again under the lock.
         """
+        with rights.in_words(self.plan.target):
+            yield from self._steps(execute)
+
+    def _steps(self, execute: Callable[[str], object]) -> Iterator[Step]:
         try:
             yield from self._phases(execute)
         except Exception as error:

@@ -8,6 +8,10 @@ import re
 _CLASSED = re.compile(r"\[[A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*\] [^\n]*")
 _STATE = re.compile(r"\s*SQLSTATE: \w+|;? line \d+,? pos \d+;?$")
 _SENTENCE = re.compile(r"(?:\[[^\]]*\] )?.*?[.!?](?=\s+[A-Z]|$)")
+#: how dbt and py4j begin
+_HEADING = re.compile(
+    r"^(?:(?:Runtime|Database) Error(?: in [^\n]*)?\n\s*)?(?:An error occurred while calling [\w.]+\n\s*: )?"
+)
 _EXCEPTION = re.compile(r"^(?:[\w$]+\.)+[\w$]+: ")
 #: characters of a message that are shown
 _LONGEST = 300
@@ -21,10 +25,13 @@ def spark_words(error: object) -> str:
     '[DIVIDE_BY_ZERO] Division by zero.'
     >>> spark_words("Error occurred during query planning: \\nlong overflow")
     'long overflow'
+    >>> spark_words("Runtime Error\\n  org.apache.iceberg.exceptions.ForbiddenException: Forbidden: a may not")
+    'Forbidden: a may not'
     >>> spark_words("java.lang.ArithmeticException: long overflow\\n\\tat java.base/java.lang.Math(1)")
     'long overflow'
     """
-    text = str(error).rpartition("Logical Plan ==\n")[2].removeprefix("Error occurred during query planning:").strip()
+    text = _HEADING.sub("", str(error).rpartition("Logical Plan ==\n")[2])
+    text = text.removeprefix("Error occurred during query planning:").strip()
     found = _CLASSED.search(text)
     first = _EXCEPTION.sub("", text.partition("\n")[0].strip())
     line = found.group() if found else first or "no words"

@@ -1,0 +1,104 @@
+"""Users of a REST catalog who may not do all: a run is refused in words, and what was there answers as before.
+
+| user | may not |
+|---|---|
+| `reader` | write anything |
+| `no-tables` | make tables |
+| `no-views` | make or change views |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from support.instants import T0
+from support.project import Project
+
+ROWS = f"SELECT id, timestamp_millis({T0}L + id * 1000) AS ts FROM range({{}}, {{}})"
+
+
+@pytest.fixture
+def owned(project: Project) -> Project:
+    """A model that its owner ran, and rows that came since."""
+    place = f"spark.sql.catalog.{project.spark.conf.get('spark.sql.defaultCatalog', 'spark_catalog')}"
+    if project.spark.conf.get(f"{place}.type", "") != "rest":
+        pytest.skip("the server on loopback is the catalog that has users")
+    project.sql(f"CREATE TABLE {{s}}.events USING iceberg AS {ROWS.format(0, 9)}")
+    project.model("m", f"select id, ts from {project.schema}.events where mz_now() < ts")
+    project.run(now=T0 - 1)
+    project.sql(f"INSERT INTO {{s}}.events {ROWS.format(9, 12)}")
+    return project
+
+
+@contextmanager
+def as_user(project: Project, user: str) -> Iterator[Project]:
+    """The same project and schema, in a catalog of the same server with the token of a user."""
+    conf, served = project.spark.conf, project.spark.conf.get("spark.sql.defaultCatalog")
+    name = user.replace("-", "_")
+    place = f"spark.sql.catalog.{name}"
+    conf.set(place, conf.get(f"spark.sql.catalog.{served}"))
+    given = {"type": "rest", "uri": conf.get(f"spark.sql.catalog.{served}.uri"), "token": user}
+    for key, value in {**given, "token-refresh-enabled": "false", "cache-enabled": "false"}.items():
+        conf.set(f"{place}.{key}", value)
+    before = project.path / "profiles.yml"
+    text = before.read_text()
+    before.write_text(text.replace(f'"catalog": "{served}"', f'"catalog": "{name}"'))
+    assert before.read_text() != text
+    try:
+        yield project
+    finally:
+        before.write_text(text)
+        conf.set("spark.sql.defaultCatalog", served)
+
+
+def ids(project: Project, t: int) -> list[int]:
+    return sorted(r[0] for r in project.rows(f"SELECT id FROM {project.at('m', t)}"))
+
+
+@pytest.mark.parametrize("user", ["reader", "no-tables", "no-views"])
+def test_a_run_without_rights(owned: Project, user: str) -> None:
+    """An error in words; the same answers; nothing left; and the owner's next run is as if nothing had been."""
+    there, answers = owned.relations(), ids(owned, T0 + 4000)
+    with as_user(owned, user):
+        ran = owned.run(now=T0, check=False)
+        assert not ran.success
+        assert f"{user} may not POST" in ran.text and "the user of this connection may not" in ran.text, ran.text
+        assert "instead: the right to do so in" in ran.text and "Traceback" not in ran.text
+    assert ids(owned, T0 + 4000) == answers == [5, 6, 7, 8]
+    left = owned.relations() - there
+    assert not left if user != "no-views" else all("__diffs_" in name for name in left), left
+    assert owned.run(now=T0).success
+    assert ids(owned, T0 + 4000) == [5, 6, 7, 8, 9, 10, 11]
+
+
+def test_a_reader_reads(owned: Project) -> None:
+    """An instant, and the data tests."""
+    owned.run(now=T0)
+    owned.properties(
+        {"models": [{"name": "m", "data_tests": ["temporal_matches_source", "temporal_diffs_consistent"]}]}
+    )
+    with as_user(owned, "reader"):
+        shown = owned.dbt(
+            "show", "--inline", f"select count(*) as n from {{{{ temporal_as_of(ref('m'), {T0 + 4000}) }}}}"
+        )
+        assert [tuple(row) for row in shown.results[0].agate_table.rows] == [(7,)]
+        assert {str(r.status) for r in owned.dbt("test", now=T0).results} == {"pass"}
+
+
+@pytest.mark.parametrize("user", ["reader", "no-tables", "no-views"])
+def test_a_first_run_without_rights(owned: Project, user: str) -> None:
+    """Also of a model that takes the place of a table: the table stays."""
+    owned.model("kept", "select 1 as id", materialized="table", file_format="iceberg")
+    owned.run("-s", "kept")
+    owned.model("kept", f"select id, ts from {owned.schema}.events where mz_now() < ts")
+    owned.model("new", f"select id, ts from {owned.schema}.events where mz_now() < ts")
+    with as_user(owned, user):
+        ran = owned.run("-s", "kept", "new", now=T0, check=False)
+        assert {str(r.status) for r in ran.results} == {"error"}
+        assert ran.text.count("the user of this connection may not") >= 2, ran.text
+    assert owned.rows("SELECT * FROM {s}.kept") == [(1,)]
+    assert owned.run("-s", "kept", "new", now=T0).success
+    assert owned.count("new") == owned.count("kept")
