@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from typing import Any
 
 import pytest
 import sqlglot
@@ -95,3 +96,40 @@ def test_no_statement_reads_a_name_as_sql(project: Project, turn: int, sent: lis
     assert len(ours) > 10
     for sql in ours:
         assert WORD not in words_of(sql), sql
+
+
+#: configs of a temporal_view, and of dbt-spark, that a text may stand in
+CONFIGS = (
+    "expiration", "restart_at", "refresh_every", "change_capture", "append_column", "file_format", "aggregates",
+    "pushdown", "pushdown_required", "pushdown_columns", "location_root", "partition_by", "clustered_by", "tblproperties",
+    "options", "tags", "catalog", "views_in", "schema", "alias", "grants", "description",
+)  # fmt: skip
+
+
+def given(config: str, text: str) -> dict[str, Any]:
+    if config == "grants":
+        return {"grants": {"select": [text]}}
+    if config in ("pushdown_columns", "pushdown_required"):
+        return {config: [text], "pushdown": "statistics"}
+    if config in ("tblproperties", "options"):
+        return {config: {text: text}}
+    return {config: text} | ({"change_capture": "append"} if config == "append_column" else {})
+
+
+@pytest.mark.more
+def test_no_statement_reads_a_config_as_sql(project: Project, sent: list[str]) -> None:
+    """A config is refused, not used, or quoted: dbt-spark itself quotes no schema and no alias."""
+    rng, reached = random.Random(fresh_seed()), 0
+    project.sql(f"CREATE TABLE {{s}}.t USING parquet AS SELECT id, timestamp_millis({T0}L + id) AS hi FROM range(9)")
+    for config in CONFIGS:
+        text = rng.choice(["`; ", "' ", "x` ", "\\' ", '" '])[:-1] + hostile(rng) + rng.choice(["`", "'", "`)", ""])
+        project.model("m", f"select id from {project.schema}.t where mz_now() < hi", **given(config, text))
+        sent.clear()
+        ran = project.run(now=T0, check=False)
+        reached += ran.success
+        assert not any(WORD in words_of(sql) for sql in sent), (config, text, [sql for sql in sent if WORD in sql])
+        if config in ("schema", "alias"):
+            assert f"found: {config} " in ran.text and "without quotes\n" in ran.text, ran.text
+        if config == "grants" and "`" in text:
+            assert "found: grants: " in ran.text and "between backticks" in ran.text, ran.text
+    assert reached > 3

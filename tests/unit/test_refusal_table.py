@@ -60,6 +60,11 @@ RENDERED = {
         "tests/catalogs/test_without_views.py",
         "test_macros_where_they_are_not_needed",
     ),
+    "a schema or alias with other characters": (
+        "tests/property/test_hostile_names.py",
+        "test_no_statement_reads_a_config_as_sql",
+    ),
+    "a run by a user who may not": ("tests/unit/test_rights.py", "test_words_of_a_missing_right"),
     "`temporal_sql` of what DuckDB": ("tests/engine/test_duckdb.py", "test_what_is_refused"),
     "a column named like one of ours": (ERRORS, "our_name", "our_name_too", "twice", "untyped"),
     "VARIANT and collated strings": (ERRORS, "collated"),

@@ -23,6 +23,7 @@ from .engine import ownership
 from .engine.known_relations import KnownRelations
 from .engine.warehouse import ModelRelations, Warehouse
 from .graph.collisions import refuse_collisions
+from .graph.plain_names import refuse_names, refuse_schema
 from .graph.time_dependence import dependences
 from .inputs import upstream
 from .inputs.stacked_views import views_between
@@ -131,6 +132,8 @@ class SparkTemporalAdapter(RunOperations, SparkAdapter):
         node, manifest = getattr(config, "model", None), self.get_macro_resolver()
         if node is not None and manifest is not None:
             with as_dbt_errors(node):
+                if config.get("materialized") == "temporal_view":
+                    refuse_names(node)
                 refuse_collisions(node, getattr(manifest, "nodes", {}).values())
         if config.get("materialized") in ("table", "incremental") and getattr(node, "language", "sql") == "sql":
             self.connections.look_ahead(getattr(node, "compiled_code", None))
@@ -192,6 +195,12 @@ class SparkTemporalAdapter(RunOperations, SparkAdapter):
         """What dbt looks for in its list: a named catalog keeps the case of names, Hive's metastore does not."""
         wanted = super()._make_match_kwargs(database, schema, identifier)
         return {**wanted, "identifier": identifier} if self._catalog_is_named and identifier else wanted
+
+    def create_schema(self, relation: BaseRelation) -> None:
+        """dbt-spark's, for a name that it can write."""
+        with as_dbt_errors():
+            refuse_schema(relation.schema)
+        super().create_schema(relation)
 
     def list_relations_without_caching(self, schema_relation: BaseRelation) -> list[BaseRelation]:
         """dbt-spark's list, which lacks the views of a named catalog: its SHOW TABLES has tables alone."""
