@@ -5,6 +5,7 @@
 | `reader` | write anything |
 | `no-tables` | make tables |
 | `no-views` | make or change views |
+| `no-drops` | drop anything |
 """
 
 from __future__ import annotations
@@ -72,6 +73,23 @@ def test_a_run_without_rights(owned: Project, user: str) -> None:
     assert not left if user != "no-views" else all("__diffs_" in name for name in left), left
     assert owned.run(now=T0).success
     assert ids(owned, T0 + 4000) == [5, 6, 7, 8, 9, 10, 11]
+
+
+def test_a_run_that_may_drop_nothing(owned: Project) -> None:
+    """The commit is there, the lock stays; the owner takes the lock of the process over."""
+    with as_user(owned, "no-drops"):
+        ran = owned.run(now=T0, check=False)
+        assert not ran.success and "found: Forbidden: no-drops may not DELETE" in ran.text, ran.text
+        assert "the user of this connection may not" in ran.text
+        assert "unchanged" in owned.run(now=T0 + 1).of("m").message  # nothing to write needs no right
+        owned.sql(f"INSERT INTO {{s}}.events {ROWS.format(30, 31)}")
+        later = owned.run(now=T0 + 2, check=False)
+        assert not later.success and "found: Forbidden: no-drops may not DELETE" in later.text, later.text
+    owned.sql("DELETE FROM {s}.events WHERE id = 30")
+    assert ids(owned, T0 + 4000) == [5, 6, 7, 8, 9, 10, 11]
+    assert owned.run(now=T0 + 3).success
+    assert ids(owned, T0 + 4000) == [5, 6, 7, 8, 9, 10, 11]
+    assert "m__lock" not in owned.relations()
 
 
 def test_a_reader_reads(owned: Project) -> None:

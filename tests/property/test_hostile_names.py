@@ -101,8 +101,8 @@ def test_no_statement_reads_a_name_as_sql(project: Project, turn: int, sent: lis
 #: configs of a temporal_view, and of dbt-spark, that a text may stand in
 CONFIGS = (
     "expiration", "restart_at", "refresh_every", "change_capture", "append_column", "file_format", "aggregates",
-    "pushdown", "pushdown_required", "pushdown_columns", "location_root", "partition_by", "clustered_by", "tblproperties",
-    "options", "tags", "catalog", "views_in", "schema", "alias", "grants", "description",
+    "pushdown", "pushdown_required", "pushdown_columns", "location_root", "partition_by", "clustered_by",
+    "tblproperties", "options", "tags", "catalog", "views_in", "schema", "alias", "grants", "description",
 )  # fmt: skip
 
 

@@ -20,7 +20,7 @@ import org.eclipse.jetty.server.ServerConnector;
  * Iceberg's REST catalog on loopback, at a free port that it prints. It ends when its standard input does.
  *
  * <p>What the bearer of a token may not do is answered with 403: `reader` reads alone, `no-tables` makes no tables,
- * `no-views` makes and changes no views. Others, and whoever has no token, may do all.
+ * `no-views` makes and changes no views, `no-drops` drops nothing. Others, and whoever has no token, may do all.
  */
 public class RestCatalog {
   static boolean mayNot(String token, String method, String path) {
@@ -28,6 +28,7 @@ public class RestCatalog {
     return switch (token) {
       case "Bearer reader" -> writes;
       case "Bearer no-tables" -> writes && path.endsWith("/tables");
+      case "Bearer no-drops" -> method.equals("DELETE");
       case "Bearer no-views" -> writes && path.contains("/views");
       default -> false;
     };

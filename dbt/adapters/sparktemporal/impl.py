@@ -160,7 +160,8 @@ class SparkTemporalAdapter(RunOperations, SparkAdapter):
                 if run is not None:
                     run.abandon()
             target, token = held
-            lock.give_back_lock(self._warehouse, target, token, run is not None and run.is_committed)
+            with as_dbt_errors():
+                lock.give_back_lock(self._warehouse, target, token, run is not None and run.is_committed)
         finally:
             lock.forget_lock(held[1])
 

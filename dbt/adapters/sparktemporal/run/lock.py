@@ -199,10 +199,15 @@ def give_back_lock(warehouse: Warehouse, target: ModelRelations, token: str, end
     taken = _taken.get(token)
     if ended_well and taken is not None and session_facts.now() - taken < chain_rules.STALE_LOCK_MS / 2_000:
         try:
-            warehouse.rows(f"DROP TABLE IF EXISTS {target.name('__lock')}")
+            _drop_lock(warehouse, target)
         finally:
             forget_lock(token)
         return
     forget_lock(token)
     if is_held(warehouse, target, token):
+        _drop_lock(warehouse, target)
+
+
+def _drop_lock(warehouse: Warehouse, target: ModelRelations) -> None:
+    with rights.in_words(target):
         warehouse.rows(f"DROP TABLE IF EXISTS {target.name('__lock')}")
