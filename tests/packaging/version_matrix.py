@@ -23,10 +23,13 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 RESULTS, README = ROOT / "docs" / "versions.json", ROOT / "README.md"
 BEGIN, END = "<!-- versions: begin -->", "<!-- versions: end -->"
-SPARK, DBT = ("3.5", "4.0", "4.1", "4.3"), ("1.10", "1.11")
+#: every minor version that pyproject admits
+SPARK, DBT = ("3.5", "4.0", "4.1", "4.2", "4.3"), ("1.10", "1.11")
 #: what makes a row another row
 KEY = ("method", "catalog", "format", "spark", "dbt-core")
-TITLES = ("method", "catalog", "format of the diffs", "Spark", "dbt-core", "outcome")
+TITLES = ("method", "catalog", "format of the diffs", "Spark", "dbt-core", "Python", "outcome")
+#: what the pairs of the matrix are tried with
+EMBEDDED = {"method": "session", "catalog": "in memory", "format": "parquet"}
 TESTS = ("tests/conformance/test_cases.py", "tests/property/test_histories.py")
 Row = dict[str, str]
 
@@ -50,7 +53,7 @@ def main(arguments: list[str]) -> None:
 
 def tried(spark: str, dbt: str) -> Row:
     """One pair in an environment of its own -> its row."""
-    row = {"method": "session", "catalog": "in memory", "format": "parquet", "spark": spark, "dbt-core": dbt}
+    row = {**EMBEDDED, "spark": spark, "dbt-core": dbt, "python": f"{sys.version_info.major}.{sys.version_info.minor}"}
     home = ROOT / ".matrix" / f"{spark}-{dbt}"
     python = home / "bin" / "python"
     if not python.exists():
@@ -100,11 +103,15 @@ def last(text: str) -> str:
 def keep(row: Row) -> None:
     """Put a row in the place of the one of the same minor versions, and the table into README."""
     rows = [other for other in json.loads(RESULTS.read_text()) if key(other) != key(row)] if RESULTS.exists() else []
-    rows = sorted([*rows, row], key=lambda one: [*key(one)[:3], *map(number, key(one)[3:])])
+    rows = sorted([*rows, row], key=order)
     RESULTS.write_text(json.dumps(rows, indent=1) + "\n")
     text = README.read_text()
     head, _, rest = text.partition(BEGIN)
     README.write_text(f"{head}{BEGIN}\n{rendered(rows)}\n{END}{rest.partition(END)[2]}")
+
+
+def order(row: Row) -> list[object]:
+    return [*key(row)[:3], *map(number, key(row)[3:])]
 
 
 def key(row: Row) -> tuple[str, ...]:
@@ -120,9 +127,14 @@ def number(version: str) -> tuple[int, ...]:
 
 
 def rendered(rows: list[Row]) -> str:
-    """The rows as README shows them."""
+    """The rows as README shows them, with the pairs that were not run."""
+    there = {key(row) for row in rows}
+    pairs = [{**EMBEDDED, "spark": s, "dbt-core": d, "python": "", "outcome": "not run"} for s in SPARK for d in DBT]
+    every = sorted([*rows, *(pair for pair in pairs if key(pair) not in there)], key=order)
     lines = [f"| {' | '.join(TITLES)} |", "|---" * len(TITLES) + "|"]
-    return "\n".join([*lines, *(f"| {' | '.join(row[name] for name in (*KEY, 'outcome'))} |" for row in rows)])
+    return "\n".join(
+        [*lines, *(f"| {' | '.join(row[name] for name in (*KEY, 'python', 'outcome'))} |" for row in every)]
+    )
 
 
 if __name__ == "__main__":

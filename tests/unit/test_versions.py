@@ -1,28 +1,44 @@
-"""README's table of versions is that of `docs/versions.json`, and pyproject's ranges are those that passed."""
+"""README's table of versions: what the targets of make wrote down, with a row for each pair that pyproject admits."""
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import re
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
-ROWS = json.loads((ROOT / "docs" / "versions.json").read_text())
 
 
-def test_readme_shows_the_rows() -> None:
-    text = (ROOT / "README.md").read_text()
-    shown = text.partition("<!-- versions: begin -->\n")[2].partition("\n<!-- versions: end -->")[0].splitlines()
-    names = ("method", "catalog", "format", "spark", "dbt-core", "outcome")
-    assert shown[2:] == [f"| {' | '.join(row[name] for name in names)} |" for row in ROWS] and len(ROWS) > 5
+@pytest.fixture(scope="module")
+def matrix() -> ModuleType:
+    place = ROOT / "tests" / "packaging" / "version_matrix.py"
+    spec = importlib.util.spec_from_file_location("version_matrix", place)
+    assert spec is not None and spec.loader is not None
+    found = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(found)
+    return found
 
 
-@pytest.mark.parametrize(("package", "field"), [("pyspark", "spark"), ("dbt-core", "dbt-core")])
-def test_the_ranges_are_what_passed(package: str, field: str) -> None:
-    wanted = re.search(rf'"{package}>=([\d.]+),<(\d+)\.(\d+)', (ROOT / "pyproject.toml").read_text())
-    assert wanted is not None
-    passed = {tuple(map(int, row[field].split(".")[:2])) for row in ROWS if row["outcome"].startswith("passed")}
-    assert min(passed) == tuple(map(int, wanted[1].split("."))), passed
-    assert max(passed) == (int(wanted[2]), int(wanted[3]) - 1), passed
+def test_the_table_is_what_was_written_down(matrix: ModuleType) -> None:
+    rows = json.loads(matrix.RESULTS.read_text())
+    table = matrix.README.read_text().partition(matrix.BEGIN)[2].partition(matrix.END)[0].strip()
+    assert table == matrix.rendered(rows)
+    assert not [row for row in rows if row["outcome"].startswith("failed")]
+
+
+def test_a_pair_that_was_not_run_has_a_row(matrix: ModuleType) -> None:
+    lines = matrix.rendered([]).splitlines()[2:]
+    assert len(lines) == len(matrix.SPARK) * len(matrix.DBT) and all(line.endswith("|  | not run |") for line in lines)
+
+
+@pytest.mark.parametrize(("package", "of"), [("pyspark", "SPARK"), ("dbt-core", "DBT")])
+def test_ranges_admit_what_the_matrix_tries(matrix: ModuleType, package: str, of: str) -> None:
+    minors = [tuple(map(int, minor.split("."))) for minor in getattr(matrix, of)]
+    first, last = min(minors), max(minors)
+    ranges = re.findall(rf'"{package}(?:\[connect\])?>=([\d.]+),<([\d.]+)"', (ROOT / "pyproject.toml").read_text())
+    assert ranges and {tuple(map(int, low.split("."))) for low, _ in ranges} == {first}
+    assert {tuple(map(int, high.split("."))) for _, high in ranges} == {(last[0], last[1] + 1)}
