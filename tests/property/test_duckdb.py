@@ -51,7 +51,9 @@ class Grammar:
     def number(self, depth: int) -> str:
         rng = self.rng
         if depth <= 0:
-            return rng.choice([*NUMBERS, "1", "0", "2.5", "0.001", "1000000", "3000000000", "mz_now_bigint()", "null"])
+            return rng.choice(
+                [*NUMBERS, "1", "0", "-3", "(-7)", "2.5", "0.001", "1000000", "3000000000", "mz_now_bigint()", "null"]
+            )
         n, m, c = (lambda: self.number(depth - 1)), (lambda: self.number(depth - 2)), (lambda: self.truth(depth - 1))
         return rng.choice([
             lambda: f"({n()} {rng.choice('+-*/%')} {n()})", lambda: f"({m()} {rng.choice('+-*/%')} {m()})",
@@ -68,7 +70,7 @@ class Grammar:
     def text(self, depth: int) -> str:
         rng = self.rng
         if depth <= 0:
-            return rng.choice(["t", "t", "u", "'a'", "'it\\'s'", "''", "null"])
+            return rng.choice(["t", "t", "u", "'a'", "'\\0'", "'it\\'s'", "''", "null"])
         s = lambda: self.text(depth - 1)  # noqa: E731
         return rng.choice([
             lambda: f"({s()} || {s()})", lambda: f"concat({s()}, {s()})", lambda: f"coalesce({s()}, {s()})",
@@ -116,7 +118,13 @@ class Grammar:
 
     def query(self) -> str:
         rng = self.rng
-        form = rng.choice(["rows", "rows", "rows", "groups", "windows", "joined", "sets", "distinct"])
+        form = rng.choice(["rows", "rows", "rows", "groups", "windows", "joined", "sets", "distinct", "totals"])
+        if form == "totals":
+            key, order = rng.choice(["t", "b", "i"]), rng.choice(["count(*)", "2", "a", "sum(n)"])
+            how = rng.choice([key, f"rollup({key})", f"cube({key}, b)"])
+            where = rng.choice(["", f" where {self.truth(0)}", " where false"])
+            order = f"{order} {rng.choice(['asc', 'desc'])}, {key}"
+            return f"select {key}, count(*) as a from {CORE}{where} group by {how} order by {order} limit 3"
         if form == "groups":
             key = rng.choice(["t", "i", "b", "day", self.value(1)])
             having = rng.choice(["", f" having {self.aggregate()} is not null", " having count(*) > 1"])
@@ -124,6 +132,8 @@ class Grammar:
         if form == "windows":
             way = rng.choice(["asc", "desc", "asc nulls last", "desc nulls first"])
             rank = rng.choice(["rank()", "dense_rank()", self.aggregate()])
+            if rng.random() < 0.2:
+                return f"select t, rank() over (order by count(*) {way}, max(n)) as a from {CORE} group by t"
             return (
                 f"select n, {rank} over (partition by {self.value(0)} order by {self.value(0)} {way}) as a from {CORE}"
             )

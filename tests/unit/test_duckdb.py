@@ -44,6 +44,17 @@ REFUSED = {
     "select distinct x from mz_core_c0": "compares doubles",
     "select id, count(*) as n from mz_core_c0 group by grouping sets ((id), ())": "GROUPING SETS",
     "select -id as id, count(*) as n from mz_core_c0 group by mz_core_c0.id having id > 1": "may be a column",
+    "select id, 3 as z, cost / z as share from mz_core_c0": "a number under another name",
+    "(select id from mz_core_c0) limit 0": "a clause after a query in parentheses",
+    "select * from ((select id from mz_core_c0) limit 0) q": "a clause after a query in parentheses",
+    "select id from mz_core_c0 as c(id, name, cost, ts, x)": "names of columns after the alias",
+    "select a.* from mz_core_c0 a join mz_core_c0 b using (id)": "the order of the columns",
+    "select name, id, count(*) as n from mz_core_c0 group by name, id with rollup": "WITH ROLLUP",
+    "select concat_ws(',', name, name) as n from mz_core_c0": "CONCAT_WS",
+    "select hour(to_date(ts)) as h from mz_core_c0": "TO_DATE",
+    "select count() as n from mz_core_c0": "no translation",
+    "select cast('2024-02-30' as date) as d from mz_core_c0": "no translation",
+    "select id from mz_core_c0 where": "sqlglot does not resolve",
     "select id from mz_core_c0 limit 1 + 1": "LIMIT is translated for a number alone",
     "select a.id from mz_core_c0 a full join mz_core_c0 b on a.id = b.id": "a join of this kind",
     "select a.id from mz_core_c0 a right join mz_core_c0 b on a.id = b.id": "a join of this kind",
@@ -103,7 +114,16 @@ def test_a_type_that_spark_does_not_give() -> None:
 
 
 @pytest.mark.parametrize(
-    "kind", ["interval day to second", "map<string,timestamp>", "array<timestamp>", "variant", "char(3)"]
+    "kind",
+    [
+        "interval day to second",
+        "map<string,timestamp>",
+        "array<timestamp>",
+        "variant",
+        "char(3)",
+        "struct<a:string collate UNICODE_CI>",
+        "struct<a:int,A:int>",
+    ],
 )
 def test_types_that_are_read_differently(kind: str) -> None:
     with pytest.raises(Refusal, match=r"column c of type .*\nwhy: DuckDB is not known to read"):

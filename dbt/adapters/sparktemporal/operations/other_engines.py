@@ -42,6 +42,14 @@ def sql_of(warehouse: Warehouse, target: ModelRelations, schema: str, dialect: A
         raise Refusal(
             f"{what} with {settings.CASE}", "DuckDB takes names that differ in case for one", "a read by Spark"
         )
+    for kind in ("datetime", "int96"):
+        key = f"spark.sql.parquet.{kind}RebaseModeInWrite"
+        if warehouse.setting(key).upper() == "LEGACY":
+            raise Refusal(
+                f"{what} with {key} LEGACY",
+                "days before 1582 are written as those of another calendar, which DuckDB does not know",
+                f"{key} CORRECTED and dbt run --full-refresh, or a read by Spark",
+            )
     sources = {
         c.table: f"{types.quote(schema)}.{types.quote(c.table)}" if chains == "tables" else _files(warehouse, target, c)
         for c in state.chains

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import date
 
 from sqlglot import exp
 
@@ -155,7 +156,7 @@ class Expressions:
             value, kind = self.of(node.this)
             return (f"abs({value})", kind) if kind.name in NUMBERS else None
         operator = _ARITHMETIC.get(type(node))
-        if operator is None or not isinstance(node, exp.Binary):
+        if operator is None or not isinstance(node, exp.Binary) or isinstance(node.right, exp.Interval):
             return None
         (one, a), (other, b) = self.of(node.left), self.of(node.right)
         if DECIMAL in (a.name, b.name):  # beside a decimal a whole number has the digits that are written
@@ -172,6 +173,10 @@ class Expressions:
             found = _divided(one, other, kind)
         else:
             found = f"({a} {operator} {b})" if kind.name == FLOAT else f"CAST({a} {operator} {b} AS {kind.sql})"
+            if kind.name == DECIMAL and kind.digits > 18 and one[1].digits <= 18:
+                # DuckDB computes with 18 digits while both operands have as few
+                wide = Kind(DECIMAL, 19, one[1].scale)
+                found = f"CAST(CAST({a} AS {wide.sql}) {operator} {b} AS {kind.sql})"
         if not divides or found is None:
             return None if found is None else (found, kind)
         by_zero = "error('division by zero')" if self.session.ansi else "NULL"
@@ -205,7 +210,7 @@ class Expressions:
             return f"{'greatest' if isinstance(node, exp.Greatest) else 'least'}({', '.join(values)})", kind
         if isinstance(node, (exp.Cast, exp.TryCast)):
             return self._cast(node)
-        if isinstance(node, (exp.DPipe, exp.Concat)):
+        if type(node) in (exp.DPipe, exp.Concat):  # concat_ws is a Concat too
             parts = [node.left, node.right] if isinstance(node, exp.DPipe) else node.expressions
             found = [self.of(part) for part in parts]
             return (
@@ -235,7 +240,9 @@ class Expressions:
             whole = f"(({micros} - ((({micros}) % 1000 + 1000) % 1000)) // 1000)"
             return (whole, BIGINT) if kind.name == INSTANT else None
         if type(node) in _PARTS:
-            value, kind = self.of(node.this.this if isinstance(node.this, exp.TsOrDsToDate) else node.this)
+            # sqlglot wraps the operand of parts of a date, and to_date(ts) beside parts of a time is one
+            wrapped = isinstance(node.this, exp.TsOrDsToDate) and type(node) not in (exp.Hour, exp.Minute, exp.Second)
+            value, kind = self.of(node.this.this if wrapped else node.this)
             local = value if kind.name in (DATE, kinds.LOCAL) else self._local(value, kind)
             return None if local is None else (f"CAST({_PARTS[type(node)]}({local}) AS INTEGER)", Kind(INT, 10))
         if isinstance(node, (exp.Add, exp.Sub)):
@@ -286,11 +293,17 @@ def _number_literal(node: exp.Literal) -> Typed | None:
 
 
 def _date_literal(text: str) -> Typed | None:
-    return (f"DATE {types.literal(text)}", Kind(DATE)) if re.fullmatch(r"[12]\d{3}-\d{2}-\d{2}", text) else None
+    try:
+        known = re.fullmatch(r"[12]\d{3}-\d{2}-\d{2}", text) and date.fromisoformat(text)
+    except ValueError:  # no day of the calendar
+        known = None
+    return (f"DATE {types.literal(text)}", Kind(DATE)) if known else None
 
 
 def _written(node: exp.Expr, kind: Kind) -> Kind:
+    """An integer as Spark takes it beside a decimal: a literal, also a negative one, has the digits that it shows."""
     node = node.unnest()
+    node = node.this if isinstance(node, exp.Neg) and isinstance(node.this, exp.Literal) else node
     is_number = isinstance(node, exp.Literal) and not node.is_string and kind.name == INT
     return Kind(INT, len(node.name.lstrip("0")) or 1) if is_number else kind
 

@@ -107,6 +107,8 @@ def _decimal(operator: str, one: Kind, other: Kind) -> Kind | None:
         digits = one.digits + other.digits + 1
     elif operator == "%":
         digits = min(one.whole, other.whole) + scale
+        if max(one.whole, other.whole) + scale > _MOST:  # DuckDB would take both as doubles
+            return None
     else:
         scale = max(6, one.scale + other.digits + 1)
         digits = one.whole + other.scale + scale

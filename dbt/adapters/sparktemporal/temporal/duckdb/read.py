@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from ...errors import Refusal
 from ..diffs.intervals_sql import indent
-from ..diffs.state import State
+from ..diffs.state import CoreState, State
 from ..diffs.view_sql import expired_message
 from ..rewrite.linear_aggregates import COUNT
 from . import chains_sql, types
@@ -35,7 +35,10 @@ def read(state: State, sources: Mapping[str, str], t: int | None, ansi: bool, zo
     named = {core.placeholder: chains_sql.rows(core, sources, at, earliest) for core in state.cores}
     body, kinds_found = _residual(state, Session(at, ansi, zone))
     _refuse_kinds(state, kinds_found)
-    ctes = ",\n".join(f"{types.quote(name)} AS (\n{indent(sql, 2)}\n)" for name, sql in named.items())
+    ctes = ",\n".join(
+        f"{types.quote(core.placeholder)}({_columns(core)}) AS (\n{indent(named[core.placeholder], 2)}\n)"
+        for core in state.cores
+    )
     places = [f"mz_{i}" for i in range(len(state.columns))]
     items = ", ".join(
         f"CAST({place} AS {types.duckdb_type(n, k)}) AS {types.quote(n)}"
@@ -47,10 +50,16 @@ def read(state: State, sources: Mapping[str, str], t: int | None, ansi: bool, zo
     return f"WITH {ctes}\n{answer}"
 
 
+def _columns(core: CoreState) -> str:
+    """The names of a core's columns in lower case, as a translated residual has them: DuckDB folds ASCII alone."""
+    sums = [COUNT, *(n for n, _ in core.sums)] if core.sums is not None else []
+    return ", ".join(types.quote(n.lower()) for n in [*(n for n, _ in core.columns), *sums] or ["mz_nothing"])
+
+
 def _residual(state: State, session: Session) -> tuple[str, list[Kind]]:
     if state.is_plain:
         core = state.cores[0]
-        names = ", ".join(types.quote(n) for n, _ in core.columns)
+        names = ", ".join(types.quote(n.lower()) for n, _ in core.columns)
         return f"SELECT {names}\nFROM {types.quote(core.placeholder)}", [Kind.of(k) for _, k in core.columns]
     cores = {
         core.placeholder: [*core.columns, *([(COUNT, "bigint"), *core.sums] if core.sums is not None else [])]

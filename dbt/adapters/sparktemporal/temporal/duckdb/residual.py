@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
@@ -23,18 +24,28 @@ _TRANSLATED = {
     "with_",
 }  # fmt: skip
 _JOINS = {("", ""), ("", "INNER"), ("", "CROSS"), ("LEFT", ""), ("LEFT", "OUTER"), ("LEFT", "SEMI"), ("LEFT", "ANTI")}
-_RANKS: dict[type[exp.Expr], Kind] = {
-    exp.RowNumber: Kind(INT, 10),
-    exp.Rank: Kind(INT, 10),
-    exp.DenseRank: Kind(INT, 10),
-}
+_RANKS: dict[type[exp.Expr], str] = {exp.RowNumber: "row_number", exp.Rank: "rank", exp.DenseRank: "dense_rank"}
+_RANK = Kind(INT, 10)
+
+
+@dataclass(frozen=True)
+class _Aggregate:
+    """Its SQL before and after the place of a FILTER or OVER."""
+
+    head: str
+    tail: str
+    kind: Kind
+
+    def with_(self, clause: str) -> Typed:
+        return f"{self.head}{clause}{self.tail}", self.kind
 
 
 def translated(residual: str, cores: Mapping[str, Columns], session: Session) -> Query:
     """cores: placeholder -> its columns, with Spark's types. Raises Refusal for what is not the same in DuckDB."""
-    written = parse_one(residual, dialect="spark")
-    _refuse_ambiguous(written, {column.lower() for columns in cores.values() for column, _ in columns})
     try:
+        written = parse_one(residual, dialect="spark")
+        _refuse_unlike(written)
+        _refuse_ambiguous(written, {column.lower() for columns in cores.values() for column, _ in columns})
         tree: exp.Expr = qualify(
             written,
             dialect="spark",
@@ -51,6 +62,27 @@ def translated(residual: str, cores: Mapping[str, Columns], session: Session) ->
         name: {exp.column(c).name.lower(): Kind.of(kind) for c, kind in columns} for name, columns in cores.items()
     }
     return _Queries(known, session).of(tree, None)
+
+
+def _refuse_unlike(tree: exp.Expr) -> None:
+    """Refuse what sqlglot resolves to other columns, or to other types, than Spark."""
+    for table in tree.find_all(exp.Table):
+        alias = table.args.get("alias")
+        if alias is not None and alias.args.get("columns"):
+            raise refusal(table, "names of columns after the alias of a relation are not translated")
+    for select in tree.find_all(exp.Select):
+        using = any(join.args.get("using") or join.method for join in select.args.get("joins") or [])
+        if using and any(isinstance(c.this, exp.Star) and c.table for c in select.find_all(exp.Column)):
+            raise refusal(select, "the order of the columns of a relation in a join by names is not known")
+        numbers = {a.alias.lower() for a in select.expressions if isinstance(a, exp.Alias) and _is_number(a.this)}
+        for column in select.find_all(exp.Column):
+            if not column.table and column.name.lower() in numbers and column.find_ancestor(exp.Order) is None:
+                raise refusal(column, "Spark and sqlglot give a number under another name several types")
+
+
+def _is_number(node: exp.Expr) -> bool:
+    node = node.this if isinstance(node, exp.Neg) else node
+    return isinstance(node, exp.Literal) and not node.is_string
 
 
 def _refuse_ambiguous(tree: exp.Expr, columns: set[str]) -> None:
@@ -75,7 +107,9 @@ class _Queries:
         self._cores, self._session = cores, session
 
     def of(self, node: exp.Expr, above: Expressions | None) -> Query:
-        if isinstance(node, exp.Subquery) and not node.args.get("with_"):
+        if isinstance(node, exp.Subquery):
+            if any(value for name, value in node.args.items() if name not in ("this", "alias")):
+                raise refusal(node, "a clause after a query in parentheses is not translated")
             return self.of(node.this, above)
         if isinstance(node, exp.SetOperation):
             return self._set(node, above)
@@ -107,8 +141,11 @@ class _Queries:
         if node.args.get("where"):
             lines.append(f"WHERE {env.truth(node.args['where'].this)}")
         lines += self._group(node, env)
-        if node.args.get("having"):
-            lines.append(f"HAVING {env.truth(node.args['having'].this)}")
+        kept = [env.truth(node.args["having"].this)] if node.args.get("having") else []
+        if node.args.get("group") and node.args["group"].find(exp.Rollup, exp.Cube):
+            kept.append("count(*) > 0")  # over no rows Spark has no total
+        if kept:
+            lines.append(f"HAVING {' AND '.join(kept)}")
         items, columns = self._items(node, env)
         distinct = node.args.get("distinct")
         if distinct:
@@ -131,10 +168,11 @@ class _Queries:
 
     def _source(self, node: exp.Expr, env: Expressions, sources: dict[str, Mapping[str, Kind]]) -> str:
         alias = types.quote(node.alias_or_name)
-        if isinstance(node, exp.Table) and node.name in self._cores and not node.args.get("sample"):
+        plain = not any(value for name, value in node.args.items() if name not in ("this", "alias"))
+        if isinstance(node, exp.Table) and node.name in self._cores and plain:
             sources[node.alias_or_name] = self._cores[node.name]
             return f"{types.quote(node.name)} AS {alias}"
-        if isinstance(node, exp.Subquery) and not node.args.get("sample"):
+        if isinstance(node, exp.Subquery) and plain:
             sql, columns = self.of(node.this, env.above)
             sources[node.alias_or_name] = dict(columns)
             return f"(\n{indent(sql, 2)}\n) AS {alias}"
@@ -161,6 +199,8 @@ class _Queries:
         listed = []
         for item in [*group.expressions, *(group.args.get("rollup") or []), *(group.args.get("cube") or [])]:
             several = item.expressions if isinstance(item, (exp.Rollup, exp.Cube)) else [item]
+            if not several or several != [item] and any(isinstance(key, exp.Literal) for key in several):
+                raise refusal(group, "WITH ROLLUP, WITH CUBE and numbers in them are not translated")
             keys = [env.of(key) for key in several]
             self._equal(group, [k for _, k in keys])
             shown = ", ".join(sql for sql, _ in keys)
@@ -195,7 +235,7 @@ class _Queries:
             value = item.this if isinstance(item, exp.Ordered) else item
             if isinstance(value, exp.Column) and not value.table and value.name in named:
                 value = named[value.name]
-            if value.find(exp.Column) is None:
+            if value.find(exp.Column, exp.AggFunc, exp.Window, exp.Query) is None:
                 continue  # DuckDB refuses an order by a constant
             sql, kind = env.of(value)
             if kind.name not in (*EQUAL, NULL):
@@ -213,18 +253,17 @@ class _Queries:
             return f"EXISTS (\n{indent(self.of(node.this, env)[0], 2)}\n)", TRUTH
         if isinstance(node, exp.Filter):
             found = self._aggregate(node.this, env)
-            where = env.truth(node.expression.this)
-            return None if found is None else (found[0].replace(_FILTER, f" FILTER (WHERE {where})"), found[1])
+            return None if found is None else found.with_(f" FILTER (WHERE {env.truth(node.expression.this)})")
         if isinstance(node, exp.Window):
             return self._window(node, env)
         found = self._aggregate(node, env)
-        return None if found is None else (found[0].replace(_FILTER, ""), found[1])
+        return None if found is None else found.with_("")
 
     def _window(self, node: exp.Window, env: Expressions) -> Typed | None:
         if any(v for k, v in node.args.items() if k not in ("this", "partition_by", "order", "over")):
             return None
         rank = _RANKS.get(type(node.this))
-        found = ("", rank) if rank is not None else self._aggregate(node.this, env)
+        found = self._aggregate(node.this, env) if rank is None else _Aggregate(f"CAST({rank}()", " AS INTEGER)", _RANK)
         if found is None:
             return None
         parts = [env.of(part) for part in node.args.get("partition_by") or []]
@@ -233,16 +272,12 @@ class _Queries:
         if node.args.get("order"):
             over.append(self._ordered(node.args["order"], env, {}))
         window = f" OVER ({' '.join(filter(None, over))})"
-        if rank is None:
-            return found[0].replace(_FILTER, window), found[1]
-        name = {exp.RowNumber: "row_number", exp.Rank: "rank", exp.DenseRank: "dense_rank"}[type(node.this)]
-        return f"CAST({name}(){window} AS INTEGER)", rank
+        return found.with_(window)
 
-    def _aggregate(self, node: exp.Expr, env: Expressions) -> Typed | None:
-        """SQL with a mark where a FILTER or OVER goes."""
-        if isinstance(node, exp.Count) and not node.expressions:
+    def _aggregate(self, node: exp.Expr, env: Expressions) -> _Aggregate | None:
+        if isinstance(node, exp.Count) and node.this is not None and not node.expressions:
             if isinstance(node.this, exp.Star):
-                return f"count(*){_FILTER}", BIGINT
+                return _Aggregate("count(*)", "", BIGINT)
             distinct = isinstance(node.this, exp.Distinct)
             of = node.this.expressions if distinct else [node.this]
             if len(of) != 1:
@@ -250,30 +285,26 @@ class _Queries:
             value, kind = env.of(of[0])
             if distinct:
                 self._equal(node, [kind])
-            return f"count({'DISTINCT ' if distinct else ''}{value}){_FILTER}", BIGINT
+            return _Aggregate(f"count({'DISTINCT ' if distinct else ''}{value})", "", BIGINT)
         if isinstance(node, exp.CountIf):
-            return f"count(CASE WHEN {env.truth(node.this)} THEN 1 END){_FILTER}", BIGINT
+            return _Aggregate(f"count(CASE WHEN {env.truth(node.this)} THEN 1 END)", "", BIGINT)
         if isinstance(node, (exp.LogicalAnd, exp.LogicalOr)):
             word = "bool_and" if isinstance(node, exp.LogicalAnd) else "bool_or"
-            return f"{word}({env.truth(node.this)}){_FILTER}", TRUTH
+            return _Aggregate(f"{word}({env.truth(node.this)})", "", TRUTH)
         if isinstance(node, (exp.Min, exp.Max)) and not node.expressions:
             value, kind = env.of(node.this)
-            return (f"{node.key}({value}){_FILTER}", kind) if kind.name in (*EQUAL, NULL) else None
+            return _Aggregate(f"{node.key}({value})", "", kind) if kind.name in (*EQUAL, NULL) else None
         if isinstance(node, exp.Sum):
             return self._sum(node, env)
         return None
 
-    def _sum(self, node: exp.Sum, env: Expressions) -> Typed | None:
+    def _sum(self, node: exp.Sum, env: Expressions) -> _Aggregate | None:
         if isinstance(node.this, exp.Distinct):
             return None
         value, kind = env.of(node.this)
         if kind.name not in NUMBERS:
             return None
         if kind.name == FLOAT:
-            return f"sum(CAST({value} AS DOUBLE)){_FILTER}", DOUBLE
+            return _Aggregate(f"sum(CAST({value} AS DOUBLE))", "", DOUBLE)
         total = BIGINT if kind.name == INT else Kind(DECIMAL, min(38, kind.digits + 10), kind.scale)
-        return f"CAST(sum({value}){_FILTER} AS {total.sql})", total
-
-
-#: where the FILTER or the OVER of an aggregate stands
-_FILTER = "\0"
+        return _Aggregate(f"CAST(sum({value})", f" AS {total.sql})", total)

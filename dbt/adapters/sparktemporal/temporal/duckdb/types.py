@@ -77,6 +77,8 @@ def _simple(spark_type: str) -> str | None:
 
 
 def _nested(spark_type: str) -> str | None:
+    if "collate" in spark_type.lower():  # sqlglot drops the word
+        return None
     try:
         kind = exp.DataType.build(spark_type, dialect="spark")
     except SqlglotError:
@@ -95,7 +97,7 @@ def _of(kind: exp.Expr | None) -> str | None:
         return None if said == "timestamp" else _simple(said)
     if kind.is_type(exp.DType.STRUCT):
         fields = [(field.name, _of(field.args.get("kind"))) for field in kind.expressions]
-        if any(inner is None for _, inner in fields):
+        if any(inner is None for _, inner in fields) or len({name.lower() for name, _ in fields}) < len(fields):
             return None
         return f"STRUCT({', '.join(f'{quote(name)} {inner}' for name, inner in fields)})"
     inner = [_of(part) for part in kind.expressions]
