@@ -138,6 +138,18 @@ def spark(
 
 
 @pytest.fixture
+def settings_as_before(spark: SparkSession) -> Iterator[None]:
+    """For tests that change settings of the session."""
+    before = dict(spark.sql("SET").collect())
+    yield
+    for key in {row[0] for row in spark.sql("SET").collect()} - before.keys():
+        spark.conf.unset(key)
+    for key, value in before.items():
+        if key.startswith("spark.sql.") and spark.conf.get(key, None) != value:
+            spark.conf.set(key, value)
+
+
+@pytest.fixture
 def small_plans(spark: SparkSession) -> Iterator[SparkSession]:
     """For tests of thousands of small queries: one partition, planned once. Settings are as before afterwards."""
     changed = {"spark.sql.adaptive.enabled": "false", "spark.sql.shuffle.partitions": "1"}

@@ -17,6 +17,8 @@ from support.histories import small_limits
 from support.instants import DAY, HOUR, T0
 from support.project import Project
 
+pytestmark = pytest.mark.usefixtures("settings_as_before")
+
 #: model -> (its query over {t}, what its chains hold)
 MODELS = {
     "every_row": ("select * from {t} where mz_now() >= lo and mz_now() < hi", "rows"),

@@ -21,6 +21,8 @@ from support.histories import SAMPLE, fresh_seed
 from support.instants import T0
 from support.project import Project
 
+pytestmark = pytest.mark.usefixtures("settings_as_before")
+
 COLUMNS = {
     "tiny": ("tinyint", ["0", "1", "-128", "127"]),
     "i": ("int", ["0", "1", "-7", "2147483647", "-2147483648"]),
