@@ -12,6 +12,7 @@ from pyiceberg.catalog import load_catalog
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.errors import Refusal
 from dbt.adapters.sparktemporal.operations import other_engines
+from support.histories import small_limits
 from support.instants import HOUR, T0
 from support.project import Project, is_named
 
@@ -23,19 +24,21 @@ MODELS = {
 
 
 @pytest.fixture
-def ran(project: Project) -> Project:
+def ran(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
     """Chains of three runs: rows that came, a row that was deleted."""
     if not is_named(project.spark):
         pytest.skip("the option --catalog names none")
-    project.sql(f"CREATE TABLE {{s}}.events USING iceberg AS {ROWS.format(0, 20)}")
+    small_limits(monkeypatch)
+    project.sql(f"CREATE TABLE {{s}}.events USING iceberg AS {ROWS.format(0, 50)}")
     for name, sql in MODELS.items():
         project.model(name, sql.format(s=project.schema), aggregates="groups")
     project.run(now=T0 - 2)
-    project.sql(f"INSERT INTO {{s}}.events {ROWS.format(20, 24)}")
+    project.sql(f"INSERT INTO {{s}}.events {ROWS.format(50, 54)}")
     project.run(now=T0 - 1)
-    project.sql("DELETE FROM {s}.events WHERE id = 21")
+    project.sql("DELETE FROM {s}.events WHERE id = 51")
     project.run(now=T0)
     assert any(chain.negative for chain in project.state().chains)
+    assert any(chain.bucketed for chain in project.state().chains)
     return project
 
 
@@ -54,7 +57,7 @@ def oracle(project: Project, model: str, t: int) -> Counter:
     return Counter(project.rows(f"SELECT {items} FROM ({written}) AS m"))
 
 
-INSTANTS = [T0, T0 + 1, T0 + 2999, T0 + 3000, T0 + 3001, T0 + 19_999, T0 + 20_000, T0 + 21_000, T0 + 23_000, T0 + HOUR]
+INSTANTS = [T0, T0 + 1, T0 + 2999, T0 + 3000, T0 + 3001, T0 + 49_999, T0 + 50_000, T0 + 51_000, T0 + 53_000, T0 + HOUR]
 
 
 def test_the_files_of_the_chains(ran: Project) -> None:

@@ -93,7 +93,7 @@ def test_a_run_that_may_drop_nothing(owned: Project) -> None:
 
 
 def test_a_reader_reads(owned: Project) -> None:
-    """An instant, and the data tests."""
+    """An instant, the status, the data tests; an operation that writes is refused in words."""
     owned.run(now=T0)
     owned.properties(
         {"models": [{"name": "m", "data_tests": ["temporal_matches_source", "temporal_diffs_consistent"]}]}
@@ -104,6 +104,9 @@ def test_a_reader_reads(owned: Project) -> None:
         )
         assert [tuple(row) for row in shown.results[0].agate_table.rows] == [(7,)]
         assert {str(r.status) for r in owned.dbt("test", now=T0).results} == {"pass"}
+        assert "m" in owned.dbt("run-operation", "temporal_status").text
+        refused = owned.dbt("run-operation", "temporal_consolidate", "--args", '{"model": "m"}', check=False)
+        assert not refused.success and "the user of this connection may not" in refused.text, refused.text
 
 
 @pytest.mark.parametrize("user", ["reader", "no-tables", "no-views"])
@@ -113,10 +116,12 @@ def test_a_first_run_without_rights(owned: Project, user: str) -> None:
     owned.run("-s", "kept")
     owned.model("kept", f"select id, ts from {owned.schema}.events where mz_now() < ts")
     owned.model("new", f"select id, ts from {owned.schema}.events where mz_now() < ts")
+    there = owned.relations()
     with as_user(owned, user):
         ran = owned.run("-s", "kept", "new", now=T0, check=False)
         assert {str(r.status) for r in ran.results} == {"error"}
         assert ran.text.count("the user of this connection may not") >= 2, ran.text
+    assert owned.relations() == there
     assert owned.rows("SELECT * FROM {s}.kept") == [(1,)]
     assert owned.run("-s", "kept", "new", now=T0).success
     assert owned.count("new") == owned.count("kept")

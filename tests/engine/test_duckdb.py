@@ -100,14 +100,14 @@ def of_spark(project: Project, sql: str, columns: tuple[tuple[str, str], ...]) -
 
 @pytest.mark.more
 def test_answers_of_both_engines(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three runs: the first, one after new rows, one after rows were updated and deleted. Ten instants of each."""
+    """Three runs: the first, after new rows, after updates and deletes. Some ten instants of each, also past ones."""
     small_limits(monkeypatch)
     names, rng = sorted(MODELS), random.Random(7)
     events = {n: event(rng, n) for n in range(1, 60)}
     write(project, events, "CREATE TABLE")
     for name in names:
         sql, kept = MODELS[name]
-        project.model(name, sql.format(t=f"{project.schema}.t"), aggregates="groups" if kept == "groups" else "rows")
+        project.model(name, sql.format(t=f"{project.schema}.t"), aggregates=kept, retain_history="90 minutes")
     for turn in range(3):
         now = T0 - 2 * HOUR + turn * HOUR
         if turn == 1:
@@ -120,13 +120,16 @@ def test_answers_of_both_engines(project: Project, monkeypatch: pytest.MonkeyPat
         for name in names:
             state = project.state(name)
             later = [T0 + hours * HOUR + by for hours in (-1, 0, 4) for by in (-1, 0, 1)]
-            instants = [now, *(t for t in later if t > now)]
+            # the past that is kept, and an instant at which all with an end have ended
+            instants = [state.since, now - 1, now, *(t for t in later if t > now), T0 + 10 * DAY]
+            instants = [t for t in instants if t >= state.since]
             both = [
                 " UNION ALL ".join(f"SELECT {t} AS mz_at, * FROM {query(t)} AS m" for t in instants)
                 for query in (lambda t, m=name: f"({printed(project, m, t)})", lambda t, m=name: project.at(m, t))
             ]
             shown = (("mz_at", "bigint"), *state.columns)
             assert of_duckdb(both[0], shown) == of_spark(project, f"({both[1]})", shown), (name, turn)
+    assert any(project.state(name).since < now for name in names)
     assert any(chain.negative for name in names for chain in project.state(name).chains)
     assert any(chain.bucketed for name in names for chain in project.state(name).chains)
 
@@ -267,6 +270,25 @@ def test_an_odd_place_and_odd_names(project: Project, odd_place: str, monkeypatc
 
 
 @pytest.mark.more
+def test_models_of_nothing(project: Project) -> None:
+    """No row came: rows, groups, and the one group that is there over nothing."""
+    project.sql(
+        f"CREATE TABLE {{s}}.t USING parquet AS SELECT id, timestamp_millis({T0}L) AS hi FROM range(3) WHERE id > 9"
+    )
+    queries = {
+        "m": "select id, hi from {t} where mz_now() < hi",
+        "grouped": "select id, count(*) as n from {t} where mz_now() < hi group by id",
+        "one": "select count(*) as n, max(id) as top from {t} where mz_now() < hi",
+    }
+    for name, sql in queries.items():
+        project.model(name, sql.format(t=f"{project.schema}.t"), aggregates="groups")
+    project.run(now=T0)
+    found = {name: of_duckdb(printed(project, name, T0 + 1), project.state(name).columns) for name in queries}
+    assert found == {"m": Counter(), "grouped": Counter(), "one": Counter([(0, None)])}
+    assert found == {n: of_spark(project, project.at(n, T0 + 1), project.state(n).columns) for n in queries}
+
+
+@pytest.mark.more
 def test_what_is_refused(project: Project) -> None:
     project.sql(f"CREATE TABLE {{s}}.t USING parquet AS SELECT id, timestamp_millis({T0}L + id) AS hi FROM range(9)")
     window = f"select id, hi from {project.schema}.t where mz_now() < hi"
@@ -293,3 +315,7 @@ def test_what_is_refused(project: Project) -> None:
     project.spark.conf.set("spark.sql.parquet.datetimeRebaseModeInWrite", "LEGACY")
     project.run("-s", "m", "--full-refresh", now=T0)
     assert "another calendar" in refused("m")
+    project.spark.conf.unset("spark.sql.parquet.datetimeRebaseModeInWrite")
+    project.spark.conf.set("spark.sql.caseSensitive", "true")
+    project.run("-s", "m", "--full-refresh", now=T0)
+    assert "differ in case for one" in refused("m")

@@ -6,6 +6,7 @@ import math
 import random
 from collections import Counter
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +57,7 @@ class Grammar:
             return rng.choice(
                 [*NUMBERS, "1", "0", "-3", "(-7)", "2.5", "0.001", "1000000", "3000000000", "mz_now_bigint()", "null"]
             )
-        n, m, c = (lambda: self.number(depth - 1)), (lambda: self.number(depth - 2)), (lambda: self.truth(depth - 1))
+        n, m, c = partial(self.number, depth - 1), partial(self.number, depth - 2), partial(self.truth, depth - 1)
         return rng.choice([
             lambda: f"({n()} {rng.choice('+-*/%')} {n()})", lambda: f"({m()} {rng.choice('+-*/%')} {m()})",
             lambda: f"abs({n()})", lambda: f"(-{n()})", lambda: f"coalesce({n()}, {n()})",
@@ -73,7 +74,7 @@ class Grammar:
         rng = self.rng
         if depth <= 0:
             return rng.choice(["t", "t", "u", "'a'", "'\\0'", "'it\\'s'", "''", "null"])
-        s = lambda: self.text(depth - 1)  # noqa: E731
+        s = partial(self.text, depth - 1)
         return rng.choice([
             lambda: f"({s()} || {s()})", lambda: f"concat({s()}, {s()})", lambda: f"coalesce({s()}, {s()})",
             lambda: f"cast({rng.choice(['tiny', 'i', 'l', 'b', 'd', 'x', 'day'])} as string)",
@@ -96,8 +97,7 @@ class Grammar:
         if depth <= 0:
             return rng.choice(["b", "true", "b is null", "i > 0", "null"])
         one = rng.choice([self.number, self.text, self.day, self.instant])
-        v = lambda: one(depth - 1)  # noqa: E731
-        c = lambda: self.truth(depth - 1)  # noqa: E731
+        v, c = partial(one, depth - 1), partial(self.truth, depth - 1)
         return rng.choice([
             lambda: f"({v()} {rng.choice(['=', '<>', '<', '<=', '>', '>=', '<=>'])} {v()})",
             lambda: f"({v()} between {v()} and {v()})", lambda: f"({v()} in ({v()}, {v()}))",

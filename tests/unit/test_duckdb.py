@@ -8,6 +8,7 @@ import duckdb
 import pytest
 
 from dbt.adapters.sparktemporal.errors import Refusal
+from dbt.adapters.sparktemporal.operations import other_engines
 from dbt.adapters.sparktemporal.temporal.clock.schedule import Refreshes
 from dbt.adapters.sparktemporal.temporal.diffs.state import Chain, CoreState, State
 from dbt.adapters.sparktemporal.temporal.duckdb import read, types
@@ -51,6 +52,8 @@ REFUSED = {
     "select a.* from mz_core_c0 a join mz_core_c0 b using (id)": "the order of the columns",
     "select name, id, count(*) as n from mz_core_c0 group by name, id with rollup": "WITH ROLLUP",
     "select concat_ws(',', name, name) as n from mz_core_c0": "CONCAT_WS",
+    "select hour(cast(ts as date)) as h from mz_core_c0": "HOUR",
+    "select -a as a from (select id, name from mz_core_c0) q(a, b) group by q.a having a > 1": "may be a column",
     "select hour(to_date(ts)) as h from mz_core_c0": "TO_DATE",
     "select count() as n from mz_core_c0": "no translation",
     "select cast('2024-02-30' as date) as d from mz_core_c0": "no translation",
@@ -77,6 +80,20 @@ def test_what_is_not_the_same_is_refused(sql: str) -> None:
     lines = str(found.value).splitlines()
     assert REFUSED[sql] in str(found.value), found.value
     assert [line.split(":")[0] for line in lines] == ["found", "why", "instead"]
+
+
+def test_names_in_a_group_by_are_those_of_the_source() -> None:
+    """Spark takes the column of the source, as sqlglot does."""
+    sql, _ = translated("select abs(id) as id, count(*) as n from mz_core_c0 group by id", CORE, SESSION)
+    assert sql.endswith('GROUP BY "mz_core_c0"."id"')
+
+
+@pytest.mark.parametrize("location", ["hdfs://host/a", "dbfs:/a", "wasb://a@b/c", ""])
+def test_a_place_that_duckdb_does_not_read(location: str) -> None:
+    with pytest.raises(
+        Refusal, match=r"found: `s`.`c` at .*\nwhy: DuckDB reads local paths, s3, gs and abfss\ninstead: "
+    ):
+        other_engines._place(location, "`s`.`c`")
 
 
 @pytest.mark.parametrize("zone", ["UTC", "Asia/Kolkata"])

@@ -205,6 +205,8 @@ class SparkTemporalAdapter(RunOperations, SparkAdapter):
 
     def list_relations_without_caching(self, schema_relation: BaseRelation) -> list[BaseRelation]:
         """dbt-spark's list, which lacks the views of a named catalog: its SHOW TABLES has tables alone."""
+        with as_dbt_errors():
+            refuse_schema(schema_relation.schema)
         relations = super().list_relations_without_caching(schema_relation)
         if not self._catalog_is_named:
             return relations

@@ -42,8 +42,7 @@ _CUTS = (
 MISSING = re.compile(r"TABLE_OR_VIEW_NOT_FOUND|Table or view not found|NoSuchTable", re.IGNORECASE)
 #: how catalogs say that they have no views
 NO_VIEWS = re.compile(
-    r"MISSING_CATALOG_ABILITY|not support views|UNSUPPORTED_FEATURE|views? is not supported|UnsupportedOperation",
-    re.IGNORECASE,
+    r"MISSING_CATALOG_ABILITY|not support views|UNSUPPORTED_FEATURE|view is not supported", re.IGNORECASE
 )
 ALREADY_THERE = re.compile(r"ALREADY_EXISTS|already exists", re.IGNORECASE)
 

@@ -13,12 +13,12 @@ from ..temporal.diffs.state import Chain
 from ..temporal.duckdb import read, types
 from ..temporal.sql import settings
 from ..words import quantity
-from .reads import committed, refuse_out_of_range
+from .reads import answered, committed
 
 #: a list of so many files of a chain is a text that no one sends
 _MOST_FILES = 5_000
 #: schemes of places -> the ones that DuckDB knows them by
-_SCHEMES = {"file": "", "": "", "s3": "s3", "s3a": "s3", "s3n": "s3", "gs": "gs", "abfss": "abfss", "hf": "hf"}
+_SCHEMES = {"file": "", "": "", "s3": "s3", "s3a": "s3", "gs": "gs", "abfss": "abfss"}
 _PROVIDERS = ("parquet", "iceberg")
 
 
@@ -32,11 +32,7 @@ def sql_of(warehouse: Warehouse, target: ModelRelations, schema: str, dialect: A
     _refuse_words(dialect, chains)
     state = committed(warehouse, target)
     what = f"temporal_sql of {state.model}"
-    t = None if instant is None else parse_instant(instant, "temporal_sql")
-    if t is not None:
-        refuse_out_of_range(state, t)
-        if state.refreshes:
-            t = max(state.refreshes.last(t), state.frontier if t >= state.frontier else state.since)
+    t = None if instant is None else answered(state, parse_instant(instant, "temporal_sql"))
     session.refuse_other(warehouse, state, what, always=True)
     if warehouse.setting(settings.CASE) == "true":
         raise Refusal(
@@ -53,6 +49,7 @@ def sql_of(warehouse: Warehouse, target: ModelRelations, schema: str, dialect: A
     sources = {
         c.table: f"{types.quote(schema)}.{types.quote(c.table)}" if chains == "tables" else _files(warehouse, target, c)
         for c in state.chains
+        if c.rows
     }
     ansi = warehouse.setting(settings.ANSI).lower() == "true"
     return read.read(state, sources, t, ansi, warehouse.setting(settings.ZONE))

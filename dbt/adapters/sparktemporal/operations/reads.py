@@ -84,16 +84,21 @@ def at(warehouse: Warehouse, state: State, instant: Any) -> str:
             "temporal_as_of reads a model as at an instant; `ref()` alone reads the model now",
             f"temporal_as_of(ref('{state.model}'), '2024-03-01 12:00:30')",
         )
-    t = parse_instant(instant, "temporal_as_of")
-    refuse_out_of_range(state, t)
+    t = answered(state, parse_instant(instant, "temporal_as_of"))
     session.refuse_other(warehouse, state, f"temporal_as_of of {state.model}")
-    if state.refreshes:
-        t = max(state.refreshes.last(t), state.frontier if t >= state.frontier else state.since)
     return f"(\n{indent(view_sql.read_at(state, t), 2)}\n)"
 
 
-def refuse_out_of_range(state: State, t: int) -> None:
-    """Raise TemporalError where a model does not know its rows at an instant (ms)."""
+def answered(state: State, t: int) -> int:
+    """The instant (ms) whose rows a model shows at t: the last refresh, where it has refreshes. Raises TemporalError
+    where the model does not know its rows at t."""
+    _check_range(state, t)
+    if not state.refreshes:
+        return t
+    return max(state.refreshes.last(t), state.frontier if t >= state.frontier else state.since)
+
+
+def _check_range(state: State, t: int) -> None:
     late = state.expiration is not None and t > state.expiration
     if state.since <= t and not late:
         return
@@ -231,7 +236,7 @@ def _instants(warehouse: Warehouse, state: State, given: Any, samples: int, cloc
         listed = given if isinstance(given, (list, tuple)) else [given]
         chosen = [parse_instant(v, "instants") for v in listed]
         for t in chosen:
-            refuse_out_of_range(state, t)
+            _check_range(state, t)
             if t < state.frontier:
                 raise Refusal(
                     f"instants: {format_instant(t)}",
@@ -246,7 +251,7 @@ def _instants(warehouse: Warehouse, state: State, given: Any, samples: int, cloc
         chosen += [t - 1, t, t + 1]
     inside = [t for t in dict.fromkeys(chosen) if t >= state.frontier and (last is None or t <= last)]
     if not inside:
-        refuse_out_of_range(state, max(clock, state.frontier))
+        _check_range(state, max(clock, state.frontier))
     return sorted(inside)
 
 

@@ -21,19 +21,24 @@ Sources = Mapping[str, str]
 _DAMAGED = f"error({types.literal(DAMAGED_MESSAGE)})"
 
 
+def columns_of(core: CoreState) -> list[tuple[str, str]]:
+    """The columns of a core as a residual reads them: of a group, the keys, the number of rows, and the sums."""
+    return [*core.columns, *([(COUNT, "bigint"), *core.sums] if core.sums is not None else [])]
+
+
 def rows(core: CoreState, sources: Sources, t: str, earliest: int) -> str:
-    """A query of a core at t. t: SQL of an instant (ms) from `earliest` on."""
-    columns = [*core.columns, *([(COUNT, "bigint"), *core.sums] if core.sums is not None else [])]
-    if not core.chains:
-        nothing = ", ".join(f"CAST(NULL AS {types.duckdb_type(n, k)}) AS {types.quote(n)}" for n, k in columns)
-        return f"SELECT {nothing} WHERE false"
+    """A query of a core at t. t: SQL of an instant (ms) from `earliest` on. A chain without rows may have no files."""
+    chains = [chain for chain in core.chains if chain.rows]
+    if not chains:
+        nulls = [f"CAST(NULL AS {types.duckdb_type(n, k)}) AS {types.quote(n)}" for n, k in columns_of(core)]
+        return f"SELECT {', '.join(nulls) or '1 AS mz_nothing'} WHERE false"
     if isinstance(store_of(core), GroupStore):
-        return _groups(core, sources, t)
-    corrections = any(chain.negative for chain in core.chains)
+        return _groups(core, chains, sources, t)
+    corrections = any(chain.negative for chain in chains)
     items = [f"{types.value(n, k)} AS {types.quote(n)}" for n, k in core.columns]
     there = "\nUNION ALL\n".join(
         _from([*items, *(["mz_diff"] if corrections else [])], sources[chain.table], conditions(chain, t, earliest))
-        for chain in core.chains
+        for chain in chains
     )
     return _summed(core, there) if corrections else there
 
@@ -59,14 +64,14 @@ def _summed(core: CoreState, there: str) -> str:
     )
 
 
-def _groups(core: CoreState, sources: Sources, t: str) -> str:
+def _groups(core: CoreState, chains: Sequence[Chain], sources: Sources, t: str) -> str:
     """The groups at t: the sums of all updates until t."""
     sums = core.sums or ()
     keys = [types.quote(n) for n, _ in core.columns]
     items = [f"{types.value(n, k)} AS {types.quote(n)}" for n, k in core.columns]
     kept = [types.quote(n) for n, _ in sums]
     due = "\nUNION ALL\n".join(
-        _from([*items, "mz_diff", *kept], sources[chain.table], _due(chain, t)) for chain in core.chains
+        _from([*items, "mz_diff", *kept], sources[chain.table], _due(chain, t)) for chain in chains
     )
     totals = [f"CAST(sum({types.quote(n)}) AS {types.duckdb_type(n, k)}) AS {types.quote(n)}" for n, k in sums]
     number = f"CASE WHEN {COUNT} > 0 THEN {COUNT} ELSE CAST({_DAMAGED} AS BIGINT) END AS {COUNT}"

@@ -9,18 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import date
 
 from sqlglot import exp
 
 from ...errors import Refusal
-from . import kinds, types
-from .kinds import BOOL, DATE, DECIMAL, EQUAL, EXACT, FLOAT, INSTANT, INT, NUMBERS, OTHER, TEXT, Kind
+from . import conversions, kinds, types
+from .kinds import BIGINT, BOOL, DATE, DECIMAL, EQUAL, FLOAT, INSTANT, INT, NUMBERS, TEXT, TRUTH, Kind, Typed
 
-#: SQL, and what it gives
-Typed = tuple[str, Kind]
-
-BIGINT, DOUBLE, TRUTH = Kind(INT, 20), Kind(FLOAT, 1), Kind(BOOL)
 _COMPARED: dict[type[exp.Expr], str] = {
     exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
     exp.NullSafeEQ: "IS NOT DISTINCT FROM",
@@ -30,6 +25,7 @@ _PARTS: dict[type[exp.Expr], str] = {
     exp.Hour: "hour", exp.Minute: "minute", exp.Second: "second", exp.Year: "year", exp.Month: "month",
     exp.Quarter: "quarter", exp.Day: "day", exp.DayOfMonth: "day",
 }  # fmt: skip
+_OF_A_TIME = (exp.Hour, exp.Minute, exp.Second)
 #: units of an interval that has one length (µs)
 _UNITS = {"MILLISECOND": 1_000, "SECOND": 10**6, "MINUTE": 60 * 10**6, "HOUR": 3_600 * 10**6, "DAY": 86_400 * 10**6}
 _UTC = ("utc", "etc/utc", "gmt", "z", "+00:00")
@@ -90,9 +86,8 @@ class Expressions:
             raise refusal(
                 nodes[0].parent or nodes[0], "its operands are of types that DuckDB does not compare as Spark"
             )
-        return [
-            sql if k == kind or kind.name not in NUMBERS else f"CAST({sql} AS {kind.sql})" for sql, k in found
-        ], kind
+        same = (k == kind or kind.name not in NUMBERS for _, k in found)
+        return [sql if s else f"CAST({sql} AS {kind.sql})" for s, (sql, _) in zip(same, found)], kind
 
     def _column(self, node: exp.Column) -> Typed:
         env: Expressions | None = self
@@ -109,7 +104,7 @@ class Expressions:
         if isinstance(node, exp.Boolean):
             return ("true" if node.this else "false"), TRUTH
         if isinstance(node, exp.Literal):
-            return (types.literal(node.name), Kind(TEXT)) if node.is_string else _number_literal(node)
+            return (types.literal(node.name), Kind(TEXT)) if node.is_string else conversions.number(node)
         if isinstance(node, exp.Anonymous) and not node.expressions:
             if node.name.lower() == "mz_now_timestamp":
                 return f"make_timestamptz(({self.session.t}) * 1000)", Kind(INSTANT)
@@ -160,7 +155,7 @@ class Expressions:
             return None
         (one, a), (other, b) = self.of(node.left), self.of(node.right)
         if DECIMAL in (a.name, b.name):  # beside a decimal a whole number has the digits that are written
-            a, b = _written(node.left, a), _written(node.right, b)
+            a, b = conversions.beside_decimal(node.left, a), conversions.beside_decimal(node.right, b)
         result = kinds.arithmetic(operator, a, b)
         return None if result is None else self._computed(operator, (one, a), (other, b), result)
 
@@ -170,7 +165,7 @@ class Expressions:
             return None
         divides = operator in "/%"
         if operator == "/" and kind.name == DECIMAL:
-            found = _divided(one, other, kind)
+            found = conversions.quotient(one, other, kind)
         else:
             found = f"({a} {operator} {b})" if kind.name == FLOAT else f"CAST({a} {operator} {b} AS {kind.sql})"
             if kind.name == DECIMAL and kind.digits > 18 and one[1].digits <= 18:
@@ -186,7 +181,7 @@ class Expressions:
         sql, kind = value
         if result.name == DECIMAL:
             return sql if kind.name == DECIMAL else f"CAST({sql} AS DECIMAL({kind.digits},0))"
-        return sql if kind == result else _to(sql, kind, result)
+        return sql if kind == result else conversions.cast(sql, kind, result)
 
     # -- choices --
 
@@ -213,9 +208,8 @@ class Expressions:
         if type(node) in (exp.DPipe, exp.Concat):  # concat_ws is a Concat too
             parts = [node.left, node.right] if isinstance(node, exp.DPipe) else node.expressions
             found = [self.of(part) for part in parts]
-            return (
-                (f"({' || '.join(s for s, _ in found)})", Kind(TEXT)) if all(k.name == TEXT for _, k in found) else None
-            )
+            if all(kind.name == TEXT for _, kind in found):
+                return f"({' || '.join(sql for sql, _ in found)})", Kind(TEXT)
         return None
 
     def _case(self, ifs: list[tuple[exp.Expr, exp.Expr]], default: exp.Expr | None) -> Typed:
@@ -227,8 +221,12 @@ class Expressions:
         value, kind = self.of(node.this)
         to = Kind.of(node.to.sql(dialect="spark"))
         if isinstance(node.this, exp.Literal) and node.this.is_string:
-            return _date_literal(node.this.name) if to.name == DATE else None
-        found = self._local_date(value, kind) if (kind.name, to.name) == (INSTANT, DATE) else _to(value, kind, to)
+            return conversions.day(node.this.name) if to.name == DATE else None
+        found = (
+            self._local_date(value, kind)
+            if (kind.name, to.name) == (INSTANT, DATE)
+            else conversions.cast(value, kind, to)
+        )
         return None if found is None else (found, to)
 
     # -- instants --
@@ -241,9 +239,11 @@ class Expressions:
             return (whole, BIGINT) if kind.name == INSTANT else None
         if type(node) in _PARTS:
             # sqlglot wraps the operand of parts of a date, and to_date(ts) beside parts of a time is one
-            wrapped = isinstance(node.this, exp.TsOrDsToDate) and type(node) not in (exp.Hour, exp.Minute, exp.Second)
+            wrapped = isinstance(node.this, exp.TsOrDsToDate) and type(node) not in _OF_A_TIME
             value, kind = self.of(node.this.this if wrapped else node.this)
-            local = value if kind.name in (DATE, kinds.LOCAL) else self._local(value, kind)
+            # a day begins later than at 0:00 where clocks are set forward at midnight
+            is_local = kind.name == kinds.LOCAL or kind.name == DATE and type(node) not in _OF_A_TIME
+            local = value if is_local else self._local(value, kind)
             return None if local is None else (f"CAST({_PARTS[type(node)]}({local}) AS INTEGER)", Kind(INT, 10))
         if isinstance(node, (exp.Add, exp.Sub)):
             return self._moved(node)
@@ -275,78 +275,3 @@ class Expressions:
     def _local_date(self, value: str, kind: Kind) -> str | None:
         local = self._local(value, kind)
         return None if local is None else f"CAST({local} AS DATE)"
-
-
-def _number_literal(node: exp.Literal) -> Typed | None:
-    text = node.name
-    if text.isdigit():
-        for digits, most in ((10, 2**31), (20, 2**63)):
-            if int(text) < most:
-                kind = Kind(INT, digits)
-                return f"CAST({text} AS {kind.sql})", kind
-        return None
-    found = re.fullmatch(r"0*(\d*)\.(\d+)", text)
-    if found is None or len(found[1] + found[2]) > 38:
-        return None
-    kind = Kind(DECIMAL, max(len(found[1] + found[2]), 1), len(found[2]))
-    return f"CAST({text} AS {kind.sql})", kind
-
-
-def _date_literal(text: str) -> Typed | None:
-    try:
-        known = re.fullmatch(r"[12]\d{3}-\d{2}-\d{2}", text) and date.fromisoformat(text)
-    except ValueError:  # no day of the calendar
-        known = None
-    return (f"DATE {types.literal(text)}", Kind(DATE)) if known else None
-
-
-def _written(node: exp.Expr, kind: Kind) -> Kind:
-    """An integer as Spark takes it beside a decimal: a literal, also a negative one, has the digits that it shows."""
-    node = node.unnest()
-    node = node.this if isinstance(node, exp.Neg) and isinstance(node.this, exp.Literal) else node
-    is_number = isinstance(node, exp.Literal) and not node.is_string and kind.name == INT
-    return Kind(INT, len(node.name.lstrip("0")) or 1) if is_number else kind
-
-
-def _to(value: str, kind: Kind, to: Kind) -> str | None:
-    """A cast that both engines do alike: without rounding, or rounded half up; an overflow is an error."""
-    same = kind == to or kind.name == kinds.NULL and to.name != OTHER
-    to_exact = kind.name in EXACT and to.name == DECIMAL or kind.name == INT and to.name == INT
-    to_double = to == DOUBLE and kind.name in NUMBERS
-    to_text = to.name == TEXT and kind.name in (INT, BOOL)
-    if same and kind.name != kinds.NULL:
-        return value
-    if (
-        to_double and kind.name == DECIMAL
-    ):  # DuckDB divides by a power of ten, which rounds twice; a text is rounded once
-        return f"CAST(CAST({value} AS VARCHAR) AS DOUBLE)"
-    if not (same or to_exact or to_double or to_text or kind.name == BOOL and to.name == INT):
-        return None
-    return f"CAST({value} AS {to.sql if to.name in NUMBERS else _NAMED[to.name]})"
-
-
-_NAMED = {TEXT: "VARCHAR", BOOL: "BOOLEAN", DATE: "DATE", INSTANT: "TIMESTAMPTZ", kinds.LOCAL: "TIMESTAMP"}
-
-
-def _divided(one: Typed, other: Typed, kind: Kind) -> str | None:
-    """A quotient of decimals, rounded half up: DuckDB itself divides decimals as doubles.
-
-    a / b with s digits is the whole number (2 * a * 10^n + b) // (2 * b) of the digits of a and b, both positive.
-    """
-    (a, left), (b, right) = one, other
-    more = kind.scale + right.scale - left.scale
-    if more < 0 or left.digits + more > 36 or right.digits > 36:
-        return None
-    up, down = f"(abs({_digits(a, left)}) * CAST('1{'0' * more}' AS HUGEINT))", f"abs({_digits(b, right)})"
-    whole = f"((2 * {up} + {down}) // (2 * {down}))"
-    sign = f"CASE WHEN ({a} < 0) <> ({b} < 0) THEN '-' ELSE '' END"
-    if not kind.scale:
-        return f"CAST({sign} || CAST({whole} AS VARCHAR) AS {kind.sql})"
-    unit = f"CAST('1{'0' * kind.scale}' AS HUGEINT)"
-    after = f"lpad(CAST({whole} % {unit} AS VARCHAR), {kind.scale}, '0')"
-    return f"CAST({sign} || CAST({whole} // {unit} AS VARCHAR) || '.' || {after} AS {kind.sql})"
-
-
-def _digits(value: str, kind: Kind) -> str:
-    """All digits of an exact number, as a whole number."""
-    return f"CAST(replace(CAST({value} AS VARCHAR), '.', '') AS HUGEINT)"

@@ -1,7 +1,7 @@
 """Kinds of values in a residual: what a translation must know of an operand, and the types of Spark's arithmetic.
 
 Spark gives each decimal result a type and rounds to it. DuckDB has other rules, so each result is computed exactly and
-cast to Spark's type. Where Spark's type would round, the operation is refused (`cut`).
+cast to Spark's type. A result of more digits than a decimal has, which Spark rounds, is none of these; a quotient is.
 """
 
 from __future__ import annotations
@@ -60,6 +60,11 @@ class Kind:
         return self.digits - self.scale
 
 
+#: SQL, and what it gives
+Typed = tuple[str, Kind]
+BIGINT, DOUBLE, TRUTH = Kind(INT, 20), Kind(FLOAT, 1), Kind(BOOL)
+
+
 def common(kinds: list[Kind]) -> Kind | None:
     """The kind that values of several kinds become; None where Spark would convert one in a way not known here."""
     named = [kind for kind in kinds if kind.name != NULL]
@@ -73,12 +78,12 @@ def common(kinds: list[Kind]) -> Kind | None:
     if all(kind == named[0] for kind in named):
         return named[0]
     # doubles beside floats or whole numbers are compared as doubles by both
-    return Kind(FLOAT, 1) if _are_doubles(named) else None
+    return DOUBLE if _are_doubles(named) else None
 
 
 def _are_doubles(kinds: list[Kind]) -> bool:
     """Whether Spark and DuckDB take numbers as doubles: one is, and no other one loses digits by it."""
-    doubles = any(kind == Kind(FLOAT, 1) for kind in kinds)
+    doubles = any(kind == DOUBLE for kind in kinds)
     return doubles and all(kind.name == FLOAT or (kind.name == INT and kind.digits <= 10) for kind in kinds)
 
 
@@ -87,13 +92,12 @@ def arithmetic(operator: str, one: Kind, other: Kind) -> Kind | None:
     if one.name not in NUMBERS or other.name not in NUMBERS:
         return None
     if FLOAT in (one.name, other.name):
-        double = Kind(FLOAT, 1)
-        if operator in "/":
-            return double  # whatever a number is, Spark divides it as a double
-        return double if _are_doubles([one, other]) else (one if one == other else None)
+        if operator == "/":
+            return DOUBLE  # whatever a number is, Spark divides it as a double
+        return DOUBLE if _are_doubles([one, other]) else (one if one == other else None)
     if one.name == other.name == INT:
         if operator == "/":
-            return Kind(FLOAT, 1) if max(one.digits, other.digits) <= 20 else None
+            return DOUBLE
         return max(one, other, key=lambda kind: kind.digits)
     return _decimal(operator, one, other)
 

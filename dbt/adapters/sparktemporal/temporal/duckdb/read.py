@@ -8,7 +8,6 @@ from ...errors import Refusal
 from ..diffs.intervals_sql import indent
 from ..diffs.state import CoreState, State
 from ..diffs.view_sql import expired_message
-from ..rewrite.linear_aggregates import COUNT
 from . import chains_sql, types
 from .expressions import Session
 from .kinds import NULL, Kind
@@ -52,8 +51,7 @@ def read(state: State, sources: Mapping[str, str], t: int | None, ansi: bool, zo
 
 def _columns(core: CoreState) -> str:
     """The names of a core's columns in lower case, as a translated residual has them: DuckDB folds ASCII alone."""
-    sums = [COUNT, *(n for n, _ in core.sums)] if core.sums is not None else []
-    return ", ".join(types.quote(n.lower()) for n in [*(n for n, _ in core.columns), *sums] or ["mz_nothing"])
+    return ", ".join(types.quote(n.lower()) for n, _ in chains_sql.columns_of(core)) or "mz_nothing"
 
 
 def _residual(state: State, session: Session) -> tuple[str, list[Kind]]:
@@ -61,10 +59,7 @@ def _residual(state: State, session: Session) -> tuple[str, list[Kind]]:
         core = state.cores[0]
         names = ", ".join(types.quote(n.lower()) for n, _ in core.columns)
         return f"SELECT {names}\nFROM {types.quote(core.placeholder)}", [Kind.of(k) for _, k in core.columns]
-    cores = {
-        core.placeholder: [*core.columns, *([(COUNT, "bigint"), *core.sums] if core.sums is not None else [])]
-        for core in state.cores
-    }
+    cores = {core.placeholder: chains_sql.columns_of(core) for core in state.cores}
     body, columns = translated(state.residual, cores, session)
     return body, [kind for _, kind in columns]
 

@@ -12,8 +12,8 @@ from sqlglot.optimizer.qualify import qualify
 from ...errors import Refusal
 from ..diffs.intervals_sql import indent
 from . import types
-from .expressions import BIGINT, DOUBLE, TRUTH, Expressions, Session, Typed, refusal
-from .kinds import DECIMAL, EQUAL, FLOAT, INT, NULL, NUMBERS, Kind
+from .expressions import Expressions, Session, refusal
+from .kinds import BIGINT, DECIMAL, DOUBLE, EQUAL, FLOAT, INT, NULL, NUMBERS, TRUTH, Kind, Typed
 
 #: a query: its text, and the names and kinds of its columns
 Query = tuple[str, list[tuple[str, Kind]]]
@@ -58,9 +58,7 @@ def translated(residual: str, cores: Mapping[str, Columns], session: Session) ->
             f"sqlglot does not resolve its names: {str(e).splitlines()[0]}",
             "an alias for each relation and column, or a read by Spark",
         ) from None
-    known = {
-        name: {exp.column(c).name.lower(): Kind.of(kind) for c, kind in columns} for name, columns in cores.items()
-    }
+    known = {name: {c.lower(): Kind.of(kind) for c, kind in columns} for name, columns in cores.items()}
     return _Queries(known, session).of(tree, None)
 
 
@@ -92,6 +90,7 @@ def _refuse_ambiguous(tree: exp.Expr, columns: set[str]) -> None:
     """
     for select in tree.find_all(exp.Select):
         inner = {a.alias.lower() for a in tree.find_all(exp.Alias) if a.parent is not select}
+        inner |= {name.name.lower() for alias in tree.find_all(exp.TableAlias) for name in alias.columns}
         aliases = [item for item in select.expressions if isinstance(item, exp.Alias)]
         given = {a.alias.lower() for a in aliases if not isinstance(a.this, exp.Column) or a.this.name != a.alias}
         for clause in filter(None, (select.args.get("having"), select.args.get("order"))):

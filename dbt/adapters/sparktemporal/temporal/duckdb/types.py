@@ -10,14 +10,14 @@ from sqlglot.errors import SqlglotError
 from ...errors import Refusal
 
 #: Spark's simple types -> DuckDB's
-SIMPLE = {
+_SIMPLE = {
     "boolean": "BOOLEAN", "tinyint": "TINYINT", "smallint": "SMALLINT", "int": "INTEGER", "bigint": "BIGINT",
     "float": "FLOAT", "double": "DOUBLE", "string": "VARCHAR", "binary": "BLOB", "date": "DATE",
     "timestamp": "TIMESTAMPTZ", "timestamp_ntz": "TIMESTAMP",
 }  # fmt: skip
 _DECIMAL = re.compile(r"decimal\((\d+),\s*(\d+)\)", re.IGNORECASE)
 _VARCHAR = re.compile(r"varchar\(\d+\)", re.IGNORECASE)
-_NESTED = {exp.DType.ARRAY: "array", exp.DType.MAP: "map", exp.DType.STRUCT: "struct"}
+_NESTED = (exp.DType.ARRAY, exp.DType.MAP, exp.DType.STRUCT)
 
 
 def quote(name: str) -> str:
@@ -73,7 +73,7 @@ def _simple(spark_type: str) -> str | None:
     digits = _DECIMAL.fullmatch(spark_type)
     if digits:
         return f"DECIMAL({digits[1]},{digits[2]})"
-    return "VARCHAR" if _VARCHAR.fullmatch(spark_type) else SIMPLE.get(spark_type.lower())
+    return "VARCHAR" if _VARCHAR.fullmatch(spark_type) else _SIMPLE.get(spark_type.lower())
 
 
 def _nested(spark_type: str) -> str | None:

@@ -1,0 +1,101 @@
+"""Literals, casts and quotients of numbers that are the same in DuckDB."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+
+from sqlglot import exp
+
+from . import types
+from .kinds import (
+    BOOL,
+    DATE,
+    DECIMAL,
+    DOUBLE,
+    EXACT,
+    INSTANT,
+    INT,
+    LOCAL,
+    NULL,
+    NUMBERS,
+    OTHER,
+    TEXT,
+    Kind,
+    Typed,
+)
+
+_NAMED = {TEXT: "VARCHAR", BOOL: "BOOLEAN", DATE: "DATE", INSTANT: "TIMESTAMPTZ", LOCAL: "TIMESTAMP"}
+
+
+def number(node: exp.Literal) -> Typed | None:
+    """A literal of a number; None for one in exponents."""
+    text = node.name
+    if text.isdigit():
+        for digits, most in ((10, 2**31), (20, 2**63)):
+            if int(text) < most:
+                kind = Kind(INT, digits)
+                return f"CAST({text} AS {kind.sql})", kind
+        return None
+    found = re.fullmatch(r"0*(\d*)\.(\d+)", text)
+    if found is None or len(found[1] + found[2]) > 38:
+        return None
+    kind = Kind(DECIMAL, max(len(found[1] + found[2]), 1), len(found[2]))
+    return f"CAST({text} AS {kind.sql})", kind
+
+
+def day(text: str) -> Typed | None:
+    """A text that is cast to a date; None where it is not written as `2024-02-29`."""
+    try:
+        known = re.fullmatch(r"[12]\d{3}-\d{2}-\d{2}", text) and date.fromisoformat(text)
+    except ValueError:  # no day of the calendar
+        known = None
+    return (f"DATE {types.literal(text)}", Kind(DATE)) if known else None
+
+
+def beside_decimal(node: exp.Expr, kind: Kind) -> Kind:
+    """An integer as Spark takes it beside a decimal: a literal, also a negative one, has the digits that it shows."""
+    node = node.unnest()
+    node = node.this if isinstance(node, exp.Neg) and isinstance(node.this, exp.Literal) else node
+    is_number = isinstance(node, exp.Literal) and not node.is_string and kind.name == INT
+    return Kind(INT, len(node.name.lstrip("0")) or 1) if is_number else kind
+
+
+def cast(value: str, kind: Kind, to: Kind) -> str | None:
+    """A cast that both engines do alike: without rounding, or rounded half up; an overflow is an error."""
+    same = kind == to or kind.name == NULL and to.name != OTHER
+    to_exact = kind.name in EXACT and to.name == DECIMAL or kind.name == INT and to.name == INT
+    to_double = to == DOUBLE and kind.name in NUMBERS
+    to_text = to.name == TEXT and kind.name in (INT, BOOL)
+    if same and kind.name != NULL:
+        return value
+    # DuckDB divides the digits by a power of ten, which rounds twice; a text is rounded once
+    if to_double and kind.name == DECIMAL:
+        return f"CAST(CAST({value} AS VARCHAR) AS DOUBLE)"
+    if not (same or to_exact or to_double or to_text or kind.name == BOOL and to.name == INT):
+        return None
+    return f"CAST({value} AS {to.sql if to.name in NUMBERS else _NAMED[to.name]})"
+
+
+def quotient(one: Typed, other: Typed, kind: Kind) -> str | None:
+    """A quotient of decimals, rounded half up: DuckDB itself divides decimals as doubles.
+
+    a / b with s digits is the whole number (2 * a * 10^n + b) // (2 * b) of the digits of a and b, both positive.
+    """
+    (a, left), (b, right) = one, other
+    more = kind.scale + right.scale - left.scale
+    if more < 0 or left.digits + more > 36 or right.digits > 36:
+        return None
+    up, down = f"(abs({_digits(a, left)}) * CAST('1{'0' * more}' AS HUGEINT))", f"abs({_digits(b, right)})"
+    whole = f"((2 * {up} + {down}) // (2 * {down}))"
+    sign = f"CASE WHEN ({a} < 0) <> ({b} < 0) THEN '-' ELSE '' END"
+    if not kind.scale:
+        return f"CAST({sign} || CAST({whole} AS VARCHAR) AS {kind.sql})"
+    unit = f"CAST('1{'0' * kind.scale}' AS HUGEINT)"
+    after = f"lpad(CAST({whole} % {unit} AS VARCHAR), {kind.scale}, '0')"
+    return f"CAST({sign} || CAST({whole} // {unit} AS VARCHAR) || '.' || {after} AS {kind.sql})"
+
+
+def _digits(value: str, kind: Kind) -> str:
+    """All digits of an exact number, as a whole number."""
+    return f"CAST(replace(CAST({value} AS VARCHAR), '.', '') AS HUGEINT)"
