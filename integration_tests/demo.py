@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import shutil
 import sys
@@ -20,6 +22,10 @@ COMING = """SELECT mz_timestamp, timestamp_millis(mz_timestamp) AS instant, form
        concat(carrier, flight) AS flight, origin, dest
 FROM in_the_air__diffs WHERE mz_timestamp > {after} ORDER BY mz_timestamp LIMIT 5"""
 
+#: what is to come of a view, if no new flight is loaded
+CALENDAR = "select changes_at, rows_in, rows_out from {{ temporal_calendar(ref('in_the_air'), 5) }}"
+FORECAST = "select forecast_at, value from {{ temporal_forecast(ref('in_the_air'), every='10 minutes', until='%s') }}"
+
 #: time for a person to read what is coming, ms
 READING = 3_000
 
@@ -37,11 +43,19 @@ def heard(event: Any) -> None:
         print(f"   table {node}: {event.data.status}, {event.data.execution_time:.1f} s", flush=True)
 
 
-def run_dbt(*args: str) -> None:
+def run_dbt(*args: str) -> Any:
     folders = ["--project-dir", ".", "--profiles-dir", ".", "--target-path", "target/demo/dbt"]
     outcome = dbtRunner(callbacks=[heard]).invoke(["--quiet", "--log-path", "target/demo/logs", *args, *folders])
     if not outcome.success:
         sys.exit("dbt did not succeed; its messages are above, all of them in integration_tests/target/demo/logs")
+    return outcome.result
+
+
+def shown(sql: str) -> tuple[list[str], list[tuple]]:
+    """A query with Jinja, as `dbt show --inline` answers."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        table = run_dbt("show", "--inline", sql, "--limit", "-1").results[0].agate_table
+    return list(table.column_names), [tuple(row) for row in table.rows]
 
 
 def query(spark: Any, sql: str) -> tuple[list[str], list[tuple]]:
@@ -113,6 +127,17 @@ def look_twice(spark: Any) -> None:
         sys.exit("the view did not change, which it should have")
 
 
+def look_ahead() -> None:
+    say("what will change in the next minutes:  select * from {{ temporal_calendar(ref('in_the_air'), 5) }}")
+    columns, rows = shown(CALENDAR)
+    show(columns, rows)
+    if not rows:
+        sys.exit("in_the_air has no change to come, which it should have at this hour")
+    say("how many flights will be in the air:  {{ temporal_forecast(ref('in_the_air'), every='10 minutes', …) }}")
+    until = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(time.time() + 3600))
+    show(*shown(FORECAST % until))
+
+
 def main() -> None:
     started = time.monotonic()
     # relative paths from here on: Java options cannot carry a folder whose name has a space
@@ -133,6 +158,7 @@ def main() -> None:
     spark = SparkSession.builder.getOrCreate()
     spark.sql("USE flights")
     look_twice(spark)
+    look_ahead()
 
     say(f"done in {time.monotonic() - started:.0f} s. What to try next:")
     print(

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse
+from dbt.adapters.sparktemporal.operations.changes import Request, changes
 from dbt.adapters.sparktemporal.operations.reads import as_of
 from support.cases import CASES, create, literal, model_name, plain, relation_sql
 from support.project import Project
@@ -77,6 +78,16 @@ def view_at(project: Project, case: dict[str, Any], instants: list[int]) -> dict
     return found
 
 
+def output_changes(project: Project, case: dict[str, Any], up_to: int) -> dict:
+    """The updates of the output, as temporal_changes tells them."""
+    request = Request(first(case), up_to)
+    found: Counter = Counter()
+    sql = changes(Warehouse(project.rows), ModelRelations(f"`{project.schema}`", model_name(case)), request)
+    for t, diff, _, *row in project.rows(f"SELECT * FROM {sql}"):
+        found[(t, *map(plain, row))] += diff
+    return dict(found)
+
+
 @pytest.mark.parametrize("case", STREAMS, ids=lambda c: c["id"])
 def test_stream(case: dict[str, Any], driven: Any) -> None:
     project, refused = driven
@@ -89,6 +100,7 @@ def test_stream(case: dict[str, Any], driven: Any) -> None:
 
     state = project.state(name)
     assert state.expiration == case.get("expiration")
+    assert output_changes(project, case, min(until, (state.expiration or until) + 1)) == dict(expected)
     if state.residual == f"SELECT * FROM {state.cores[0].placeholder}":
         stored: Counter = Counter()
         for t, diff, *row in project.rows(f"SELECT * FROM {{s}}.{name}__diffs"):

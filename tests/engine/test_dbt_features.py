@@ -189,6 +189,19 @@ def test_unit_tests_at_a_pinned_clock(project: Project) -> None:
     assert not project.dbt("test", check=False).success
 
 
+def test_the_recipe_of_unit_tests(project: Project) -> None:
+    """The listings of docs/unit-tests.md, as they stand there."""
+    page = (Path(__file__).parents[2] / "docs" / "unit-tests.md").read_text()
+    for kind, name in (("sql", "recent_events.sql"), ("yaml", "recent_events.yml")):
+        project.write(f"models/{name}", page.partition(f"```{kind}\n")[2].partition("```")[0])
+    project.model(
+        "events", "select 1 as id, '' as content, timestamp '2024-01-01 00:00:00' as event_ts", materialized="view"
+    )
+    project.run("-s", "events")
+    result = project.dbt("test", "-s", "recent_events,test_type:unit")
+    assert [str(r.status) for r in result.results] == ["pass"] * 4, result.text
+
+
 # ---- where things are ------------------------------------------------------------------------------------------------
 
 

@@ -8,6 +8,7 @@ import time
 import pytest
 from pyspark.errors import PySparkException
 
+from dbt.adapters.sparktemporal.errors import TemporalError
 from support.instants import DAY, HOUR, T0
 from support.project import Project
 
@@ -83,7 +84,8 @@ def test_offsets_of_stacked_models(thousand: Project) -> None:
 @pytest.mark.parametrize("between", ["", "table", "temporal_view"])
 @pytest.mark.more
 def test_a_schedule_above(thousand: Project, between: str) -> None:
-    thousand.model("a", window(30), refresh_every="1 day")
+    """Counted from the first run of `a`, which `m` knows where it reads `a` itself. A table is built when dbt runs."""
+    thousand.model("a", window(30), refresh_every="8 days")
     if between == "temporal_view":
         thousand.model("b", "select id, ts from {{ ref('a') }} where mz_now() >= ts")
     elif between:
@@ -92,8 +94,27 @@ def test_a_schedule_above(thousand: Project, between: str) -> None:
     thousand.model("m", f"select id, ts from {{{{ ref('{below}') }}}} where mz_now() <= ts + interval 30 days",
                    expiration="20 days")  # fmt: skip
     ran = thousand.run(now=T0).of("m").adapter_response
-    assert (ran.get("expiration"), updates(thousand)) == (None, 2000)
-    assert ran["expiration_reason"] == "never expires: a is refreshed by a schedule"
+    days, why = (20, "") if between else (24, "at the refresh after its offset")
+    assert (ran["expiration"], updates(thousand), ran["expiration_reason"]) == (T0 + days * DAY, 1000, why)
+
+
+def test_its_own_refreshes(thousand: Project) -> None:
+    """It answers up to the refresh after the offset, and shows that one until the next."""
+    thousand.model("m", window(3), expiration="5 days", refresh_every="2 days", refresh_at="2024-03-01 12:00:00")
+    thousand.model("over", "select id from {{ ref('m') }} where id % 2 = 0")
+    ran = thousand.run(now=T0 + HOUR).of("m").adapter_response
+    assert (ran["expiration"], ran["expiration_reason"]) == (T0 + 6 * DAY, "at the refresh after its offset")
+    assert [len(rows) for rows in every(thousand, *(("m", T0 + d * DAY) for d in (2, 4, 6)))] == [1000, 0, 0]
+    assert at(thousand, T0 + 8 * DAY - 1) == []
+    with pytest.raises(TemporalError, match="to 2024-03-09 11:59:59.999 UTC .expiration."):
+        at(thousand, T0 + 8 * DAY)
+    text = thousand.render("select * from {{ temporal_as_of(ref('m'), '2024-03-09 11:00:00') }}", temporal_now=T0)
+    assert thousand.rows(text) == []
+    thousand.run(now=T0 + 8 * DAY - 1)
+    assert (thousand.state().started_at, thousand.state("over").expiration) == (T0, T0 + 8 * DAY - 1)
+    assert at(thousand, T0 + 8 * DAY - 1, "over") == []
+    again = thousand.run("-s", "m", now=T0 + 8 * DAY).of("m").adapter_response
+    assert (again["action"], again["expiration"]) == ("restarted", T0 + 14 * DAY)
 
 
 @pytest.mark.more

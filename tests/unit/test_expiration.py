@@ -11,11 +11,18 @@ from hypothesis import strategies as st
 
 from dbt.adapters.sparktemporal.errors import Refusal
 from dbt.adapters.sparktemporal.graph.time_dependence import dependences
-from dbt.adapters.sparktemporal.temporal.clock.expiration import SCHEDULED, UNKNOWN, Dependence, expiry
+from dbt.adapters.sparktemporal.temporal.clock.expiration import UNKNOWN, Dependence, Scheduled, expiry
 from dbt.adapters.sparktemporal.temporal.clock.schedule import Refreshes, Restarts, TimeOfWeek
 from support.instants import DAY, T0
 
 TABLE, SEALED = Dependence("t"), Dependence("old", sealed=True)
+ROUNDED = "at the refresh after its offset"
+
+
+def refreshed(*days: int | None) -> Dependence:
+    """A table below views that are refreshed each so many days, counted from two days before T0."""
+    schedules = [Scheduled("s", "r", (n or 1) * DAY, None if n is None else T0 - 2 * DAY) for n in days]
+    return Dependence("r", through=tuple(schedules))
 
 
 @pytest.mark.parametrize(
@@ -23,10 +30,12 @@ TABLE, SEALED = Dependence("t"), Dependence("old", sealed=True)
     [
         pytest.param(None, [TABLE], None, "no expiration is set", id="no offset"),
         pytest.param(DAY, [], None, "never expires: its inputs are constant", id="constant inputs"),
-        pytest.param(
-            DAY, [TABLE, Dependence("r", SCHEDULED)], None, "never expires: r is refreshed by a schedule",
-            id="scheduled",
-        ),
+        pytest.param(DAY, [refreshed(7)], T0 + 5 * DAY, ROUNDED, id="refreshed weekly"),
+        pytest.param(DAY, [refreshed(7), refreshed(3)], T0 + DAY, ROUNDED, id="the earlier of two schedules"),
+        pytest.param(DAY, [refreshed(3, 7)], T0 + 5 * DAY, ROUNDED, id="refreshes of refreshes"),
+        pytest.param(DAY, [refreshed(7), TABLE], T0 + DAY, "", id="a table beside"),
+        pytest.param(DAY, [refreshed(7), SEALED], T0 + 5 * DAY, ROUNDED, id="a sealed table beside"),
+        pytest.param(DAY, [refreshed(None)], T0 + DAY, "", id="a view that has not run"),
         pytest.param(
             DAY, [TABLE, Dependence("load", UNKNOWN)], None, "never expires: load does not follow the wall clock",
             id="no wall clock",
@@ -87,11 +96,29 @@ def test_constants_have_no_inputs() -> None:
     assert told(node("m", "temporal_view", "v"), graph(node("v", "view"))) == []
 
 
-@pytest.mark.parametrize("between", ["view", "ephemeral", "temporal_view", "table", "incremental"])
-def test_a_schedule_anywhere_above(between: str) -> None:
+@pytest.mark.parametrize("between", ["view", "ephemeral", "temporal_view"])
+def test_a_schedule_between(between: str) -> None:
+    scheduled = node(
+        "r", "temporal_view", "src", config={"refresh_every": "1 day", "refresh_at": "2024-03-01 12:00:00"}
+    )
+    g = graph(node("x", between, "r"), scheduled, sources={"src": {}})
+    (found,) = dependences(node("m", "temporal_view", "x"), g)
+    assert [(s.name, s.every, s.anchor) for s in found.through] == [("r", DAY, T0)]
+
+
+def test_schedules_above_each_other() -> None:
+    below = node("a", "temporal_view", "src", config={"refresh_every": "1 day"})
+    above = node("b", "temporal_view", "a", config={"refresh_every": "7 days"})
+    (found,) = dependences(node("m", "temporal_view", "b"), graph(above, below, sources={"src": {}}))
+    assert [s.name for s in found.through] == ["a", "b"]
+
+
+@pytest.mark.parametrize("between", ["table", "incremental"])
+def test_a_table_is_built_when_dbt_runs(between: str) -> None:
     scheduled = node("r", "temporal_view", "src", config={"refresh_every": "1 day"})
     g = graph(node("x", between, "r"), scheduled, sources={"src": {}})
-    assert ("r", SCHEDULED) in told(node("m", "temporal_view", "x"), g)
+    (found,) = dependences(node("m", "temporal_view", "x"), g)
+    assert (found.name, found.through) == ("x", ())
 
 
 def test_a_schedule_that_is_off() -> None:
@@ -100,8 +127,13 @@ def test_a_schedule_that_is_off() -> None:
 
 
 def test_its_own_schedule() -> None:
-    model = node("m", "temporal_view", "src", config={"refresh_every": "1 hour"})
-    assert ("m", SCHEDULED) in told(model, graph(sources={"src": {}}))
+    """The refreshes of the model come last, and what is earliest before them counts."""
+    weekly = Refreshes(7 * DAY, T0 - 2 * DAY)
+    assert expiry(DAY, [TABLE], weekly).at(T0) == T0 + 5 * DAY
+    assert expiry(DAY, [refreshed(3), TABLE], weekly).at(T0 + 5 * DAY) == T0 + 12 * DAY
+    assert expiry(5 * DAY, [TABLE], weekly).at(T0) == T0 + 5 * DAY
+    assert expiry(None, [TABLE], weekly).at(T0) is None
+    assert expiry(DAY, [], weekly).at(T0) is None
 
 
 def test_what_sources_say() -> None:

@@ -176,9 +176,12 @@ class SparkTemporalConnectionManager(SparkConnectionManager):
             return
         with _as_runtime_error():
             query = self.with_clock(sql) if has_clock_calls(sql) else sql
-            self._own.known[query.strip()] = replays.query_at(
-                query, self.as_of(), self._ask_plainly, self.wanted_catalog
-            ).strip()
+            self._own.known[query.strip()] = self.pinned(query)
+
+    def pinned(self, query: str) -> str:
+        """A query as it is sent where var temporal_now pins the clock."""
+        query = self.with_clock(query) if has_clock_calls(query) else query
+        return replays.query_at(query, self.as_of(), self._ask_plainly, self.wanted_catalog).strip()
 
     def run_is_on(self, on: bool) -> None:
         """From its beginning to its end, all statements of this thread are those of a run of a temporal_view."""

@@ -27,7 +27,8 @@ from .graph.plain_names import refuse_names, refuse_schema
 from .graph.time_dependence import dependences
 from .inputs import upstream
 from .inputs.stacked_views import views_between
-from .operations import leftovers, other_engines, reads
+from .operations import leftovers
+from .operations.read_macros import ReadMacros
 from .operations.run_operations import RunOperations, as_dbt_errors
 from .run import lock
 from .run import report as reports
@@ -86,7 +87,7 @@ class TemporalResponse(AdapterResponse):
     phases: dict[str, int] = field(default_factory=dict)
 
 
-class SparkTemporalAdapter(RunOperations, SparkAdapter):
+class SparkTemporalAdapter(RunOperations, ReadMacros, SparkAdapter):
     ConnectionManager: TypeAlias = SparkTemporalConnectionManager
     AdapterSpecificConfigs: TypeAlias = SparkTemporalConfig
     connections: SparkTemporalConnectionManager
@@ -247,6 +248,7 @@ class SparkTemporalAdapter(RunOperations, SparkAdapter):
                 inputs=dependences(model, graph),
                 in_the_way=existing is not None and not existing.is_view,
                 known=self._known_relations(relation),
+                has_feed=upstream.has_feed(model, graph),
             )
             invocation = Invocation(
                 as_of=as_of,
@@ -256,6 +258,7 @@ class SparkTemporalAdapter(RunOperations, SparkAdapter):
                 full_refresh=full_refresh,
                 sampled=self._inputs_are_sampled(),
                 project=self.config.project_name,
+                pinned=self.connections.is_pinned,
             )
             definition = Definition(sql, model["config"], Docs.of(model))
 
@@ -319,51 +322,3 @@ class SparkTemporalAdapter(RunOperations, SparkAdapter):
     def temporal_warnings(self, current: Writer) -> list[str]:
         """What dbt warns of after a run."""
         return reports.warnings(current)
-
-    @available
-    def temporal_read(self, relation: BaseRelation, instant: Any) -> str:
-        """SQL of a model at an instant."""
-        with as_dbt_errors():
-            return reads.as_of(self._warehouse, self._target(relation), instant)
-
-    @available
-    def temporal_now(self, relation: BaseRelation) -> Any:
-        """A model at the instant of the query, or at the pinned one: its view, or SQL where the catalog has none."""
-        with as_dbt_errors():
-            instant = self.connections.as_of() if self.connections.is_pinned else None
-            return reads.now(self._warehouse, self._target(relation), instant) or relation
-
-    @available
-    def temporal_sql(self, relation: BaseRelation, dialect: Any, instant: Any, chains: Any) -> str:
-        """A query of a model for another engine."""
-        with as_dbt_errors():
-            if instant is None and self.connections.is_pinned:
-                instant = self.connections.as_of()
-            return other_engines.sql_of(
-                self._warehouse, self._target(relation), str(relation.schema), dialect, instant, chains
-            )
-
-    @available
-    def temporal_updates(self, relation: BaseRelation) -> Any:
-        """The stored updates of a model: the view of them, or SQL where the catalog has none."""
-        with as_dbt_errors():
-            there = relation.incorporate(path={"identifier": f"{relation.identifier}__diffs"})  # type: ignore[no-untyped-call]
-            return reads.updates(self._warehouse, self._target(relation)) or there
-
-    @available
-    def temporal_match(self, relation: BaseRelation, instants: Any, samples: int, clock: int, float_digits: int) -> str:
-        """SQL of the rows in which a model and the query as written differ."""
-        with as_dbt_errors():
-            return reads.matches_source(self._warehouse, self._target(relation), instants, samples, clock, float_digits)
-
-    @available
-    def temporal_inconsistencies(self, relation: BaseRelation) -> str:
-        """SQL of what is wrong with a model's stored diffs."""
-        with as_dbt_errors():
-            return reads.inconsistencies(self._warehouse, self._target(relation))
-
-    @available
-    def temporal_expiry(self, relation: BaseRelation, at_least: Any, clock: int) -> str:
-        """SQL of one row when a model expires before clock + at_least."""
-        with as_dbt_errors():
-            return reads.expiry(self._warehouse, self._target(relation), at_least, clock)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from ..config import TemporalConfig
 from ..errors import Refusal
-from ..temporal.clock.expiration import SCHEDULED, UNKNOWN, WALL_CLOCK, Dependence
+from ..temporal.clock.expiration import UNKNOWN, WALL_CLOCK, Dependence, Scheduled
 from ..temporal.clock.instants import parse_instant
 
 #: materializations between a model and its inputs: their content depends on time as the relations below do
@@ -17,38 +18,40 @@ _KEYS = ("sealed", "sealed_until", "time_dependence")
 
 
 def dependences(model: Mapping[str, Any], graph: Mapping[str, Any]) -> list[Dependence]:
-    """The sources, seeds and tables that a model reads, through views and temporal views, and the schedules between."""
+    """The sources, seeds and tables that a model reads, through views, and the refreshes between."""
     known = {**graph.get("sources", {}), **graph.get("nodes", {})}
-    found: dict[str, Dependence] = {}
-    seen: set[str] = set()
-    queue = [(name, True) for name in _below(model)]
-    if _is_scheduled(model):
-        found[""] = Dependence(model["name"], SCHEDULED)
+    found: set[Dependence] = set()
+    seen: set[tuple[str, tuple[Scheduled, ...]]] = set()
+    queue: list[tuple[str, tuple[Scheduled, ...]]] = [(name, ()) for name in _below(model)]
     while queue:
-        name, read = queue.pop()
+        name, through = queue.pop()
         node = known.get(name)
-        if node is None or f"{name} {read}" in seen:
+        if node is None or (name, through) in seen:
             continue
-        seen.add(f"{name} {read}")
-        through = node.get("config", {}).get("materialized") in _THROUGH and node["resource_type"] == "model"
-        if _is_scheduled(node):
-            found[name] = Dependence(node["name"], SCHEDULED)
-        elif read and not through:
-            found[name] = _of(node)
-        # the inputs of a table are not read, but a schedule among them decides when the table changes
-        queue += [(below, read and through) for below in _below(node)]
-    return sorted(found.values(), key=lambda d: d.name)
+        seen.add((name, through))
+        if node.get("config", {}).get("materialized") in _THROUGH and node["resource_type"] == "model":
+            schedule = _schedule(node)
+            through = (schedule, *through) if schedule else through
+            queue += [(below, through) for below in _below(node)]
+        else:
+            found.add(replace(_of(node), through=through))
+    return sorted(found, key=lambda d: (d.name, str(d.through)))
 
 
 def _below(node: Mapping[str, Any]) -> Iterator[str]:
     yield from node.get("depends_on", {}).get("nodes", [])
 
 
-def _is_scheduled(node: Mapping[str, Any]) -> bool:
+def _schedule(node: Mapping[str, Any]) -> Scheduled | None:
     config = node.get("config", {})
     if config.get("materialized") != "temporal_view" or not config.get("refresh_every"):
-        return False
-    return TemporalConfig.parse(node["name"], config).refresh_every is not None
+        return None
+    parsed = TemporalConfig.parse(node["name"], config)
+    if parsed.refresh_every is None:
+        return None
+    return Scheduled(
+        node.get("schema") or "", node.get("alias") or node["name"], parsed.refresh_every, parsed.refresh_at
+    )
 
 
 def _of(node: Mapping[str, Any]) -> Dependence:

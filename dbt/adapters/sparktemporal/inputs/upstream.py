@@ -58,6 +58,15 @@ def readers(model: Mapping[str, Any], graph: Mapping[str, Any]) -> list[ModelRel
     return found
 
 
+def has_feed(model: Mapping[str, Any], graph: Mapping[str, Any]) -> bool:
+    """Whether a model of the project calls `temporal_feed` and reads the model."""
+    return any(
+        model.get("unique_id") in node.get("depends_on", {}).get("nodes", [])
+        and any(macro.endswith(".temporal_feed") for macro in node["depends_on"].get("macros", []))
+        for node in graph.get("nodes", {}).values()
+    )
+
+
 def held(warehouse: Warehouse, target: ModelRelations, by: Sequence[ModelRelations]) -> Identifiers:
     """The chains of a model that others have read and not yet what became of them."""
     tables: set[str] = set()

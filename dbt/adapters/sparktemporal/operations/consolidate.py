@@ -56,7 +56,7 @@ def consolidate(
     new = state.advanced(run=run_id, since=since, cores=tuple(cores), retired=swept.retired)
     prepared = commit.prepare(new)
     new = prepared.state
-    readable = commit.texts.updates(new.cores[0], new.schema)
+    readable = commit.texts.updates(new.cores, new.schema)
     commit.send(prepared)
     if is_in_table:
         live = commit.confirm(run_id)

@@ -13,7 +13,7 @@ from ..run.published_view import Docs
 from ..temporal.clock.instants import format_instant
 from ..temporal.decision import Statement
 from ..temporal.diffs import chains as chain_rules
-from ..temporal.diffs import view_sql
+from ..temporal.diffs import readable_updates, view_sql
 from ..temporal.diffs.state import Chain, CoreState, State
 from ..temporal.diffs.stores import store_of
 from ..temporal.predicates import clock_text
@@ -74,8 +74,7 @@ def _statements(
     text = view_sql.live_view(state)
     yield Statement("commit, with the state in a comment", f"CREATE VIEW {target.name('__live')} AS\n{text}")
     yield from published_view.publish(target, list(columns), Docs(), None, False)
-    first = state.cores[0]
-    updates = store_of(first).as_updates([chain.source(state.schema) for chain in first.chains])
+    updates = readable_updates.as_updates(state.cores, state.schema)
     yield Statement("the updates, readable", f"CREATE VIEW {target.name('__diffs')} AS\n{updates}")
     yield Statement("the lock is given back", f"DROP TABLE {lock}")
 

@@ -12,7 +12,7 @@ from ..errors import Refusal, TemporalError
 from ..inputs import observe, upstream
 from ..inputs.append_only import AppendCursor
 from ..temporal.clock.instants import format_duration, format_instant, parse_duration, parse_instant
-from ..temporal.diffs import view_sql
+from ..temporal.diffs import readable_updates, view_sql
 from ..temporal.diffs.fingerprints import Fingerprint
 from ..temporal.diffs.intervals_sql import indent
 from ..temporal.diffs.state import State
@@ -58,12 +58,11 @@ def now(warehouse: Warehouse, target: ModelRelations, instant: int | None) -> st
 
 
 def updates(warehouse: Warehouse, target: ModelRelations) -> str | None:
-    """A parenthesised query: the stored updates of a model's first core. None where the model has a view of them."""
+    """A parenthesised query: the stored updates of a model. None where the model has a view of them."""
     state = _without_view(warehouse, target)
     if state is None:
         return None
-    core = state.cores[0]
-    return f"(\n{indent(store_of(core).as_updates([c.source(state.schema) for c in core.chains]), 2)}\n)"
+    return f"(\n{indent(readable_updates.as_updates(state.cores, state.schema), 2)}\n)"
 
 
 def _without_view(warehouse: Warehouse, target: ModelRelations) -> State | None:
@@ -99,10 +98,10 @@ def answered(state: State, t: int) -> int:
 
 
 def _check_range(state: State, t: int) -> None:
-    late = state.expiration is not None and t > state.expiration
+    late = state.answers_until is not None and t > state.answers_until
     if state.since <= t and not late:
         return
-    until = format_instant(state.expiration) if state.expiration is not None else "any later instant"
+    until = format_instant(state.answers_until) if state.answers_until is not None else "any later instant"
     raise TemporalError(
         f"found: {state.model} as of {format_instant(t)}\n"
         f"why: the model can be read from {format_instant(state.since)} (since) to {until}"
@@ -119,10 +118,10 @@ def expiry(warehouse: Warehouse, target: ModelRelations, at_least: Any, clock: i
     """A query: one row when the model has expired at `clock` (ms), or expires within `at_least`."""
     state = committed(warehouse, target)
     margin = parse_duration(at_least, "at_least") or 0
-    if state.expiration is None:
+    if state.answers_until is None:
         condition, left, instant = "false", 0, "never"
     else:
-        left, instant = state.expiration - clock, format_instant(state.expiration)
+        left, instant = state.answers_until - clock, format_instant(state.answers_until)
         condition = "true" if left < margin else "false"
     remaining = f"expired {format_duration(-left)} ago" if left < 0 else f"{format_duration(left)} left"
     return (
@@ -256,14 +255,21 @@ def _instants(warehouse: Warehouse, state: State, given: Any, samples: int, cloc
 
 
 def _boundaries(warehouse: Warehouse, state: State, samples: int) -> Sequence[int]:
-    """A sample of the instants from the frontier on at which the model changes by the clock."""
-    tables = view_sql.tables_of(state)
-    if not tables or samples <= 0:
+    """A sample of the instants from the frontier on at which the stored rows of any core change."""
+    if samples <= 0:
         return []
-    times = " UNION ALL ".join(store_of(state.cores[0]).times(table) for table in tables)
+    by_core = [
+        f"SELECT DISTINCT {at} AS mz_core, t FROM ({times}) WHERE t > {state.frontier}"
+        for at, core in enumerate(state.cores)
+        if (times := " UNION ALL ".join(store_of(core).times(chain.source(state.schema)) for chain in core.chains))
+    ]
+    if not by_core:
+        return []
+    # in turns, so that each core has its share
+    turn = f"row_number() OVER (PARTITION BY mz_core ORDER BY xxhash64(t, {state.frontier}L))"
     sql = (
-        f"SELECT t FROM (SELECT DISTINCT t FROM ({times}) WHERE t > {state.frontier}) "
-        f"ORDER BY xxhash64(t, {state.frontier}L) LIMIT {int(samples)}"
+        f"SELECT t FROM (SELECT t, mz_core, {turn} AS mz_turn FROM ({' UNION ALL '.join(by_core)})) "
+        f"ORDER BY mz_turn, mz_core LIMIT {max(int(samples), len(by_core))}"
     )
     return [int(row[0]) for row in warehouse.rows(sql)]
 

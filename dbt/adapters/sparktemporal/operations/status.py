@@ -42,11 +42,11 @@ def status(
 
     say("started", instant(state.started_at))
     say("frontier", instant(state.frontier))
-    why = expiry(config.expiration, inputs).why
-    if state.expiration is None:
+    why = expiry(config.expiration, inputs, state.refreshes).why
+    if state.answers_until is None:
         say("expiration", "none" + (f" ({why})" if why else ""))
     else:
-        say("expiration", instant(state.expiration) + ("" if state.expiration >= clock else ": reads raise"))
+        say("expiration", instant(state.answers_until) + ("" if state.answers_until >= clock else ": reads raise"))
     due = config.restarts.due(state.started_at)
     if state.restart:
         say("restart", "at the next run, by temporal_restart")

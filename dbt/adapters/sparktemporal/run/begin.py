@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from sqlglot import exp
@@ -20,7 +20,7 @@ from ..inputs.capture import Capture, Request, capture_inputs
 from ..inputs.fingerprint import Routines
 from ..inputs.stacked_views import changes
 from ..inputs.upstream import inline_upstreams
-from ..temporal.clock.expiration import Dependence
+from ..temporal.clock.expiration import Dependence, Scheduled
 from ..temporal.clock.expiration import expiry as expiry_of
 from ..temporal.decision import WAITING, Decision, DecisionContext, decide, hash_cores
 from ..temporal.diffs import chains as chain_rules
@@ -100,11 +100,13 @@ def _begin(
     model = refuse_and_name(model, known)
     core_hash = hash_cores(model.cores, settings)
 
-    expiry = expiry_of(config.expiration, neighbours.inputs)
-    if config.expiration is not None and not neighbours.inputs:  # dbt knows of none: does it name tables itself?
-        named = _tables_named(warehouse, clock_text.written_at(text, calls, f"{as_of}L"))
-        expiry = expiry_of(config.expiration, [Dependence(name) for name in named])
     refreshes = config.refreshes(old.refreshes if old else None, as_of)
+    states = warehouse.stack.states if warehouse.stack else {}
+    inputs: Sequence[Dependence] = neighbours.inputs
+    if config.expiration is not None and not inputs:  # dbt knows of none: does it name tables itself?
+        named = _tables_named(warehouse, clock_text.written_at(text, calls, f"{as_of}L"))
+        inputs = [Dependence(name) for name in named]
+    expiry = expiry_of(config.expiration, inputs, refreshes, lambda schedule: _anchor(schedule, states))
     context = DecisionContext(
         core_hash=core_hash,
         settings=settings,
@@ -116,6 +118,7 @@ def _begin(
         inputs_expire=warehouse.stack.expiration if warehouse.stack else None,
         refreshes=refreshes,
         changes=changes(old.written, text) if old else (),
+        pinned=invocation.pinned,
     )
     decision = decide(target.model, old, context)
     # an instant that stays until the next restart: then equal queries have equal plans
@@ -186,6 +189,14 @@ def _begin(
         is_in_table=texts.is_table,
     )
     return Writer(warehouse, run, Commit(texts, live_run, f"dbt run -s {target.model}, one run at a time"))
+
+
+def _anchor(schedule: Scheduled, states: Mapping[str, State]) -> int | None:
+    """From when the refreshes of a view are counted (ms): as configured, or as its first run decided."""
+    state = states.get(identifiers.key(schedule.schema, schedule.name))
+    if schedule.anchor is not None or state is None or state.refreshes is None:
+        return schedule.anchor
+    return state.refreshes.anchor if state.refreshes.every == schedule.every else None
 
 
 def _standing(

@@ -15,7 +15,7 @@ nothing more is asked of Spark then.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -27,7 +27,7 @@ from ..engine.warehouse import ModelRelations, Warehouse, live_view
 from ..errors import ForeignRelation, Refusal, TemporalError
 from ..temporal.decision import Statement
 from ..temporal.diffs import chains as chain_rules
-from ..temporal.diffs import compact_sql, intervals_sql, view_sql
+from ..temporal.diffs import compact_sql, intervals_sql, readable_updates, view_sql
 from ..temporal.diffs.state import Chain, CoreState, State
 from ..temporal.diffs.state_text import VIEW_TEXT_LIMIT, Form, embed, is_commit, packed, run_of
 from ..temporal.diffs.stores import store_of
@@ -194,19 +194,19 @@ class ViewTexts:
         commit = commit_records.statement(verb, self.target.name("__live"), text, state.run, after)
         return state, [*steps, Statement("commit", commit)]
 
-    def updates(self, core: CoreState, schema: str) -> str:
+    def updates(self, cores: Sequence[CoreState], schema: str) -> str:
         """The text of `<model>__diffs`."""
-        plain = store_of(core).as_updates([c.source(schema) for c in core.chains])
-        if self.fits(plain) or not self._has_star_except or not core.chains:
+        plain = readable_updates.as_updates(cores, schema)
+        if self.fits(plain) or not self._has_star_except or not all(core.chains for core in cores):
             return plain
-        return compact_sql.as_updates(core, schema)
+        return readable_updates.compact(cores, schema)
 
     def refuse_too_long(self, later: State) -> None:
         """Refuse a model that could not follow an UPDATE of its inputs. later: the worst that it may come to."""
-        if self._fitting(later) is not None and self.fits(self.updates(later.cores[0], later.schema)):
+        if self._fitting(later) is not None and self.fits(self.updates(later.cores, later.schema)):
             return
         longest = min(len(embed(later, body, Form.TABLE)) for body in self._bodies(later))
-        longest = max(longest, len(self.updates(later.cores[0], later.schema)))
+        longest = max(longest, len(self.updates(later.cores, later.schema)))
         columns = quantity(len(later.columns), "column")
         raise Refusal(
             f"{later.model}, a model of {columns} whose view may take {longest:,} characters",

@@ -53,6 +53,7 @@ def run_model(
     clock = warehouse.clock()
     invocation = Invocation(
         as_of=clock if as_of is None else parse_instant(as_of, "as_of"),
+        pinned=as_of is not None,
         engine_now=clock,
         settings=warehouse.settings(),
         version=warehouse.version(),

@@ -45,6 +45,7 @@ class Invocation:
 
     as_of: the instant of the invocation; engine_now: the engine's clock, for the ages of tables (both ms).
     settings: of the session, as far as they decide rows; version: of Spark. sampled: dbt reads a part of each input.
+    pinned: people gave the instant; else the clock did.
     """
 
     as_of: int
@@ -54,6 +55,7 @@ class Invocation:
     full_refresh: bool = False
     sampled: bool = False
     project: str = ""
+    pinned: bool = True
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ class Neighbours:
     below: the temporal views that the model may read; between: the plain views over them; readers: the temporal views
     that read the model. inputs: what dbt knows of all that the model reads. in_the_way: a relation of the model's name
     is no view. unmarked: its readable updates bear no mark, as those of earlier versions. known: the relations of the
-    schema as dbt listed them, None to ask.
+    schema as dbt listed them, None to ask. has_feed: a model reads the changes up to the frontier.
     """
 
     below: Sequence[ModelRelations] = ()
@@ -73,6 +75,7 @@ class Neighbours:
     in_the_way: bool = False
     unmarked: bool = False
     known: KnownRelations | None = None
+    has_feed: bool = False
 
 
 @dataclass(frozen=True)
@@ -121,6 +124,8 @@ class RunPlan:
         """Whether nothing is to be committed: no input changed, and the commit would say what the last one says."""
         old, d = self.old, self.decision
         if old is None or d.action != ADVANCED or self.invocation.sampled != old.sampled or not self.capture.keeps:
+            return False
+        if self.neighbours.has_feed and d.as_of > old.frontier:
             return False
         now = (d.expiration, self.expiry.offset, self.refreshes, self.model.residual, self.columns)
         then = (old.expiration, old.offset, old.refreshes, old.residual, old.columns)
@@ -240,6 +245,16 @@ class RunPlan:
         due, so_far = self.config.restarts.due(self.old.started_at), self.old.max_restart_delay
         is_late = self.decision.rebuilds and due is not None and self.decision.as_of >= due
         return max(so_far, self.decision.as_of - due) if is_late and due is not None else so_far
+
+    def revised(self) -> int | None:
+        """Up to which instant (ms) the output is not the one that readers may have seen; see `State`."""
+        old, d = self.old, self.decision
+        if old is None:
+            return None
+        is_same = (self.model.residual, self.columns, self.refreshes) == (old.residual, old.columns, old.refreshes)
+        if d.as_of > old.frontier and (is_same or d.rebuilds):  # a restart is read from its instant on
+            return old.revised
+        return max(d.as_of, old.frontier)
 
     def dropped(self, beyond_expiration: int | None) -> int:
         """How many updates were left out since the last restart: what is read in part adds to it, all says it anew."""

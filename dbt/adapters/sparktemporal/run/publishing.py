@@ -66,6 +66,7 @@ def prepare_commit(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[Run
         measured=measured,
         measuring=measuring,
         refreshes=plan.refreshes,
+        revised=plan.revised(),
         dropped=plan.dropped(progress.beyond_expiration),
         max_restart_delay=plan.max_restart_delay,
     )
@@ -128,7 +129,7 @@ def find_published(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[Run
     stands = plan.target.model in names
     is_right = stands and known is not None and _is_published(known, plan, state)
     view = tools.warehouse.view(plan.target.name()) if stands and not is_right else None
-    updates = tools.commit.texts.updates(state.cores[0], state.schema)
+    updates = tools.commit.texts.updates(state.cores, state.schema)
     updates_view, are_right = None, False
     if f"{plan.target.model}__diffs" in names:
         name = f"{plan.target.model}__diffs"
@@ -142,7 +143,7 @@ def find_published(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[Run
 
 def _beside_a_table(tools: Tools, plan: RunPlan, progress: Progress, state: State, live: ViewInfo | None) -> Published:
     """The views of another catalog as they are to be made. live: what this run has committed."""
-    committed, updates = live or tools.commit.texts.live, tools.commit.texts.updates(state.cores[0], state.schema)
+    committed, updates = live or tools.commit.texts.live, tools.commit.texts.updates(state.cores, state.schema)
     assert committed is not None
     retyped = _is_retyped(plan, state)
     steps = outside_views.publish(tools.warehouse, plan.target, state, committed.text, updates, plan.docs, retyped)

@@ -60,7 +60,7 @@ class DecisionContext:
     core_hash, settings: of the cores as they are now. clock: the as-of of the invocation (ms). sampled: the inputs are
     a sample (--empty, --sample). inputs_expire: the earliest expiration of the temporal views that the model reads
     (ms); the model cannot answer for longer. refreshes: the instants of the refreshes, None for every instant. changes:
-    what is known of a change of the model's text, in words.
+    what is known of a change of the model's text, in words. pinned: people gave the instant, and may give it again.
     """
 
     core_hash: str
@@ -73,6 +73,11 @@ class DecisionContext:
     inputs_expire: int | None = None
     refreshes: Refreshes | None = None
     changes: Sequence[str] = ()
+    pinned: bool = True
+
+    def earliest(self, frontier: int) -> int:
+        """The first instant (ms) that the run may be of: after the frontier, whose updates are final."""
+        return frontier if self.pinned or self.refreshes is not None else frontier + 1
 
     def last_refresh(self, frontier: int | None) -> int:
         """The instant of the run (ms): the clock, or the last refresh. frontier: of the committed state.
@@ -94,6 +99,8 @@ def decide(model: str, state: State | None, context: DecisionContext) -> Decisio
         return Decision(action, reason, as_of, as_of, as_of, expires)
 
     if context.full_refresh:
+        if state is not None and not context.pinned and state.frontier - clock < CLOCK_SKEW_MS:
+            clock = max(clock, context.earliest(state.frontier))
         return rebuild(RESTARTED if state else HYDRATED, "--full-refresh", clock)
     if state is None:
         return rebuild(HYDRATED, "first run", clock)
@@ -101,7 +108,7 @@ def decide(model: str, state: State | None, context: DecisionContext) -> Decisio
         kept = "a sample of the inputs changes nothing of what was captured"
         return Decision(CHECKED, kept, state.frontier, state.started_at, state.since, state.expiration)
 
-    as_of = max(clock, state.frontier)
+    as_of = max(clock, context.earliest(state.frontier))
     if state.frontier - clock >= CLOCK_SKEW_MS:
         raise TemporalError(
             f"found: the clock at {format_instant(clock)}, {format_duration(state.frontier - clock)} before the "

@@ -3,8 +3,14 @@
 started_at            expiration = started_at + offset
 ----|==== updates kept ====|---- dropped, and the view raises ---->
 
-After Materialize's original design of replica expiration (20240919_dataflow_expiration.md): each row of its table is a
-rule of NO_EXPIRATION.
+After Materialize's designs of replica expiration. NO_EXPIRATION has the rules of the original one
+(20240919_dataflow_expiration.md), except that of schedules: there the later design rounds the expiration up.
+
+    what the model reads       its expiration is
+    a table                    start + offset
+    refreshes of a table       the first refresh at or after that
+    refreshes of refreshes     that, and from there the first refresh of the next schedule
+    several of these           the earliest, and from there the first of the model's own refreshes
 """
 
 from __future__ import annotations
@@ -13,9 +19,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from .instants import format_instant
+from .schedule import Refreshes
 
 #: how the content of a relation depends on time
-WALL_CLOCK, SCHEDULED, UNKNOWN = "wall clock", "schedule", "unknown"
+WALL_CLOCK, UNKNOWN = "wall clock", "unknown"
+
+
+@dataclass(frozen=True)
+class Scheduled:
+    """The refreshes of a temporal view, by its schema and name. anchor: ms; None where its first run decides."""
+
+    schema: str
+    name: str
+    every: int
+    anchor: int | None = None
 
 
 @dataclass(frozen=True)
@@ -23,28 +40,43 @@ class Dependence:
     """A relation that a model reads, and how its content depends on time.
 
     sealed: the relation is complete. sealed_until: the relation is complete up to this instant (ms).
+    through: the refreshes between the relation and the model, from the relation on.
     """
 
     name: str
     follows: str = WALL_CLOCK
     sealed: bool = False
     sealed_until: int | None = None
+    through: tuple[Scheduled, ...] = ()
 
 
 @dataclass(frozen=True)
 class Expiry:
-    """How long a model answers after its start: offset (ms), None for ever; at least to `until` (ms). why: in words."""
+    """How long a model answers after its start: offset (ms), None for ever; at least to `until` (ms). why: in words.
+
+    paths: the refreshes between each input and the model. refreshes: the model's own.
+    """
 
     offset: int | None
     why: str
     until: int | None = None
+    paths: tuple[tuple[Refreshes, ...], ...] = ()
+    refreshes: Refreshes | None = None
 
     def at(self, started_at: int) -> int | None:
         """The last instant (ms) that the model answers; None for ever."""
         if self.offset is None:
             return None
         instant = started_at + self.offset
-        return instant if self.until is None else max(instant, self.until)
+        instant = instant if self.until is None else max(instant, self.until)
+        instant = min((_after(instant, path) for path in self.paths), default=instant)
+        return _after(instant, [self.refreshes] if self.refreshes else [])
+
+
+def _after(instant: int, path: Sequence[Refreshes]) -> int:
+    for refreshes in path:
+        instant = refreshes.next(instant)
+    return instant
 
 
 NEVER = Expiry(None, "no expiration is set")
@@ -54,14 +86,21 @@ Rule = tuple[Callable[[Sequence[Dependence]], "Sequence[Dependence] | bool"], st
 #: rules (condition, reason): the first condition that holds keeps all updates; it may give the inputs that it holds for
 NO_EXPIRATION: tuple[Rule, ...] = (
     (lambda inputs: not inputs, "its inputs are constant"),
-    (lambda inputs: [i for i in inputs if i.follows == SCHEDULED], "{names} is refreshed by a schedule"),
     (lambda inputs: [i for i in inputs if i.follows == UNKNOWN], "{names} does not follow the wall clock"),
     (lambda inputs: all(i.sealed for i in inputs), "all its inputs are sealed"),
 )
 
 
-def expiry(offset: int | None, inputs: Sequence[Dependence]) -> Expiry:
-    """The effective expiration of a configured offset (ms), given all relations that a model reads."""
+def expiry(
+    offset: int | None,
+    inputs: Sequence[Dependence],
+    refreshes: Refreshes | None = None,
+    anchor_of: Callable[[Scheduled], int | None] = lambda schedule: schedule.anchor,
+) -> Expiry:
+    """The effective expiration of a configured offset (ms), given all relations that a model reads.
+
+    refreshes: of the model itself. anchor_of: from when the refreshes of a view are counted (ms), None if unknown.
+    """
     if offset is None:
         return NEVER
     for holds, why in NO_EXPIRATION:
@@ -70,10 +109,18 @@ def expiry(offset: int | None, inputs: Sequence[Dependence]) -> Expiry:
             names = "" if found is True else ", ".join(i.name for i in found)
             return Expiry(None, f"never expires: {why.format(names=names)}")
     open_ended = [i for i in inputs if not i.sealed]
+    paths = tuple({_known(i.through, anchor_of) for i in open_ended})
     if all(i.sealed_until is not None for i in open_ended):
         until = min(i.sealed_until for i in open_ended if i.sealed_until is not None)
-        return Expiry(offset, f"its inputs are complete up to {format_instant(until)}", until)
-    return Expiry(offset, "")
+        return Expiry(offset, f"its inputs are complete up to {format_instant(until)}", until, paths, refreshes)
+    rounds = refreshes is not None or () not in paths
+    return Expiry(offset, "at the refresh after its offset" if rounds else "", None, paths, refreshes)
+
+
+def _known(through: Sequence[Scheduled], anchor_of: Callable[[Scheduled], int | None]) -> tuple[Refreshes, ...]:
+    """The refreshes whose instants are known. Without the others the expiration is earlier, never later."""
+    anchors = [(schedule.every, anchor_of(schedule)) for schedule in through]
+    return tuple(Refreshes(every, anchor) for every, anchor in anchors if anchor is not None)
 
 
 def earliest(*instants: int | None) -> int | None:

@@ -25,6 +25,10 @@ class Refreshes:
         """The refresh at or before an instant."""
         return t - (t - self.anchor) % self.every
 
+    def next(self, t: int) -> int:
+        """The refresh at or after an instant."""
+        return t + (self.anchor - t) % self.every
+
     def last_sql(self, t: str) -> str:
         """SQL: the refresh at or before an instant. t: SQL of BIGINT, ms."""
         return f"({t} - pmod({t} - {self.anchor}L, {self.every}L))"

@@ -88,6 +88,8 @@ class State:
     last collection took (ms). retired: tables no longer named, and when.
     project: the dbt project that ran it, so that one project never drops what another made.
     refreshes: the instants its content is of, None for every one. restart: the next run is to rebuild it.
+    revised: up to this instant (ms) readers may have seen another output, which later commits changed after the fact: a
+    run was pinned to the instant of the last one, or the query above the stored rows changed.
     dropped: about how many updates the expiration left out since the last restart. max_restart_delay: how much
     later than it was due a restart came at most (ms). state_table: the table that holds this state, "" where the view
     itself does.
@@ -119,6 +121,7 @@ class State:
     measuring: int = 0
     refreshes: Refreshes | None = None
     restart: bool = False
+    revised: int | None = None
     dropped: int = 0
     max_restart_delay: int = 0
     state_table: str = ""
@@ -128,6 +131,13 @@ class State:
     def tables(self) -> tuple[str, ...]:
         """All that it names, so that nothing of it is dropped."""
         return (*(c.table for c in self.chains), *filter(None, (self.manifest, self.statistics, self.state_table)))
+
+    @property
+    def answers_until(self) -> int | None:
+        """The last instant (ms) at which reads are answered: up to the next refresh they show the last one."""
+        if self.expiration is None or self.refreshes is None:
+            return self.expiration
+        return self.refreshes.last(self.expiration) + self.refreshes.every - 1
 
     @property
     def is_plain(self) -> bool:

@@ -6,7 +6,7 @@ A read is at `t = greatest(clock, frontier)`, because a reader's clock may lag t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from sqlglot import exp
 
@@ -105,7 +105,3 @@ def expired_message(state: State) -> str:
 
 def thin_view(columns: Columns, live: str) -> str:
     return f"SELECT {', '.join(quote(n) for n, _ in columns)} FROM {live}"
-
-
-def tables_of(state: State, core: int = 0) -> Sequence[str]:
-    return [c.source(state.schema) for c in state.cores[core].chains]

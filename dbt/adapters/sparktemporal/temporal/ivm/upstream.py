@@ -55,8 +55,8 @@ class Stack:
 
     @property
     def expiration(self) -> int | None:
-        """The earliest expiration of these views (ms); None for never."""
-        return min((s.expiration for s in self.states.values() if s.expiration is not None), default=None)
+        """The last instant at which all of these views answer (ms); None for ever."""
+        return min((s.answers_until for s in self.states.values() if s.answers_until is not None), default=None)
 
     def shape(self, sql: str) -> str:
         """SQL for DESCRIBE: the columns of the rows, and no row."""
@@ -325,9 +325,9 @@ def check(model: str, name: str, state: State | None, as_of: int, skew: int) -> 
             f"why: {inner} no longer keeps its content of that instant\n"
             f"instead: a clock (or var temporal_now) from the frontier on, or dbt run --full-refresh -s {inner} {model}"
         )
-    if state.expiration is not None and max(as_of, state.frontier) > state.expiration:
+    if state.answers_until is not None and max(as_of, state.frontier) > state.answers_until:
         raise TemporalError(
-            f"found: {inner}, which expired at {format_instant(state.expiration)}, as an input of {model}\n"
+            f"found: {inner}, which expired at {format_instant(state.answers_until)}, as an input of {model}\n"
             f"why: its updates after that instant are not stored\n"
             f"instead: dbt run -s {inner} {model}"
         )

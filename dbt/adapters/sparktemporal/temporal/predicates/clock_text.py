@@ -70,3 +70,14 @@ def with_clock(residual: exp.Expr, clock: Callable[[str], exp.Expr]) -> exp.Expr
         return node
 
     return residual.transform(replaced)
+
+
+def reads_clock(residual: exp.Expr) -> bool:
+    """Whether a marked residual reads the clock."""
+    return any(clock_mark(node) is not None for node in residual.find_all(exp.Anonymous))
+
+
+def clock_mark(node: exp.Expr) -> str | None:
+    """The kind of a mark of the clock in a residual; None of any other node."""
+    kinds = {mark: kind for kind, mark in _AT_READ.items()}
+    return kinds.get(node.name.lower()) if isinstance(node, exp.Anonymous) else None

@@ -21,14 +21,17 @@ from ..sql.identifiers import folded
 _ROW_BY_ROW = {"expressions", "from_", "group", "having", "where", "order", "limit", "offset", "kind"}
 
 
-def of_one_row(query: exp.Expr, cores: Mapping[str, tuple[Sequence[str], Mapping[str, str]]]) -> exp.Expr:
+def of_one_row(
+    query: exp.Expr, cores: Mapping[str, tuple[Sequence[str], Mapping[str, str]]], totals: bool = False
+) -> exp.Expr:
     """A query without the aggregations whose groups have one row each; the given tree stays as it is.
 
-    cores: the placeholder of a core kept per group -> (its keys, column of a sum -> its type).
+    cores: the placeholder of a core kept per group -> (its keys, column of a sum -> its type). totals: a core without
+    keys has one row too, of NULLs where there are no rows; else it has none then, and the aggregation stays.
     """
     query = query.copy()
     for select in list(query.find_all(exp.Select)):
-        replaced = _plain(select, cores)
+        replaced = _plain(select, cores, totals)
         if replaced is None:
             continue
         if select is query:
@@ -38,18 +41,23 @@ def of_one_row(query: exp.Expr, cores: Mapping[str, tuple[Sequence[str], Mapping
     return query
 
 
-def _plain(select: exp.Select, cores: Mapping[str, tuple[Sequence[str], Mapping[str, str]]]) -> exp.Select | None:
+def _plain(
+    select: exp.Select, cores: Mapping[str, tuple[Sequence[str], Mapping[str, str]]], totals: bool
+) -> exp.Select | None:
     """The SELECT row by row; None where it does not group by exactly the keys, or has more than sums in it."""
     from_, group = select.args.get("from_"), select.args.get("group")
     table = from_.this if from_ is not None else None
-    if not isinstance(table, exp.Table) or table.db or table.name not in cores or group is None:
+    if not isinstance(table, exp.Table) or table.db or table.name not in cores:
         return None
     if {name for name, value in select.args.items() if value} - _ROW_BY_ROW:
         return None
     keys, sums = cores[table.name]
-    by = group.expressions
-    if {name for name, value in group.args.items() if value} != {"expressions"} or not keys:
+    is_total = totals and not keys and group is None
+    if not is_total and (group is None or not keys):
         return None
+    if group is not None and {name for name, value in group.args.items() if value} != {"expressions"}:
+        return None
+    by = group.expressions if group is not None else []
     alias = table.alias_or_name
     if not all(isinstance(item, exp.Column) and item.table in ("", alias) for item in by) or _folded(
         i.name for i in by
@@ -64,6 +72,8 @@ def _plain(select: exp.Select, cores: Mapping[str, tuple[Sequence[str], Mapping[
             return None
         if is_aggregate_call(node) and not (isinstance(node.parent, exp.Window) and node.arg_key == "this"):
             aggregates.append(node)
+    if is_total and not aggregates:
+        return None
     types = {folded(name): kind for name, kind in sums.items()}
     for node in aggregates:
         column = node.expressions[0] if isinstance(node, exp.Anonymous) and len(node.expressions) == 1 else None

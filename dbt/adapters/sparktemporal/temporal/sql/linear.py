@@ -33,7 +33,15 @@ def is_aggregation(select: exp.Select) -> bool:
     above = [*select.expressions, *filter(None, (select.args.get("having"), select.args.get("order")))]
     own = (n for item in above for n in item.walk(prune=lambda n: isinstance(n, exp.Query)))
     calls = (n for n in own if is_aggregate_call(n))
-    return any(not isinstance(call.parent, exp.Window) for call in calls)
+    return any(not isinstance(_around(call), exp.Window) for call in calls)
+
+
+def _around(call: exp.Expr) -> exp.Expr | None:
+    """What a call stands in, its own FILTER, IGNORE NULLS and WITHIN GROUP aside."""
+    around = call.parent
+    while isinstance(around, (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)):
+        around = around.parent
+    return around
 
 
 def grouping_expressions(group: exp.Expr) -> Iterator[exp.Expr]:

@@ -6,7 +6,7 @@ import re
 
 _RESERVED = re.compile(
     r"mz_(from|until|diff|timestamp|bucket|key|n|copy|state|lower|upper|points|truth|spans|end|p|sign|[bhsx]\d+|"
-    r"(count|sum|true)_\d+)|mzu_\w+",
+    r"(count|sum|true)_\d+|seq_\w+)|mzu_\w+",
     re.IGNORECASE,
 )
 

@@ -1,0 +1,177 @@
+"""`temporal_changes` and `temporal_at`: the output of a committed model over time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..engine import session
+from ..engine.warehouse import ModelRelations, Warehouse
+from ..errors import Refusal, TemporalError
+from ..temporal.changes import envelopes, output
+from ..temporal.changes.histories import Range
+from ..temporal.changes.output import Output
+from ..temporal.clock.instants import format_instant, parse_instant
+from ..temporal.diffs.intervals_sql import indent, no_rows
+from ..temporal.diffs.state import State
+from ..temporal.sql.identifiers import folded
+from ..words import quantity
+from .reads import answered, committed
+
+#: instants at which a residual that is not read row by row is evaluated, unless people say otherwise
+MAX_CHANGES = 10_000
+#: instants that are read one by one, where no query reads many
+MOST_ALONE = 100
+#: the last instant of a model that never expires (ms)
+NEVER = 1 << 62
+#: the words for `expiration + 1`
+EXPIRATION = "expiration"
+#: columns of updates beside those of the model
+_OURS = ("mz_timestamp", "mz_diff", "mz_definite", "mz_state", "mz_batch")
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked of `temporal_changes`, as people wrote it."""
+
+    as_of: Any = None
+    up_to: Any = None
+    snapshot: Any = True
+    envelope: Any = envelopes.DIFFS
+    unique_key: Any = None
+    max_changes: Any = MAX_CHANGES
+
+
+def changes(warehouse: Warehouse, target: ModelRelations, request: Request) -> str:
+    """A parenthesised query: the consolidated updates of the model's output from `as_of` to before `up_to`."""
+    state = committed(warehouse, target)
+    what = f"temporal_changes of {state.model}"
+    key = checked(state, request, "temporal_changes")
+    as_of = state.since if request.as_of is None else parse_instant(request.as_of, "as_of")
+    up_to = _up_to(state, request.up_to)
+    if request.up_to is None and up_to < as_of:
+        raise Refusal(
+            f"{what} from {format_instant(as_of)} on, without up_to",
+            f"that is after the frontier, {format_instant(state.frontier)}, up to which there are changes without it",
+            f"up_to='{EXPIRATION}', or an instant",
+        )
+    if up_to < as_of:
+        raise Refusal(
+            f"{what} from {format_instant(as_of)} up to {format_instant(up_to)}",
+            "up_to is before as_of",
+            "an up_to after the as_of; equal instants give no rows",
+        )
+    first = answered(state, as_of)
+    if state.expiration is not None and up_to - 1 > state.expiration:
+        raise TemporalError(
+            f"found: {what} up to {format_instant(up_to)}\n"
+            f"why: updates after {format_instant(state.expiration)} (expiration) are not stored\n"
+            f"instead: up_to='{EXPIRATION}', or dbt run -s {state.model}, which renews the expiration"
+        )
+    session.refuse_other(warehouse, state, what, always=True)
+    by_key = request.envelope != envelopes.DIFFS
+    if up_to > as_of:
+        over = Output(state, Range(first, up_to - 1, state.refreshes, state.frontier))
+        sql = updates(warehouse, over, what, as_of, by_key or bool(request.snapshot), request.max_changes)
+    else:
+        sql = no_rows((*output.COLUMNS, *state.columns))
+    if by_key:
+        later_than = None if request.snapshot else as_of
+        sql = envelopes.by_key(sql, state.model, state.columns, key, request.envelope, later_than)
+    return f"(\n{indent(sql, 2)}\n)"
+
+
+def updates(warehouse: Warehouse, over: Output, what: str, as_of: int, snapshot: bool, most: int) -> str:
+    """A query of the updates of an output. most: instants to evaluate it at, where it is not read row by row."""
+    if not over.is_row_by_row:
+        _refuse_many(warehouse, over, what, most)
+        over = readable(warehouse, over, over.edge_points(), what)
+    return output.updates(over, as_of, over.state.frontier, snapshot)
+
+
+def checked(state: State, request: Request, macro: str) -> list[str]:
+    """The key of the envelope. Raises Refusal for arguments that are none. macro: that has the arguments."""
+    what = f"{macro} of {state.model}"
+    if request.envelope not in envelopes.ENVELOPES:
+        known = ", ".join(repr(e) for e in envelopes.ENVELOPES)
+        raise Refusal(f"{what} with envelope {request.envelope!r}", "there is no such envelope", f"one of {known}")
+    if not isinstance(request.snapshot, bool):
+        raise Refusal(f"{what} with snapshot {request.snapshot!r}", "it is true or false", "snapshot=false")
+    most = request.max_changes
+    if isinstance(most, bool) or not isinstance(most, int) or most < 1:
+        raise Refusal(f"{what} with max_changes {most!r}", "it is a number of instants", f"max_changes={MAX_CHANGES}")
+    ours = next((n for n, _ in state.columns if folded(n) in _OURS), None)
+    if ours is not None:
+        raise Refusal(f"{what}, which has a column {ours}", "the updates have a column of that name", "an alias")
+    if request.envelope == envelopes.DIFFS:
+        return []
+    return envelopes.keys_of(request.unique_key, state.columns, request.envelope, state.model)
+
+
+def _up_to(state: State, given: Any) -> int:
+    if given is None:
+        return state.frontier + 1
+    if isinstance(given, str) and given.strip().lower() == EXPIRATION:
+        return NEVER if state.expiration is None else state.expiration + 1
+    return parse_instant(given, "up_to")
+
+
+def readable(warehouse: Warehouse, over: Output, points: str, what: str) -> Output:
+    """The output with the instants (`mz_seq_t` of the points) to read one by one, where one query cannot read many."""
+    if over.is_sequenced:
+        return over
+    found = warehouse.rows(
+        f"SELECT DISTINCT mz_seq_t FROM (\n{indent(points, 2)}\n) AS mz_alone LIMIT {MOST_ALONE + 1}"
+    )
+    if len(found) > MOST_ALONE:
+        raise Refusal(
+            f"{what} at more than {quantity(MOST_ALONE, 'instant')}",
+            f"the query of {over.state.model} has a part that is not evaluated at many instants at once (PIVOT, WITH "
+            "ROLLUP, a recursive query), so it is read once for each",
+            "bounds that are nearer to each other, or temporal_as_of",
+        )
+    return replace(over, alone=tuple(sorted(int(t) for (t,) in found)))
+
+
+@dataclass(frozen=True)
+class Instants:
+    """The instants at which an output may change: how many, and the last that is among the first `most` (ms).
+
+    reached: None where there are no more than that.
+    """
+
+    number: int
+    reached: int | None
+
+
+def changing_instants(warehouse: Warehouse, over: Output, most: int) -> Instants:
+    """The instants after the first at which a residual that is not read row by row is evaluated."""
+    first, last = over.within.first, over.within.last
+    if over.reads_clock:
+        every = over.within.refreshes.every if over.within.refreshes else 1
+        number = (last - first) // every + 1
+        return Instants(number, first + most * every - 1 if number > most else None)
+    points = over.points()
+    ((number, reached),) = warehouse.rows(
+        f"SELECT count(*), max(CASE WHEN mz_number = {most} THEN mz_seq_t END)\n"
+        f"FROM (\n  SELECT mz_seq_t, row_number() OVER (ORDER BY mz_seq_t) AS mz_number\n"
+        f"  FROM (\n    SELECT DISTINCT mz_seq_t FROM (\n{indent(points, 6)}\n    ) AS mz_every\n  ) AS mz_points\n"
+        f") AS mz_numbered"
+    )
+    return Instants(int(number), int(reached) if number > most else None)
+
+
+def _refuse_many(warehouse: Warehouse, over: Output, what: str, most: int) -> None:
+    """Refuse what would be evaluated at more than `most` instants."""
+    if over.is_row_by_row:
+        return
+    found = changing_instants(warehouse, over, most)
+    if found.reached is None:
+        return
+    number = "any millisecond" if over.reads_clock else quantity(found.number, "instant")
+    why = "a read evaluates the clock" if over.reads_clock else "the query above the stored rows is no sum"
+    raise Refusal(
+        f"{what}, which may change at {number}",
+        f"{why}, so the rows are evaluated at each of them, and max_changes is {most:,}",
+        f"up_to='{format_instant(found.reached + 1)}', a larger max_changes, or temporal_at for some instants",
+    )

@@ -1,0 +1,37 @@
+"""CTEs in the place of their names."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from ..sql.ctes import is_recursive, names_itself, table_names
+from ..sql.scope import alias_of
+
+
+def without_ctes(residual: exp.Query) -> exp.Query | None:
+    """A query with the query of each CTE in the place of its name; None for a recursive one.
+
+    Names of CTEs are unique in a model.
+    """
+    query = residual.copy()
+    while ctes := {cte.alias.lower(): cte for cte in query.find_all(exp.CTE)}:
+        if any(is_recursive(c) and names_itself(c) for c in ctes.values()):
+            return None
+        # one that reads no other CTE: its copies bring none with them
+        cte = next(c for c in ctes.values() if not (c.this.find(exp.CTE) or table_names(c.this) & set(ctes)))
+        for table in list(query.find_all(exp.Table)):
+            if not table.db and table.name.lower() == cte.alias.lower():
+                table.replace(_as_subquery(table, cte))
+        with_ = cte.parent
+        cte.pop()
+        if with_ is not None and not with_.expressions:
+            with_.pop()
+    return query
+
+
+def _as_subquery(table: exp.Table, cte: exp.CTE) -> exp.Subquery:
+    alias = alias_of(table)
+    if not alias.columns and cte.args["alias"].columns:
+        alias.set("columns", [c.copy() for c in cte.args["alias"].columns])
+    others = {name: value for name, value in table.args.items() if value and name not in ("this", "alias")}
+    return exp.Subquery(this=cte.this.copy(), alias=alias, **others)

@@ -1,0 +1,182 @@
+"""The history of a core: its rows over time, each with the instants from and until which the row is in the view.
+
+    columns…, [number of rows, sums…], mz_from, mz_until     (NULL where nothing changes up to the last instant)
+
+| stored as | the history is |
+|---|---|
+| intervals without corrections | the intervals, cut to the range |
+| intervals with corrections | the running total of each row's updates; n copies are n rows |
+| updates of groups | the running totals of each group; a group without rows is not there |
+
+So both forms of chains become one, and a SELECT that reads row by row is a SELECT over histories. All times are BIGINT
+milliseconds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..clock.schedule import Refreshes
+from ..diffs.groups_sql import GroupStore
+from ..diffs.intervals_sql import DAMAGED, Columns, indent, no_rows
+from ..diffs.state import CoreState
+from ..diffs.stores import store_of
+from ..rewrite.linear_aggregates import COUNT
+from ..sql.dialect import quote
+from ..sql.identity import identity
+
+TIMES: Columns = (("mz_from", "BIGINT"), ("mz_until", "BIGINT"))
+
+
+@dataclass(frozen=True)
+class Range:
+    """The instants from `first` to `last` (ms, both inclusive). Rows that are there before are there from `first` on.
+
+    refreshes, frontier: of a model that shows the content of its refreshes, where a change is seen at the next one.
+    """
+
+    first: int
+    last: int
+    refreshes: Refreshes | None = None
+    frontier: int = 0
+
+    def seen(self, instant: str) -> str:
+        """SQL: the instant from which readers see a change. instant: SQL of BIGINT, ms."""
+        if self.refreshes is None:
+            return instant
+        following = self.refreshes.next_sql(instant)
+        shown = f"IF({instant} <= {self.frontier}L, least({following}, {self.frontier}L), {following})"
+        return f"IF({instant} <= {self.first}L, {self.first}L, {shown})"
+
+
+def columns_of(core: CoreState) -> Columns:
+    """The columns of a history before its times."""
+    return core.columns if core.sums is None else (*core.columns, (COUNT, "BIGINT"), *core.sums)
+
+
+def history(core: CoreState, schema: str, within: Range, totals: bool = False) -> str:
+    """A query of the history of a core within a range. schema: quoted, as SQL names it.
+
+    totals: a core of groups without keys has a row at each instant, of NULLs where there are no rows.
+    """
+    sources = [c.source(schema) for c in core.chains]
+    names = ", ".join(quote(n) for n, _ in columns_of(core))
+    comma = f"{names}, " if names else ""
+    if totals and core.sums is not None and not core.columns:
+        rows = _of_total(core, sources, within.first, within.last)
+    elif not sources:
+        return no_rows((*columns_of(core), *TIMES))
+    elif core.sums is not None:
+        rows = _of_groups(core, sources, within.first, within.last)
+    else:
+        stored = _stored(core, sources, within.first, within.last)
+        is_plain = not any(c.negative for c in core.chains)
+        rows = stored if is_plain else _of_corrected(core.columns, stored)
+    if within.refreshes is None:
+        return f"SELECT {comma}mz_from, mz_until\nFROM (\n{indent(rows, 2)}\n) AS mz_history"
+    seen = f"SELECT {comma}{within.seen('mz_from')} AS mz_from, {within.seen('mz_until')} AS mz_until\n"
+    seen += f"FROM (\n{indent(rows, 2)}\n) AS mz_all"
+    until = f"CASE WHEN mz_until <= {within.last}L THEN mz_until END AS mz_until"
+    return (
+        f"SELECT {comma}mz_from, {until}\nFROM (\n{indent(seen, 2)}\n) AS mz_history\n"
+        f"WHERE (mz_until IS NULL OR mz_until > mz_from) AND mz_from <= {within.last}L"
+    )
+
+
+def instants(core: CoreState, schema: str, within: Range) -> str | None:
+    """A query of the instants after the first one at which the core may change, as `mz_seq_t`; some twice."""
+    if not core.chains:
+        return None
+    sources = [c.source(schema) for c in core.chains]
+    stored = _stored(core, sources, within.first, within.last)
+    times = "mz_timestamp" if core.sums is not None else "explode(array(mz_from, mz_until))"
+    each = f"SELECT {times} AS mz_seq_t\nFROM (\n{indent(stored, 2)}\n) AS mz_stored"
+    each = f"SELECT {within.seen('mz_seq_t')} AS mz_seq_t\nFROM (\n{indent(each, 2)}\n) AS mz_times"
+    inside = f"mz_seq_t > {within.first}L AND mz_seq_t <= {within.last}L"
+    return f"SELECT mz_seq_t\nFROM (\n{indent(each, 2)}\n) AS mz_seen\nWHERE {inside}"
+
+
+def _stored(core: CoreState, sources: list[str], first: int, last: int) -> str:
+    bucketed = {source for source, chain in zip(sources, core.chains) if chain.bucketed}
+    return store_of(core).stored(sources, first, last, bucketed)
+
+
+def _of_corrected(columns: Columns, stored: str) -> str:
+    """Signed intervals -> the running total of each row. More retractions than rows raise, as at a read."""
+    names = "".join(f"{quote(n)}, " for n, _ in columns)
+    same = identity(columns)
+    items, keys = ("".join(f"{part}, " for part in parts) for parts in (same.items, same.keys))
+    updates = (
+        f"SELECT {items}mz_timestamp, sum(mz_sign) AS mz_diff\n"
+        f"FROM (\n{indent(stored, 2)}\n) AS mz_stored\n"
+        f"LATERAL VIEW stack(2, mz_from, mz_diff, mz_until, -mz_diff) mz_edges AS mz_timestamp, mz_sign\n"
+        f"WHERE mz_timestamp IS NOT NULL\n"
+        f"GROUP BY {keys}mz_timestamp\nHAVING sum(mz_sign) <> 0"
+    )
+    totals = (
+        f"SELECT {names}mz_timestamp AS mz_from, lead(mz_timestamp) OVER mz_row AS mz_until, "
+        f"sum(mz_diff) OVER mz_row AS mz_n\n"
+        f"FROM (\n{indent(updates, 2)}\n) AS mz_updates\n"
+        f"WINDOW mz_row AS ({_partition(keys)}ORDER BY mz_timestamp)"
+    )
+    copies = f"CASE WHEN mz_n >= 0 THEN CAST(mz_n AS INT) ELSE CAST({DAMAGED} AS INT) END"
+    return (
+        f"SELECT {names}mz_from, mz_until\n"
+        f"FROM (\n{indent(totals, 2)}\n) AS mz_totals\n"
+        f"LATERAL VIEW explode(array_repeat(0, {copies})) mz_copies AS mz_copy"
+    )
+
+
+def _of_groups(core: CoreState, sources: list[str], first: int, last: int) -> str:
+    """Updates of groups -> the running totals of each group."""
+    store = store_of(core)
+    assert isinstance(store, GroupStore)
+    keys = "".join(f"{quote(n)}, " for n, _ in core.columns)
+    sums = "".join(f", sum({quote(n)}) OVER mz_group AS {quote(n)}" for n, _ in store.sums)
+    totals = (
+        f"SELECT {keys}sum(mz_diff) OVER mz_group AS {COUNT}{sums}, "
+        f"mz_timestamp AS mz_from, lead(mz_timestamp) OVER mz_group AS mz_until\n"
+        f"FROM (\n{indent(store.consolidated(_stored(core, sources, first, last)), 2)}\n) AS mz_updates\n"
+        f"WINDOW mz_group AS ({_partition(_compared(core.columns))}ORDER BY mz_timestamp)"
+    )
+    number = f"CASE WHEN {COUNT} > 0 THEN {COUNT} ELSE CAST({DAMAGED} AS BIGINT) END AS {COUNT}"
+    names = "".join(f", {quote(n)}" for n, _ in store.sums)
+    return (
+        f"SELECT {keys}{number}{names}, mz_from, mz_until\n"
+        f"FROM (\n{indent(totals, 2)}\n) AS mz_totals\nWHERE {COUNT} <> 0"
+    )
+
+
+def _of_total(core: CoreState, sources: list[str], first: int, last: int) -> str:
+    """Updates of the one group without keys -> its running totals, from the first instant on."""
+    sums: Columns = core.sums or ()
+    base = "".join(f", CAST(0 AS {kind}) AS {quote(n)}" for n, kind in sums)
+    updates = f"SELECT {first}L AS mz_timestamp, 0L AS mz_diff{base}"
+    if sources:
+        updates += f"\nUNION ALL\n{_stored(core, sources, first, last)}"
+    added = "".join(f", sum({quote(n)}) AS {quote(n)}" for n, _ in sums)
+    by_instant = (
+        f"SELECT mz_timestamp, sum(mz_diff) AS mz_diff{added}\n"
+        f"FROM (\n{indent(updates, 2)}\n) AS mz_updates\nGROUP BY mz_timestamp"
+    )
+    running = "".join(f", sum({quote(n)}) OVER mz_total AS {quote(n)}" for n, _ in sums)
+    totals = (
+        f"SELECT sum(mz_diff) OVER mz_total AS {COUNT}{running}, "
+        f"mz_timestamp AS mz_from, lead(mz_timestamp) OVER mz_total AS mz_until\n"
+        f"FROM (\n{indent(by_instant, 2)}\n) AS mz_by_instant\nWINDOW mz_total AS (ORDER BY mz_timestamp)"
+    )
+    number = f"CASE WHEN {COUNT} > 0 THEN {COUNT} WHEN {COUNT} < 0 THEN CAST({DAMAGED} AS BIGINT) END AS {COUNT}"
+    names = "".join(f", CASE WHEN {COUNT} <> 0 THEN {quote(n)} END AS {quote(n)}" for n, _ in sums)
+    return f"SELECT {number}{names}, mz_from, mz_until\nFROM (\n{indent(totals, 2)}\n) AS mz_totals"
+
+
+def _compared(keys: Columns) -> str:
+    """Keys of groups as a window compares them: it takes no maps, which GROUP BY compares in any order."""
+    parts = [
+        f"array_sort(map_entries({quote(n)}))" if kind.lower().startswith("map<") else quote(n) for n, kind in keys
+    ]
+    return "".join(f"{part}, " for part in parts)
+
+
+def _partition(keys: str) -> str:
+    return f"PARTITION BY {keys[:-2]} " if keys else ""

@@ -1,0 +1,236 @@
+"""The changes of a model between two instants, by a key too; a model at many instants; what comes next; refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from pyspark.errors import PySparkException
+
+from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
+from dbt.adapters.sparktemporal.errors import TemporalError
+from dbt.adapters.sparktemporal.operations import changes, over_time
+from dbt.adapters.sparktemporal.operations.changes import Request
+from support.instants import DAY, HOUR, T0
+from support.project import Project
+
+
+def told(project: Project, model: str = "m", **asked: Any) -> list[tuple]:
+    """Timestamp less T0, diff, definite, and the columns; in order."""
+    sql = changes.changes(Warehouse(project.rows), project.target(model), Request(**asked))
+    return sorted((t - T0, *rest) for t, *rest in project.rows(f"SELECT * FROM {sql}"))
+
+
+@pytest.fixture(scope="module")
+def windows(tmp_path_factory: pytest.TempPathFactory, spark: Any) -> Iterator[Project]:
+    """Three rows that enter and leave: 1 from T0 to T0 + 10, 2 from T0 + 5 to T0 + 20, 3 from T0 + 5 for good."""
+    project = Project(tmp_path_factory.mktemp("windows") / "project", spark)
+    rows = f"(1, 'a', {T0}L, {T0 + 10}L), (2, 'a', {T0 + 5}L, {T0 + 20}L), (3, 'b', {T0 + 5}L, CAST(NULL AS BIGINT))"
+    for table in "tu":
+        project.sql(f"CREATE TABLE {{s}}.{table} AS SELECT * FROM VALUES {rows} AS v(id, k, lo, hi)")
+    live = "from {s}.{t} where mz_now() >= lo and (hi is null or mz_now() < hi)".format(s=project.schema, t="t")
+    project.model("m", f"select id, k {live}", expiration="60 seconds")
+    project.model("grouped", f"select k, count(*) as n, sum(id) as total {live} group by k", aggregates="groups")
+    project.model("total", f"select count(*) as n, sum(id) as ids {live}", aggregates="groups")
+    project.model("least", f"with live as (select * {live}) select k, min(id) as id from live group by k")
+    project.model("corrected", f"select id, k {live.replace('.t ', '.u ')}")
+    project.run(now=T0)
+    project.sql("INSERT OVERWRITE {s}.u SELECT id, k, lo, hi FROM {s}.t WHERE id <> 1")
+    project.run("-s", "corrected", now=T0 + 7)
+    yield project
+    project.drop()
+
+
+def test_the_listings_of_a_window(project: Project) -> None:
+    """An event of thirty days, ticket sales that are there and to come, a constant collection."""
+    project.sql(f"CREATE TABLE {{s}}.events AS SELECT 'hello' AS content, timestamp_millis({T0}L) AS event_ts")
+    project.model("last_30_days", f"select event_ts, content from {project.schema}.events "
+                  "where mz_now() <= event_ts + interval 30 days")  # fmt: skip
+    sales = f"('hello', {T0 - HOUR}L), ('future', {T0 + 20 * DAY}L)"
+    project.sql(f"CREATE TABLE {{s}}.sales AS SELECT * FROM VALUES {sales} AS v(content, sale_ts)")
+    day = "mz_now() >= sale_ts and mz_now() < sale_ts + 86400000"
+    project.model("ticket_sales", f"select content, sale_ts from {project.schema}.sales where {day}")
+    project.model("constant", f"select * from (values {sales}) as ticket_sales(content, sale_ts) where {day}")
+    project.run(now=T0)
+    hello = [(0, 1, True, "hello"), (30 * DAY + 1, -1, False, "hello")]
+    assert [(t, n, d, row[1]) for t, n, d, *row in told(project, "last_30_days", up_to="expiration")] == hello
+    four = [
+        (0, 1, True, "hello", T0 - HOUR),
+        (23 * HOUR, -1, False, "hello", T0 - HOUR),
+        (20 * DAY, 1, False, "future", T0 + 20 * DAY),
+        (21 * DAY, -1, False, "future", T0 + 20 * DAY),
+    ]
+    assert told(project, "ticket_sales", up_to="expiration") == four
+    assert told(project, "constant", up_to="expiration") == four
+    assert told(project, "ticket_sales") == four[:1]
+
+
+def test_changes(windows: Project) -> None:
+    project = windows
+    later = [(5, 1, False, 2, "a"), (5, 1, False, 3, "b"), (10, -1, False, 1, "a"), (20, -1, False, 2, "a")]
+    assert told(project, up_to="expiration") == [(0, 1, True, 1, "a"), *later]
+    assert told(project, as_of=T0 + 5, up_to=T0 + 20, snapshot=False) == later[2:3]
+    assert told(project, as_of=T0 + 5, up_to=T0 + 5) == []
+    assert told(project, "grouped", up_to="expiration") == [
+        (0, 1, True, "a", 1, 1), (5, -1, False, "a", 1, 1), (5, 1, False, "a", 2, 3), (5, 1, False, "b", 1, 3),
+        (10, -1, False, "a", 2, 3), (10, 1, False, "a", 1, 2), (20, -1, False, "a", 1, 2),
+    ]  # fmt: skip
+    assert told(project, "total", as_of=T0 + 6, up_to="expiration") == [
+        (6, 1, False, 3, 6), (10, -1, False, 3, 6), (10, 1, False, 2, 5), (20, -1, False, 2, 5), (20, 1, False, 1, 3)
+    ]  # fmt: skip
+    assert told(project, "least", up_to="expiration") == [
+        (0, 1, True, "a", 1), (5, 1, False, "b", 3), (10, -1, False, "a", 1), (10, 1, False, "a", 2),
+        (20, -1, False, "a", 2),
+    ]  # fmt: skip
+
+
+def test_what_was_shown_stays(windows: Project) -> None:
+    """A row is deleted in its window: what was shown before the run stays."""
+    assert told(windows, "corrected", as_of=T0 + 5) == [
+        (5, 1, True, 1, "a"), (5, 1, True, 2, "a"), (5, 1, True, 3, "b"), (7, -1, True, 1, "a")
+    ]  # fmt: skip
+
+
+def test_by_a_key(windows: Project) -> None:
+    project = windows
+    keyed = {"as_of": T0 + 4, "up_to": "expiration", "unique_key": "K"}
+    assert told(project, "grouped", envelope="upsert", **keyed) == [
+        (4, "upsert", False, "a", 1, 1), (5, "upsert", False, "a", 2, 3), (5, "upsert", False, "b", 1, 3),
+        (10, "upsert", False, "a", 1, 2), (20, "delete", False, "a", None, None),
+    ]  # fmt: skip
+    assert told(project, "grouped", envelope="debezium", snapshot=False, **keyed) == [
+        (5, "insert", False, "b", None, None, None, "b", 1, 3), (5, "upsert", False, "a", "a", 1, 1, "a", 2, 3),
+        (10, "upsert", False, "a", "a", 2, 3, "a", 1, 2), (20, "delete", False, "a", "a", 1, 2, None, None, None),
+    ]  # fmt: skip
+    several = "unique_key of m has several rows at one instant: k: a at"
+    with pytest.raises(PySparkException, match=several):
+        told(project, envelope="upsert", **keyed)
+    # also where the instant is before the updates that are asked for, and where no column is
+    later = Request(as_of=T0 + 6, up_to=T0 + 15, snapshot=False, envelope="debezium", unique_key=["k", "K"])
+    sql = changes.changes(Warehouse(project.rows), project.target(), later)
+    for items in ("*", "count(*)"):
+        with pytest.raises(PySparkException, match=several):
+            project.rows(f"SELECT {items} FROM {sql}")
+
+
+def test_any_instant(windows: Project) -> None:
+    project = windows
+    project.sql(f"CREATE TABLE {{s}}.hours AS SELECT explode(array({T0}L, {T0 + 5}L, {T0 + 30}L, NULL, {T0}L)) AS at")
+    warehouse = Warehouse(project.rows)
+
+    def at(model: str, column: str = "at") -> list[tuple]:
+        sql = over_time.at(warehouse, project.target(model), f"{project.schema}.hours", column)
+        return sorted(project.rows(f"SELECT * FROM {sql}"))
+
+    assert at("m") == [(T0, 1, "a"), (T0 + 5, 1, "a"), (T0 + 5, 2, "a"), (T0 + 5, 3, "b"), (T0 + 30, 3, "b")]
+    assert at("total", "AT") == [(T0, 1, 1), (T0 + 5, 3, 6), (T0 + 30, 1, 3)]
+    with pytest.raises(TemporalError, match="has no such column\ninstead: one of: at"):
+        at("m", "hour")
+    project.sql("CREATE TABLE {s}.seq AS SELECT 1L AS mz_seq_t, CAST(1 AS DECIMAL(20, 1)) AS d, 'x' AS s")
+    for column, why in (("mz_seq_t", "keeps its own column"), ("s", "it is no instant")):
+        with pytest.raises(TemporalError, match=why):
+            over_time.at(warehouse, project.target("m"), f"{project.schema}.seq", column)
+    with pytest.raises(TemporalError, match="has two columns of that name"):
+        over_time.at(warehouse, project.target("m"), f"(SELECT {T0}L AS at, {T0}L AS At)", "at")
+    decimal = over_time.at(warehouse, project.target("m"), f"(SELECT {T0}.5BD AS at)", "at")
+    assert [row[1:] for row in project.rows(f"SELECT * FROM {decimal}")] == [(1, "a")]
+    with pytest.raises(TemporalError, match="why: the model can be read from 2024-03-01 12:00:00.000 UTC"):
+        over_time.at(warehouse, project.target("m"), f"(SELECT {T0 - 1}L AS at)", "at")
+
+
+def test_what_comes_next(windows: Project) -> None:
+    project = windows
+    warehouse = Warehouse(project.rows)
+
+    def calendar(model: str, count: int, clock: int = T0, most: int = 1000) -> list[tuple]:
+        sql = over_time.calendar(warehouse, project.target(model), count, most, clock)
+        return [(t - T0, *rest) for t, _, *rest in project.rows(f"SELECT * FROM {sql}")]
+
+    assert calendar("m", 2) == [(5, 2, 0), (10, 0, 1)]
+    assert calendar("m", 5, T0 + 10) == [(20, 0, 1)]
+    assert calendar("least", 5) == [(5, 1, 0), (10, 1, 1), (20, 0, 1)]
+    assert calendar("least", 2, most=2) == [(5, 1, 0), (10, 1, 1)]
+    with pytest.raises(
+        PySparkException, match="fewer than 3 changes up to .*\n.*evaluated at 2 instants, and more are"
+    ):
+        calendar("least", 3, most=2)
+    with pytest.raises(TemporalError, match="n=1000000000\nwhy: it is a number from 1 to 10,000"):
+        calendar("m", 10**9)
+
+    def forecast(model: str, aggregate: str, clock: int = T0) -> list[tuple]:
+        target = project.target(model)
+        sql = over_time.forecast(warehouse, target, "5 milliseconds", T0 + 20, aggregate, clock)
+        return sorted((t - T0, value) for t, _, value in project.rows(f"SELECT * FROM {sql}"))
+
+    assert forecast("m", "count(*)") == [(0, 1), (5, 3), (10, 2), (15, 2), (20, 1)]
+    assert forecast("m", "count(*)", T0 + 12) == [(12, 2), (17, 2)]
+    for wrong in ("", "id", "1", "sum(id) over ()", "count(*), 1", "(select 1)", "sum(id) + k", "count(*) as n", None):
+        with pytest.raises(TemporalError, match="it is not one aggregate over the columns of the model"):
+            forecast("m", wrong)
+    assert forecast("m", "max(id) - min(id) + 1", T0 + 5) == [(5, 3), (10, 2), (15, 2), (20, 1)]
+    assert forecast("least", "sum(id)") == [(0, 1), (5, 4), (10, 5), (15, 5), (20, 3)]
+
+
+REFUSED = {
+    "backwards": ({"as_of": T0 + 9, "up_to": T0 + 8}, "up_to is before as_of"),
+    "early": ({"as_of": T0 - 1}, "can be read from 2024-03-01 12:00:00.000 UTC .since."),
+    "late": ({"up_to": T0 + 60_002}, "updates after 2024-03-01 12:01:00.000 UTC .expiration. are not stored"),
+    "no instant": ({"as_of": "soon"}, "it is not an instant"),
+    "envelope": ({"envelope": "avro"}, "one of 'diffs', 'upsert', 'debezium'"),
+    "no key": ({"envelope": "upsert"}, "one row for each key and instant"),
+    "other key": ({"envelope": "upsert", "unique_key": ["nope"]}, "m has no such column"),
+    "without up_to": ({"as_of": T0 + 9}, "after the frontier, .*, up to which there are changes without it"),
+    "other key's type": ({"envelope": "upsert", "unique_key": 5}, "unique_key 5\nwhy: m has no such column"),
+    "most": ({"max_changes": 0}, "it is a number of instants"),
+    "snapshot": ({"snapshot": "no"}, "it is true or false"),
+}
+
+
+def test_refusals(windows: Project) -> None:
+    project = windows
+    for name, (asked, why) in REFUSED.items():
+        with pytest.raises(TemporalError, match=why):
+            told(project, **asked)
+            pytest.fail(name)
+    with pytest.raises(TemporalError, match="may change at 3 instants\n(.|\n)*max_changes is 2\ninstead: up_to='2024"):
+        told(project, "least", up_to="expiration", max_changes=2)
+
+
+CLOCK = "select id, mz_now() < {due} as open from {s}.t where mz_now() >= lo"
+
+
+def test_a_query_that_reads_the_clock(project: Project) -> None:
+    """Any millisecond may change it: a calendar says where it stopped looking, never that nothing is to come."""
+    project.sql(f"CREATE TABLE {{s}}.t AS SELECT 1 AS id, {T0}L AS lo")
+    project.model("m", CLOCK.format(due=T0 + 5_000, s=project.schema))
+    project.run(now=T0)
+    next_change = "select mz_timestamp from {{{{ temporal_next_change(ref('m'){}) }}}}"
+    found = project.rows(project.render(next_change.format(", max_changes=9000"), temporal_now=T0 + 1))
+    assert found == [(T0 + 5_000,)]
+    with pytest.raises(PySparkException, match="fewer than 1 change up to"):
+        project.rows(project.render(next_change.format(""), temporal_now=T0 + 1))
+    with pytest.raises(TemporalError, match="which may change at any millisecond"):
+        told(project, up_to="expiration")
+
+
+@pytest.mark.parametrize("materialized", ["view", "temporal_view"])
+def test_a_view_would_keep_the_rows_of_now(windows: Project, materialized: str) -> None:
+    calls = {
+        "temporal_changes": "ref('m')", "temporal_at": "ref('m'), '(select 1 as at)', 'at'",
+        "temporal_calendar": "ref('m')", "temporal_next_change": "ref('m')",
+        "temporal_forecast": "ref('m'), every='1 hour'",
+    }  # fmt: skip
+    for macro, arguments in calls.items():
+        windows.model("kept", f"select * from {{{{ {macro}({arguments}) }}}}", materialized=materialized)
+        text = windows.run("-s", "kept", now=T0 + 7, check=False).text
+        assert f"found: {macro} of m in kept, a {materialized}" in text and "instead: materialized='table'" in text
+    (windows.path / "models" / "kept.sql").unlink()
+
+
+def test_instants_from_a_temporal_view(windows: Project) -> None:
+    """Under a pinned clock a relation of instants is read as at that clock, like everything else."""
+    text = f"select id, count(*) from {{{{ temporal_at(ref('corrected'), \"(select {T0}L + 5 * id as at from \" ~ "
+    text += "ref('m') ~ \")\", 'at') }} group by id"
+    rows = windows.rows(windows.render(text, temporal_now=T0 + 7))
+    assert sorted(rows) == [(1, 1), (2, 3), (3, 3)]

@@ -1,0 +1,28 @@
+"""Feeds into Parquet, whose writes are not atomic, over random histories: runs, kills, restarts, changed models."""
+
+from __future__ import annotations
+
+import pytest
+
+from support.feeds import Feed, drive
+from support.histories import fresh_seed, small_limits
+from support.project import Project
+
+FEEDS = (
+    Feed("windowed_feed", "windowed", is_torn=True),
+    Feed("trusting_feed", "windowed", {"verify": False}),
+    Feed("grouped_feed", "grouped", {"each_change": False}, is_torn=True),
+    Feed("smallest_feed", "smallest", {"envelope": "debezium", "unique_key": "h"}, is_torn=True),
+)
+
+
+def test_feeds(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    small_limits(monkeypatch)
+    drive(project, monkeypatch, 4, fresh_seed(), FEEDS)
+
+
+@pytest.mark.deep
+def test_twenty_runs(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    small_limits(monkeypatch)
+    told = drive(project, monkeypatch, 20, fresh_seed(), FEEDS)
+    assert len(told) == 20 and set(told) != {""}
