@@ -66,6 +66,26 @@ def test_the_listings_of_a_window(project: Project) -> None:
     assert told(project, "ticket_sales") == four[:1]
 
 
+def test_three_rows_leave_one_by_one(project: Project) -> None:
+    """Entered three milliseconds apart, for five, ten and fifteen seconds; looked at from 1.7 seconds later on."""
+    first = 1627380752528
+    rows = f"('hello', {first}L, 5000L), ('welcome', {first + 2}L, 10000L), ('goodbye', {first + 5}L, 15000L)"
+    project.sql(f"CREATE TABLE {{s}}.events AS SELECT content, at AS insert_ts, at + lasts AS delete_ts "
+                f"FROM VALUES {rows} AS v(content, at, lasts)")  # fmt: skip
+    project.model("valid", f"select content, insert_ts, delete_ts from {project.schema}.events "
+                  "where mz_now() >= insert_ts and mz_now() < delete_ts")  # fmt: skip
+    looked_at = 1627380754223
+    project.run(now=looked_at)
+    assert [(t + T0, n, row[0]) for t, n, _, *row in told(project, "valid", up_to="expiration")] == [
+        (looked_at, 1, "goodbye"), (looked_at, 1, "hello"), (looked_at, 1, "welcome"),
+        (1627380757528, -1, "hello"), (1627380762530, -1, "welcome"), (1627380767533, -1, "goodbye"),
+    ]  # fmt: skip
+    sql = project.render(
+        "select changes_at, rows_out from {{ temporal_calendar(ref('valid'), 3) }}", temporal_now=looked_at
+    )
+    assert [n for _, n in project.rows(sql)] == [1, 1, 1]
+
+
 def test_changes(windows: Project) -> None:
     project = windows
     later = [(5, 1, False, 2, "a"), (5, 1, False, 3, "b"), (10, -1, False, 1, "a"), (20, -1, False, 2, "a")]

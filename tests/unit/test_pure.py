@@ -270,6 +270,14 @@ def test_decisions() -> None:
     assert decided(None, inputs_expire=60).expiration == 60 and decided(None).expiration == 130
 
 
+@pytest.mark.parametrize(("clock", "full_refresh", "as_of"), [(30, False, 30), (5, False, 21), (20, True, 21)])
+def test_a_run_by_the_clock_is_after_the_frontier(clock: int, full_refresh: bool, as_of: int) -> None:
+    """Updates up to the frontier, 20, are final. People may give an instant twice, and replace what was shown then."""
+    context = replace(CONTEXT, clock=clock, full_refresh=full_refresh)
+    assert decision.decide("m", a_state(), replace(context, pinned=False)).as_of == as_of
+    assert decision.decide("m", a_state(), context).as_of == max(clock, 20)
+
+
 def test_decisions_of_a_schedule() -> None:
     every = Refreshes(100, 20)
 

@@ -104,6 +104,24 @@ def test_a_plan_that_finds_nothing_new() -> None:
     assert not a_plan(moved=False, invocation=replace(plan.invocation, project="other")).is_noop
 
 
+def test_a_feed_wants_each_frontier() -> None:
+    """Without a change of an input the frontier moves all the same, so that rows which left by the clock are told."""
+    fed = a_plan(moved=False, neighbours=Neighbours(has_feed=True))
+    assert not fed.is_noop
+    assert replace(fed, decision=replace(fed.decision, as_of=T0)).is_noop
+
+
+def test_what_was_shown_is_revised() -> None:
+    """By a run of the instant of the last one, by another query above, by a rebuild at an earlier instant."""
+    plan = a_plan()
+    again = replace(plan, decision=replace(plan.decision, as_of=T0))
+    other = replace(plan, columns=(("id", "int"),))
+    rebuilt = replace(plan, decision=replace(plan.decision, action="restarted"))
+    earlier = replace(rebuilt, decision=replace(rebuilt.decision, as_of=T0 - 5))
+    assert [p.revised() for p in (plan, again, other, rebuilt, earlier)] == [None, T0, T0 + 1000, None, T0]
+    assert replace(plan, old=None).revised() is None
+
+
 def test_a_plan_does_not_change() -> None:
     plan = a_plan()
     with pytest.raises(FrozenInstanceError):
