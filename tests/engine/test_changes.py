@@ -34,6 +34,7 @@ def windows(tmp_path_factory: pytest.TempPathFactory, spark: Any) -> Iterator[Pr
     project.model("grouped", f"select k, count(*) as n, sum(id) as total {live} group by k", aggregates="groups")
     project.model("total", f"select count(*) as n, sum(id) as ids {live}", aggregates="groups")
     project.model("least", f"with live as (select * {live}) select k, min(id) as id from live group by k")
+    project.model("filtered", f"with live as (select id, k {live}) select id from live where id = 2")
     project.model("corrected", f"select id, k {live.replace('.t ', '.u ')}")
     project.run(now=T0)
     project.sql("INSERT OVERWRITE {s}.u SELECT id, k, lo, hi FROM {s}.t WHERE id <> 1")
@@ -159,7 +160,7 @@ def test_any_instant(windows: Project) -> None:
         over_time.at(warehouse, project.target("m"), f"(SELECT {T0 - 1}L AS at)", "at")
 
 
-def test_what_comes_next(windows: Project) -> None:
+def test_what_comes_next(windows: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     project = windows
     warehouse = Warehouse(project.rows)
 
@@ -169,6 +170,10 @@ def test_what_comes_next(windows: Project) -> None:
 
     assert calendar("m", 2) == [(5, 2, 0), (10, 0, 1)]
     assert calendar("m", 5, T0 + 10) == [(20, 0, 1)]
+    monkeypatch.setattr(over_time, "_NEAR", 1)
+    assert calendar("m", 1, T0 + 5, most=1) == [(10, 0, 1)]
+    assert calendar("filtered", 1, T0 + 5, most=1) == [(20, 0, 1)]  # the nearest instant changes nothing of it
+    monkeypatch.undo()
     assert calendar("least", 5) == [(5, 1, 0), (10, 1, 1), (20, 0, 1)]
     assert calendar("least", 2, most=2) == [(5, 1, 0), (10, 1, 1)]
     with pytest.raises(
@@ -213,7 +218,9 @@ def test_refusals(windows: Project) -> None:
         with pytest.raises(TemporalError, match=why):
             told(project, **asked)
             pytest.fail(name)
-    with pytest.raises(TemporalError, match="may change at 3 instants\n(.|\n)*max_changes is 2\ninstead: up_to='2024"):
+    with pytest.raises(
+        TemporalError, match="may change at more than 2 instants\n(.|\n)*max_changes is 2\ninstead: up_to='2024"
+    ):
         told(project, "least", up_to="expiration", max_changes=2)
 
 

@@ -133,45 +133,33 @@ def readable(warehouse: Warehouse, over: Output, points: str, what: str) -> Outp
     return replace(over, alone=tuple(sorted(int(t) for (t,) in found)))
 
 
-@dataclass(frozen=True)
-class Instants:
-    """The instants at which an output may change: how many, and the last that is among the first `most` (ms).
-
-    reached: None where there are no more than that.
-    """
-
-    number: int
-    reached: int | None
-
-
-def changing_instants(warehouse: Warehouse, over: Output, most: int) -> Instants:
-    """The instants after the first at which a residual that is not read row by row is evaluated."""
+def cut_off(warehouse: Warehouse, over: Output, most: int) -> int | None:
+    """The last of the first `most` instants (ms) at which an output may change; None where there are no more."""
     first, last = over.within.first, over.within.last
     if over.reads_clock:
         every = over.within.refreshes.every if over.within.refreshes else 1
-        number = (last - first) // every + 1
-        return Instants(number, first + most * every - 1 if number > most else None)
-    points = over.points()
+        return first + most * every - 1 if (last - first) // every + 1 > most else None
+    nearest = f"SELECT DISTINCT mz_seq_t\nFROM (\n{indent(over.points(), 2)}\n) AS mz_every\n"
+    nearest += f"ORDER BY mz_seq_t\nLIMIT {most + 1}"
     ((number, reached),) = warehouse.rows(
-        f"SELECT count(*), max(CASE WHEN mz_number = {most} THEN mz_seq_t END)\n"
-        f"FROM (\n  SELECT mz_seq_t, row_number() OVER (ORDER BY mz_seq_t) AS mz_number\n"
-        f"  FROM (\n    SELECT DISTINCT mz_seq_t FROM (\n{indent(points, 6)}\n    ) AS mz_every\n  ) AS mz_points\n"
-        f") AS mz_numbered"
+        f"SELECT count(*), max(mz_seq_t) FILTER (WHERE mz_seq_r <= {most})\n"
+        f"FROM (\n  SELECT mz_seq_t, row_number() OVER (ORDER BY mz_seq_t) AS mz_seq_r\n"
+        f"  FROM (\n{indent(nearest, 4)}\n  ) AS mz_nearest\n) AS mz_numbered"
     )
-    return Instants(int(number), int(reached) if number > most else None)
+    return int(reached) if number > most else None
 
 
 def _refuse_many(warehouse: Warehouse, over: Output, what: str, most: int) -> None:
     """Refuse what would be evaluated at more than `most` instants."""
     if over.is_row_by_row:
         return
-    found = changing_instants(warehouse, over, most)
-    if found.reached is None:
+    reached = cut_off(warehouse, over, most)
+    if reached is None:
         return
-    number = "any millisecond" if over.reads_clock else quantity(found.number, "instant")
+    number = "any millisecond" if over.reads_clock else f"more than {quantity(most, 'instant')}"
     why = "a read evaluates the clock" if over.reads_clock else "the query above the stored rows is no sum"
     raise Refusal(
         f"{what}, which may change at {number}",
         f"{why}, so the rows are evaluated at each of them, and max_changes is {most:,}",
-        f"up_to='{format_instant(found.reached + 1)}', a larger max_changes, or temporal_at for some instants",
+        f"up_to='{format_instant(reached + 1)}', a larger max_changes, or temporal_at for some instants",
     )

@@ -22,8 +22,11 @@ from ..temporal.sql.identifiers import Identifiers, folded
 from ..temporal.sql.linear import is_aggregation
 from ..temporal.sql.names import is_reserved
 from ..words import quantity
-from .changes import EXPIRATION, MAX_CHANGES, NEVER, changing_instants, readable
+from .changes import EXPIRATION, MAX_CHANGES, NEVER, cut_off, readable
 from .reads import answered, committed
+
+#: a calendar looks first at so many instants of changes of stored rows for each change that it is asked for
+_NEAR = 10
 
 
 def at(warehouse: Warehouse, target: ModelRelations, relation: str, column: Any) -> str:
@@ -104,19 +107,28 @@ def calendar(warehouse: Warehouse, target: ModelRelations, count: Any, most: Any
         if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= MAX_CHANGES:
             raise Refusal(f"{what} with {name}={given!r}", f"it is a number from 1 to {MAX_CHANGES:,}", f"{name}=10")
     clock = max(clock, state.frontier)
-    over, reached = _ahead(warehouse, state, what, clock, None, most)
+    whole = _ahead(warehouse, state, what, clock, None)
+    reached = cut_off(warehouse, whole, max(most, _NEAR * count) if whole.is_row_by_row else most)
+    over = whole if reached is None else whole.until(reached)
     if not over.is_row_by_row:
         over = readable(warehouse, over, over.edge_points(), what)
-    updates = output.updates(over, over.within.first, state.frontier, snapshot=False)
-    sql = (
+    sql = _next_changes(over, clock, count)
+    if reached is not None and not over.is_row_by_row:
+        sql = _refusing_less(sql, what, count, most, reached)
+    elif reached is not None:
+        ((found,),) = warehouse.rows(f"SELECT count(*) FROM (\n{indent(sql, 2)}\n) AS mz_found")
+        sql = sql if found >= count else _next_changes(whole, clock, count)
+    return f"(\n{indent(sql, 2)}\n)"
+
+
+def _next_changes(over: Output, clock: int, count: int) -> str:
+    updates = output.updates(over, over.within.first, over.state.frontier, snapshot=False)
+    return (
         f"SELECT mz_timestamp, timestamp_millis(mz_timestamp) AS changes_at,\n"
         f"  sum(greatest(mz_diff, 0L)) AS rows_in, -sum(least(mz_diff, 0L)) AS rows_out\n"
         f"FROM (\n{indent(updates, 2)}\n) AS mz_changes\nWHERE mz_timestamp > {clock}L\nGROUP BY mz_timestamp\n"
         f"ORDER BY mz_timestamp\nLIMIT {count}"
     )
-    if reached is not None:
-        sql = _refusing_less(sql, what, count, most, reached)
-    return f"(\n{indent(sql, 2)}\n)"
 
 
 def _refusing_less(sql: str, what: str, count: int, most: int, reached: int) -> str:
@@ -150,7 +162,7 @@ def forecast(warehouse: Warehouse, target: ModelRelations, every: Any, until: An
     if last is None:
         raise Refusal(f"{what} without `until`", "the model never expires", "until='2024-03-02 12:00:00'")
     clock = max(clock, state.frontier)
-    over, _ = _ahead(warehouse, state, what, clock, last, MAX_CHANGES)
+    over = _ahead(warehouse, state, what, clock, last)
     steps = max(0, (last - clock) // step) + 1
     if steps > MAX_CHANGES:
         raise Refusal(
@@ -211,10 +223,8 @@ def _refuse_no_aggregate(what: str, text: Any) -> None:
     )
 
 
-def _ahead(
-    warehouse: Warehouse, state: State, what: str, clock: int, until: int | None, most: int
-) -> tuple[Output, int | None]:
-    """The output from the clock on: up to an instant, or as far as it is known. And where it is cut off (ms)."""
+def _ahead(warehouse: Warehouse, state: State, what: str, clock: int, until: int | None) -> Output:
+    """The output from the clock on: up to an instant, or as far as it is known."""
     first = answered(state, clock)
     if until is not None:
         answered(state, until)
@@ -222,8 +232,4 @@ def _ahead(
             raise Refusal(f"{what} until {format_instant(until)}", "that is past", "an instant to come")
     session.refuse_other(warehouse, state, what, always=True)
     last = state.answers_until if until is None else until
-    over = Output(state, Range(first, NEVER if last is None else last, state.refreshes, state.frontier))
-    if until is not None or over.is_row_by_row:
-        return over, None
-    reached = changing_instants(warehouse, over, most).reached
-    return (over, None) if reached is None else (over.until(reached), reached)
+    return Output(state, Range(first, NEVER if last is None else last, state.refreshes, state.frontier))
