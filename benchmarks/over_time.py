@@ -10,6 +10,8 @@ compared. Then the changes of a day, and the calendar.
 from __future__ import annotations
 
 import argparse
+import contextlib
+import io
 import os
 import tempfile
 import time
@@ -42,7 +44,8 @@ def main(number: int, turns: int) -> None:
 
         def compiled(text: str) -> str:
             pinned = ["--vars", f"{{temporal_now: {run_at}}}"]
-            return str(project.command("compile", "--inline", text, *pinned).results[0].node.compiled_code)
+            with contextlib.redirect_stdout(io.StringIO()):  # dbt prints it
+                return str(project.command("compile", "--inline", text, *pinned).results[0].node.compiled_code)
 
         print(f"{number:,} rows in a window, {STEPS} hourly instants; {os.cpu_count()} cores, Spark {spark.version}")
         measure(spark, compiled, "recent", "count(*), sum(amount)", run_at, turns)
