@@ -212,6 +212,14 @@ REFUSED = {
 }
 
 
+def test_a_key_named_like_a_side_of_debezium(project: Project) -> None:
+    project.sql(f"CREATE TABLE {{s}}.t AS SELECT 1 AS id, 2 AS after_id, {T0 + 5}L AS hi")
+    project.model("m", f"select id, after_id from {project.schema}.t where mz_now() < hi")
+    project.run(now=T0)
+    with pytest.raises(TemporalError, match="unique_key after_id\n(.|\n)*instead: an alias for after_id in m"):
+        told(project, envelope="debezium", unique_key="after_id")
+
+
 def test_refusals(windows: Project) -> None:
     project = windows
     for name, (asked, why) in REFUSED.items():

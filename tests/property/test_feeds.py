@@ -22,7 +22,8 @@ def test_feeds(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.deep
-def test_twenty_runs(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("config", [{}, {"refresh_every": "7 seconds"}], ids=["each instant", "refreshed"])
+def test_twenty_runs(project: Project, monkeypatch: pytest.MonkeyPatch, config: dict[str, str]) -> None:
     small_limits(monkeypatch)
-    told = drive(project, monkeypatch, 20, fresh_seed(), FEEDS)
+    told = drive(project, monkeypatch, 20, fresh_seed(), FEEDS, **config)
     assert len(told) == 20 and set(told) != {""}

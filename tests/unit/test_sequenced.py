@@ -34,6 +34,7 @@ ROW_BY_ROW = {
         "`mz_core_c0`.`mz_from`, `mz_core_c0`.`mz_until` FROM mz_core_c0 AS `mz_core_c0`) AS a WHERE a.id > 2"
     ),
     "select distinct k from mz_core_c0": None,
+    "select * from (select cast(id as string), id from mz_core_c0) as a": None,
     "select an_aggregate_of_mine(id) as v from mz_core_c0": None,
     "select id, mz_now_bigint() as t from mz_core_c0": None,
     "select id from mz_core_c0 where k in (select k from mz_core_c1)": None,

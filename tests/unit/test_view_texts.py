@@ -13,7 +13,7 @@ from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehous
 from dbt.adapters.sparktemporal.errors import Refusal, TemporalError
 from dbt.adapters.sparktemporal.run.commit import ViewTexts
 from dbt.adapters.sparktemporal.run.published_view import Docs, publish
-from dbt.adapters.sparktemporal.temporal.diffs import compact_sql, intervals_read, view_sql
+from dbt.adapters.sparktemporal.temporal.diffs import compact_sql, intervals_read, readable_updates, view_sql
 from dbt.adapters.sparktemporal.temporal.diffs.fingerprints import RowsFingerprint
 from dbt.adapters.sparktemporal.temporal.diffs.longest_view import worst
 from dbt.adapters.sparktemporal.temporal.diffs.state import Chain, CoreState, State
@@ -243,3 +243,12 @@ def test_the_thin_view_of_a_wide_model() -> None:
     for others in (wide[:-1], (*wide[1:], wide[0])):
         (step,) = publish(TARGET, others, Docs(), there, False)
         assert step.sql == f"ALTER VIEW `s`.`m` AS\n{text}"
+
+
+def test_names_of_the_columns_of_several_cores() -> None:
+    """A name that stands for a column of another type is free in its own core and in all before."""
+    first = CoreState("c0", (("v", "string"),), ())
+    second = CoreState("c1", (("v", "double"), ("v_c1", "double"), ("V_C1_", "int")), ())
+    text = readable_updates.as_updates([first, second], "`s`")
+    head = text.partition("\nFROM")[0]
+    assert re.findall("AS (`[^`]*`)", head)[-4:] == ["`v`", "`v_c1__`", "`v_c1`", "`V_C1_`"]

@@ -1,4 +1,4 @@
-"""`temporal_changes` and `temporal_at`: the output of a committed model over time."""
+"""`temporal_changes`: the updates of a committed model's output; and the instants at which an output is evaluated."""
 
 from __future__ import annotations
 
@@ -126,8 +126,8 @@ def readable(warehouse: Warehouse, over: Output, points: str, what: str) -> Outp
     if len(found) > MOST_ALONE:
         raise Refusal(
             f"{what} at more than {quantity(MOST_ALONE, 'instant')}",
-            f"the query of {over.state.model} has a part that is not evaluated at many instants at once (PIVOT, WITH "
-            "ROLLUP, a recursive query), so it is read once for each",
+            f"the query of {over.state.model} has a part that is not evaluated at many instants at once (PIVOT, "
+            "QUALIFY, WITH ROLLUP, a subquery among aggregates), so it is read once for each",
             "bounds that are nearer to each other, or temporal_as_of",
         )
     return replace(over, alone=tuple(sorted(int(t) for (t,) in found)))
@@ -151,8 +151,6 @@ def cut_off(warehouse: Warehouse, over: Output, most: int) -> int | None:
 
 def _refuse_many(warehouse: Warehouse, over: Output, what: str, most: int) -> None:
     """Refuse what would be evaluated at more than `most` instants."""
-    if over.is_row_by_row:
-        return
     reached = cut_off(warehouse, over, most)
     if reached is None:
         return

@@ -32,7 +32,7 @@ _NEAR = 10
 def at(warehouse: Warehouse, target: ModelRelations, relation: str, column: Any) -> str:
     """A parenthesised query: each distinct instant of a relation's column, and the rows of the model at the instant.
 
-    relation: as it stands in a FROM. column: a TIMESTAMP, DATE or TIMESTAMP_NTZ, or an integer of ms.
+    relation: as it stands in a FROM. column: a TIMESTAMP, DATE or TIMESTAMP_NTZ, or a number of ms.
     """
     state = committed(warehouse, target)
     what = f"temporal_at of {state.model}"
@@ -59,7 +59,8 @@ def at(warehouse: Warehouse, target: ModelRelations, relation: str, column: Any)
     given = f"SELECT DISTINCT {quote(name)}, {clock} AS mz_seq_given FROM {relation} WHERE {quote(name)} IS NOT NULL"
     points = f"SELECT {quote(name)}, {checked} AS mz_seq_t\nFROM (\n{indent(given, 2)}\n) AS mz_instants"
     names = ", ".join(quote(n) for n in (name, *(n for n, _ in state.columns)))
-    over = readable(warehouse, Output(state, within), points, what)
+    over = Output(state, within)
+    over = over if over.is_row_by_row else readable(warehouse, over, points, what)
     rows = over.at(points, "mz_seq_t")
     return f"(\n  SELECT {names}\n  FROM (\n{indent(rows, 4)}\n  ) AS mz_at\n)"
 
@@ -86,7 +87,7 @@ def _instants_of(warehouse: Warehouse, what: str, relation: str, column: Any) ->
     raise Refusal(
         f"{what} with the column {name}, a {kind}",
         "it is no instant",
-        "a TIMESTAMP, a DATE, or a BIGINT of milliseconds",
+        "a TIMESTAMP, a DATE, or a number of milliseconds",
     )
 
 

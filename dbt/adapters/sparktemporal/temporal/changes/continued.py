@@ -17,6 +17,7 @@ from ..diffs.intervals_sql import Columns, indent
 from ..sql.dialect import quote, string_literal
 from ..sql.identifiers import folded
 from ..sql.identity import identity
+from ..sql.timestamps import sql_type
 from .envelopes import DEBEZIUM, DIFFS
 
 BATCH = "mz_batch"
@@ -31,7 +32,7 @@ def rows_of(table: str, held: Mapping[str, str], columns: Columns, envelope: str
     items = []
     for name, kind in columns:
         there = held.get(folded(f"{prefix}{name}"))
-        items.append(f"CAST({'NULL' if there is None else quote(there)} AS {kind}) AS {quote(name)}")
+        items.append(f"CAST({'NULL' if there is None else quote(there)} AS {sql_type(kind)}) AS {quote(name)}")
     same = identity(columns)
     if envelope == DIFFS:
         kept, keys = (", ".join(parts) for parts in (same.items, same.keys))

@@ -92,4 +92,13 @@ def keys_of(given: object, columns: Columns, envelope: str, model: str) -> list[
         what = f"unique_key {unknown}" if listed else f"envelope={envelope!r} without a unique_key"
         why = f"{model} has no such column" if listed else "this envelope has one row for each key and instant"
         raise Refusal(what, why, f"unique_key='{columns[0][0]}', or a list of columns; or envelope='diffs'")
-    return list(dict.fromkeys(known[folded(str(k))] for k in listed))
+    found = list(dict.fromkeys(known[folded(str(k))] for k in listed))
+    sides = {f"{side}_{folded(n)}" for side in ("before", "after") for n, _ in columns}
+    twice = next((k for k in found if folded(k) in sides), None)
+    if envelope == DEBEZIUM and twice is not None:
+        raise Refusal(
+            f"envelope={envelope!r} with the unique_key {twice}",
+            "the envelope has a column of that name, of the row before or after",
+            f"an alias for {twice} in {model}",
+        )
+    return found

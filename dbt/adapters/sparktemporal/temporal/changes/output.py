@@ -136,8 +136,8 @@ class Output:
         if self.is_sequenced and at_each is None:
             raise Refusal(
                 f"temporal_forecast of {self.state.model} with the aggregate {aggregate}",
-                "it is no aggregate over the columns of the model",
-                "count(*), or sum of a column",
+                "it is not evaluated at many instants at once",
+                "another aggregate, or temporal_at and a GROUP BY",
             )
         return self._joined(points, t, at_each, aggregate, ["value"])
 

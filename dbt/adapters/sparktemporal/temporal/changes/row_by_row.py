@@ -104,10 +104,10 @@ def _names(select: exp.Select, columns: Sequence[str], alias: str) -> list[str] 
             if select.args.get("laterals") or qualifier.lower() not in ("", alias.lower()) or not alias:
                 return None
             names += columns
-        elif item.alias_or_name:
+        elif isinstance(item, (exp.Alias, exp.Column)):
             names.append(item.alias_or_name)
         else:
-            return None
+            return None  # Spark makes up a name
     return names
 
 

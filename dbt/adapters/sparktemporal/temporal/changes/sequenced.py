@@ -20,7 +20,7 @@ A column of instants has a name of its own in each source, so that no alias insi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import count
 
 from sqlglot import exp
@@ -32,6 +32,20 @@ from ..sql.dialect import expression, render
 from ..sql.identifiers import folded
 from ..sql.linear import is_aggregation
 from ..sql.scope import alias_of, quote_name
+from .select_parts import (
+    NotSequenced,
+    above_groups,
+    column,
+    expressions_of,
+    has_aggregate,
+    has_query,
+    has_query_or_clock,
+    merges_columns,
+    over_output,
+    own_windows,
+    resolved,
+    subquery,
+)
 
 INSTANT, POINTS = "mz_seq_t", "mz_points"
 _COLUMN, _ORDER, _PLACE, _ITEM = "mz_seq_t_", "mz_seq_o_", "mz_seq_r", "mz_seq_i_"
@@ -39,10 +53,6 @@ _KNOWN = {
     "with_", "expressions", "from_", "joins", "laterals", "where", "group", "having", "windows", "distinct", "order",
     "limit", "offset", "hint", "sort", "cluster", "distribute",
 }  # fmt: skip
-
-
-class NotSequenced(Exception):
-    """A form of query that is not covered."""
 
 
 def sequenced(query: exp.Query, cores: Mapping[str, Sequence[str]]) -> exp.Query | None:
@@ -118,7 +128,7 @@ class _Sequencing:
         outputs = {} if not hidden else {folded(i.alias): i.this for i in query.expressions if isinstance(i, exp.Alias)}
         items = list(query.expressions) if isinstance(query, exp.Select) else []
         if hidden:
-            shown = [_resolved(key.this, items, outputs) for key in keys]
+            shown = [resolved(key.this, items, outputs) for key in keys]
             added = [exp.alias_(e, f"{_ORDER}{i}") for i, e in enumerate(shown)]
             query.set("expressions", [*items, *added])
         inner, names = self.unlimited(query, name)
@@ -129,23 +139,23 @@ class _Sequencing:
             raise NotSequenced
         orders = []
         for position, key in enumerate(keys):
-            by = _column(f"{_ORDER}{position}") if hidden else _of_output(key.this, own)
+            by = column(f"{_ORDER}{position}") if hidden else over_output(key.this, own)
             ordered = key.copy()
             ordered.set("this", by)
             orders.append(ordered)
         placed = exp.Window(
             this=exp.Anonymous(this="row_number", expressions=[]),
-            partition_by=[_column(name)],
+            partition_by=[column(name)],
             order=exp.Order(expressions=orders or [exp.Ordered(this=exp.null())]),
             over="OVER",
         )
-        listed = [_column(n) for n in (*own, name)]
-        middle = exp.select(*listed, exp.alias_(placed, _PLACE)).from_(_subquery(inner, "mz_unlimited"))
+        listed = [column(n) for n in (*own, name)]
+        middle = exp.select(*listed, exp.alias_(placed, _PLACE)).from_(subquery(inner, "mz_unlimited"))
         first = render(offset.expression) if offset is not None else "0"
         condition = f"{_PLACE} > {first}"
         if limit is not None:
             condition += f" AND {_PLACE} <= CAST({first} AS BIGINT) + {render(limit.expression)}"
-        outer = exp.select(*(c.copy() for c in listed)).from_(_subquery(middle, "mz_placed"))
+        outer = exp.select(*(c.copy() for c in listed)).from_(subquery(middle, "mz_placed"))
         return outer.where(expression(condition), copy=False), own
 
     def unlimited(self, query: exp.Query, name: str) -> tuple[exp.Query, Names]:
@@ -171,27 +181,27 @@ class _Sequencing:
         if {part for part, value in select.args.items() if value} - _KNOWN:
             raise NotSequenced
         if select.args.get("from_") is None:
-            if any(map(_has_query, select.expressions)):
+            if any(map(has_query, select.expressions)):
                 raise NotSequenced  # Spark 4.1 fails on it as a side of a UNION
             table = exp.to_table(POINTS).as_("mz_from_points", table=True)
             select.set("from_", exp.From(this=table))
             sources = [_Source("mz_from_points", [], INSTANT)]
-            now: exp.Expr = _column(INSTANT)
+            now: exp.Expr = column(INSTANT)
         else:
             sources, now = self.sources(select)
         self.expand_stars(select, sources)
         group = select.args.get("group")
-        if group is not None and group.args.get("all") and all(map(_has_aggregate, select.expressions)):
+        if group is not None and group.args.get("all") and all(map(has_aggregate, select.expressions)):
             select.set("group", None)  # there is nothing to group by
         total = is_aggregation(select) and not select.args.get("group")
-        if is_aggregation(select) and any(_has_query(part) for part in _above(select)):
+        if is_aggregation(select) and any(has_query(part) for part in above_groups(select)):
             raise NotSequenced  # it would be correlated by the instant, which Spark refuses there
-        if total and any(_has_query_or_clock(part) for part in _above(select)):
+        if total and any(has_query_or_clock(part) for part in above_groups(select)):
             raise NotSequenced
         self.within(select, now)
         names = [item.alias_or_name if isinstance(item, (exp.Alias, exp.Column)) else "" for item in select.expressions]
         over_nothing = select.copy() if total else None
-        for window in _own(select, exp.Window):
+        for window in own_windows(select, exp.Window):
             if not window.args.get("alias"):
                 window.set("partition_by", [*(window.args.get("partition_by") or []), now.copy()])
         select.set("expressions", [*select.expressions, exp.alias_(now.copy(), name)])
@@ -219,16 +229,16 @@ class _Sequencing:
         bare = [item.this if isinstance(item, exp.Alias) else item for item in over_nothing.expressions]
         over_nothing.set("expressions", [exp.alias_(item, f"{_ITEM}{at}") for at, item in enumerate(bare)])
         over_nothing.set("where", exp.Where(this=exp.false()))
-        listed = [_column(item.alias, "mz_nothing") for item in over_nothing.expressions]
-        empty = exp.select(*listed, exp.alias_(_column(INSTANT, "mz_missing"), name))
-        empty = empty.from_(_subquery(over_nothing, "mz_nothing"))
-        missing = exp.except_(exp.select(_column(INSTANT)).from_(exp.to_table(POINTS)), there, dialect="spark")
-        empty = empty.join(_subquery(missing, "mz_missing"), join_type="cross", copy=False)
+        listed = [column(item.alias, "mz_nothing") for item in over_nothing.expressions]
+        empty = exp.select(*listed, exp.alias_(column(INSTANT, "mz_missing"), name))
+        empty = empty.from_(subquery(over_nothing, "mz_nothing"))
+        missing = exp.except_(exp.select(column(INSTANT)).from_(exp.to_table(POINTS)), there, dialect="spark")
+        empty = empty.join(subquery(missing, "mz_missing"), join_type="cross", copy=False)
         return exp.union(select, empty, distinct=False, dialect="spark")
 
     def within(self, select: exp.Select, now: exp.Expr) -> None:
         """The clock and the subqueries in the expressions of a SELECT, at its instant."""
-        for part in list(_expressions(select)):
+        for part in list(expressions_of(select)):
             for node in list(part.walk(prune=lambda n: isinstance(n, exp.Query))):
                 if isinstance(node, exp.Query):
                     self.inner(node, now)
@@ -267,7 +277,7 @@ class _Sequencing:
         node, source = self.source(start.this, f"{_COLUMN}{next(self.numbers)}")
         start.set("this", node)
         sources = [source]
-        now: exp.Expr = _column(source.instant)
+        now: exp.Expr = column(source.instant)
         for join in select.args.get("joins") or []:
             side, kind, method = ((join.args.get(p) or "").upper() for p in ("side", "kind", "method"))
             if isinstance(join.this, exp.Lateral):
@@ -291,10 +301,10 @@ class _Sequencing:
                 raise NotSequenced
             node, source = self.source(join.this, f"{_COLUMN}{next(self.numbers)}")
             join.set("this", node)
-            theirs = _column(source.instant)
+            theirs = column(source.instant)
             same = exp.EQ(this=now.copy(), expression=theirs.copy())
             on = join.args.get("on")
-            if on is not None and _has_query(on):
+            if on is not None and has_query(on):
                 raise NotSequenced  # correlated by the instant, which Spark refuses there
             join.set("on", exp.and_(exp.paren(on), same, dialect="spark") if on is not None else same)
             # a comma too: it binds from the left, as Spark reads it
@@ -304,7 +314,7 @@ class _Sequencing:
             elif side == "FULL":
                 now = exp.Anonymous(this="coalesce", expressions=[now.copy(), theirs.copy()])
             sources += [source] if kind not in ("SEMI", "ANTI") else []
-        if any(_has_query(view.this) for view in select.args.get("laterals") or []):
+        if any(has_query(view.this) for view in select.args.get("laterals") or []):
             raise NotSequenced
         sources += [_lateral(view) for view in select.args.get("laterals") or []]
         return sources, now
@@ -325,8 +335,8 @@ class _Sequencing:
                 names = self.ctes[folded(node.name)]
             else:
                 raise NotSequenced
-            listed = [exp.Star()] if names is None else [_column(n) for n in names]
-            inner = exp.select(*listed, exp.alias_(_column(INSTANT), instant)).from_(exp.Table(this=node.this.copy()))
+            listed = [exp.Star()] if names is None else [column(n) for n in names]
+            inner = exp.select(*listed, exp.alias_(column(INSTANT), instant)).from_(exp.Table(this=node.this.copy()))
         else:
             raise NotSequenced
         if columns and names is not None and len(columns) != len(names):
@@ -345,9 +355,9 @@ class _Sequencing:
         if alias is None or not alias.this:
             node.set("alias", exp.TableAlias(this=named.copy(), columns=list(map(quote_name, columns)) or None))
         every = exp.Column(this=exp.Star(), table=named.copy())
-        inner = exp.select(every, exp.alias_(_column(INSTANT, POINTS), instant)).from_(node)
+        inner = exp.select(every, exp.alias_(column(INSTANT, POINTS), instant)).from_(node)
         inner = inner.join(exp.to_table(POINTS), join_type="cross", copy=False)
-        return _subquery(inner, named.name), _Source(named.name, columns or None, instant)
+        return subquery(inner, named.name), _Source(named.name, columns or None, instant)
 
     # ---- stars ----
 
@@ -363,16 +373,16 @@ class _Sequencing:
             of = folded(item.table) if isinstance(item, exp.Column) else ""
             joins = select.args.get("joins") or []
             of_one_side = of or any((join.kind or "").upper() in ("SEMI", "ANTI") for join in joins)
-            if of_one_side and any(map(_merges, joins)):
+            if of_one_side and any(map(merges_columns, joins)):
                 raise NotSequenced  # Spark shows merged columns first, also of one side
             named = [source for source in sources if not of or folded(source.alias) == of]
             if not named or any(source.names is None for source in named):
                 raise NotSequenced
             merged = [] if of else [n for source in named for n in source.merged]
             once = {folded(n) for n in merged}
-            items += map(_column, merged)
+            items += map(column, merged)
             for source in named:
-                items += [_column(n, source.alias) for n in source.names or () if folded(n) not in once]
+                items += [column(n, source.alias) for n in source.names or () if folded(n) not in once]
         select.set("expressions", items)
 
 
@@ -397,82 +407,3 @@ def _lateral(lateral: exp.Expr) -> _Source:
 def _refuse_others(node: exp.Expr, known: set[str]) -> None:
     if {part for part, value in node.args.items() if value} - known:
         raise NotSequenced
-
-
-def _expressions(select: exp.Select) -> Iterator[exp.Expr]:
-    """The expressions of a SELECT outside of the relations in its FROM."""
-    yield from select.expressions
-    for join in select.args.get("joins") or []:
-        if join.args.get("on") is not None:
-            yield join.args["on"]
-    for view in select.args.get("laterals") or []:
-        yield view.this
-    for part in ("where", "group", "having"):
-        if select.args.get(part) is not None:
-            yield select.args[part]
-    yield from select.args.get("windows") or []
-
-
-def _own(select: exp.Select, kind: type[exp.Window]) -> list[exp.Window]:
-    found = []
-    for part in _expressions(select):
-        found += [n for n in part.walk(prune=lambda n: isinstance(n, exp.Query)) if isinstance(n, kind)]
-    return found
-
-
-def _above(select: exp.Select) -> Iterator[exp.Expr]:
-    yield from select.expressions
-    if select.args.get("having") is not None:
-        yield select.args["having"]
-
-
-def _has_query_or_clock(part: exp.Expr) -> bool:
-    return _has_query(part) or any(clock_mark(node) is not None for node in part.walk())
-
-
-def _has_query(part: exp.Expr) -> bool:
-    return any(isinstance(node, exp.Query) for node in part.walk())
-
-
-def _has_aggregate(item: exp.Expr) -> bool:
-    return is_aggregation(exp.select(item.copy()))
-
-
-def _merges(join: exp.Join) -> bool:
-    return bool(join.args.get("using")) or (join.method or "").upper() == "NATURAL"
-
-
-def _resolved(key: exp.Expr, items: Sequence[exp.Expr], outputs: Mapping[str, exp.Expr]) -> exp.Expr:
-    """The expression that an ORDER BY means: an ordinal, the alias of a column, or an expression over either."""
-    if isinstance(key, exp.Literal) and not key.is_string:
-        position = int(key.name) - 1
-        if not 0 <= position < len(items):
-            raise NotSequenced
-        item = items[position]
-        if isinstance(item, exp.Star) or isinstance(item, exp.Column) and isinstance(item.this, exp.Star):
-            raise NotSequenced
-        return (item.this if isinstance(item, exp.Alias) else item).copy()
-
-    def meant(node: exp.Expr) -> exp.Expr:
-        if isinstance(node, exp.Column) and not node.table and folded(node.name) in outputs:
-            return exp.paren(outputs[folded(node.name)].copy())
-        return node
-
-    return key.copy().transform(meant)
-
-
-def _of_output(key: exp.Expr, names: Sequence[str]) -> exp.Expr:
-    if isinstance(key, exp.Literal) and not key.is_string:
-        return _column(names[int(key.name) - 1])
-    known = {folded(n) for n in names}
-    if any(c.table or folded(c.name) not in known for c in key.find_all(exp.Column)):
-        raise NotSequenced
-    return key.copy()
-
-
-def _subquery(query: exp.Query, alias: str) -> exp.Subquery:
-    return exp.Subquery(this=query, alias=exp.TableAlias(this=quote_name(alias)))
-
-
-def _column(name: str, table: str = "") -> exp.Column:
-    return exp.column(quote_name(name), table=quote_name(table) if table else None)

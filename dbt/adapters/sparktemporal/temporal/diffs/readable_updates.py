@@ -68,11 +68,12 @@ def _names(cores: Sequence[CoreState]) -> dict[tuple[str, str], str]:
     shown: dict[str, str] = {}  # folded name -> type
     names: dict[tuple[str, str], str] = {}
     for core in cores:
+        own = {folded(name) for name, _ in _columns(core)}
         for name, kind in _columns(core):
             chosen = name
             if shown.get(folded(name), kind) != kind or folded(name) == "mz_core":
                 chosen = f"{name}_{core.name}"
-                while folded(chosen) in shown:
+                while folded(chosen) in shown or folded(chosen) in own:
                     chosen += "_"
             shown[folded(chosen)] = kind
             names[core.name, name] = chosen
