@@ -68,6 +68,26 @@ def test_another_query_above(fed: Project) -> None:
     assert taken(fed) == [*FIRST, *changed, (10_000, -1, True, 10)]
 
 
+def test_a_function_above_is_redefined(fed: Project) -> None:
+    """The table is trusted: that the function is another is known from the run of the view."""
+    fed.sql("CREATE FUNCTION {s}.shown(x BIGINT) RETURNS BIGINT RETURN x")
+    fed.model(
+        "m", f"with w as (select id from {fed.schema}.t where mz_now() < hi) select {fed.schema}.shown(id) as id from w"
+    )
+    fed.model("log", "select * from {{ temporal_feed(ref('m'), verify=false) }}", materialized="incremental")
+    fed.run("--full-refresh", now=T0 + 1)
+    fed.run(now=T0 + 2)
+    first = [(1, 1, True, 1), (1, 1, True, 2)]
+    assert taken(fed) == first
+    fed.sql("CREATE OR REPLACE FUNCTION {s}.shown(x BIGINT) RETURNS BIGINT RETURN x * 10")
+    fed.run(now=T0 + 3)
+    assert fed.state().since == T0 + 1
+    changed = [(3, -1, True, 1), (3, -1, True, 2), (3, 1, True, 10), (3, 1, True, 20)]
+    assert taken(fed) == [*first, *changed]
+    fed.run(now=T0 + 10_000)
+    assert taken(fed) == [*first, *changed, (10_000, -1, True, 10)]
+
+
 def test_a_restart_is_a_difference(fed: Project) -> None:
     fed.sql(f"INSERT INTO {{s}}.t VALUES (3, {T0 + 20_000}L)")
     fed.run("--full-refresh", "-s", "m", now=T0 + 15_000)

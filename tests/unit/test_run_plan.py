@@ -118,7 +118,9 @@ def test_what_was_shown_is_revised() -> None:
     other = replace(plan, columns=(("id", "int"),))
     rebuilt = replace(plan, decision=replace(plan.decision, action="restarted"))
     earlier = replace(rebuilt, decision=replace(rebuilt.decision, as_of=T0 - 5))
-    assert [p.revised() for p in (plan, again, other, rebuilt, earlier)] == [None, T0, T0 + 1000, None, T0]
+    redefined = replace(plan, capture=replace(plan.capture, read_by=("other",)))
+    plans = (plan, again, other, redefined, rebuilt, earlier)
+    assert [p.revised() for p in plans] == [None, T0, T0 + 1000, T0 + 1000, None, T0]
     assert replace(plan, old=None).revised() is None
 
 

@@ -251,7 +251,8 @@ class RunPlan:
         old, d = self.old, self.decision
         if old is None:
             return None
-        is_same = (self.model.residual, self.columns, self.refreshes) == (old.residual, old.columns, old.refreshes)
+        now = (self.model.residual, self.columns, self.refreshes, self.capture.read_by)
+        is_same = now == (old.residual, old.columns, old.refreshes, old.read_by)
         if d.as_of > old.frontier and (is_same or d.rebuilds):  # a restart is read from its instant on
             return old.revised
         return max(d.as_of, old.frontier)

@@ -89,7 +89,7 @@ class State:
     project: the dbt project that ran it, so that one project never drops what another made.
     refreshes: the instants its content is of, None for every one. restart: the next run is to rebuild it.
     revised: up to this instant (ms) readers may have seen another output, which later commits changed after the fact: a
-    run was pinned to the instant of the last one, or the query above the stored rows changed.
+    run was pinned to the instant of the last one, or the query above the stored rows or one of its functions changed.
     dropped: about how many updates the expiration left out since the last restart. max_restart_delay: how much
     later than it was due a restart came at most (ms). state_table: the table that holds this state, "" where the view
     itself does.
