@@ -33,6 +33,10 @@ ROW_BY_ROW = {
         "SELECT upper(k) AS u, `a`.`mz_from`, `a`.`mz_until` FROM (SELECT `mz_core_c0`.`id`, `mz_core_c0`.`k`, "
         "`mz_core_c0`.`mz_from`, `mz_core_c0`.`mz_until` FROM mz_core_c0 AS `mz_core_c0`) AS a WHERE a.id > 2"
     ),
+    "select k from mz_core_c0 x union all select cast(id as string) from mz_core_c0 y": (
+        "SELECT k, `x`.`mz_from`, `x`.`mz_until` FROM mz_core_c0 AS x "
+        "UNION ALL SELECT CAST(id AS STRING), `y`.`mz_from`, `y`.`mz_until` FROM mz_core_c0 AS y"
+    ),
     "select distinct k from mz_core_c0": None,
     "select * from (select cast(id as string), id from mz_core_c0) as a": None,
     "select an_aggregate_of_mine(id) as v from mz_core_c0": None,

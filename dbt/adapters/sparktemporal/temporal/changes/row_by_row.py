@@ -34,7 +34,10 @@ def with_times(residual: exp.Query, cores: Mapping[str, Sequence[str]]) -> exp.Q
 
 
 def _taken(query: exp.Expr, cores: Mapping[str, Sequence[str]]) -> list[str] | None:
-    """Adds the times to a query, in place -> the names of its other columns; None where that is not possible."""
+    """Adds the times to a query, in place -> the names of its other columns; None where that is not possible.
+
+    A name is empty where Spark makes one up.
+    """
     if isinstance(query, exp.Subquery):
         return None if _is_decorated(query) else _taken(query.this, cores)
     if isinstance(query, exp.Union):
@@ -101,13 +104,12 @@ def _names(select: exp.Select, columns: Sequence[str], alias: str) -> list[str] 
     for item in select.expressions:
         if _is_star(item):
             qualifier = item.table if isinstance(item, exp.Column) else ""
-            if select.args.get("laterals") or qualifier.lower() not in ("", alias.lower()) or not alias:
+            known = alias and all(columns) and not select.args.get("laterals")
+            if not known or qualifier.lower() not in ("", alias.lower()):
                 return None
             names += columns
-        elif isinstance(item, (exp.Alias, exp.Column)):
-            names.append(item.alias_or_name)
         else:
-            return None  # Spark makes up a name
+            names.append(item.alias_or_name if isinstance(item, (exp.Alias, exp.Column)) else "")
     return names
 
 
