@@ -35,6 +35,7 @@ _OTHERS = (
     "pushdown_collect",
     "pushdown_columns",
     "pushdown_audit",
+    "store_late",
 )
 _NAMES = (*_DURATIONS, *_OTHERS, *_NOT_YET)
 
@@ -51,6 +52,7 @@ class TemporalConfig:
     pushdown_collect: whether statistics are collected. pushdown_columns: the columns to collect first.
     pushdown_audit: the share of the skipped files that are read nevertheless, to verify the skipping.
     pushdown_required: the names of the tables that must not be read whole; True for all tables.
+    store_late: rows that come when their window is over are kept beside the view.
     """
 
     expiration: int | None = None
@@ -71,6 +73,7 @@ class TemporalConfig:
     pushdown_collect: bool = False
     pushdown_columns: tuple[str, ...] = ()
     pushdown_audit: float = 0.01
+    store_late: bool = False
 
     @property
     def restarts(self) -> Restarts:
@@ -146,6 +149,10 @@ class TemporalConfig:
         if not (isinstance(columns, list) and all(isinstance(n, str) for n in columns)):
             mistakes.append(
                 str(Refusal(f"pushdown_columns: {columns!r}", "this is no list of columns", "[created_at]"))
+            )
+        if config.get("store_late") not in (None, True, False):
+            mistakes.append(
+                str(Refusal(f"store_late: {config['store_late']!r}", "this is neither true nor false", "true or false"))
             )
         share = 0.01 if config.get("pushdown_audit") is None else config["pushdown_audit"]
         if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 <= share <= 1:
@@ -226,6 +233,7 @@ class TemporalConfig:
             pushdown_collect=collect,
             pushdown_columns=tuple(columns),
             pushdown_audit=float(share),
+            store_late=bool(config.get("store_late")),
         )
 
 

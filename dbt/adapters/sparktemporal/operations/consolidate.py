@@ -42,7 +42,7 @@ def consolidate(
         made = _one(warehouse, target, core, config, run_id, since, state.expiration)
         cores.append(CoreState(core.name, core.columns, (made,) if made.rows else (), core.sums, core.kept))
     named = [c.table for core in cores for c in core.chains]
-    named += filter(None, (state.manifest, state.statistics))
+    named += state.beside_chains
     swept = chain_rules.sweep(
         target.model,
         existing,
@@ -61,7 +61,7 @@ def consolidate(
     if is_in_table:
         live = commit.confirm(run_id)
         assert live is not None
-        for step in outside_views.publish(warehouse, target, new, live.text, readable, Docs(), False):
+        for step in outside_views.publish(warehouse, target, new, live.text, readable, None, Docs(), False):
             warehouse.rows(step.sql)
     else:
         warehouse.rows(f"{prepared.rewrite} {target.name('__diffs')} AS\n{readable}")

@@ -1,6 +1,7 @@
 """Leftovers: the relations of a temporal_view that was renamed, deleted, or became another materialization.
 
     <model>  <model>__diffs  <model>__lock  <model>__diffs_<run>...  <model>__inputs_<run>...  <model>__stats_<run>...
+    <model>__late  <model>__late_<run>...
     <model>__live
 
 `<model>__live` is dropped last: while it exists, the other relations can be found.
@@ -92,6 +93,8 @@ def drop(warehouse: Warehouse, target: ModelRelations) -> list[Statement]:
         steps.append(Statement("the view", f"DROP VIEW IF EXISTS {target.name()}"))
     if f"{target.model}__diffs" in names and ownership.owns_diffs(warehouse, target):
         steps.append(Statement("its updates", f"DROP VIEW IF EXISTS {target.name('__diffs')}"))
+    if f"{target.model}__late" in names and ownership.is_marked(warehouse, target, f"{target.model}__late"):
+        steps.append(Statement("its late rows", f"DROP VIEW IF EXISTS {target.name('__late')}"))
     known = _named(warehouse, target, live.text)
     for name in names:
         if chain_rules.born_of(target.model, name) is None:

@@ -55,6 +55,13 @@ class ReadMacros(metaclass=AdapterMeta):
             return reads.updates(self._warehouse, self._target(relation)) or there
 
     @available
+    def temporal_late(self, relation: BaseRelation) -> Any:
+        """The rows of a model that came late: the view of them, or SQL where the catalog has none."""
+        with as_dbt_errors():
+            there = relation.incorporate(path={"identifier": f"{relation.identifier}__late"})  # type: ignore[no-untyped-call]
+            return reads.late(self._warehouse, self._target(relation)) or there
+
+    @available
     def temporal_match(self, relation: BaseRelation, instants: Any, samples: int, clock: int, float_digits: int) -> str:
         """SQL of the rows in which a model and the query as written differ."""
         with as_dbt_errors():

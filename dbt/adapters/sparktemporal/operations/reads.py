@@ -12,7 +12,7 @@ from ..errors import Refusal, TemporalError
 from ..inputs import observe, upstream
 from ..inputs.append_only import AppendCursor
 from ..temporal.clock.instants import format_duration, format_instant, parse_duration, parse_instant
-from ..temporal.diffs import readable_updates, view_sql
+from ..temporal.diffs import late_sql, readable_updates, view_sql
 from ..temporal.diffs.fingerprints import Fingerprint
 from ..temporal.diffs.intervals_sql import indent
 from ..temporal.diffs.state import State
@@ -63,6 +63,25 @@ def updates(warehouse: Warehouse, target: ModelRelations) -> str | None:
     if state is None:
         return None
     return f"(\n{indent(readable_updates.as_updates(state.cores, state.schema), 2)}\n)"
+
+
+def late(warehouse: Warehouse, target: ModelRelations) -> str | None:
+    """A parenthesised query: the rows of a model that came late. None where the model has a view of them.
+
+    Raises Refusal where no run looked for any.
+    """
+    state = committed(warehouse, target)
+    if state.late is None:
+        raise Refusal(
+            f"temporal_late of {target.model}, of which no late rows are kept",
+            "a run keeps them from the first one on that store_late is set in",
+            "config store_late: true, and dbt run",
+        )
+    if _without_view(warehouse, target) is None:
+        return None
+    tables = [target.table(name) for name, _ in state.late.tables]
+    own = tuple(column for core in state.cores for column in core.columns)
+    return f"(\n{indent(late_sql.together(tables, (*late_sql.BEFORE, *own)), 2)}\n)"
 
 
 def _without_view(warehouse: Warehouse, target: ModelRelations) -> State | None:

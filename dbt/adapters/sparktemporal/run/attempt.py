@@ -28,7 +28,7 @@ from ..temporal.diffs.stores import store_of
 from ..temporal.rewrite.core import TypedCore
 from ..temporal.sql.identifiers import Identifiers
 from ..words import quantity
-from . import chain_rows, counting
+from . import chain_rows, counting, late_rows
 from .plan import RunPlan
 from .progress import Progress, Source, Tools
 
@@ -122,7 +122,7 @@ def find_sources(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunPl
         plan = replace(plan, capture=capture)
     filters.refuse_unknown(plan.capture.inputs, plan.config.pushdown_required)
     sources = {core.name: _source(tools, plan, core) for core in plan.changed}
-    return plan, replace(progress, is_seen=True, sources=sources)
+    return plan, replace(progress, is_seen=True, sources=sources, missed=late_rows.find(tools, plan))
 
 
 def _source(tools: Tools, plan: RunPlan, core: TypedCore) -> Source:
@@ -164,7 +164,7 @@ def write(plan: RunPlan, progress: Progress) -> list[Statement]:
         table, since = plan.target.table(plan.chain(core.name)), plan.decision.as_of if source.is_large else None
         create = store_of(core).create(table, rows, plan.using, since)
         steps.append(Statement(f"{core.name}: {purpose} -> a new chain", plan.data(create)))
-    return steps
+    return [*steps, *late_rows.write(plan, progress)]
 
 
 def refuse_damaged(tools: Tools, plan: RunPlan, error: Exception) -> None:
@@ -197,8 +197,13 @@ def has_grown(plan: RunPlan, progress: Progress) -> bool:
 
 
 def rename(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunPlan, Progress]:
-    to_drop = tuple(plan.chain(core.name) for core in plan.changed)
+    to_drop = tuple(_written(plan, progress))
     return plan.renamed(), replace(progress, to_drop=to_drop, is_pinned=True)
+
+
+def _written(plan: RunPlan, progress: Progress) -> list[str]:
+    """The tables of this attempt."""
+    return [*(plan.chain(core.name) for core in plan.changed), *([plan.late()] if progress.missed else [])]
 
 
 def unwrite(plan: RunPlan, progress: Progress) -> list[Statement]:
@@ -216,7 +221,7 @@ def observe_again(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunP
     request = plan.capture.request
     assert request is not None  # a run that does not look at its inputs writes nothing
     request = replace(request, tables={})  # the metastore is asked again
-    to_drop = [plan.chain(core.name) for core in plan.changed]
+    to_drop = _written(plan, progress)
     to_drop += [progress.manifest] if progress.manifest else []
     to_drop += tools.pruning.forget(progress.measured)
     capture = capture_inputs(tools.warehouse, request, Routines(tools.warehouse), lists=True)

@@ -6,6 +6,7 @@
 | how many of the rows are new, where chains were written with them | the log |
 | what of the rows that were read leaves no trace | the log, and the state |
 | how many rows were read, where the input is small | the log |
+| how many rows came late, where they are kept | the log, and the state |
 | the rows of chains that were written again, where the above does not tell (`adds_up`) | a chain that lost a file |
 """
 
@@ -40,12 +41,13 @@ class Asked:
     not_stored: tuple[Query, ...]
     rows: tuple[str, ...]
     standing: tuple[tuple[str, Chain], ...]
+    late: tuple[Query, ...] = ()
 
     @property
     def queries(self) -> list[Query]:
         rows = [(f"SELECT {count}", 1) for count in self.rows]
         standing = chain_files.counts_of(self.standing)
-        return [*self.chains.values(), *self.added.values(), *self.not_stored, *rows, *standing]
+        return [*self.chains.values(), *self.added.values(), *self.not_stored, *rows, *self.late, *standing]
 
 
 def asked(tools: Tools, plan: RunPlan, progress: Progress) -> Asked:
@@ -55,7 +57,9 @@ def asked(tools: Tools, plan: RunPlan, progress: Progress) -> Asked:
     joined = [core for core in plan.changed if progress.sources[core.name].joined and not _tells_added(plan, core)]
     added = {core.name: (f"SELECT count(*) FROM (\n{chain_rows.added(plan, core)}\n) AS mz_new", 1) for core in joined}
     left_out = not_stored(tools, plan) if asks_for_all(plan) else []
-    return Asked(of_chains, added, tuple(left_out), tuple(plan.capture.uncounted.values()), _standing(plan, progress))
+    late = ((f"SELECT count(*) FROM {plan.target.table(plan.late())}", 1),) if progress.missed else ()
+    uncounted = tuple(plan.capture.uncounted.values())
+    return Asked(of_chains, added, tuple(left_out), uncounted, _standing(plan, progress), late)
 
 
 def _standing(plan: RunPlan, progress: Progress) -> tuple[tuple[str, Chain], ...]:
@@ -110,9 +114,10 @@ def answered(
                 added[core.name] = sum(int(stored) for *_, stored in of_core)
     counts = dict(plan.capture.counts)
     counts |= {name: int(row[0]) for name, row in zip(plan.capture.uncounted, islice(left, len(asked.rows)))}
+    missed = sum(int(row[0]) for row in islice(left, len(asked.late)))
     chain_files.refuse_other_counts(plan.target.model, asked.standing, chain_files.rows_counted(left))
     plan = replace(plan, capture=replace(plan.capture, counts=counts))
-    return plan, replace(progress, counted=found, for_good=for_good, added=added, left_out=left_out)
+    return plan, replace(progress, counted=found, for_good=for_good, added=added, left_out=left_out, missed_rows=missed)
 
 
 def _count_plain(plan: RunPlan, core: TypedCore) -> str:

@@ -13,7 +13,7 @@ from ..temporal.diffs.state import Chain
 from ..temporal.diffs.stores import counted, rows_for_good, store_of
 from ..temporal.rewrite.core import TypedCore
 from ..words import quantity
-from . import chain_rows
+from . import chain_rows, late_rows
 from .counting import asks_for_all, not_stored, parts_of, tells_beyond
 from .plan import RunPlan
 from .progress import Progress, Tools
@@ -43,7 +43,8 @@ def count_written(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunP
             taken = chain_rules.taken_in([c.rows for c in old], chain.rows)
             if taken:
                 merged[core.name] = (*old[len(old) - taken :], chain)
-    progress = replace(progress, written=written, merged=merged, joined=joined, for_good=for_good)
+    late = progress.missed_rows if progress.missed else None
+    progress = replace(progress, written=written, merged=merged, joined=joined, for_good=for_good, late=late)
     if asks_for_all(plan):
         return plan, _with_not_stored(plan, progress, progress.left_out)
     if plan.decision.expiration is not None and written:
@@ -58,6 +59,7 @@ def merge(plan: RunPlan, progress: Progress) -> list[Statement]:
         if core.name not in progress.written:
             table = plan.target.table(plan.chain(core.name))
             steps.append(Statement(f"{core.name}: nothing changed", f"DROP TABLE {table}"))
+    steps += late_rows.merge(plan, progress)
     for core in plan.model.cores:
         merged = progress.merged.get(core.name)
         if merged:
@@ -80,8 +82,8 @@ def _create(plan: RunPlan, core: TypedCore, rows: str, since: int | None) -> str
 
 
 def _with_not_stored(plan: RunPlan, progress: Progress, counts: Sequence[Sequence[Any]]) -> Progress:
-    late = progress.late
-    if all(plan.capture.cores[core.name].is_incremental and core.core.condition is None for core in plan.changed):
+    late, deltas = progress.late, plan.capture.cores
+    if late is None and all(deltas[c.name].is_incremental and c.core.condition is None for c in plan.changed):
         late = sum(int(came_late) for _, came_late, _ in counts)
     beyond = None
     if plan.decision.expiration is not None:

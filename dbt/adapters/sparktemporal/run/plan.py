@@ -127,6 +127,8 @@ class RunPlan:
             return False
         if self.neighbours.has_feed and d.as_of > old.frontier:
             return False
+        if self.config.store_late and old.late is None:
+            return False
         now = (d.expiration, self.expiry.offset, self.refreshes, self.model.residual, self.columns)
         then = (old.expiration, old.offset, old.refreshes, old.residual, old.columns)
         stored = [(core.name, core.stored, core.core.kept) for core in self.model.cores]
@@ -188,6 +190,10 @@ class RunPlan:
     def chain(self, core: str, merged: bool = False) -> str:
         run_id = chain_rules.next_id(self.run_id) if merged else self.run_id
         return chain_rules.chain_name(self.target.model, run_id, core)
+
+    def late(self, merged: bool = False) -> str:
+        """The table of the rows that came late."""
+        return chain_rules.late_name(self.target.model, chain_rules.next_id(self.run_id) if merged else self.run_id)
 
     @property
     def using(self) -> str:

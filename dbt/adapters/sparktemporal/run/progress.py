@@ -44,7 +44,8 @@ class Source:
 class Published:
     """What stands of the relations that people read: the view, the text of the updates as it should be, and the view
     of them as it is, None for none. is_right, are_right: nothing is to be done about the view, or about the updates.
-    gives_way: a table of the model's name is there. outside: the statements for views in another catalog."""
+    gives_way: a table of the model's name is there. outside: the statements for views in another catalog. late: those
+    for the view of late rows."""
 
     view: ViewInfo | None
     is_right: bool
@@ -53,6 +54,7 @@ class Published:
     are_right: bool
     gives_way: bool
     outside: tuple[Statement, ...] = ()
+    late: tuple[Statement, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,8 @@ class Progress:
     were written, with their rows; for_good: how many rows never leave, by what is stored; added: how many rows are new,
     where others were written with them. left_out: of each part of a core, how many updates leave no trace and how many
     windows were over, where its chain does not tell. beyond_expiration: updates
-    of what was read, None when not counted. late: windows that were over when their rows came, of new rows alone.
+    of what was read, None when not counted. late: windows that were over when their rows came. missed: a query of such
+    rows, where they are kept; missed_rows: how many there are.
     """
 
     commits: bool
@@ -88,6 +91,8 @@ class Progress:
     left_out: tuple[Sequence[Any], ...] = ()
     beyond_expiration: int | None = None
     late: int | None = None
+    missed: str = ""
+    missed_rows: int = 0
     sweep: Sweep | None = None
     prepared: Prepared | None = None
     published: Published | None = None

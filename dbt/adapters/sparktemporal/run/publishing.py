@@ -17,7 +17,7 @@ from ..temporal.diffs.state import Chain, CoreState, State
 from ..temporal.diffs.view_sql import thin_view
 from ..temporal.rewrite.core import TypedCore
 from ..temporal.sql.identifiers import Identifiers
-from . import outside_views, published_view
+from . import late_rows, outside_views, published_view
 from .attempt import drops
 from .counting import count
 from .merging import is_large
@@ -35,10 +35,14 @@ def prepare_commit(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[Run
     if plan.capture.keeps and plan.old is not None:
         manifest, files = plan.old.manifest, plan.old.files
     statistics, measured, measuring = tools.pruning.kept(plan.old)
-    sweep = _sweep(tools, plan, [*(c.table for core in cores for c in core.chains), manifest, statistics])
+    late = late_rows.committed(plan, progress)
+    kept_late = [name for name, _ in late.tables] if late else []
+    sweep = _sweep(tools, plan, [*(c.table for core in cores for c in core.chains), manifest, statistics, *kept_late])
     live = {c.table for core in cores for c in core.chains}
     # also what this very run wrote and merged away at once
     merged_away = [c.table for c in progress.written.values() if c.table not in live]
+    if progress.missed_rows and plan.late() not in kept_late:
+        merged_away.append(plan.late())
     state = State(
         model=plan.target.model,
         schema=plan.target.schema,
@@ -67,6 +71,7 @@ def prepare_commit(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[Run
         measuring=measuring,
         refreshes=plan.refreshes,
         revised=plan.revised(),
+        late=late,
         dropped=plan.dropped(progress.beyond_expiration),
         max_restart_delay=plan.max_restart_delay,
     )
@@ -138,7 +143,9 @@ def find_published(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[Run
             updates_view = live or tools.warehouse.view(plan.target.name("__diffs"))
             are_right = live is None and updates_view is not None and updates_view.text.split() == updates.split()
     gives_way = stands and view is None and not is_right
-    return plan, replace(progress, published=Published(view, is_right, updates, updates_view, are_right, gives_way))
+    late = late_rows.publish(tools.warehouse, plan, late_rows.view(plan, state.late))
+    found = Published(view, is_right, updates, updates_view, are_right, gives_way, late=tuple(late))
+    return plan, replace(progress, published=found)
 
 
 def _beside_a_table(tools: Tools, plan: RunPlan, progress: Progress, state: State, live: ViewInfo | None) -> Published:
@@ -146,7 +153,8 @@ def _beside_a_table(tools: Tools, plan: RunPlan, progress: Progress, state: Stat
     committed, updates = live or tools.commit.texts.live, tools.commit.texts.updates(state.cores, state.schema)
     assert committed is not None
     retyped = _is_retyped(plan, state)
-    steps = outside_views.publish(tools.warehouse, plan.target, state, committed.text, updates, plan.docs, retyped)
+    texts = (committed.text, updates, late_rows.view(plan, state.late))
+    steps = outside_views.publish(tools.warehouse, plan.target, state, *texts, plan.docs, retyped)
     if steps and live is None and not tools.commit.is_due():
         steps = []  # a run has committed meanwhile, and makes its own
     return Published(None, True, updates, None, True, plan.neighbours.in_the_way, tuple(steps))
@@ -175,6 +183,7 @@ def publish(plan: RunPlan, progress: Progress) -> list[Statement]:
     if found.gives_way:  # a view cannot take a table's place in one statement: all else stands before
         gone = Statement("the table of that name gives way", f"DROP TABLE IF EXISTS {target.name()}")
         steps = [*steps, gone] if plan.is_in_table else [gone, *steps]
+    steps += found.late
     if found.are_right:
         return steps
     name, mark = target.name("__diffs"), ownership.marked(target)

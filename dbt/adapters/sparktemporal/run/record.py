@@ -80,7 +80,7 @@ def _refuse_others(warehouse: Warehouse, outside: ModelRelations) -> None:
             f"the views of {outside.model} cannot be there. Spark's words: {spark_words(str(error))}",
             "a schema that exists, with its catalog",
         ) from None
-    names = [name for suffix in ("__live", "", "__diffs") if (name := f"{outside.model}{suffix}") in there]
+    names = [name for suffix in ("__live", "", "__diffs", "__late") if (name := f"{outside.model}{suffix}") in there]
     live = warehouse.view(outside.name("__live")) if f"{outside.model}__live" in there else None
     if names and (live is None or not is_commit(live.text, outside.model)):
         raise ForeignRelation(outside.table(names[0]), outside.model)

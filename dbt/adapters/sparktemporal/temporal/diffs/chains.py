@@ -67,13 +67,18 @@ def statistics_name(model: str, run_id: str) -> str:
     return f"{model}__stats_{run_id}"
 
 
+def late_name(model: str, run_id: str) -> str:
+    """The table of the rows that came late to a run."""
+    return f"{model}__late_{run_id}"
+
+
 def state_name(model: str, run_id: str) -> str:
     """The table of a state that is too long for the text of a view."""
     return f"{model}__state_{run_id}"
 
 
-#: suffixes of a model's relations beside the view that people read: commit record, updates, lock
-BESIDE = ("__live", "__diffs", "__lock")
+#: suffixes of a model's relations beside the view that people read: commit record, updates, late rows, lock
+BESIDE = ("__live", "__diffs", "__late", "__lock")
 
 
 def is_relation_of(model: str, relation: str) -> bool:
@@ -131,7 +136,7 @@ def _of_a_run(model: str, table: str) -> re.Match[str] | None:
 
 #: the text after the name of the model in the names of its tables
 _OF_A_RUN = re.compile(
-    r"__(?P<kind>diffs|inputs|stats|state)_(?P<run>[0-9a-f]{19,24})(?:_(?P<core>c[0-9]+))?", re.IGNORECASE
+    r"__(?P<kind>diffs|inputs|stats|state|late)_(?P<run>[0-9a-f]{19,24})(?:_(?P<core>c[0-9]+))?", re.IGNORECASE
 )
 
 

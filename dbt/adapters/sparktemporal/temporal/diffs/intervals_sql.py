@@ -83,11 +83,14 @@ def check_columns(columns: Columns, spark_version: str) -> None:
             )
 
 
-def wanted(typed: TypedCore, as_of: int, expiration: int | None, projection: str | None = None) -> str:
+def wanted(
+    typed: TypedCore, as_of: int, expiration: int | None, projection: str | None = None, whole: bool = False
+) -> str:
     """The intervals of the core's rows from `as_of` to `expiration` (ms).
 
     A row that arrives after its window leaves no trace. A row whose window is open enters at `as_of`.
     projection: SQL of comparisons of single columns that follow, so that Spark can skip files (see `pushdown`).
+    whole: of several intervals of a row, one from the first to the last.
     """
     core = typed.core
     quoted = [quote(n) for n, _ in typed.columns]
@@ -111,7 +114,7 @@ def wanted(typed: TypedCore, as_of: int, expiration: int | None, projection: str
     else:
         row_expressions = "".join(f"{quote(static_column(i))}, " for i in range(len(core.condition.row_expressions)))
         bounded = f"  SELECT {names}{row_expressions}\n    {lower} AS mz_lower,\n    {upper} AS mz_upper\n{rows}"
-        intervals = indent(spans(bounded, quoted, typed), 2)
+        intervals = indent(spans(bounded, quoted, typed, whole), 2)
     return (
         f"SELECT {names}mz_from, {until}, 1L AS mz_diff\n"
         f"FROM (\n{intervals}\n) AS mz_intervals\n"
@@ -128,7 +131,7 @@ def always_ends(typed: TypedCore) -> bool:
 
 
 #: before any instant (ms)
-_ALWAYS = -(1 << 62)
+ALWAYS = -(1 << 62)
 
 
 def not_stored(
@@ -145,7 +148,7 @@ def not_stored(
     if expiration is not None:
         beyond = f"CASE WHEN mz_from > {expiration}L THEN 1L + CAST(mz_until IS NOT NULL AS BIGINT) "
         beyond += f"WHEN mz_until > {expiration}L THEN 1L ELSE 0L END"
-    windows = wanted(replace(typed, columns=()), _ALWAYS if typed.core.condition is None else as_of, None, projection)
+    windows = wanted(replace(typed, columns=()), ALWAYS if typed.core.condition is None else as_of, None, projection)
     in_time = "" if expiration is None else f" AND mz_from <= {expiration}L"
     stored = f"(mz_until IS NULL OR mz_until > {as_of}L){in_time}"
     windows = by_one_task(windows) if by_one else windows

@@ -31,8 +31,11 @@ _FAR = 2**53
 _HALVINGS = 54
 
 
-def spans(rows: str, names: Sequence[str], typed: TypedCore) -> str:
-    """A query of names, row expressions, mz_lower and mz_upper -> names, mz_from, mz_until: one row an interval."""
+def spans(rows: str, names: Sequence[str], typed: TypedCore, whole: bool = False) -> str:
+    """A query of names, row expressions, mz_lower and mz_upper -> names, mz_from, mz_until: one row an interval.
+
+    whole: one for each row, from its first interval to its last.
+    """
     condition, calls = typed.core.condition, typed.calls
     assert condition is not None
     points = ["mz_lower"]
@@ -48,8 +51,12 @@ def spans(rows: str, names: Sequence[str], typed: TypedCore) -> str:
     columns = "".join(f"{n}, " for n in names)
     row_expressions = "".join(f"{quote(static_column(i))}, " for i in range(len(condition.row_expressions)))
     truth = _at(condition.predicate, calls, "mz_p")
+    each, items = "LATERAL VIEW inline(mz_spans) mz_each AS mz_from, mz_end", "mz_from, coalesce(mz_end, mz_upper)"
+    if whole:
+        each = "WHERE size(mz_spans) > 0"
+        items = "mz_spans[0].mz_from AS mz_from, coalesce(element_at(mz_spans, -1).mz_end, mz_upper)"
     return (
-        f"SELECT {columns}mz_from, coalesce(mz_end, mz_upper) AS mz_until\n"
+        f"SELECT {columns}{items} AS mz_until\n"
         f"FROM (\n"
         f"  SELECT {columns}transform(\n"
         f"    filter(mz_truth, (e, i) -> e.v AND (i = 0 OR NOT get(mz_truth, i - 1).v)),\n"
@@ -66,7 +73,7 @@ def spans(rows: str, names: Sequence[str], typed: TypedCore) -> str:
         f"    ) AS mz_pointed\n"
         f"  ) AS mz_judged\n"
         f") AS mz_spanned\n"
-        f"LATERAL VIEW inline(mz_spans) mz_each AS mz_from, mz_end"
+        f"{each}"
     )
 
 

@@ -70,6 +70,14 @@ class CoreState:
         return PLACEHOLDER + self.name
 
 
+@dataclass(frozen=True)
+class Late:
+    """The tables of rows that came late, largest first, with the number of rows of each. columns: a hash of theirs."""
+
+    columns: str
+    tables: tuple[tuple[str, int], ...] = ()
+
+
 #: a file of an input: its name, size (bytes), time (ms), and place where it is not right in the table's directory
 ListedFile = tuple[str, int, int, str]
 
@@ -92,7 +100,7 @@ class State:
     run was pinned to the instant of the last one, or the query above the stored rows or one of its functions changed.
     dropped: about how many updates the expiration left out since the last restart. max_restart_delay: how much
     later than it was due a restart came at most (ms). state_table: the table that holds this state, "" where the view
-    itself does.
+    itself does. late: rows that came when their window was over, None where no run looked for them.
     """
 
     model: str
@@ -126,11 +134,18 @@ class State:
     max_restart_delay: int = 0
     state_table: str = ""
     files: dict[str, tuple[ListedFile, ...]] = field(default_factory=dict)
+    late: Late | None = None
 
     @property
     def tables(self) -> tuple[str, ...]:
         """All that it names, so that nothing of it is dropped."""
-        return (*(c.table for c in self.chains), *filter(None, (self.manifest, self.statistics, self.state_table)))
+        return (*(c.table for c in self.chains), *self.beside_chains, *filter(None, (self.state_table,)))
+
+    @property
+    def beside_chains(self) -> tuple[str, ...]:
+        """The tables that stay as they are when the chains are written anew."""
+        late = self.late.tables if self.late else ()
+        return (*filter(None, (self.manifest, self.statistics)), *(name for name, _ in late))
 
     @property
     def answers_until(self) -> int | None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
@@ -84,6 +84,10 @@ class TypedCore:
     def stored(self) -> tuple[tuple[str, str], ...]:
         """The stored columns of rows, or the keys of groups."""
         return self.columns if self.core.groups is None else self.columns[: self.core.groups.keys]
+
+    def showing(self, columns: Sequence[tuple[str, str]]) -> TypedCore:
+        """The same, of whose query only some columns are looked at."""
+        return replace(self, columns=tuple(columns))
 
     @property
     def sums(self) -> tuple[tuple[str, str], ...] | None:

@@ -1,0 +1,159 @@
+"""What a run keeps of rows that came when their window was over: with `store_late`, in `<model>__late`.
+
+| a row comes | it is late when |
+|---|---|
+| as a change of an input | its window was over at the instant of the run |
+| so, under a general condition | all its windows were over, and the last one ended after the run before |
+| with all rows, as the inputs are read in full | its window ended after the run before, and the chains do not have it |
+| so, in a group or under a general condition | not known: no row of the chains is its like |
+
+A restart begins with what is there, so none is late. The tables follow the rules of chains: one a run, few together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..config import TemporalConfig
+from ..engine import ownership
+from ..engine.commit_records import CREATE_VIEW
+from ..engine.descriptions import ALTER
+from ..engine.warehouse import ModelRelations, Warehouse
+from ..errors import ForeignRelation
+from ..pushdown.sargable import Range
+from ..temporal.decision import Statement
+from ..temporal.diffs import chains as chain_rules
+from ..temporal.diffs import intervals_sql, late_sql
+from ..temporal.diffs.state import Late
+from ..temporal.rewrite.core import TypedCore
+from ..temporal.sql.identifiers import Identifiers
+from ..words import quantity
+from . import chain_rows
+from .plan import RunPlan
+from .progress import Progress, Tools
+
+
+def find(tools: Tools, plan: RunPlan) -> str:
+    """A query of the rows that came late; "" where none are looked for."""
+    if not plan.config.store_late or plan.old is None or plan.decision.rebuilds:
+        return ""
+    found = {core.name: _missed(tools, plan, core, plan.old.frontier) for core in plan.changed}
+    rows = {name: sql for name, sql in found.items() if sql}
+    return late_sql.table(plan.model.cores, rows, plan.run_id, plan.decision.as_of) if rows else ""
+
+
+def _missed(tools: Tools, plan: RunPlan, core: TypedCore, frontier: int) -> str:
+    as_of, delta = plan.decision.as_of, plan.capture.cores[core.name]
+    if delta.is_incremental:
+        came, went = ([_windows(part, frontier) for part in signed] for signed in (delta.inserts, delta.deletes))
+        return late_sql.missed(core, came, went, as_of) if came else ""
+    if core.sums is not None or core.core.condition is not None:
+        return ""
+    since_then = Range(frontier, as_of)
+    narrowed = tools.pruning.narrowed(core, since_then)
+    narrowed = delta.pin(narrowed) if delta.pin else narrowed
+    projection = tools.pruning.condition(core, since_then)
+    wanted = intervals_sql.wanted(_shown(narrowed), frontier, None, projection)
+    chains = plan.old_chains(core.name)
+    stored = [chain_rows.stored(plan, core, chains, frontier)] if chains else []
+    return late_sql.missed(core, [wanted], stored, as_of)
+
+
+def _windows(part: TypedCore, frontier: int) -> str:
+    start = intervals_sql.ALWAYS if part.core.condition is None else frontier
+    return intervals_sql.wanted(_shown(part), start, None, whole=True)
+
+
+def _shown(core: TypedCore) -> TypedCore:
+    return core.showing(late_sql.columns_of(core))
+
+
+def write(plan: RunPlan, progress: Progress) -> list[Statement]:
+    """The table of the rows that came late, and of none."""
+    if not progress.missed:
+        return []
+    create = f"CREATE TABLE {plan.target.table(plan.late())}{plan.using} AS\n{progress.missed}"
+    return [Statement("rows that came when their window was over", plan.data(create))]
+
+
+def old(plan: RunPlan) -> Late:
+    """What earlier runs kept, as far as its columns are still those of the model."""
+    kept = plan.old.late if plan.old else None
+    now = late_sql.identity(plan.model.cores)
+    return kept if kept is not None and kept.columns == now else Late(now)
+
+
+def taken(plan: RunPlan, rows: int) -> tuple[tuple[str, int], ...]:
+    """The tables that become one with a new one of so many rows."""
+    tables = old(plan).tables
+    number = chain_rules.taken_in([n for _, n in tables], rows) if rows else 0
+    return tables[len(tables) - number :]
+
+
+def merge(plan: RunPlan, progress: Progress) -> list[Statement]:
+    """An empty table goes. Beside a table that is hardly larger a new one becomes one with it."""
+    if not progress.missed:
+        return []
+    new = plan.target.table(plan.late())
+    if not progress.missed_rows:
+        return [Statement("no row came late", f"DROP TABLE {new}")]
+    together = taken(plan, progress.missed_rows)
+    if not together:
+        return []
+    names = [*(plan.target.table(name) for name, _ in together), new]
+    rows = late_sql.together(names, ())
+    create = f"CREATE TABLE {plan.target.table(plan.late(merged=True))}{plan.using} AS\n{rows}"
+    return [Statement(f"{quantity(len(names), 'table')} of late rows -> one", create)]
+
+
+def committed(plan: RunPlan, progress: Progress) -> Late | None:
+    """What the state names after the run. It stays while the model keeps its columns, also without `store_late`."""
+    if not plan.config.store_late and (plan.old is None or plan.old.late is None or plan.invocation.full_refresh):
+        return None
+    before = Late(late_sql.identity(plan.model.cores)) if plan.invocation.full_refresh else old(plan)
+    if not progress.missed_rows:
+        return before
+    together = taken(plan, progress.missed_rows)
+    kept = before.tables[: len(before.tables) - len(together)]
+    rows = progress.missed_rows + sum(n for _, n in together)
+    tables = (*kept, (plan.late(merged=bool(together)), rows))
+    return Late(before.columns, tuple(sorted(tables, key=lambda named: -named[1])))
+
+
+def view(plan: RunPlan, late: Late | None) -> str | None:
+    """The text of `<model>__late`; None for no view."""
+    if late is None:
+        return None
+    tables: Sequence[str] = [plan.target.table(name) for name, _ in late.tables]
+    return late_sql.together(tables, late_sql.columns(plan.model.cores))
+
+
+def refuse_foreign(
+    warehouse: Warehouse, target: ModelRelations, config: TemporalConfig, existing: Sequence[str]
+) -> None:
+    """Raise an error where the `<model>__late` that is there is none of the model's."""
+    if not config.store_late:
+        return
+    name, of, there = f"{target.model}__late", target, existing
+    if target.outside is not None:
+        of, there = target.outside, warehouse.relations_outside(target.outside.schema, target.model)
+    if name in Identifiers(there) and not ownership.is_marked(warehouse, of, name):
+        raise ForeignRelation(of.name("__late"), target.model)
+
+
+def publish(warehouse: Warehouse, plan: RunPlan, text: str | None) -> list[Statement]:
+    """The statements that make `<model>__late` as it should be."""
+    target, name = plan.target, f"{plan.target.model}__late"
+    there = name in Identifiers(plan.existing)
+    if text is None:
+        goes = there and ownership.is_marked(warehouse, target, name)
+        return [Statement("late rows are not kept any more", f"DROP VIEW {target.name('__late')}")] if goes else []
+    known = plan.neighbours.known
+    if there and known is not None and known.is_view(name, text):
+        return []
+    found = warehouse.view(target.name("__late")) if there else None
+    if found is not None and found.text.split() == text.split():
+        return []
+    verb = found.rewrite if found else CREATE_VIEW
+    mark = "" if verb == ALTER else f" {ownership.marked(target)}"
+    return [Statement("rows that came late, readable", f"{verb} {target.name('__late')}{mark} AS\n{text}")]

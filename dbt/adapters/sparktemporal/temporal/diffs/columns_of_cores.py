@@ -1,0 +1,49 @@
+"""The columns of several cores side by side, for people.
+
+A column of the same name and type in several cores is one column. Of another type it is named after its core, `v_c1`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from ..sql.dialect import quote
+from ..sql.identifiers import folded
+from ..sql.timestamps import sql_type
+from .intervals_sql import Columns
+
+
+@dataclass(frozen=True)
+class ColumnsOfCores:
+    """shown: the columns of all cores, each once. names: (core, column) -> the name under which it is shown."""
+
+    shown: Columns
+    names: Mapping[tuple[str, str], str]
+
+    def items(self, core: str) -> str:
+        """The items of a SELECT over the rows of a core; NULL where it has no such column."""
+        own = {folded(shown): quote(name) for (at, name), shown in self.names.items() if at == core}
+        return ", ".join(
+            f"{own.get(folded(shown), f'CAST(NULL AS {sql_type(kind)})')} AS {quote(shown)}"
+            for shown, kind in self.shown
+        )
+
+
+def side_by_side(cores: Mapping[str, Columns], taken: Iterable[str]) -> ColumnsOfCores:
+    """cores: by the name of each. taken: names, in small letters, of columns that are beside them."""
+    kinds: dict[str, str] = dict.fromkeys(taken, "")  # folded name -> type
+    names: dict[tuple[str, str], str] = {}
+    shown: dict[str, tuple[str, str]] = {}
+    for core, columns in cores.items():
+        own = {folded(name) for name, _ in columns}
+        for name, kind in columns:
+            chosen = name
+            if kinds.get(folded(name), kind) != kind:
+                chosen = f"{name}_{core}"
+                while folded(chosen) in kinds or folded(chosen) in own:
+                    chosen += "_"
+            kinds[folded(chosen)] = kind
+            names[core, name] = chosen
+            shown.setdefault(folded(chosen), (chosen, kind))
+    return ColumnsOfCores(tuple(shown.values()), names)

@@ -1,0 +1,89 @@
+"""The rows that came when their window was over, as a model with `store_late` keeps them: `<model>__late`.
+
+    mz_run, mz_as_of, mz_core, mz_from, mz_until, columns…
+
+| column | is |
+|---|---|
+| mz_run | the id of the run that saw the row first |
+| mz_as_of | the instant of that run (ms) |
+| mz_core | the core of the row, where the model has several |
+| mz_from, mz_until | the window that the row missed (ms); mz_from is NULL where it has no beginning |
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+
+from ..rewrite.core import TypedCore
+from ..sql.dialect import quote, string_literal
+from . import intervals_sql
+from .columns_of_cores import ColumnsOfCores, side_by_side
+from .intervals_sql import ALWAYS, Columns, indent
+
+_HEADER: Columns = (("mz_run", "STRING"), ("mz_as_of", "BIGINT"))
+_WINDOW: Columns = (("mz_from", "BIGINT"), ("mz_until", "BIGINT"))
+#: the columns before those of the rows, of a model of one core
+BEFORE: Columns = (*_HEADER, *_WINDOW)
+#: parts of the names of types whose values no file keeps. The operand of a count may be of any type
+_NOT_STORABLE = ("void", "interval", "variant")
+
+
+def columns_of(core: TypedCore) -> Columns:
+    """What is kept of a row: its columns, or its keys with the operands of the sums."""
+    keys, operands = core.columns[: len(core.stored)], core.columns[len(core.stored) :]
+    return (*keys, *((n, kind) for n, kind in operands if not any(part in kind.lower() for part in _NOT_STORABLE)))
+
+
+def columns(cores: Sequence[TypedCore]) -> Columns:
+    """Of the table of a model."""
+    several: Columns = (("mz_core", "STRING"),) if len(cores) > 1 else ()
+    return (*_HEADER, *several, *_WINDOW, *_side_by_side(cores).shown)
+
+
+def identity(cores: Sequence[TypedCore]) -> str:
+    """Equal for models whose tables have the same columns."""
+    return hashlib.sha256(repr(tuple(columns(cores))).encode()).hexdigest()[:12]
+
+
+def missed(core: TypedCore, came: Sequence[str], went: Sequence[str], as_of: int) -> str:
+    """The intervals that were over at an instant (ms), of rows that came, without those of rows that went.
+
+    came, went: queries of the columns, mz_from, mz_until, mz_diff.
+    """
+    rows = _over(came, as_of)
+    if went:
+        rows = intervals_sql.difference(rows, _over(went, as_of), columns_of(core))
+    names = "".join(f"{quote(n)}, " for n, _ in columns_of(core))
+    return f"SELECT {names}mz_from, mz_until\nFROM (\n{indent(rows, 2)}\n) AS mz_over\nWHERE mz_diff > 0"
+
+
+def _over(windows: Sequence[str], as_of: int) -> str:
+    each = (f"SELECT * FROM (\n{indent(rows, 2)}\n) AS mz_windows\nWHERE mz_until <= {as_of}L" for rows in windows)
+    return "\nUNION ALL\n".join(each)
+
+
+def table(cores: Sequence[TypedCore], rows: Mapping[str, str], run: str, as_of: int) -> str:
+    """The rows of a run. rows: core -> its `missed` intervals. run: its id."""
+    shown, arms = _side_by_side(cores), []
+    for core in cores:
+        if core.name not in rows:
+            continue
+        named = f"{string_literal(core.name)} AS mz_core, " if len(cores) > 1 else ""
+        items = shown.items(core.name)
+        arms.append(
+            f"SELECT {string_literal(run)} AS mz_run, {as_of}L AS mz_as_of, {named}"
+            f"nullif(mz_from, {ALWAYS}L) AS mz_from, mz_until{', ' * bool(items)}{items}\n"
+            f"FROM (\n{indent(rows[core.name], 2)}\n) AS mz_late"
+        )
+    return "\nUNION ALL\n".join(arms)
+
+
+def together(tables: Sequence[str], of: Columns) -> str:
+    """All rows of tables. of: the columns, where there is no table."""
+    return "\nUNION ALL\n".join(f"SELECT * FROM {name}" for name in tables) or intervals_sql.no_rows(of)
+
+
+def _side_by_side(cores: Sequence[TypedCore]) -> ColumnsOfCores:
+    own = {core.name: columns_of(core) for core in cores}
+    return side_by_side(own, ["mz_core", *(name for name, _ in BEFORE)])
