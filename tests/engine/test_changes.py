@@ -10,7 +10,7 @@ from pyspark.errors import PySparkException
 
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.errors import TemporalError
-from dbt.adapters.sparktemporal.operations import changes, over_time
+from dbt.adapters.sparktemporal.operations import changes, coming, over_time
 from dbt.adapters.sparktemporal.operations.changes import Request
 from support.instants import DAY, HOUR, T0
 from support.project import Project
@@ -160,17 +160,53 @@ def test_any_instant(windows: Project) -> None:
         over_time.at(warehouse, project.target("m"), f"(SELECT {T0 - 1}L AS at)", "at")
 
 
+def test_aggregates_at_any_instant(windows: Project) -> None:
+    """Without keys each instant has a row, also one at which the model has none."""
+    project = windows
+    warehouse, hours = Warehouse(project.rows), f"(SELECT explode(array({T0}L, {T0 + 5}L, {T0 + 30}L, NULL)) AS at)"
+
+    def at(model: str, instants: str, aggregates: Any, group_by: Any = None) -> list[tuple]:
+        sql = over_time.at(warehouse, project.target(model), instants, "at", aggregates, group_by)
+        return sorted(tuple(row) for row in project.rows(f"SELECT * FROM {sql}"))
+
+    both = {"n": "count(*)", "ids": "sum(id)"}
+    assert at("m", hours, both) == [(T0, 1, 1), (T0 + 5, 3, 6), (T0 + 30, 1, 3)]
+    assert at("m", hours, {"n": "count(*)"}, "K") == [
+        (T0, "a", 1), (T0 + 5, "a", 2), (T0 + 5, "b", 1), (T0 + 30, "b", 1)
+    ]  # fmt: skip
+    # what follows from no sums, and a query above the rows that is not read row by row
+    assert at("m", hours, {"ids": "array_sort(collect_list(id))"}) == [(T0, [1]), (T0 + 5, [1, 2, 3]), (T0 + 30, [3])]
+    assert at("least", hours, {"n": "count(*)", "ids": "sum(id)"}) == [(T0, 1, 1), (T0 + 5, 2, 4), (T0 + 30, 1, 3)]
+    assert at("filtered", hours, both) == [(T0, 0, None), (T0 + 5, 1, 2), (T0 + 30, 0, None)]
+    assert at("filtered", hours, {"ids": "collect_list(id)"}) == [(T0, []), (T0 + 5, [2]), (T0 + 30, [])]
+    assert at("m", "(SELECT 1L AS at WHERE false)", both, ["k"]) == []
+    told = over_time.at(warehouse, project.target("m"), "(SELECT 1L AS at WHERE false)", "at", both, ["k"])
+    assert [row[0] for row in project.rows(f"DESCRIBE QUERY SELECT * FROM {told}")] == ["at", "k", "n", "ids"]
+    for aggregates, group_by, words in (
+        (None, ["k"], "it lists the columns beside aggregates\ninstead: a list of names"),
+        ({}, None, r"it names the aggregates over the columns of the model\ninstead: aggregates={'n': 'count\(\*\)'"),
+        ({"n": "count(*)"}, ["k", "z"], "the model has no column z\ninstead: one of: id, k"),
+        ({"n": "count(*)"}, 1, "it lists the columns beside aggregates"),
+        ({"k": "count(*)"}, ["k"], "found: temporal_at of m with a column k\nwhy: the answer has one of that name"),
+        ({"AT": "count(*)"}, None, "with a column AT"),
+        ({"n": "id + 1"}, None, "it is not one aggregate over the columns of the model"),
+        ({"n": "count(*), 1"}, None, "it is not one aggregate over the columns of the model"),
+    ):
+        with pytest.raises(TemporalError, match=words):
+            at("m", hours, aggregates, group_by)
+
+
 def test_what_comes_next(windows: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     project = windows
     warehouse = Warehouse(project.rows)
 
     def calendar(model: str, count: int, clock: int = T0, most: int = 1000) -> list[tuple]:
-        sql = over_time.calendar(warehouse, project.target(model), count, most, clock)
+        sql = coming.calendar(warehouse, project.target(model), count, most, clock)
         return [(t - T0, *rest) for t, _, *rest in project.rows(f"SELECT * FROM {sql}")]
 
     assert calendar("m", 2) == [(5, 2, 0), (10, 0, 1)]
     assert calendar("m", 5, T0 + 10) == [(20, 0, 1)]
-    monkeypatch.setattr(over_time, "_NEAR", 1)
+    monkeypatch.setattr(coming, "_NEAR", 1)
     assert calendar("m", 1, T0 + 5, most=1) == [(10, 0, 1)]
     assert calendar("filtered", 1, T0 + 5, most=1) == [(20, 0, 1)]  # the nearest instant changes nothing of it
     monkeypatch.undo()
@@ -185,7 +221,7 @@ def test_what_comes_next(windows: Project, monkeypatch: pytest.MonkeyPatch) -> N
 
     def forecast(model: str, aggregate: str, clock: int = T0) -> list[tuple]:
         target = project.target(model)
-        sql = over_time.forecast(warehouse, target, "5 milliseconds", T0 + 20, aggregate, clock)
+        sql = coming.forecast(warehouse, target, "5 milliseconds", T0 + 20, aggregate, clock)
         return sorted((t - T0, value) for t, _, value in project.rows(f"SELECT * FROM {sql}"))
 
     assert forecast("m", "count(*)") == [(0, 1), (5, 3), (10, 2), (15, 2), (20, 1)]

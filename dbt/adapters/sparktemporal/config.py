@@ -36,6 +36,7 @@ _OTHERS = (
     "pushdown_columns",
     "pushdown_audit",
     "store_late",
+    "at_function",
 )
 _NAMES = (*_DURATIONS, *_OTHERS, *_NOT_YET)
 
@@ -52,7 +53,8 @@ class TemporalConfig:
     pushdown_collect: whether statistics are collected. pushdown_columns: the columns to collect first.
     pushdown_audit: the share of the skipped files that are read nevertheless, to verify the skipping.
     pushdown_required: the names of the tables that must not be read whole; True for all tables.
-    store_late: rows that come when their window is over are kept beside the view.
+    store_late: rows that come when their window is over are kept beside the view. at_function: a SQL table function
+    reads the model at any instant.
     """
 
     expiration: int | None = None
@@ -74,6 +76,7 @@ class TemporalConfig:
     pushdown_columns: tuple[str, ...] = ()
     pushdown_audit: float = 0.01
     store_late: bool = False
+    at_function: bool = False
 
     @property
     def restarts(self) -> Restarts:
@@ -150,10 +153,11 @@ class TemporalConfig:
             mistakes.append(
                 str(Refusal(f"pushdown_columns: {columns!r}", "this is no list of columns", "[created_at]"))
             )
-        if config.get("store_late") not in (None, True, False):
-            mistakes.append(
-                str(Refusal(f"store_late: {config['store_late']!r}", "this is neither true nor false", "true or false"))
-            )
+        for name in ("store_late", "at_function"):
+            if config.get(name) not in (None, True, False):
+                mistakes.append(
+                    str(Refusal(f"{name}: {config[name]!r}", "this is neither true nor false", "true or false"))
+                )
         share = 0.01 if config.get("pushdown_audit") is None else config["pushdown_audit"]
         if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 <= share <= 1:
             mistakes.append(
@@ -234,6 +238,7 @@ class TemporalConfig:
             pushdown_columns=tuple(columns),
             pushdown_audit=float(share),
             store_late=bool(config.get("store_late")),
+            at_function=bool(config.get("at_function")),
         )
 
 

@@ -10,7 +10,7 @@ from ..engine import ownership, session
 from ..engine.chain_files import refuse_incomplete
 from ..engine.warehouse import ModelRelations, Warehouse
 from ..inputs import upstream
-from ..run import outside_views
+from ..run import at_function, outside_views
 from ..run.commit import Commit
 from ..run.published_view import Docs
 from ..temporal.diffs import chains as chain_rules
@@ -65,6 +65,8 @@ def consolidate(
             warehouse.rows(step.sql)
     else:
         warehouse.rows(f"{prepared.rewrite} {target.name('__diffs')} AS\n{readable}")
+        for step in at_function.publish(warehouse, target, new, new.at_function, True):
+            warehouse.rows(step.sql)
     for table in swept.drop:
         warehouse.rows(f"DROP TABLE IF EXISTS {target.table(table)}")
     return sum(c.rows for c in state.chains), sum(c.rows for c in new.chains)

@@ -16,10 +16,11 @@ from ..engine import ownership
 from ..engine.descriptions import UPDATE, ViewInfo
 from ..engine.warehouse import ModelRelations, Warehouse, read_state, state_of
 from ..errors import TemporalError
-from ..run import lock, outside_views, published_view
+from ..run import at_function, lock, outside_views, published_view
 from ..run.published_view import Docs
 from ..temporal.decision import Statement
 from ..temporal.diffs import chains as chain_rules
+from ..temporal.diffs.state import State
 from ..temporal.diffs.state_text import is_commit, project_of
 from ..temporal.sql.identifiers import Identifiers, dotted, folded, parts
 
@@ -95,7 +96,9 @@ def drop(warehouse: Warehouse, target: ModelRelations) -> list[Statement]:
         steps.append(Statement("its updates", f"DROP VIEW IF EXISTS {target.name('__diffs')}"))
     if f"{target.model}__late" in names and ownership.is_marked(warehouse, target, f"{target.model}__late"):
         steps.append(Statement("its late rows", f"DROP VIEW IF EXISTS {target.name('__late')}"))
-    known = _named(warehouse, target, live.text)
+    state = _readable(warehouse, target, live.text)
+    steps += at_function.drop(target) if state and state.at_function else []
+    known = Identifiers([*state.tables, *(name for name, _ in state.retired)] if state else [])
     for name in names:
         if chain_rules.born_of(target.model, name) is None:
             continue
@@ -108,13 +111,12 @@ def drop(warehouse: Warehouse, target: ModelRelations) -> list[Statement]:
     return steps
 
 
-def _named(warehouse: Warehouse, target: ModelRelations, text: str) -> Identifiers:
-    """The tables that a commit record names: live and retired ones."""
+def _readable(warehouse: Warehouse, target: ModelRelations, text: str) -> State | None:
+    """The state in a commit record; None of one that cannot be read. Marked tables can be dropped all the same."""
     try:
-        state = state_of(warehouse, target, text)
-    except TemporalError:  # marked tables can be dropped all the same
-        return Identifiers()
-    return Identifiers([*state.tables, *(name for name, _ in state.retired)])
+        return state_of(warehouse, target, text)
+    except TemporalError:
+        return None
 
 
 def _live(warehouse: Warehouse, target: ModelRelations) -> ViewInfo | None:

@@ -8,7 +8,7 @@ from dbt.adapters.base.meta import AdapterMeta, available
 from dbt.adapters.base.relation import BaseRelation
 
 from ..engine.warehouse import ModelRelations, Warehouse
-from . import changes, feed, other_engines, over_time, reads
+from . import changes, coming, feed, other_engines, over_time, reads
 from .run_operations import as_dbt_errors
 
 
@@ -95,22 +95,24 @@ class ReadMacros(metaclass=AdapterMeta):
             return feed.feed(self._warehouse, self._target(relation), table, request, verify, each_change)
 
     @available
-    def temporal_at(self, relation: BaseRelation, instants: Any, column: Any) -> str:
-        """SQL of a model at each instant of a relation."""
+    def temporal_at(
+        self, relation: BaseRelation, instants: Any, column: Any, aggregates: Any = None, group_by: Any = None
+    ) -> str:
+        """SQL of a model, or of aggregates over it, at each instant of a relation."""
         with as_dbt_errors():
             listed = str(instants)
             if self.connections.is_pinned:
                 listed = f"(\n{self.connections.pinned(f'SELECT * FROM {listed}')}\n)"
-            return over_time.at(self._warehouse, self._target(relation), listed, column)
+            return over_time.at(self._warehouse, self._target(relation), listed, column, aggregates, group_by)
 
     @available
     def temporal_calendar(self, relation: BaseRelation, count: Any, most: Any, clock: int) -> str:
         """SQL of the next instants at which a model changes."""
         with as_dbt_errors():
-            return over_time.calendar(self._warehouse, self._target(relation), count, most, clock)
+            return coming.calendar(self._warehouse, self._target(relation), count, most, clock)
 
     @available
     def temporal_forecast(self, relation: BaseRelation, every: Any, until: Any, aggregate: Any, clock: int) -> str:
         """SQL of an aggregate over a model at each step from the clock on."""
         with as_dbt_errors():
-            return over_time.forecast(self._warehouse, self._target(relation), every, until, aggregate, clock)
+            return coming.forecast(self._warehouse, self._target(relation), every, until, aggregate, clock)

@@ -34,7 +34,7 @@ from ..temporal.sql.ctes import visible_ctes
 from ..temporal.sql.dialect import parse
 from ..temporal.sql.identifiers import Identifiers, folded
 from ..temporal.sql.readable import in_words
-from . import late_rows
+from . import at_function, late_rows
 from .analyze import Model, understand
 from .commit import Commit, ViewTexts
 from .live_functions import refuse_and_name, refuse_of_session
@@ -82,6 +82,7 @@ def _begin(
     if texts.is_table:
         refuse_grants(target, definition.config)
     late_rows.refuse_foreign(warehouse, target, config, existing)
+    at_function.refuse_impossible(warehouse, target, config, old)
     if old and not full_refresh and _missing_chains(old, existing):
         if neighbours.known is not None:  # a list that is older than the commit
             neighbours, existing = replace(neighbours, known=None), warehouse.tables(target.schema, target.model)

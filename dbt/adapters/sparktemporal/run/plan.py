@@ -127,7 +127,7 @@ class RunPlan:
             return False
         if self.neighbours.has_feed and d.as_of > old.frontier:
             return False
-        if self.config.store_late and old.late is None:
+        if self.config.store_late and old.late is None or self.config.at_function != old.at_function:
             return False
         now = (d.expiration, self.expiry.offset, self.refreshes, self.model.residual, self.columns)
         then = (old.expiration, old.offset, old.refreshes, old.residual, old.columns)

@@ -44,8 +44,8 @@ class Source:
 class Published:
     """What stands of the relations that people read: the view, the text of the updates as it should be, and the view
     of them as it is, None for none. is_right, are_right: nothing is to be done about the view, or about the updates.
-    gives_way: a table of the model's name is there. outside: the statements for views in another catalog. late: those
-    for the view of late rows."""
+    gives_way: a table of the model's name is there. outside: the statements for views in another catalog. beside:
+    those for late rows and for the function of any instant."""
 
     view: ViewInfo | None
     is_right: bool
@@ -54,7 +54,7 @@ class Published:
     are_right: bool
     gives_way: bool
     outside: tuple[Statement, ...] = ()
-    late: tuple[Statement, ...] = ()
+    beside: tuple[Statement, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from ..temporal.diffs.state import Chain, CoreState, State
 from ..temporal.diffs.view_sql import thin_view
 from ..temporal.rewrite.core import TypedCore
 from ..temporal.sql.identifiers import Identifiers
-from . import late_rows, outside_views, published_view
+from . import at_function, late_rows, outside_views, published_view
 from .attempt import drops
 from .counting import count
 from .merging import is_large
@@ -72,6 +72,7 @@ def prepare_commit(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[Run
         refreshes=plan.refreshes,
         revised=plan.revised(),
         late=late,
+        at_function=plan.config.at_function,
         dropped=plan.dropped(progress.beyond_expiration),
         max_restart_delay=plan.max_restart_delay,
     )
@@ -143,8 +144,10 @@ def find_published(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[Run
             updates_view = live or tools.warehouse.view(plan.target.name("__diffs"))
             are_right = live is None and updates_view is not None and updates_view.text.split() == updates.split()
     gives_way = stands and view is None and not is_right
-    late = late_rows.publish(tools.warehouse, plan, late_rows.view(plan, state.late))
-    found = Published(view, is_right, updates, updates_view, are_right, gives_way, late=tuple(late))
+    beside = late_rows.publish(tools.warehouse, plan, late_rows.view(plan, state.late))
+    had = plan.old is not None and plan.old.at_function
+    beside += at_function.publish(tools.warehouse, plan.target, state, had, live is not None)
+    found = Published(view, is_right, updates, updates_view, are_right, gives_way, beside=tuple(beside))
     return plan, replace(progress, published=found)
 
 
@@ -183,7 +186,7 @@ def publish(plan: RunPlan, progress: Progress) -> list[Statement]:
     if found.gives_way:  # a view cannot take a table's place in one statement: all else stands before
         gone = Statement("the table of that name gives way", f"DROP TABLE IF EXISTS {target.name()}")
         steps = [*steps, gone] if plan.is_in_table else [gone, *steps]
-    steps += found.late
+    steps += found.beside
     if found.are_right:
         return steps
     name, mark = target.name("__diffs"), ownership.marked(target)

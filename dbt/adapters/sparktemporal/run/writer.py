@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from ..engine.warehouse import ALREADY_THERE, Warehouse
 from ..pruning.pruning import Pruning
 from ..temporal.decision import Statement
-from . import attempt, lock, merging, publishing, rights
+from . import at_function, attempt, lock, merging, publishing, rights
 from .attempt import is_committing, is_settled
 from .commit import Commit
 from .plan import RunPlan
@@ -30,7 +30,13 @@ PHASES = (
     Phase("undo", attempt.has_moved, attempt.observe_again, attempt.undo, back_to="give_up"),
     Phase("merge", is_settled, merging.count_written, merging.merge),
     Phase("commit", is_settled, publishing.prepare_commit, publishing.commit),
-    Phase("publish", publishing.is_publishing, publishing.find_published, publishing.publish),
+    Phase(
+        "publish",
+        publishing.is_publishing,
+        publishing.find_published,
+        publishing.publish,
+        refuse=at_function.refuse_unknown,
+    ),
     Phase("clean_up", publishing.is_tidying, publishing.find_unnamed, publishing.clean_up),
 )
 

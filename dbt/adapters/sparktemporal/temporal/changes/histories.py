@@ -15,6 +15,7 @@ milliseconds.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 
 from ..clock.schedule import Refreshes
 from ..diffs.groups_sql import GroupStore
@@ -24,8 +25,15 @@ from ..diffs.stores import store_of
 from ..rewrite.linear_aggregates import COUNT
 from ..sql.dialect import quote
 from ..sql.identity import identity
+from .axis import Axis
 
 TIMES: Columns = (("mz_from", "BIGINT"), ("mz_until", "BIGINT"))
+
+
+class Part(Enum):
+    """The rows that are there from the first instant to the last, as far as the stored rows tell; the others."""
+
+    WHOLE, REST = "whole", "rest"
 
 
 @dataclass(frozen=True)
@@ -33,12 +41,15 @@ class Range:
     """The instants from `first` to `last` (ms, both inclusive). Rows that are there before are there from `first` on.
 
     refreshes, frontier: of a model that shows the content of its refreshes, where a change is seen at the next one.
+    axis: the only instants that are looked at, each that of a refresh. part: of the rows.
     """
 
     first: int
     last: int
     refreshes: Refreshes | None = None
     frontier: int = 0
+    axis: Axis | None = None
+    part: Part | None = None
 
     def seen(self, instant: str) -> str:
         """SQL: the instant from which readers see a change. instant: SQL of BIGINT, ms."""
@@ -62,16 +73,19 @@ def history(core: CoreState, schema: str, within: Range, totals: bool = False) -
     sources = [c.source(schema) for c in core.chains]
     names = ", ".join(quote(n) for n, _ in columns_of(core))
     comma = f"{names}, " if names else ""
+    is_plain = core.sums is None and not any(c.negative for c in core.chains)
+    if within.part is Part.WHOLE and not is_plain:
+        return no_rows((*columns_of(core), *TIMES))
     if totals and core.sums is not None and not core.columns:
-        rows = _of_total(core, sources, within.first, within.last)
+        rows = _of_total(core, sources, within)
     elif not sources:
         return no_rows((*columns_of(core), *TIMES))
     elif core.sums is not None:
-        rows = _of_groups(core, sources, within.first, within.last)
+        rows = _of_groups(core, sources, within)
+    elif is_plain:
+        rows = _stored(core, sources, within)
     else:
-        stored = _stored(core, sources, within.first, within.last)
-        is_plain = not any(c.negative for c in core.chains)
-        rows = stored if is_plain else _of_corrected(core.columns, stored)
+        rows = _of_corrected(core.columns, _stored(core, sources, within))
     if within.refreshes is None:
         return f"SELECT {comma}mz_from, mz_until\nFROM (\n{indent(rows, 2)}\n) AS mz_history"
     seen = f"SELECT {comma}{within.seen('mz_from')} AS mz_from, {within.seen('mz_until')} AS mz_until\n"
@@ -88,7 +102,7 @@ def instants(core: CoreState, schema: str, within: Range) -> str | None:
     if not core.chains:
         return None
     sources = [c.source(schema) for c in core.chains]
-    stored = _stored(core, sources, within.first, within.last)
+    stored = _stored(core, sources, within)
     times = "mz_timestamp" if core.sums is not None else "explode(array(mz_from, mz_until))"
     each = f"SELECT {times} AS mz_seq_t\nFROM (\n{indent(stored, 2)}\n) AS mz_stored"
     each = f"SELECT {within.seen('mz_seq_t')} AS mz_seq_t\nFROM (\n{indent(each, 2)}\n) AS mz_times"
@@ -96,9 +110,30 @@ def instants(core: CoreState, schema: str, within: Range) -> str | None:
     return f"SELECT mz_seq_t\nFROM (\n{indent(each, 2)}\n) AS mz_seen\nWHERE {inside}"
 
 
-def _stored(core: CoreState, sources: list[str], first: int, last: int) -> str:
+def _stored(core: CoreState, sources: list[str], within: Range) -> str:
+    """The stored rows. What is added up before it is looked at is so at the instants of the axis alone."""
+    first, last, axis = within.first, within.last, within.axis
+    is_plain = core.sums is None and not any(c.negative for c in core.chains)
+    if within.part is not None and is_plain:
+        sources = [f"(SELECT * FROM {source} WHERE {_of_part(within)})" for source in sources]
     bucketed = {source for source, chain in zip(sources, core.chains) if chain.bucketed}
-    return store_of(core).stored(sources, first, last, bucketed)
+    stored = store_of(core).stored(sources, first, last, bucketed)
+    if axis is None or is_plain:
+        return stored
+    names = "".join(f"{quote(n)}, " for n, _ in core.columns)
+    if core.sums is not None:
+        sums = "".join(f", {quote(n)}" for n, _ in core.sums)
+        items = f"{names}{axis.reached('mz_timestamp')} AS mz_timestamp, mz_diff{sums}"
+        return f"SELECT {items}\nFROM (\n{indent(stored, 2)}\n) AS mz_every"
+    items = f"{names}{axis.reached('mz_from')} AS mz_from, {axis.reached('mz_until')} AS mz_until, mz_diff"
+    reached = f"SELECT {items}\nFROM (\n{indent(stored, 2)}\n) AS mz_every"
+    return f"SELECT *\nFROM (\n{indent(reached, 2)}\n) AS mz_reached\nWHERE mz_until IS NULL OR mz_until > mz_from"
+
+
+def _of_part(within: Range) -> str:
+    if within.part is Part.WHOLE:
+        return f"mz_from <= {within.first}L AND (mz_until IS NULL OR mz_until > {within.last}L)"
+    return f"mz_from > {within.first}L OR mz_until <= {within.last}L"
 
 
 def _of_corrected(columns: Columns, stored: str) -> str:
@@ -127,7 +162,7 @@ def _of_corrected(columns: Columns, stored: str) -> str:
     )
 
 
-def _of_groups(core: CoreState, sources: list[str], first: int, last: int) -> str:
+def _of_groups(core: CoreState, sources: list[str], within: Range) -> str:
     """Updates of groups -> the running totals of each group."""
     store = store_of(core)
     assert isinstance(store, GroupStore)
@@ -136,8 +171,8 @@ def _of_groups(core: CoreState, sources: list[str], first: int, last: int) -> st
     totals = (
         f"SELECT {keys}sum(mz_diff) OVER mz_group AS {COUNT}{sums}, "
         f"mz_timestamp AS mz_from, lead(mz_timestamp) OVER mz_group AS mz_until\n"
-        f"FROM (\n{indent(store.consolidated(_stored(core, sources, first, last)), 2)}\n) AS mz_updates\n"
-        f"WINDOW mz_group AS ({_partition(_compared(core.columns))}ORDER BY mz_timestamp)"
+        f"FROM (\n{indent(store.consolidated(_stored(core, sources, within)), 2)}\n) AS mz_updates\n"
+        f"WINDOW mz_group AS ({_partition(comparable(core.columns))}ORDER BY mz_timestamp)"
     )
     number = f"CASE WHEN {COUNT} > 0 THEN {COUNT} ELSE CAST({DAMAGED} AS BIGINT) END AS {COUNT}"
     names = "".join(f", {quote(n)}" for n, _ in store.sums)
@@ -147,13 +182,13 @@ def _of_groups(core: CoreState, sources: list[str], first: int, last: int) -> st
     )
 
 
-def _of_total(core: CoreState, sources: list[str], first: int, last: int) -> str:
+def _of_total(core: CoreState, sources: list[str], within: Range) -> str:
     """Updates of the one group without keys -> its running totals, from the first instant on."""
     sums: Columns = core.sums or ()
     base = "".join(f", CAST(0 AS {kind}) AS {quote(n)}" for n, kind in sums)
-    updates = f"SELECT {first}L AS mz_timestamp, 0L AS mz_diff{base}"
+    updates = f"SELECT {within.first}L AS mz_timestamp, 0L AS mz_diff{base}"
     if sources:
-        updates += f"\nUNION ALL\n{_stored(core, sources, first, last)}"
+        updates += f"\nUNION ALL\n{_stored(core, sources, within)}"
     added = "".join(f", sum({quote(n)}) AS {quote(n)}" for n, _ in sums)
     by_instant = (
         f"SELECT mz_timestamp, sum(mz_diff) AS mz_diff{added}\n"
@@ -170,7 +205,7 @@ def _of_total(core: CoreState, sources: list[str], first: int, last: int) -> str
     return f"SELECT {number}{names}, mz_from, mz_until\nFROM (\n{indent(totals, 2)}\n) AS mz_totals"
 
 
-def _compared(keys: Columns) -> str:
+def comparable(keys: Columns) -> str:
     """Keys of groups as a window compares them: it takes no maps, which GROUP BY compares in any order."""
     parts = [
         f"array_sort(map_entries({quote(n)}))" if kind.lower().startswith("map<") else quote(n) for n, kind in keys

@@ -29,8 +29,9 @@ from ..rewrite.one_row_groups import of_one_row
 from ..sql.dialect import expression, parse, quote
 from ..sql.identity import identity
 from ..sql.scope import quote_name
+from .axis import Axis
 from .ctes_inline import without_ctes
-from .histories import Range, columns_of, history, instants
+from .histories import Part, Range, columns_of, history, instants
 from .row_by_row import with_times
 from .sequenced import INSTANT, POINTS, sequenced
 
@@ -169,6 +170,11 @@ class Output:
     def _read(self, t: int, items: str) -> str:
         read = f"SELECT {items} FROM (\n{indent(read_at(self.state, t), 2)}\n) AS mz_output"
         return f"SELECT *, {t}L AS {INSTANT} FROM (\n{indent(read, 2)}\n) AS mz_read"
+
+    def looked_at(self, axis: Axis) -> dict[Part, str]:
+        """`rows_over_time` in two parts, right at the instants of an axis, which are shown ones."""
+        within = Range(axis.instants[0], axis.instants[-1], axis=axis)
+        return {part: replace(self, within=replace(within, part=part)).rows_over_time() for part in Part}
 
     def until(self, last: int) -> Output:
         """The same up to another instant (ms)."""

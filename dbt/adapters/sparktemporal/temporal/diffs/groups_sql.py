@@ -137,7 +137,9 @@ class GroupStore:
         every = "\nUNION ALL\n".join(f"SELECT mz_timestamp, mz_diff{names} FROM {table}" for table in tables)
         return f"SELECT mz_timestamp, mz_diff{names}\nFROM (\n{indent(self.consolidated(every), 2)}\n) AS mz_updates"
 
-    def read(self, chains: Sequence[Chain], schema: str, t: str, earliest: int, splits: bool = True) -> str:
+    def read(
+        self, chains: Sequence[Chain], schema: str, t: str, earliest: int, splits: bool = True, joins: bool = True
+    ) -> str:
         """The groups at t: keys, number of rows, sums.
 
         While few updates are due, one task reads them all, because a shuffle would take longer.

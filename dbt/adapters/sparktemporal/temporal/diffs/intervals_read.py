@@ -25,8 +25,17 @@ from .state import Chain
 FEW_CORRECTIONS = 1_000_000
 
 
-def read(chains: Sequence[Chain], schema: str, columns: Columns, t: str, earliest: int, splits: bool = True) -> str:
-    """A query of the rows at t. t: SQL of an instant from `earliest` (ms) on. splits: chains in buckets in two arms."""
+def read(
+    chains: Sequence[Chain],
+    schema: str,
+    columns: Columns,
+    t: str,
+    earliest: int,
+    splits: bool = True,
+    joins: bool = True,
+) -> str:
+    """A query of the rows at t. t: SQL of an instant from `earliest` (ms) on. splits: chains in buckets in two arms.
+    joins: few corrections by a join, which Spark refuses in a nested query over a parameter."""
     names = ", ".join(quote(n) for n, _ in columns)
     if not chains:
         return no_rows(columns)
@@ -34,7 +43,7 @@ def read(chains: Sequence[Chain], schema: str, columns: Columns, t: str, earlies
     if not corrections:
         return _union(_there(names, chain, schema, t, earliest, splits=splits) for chain in chains)
     everything = _union(_there(f"{names}, mz_diff", chain, schema, t, earliest) for chain in chains)
-    if corrections > FEW_CORRECTIONS:
+    if corrections > FEW_CORRECTIONS or not joins:
         summed = _summed(everything, columns)
         return keeping_marks(summed, everything, names) if identity(columns).marked else summed
     key = f"xxhash64({', '.join(identity(columns).hashed)})"

@@ -101,6 +101,7 @@ class State:
     dropped: about how many updates the expiration left out since the last restart. max_restart_delay: how much
     later than it was due a restart came at most (ms). state_table: the table that holds this state, "" where the view
     itself does. late: rows that came when their window was over, None where no run looked for them.
+    at_function: it has a SQL table function.
     """
 
     model: str
@@ -135,6 +136,7 @@ class State:
     state_table: str = ""
     files: dict[str, tuple[ListedFile, ...]] = field(default_factory=dict)
     late: Late | None = None
+    at_function: bool = False
 
     @property
     def tables(self) -> tuple[str, ...]:

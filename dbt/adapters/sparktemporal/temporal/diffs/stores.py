@@ -54,8 +54,10 @@ class IntervalStore:
     def as_updates(self, tables: Sequence[str]) -> str:
         return intervals_sql.as_updates(tables, self.columns)
 
-    def read(self, chains: Sequence[Chain], schema: str, t: str, earliest: int, splits: bool = True) -> str:
-        return intervals_read.read(chains, schema, self.columns, t, earliest, splits)
+    def read(
+        self, chains: Sequence[Chain], schema: str, t: str, earliest: int, splits: bool = True, joins: bool = True
+    ) -> str:
+        return intervals_read.read(chains, schema, self.columns, t, earliest, splits, joins)
 
     def times(self, table: str) -> str:
         return f"SELECT mz_from AS t FROM {table} UNION ALL SELECT mz_until FROM {table}"

@@ -35,18 +35,23 @@ def read_at(state: State, t: int) -> str:
 
 def _read(state: State, t: str, earliest: int, splits: bool = True) -> str:
     """The residual over the cores at t, with the column names of the model. earliest, splits: see `intervals_read`."""
-    grouped = {
-        core.placeholder: ([name for name, _ in core.columns], {COUNT: "BIGINT", **dict(core.sums)})
-        for core in state.cores
-        if core.sums is not None
-    }
-    residual = at_instant(of_one_row(parse(state.residual), grouped), t)
+    residual = at_instant(residual_of(state), t)
     cores = {
         core.placeholder: store_of(core).read(core.chains, state.schema, t, earliest, splits) for core in state.cores
     }
     body = inline_upstreams(residual, cores)
     names = ", ".join(quote(n) for n, _ in state.columns)
     return f"SELECT *\nFROM (\n{indent(body, 2)}\n) AS mz_out({names})"
+
+
+def residual_of(state: State) -> exp.Expr:
+    """What a read evaluates over the rows and the groups of the cores, with marks for the clock."""
+    grouped = {
+        core.placeholder: ([name for name, _ in core.columns], {COUNT: "BIGINT", **dict(core.sums)})
+        for core in state.cores
+        if core.sums is not None
+    }
+    return of_one_row(parse(state.residual), grouped)
 
 
 def inline_upstreams(residual: exp.Expr, cores: Mapping[str, str]) -> str:

@@ -1,0 +1,94 @@
+"""The SQL table function of a model with `at_function`, which follows each commit by one statement.
+
+A function that is one commit behind answers as that commit did, from chains that stay for `diffs_retention`. Each run,
+also one with nothing new, looks at its comment and mends what a run that was killed left behind.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ..config import TemporalConfig
+from ..engine.warehouse import ModelRelations, Warehouse
+from ..errors import Refusal
+from ..temporal.decision import Statement
+from ..temporal.diffs import function_sql
+from ..temporal.diffs.state import State
+from ..temporal.sql.dialect import quote
+from ..temporal.sql.identifiers import SESSION_CATALOG, folded
+from ..temporal.sql.spark_errors import spark_words
+from .plan import RunPlan
+from .progress import Tools
+
+_NO_FUNCTION = re.compile(r"SQLFunctionNode|UNSUPPORTED_SUBQUERY|CORRELATED_|UNSUPPORTED_SQL_UDF")
+_IN_DBT = "{{{{ temporal_as_of(ref('{}'), …) }}}}"
+
+
+def name_of(target: ModelRelations) -> str:
+    """Quoted, without its schema."""
+    return quote(f"{target.model}{function_sql.SUFFIX}")
+
+
+def refuse_impossible(warehouse: Warehouse, target: ModelRelations, config: TemporalConfig, old: State | None) -> None:
+    """Refuse the config where Spark keeps no SQL functions, or has another function of that name."""
+    if not config.at_function:
+        return
+    name = f"{target.model}{function_sql.SUFFIX}"
+    version = warehouse.version()
+    if int(version.split(".")[0]) < 4:
+        raise Refusal(
+            f"at_function of {target.model}, on Spark {version}",
+            "table functions in SQL came with Spark 4.0",
+            "no at_function; in dbt " + _IN_DBT.format(target.model),
+        )
+    if warehouse.catalog_is_named():
+        raise Refusal(
+            f"at_function of {target.model}, in the catalog {warehouse.catalog()}",
+            f"Spark keeps SQL functions in {SESSION_CATALOG} alone",
+            "no at_function; in dbt " + _IN_DBT.format(target.model),
+        )
+    if not (old and old.at_function) and run_of(warehouse, target) == "":
+        raise Refusal(
+            f"a function {target.schema}.{name}",
+            f"no run of {target.model} made it, so none replaces it",
+            "another name for one of the two, or no at_function",
+        )
+
+
+def run_of(warehouse: Warehouse, target: ModelRelations) -> str | None:
+    """The run of the function that is there; "" of one that is none of the model's, None where there is none."""
+    name = f"{target.model}{function_sql.SUFFIX}"
+    pattern = re.sub(r"[^0-9A-Za-z_]", "*", name)
+    listed = warehouse.rows(f"SHOW USER FUNCTIONS IN {target.schema} LIKE '{pattern}'")
+    if folded(name) not in {folded(str(row[0]).rpartition(".")[2]) for row in listed}:
+        return None
+    told = " ".join(
+        str(row[0]) for row in warehouse.rows(f"DESCRIBE FUNCTION EXTENDED {target.schema}.{name_of(target)}")
+    )
+    found = re.search(r"mz_model (\S+), as run (\S+) committed it", told)
+    return found.group(2) if found and folded(found.group(1)) == folded(target.model) else ""
+
+
+def publish(warehouse: Warehouse, target: ModelRelations, state: State, before: bool, is_new: bool) -> list[Statement]:
+    """The statements that make the function as it should be. before: the commit before had one; is_new: the commit is
+    of this run."""
+    if not state.at_function:
+        return drop(target) if before else []
+    if not is_new and run_of(warehouse, target) == state.run:
+        return []
+    return [Statement("the model at any instant", function_sql.create(state, name_of(target)))]
+
+
+def refuse_unknown(tools: Tools, plan: RunPlan, error: Exception) -> None:
+    """In words: Spark takes the query of the view, and makes no function of it."""
+    if plan.config.at_function and _NO_FUNCTION.search(str(error)):
+        raise Refusal(
+            f"at_function of {plan.target.model}, whose query has a part that Spark takes in no function",
+            f"a parameter stands in nested queries there. The view is right. Spark's words: {spark_words(str(error))}",
+            "no at_function; in dbt " + _IN_DBT.format(plan.target.model),
+        ) from None
+
+
+def drop(target: ModelRelations) -> list[Statement]:
+    gone = f"DROP FUNCTION IF EXISTS {target.schema}.{name_of(target)}"
+    return [Statement("the function of any instant", gone)]

@@ -1,0 +1,73 @@
+"""Many given instants, and the place of another instant among them.
+
+The place of an instant among the given ones is how many of these are before it:
+
+| the given instants | the place of another |
+|---|---|
+| evenly spaced | is a division |
+| on an even grid of few steps, such as the first days of months | is an entry of a list, at the division |
+| any others, not many | is counted |
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+#: so many instants at most are counted through for each row; so long is a list of places at most
+_FEW, _LISTED = 200, 2_000
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Distinct instants (ms) in order. step: the time that all distances between them are multiples of (ms)."""
+
+    instants: tuple[int, ...]
+    step: int
+
+    @staticmethod
+    def of(instants: Iterable[int]) -> Axis | None:
+        """None where no place is found fast."""
+        every = sorted(set(instants))
+        axis = Axis(tuple(every), math.gcd(*(t - every[0] for t in every[1:])) or 1)
+        return axis if axis.is_even or axis.steps < _LISTED or len(every) <= _FEW else None
+
+    @property
+    def first(self) -> int:
+        return self.instants[0]
+
+    @property
+    def steps(self) -> int:
+        return (self.instants[-1] - self.first) // self.step
+
+    @property
+    def is_even(self) -> bool:
+        return len(self.instants) == self.steps + 1
+
+    def place(self, instant: str) -> str:
+        """SQL: how many of the instants are before an instant. A BIGINT."""
+        if not self.is_even and self.steps >= _LISTED:
+            return f"CAST(size(filter({self._list(self.instants)}, p -> p < {instant})) AS BIGINT)"
+        number = self.steps + 1
+        step = f"least({number}L, greatest(0L, ({instant} - {self.first}L + {self.step - 1}L) DIV {self.step}L))"
+        if self.is_even:
+            return step
+        places = [bisect_left(self.instants, self.first + n * self.step) for n in range(number + 1)]
+        return f"get({self._list(places)}, CAST({step} AS INT))"
+
+    def instant(self, place: str) -> str:
+        """SQL: the instant of a place."""
+        if self.is_even:
+            return f"{self.first}L + {place} * {self.step}L"
+        return f"get({self._list(self.instants)}, CAST({place} AS INT))"
+
+    def reached(self, instant: str) -> str:
+        """SQL: the first of the instants at or after an instant; NULL after the last one, and for NULL."""
+        found = self.instant(self.place(instant))
+        return f"CASE WHEN {instant} <= {self.instants[-1]}L THEN {found} END"
+
+    @staticmethod
+    def _list(numbers: Sequence[int]) -> str:
+        return f"array({', '.join(f'{n}L' for n in numbers)})"

@@ -1,0 +1,78 @@
+"""The SQL table function `<model>__at(instant)`: a model at any instant, for tools that know no dbt.
+
+Spark puts the argument in the place of a parameter only down to the second level of nested queries, and in all common
+table expressions. So each core is one of these, read at the instant, and the residual stands over them:
+
+    WITH mz_core_c0 AS (SELECT … WHERE mz_from <= t AND mz_until > t) SELECT * FROM (the residual) AS mz_out(…)
+
+An argument that is a literal reaches the files of the chains as a filter, as in a view. The function follows the
+commit: its comment tells of which run it is.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from ..clock.instants import format_instant
+from ..predicates import clock_text
+from ..predicates.bounds import BIGINT, TIMESTAMP
+from ..predicates.clock_text import clock_literal, with_clock
+from ..sql.dialect import expression, quote, string_literal
+from ..sql.linear import is_inside_a_value
+from ..sql.timestamps import sql_type
+from .intervals_sql import indent, pretty
+from .state import State
+from .stores import store_of
+from .view_sql import residual_of
+
+SUFFIX = "__at"
+#: the common table expression of the instant, for the clock in the residual
+_CLOCK = "mz_clock"
+
+
+def mark(model: str, run: str) -> str:
+    """The comment by which a function is known to be a model's, and of which run."""
+    return f"mz_model {model}, as run {run} committed it"
+
+
+def create(state: State, name: str) -> str:
+    """The statement. name: of the function, as SQL names it, without its schema."""
+    given = f"unix_millis({name}.instant)"
+    t, message = _shown(state, given), string_literal(_out_of_range(state))
+    columns = ", ".join(f"{quote(n)} {sql_type(kind)}" for n, kind in state.columns)
+    refused = ", ".join(f"CAST(raise_error({message}) AS {sql_type(kind)}) AS {quote(n)}" for n, kind in state.columns)
+    until = f" AND {given} <= {state.answers_until}L" if state.answers_until is not None else ""
+    outside = f"NOT coalesce({given} >= {state.since}L{until}, false) AND raise_error({message}) IS NULL"
+    arm = f"SELECT {refused}\nWHERE {outside}"
+    clock = f"{_CLOCK} AS (SELECT {t} AS mz_t)"
+    residual = residual_of(state)
+    nested = any(map(is_inside_a_value, residual.find_all(exp.Select)))
+    cores = []
+    for core in state.cores:
+        rows = store_of(core).read(core.chains, state.schema, t, state.since, joins=not nested)
+        cores.append(f"{core.placeholder} AS (\n{indent(rows, 2)}\n)")
+    now = {kind: f"(SELECT {clock_literal(kind, 'mz_t')} FROM {_CLOCK})" for kind in (TIMESTAMP, BIGINT)}
+    text = pretty(with_clock(residual, lambda kind: expression(now[kind])))
+    reads_clock = clock_text.reads_clock(residual)
+    named = ",\n".join([*([clock] if reads_clock else []), *cores])
+    names = ", ".join(quote(n) for n, _ in state.columns)
+    return (
+        f"CREATE OR REPLACE FUNCTION {state.schema}.{name}(instant TIMESTAMP)\n"
+        f"RETURNS TABLE ({columns})\nCOMMENT {string_literal(mark(state.model, state.run))}\nRETURN\n"
+        f"WITH {named}\n{arm}\nUNION ALL\nSELECT *\nFROM (\n{indent(text, 2)}\n) AS mz_out({names})"
+    )
+
+
+def _shown(state: State, given: str) -> str:
+    """SQL of the instant whose rows the model shows at an instant."""
+    if state.refreshes is None:
+        return given
+    first = f"IF({given} >= {state.frontier}L, {state.frontier}L, {state.since}L)"
+    return f"greatest({state.refreshes.last_sql(given)}, {first})"
+
+
+def _out_of_range(state: State) -> str:
+    until = "any later instant"
+    if state.answers_until is not None:
+        until = f"{format_instant(state.answers_until)} (expiration)"
+    return f"{state.model}{SUFFIX}: the model can be read from {format_instant(state.since)} (since) to {until}"
