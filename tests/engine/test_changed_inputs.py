@@ -220,6 +220,37 @@ def test_an_input_that_changes_during_the_run(events: Project, times: int, monke
     assert "files), 1 row read" in run(events, 2000)[1]
 
 
+def test_full_reads_are_told_and_refused(events: Project) -> None:
+    """Where a table was written anew: a warning, or an error before anything is written. A full refresh may."""
+
+    def model(full_read: str, **config: Any) -> None:
+        events.model("m", f"select id from {events.schema}.t where mz_now() < hi", full_read=full_read, **config)
+
+    model("error")
+    add(events, 1)
+    assert "new files" in run(events, 1000)[1]
+    events.sql(f"INSERT OVERWRITE {{s}}.t SELECT 50L, timestamp_millis({T0}L + 500000)")
+    before = sorted(events.rows("SHOW TABLES IN {s}"))
+    text = events.run(now=T0 + 2000, check=False).text
+    assert (
+        f"found: all of spark_catalog.{events.schema}.t to be read by m, whose full_read is error" in text
+        and "cannot be read by what changed: gone or changed: 3 of 3 files" in text
+        and "instead: dbt run --full-refresh -s m, which reads all once; or full_read: warn" in text
+    )
+    assert sorted(events.rows("SHOW TABLES IN {s}")) == before
+    model("warn")
+    assert "full (gone or changed" in run(events, 2000)[1]
+    events.sql(f"INSERT OVERWRITE {{s}}.t SELECT 51L, timestamp_millis({T0}L + 500000)")
+    ran = events.run(now=T0 + 3000)
+    assert (
+        "WARN" in ran.text
+        and f"m read all of its inputs, not what changed. spark_catalog.{events.schema}.t" in ran.text
+    )
+    model("error")
+    events.sql(f"INSERT OVERWRITE {{s}}.t SELECT 52L, timestamp_millis({T0}L + 500000)")
+    assert "restarted" in run(events, 4000, "--full-refresh")[0]
+
+
 @pytest.mark.more
 def test_late_rows(events: Project) -> None:
     """One that comes when its window is over is reported, not stored; one that comes in its window appears."""

@@ -31,4 +31,4 @@ def test_places(spark: SparkSession, given: str) -> None:
 
 def test_too_many_odd_instants() -> None:
     assert Axis.of([n * n * 7_919 + n for n in range(300)]) is None
-    assert Axis.of(range(0, 10_000)) is not None
+    assert Axis.of(range(10_000)) is not None

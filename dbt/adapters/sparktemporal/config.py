@@ -17,6 +17,7 @@ _DURATIONS = ("expiration", "restart_every", "retain_history", "diffs_retention"
 _CAPTURES = ("auto", "full", "append")
 _AGGREGATES = ("auto", "groups", "rows")
 _PUSHDOWN = ("sargable", "statistics", "off")
+_FULL_READS = ("allow", "warn", "error")
 _FORMATS = ("parquet", "orc", "delta", "iceberg")
 
 #: planned configs, refused so that nobody relies on them
@@ -35,6 +36,7 @@ _OTHERS = (
     "pushdown_collect",
     "pushdown_columns",
     "pushdown_audit",
+    "full_read",
     "store_late",
     "at_function",
 )
@@ -53,6 +55,7 @@ class TemporalConfig:
     pushdown_collect: whether statistics are collected. pushdown_columns: the columns to collect first.
     pushdown_audit: the share of the skipped files that are read nevertheless, to verify the skipping.
     pushdown_required: the names of the tables that must not be read whole; True for all tables.
+    full_read: what a run does that cannot read an input by what changed.
     store_late: rows that come when their window is over are kept beside the view. at_function: a SQL table function
     reads the model at any instant.
     """
@@ -75,6 +78,7 @@ class TemporalConfig:
     pushdown_collect: bool = False
     pushdown_columns: tuple[str, ...] = ()
     pushdown_audit: float = 0.01
+    full_read: str = "allow"
     store_late: bool = False
     at_function: bool = False
 
@@ -153,6 +157,13 @@ class TemporalConfig:
             mistakes.append(
                 str(Refusal(f"pushdown_columns: {columns!r}", "this is no list of columns", "[created_at]"))
             )
+        full_read = config.get("full_read") or "allow"
+        if full_read not in _FULL_READS:
+            known = ", ".join(_FULL_READS)
+            mistakes.append(str(Refusal(f"full_read: {full_read!r}", "this value is not known", f"one of {known}")))
+        elif full_read != "allow" and capture == "full":
+            both = f"full_read: {full_read!r}, change_capture: 'full'"
+            mistakes.append(str(Refusal(both, "every run of this model reads all of its inputs", "one of the two")))
         for name in ("store_late", "at_function"):
             if config.get(name) not in (None, True, False):
                 mistakes.append(
@@ -237,6 +248,7 @@ class TemporalConfig:
             pushdown_collect=collect,
             pushdown_columns=tuple(columns),
             pushdown_audit=float(share),
+            full_read=full_read,
             store_late=bool(config.get("store_late")),
             at_function=bool(config.get("at_function")),
         )

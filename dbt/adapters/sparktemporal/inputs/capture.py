@@ -162,15 +162,24 @@ class Capture:
         """The inputs that did what `change_capture: append` promises that they do not do, and what."""
         return [f"{name}: {change.why}" for name, change in self.changes.items() if change.broken]
 
+    @property
+    def read_in_full(self) -> dict[str, str]:
+        """The inputs of which a core reads all rows, and why."""
+        found: dict[str, str] = {}
+        for name in self.inputs:
+            deltas = [d for d in self.cores.values() if name in d.read and d.kind is DeltaKind.FULL]
+            if deltas:
+                found[name] = (deltas[0].why if deltas[0].cause == name else deltas[0].reason) or self.changes[name].why
+        return found
+
     def report(self) -> list[str]:
         """A line an input: how the run learnt what it did, and why so."""
-        lines = []
+        lines, whole = [], self.read_in_full
         for name, seen in self.inputs.items():
             deltas = [delta for delta in self.cores.values() if name in delta.read]
-            full = next((delta for delta in deltas if delta.kind is DeltaKind.FULL), None)
             how, why = DeltaKind.SAME.value, ""
-            if full is not None:
-                how, why = full.kind.value, full.why if full.cause == name else full.reason
+            if name in whole:
+                how, why = DeltaKind.FULL.value, whole[name]
             elif deltas:
                 how = _NEW.get(seen.tracking, how)
                 why = self.changes[name].why

@@ -28,7 +28,7 @@ from ..temporal.diffs.stores import store_of
 from ..temporal.rewrite.core import TypedCore
 from ..temporal.sql.identifiers import Identifiers
 from ..words import quantity
-from . import chain_rows, counting, late_rows
+from . import chain_rows, counting, full_reads, late_rows
 from .plan import RunPlan
 from .progress import Progress, Source, Tools
 
@@ -233,7 +233,9 @@ def observe_again(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunP
         to_drop=tuple(to_drop),
         executed=progress.executed,
     )
-    return replace(plan, capture=capture).renamed(), again
+    plan = replace(plan, capture=capture)
+    full_reads.refuse(plan)
+    return plan.renamed(), again
 
 
 def undo(plan: RunPlan, progress: Progress) -> list[Statement]:

@@ -34,7 +34,7 @@ from ..temporal.sql.ctes import visible_ctes
 from ..temporal.sql.dialect import parse
 from ..temporal.sql.identifiers import Identifiers, folded
 from ..temporal.sql.readable import in_words
-from . import at_function, late_rows
+from . import at_function, full_reads, late_rows
 from .analyze import Model, understand
 from .commit import Commit, ViewTexts
 from .live_functions import refuse_and_name, refuse_of_session
@@ -168,7 +168,7 @@ def _begin(
             worst(target.model, target.schema, columns, model.cores, model.residual, decision.expiration, refreshes)
         )
     live_run = None if live is None else run_of(live.text)
-    run = RunPlan(
+    planned = RunPlan(
         target=target,
         config=config,
         docs=definition.docs,
@@ -191,7 +191,8 @@ def _begin(
         standing=by_schema(built_on) if waits else (),
         is_in_table=texts.is_table,
     )
-    return Writer(warehouse, run, Commit(texts, live_run, f"dbt run -s {target.model}, one run at a time"))
+    full_reads.refuse(planned)
+    return Writer(warehouse, planned, Commit(texts, live_run, f"dbt run -s {target.model}, one run at a time"))
 
 
 def _anchor(schedule: Scheduled, states: Mapping[str, State]) -> int | None:

@@ -8,6 +8,7 @@ from typing import Any
 from ..temporal.clock.instants import format_duration, format_instant
 from ..temporal.decision import ADVANCED
 from ..words import quantity
+from . import full_reads
 from .writer import Writer
 
 
@@ -94,7 +95,7 @@ def warnings(run: Writer) -> list[str]:
     ]
     # once, when it is built: what it says stays so
     costly = [f"temporal_view {model}: {what}" for what in run.plan.model.warnings if run.plan.decision.rebuilds]
-    return [*broken, *costly, *filter(None, [_expires_soon(run), _runs_too_seldom(run)])]
+    return [*broken, *costly, *filter(None, [full_reads.warning(run.plan), _expires_soon(run), _runs_too_seldom(run)])]
 
 
 def _runs_too_seldom(run: Writer) -> str:

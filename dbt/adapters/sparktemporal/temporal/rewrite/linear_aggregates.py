@@ -53,10 +53,9 @@ class Sum:
 
     @property
     def of_rows(self) -> str:
-        """SQL of the sum over rows. Spark adds a narrow column in fewer digits than are kept, and so faster."""
-        if not self.narrow:
-            return whole(f"sum({self.value})", self.type)
-        return f"IF(count({self.narrow}) = 0, CAST(0 AS {self.type}), {whole(f'sum({self.narrow})', self.type)})"
+        """SQL of the sum over rows, 0 of none. Spark adds a narrow column in fewer digits than are kept, so faster."""
+        column, number = (self.narrow, f"count({self.narrow})") if self.narrow else (self.value, "count(*)")
+        return f"IF({number} = 0, CAST(0 AS {self.type}), {whole(f'sum({column})', self.type)})"
 
     @property
     def room_used(self) -> str:

@@ -1,0 +1,35 @@
+"""`full_read`: what a run does that cannot read an input by what changed: reads on, warns, or fails.
+
+A first run, a restart and a full refresh read all by their nature, and `change_capture: full` asks for it.
+"""
+
+from __future__ import annotations
+
+from ..errors import Refusal
+from .plan import RunPlan
+
+
+def of(plan: RunPlan) -> dict[str, str]:
+    """The inputs of which all rows are read though only some changed, and why."""
+    return {} if plan.decision.rebuilds or plan.decision.writes_nothing else plan.capture.read_in_full
+
+
+def refuse(plan: RunPlan) -> None:
+    """Raises Refusal with `full_read: error`, before anything is written."""
+    found = of(plan) if plan.config.full_read == "error" else {}
+    if found:
+        model = plan.target.model
+        raise Refusal(
+            f"all of {', '.join(found)} to be read by {model}, whose full_read is error",
+            "; ".join(f"{name} cannot be read by what changed: {why}" for name, why in found.items()),
+            f"dbt run --full-refresh -s {model}, which reads all once; or full_read: warn",
+        )
+
+
+def warning(plan: RunPlan) -> str:
+    """What dbt shows as a warning with `full_read: warn`; "" for nothing."""
+    found = of(plan) if plan.config.full_read == "warn" else {}
+    if not found:
+        return ""
+    listed = "; ".join(f"{name}: {why}" for name, why in found.items())
+    return f"temporal_view {plan.target.model} read all of its inputs, not what changed. {listed}"

@@ -1,0 +1,57 @@
+"""The configs of a model: each mistake is told with what was found, why, and what to write instead."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dbt.adapters.sparktemporal.config import TemporalConfig
+from dbt.adapters.sparktemporal.errors import TemporalError
+
+MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
+    "full_read": (
+        {"full_read": "maybe"},
+        "found: full_read: 'maybe'\nwhy: this value is not known\ninstead: one of allow, warn, error",
+    ),
+    "full_read of all": (
+        {"full_read": "warn", "change_capture": "full"},
+        "found: full_read: 'warn', change_capture: 'full'\nwhy: every run of this model reads all of its inputs\n"
+        "instead: one of the two",
+    ),
+    "store_late": (
+        {"store_late": "yes"},
+        "found: store_late: 'yes'\nwhy: this is neither true nor false\ninstead: true or false",
+    ),
+    "at_function": (
+        {"at_function": 3},
+        "found: at_function: 3\nwhy: this is neither true nor false\ninstead: true or false",
+    ),
+    "capture": (
+        {"change_capture": "cdc"},
+        "found: change_capture: 'cdc'\nwhy: this value is not known\ninstead: one of auto, full, append",
+    ),
+    "misspelt": (
+        {"expirations": "1 day"},
+        "found: expirations: '1 day'\nwhy: there is no such config\ninstead: expiration",
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_mistakes(mistake: str) -> None:
+    config, text = MISTAKES[mistake]
+    with pytest.raises(TemporalError) as raised:
+        TemporalConfig.parse("m", config)
+    assert str(raised.value) == f"the configuration of temporal_view m cannot be used\n{text}"
+
+
+def test_all_mistakes_are_told_at_once() -> None:
+    with pytest.raises(TemporalError) as raised:
+        TemporalConfig.parse("m", {"full_read": "no", "store_late": 2, "aggregates": "sums"})
+    assert str(raised.value).count("instead: ") == 3
+
+
+def test_defaults() -> None:
+    parsed = TemporalConfig.parse("m", {"full_read": None, "store_late": False, "at_function": True})
+    assert (parsed.full_read, parsed.store_late, parsed.at_function) == ("allow", False, True)
