@@ -59,6 +59,7 @@ def test_instants_that_are_not_known(events: Project, instant: str) -> None:
             events.rows(f"SELECT * FROM m__at({instant.format(t=T0)})")
 
 
+@pytest.mark.more
 def test_function_follows_the_model(events: Project) -> None:
     """New rows, other columns, a consolidation, a killed run; it goes with the config, and with the model."""
     model(events)
