@@ -179,6 +179,11 @@ def test_aggregates_at_any_instant(windows: Project) -> None:
     assert at("least", hours, {"n": "count(*)", "ids": "sum(id)"}) == [(T0, 1, 1), (T0 + 5, 2, 4), (T0 + 30, 1, 3)]
     assert at("filtered", hours, both) == [(T0, 0, None), (T0 + 5, 1, 2), (T0 + 30, 0, None)]
     assert at("filtered", hours, {"ids": "collect_list(id)"}) == [(T0, []), (T0 + 5, [2]), (T0 + 30, [])]
+    of_values = {"least": "min(id)", "ks": "count(distinct k)", "n": "count(*)"}
+    assert at("filtered", hours, {"m": "max(id)"}) == [(T0, None), (T0 + 5, 2), (T0 + 30, None)]
+    assert at("m", hours, of_values) == [(T0, 1, 1, 1), (T0 + 5, 1, 2, 3), (T0 + 30, 3, 1, 1)]
+    different = {"d": "count(distinct id)", "n": "count(*)"}
+    assert at("filtered", hours, different) == [(T0, 0, 0), (T0 + 5, 1, 1), (T0 + 30, 0, 0)]
     assert at("m", "(SELECT 1L AS at WHERE false)", both, ["k"]) == []
     told = over_time.at(warehouse, project.target("m"), "(SELECT 1L AS at WHERE false)", "at", both, ["k"])
     assert [row[0] for row in project.rows(f"DESCRIBE QUERY SELECT * FROM {told}")] == ["at", "k", "n", "ids"]
@@ -189,6 +194,8 @@ def test_aggregates_at_any_instant(windows: Project) -> None:
         ({"n": "count(*)"}, 1, "it lists the columns beside aggregates"),
         ({"k": "count(*)"}, ["k"], "found: temporal_at of m with a column k\nwhy: the answer has one of that name"),
         ({"AT": "count(*)"}, None, "with a column AT"),
+        ({"n": "count(*)"}, ["k", "K"], "it names a column twice\ninstead: each column once"),
+        ({"n": "count_if(k = 'it''s')"}, None, "Spark 4 reads a quote that stands twice as one quote"),
         ({"n": "id + 1"}, None, "it is not one aggregate over the columns of the model"),
         ({"n": "count(*), 1"}, None, "it is not one aggregate over the columns of the model"),
     ):

@@ -16,7 +16,7 @@ from ..temporal.changes.totals import OUTPUT, Totals
 from ..temporal.diffs.intervals_sql import indent, no_rows
 from ..temporal.rewrite.linear_aggregates import NoSum
 from ..temporal.sql.calls import is_aggregate_call
-from ..temporal.sql.dialect import parse, quote, string_literal
+from ..temporal.sql.dialect import has_doubled_quotes, parse, quote, string_literal
 from ..temporal.sql.identifiers import Identifiers
 from ..temporal.sql.linear import is_aggregation
 from ..temporal.sql.names import is_reserved
@@ -45,6 +45,13 @@ def refuse_names(what: str, taken: Sequence[str], aggregates: Any) -> None:
 
 def refuse_no_aggregate(what: str, text: Any) -> None:
     """Refuse what is not one aggregate, or an expression of aggregates."""
+    if isinstance(text, str) and has_doubled_quotes(text):
+        raise Refusal(
+            f"{what} with the aggregate {text!r}",
+            "Spark 4 reads a quote that stands twice as one quote, and earlier versions as the end of one text and the "
+            "beginning of the next",
+            "a backslash before the quote, or a text between quotes of the other kind",
+        )
     found: exp.Expr | None = None
     if isinstance(text, str) and text.strip():
         try:

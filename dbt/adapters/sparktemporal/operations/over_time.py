@@ -119,4 +119,7 @@ def _keys(what: str, state: State, group_by: Any, aggregates: Any) -> list[str]:
                 f"the model has no column {name}",
                 f"one of: {', '.join(known.values())}",
             )
-    return [known[folded(name)] for name in named]
+    keys = [known[folded(name)] for name in named]
+    if len(set(keys)) < len(keys):
+        raise Refusal(f"{what} with group_by={group_by!r}", "it names a column twice", "each column once")
+    return keys

@@ -71,7 +71,7 @@ class Totals:
         ctes += [("mz_running", _running(named, compared, kept)), ("mz_totals", _at_instants(named, kept, axis))]
         with_ = ",\n".join(f"{name} AS (\n{indent(sql, 2)}\n)" for name, sql in ctes)
         by = ", ".join([f"mz_seq_given.{given}", *self.group])
-        side = "" if keys else "LEFT "
+        side = "" if self.group else "LEFT "
         return (
             f"WITH {with_}\nSELECT mz_seq_given.{given}, {', '.join(self.items)}\nFROM mz_seq_given\n"
             f"{side}JOIN mz_totals AS {OUTPUT} ON {OUTPUT}.mz_t = mz_seq_given.mz_seq_t\nGROUP BY {by}"

@@ -12,6 +12,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import sqlglot
@@ -210,3 +211,13 @@ def mz_now_spans(sql: str) -> list[tuple[int, int]]:
 def _shorten(text: str, limit: int = 300) -> str:
     line = " ".join(text.split())
     return line if len(line) <= limit else line[: limit - 3] + "..."
+
+
+def has_doubled_quotes(sql: str) -> bool:
+    """Whether a quote stands twice within a text, which releases of Spark read in two ways.
+
+    >>> has_doubled_quotes("s = 'it''s'"), has_doubled_quotes("s = '' or s = 'it' 's'")
+    (True, False)
+    """
+    texts = [token for token in sqlglot.tokenize(sql, read=VerbatimSpark) if token.token_type is TokenType.STRING]
+    return any(second.start == first.end + 1 for first, second in pairwise(texts))
