@@ -53,10 +53,10 @@ FOLDERS := tests/conformance tests/integration tests/faults tests/thrift tests/e
 # what passed goes into README's table of versions
 TRIED := $(BIN)/python tests/packaging/version_matrix.py --record
 
-test: setup ## a slice of each feature in eight minutes, first what needs no Spark
+test: setup ## a slice of each feature in thirteen minutes, first what needs no Spark
 	@echo "== tests without Spark"
 	@$(PYTEST) -m "not more and not deep" tests/unit
-	@echo "== a slice of each feature (eight minutes on 2 slow cores)"
+	@echo "== a slice of each feature (thirteen minutes on 2 slow cores)"
 	@$(PYTEST) --catalog in-memory -m "not more and not deep and not lake" $(FOLDERS)
 
 test-more: setup ## all but the full counts, over Hive's metastore

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -98,6 +99,22 @@ def test_a_function_of_that_name(events: Project) -> None:
     assert "found: a function" in text and "no run of m made it, so none replaces it" in text
     assert events.rows("SELECT m__at(1)") == [(2,)]
     assert [row[1] for row in events.rows("SHOW TABLES IN {s}")] == ["t"]
+
+
+def test_a_query_that_spark_takes_in_no_function(events: Project) -> None:
+    """Spark refuses a parameter in some nested queries: the view is right, and the error says what to write."""
+    model(events)
+    events.run(now=T0)
+    plan = SimpleNamespace(config=TemporalConfig.parse("m", {"at_function": True}), target=events.target())
+    spark = Exception(
+        "[UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY.X] Unsupported subquery expression: no.\n'SQLFunctionNode"
+    )
+    with pytest.raises(Refusal) as raised:
+        at_function.refuse_unknown(cast("Any", None), cast("Any", plan), spark)
+    assert "found: at_function of m, whose query has a part that Spark takes in no function" in str(raised.value)
+    assert "The view is right. Spark's words: [UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY.X]" in str(raised.value)
+    assert "instead: no at_function; in dbt {{ temporal_as_of(ref('m'), …) }}" in str(raised.value)
+    at_function.refuse_unknown(cast("Any", None), cast("Any", plan), Exception("[TABLE_OR_VIEW_NOT_FOUND] x"))
 
 
 class Elsewhere(Warehouse):

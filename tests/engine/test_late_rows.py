@@ -120,3 +120,22 @@ def test_a_relation_of_that_name(events: Project) -> None:
     text = events.run(now=T0, check=False).text
     assert "m__late" in text and "found:" in text and "instead:" in text
     assert events.rows("SELECT * FROM {s}.m__late") == [(1,)]
+
+
+def test_late_rows_over_a_temporal_view(events: Project) -> None:
+    """As changes of the view below: rows that it shows when the window above is over, and none that it loses."""
+    t = f"{events.schema}.t"
+    events.model("base", f"select id, v, lo, hi from {t} where mz_now() < hi + interval 5 seconds")
+    events.model("top", f"select id, v from {{{{ ref('base') }}}} where {WINDOW}", store_late=True)
+    events.run(now=T0)
+    came(events, (4, "x", 500, 900), (4, "x", 500, 900), (5, "y", 500, 5000))
+    events.run("-s", "base", now=T0 + 800)
+    ran = events.run("-s", "top", now=T0 + 1000)
+    assert "full" not in " | ".join(ran.of("top").adapter_response["inputs"])
+    assert late(events, model="top") == [(1000, 800, 900, 4, "x")] * 2
+    events.sql(f"CREATE TABLE {{s}}.kept AS SELECT * FROM {t} WHERE id NOT IN (2, 4)")
+    events.sql(f"INSERT OVERWRITE {t} SELECT * FROM {{s}}.kept")
+    events.run("-s", "base", now=T0 + 1700)
+    ran = events.run("-s", "top", now=T0 + 2000)
+    assert "full" not in " | ".join(ran.of("top").adapter_response["inputs"])
+    assert late(events, model="top") == [(1000, 800, 900, 4, "x")] * 2

@@ -3,34 +3,23 @@
 from __future__ import annotations
 
 import random
-from typing import Any
 
 import pytest
 
 from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse
 from dbt.adapters.sparktemporal.operations.reads import as_of
-from support.histories import change, event, fill, fresh_seed, load_dim, load_events, small_limits
-from support.instants import STEP, T0
-from support.output_models import EVERY, KINDS
+from support.histories import fresh_seed, small_limits
+from support.instants import STEP
+from support.output_models import KINDS, configs, play
 from support.project import Project
 
 
 def drive(project: Project, names: list[str], histories: int, runs: int, seed: int) -> None:
     rng = random.Random(seed)
-    for name in names:
-        config: dict[str, Any] = {"at_function": True} | ({"retain_history": "1 day"} if rng.random() < 0.5 else {})
-        config |= {"expiration": rng.choice(["70 seconds", "2 minutes"])} if rng.random() < 0.3 else {}
-        config |= {"aggregates": "groups"} if rng.random() < 0.8 else {}
-        config |= {"refresh_every": "7 seconds"} if rng.random() < 0.2 else {}
-        project.model(name, fill(project, EVERY[name], "mz_now()", "mz_now()"), **config)
-    rows = {h: [event(rng, h) for _ in range(rng.choice([0, 1, 3, 6]))] for h in range(histories)}
-    for run in range(runs):
-        load_events(project, [r for h in rows.values() for r in h])
-        load_dim(project, rng)
-        project.run("--threads", "2", now=T0 + run * STEP + rng.choice([0, 1, 777]))
+    models = {name: {"at_function": True, **config} for name, config in configs(rng, names, refreshed=0.2).items()}
+    for _ in play(project, models, rng, histories, runs):
         for name in names:
             compare(project, name, rng)
-        rows = {h: change(rng, list_, h) if rng.random() < 0.8 else list_ for h, list_ in rows.items()}
 
 
 def compare(project: Project, name: str, rng: random.Random) -> None:

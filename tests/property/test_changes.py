@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from typing import Any
 
 import pytest
 
@@ -12,9 +11,9 @@ from dbt.adapters.sparktemporal.operations.changes import Request, changes
 from dbt.adapters.sparktemporal.operations.reads import as_of
 from dbt.adapters.sparktemporal.temporal.changes.histories import Range
 from dbt.adapters.sparktemporal.temporal.changes.output import Output
-from support.histories import change, event, fill, fresh_seed, load_dim, load_events, small_limits
-from support.instants import STEP, T0
-from support.output_models import CLOCK, EVERY, KINDS, ROW_BY_ROW
+from support.histories import fresh_seed, small_limits
+from support.instants import STEP
+from support.output_models import CLOCK, KINDS, ROW_BY_ROW, configs, play
 from support.project import Project
 
 #: models that are read row by row where groups are kept
@@ -26,23 +25,13 @@ REFRESHED = ("windowed", "grouped", "total", "placed")
 
 def drive(project: Project, names: list[str], histories: int, runs: int, seed: int, rounds: int) -> None:
     rng = random.Random(seed)
-    for name in names:
-        config: dict[str, Any] = {"retain_history": "1 day"} if rng.random() < 0.5 else {}
-        config |= {"expiration": rng.choice(["70 seconds", "2 minutes"])} if rng.random() < 0.3 else {}
-        config |= {"aggregates": "groups"} if rng.random() < 0.8 else {}
-        if name in REFRESHED and rng.random() < 0.5:
-            config |= {"refresh_every": rng.choice(["3 seconds", "7 seconds"])}
-        project.model(name, fill(project, EVERY[name], "mz_now()", "mz_now()"), **config)
-    rows = {h: [event(rng, h) for _ in range(rng.choice([0, 1, 3, 6]))] for h in range(histories)}
-    for run in range(runs):
-        load_events(project, [r for h in rows.values() for r in h])
-        load_dim(project, rng)
-        project.run("--threads", "2", now=T0 + run * STEP + rng.choice([0, 1, 777]))
+    refreshed = [name for name in names if name in REFRESHED]
+    models = configs(rng, names, refreshed=0) | configs(rng, refreshed, refreshed=0.5)
+    for run in play(project, models, rng, histories, runs):
         if run in (0, runs - 1):
             for name in names:
                 for _ in range(rounds):
                     compare(project, name, rng)
-        rows = {h: change(rng, list_, h) if rng.random() < 0.8 else list_ for h, list_ in rows.items()}
 
 
 def _kind(name: str) -> str:

@@ -1,6 +1,14 @@
-"""Models whose output is looked at over time: by the way in which their updates are found."""
+"""Models whose output is looked at over time, by the way in which their updates are found, and random histories."""
 
 from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from support.histories import change, event, fill, load_dim, load_events
+from support.instants import STEP, T0
+from support.project import Project
 
 WINDOW = "{now} >= lo and ({now} < hi or hi is null)"
 LIVE = f"with live as (select * from {{e}} where {WINDOW}), soon as (select h, id, k from {{e}} where {{now}} < lo) "
@@ -17,6 +25,7 @@ ROW_BY_ROW = {
     "unnamed": LIVE + "select h, count(*) as n from live group by h union all select -1, count(*) from soon",
     "by_map": LIVE + "select map(k, h) as m, count(*) as n from live where k is not null group by map(k, h)",
     "all_of_some": LIVE + "select k, count(*) as n from soon group by all",
+    "few": f"select h, id, v, price from {{e}} where {WINDOW} and h = 0 and id < 2",
     "bare": f"select k from {{e}} where {WINDOW}",
 }
 AT_POINTS = {
@@ -66,3 +75,30 @@ CLOCK = {
 }
 EVERY = {**ROW_BY_ROW, **AT_POINTS, **CLOCK}
 KINDS = {"row by row": ROW_BY_ROW, "at points": AT_POINTS, "by the clock": CLOCK}
+
+
+def configs(rng: random.Random, names: list[str], refreshed: float) -> dict[str, dict[str, Any]]:
+    """Random configs. refreshed: the share of the models with refreshes."""
+    found: dict[str, dict[str, Any]] = {}
+    for name in names:
+        config: dict[str, Any] = {"retain_history": "1 day"} if rng.random() < 0.5 else {}
+        config |= {"expiration": rng.choice(["70 seconds", "2 minutes"])} if rng.random() < 0.3 else {}
+        config |= {"aggregates": "groups"} if rng.random() < 0.8 else {}
+        config |= {"refresh_every": rng.choice(["3 seconds", "7 seconds"])} if rng.random() < refreshed else {}
+        found[name] = config
+    return found
+
+
+def play(
+    project: Project, models: Mapping[str, Mapping[str, Any]], rng: random.Random, histories: int, runs: int
+) -> Iterator[int]:
+    """Runs of models with their configs, over inputs that change in between: the number of each run, after it."""
+    for name, config in models.items():
+        project.model(name, fill(project, EVERY[name], "mz_now()", "mz_now()"), **config)
+    rows = {h: [event(rng, h) for _ in range(rng.choice([0, 1, 3, 6]))] for h in range(histories)}
+    for run in range(runs):
+        load_events(project, [r for h in rows.values() for r in h])
+        load_dim(project, rng)
+        project.run("--threads", "2", now=T0 + run * STEP + rng.choice([0, 1, 777]))
+        yield run
+        rows = {h: change(rng, list_, h) if rng.random() < 0.8 else list_ for h, list_ in rows.items()}

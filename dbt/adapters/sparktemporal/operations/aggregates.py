@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sqlglot import exp
@@ -14,9 +15,10 @@ from ..temporal.changes.axis import Axis
 from ..temporal.changes.output import Output
 from ..temporal.changes.totals import OUTPUT, Totals
 from ..temporal.diffs.intervals_sql import indent, no_rows
+from ..temporal.diffs.state import State
 from ..temporal.rewrite.linear_aggregates import NoSum
-from ..temporal.sql.calls import is_aggregate_call
-from ..temporal.sql.dialect import has_doubled_quotes, parse, quote, string_literal
+from ..temporal.sql.calls import is_aggregate_call, nondeterministic
+from ..temporal.sql.dialect import has_clock, has_doubled_quotes, parse, quote, string_literal
 from ..temporal.sql.identifiers import Identifiers
 from ..temporal.sql.linear import is_aggregation
 from ..temporal.sql.names import is_reserved
@@ -45,19 +47,25 @@ def refuse_names(what: str, taken: Sequence[str], aggregates: Any) -> None:
 
 def refuse_no_aggregate(what: str, text: Any) -> None:
     """Refuse what is not one aggregate, or an expression of aggregates."""
-    if isinstance(text, str) and has_doubled_quotes(text):
+    found, twice = None, False
+    if isinstance(text, str) and text.strip():
+        try:
+            found, twice = parse(f"SELECT {text}"), has_doubled_quotes(text)
+        except (Refusal, SqlglotError):
+            found = None
+    if twice:
         raise Refusal(
             f"{what} with the aggregate {text!r}",
             "Spark 4 reads a quote that stands twice as one quote, and earlier versions as the end of one text and the "
             "beginning of the next",
             "a backslash before the quote, or a text between quotes of the other kind",
         )
-    found: exp.Expr | None = None
-    if isinstance(text, str) and text.strip():
-        try:
-            found = parse(f"SELECT {text}")
-        except (Refusal, SqlglotError):
-            found = None
+    if found is not None and (nondeterministic(found) is not None or has_clock(found)):
+        raise Refusal(
+            f"{what} with the aggregate {text!r}",
+            "it has another value at each read, or reads the clock, which each instant is here",
+            "an aggregate over the columns of the model",
+        )
     is_one = found is not None and len(found.expressions) == 1 and not found.args.get("from_")
     if isinstance(found, exp.Select) and is_one and is_aggregation(found):
         value = found.expressions[0]
@@ -74,55 +82,67 @@ def refuse_no_aggregate(what: str, text: Any) -> None:
     )
 
 
-def aggregated(
-    warehouse: Warehouse,
-    over: Output,
-    points: str,
-    name: str,
-    aggregates: Mapping[str, str],
-    keys: Sequence[str],
-    what: str,
-) -> str:
-    """A query: the instants, the keys, and the aggregates over the output at each instant."""
-    state = over.state
-    found = by_totals(warehouse, over, points, name, aggregates, keys, what)
+@dataclass(frozen=True)
+class Wanted:
+    """Aggregates at many instants. what: the macro and the model, for messages. name: of the column of the instants.
+    aggregates: by name, SQL over the columns of the model; keys: columns of the model."""
+
+    what: str
+    name: str
+    aggregates: Mapping[str, str]
+    keys: Sequence[str] = ()
+
+    def items(self) -> str:
+        """The items of a SELECT over the model."""
+        values = (f"{sql} AS {quote(name)}" for name, sql in self.aggregates.items())
+        return ", ".join([*map(quote, self.keys), *values])
+
+
+def aggregated(warehouse: Warehouse, over: Output, points: str, wanted: Wanted) -> str:
+    """A query: the instants, the keys, and the aggregates over the output at each instant.
+
+    points: a query of the instants under their name, and as `mz_seq_t` (ms).
+    """
+    state, name = over.state, quote(wanted.name)
+    found = by_totals(warehouse, over, points, wanted)
     if found is not None:
         return found
-    over = over if over.is_row_by_row else readable(warehouse, over, points, what)
-    rows = f"(\n{indent(over.at(points, 'mz_seq_t'), 2)}\n)"
-    columns = [quote(name), "mz_seq_t", *(quote(n) for n, _ in state.columns)]
-    found = by_keys(rows, [quote(name)], aggregates, keys, columns)
-    if keys:
+    over = over if over.is_row_by_row else readable(warehouse, over, points, wanted.what)
+    columns = ", ".join(["mz_seq_given", "mz_seq_t", *(quote(n) for n, _ in state.columns)])
+    by = ", ".join(["mz_seq_given", *map(quote, wanted.keys)])
+    found = (
+        f"SELECT mz_seq_given AS {name}, {wanted.items()}\n"
+        f"FROM (\n{indent(over.at(points, 'mz_seq_t'), 2)}\n) AS {OUTPUT}({columns})\nGROUP BY {by}"
+    )
+    if wanted.keys:
         return found
-    nothing = f"SELECT {_listed(aggregates, [])} FROM (\n{indent(no_rows(state.columns), 2)}\n) AS {OUTPUT}"
     return (
         f"WITH mz_found AS (\n{indent(found, 2)}\n)\nSELECT * FROM mz_found\nUNION ALL\n"
-        f"SELECT mz_given.{quote(name)}, mz_nothing.*\nFROM (\n{indent(points, 2)}\n) AS mz_given\n"
-        f"LEFT ANTI JOIN mz_found ON mz_found.{quote(name)} = mz_given.{quote(name)}\n"
-        f"CROSS JOIN (\n{indent(nothing, 2)}\n) AS mz_nothing"
+        f"SELECT mz_given.{name}, mz_nothing.*\nFROM (\n{indent(points, 2)}\n) AS mz_given\n"
+        f"LEFT ANTI JOIN mz_found ON mz_found.{name} = mz_given.{name}\n"
+        f"CROSS JOIN (\n{indent(of_no_rows(state, wanted), 2)}\n) AS mz_nothing"
     )
 
 
-def by_totals(
-    warehouse: Warehouse,
-    over: Output,
-    points: str,
-    name: str,
-    aggregates: Mapping[str, str],
-    keys: Sequence[str],
-    what: str,
-) -> str | None:
+def of_no_rows(state: State, wanted: Wanted) -> str:
+    """A query: the keys and the aggregates over no rows."""
+    by = f"\nGROUP BY {', '.join(map(quote, wanted.keys))}" if wanted.keys else ""
+    return f"SELECT {wanted.items()}\nFROM (\n{indent(no_rows(state.columns), 2)}\n) AS {OUTPUT}{by}"
+
+
+def by_totals(warehouse: Warehouse, over: Output, points: str, wanted: Wanted) -> str | None:
     """The same by running totals; None where that is not possible."""
     axis = _axis(warehouse, over, points) if over.is_row_by_row else None
     if axis is None:
         return None
-    state = over.state
+    state, name = over.state, quote(wanted.name)
     ansi = state.settings["spark.sql.ansi.enabled"].lower() == "true"
     try:
-        totals = Totals.of(state.columns, aggregates, keys, warehouse.describe, ansi)
+        totals = Totals.of(state.columns, wanted.aggregates, wanted.keys, warehouse.describe, ansi)
     except NoSum:
         return None
-    return totals.at(over.looked_at(axis), axis, dict(state.columns), _on(axis, points, name, what), quote(name))
+    given = _on(axis, points, name, wanted.what)
+    return totals.at(over.looked_at(axis), axis, dict(state.columns), given, name)
 
 
 def _axis(warehouse: Warehouse, over: Output, points: str) -> Axis | None:
@@ -137,21 +157,4 @@ def _on(axis: Axis, points: str, name: str, what: str) -> str:
     message = string_literal(f"{what}: {OTHERS}")
     is_known = f"{axis.instant(axis.place('mz_seq_t'))} <=> mz_seq_t"
     checked = f"IF({is_known}, mz_seq_t, CAST(raise_error({message}) AS BIGINT)) AS mz_seq_t"
-    return f"SELECT {quote(name)}, {checked}\nFROM (\n{indent(points, 2)}\n) AS mz_points"
-
-
-def by_keys(
-    rows: str,
-    given: Sequence[str],
-    aggregates: Mapping[str, str],
-    keys: Sequence[str],
-    columns: Sequence[str] = (),
-) -> str:
-    by = ", ".join([*given, *map(quote, keys)])
-    shown = f"({', '.join(columns)})" if columns else ""
-    listed = ", ".join(filter(None, (*given, _listed(aggregates, keys))))
-    return f"SELECT {listed}\nFROM {rows} AS {OUTPUT}{shown}" + (f"\nGROUP BY {by}" if by else "")
-
-
-def _listed(aggregates: Mapping[str, str], keys: Sequence[str]) -> str:
-    return ", ".join([*map(quote, keys), *(f"{sql} AS {quote(name)}" for name, sql in aggregates.items())])
+    return f"SELECT {name}, {checked}\nFROM (\n{indent(points, 2)}\n) AS mz_points"

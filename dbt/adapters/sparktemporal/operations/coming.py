@@ -15,7 +15,7 @@ from ..temporal.diffs.intervals_sql import indent
 from ..temporal.diffs.state import State
 from ..temporal.sql.dialect import string_literal
 from ..words import quantity
-from .aggregates import by_totals, refuse_no_aggregate
+from .aggregates import Wanted, by_totals, refuse_no_aggregate
 from .changes import EXPIRATION, MAX_CHANGES, NEVER, cut_off, readable
 from .reads import answered, committed
 
@@ -103,7 +103,7 @@ def forecast(warehouse: Warehouse, target: ModelRelations, every: Any, until: An
     if state.refreshes is not None:
         shown = f"greatest({state.refreshes.last_sql('mz_timestamp')}, {state.frontier}L)"
     points = f"SELECT mz_timestamp, {shown} AS mz_seq_t\nFROM (\n{indent(listed, 2)}\n) AS mz_steps"
-    rows = by_totals(warehouse, over, points, "mz_timestamp", {"value": str(aggregate)}, [], what)
+    rows = by_totals(warehouse, over, points, Wanted(what, "mz_timestamp", {"value": str(aggregate)}))
     rows = rows or readable(warehouse, over, points, what).summed_at(points, "mz_seq_t", str(aggregate))
     return (
         f"(\n  SELECT mz_timestamp, timestamp_millis(mz_timestamp) AS forecast_at, value\n"

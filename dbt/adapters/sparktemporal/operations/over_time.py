@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from ..engine import session
@@ -15,7 +14,7 @@ from ..temporal.diffs.state import State
 from ..temporal.sql.dialect import quote, string_literal
 from ..temporal.sql.identifiers import Identifiers, folded
 from ..temporal.sql.names import is_reserved
-from .aggregates import OTHERS, aggregated, by_keys, refuse_names
+from .aggregates import OTHERS, Wanted, aggregated, of_no_rows, refuse_names
 from .changes import readable
 from .reads import answered, committed
 
@@ -40,8 +39,10 @@ def at(
     if is_reserved(name):
         raise Refusal(f"{what} with the instants {name}", "the query keeps its own column of that name", "another name")
     keys = _keys(what, state, group_by, aggregates)
+    wanted = None
     if aggregates is not None:
         refuse_names(what, [name, *keys], aggregates)
+        wanted = Wanted(what, name, aggregates, keys)
     if aggregates is None and name in Identifiers(n for n, _ in state.columns):
         raise Refusal(
             f"{what} with the instants {name}",
@@ -51,7 +52,7 @@ def at(
     session.refuse_other(warehouse, state, what, always=True)
     ((first, last),) = warehouse.rows(f"SELECT min({clock}), max({clock}) FROM {relation}")
     if first is None:
-        return f"(\n{indent(_nothing(warehouse, state, relation, name, aggregates, keys), 2)}\n)"
+        return f"(\n{indent(_nothing(warehouse, state, relation, name, wanted), 2)}\n)"
     within = Range(answered(state, int(first)), answered(state, int(last)), state.refreshes, state.frontier)
     shown = "mz_seq_given"
     if state.refreshes is not None:
@@ -63,8 +64,8 @@ def at(
     points = f"SELECT {quote(name)}, {checked} AS mz_seq_t\nFROM (\n{indent(given, 2)}\n) AS mz_instants"
     names = ", ".join(quote(n) for n in (name, *(n for n, _ in state.columns)))
     over = Output(state, within)
-    if aggregates is not None:
-        return f"(\n{indent(aggregated(warehouse, over, points, name, aggregates, keys, what), 2)}\n)"
+    if wanted is not None:
+        return f"(\n{indent(aggregated(warehouse, over, points, wanted), 2)}\n)"
     over = over if over.is_row_by_row else readable(warehouse, over, points, what)
     rows = over.at(points, "mz_seq_t")
     return f"(\n  SELECT {names}\n  FROM (\n{indent(rows, 4)}\n  ) AS mz_at\n)"
@@ -96,11 +97,9 @@ def _instants_of(warehouse: Warehouse, what: str, relation: str, column: Any) ->
     )
 
 
-def _nothing(warehouse: Warehouse, state: State, relation: str, name: str, aggregates: Any, keys: Sequence[str]) -> str:
+def _nothing(warehouse: Warehouse, state: State, relation: str, name: str, wanted: Wanted | None) -> str:
     kind = next(k for n, k in warehouse.describe(f"SELECT * FROM {relation}") if folded(n) == folded(name))
-    columns = list(state.columns)
-    if aggregates is not None:
-        columns = warehouse.describe(by_keys(f"(\n{no_rows(columns)}\n)", [], aggregates, keys))
+    columns = state.columns if wanted is None else warehouse.describe(of_no_rows(state, wanted))
     return no_rows(((name, kind), *columns))
 
 

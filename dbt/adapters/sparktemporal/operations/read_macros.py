@@ -12,6 +12,11 @@ from . import changes, coming, feed, other_engines, over_time, reads
 from .run_operations import as_dbt_errors
 
 
+def _beside(relation: BaseRelation, suffix: str) -> Any:
+    path = {"identifier": f"{relation.identifier}{suffix}"}
+    return relation.incorporate(path=path)  # type: ignore[no-untyped-call]  # dbt gives it no types
+
+
 class ReadMacros(metaclass=AdapterMeta):
     """A mixin of the adapter, with its connections."""
 
@@ -51,15 +56,13 @@ class ReadMacros(metaclass=AdapterMeta):
     def temporal_updates(self, relation: BaseRelation) -> Any:
         """The stored updates of a model: the view of them, or SQL where the catalog has none."""
         with as_dbt_errors():
-            there = relation.incorporate(path={"identifier": f"{relation.identifier}__diffs"})  # type: ignore[no-untyped-call]
-            return reads.updates(self._warehouse, self._target(relation)) or there
+            return reads.updates(self._warehouse, self._target(relation)) or _beside(relation, "__diffs")
 
     @available
     def temporal_late(self, relation: BaseRelation) -> Any:
         """The rows of a model that came late: the view of them, or SQL where the catalog has none."""
         with as_dbt_errors():
-            there = relation.incorporate(path={"identifier": f"{relation.identifier}__late"})  # type: ignore[no-untyped-call]
-            return reads.late(self._warehouse, self._target(relation)) or there
+            return reads.late(self._warehouse, self._target(relation)) or _beside(relation, "__late")
 
     @available
     def temporal_match(self, relation: BaseRelation, instants: Any, samples: int, clock: int, float_digits: int) -> str:

@@ -80,8 +80,8 @@ def late(warehouse: Warehouse, target: ModelRelations) -> str | None:
     if _without_view(warehouse, target) is None:
         return None
     tables = [target.table(name) for name, _ in state.late.tables]
-    own = tuple(column for core in state.cores for column in core.columns)
-    return f"(\n{indent(late_sql.together(tables, (*late_sql.BEFORE, *own)), 2)}\n)"
+    columns = late_sql.columns({core.name: core.columns for core in state.cores})
+    return f"(\n{indent(late_sql.together(tables, columns), 2)}\n)"
 
 
 def _without_view(warehouse: Warehouse, target: ModelRelations) -> State | None:

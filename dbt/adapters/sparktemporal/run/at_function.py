@@ -65,7 +65,7 @@ def run_of(warehouse: Warehouse, target: ModelRelations) -> str | None:
     told = " ".join(
         str(row[0]) for row in warehouse.rows(f"DESCRIBE FUNCTION EXTENDED {target.schema}.{name_of(target)}")
     )
-    found = re.search(r"mz_model (\S+), as run (\S+) committed it", told)
+    found = re.search(r"mz_model (.+), as run (\S+) committed it", told)
     return found.group(2) if found and folded(found.group(1)) == folded(target.model) else ""
 
 

@@ -79,7 +79,7 @@ def write(plan: RunPlan, progress: Progress) -> list[Statement]:
 def old(plan: RunPlan) -> Late:
     """What earlier runs kept, as far as its columns are still those of the model."""
     kept = plan.old.late if plan.old else None
-    now = late_sql.identity(plan.model.cores)
+    now = late_sql.identity(late_sql.of_cores(plan.model.cores))
     return kept if kept is not None and kept.columns == now else Late(now)
 
 
@@ -110,7 +110,7 @@ def committed(plan: RunPlan, progress: Progress) -> Late | None:
     """What the state names after the run. It stays while the model keeps its columns, also without `store_late`."""
     if not plan.config.store_late and (plan.old is None or plan.old.late is None or plan.invocation.full_refresh):
         return None
-    before = Late(late_sql.identity(plan.model.cores)) if plan.invocation.full_refresh else old(plan)
+    before = Late(old(plan).columns) if plan.invocation.full_refresh else old(plan)
     if not progress.missed_rows:
         return before
     together = taken(plan, progress.missed_rows)
@@ -125,7 +125,7 @@ def view(plan: RunPlan, late: Late | None) -> str | None:
     if late is None:
         return None
     tables: Sequence[str] = [plan.target.table(name) for name, _ in late.tables]
-    return late_sql.together(tables, late_sql.columns(plan.model.cores))
+    return late_sql.together(tables, late_sql.columns(late_sql.of_cores(plan.model.cores)))
 
 
 def refuse_foreign(

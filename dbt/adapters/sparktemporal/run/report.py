@@ -63,7 +63,8 @@ def summary(run: Writer) -> list[str]:
     if joined:
         facts.append(f"together with {quantity(sum(c.rows for c in joined), 'row')} that stood")
     if run.progress.late:
-        facts.append(f"{quantity(run.progress.late, 'row')} came after the window was over")
+        kept = f", kept in {run.plan.target.model}__late" if run.progress.missed else ""
+        facts.append(f"{quantity(run.progress.late, 'row')} came after the window was over{kept}")
     if d.rebuilds:
         facts += [str(core.core.kept) for core in run.plan.model.cores if core.core.kept]
     if run.plan.expiry.offset is None and run.plan.config.expiration is not None:

@@ -19,7 +19,7 @@ from ..diffs.intervals_sql import Columns, indent, no_rows
 from ..diffs.view_sql import inline_upstreams
 from ..rewrite.core import PLACEHOLDER
 from ..rewrite.group_maintenance import Groups, take_groups
-from ..rewrite.linear_aggregates import COUNT, minus, whole
+from ..rewrite.linear_aggregates import COUNT, NoSum, minus, whole
 from ..sql.dialect import parse, quote, render
 from ..sql.scope import Describe, quote_name
 from .axis import Axis
@@ -33,8 +33,8 @@ _TIMES = ("mz_from", "mz_until")
 
 @dataclass(frozen=True)
 class Totals:
-    """Aggregates that follow from sums. rows: of keys and operands, over OUTPUT; items, group: SQL over sums, of OUTPUT
-    too; names: of what `items` gives."""
+    """Aggregates that follow from sums. rows: of keys and operands, over OUTPUT; items, group: SQL over keys and sums,
+    of OUTPUT too."""
 
     rows: exp.Select
     groups: Groups
@@ -51,6 +51,8 @@ class Totals:
         query = parse(f"SELECT {', '.join(listed)}\nFROM (\n{no_rows(columns)}\n) AS {OUTPUT}{by}")
         assert isinstance(query, exp.Select)
         rows, rest, groups = take_groups(query, "mz_core_totals", describe, [], ansi)
+        if any(one.wide for one in groups.sums):
+            raise NoSum("a sum may have more digits than Spark keeps, and then Spark alone knows the answer")
         rows.set("from_", exp.From(this=exp.alias_(exp.to_table(_ROWS), OUTPUT, table=True)))
         group = rest.args.get("group")
         grouped = tuple(render(one) for one in group.expressions) if group is not None else ()
@@ -74,7 +76,7 @@ class Totals:
         side = "" if self.group else "LEFT "
         return (
             f"WITH {with_}\nSELECT mz_seq_given.{given}, {', '.join(self.items)}\nFROM mz_seq_given\n"
-            f"{side}JOIN mz_totals AS {OUTPUT} ON {OUTPUT}.mz_t = mz_seq_given.mz_seq_t\nGROUP BY {by}"
+            f"{side}JOIN mz_totals AS {OUTPUT} ON {OUTPUT}.mz_seq_at = mz_seq_given.mz_seq_t\nGROUP BY {by}"
         )
 
     def _cells(self, named: str, axis: Axis, part: Part, rows_over_time: str) -> str:
@@ -83,19 +85,19 @@ class Totals:
         rows.set("expressions", [*rows.expressions, *times])
         shown = inline_upstreams(rows, {_ROWS: rows_over_time})
         sums = "".join(f",\n  {s.of_rows} AS {quote(s.name)}" for s in self.groups.sums)
-        all_of_it = f"0L AS mz_lo, {len(axis.instants)}L AS mz_hi"
+        all_of_it = f"0L AS mz_seq_lo, {len(axis.instants)}L AS mz_seq_hi"
         if part is Part.WHOLE:
             by = f"\nGROUP BY {named[:-2]}" if named else ""
             return (
                 f"SELECT {named}{all_of_it}, count(*) AS {COUNT}{sums}\nFROM (\n{indent(shown, 2)}\n) AS mz_shown{by}"
             )
         until = f"CASE WHEN mz_until IS NULL THEN {len(axis.instants)}L ELSE {axis.place('mz_until')} END"
-        placed = (
-            f"SELECT *, {axis.place('mz_from')} AS mz_lo, {until} AS mz_hi\nFROM (\n{indent(shown, 2)}\n) AS mz_shown"
-        )
+        cell = f"{axis.place('mz_from')} AS mz_seq_lo, {until} AS mz_seq_hi"
+        placed = f"SELECT *, {cell}\nFROM (\n{indent(shown, 2)}\n) AS mz_shown"
         return (
-            f"SELECT {named}mz_lo, mz_hi, count(*) AS {COUNT}{sums}\n"
-            f"FROM (\n{indent(placed, 2)}\n) AS mz_placed\nWHERE mz_lo < mz_hi\nGROUP BY {named}mz_lo, mz_hi"
+            f"SELECT {named}mz_seq_lo, mz_seq_hi, count(*) AS {COUNT}{sums}\n"
+            f"FROM (\n{indent(placed, 2)}\n) AS mz_placed\nWHERE mz_seq_lo < mz_seq_hi\n"
+            f"GROUP BY {named}mz_seq_lo, mz_seq_hi"
         )
 
 
@@ -106,8 +108,9 @@ def _steps(named: str, kept: Columns) -> str:
         for n, kind in kept
     )
     return (
-        f"SELECT {named}mz_place{sums}\nFROM mz_cells\n"
-        f"LATERAL VIEW stack(2, mz_lo, 1, mz_hi, -1) mz_edges AS mz_place, mz_sign\nGROUP BY {named}mz_place"
+        f"SELECT {named}mz_seq_place{sums}\nFROM mz_cells\n"
+        f"LATERAL VIEW stack(2, mz_seq_lo, 1, mz_seq_hi, -1) mz_edges AS mz_seq_place, mz_sign\n"
+        f"GROUP BY {named}mz_seq_place"
     )
 
 
@@ -115,8 +118,8 @@ def _running(named: str, compared: str, kept: Columns) -> str:
     sums = "".join(f",\n  {whole(f'sum({quote(n)}) OVER mz_key', kind)} AS {quote(n)}" for n, kind in kept)
     each = f"PARTITION BY {compared[:-2]} " if compared else ""
     return (
-        f"SELECT {named}mz_place, lead(mz_place) OVER mz_key AS mz_next{sums}\n"
-        f"FROM mz_steps\nWINDOW mz_key AS ({each}ORDER BY mz_place)"
+        f"SELECT {named}mz_seq_place, lead(mz_seq_place) OVER mz_key AS mz_seq_next{sums}\n"
+        f"FROM mz_steps\nWINDOW mz_key AS ({each}ORDER BY mz_seq_place)"
     )
 
 
@@ -124,6 +127,6 @@ def _at_instants(named: str, kept: Columns, axis: Axis) -> str:
     """The totals of each key at each instant at which the key has rows. Rows that stay leave after the last instant."""
     sums = ", ".join(quote(n) for n, _ in kept)
     return (
-        f"SELECT {named}{sums}, {axis.instant('mz_i')} AS mz_t\nFROM mz_running\n"
-        f"LATERAL VIEW explode(sequence(mz_place, mz_next - 1L)) mz_places AS mz_i\nWHERE {COUNT} > 0"
+        f"SELECT {named}{sums}, {axis.instant('mz_seq_i')} AS mz_seq_at\nFROM mz_running\n"
+        f"LATERAL VIEW explode(sequence(mz_seq_place, mz_seq_next - 1L)) mz_places AS mz_seq_i\nWHERE {COUNT} > 0"
     )

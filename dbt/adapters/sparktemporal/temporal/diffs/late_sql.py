@@ -23,8 +23,6 @@ from .intervals_sql import ALWAYS, Columns, indent
 
 _HEADER: Columns = (("mz_run", "STRING"), ("mz_as_of", "BIGINT"))
 _WINDOW: Columns = (("mz_from", "BIGINT"), ("mz_until", "BIGINT"))
-#: the columns before those of the rows, of a model of one core
-BEFORE: Columns = (*_HEADER, *_WINDOW)
 #: parts of the names of types whose values no file keeps. The operand of a count may be of any type
 _NOT_STORABLE = ("void", "interval", "variant")
 
@@ -35,13 +33,18 @@ def columns_of(core: TypedCore) -> Columns:
     return (*keys, *((n, kind) for n, kind in operands if not any(part in kind.lower() for part in _NOT_STORABLE)))
 
 
-def columns(cores: Sequence[TypedCore]) -> Columns:
+def of_cores(cores: Sequence[TypedCore]) -> dict[str, Columns]:
+    """The columns of each core, by its name."""
+    return {core.name: columns_of(core) for core in cores}
+
+
+def columns(cores: Mapping[str, Columns]) -> Columns:
     """Of the table of a model."""
     several: Columns = (("mz_core", "STRING"),) if len(cores) > 1 else ()
     return (*_HEADER, *several, *_WINDOW, *_side_by_side(cores).shown)
 
 
-def identity(cores: Sequence[TypedCore]) -> str:
+def identity(cores: Mapping[str, Columns]) -> str:
     """Equal for models whose tables have the same columns."""
     return hashlib.sha256(repr(tuple(columns(cores))).encode()).hexdigest()[:12]
 
@@ -65,7 +68,7 @@ def _over(windows: Sequence[str], as_of: int) -> str:
 
 def table(cores: Sequence[TypedCore], rows: Mapping[str, str], run: str, as_of: int) -> str:
     """The rows of a run. rows: core -> its `missed` intervals. run: its id."""
-    shown, arms = _side_by_side(cores), []
+    shown, arms = _side_by_side(of_cores(cores)), []
     for core in cores:
         if core.name not in rows:
             continue
@@ -84,6 +87,5 @@ def together(tables: Sequence[str], of: Columns) -> str:
     return "\nUNION ALL\n".join(f"SELECT * FROM {name}" for name in tables) or intervals_sql.no_rows(of)
 
 
-def _side_by_side(cores: Sequence[TypedCore]) -> ColumnsOfCores:
-    own = {core.name: columns_of(core) for core in cores}
-    return side_by_side(own, ["mz_core", *(name for name, _ in BEFORE)])
+def _side_by_side(cores: Mapping[str, Columns]) -> ColumnsOfCores:
+    return side_by_side(cores, ["mz_core", *(name for name, _ in (*_HEADER, *_WINDOW))])
