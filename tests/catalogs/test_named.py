@@ -189,3 +189,20 @@ def test_a_clone(events: Project) -> None:
 
 def test_the_flights(events: Project, tmp_path: Path) -> None:
     build_flights(events.connection, tmp_path)
+
+
+def test_late_rows(events: Project) -> None:
+    """By new snapshots, in a view of the catalog: what came late, and not what a DELETE or an UPDATE took back."""
+    events.model("m", f"select id, ts from {events.schema}.events where mz_now() < ts", store_late=True)
+    events.run(now=T0)
+    read = "select id, mz_until from {{ temporal_late(ref('m')) }}"
+    assert events.rows(events.render(read)) == []
+    events.sql(f"INSERT INTO {{s}}.events SELECT explode(array(50, 51)), timestamp_millis({T0}L + 500); "
+               f"DELETE FROM {{s}}.events WHERE id = 1; DELETE FROM {{s}}.events WHERE id = 51")  # fmt: skip
+    ran = events.run(now=T0 + 2000)
+    assert "full" not in " | ".join(ran.of("m").adapter_response["inputs"])
+    assert events.rows(events.render(read)) == [(50, T0 + 500)]
+    events.sql(f"UPDATE {{s}}.events SET ts = timestamp_millis({T0}L + 2500) WHERE id = 9")
+    events.run(now=T0 + 3000)
+    assert sorted(events.rows(events.render(read))) == [(9, T0 + 2500), (50, T0 + 500)]
+    right_at(events, T0 + 3000)

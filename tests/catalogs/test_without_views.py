@@ -322,3 +322,27 @@ def test_another_catalog_without_views() -> None:
     warehouse = Warehouse(ask, catalog="other")
     with pytest.raises(Refusal, match="only Iceberg's is known"):
         first_commit(warehouse, ModelRelations("`s`", "m", ""))
+
+
+@pytest.mark.parametrize("kind", ["alone", "beside"])
+def test_late_rows(kind: str, request: pytest.FixtureRequest) -> None:
+    """In tables; the view of them is in the other catalog, or a macro reads the tables. Also while there are none."""
+    project: Project = request.getfixturevalue(kind)
+    model = f"select id, ts from {project.schema}.events where mz_now() < ts union all "
+    model += f"select id * 2 as id, ts from {project.schema}.events where mz_now() < ts + interval 1 second"
+    project.model("m", model, store_late=True)
+    read = "select mz_core, id, mz_until from {{ temporal_late(ref('m')) }}"
+    project.run(now=T0)
+    assert project.rows(project.render(read)) == []
+    project.sql(f"INSERT INTO {{s}}.events SELECT 50, timestamp_millis({T0}L + 500)")
+    project.run(now=T0 + 2000)
+    found = sorted(project.rows(project.render(read)))
+    assert [row[1:] for row in found] == [(50, T0 + 500), (100, T0 + 1500)] and len({row[0] for row in found}) == 2
+    if kind == "beside":
+        outside = project.target("m").outside
+        assert outside is not None
+        assert len(project.rows(f"SELECT * FROM {outside.name('__late')}")) == 2
+    project.model("m", model)
+    project.run("--full-refresh", now=T0 + 3000)
+    if kind == "beside":
+        assert not [v for v in project.rows(f"SHOW VIEWS IN {outside.schema}") if "__late" in v[1]]
