@@ -20,9 +20,8 @@ from support.project import Project
 def events(project: Project) -> Iterator[Project]:
     project.sql(f"CREATE TABLE {{s}}.t AS SELECT id, id % 2 AS instant, timestamp_millis({T0}L + id * 1000) AS hi "
                 "FROM range(1, 9)")  # fmt: skip
-    project.sql("USE {s}")  # Spark takes no schema before a table function
-    yield project
-    project.sql("USE default")
+    with project.inside():  # Spark takes no schema before a table function
+        yield project
 
 
 def model(project: Project, sql: str = "select id, instant from {s}.t where mz_now() < hi", **config: Any) -> None:
@@ -48,6 +47,20 @@ def test_reads(events: Project) -> None:
     assert sorted(events.rows(f"SELECT t, count(*) FROM {each} GROUP BY t")) == [(1000, 7), (6000, 2)]
     text = events.rows("EXPLAIN SELECT * FROM m__at(timestamp '2024-03-01 12:00:03')")[0][0]
     assert "GreaterThan(mz_until," in text and "Join" not in text
+
+
+def test_settings_of_the_run(events: Project) -> None:
+    """A reader in another zone gets what the view shows."""
+    model(events, "select id, hour(hi) as h, cast(hi as string) as s from {s}.t where mz_now() < hi")
+    events.run(now=T0)
+    before = told(events, 0, "id, h, s")
+    assert before[0] == (1, 12, "2024-03-01 12:00:01")
+    zone = events.spark.conf.get("spark.sql.session.timeZone")
+    events.spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+    try:
+        assert told(events, 0, "id, h, s") == before
+    finally:
+        events.spark.conf.set("spark.sql.session.timeZone", zone)
 
 
 @pytest.mark.parametrize("instant", ["timestamp_millis({t}L - 1)", "timestamp_millis({t}L + 6001)", "NULL"])
@@ -99,6 +112,13 @@ def test_a_function_of_that_name(events: Project) -> None:
     assert "found: a function" in text and "no run of m made it, so none replaces it" in text
     assert events.rows("SELECT m__at(1)") == [(2,)]
     assert [row[1] for row in events.rows("SHOW TABLES IN {s}")] == ["t"]
+
+
+def test_a_column_of_that_name(events: Project) -> None:
+    """Its field would be taken for the parameter, and the answer would be another one."""
+    model(events, "select id, named_struct('instant', hi) as M__At from {s}.t where mz_now() < hi")
+    text = events.run(now=T0, check=False).text
+    assert "found: a column m__at in m, with at_function" in text and "instead: an alias for the column" in text
 
 
 def test_a_query_that_spark_takes_in_no_function(events: Project) -> None:

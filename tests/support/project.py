@@ -7,6 +7,7 @@ import re
 import textwrap
 import uuid
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -145,6 +146,15 @@ class Project:
 
     def run(self, *args: str, now: Any = None, check: bool = True, **vars_: Any) -> Result:
         return self.dbt("run", *args, now=now, check=check, **vars_)
+
+    @contextmanager
+    def inside(self) -> Iterator[None]:
+        """The schema of the project is the current one."""
+        self.sql("USE {s}")
+        try:
+            yield
+        finally:
+            self.sql("USE default")
 
     def render(self, text: str, **vars_: Any) -> str:
         """Jinja -> SQL, as dbt compiles an inline query."""

@@ -7,6 +7,7 @@ also one with nothing new, looks at its comment and mends what a run that was ki
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from ..config import TemporalConfig
 from ..engine.warehouse import ModelRelations, Warehouse
@@ -14,8 +15,9 @@ from ..errors import Refusal
 from ..temporal.decision import Statement
 from ..temporal.diffs import function_sql
 from ..temporal.diffs.state import State
+from ..temporal.rewrite.core import TypedCore
 from ..temporal.sql.dialect import quote
-from ..temporal.sql.identifiers import SESSION_CATALOG, folded
+from ..temporal.sql.identifiers import SESSION_CATALOG, Identifiers, folded
 from ..temporal.sql.spark_errors import spark_words
 from .plan import RunPlan
 from .progress import Tools
@@ -52,6 +54,17 @@ def refuse_impossible(warehouse: Warehouse, target: ModelRelations, config: Temp
             f"a function {target.schema}.{name}",
             f"no run of {target.model} made it, so none replaces it",
             "another name for one of the two, or no at_function",
+        )
+
+
+def refuse_columns(target: ModelRelations, config: TemporalConfig, cores: Sequence[TypedCore]) -> None:
+    """Refuse a stored column of the function's name: its field `instant` would be taken for the parameter."""
+    name = f"{target.model}{function_sql.SUFFIX}"
+    if config.at_function and name in Identifiers(column for core in cores for column, _ in core.columns):
+        raise Refusal(
+            f"a column {name} in {target.model}, with at_function",
+            "the function has that name, and its parameter is named by it",
+            "an alias for the column, or no at_function",
         )
 
 

@@ -101,6 +101,7 @@ def _begin(
     text, calls = model.written, model.calls
     known = Routines(warehouse)
     model = refuse_and_name(model, known)
+    at_function.refuse_columns(target, config, model.cores)
     core_hash = hash_cores(model.cores, settings)
 
     refreshes = config.refreshes(old.refreshes if old else None, as_of)
