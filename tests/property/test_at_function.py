@@ -28,8 +28,8 @@ def compare(project: Project, name: str, rng: random.Random) -> None:
     instants = {state.since, state.frontier, last, rng.randrange(state.since, last + 1)}
     instants |= {t for t in (state.frontier - 1, state.frontier + 1) if state.since <= t <= last}
     columns = ", ".join(f"`{c}`" for c, _ in state.columns)
-    # Spark fails where one query has the function of a HAVING and reads the same tables by name, so the two sides are read
-    # one after the other
+    # Spark fails where one query has the function of a HAVING and reads the same tables by name, so the two sides are
+    # read one after the other
     arms = (f"SELECT {t} AS mz_t, {columns} FROM {name}__at(timestamp_millis({t}L))" for t in instants)
     there = " UNION ALL ".join(arms)
     with project.inside():
