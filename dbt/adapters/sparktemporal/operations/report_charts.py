@@ -33,6 +33,11 @@ class Timeline:
     end: float
     marks: Sequence[Mark]
 
+    @property
+    def lines(self) -> int:
+        """How many lines the labels take."""
+        return max((mark.line for mark in self.marks), default=0) + 1
+
 
 def timeline(instants: dict[str, tuple[int, str]], now: int, final: tuple[int, int], until: int | None) -> Timeline:
     """instants: name -> (ms, text). final: since and frontier (ms). until: the last instant that is answered (ms)."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import agate
-
 from ..config import TemporalConfig
 from ..engine import session
 from ..engine.warehouse import ModelRelations, Warehouse, read_state
@@ -87,13 +85,14 @@ def status(
         "since": format_instant(state.since),
         "frontier": format_instant(state.frontier),
         "seconds_since_frontier": (clock - state.frontier) / 1000,
-        "expiration_reason": expiry(config.expiration, inputs, state.refreshes).why or None,
         "chains": len(state.chains),
         "rows": sum(c.rows for c in state.chains),
         "updates": updates,
         "bytes": size,
     }
-    if until is not None:
+    if until is None:
+        facts["expiration_reason"] = expiry(config.expiration, inputs, state.refreshes).why or None
+    else:
         facts |= {"expiration": format_instant(until), "seconds_to_expiration": (until - clock) / 1000}
     if due is not None:
         facts |= {"restart_due": format_instant(due), "seconds_to_restart": (due - clock) / 1000}
@@ -114,11 +113,11 @@ def _restart_due(config: TemporalConfig, state: State) -> int | None:
     return due if due is not None else state.answers_until
 
 
-def as_table(facts: Sequence[Mapping[str, Any]]) -> agate.Table:
+def as_table(facts: Sequence[Mapping[str, Any]]) -> tables.Table:
     return tables.table(COLUMNS, facts)
 
 
-def for_people(shown: agate.Table) -> agate.Table:
+def for_people(shown: tables.Table) -> tables.Table:
     """The status as it is printed: all facts of one model, or a line for each of several."""
     if len(shown.rows) == 1:
         return tables.turned(shown)

@@ -11,6 +11,7 @@ from typing import Any
 import agate
 from dbt_common.clients.agate_helper import Integer
 
+Table = agate.Table
 #: values of the argument `format`
 FORMATS = ("table", "json")
 #: wide enough for any text
