@@ -42,9 +42,8 @@ class Timeline:
 def timeline(instants: dict[str, tuple[int, str]], now: int, final: tuple[int, int], until: int | None) -> Timeline:
     """instants: name -> (ms, text). final: since and frontier (ms). until: the last instant that is answered (ms)."""
     every = [at for at, _ in instants.values()] + [now, *final] + ([] if until is None else [until])
-    first, last = min(every), max(every)
-    room = max(last - first, 1) * 0.04
-    first, last = first - room, last + room
+    room = max(max(every) - min(every), 1) * 0.04
+    first, last = min(every) - room, max(every) + room
 
     def x(at: float) -> float:
         return round(100 * (at - first) / (last - first), 2)

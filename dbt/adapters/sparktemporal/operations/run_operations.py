@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import agate
 from dbt.adapters.base.meta import AdapterMeta, available
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
@@ -110,7 +109,7 @@ class RunOperations(metaclass=AdapterMeta):
                 warehouse.rows(step.sql)
 
     @available
-    def temporal_dropped(self, found: Sequence[Mapping[str, Any]]) -> agate.Table:
+    def temporal_dropped(self, found: Sequence[Mapping[str, Any]]) -> tables.Table:
         """What became of the relations that were left behind."""
         rows = [
             {
@@ -124,7 +123,7 @@ class RunOperations(metaclass=AdapterMeta):
         return tables.table(dict.fromkeys(("schema", "model", "project", "outcome"), str), rows)
 
     @available
-    def temporal_consolidate(self, model: str, graph: Mapping[str, Any]) -> agate.Table:
+    def temporal_consolidate(self, model: str, graph: Mapping[str, Any]) -> tables.Table:
         """Merge all chains of a model, under its lock -> how many diffs there were, and are."""
         warehouse = self._warehouse
         with as_dbt_errors():
@@ -136,7 +135,7 @@ class RunOperations(metaclass=AdapterMeta):
         return tables.table({"model": str, "diffs_before": int, "diffs_after": int}, [facts])
 
     @available
-    def temporal_restart(self, model: str, graph: Mapping[str, Any]) -> agate.Table:
+    def temporal_restart(self, model: str, graph: Mapping[str, Any]) -> tables.Table:
         """Make the next run of a model rebuild it -> what that means."""
         warehouse = self._warehouse
         with as_dbt_errors():
@@ -147,7 +146,7 @@ class RunOperations(metaclass=AdapterMeta):
         return tables.table({"model": str, "outcome": str}, [{"model": model, "outcome": outcome}])
 
     @available
-    def temporal_status(self, graph: Mapping[str, Any], model: str | None = None) -> agate.Table:
+    def temporal_status(self, graph: Mapping[str, Any], model: str | None = None) -> tables.Table:
         """The facts of every temporal_view of the project, or of one: a row each, with the columns of `COLUMNS`."""
         warehouse = self._warehouse
         with as_dbt_errors():
@@ -179,14 +178,14 @@ class RunOperations(metaclass=AdapterMeta):
         return str(written)
 
     @available
-    def temporal_printed(self, shown: agate.Table, format: str) -> str:
+    def temporal_printed(self, shown: tables.Table, format: str) -> str:
         """A table of an operation as text."""
         if format != "json" and tuple(shown.column_names) == tuple(status.COLUMNS):
             shown = status.for_people(shown)
         return tables.printed(shown, format)
 
     @available
-    def temporal_explain_pushdown(self, model: str, graph: Mapping[str, Any]) -> agate.Table:
+    def temporal_explain_pushdown(self, model: str, graph: Mapping[str, Any]) -> tables.Table:
         """What a rebuild of a model would read."""
         warehouse = self._warehouse
         with as_dbt_errors():
@@ -194,7 +193,7 @@ class RunOperations(metaclass=AdapterMeta):
             return _explained(explain_pushdown.explain(warehouse, target, config, self.connections.as_of()))
 
     @available
-    def temporal_explain(self, model: str, graph: Mapping[str, Any], full_refresh: bool = False) -> agate.Table:
+    def temporal_explain(self, model: str, graph: Mapping[str, Any], full_refresh: bool = False) -> tables.Table:
         """What the next run of a model would do and why. Nothing is written."""
         with as_dbt_errors():
             node = nodes.named(model, graph)
@@ -210,6 +209,6 @@ class RunOperations(metaclass=AdapterMeta):
         return str(compiled.compiled_code)
 
 
-def _explained(rows: Sequence[explain_pushdown.Row]) -> agate.Table:
+def _explained(rows: Sequence[explain_pushdown.Row]) -> tables.Table:
     names = ("about", "of", "what")
     return tables.table(dict.fromkeys(names, str), [dict(zip(names, row)) for row in rows])

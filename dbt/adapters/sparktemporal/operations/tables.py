@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-import agate
+import agate  # type: ignore[import-untyped]  # agate has no types
 from dbt_common.clients.agate_helper import Integer
 
 Table = agate.Table
