@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 SPARK ?=
 export DBT_SEND_ANONYMOUS_USAGE_STATS := false
 
-.PHONY: help setup java lint format test test-more coverage test-deep test-deep-alone test-lake test-catalogs test-connect test-cluster test-matrix wheel-check bench bench-full demo thrift cluster clean
+.PHONY: help setup java lint format test test-more coverage test-deep test-deep-alone test-lake test-catalogs test-connect test-cluster test-matrix wheel wheel-check bench bench-full demo thrift cluster clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -111,6 +111,11 @@ test-cluster: setup ## over a standalone cluster on loopback: executors and work
 coverage: setup ## what share of the code make test runs, branches too
 	@$(PYTEST) --catalog in-memory -m "not more and not deep and not lake" \
 	  --cov --cov-report=term:skip-covered tests/unit $(FOLDERS)
+
+wheel: setup ## build wheel and sdist into dist/
+	@rm -rf dist
+	@$(BIN)/python -m build --outdir dist . > /dev/null
+	@ls dist
 
 wheel-check: setup ## build wheel and sdist, install each into a clean environment, and let dbt parse a project
 	@$(BIN)/python tests/packaging/wheel_check.py
