@@ -6,6 +6,7 @@ import io
 import json
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from textwrap import wrap
 from typing import Any
 
 import agate  # type: ignore[import-untyped]  # agate has no types
@@ -14,8 +15,8 @@ from dbt_common.clients.agate_helper import Integer
 Table = agate.Table
 #: values of the argument `format`
 FORMATS = ("table", "json")
-#: wide enough for any text
-_WIDE = 10_000
+#: texts that are longer go on in rows of their own
+_WIDTH = 100
 _KINDS: dict[type, agate.DataType] = {
     str: agate.Text(cast_nulls=False),
     int: Integer(),
@@ -44,8 +45,20 @@ def turned(shown: agate.Table) -> agate.Table:
 
 def _as_text(shown: agate.Table) -> str:
     out = io.StringIO()
-    shown.print_table(max_rows=None, max_columns=None, max_column_width=_WIDE, output=out)
+    _folded(shown).print_table(max_rows=None, max_columns=None, max_column_width=_WIDTH, output=out)
     return "\n".join(line.rstrip() for line in out.getvalue().rstrip().splitlines())
+
+
+def _folded(shown: Table) -> Table:
+    """The same, with each long text in several rows. Numbers beside one become text."""
+    if all(not isinstance(value, str) or len(value) <= _WIDTH for row in shown.rows for value in row):
+        return shown
+    rows: list[list[str]] = []
+    for row in shown.rows:
+        cells = [wrap(value, _WIDTH) if isinstance(value, str) else [_in_words(value)] for value in row]
+        height = max(map(len, cells))
+        rows += [list(line) for line in zip(*(cell + [""] * (height - len(cell)) for cell in cells))]
+    return agate.Table(rows, shown.column_names, [_KINDS[str]] * len(shown.column_names))
 
 
 def _as_json(shown: agate.Table) -> str:
@@ -61,6 +74,8 @@ def _plain(value: Any) -> Any:
 
 
 def _in_words(value: Any) -> str:
+    if value is None:
+        return ""
     if isinstance(value, Decimal) or isinstance(value, int) and not isinstance(value, bool):
         return f"{_plain(value):,}"
     return str(value)

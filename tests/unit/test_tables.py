@@ -1,0 +1,57 @@
+"""What operations show: for people as a table, for machines as JSON."""
+
+from __future__ import annotations
+
+import json
+
+from dbt.adapters.sparktemporal.operations import report_charts, status, tables
+
+COLUMNS = {"name": str, "rows": int, "share": float, "is_on": bool}
+
+
+def test_as_text_and_as_json() -> None:
+    rows = [{"name": "m", "rows": 1_234_567, "share": 0.5, "is_on": True}, {"name": "null"}]
+    shown = tables.table(COLUMNS, rows)
+    lines = tables.printed(shown).splitlines()
+    assert lines[0].split() == ["|", "name", "|", "rows", "|", "share", "|", "is_on", "|"]
+    assert lines[2].split() == ["|", "m", "|", "1234567", "|", "0.5", "|", "True", "|"]
+    assert json.loads(tables.printed(shown, "json")) == [
+        {"name": "m", "rows": 1_234_567, "share": 0.5, "is_on": True},
+        {"name": "null", "rows": None, "share": None, "is_on": None},
+    ]
+    assert json.loads(tables.printed(tables.table(COLUMNS, []), "json")) == []
+    assert tables.printed(tables.table(COLUMNS, [])).count("\n") == 1
+
+
+def test_long_texts_go_on_in_rows_of_their_own() -> None:
+    text = " ".join(f"word{n}" for n in range(60))
+    shown = tables.table({"about": str, "rows": int}, [{"about": text, "rows": 7}, {"about": "x" * 250, "rows": None}])
+    lines = tables.printed(shown).splitlines()
+    assert max(map(len, lines)) < 120
+    cells = [line.split("|")[1].strip() for line in lines[2:]]
+    assert " ".join(cells[:-3]) == text and "".join(cells[-3:]) == "x" * 250
+    assert [row["about"] for row in json.loads(tables.printed(shown, "json"))] == [text, "x" * 250]
+
+
+def test_the_status_of_one_model_and_of_several() -> None:
+    facts = {"model": "m", "schema": "s", "state": status.ANSWERS, "rows": 5, "seconds_to_expiration": 90_061.5}
+    one = tables.printed(status.for_people(status.as_table([facts])))
+    assert "| rows " in one and "90,061.5" in one and "expiration_reason" not in one
+    both = status.for_people(status.as_table([facts, {"model": "n", "schema": "s", "state": status.NOT_RUN}]))
+    assert both.columns["left"].values() == ("1 day 1 hour", None)
+    assert [row["state"] for row in both.rows] == [status.ANSWERS, status.NOT_RUN]
+    assert status.for_people(status.as_table([])).columns["model"].values() == ()
+
+
+def test_the_charts_of_a_report() -> None:
+    """Bars stand on the zero line, the curve has a point an hour, marks that are near have labels on other lines."""
+    chart = report_charts.bars([(4, 0), (0, 2), (0, 0)], ["a", "b", "c"])
+    assert [(bar.kind, bar.text) for bar in chart.bars] == [("in", "a: 4 enter"), ("out", "b: 2 leave")]
+    first, second = chart.bars
+    assert first.y + first.height == chart.zero == second.y and abs(first.height - 2 * second.height) < 0.1
+    assert not report_charts.bars([(0, 0)], ["a"]).bars
+    curve = report_charts.curve([(0, 10), (1, 5), (2, 0)], 2, ["a", "b", "c"])
+    assert curve.path.startswith("M") and curve.path.count("H") == 2 and len(curve.dots) == 3
+    assert report_charts.curve([], 2, []).path == ""
+    line = report_charts.timeline({"started": (0, ""), "frontier": (10, ""), "now": (1000, "")}, 1000, (0, 10), None)
+    assert [mark.line for mark in line.marks] == [0, 1, 0] and line.lines == 2 and line.begin < line.frontier < line.end
