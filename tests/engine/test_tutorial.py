@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from support.listings import follow
 from support.project import Project
 
