@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 SPARK ?=
 export DBT_SEND_ANONYMOUS_USAGE_STATS := false
 
-.PHONY: help setup java lint format test test-more coverage test-deep test-deep-alone test-lake test-catalogs test-connect test-cluster test-matrix wheel wheel-check bench bench-full demo thrift cluster clean
+.PHONY: help setup java lint format test test-more coverage test-deep test-deep-alone test-lake test-catalogs test-connect test-cluster test-matrix wheel wheel-check bench bench-full demo thrift cluster docs clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -147,6 +147,11 @@ thrift: setup ## a Spark Thrift server on loopback, for target thrift
 cluster: setup ## a standalone cluster on loopback: master, two workers and a Thrift server, for target thrift
 	@$(BIN)/python integration_tests/spark_cluster.py
 
+docs: $(VENV)/.made ## the documentation as a site, in site/: a dead link fails
+	@$(BIN)/python docs/generate.py
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	@echo "site/index.html"
+
 clean: ## what tests, demo and builds leave behind (not $(VENV))
 	@rm -rf integration_tests/target integration_tests/logs integration_tests/tpch/target integration_tests/tpch/logs \
-	  dist build .coverage .pytest_cache .ruff_cache .hypothesis
+	  dist build site .coverage .pytest_cache .ruff_cache .hypothesis

@@ -79,7 +79,39 @@ class SparkTemporalConfig(SparkConfig):
 
 @dataclass
 class TemporalResponse(AdapterResponse):
-    """`adapter_response` of a temporal_view: see `run.report`."""
+    """`adapter_response` of a temporal_view: see `run.report`. docs/reference/run-results.md is made of this text.
+
+    action: what the run did: `hydrated`, `advanced`, `unchanged`, `restarted`, `waiting` or `checked`
+        ([the words](../semantics.md#what-a-run-says-it-did))
+    reason: why, in words
+    as_of: the instant of the run (ms)
+    expiration: the instant after which reads raise (ms)
+    expiration_reason: why there is no expiration, in words
+    seconds_to_expiration: from the instant of the run on
+    inputs: how each input was read, in words
+    input_reads: the same as data: `relation`; `tracking`, by what the run learnt what the input did; `read`, which is
+        `unchanged`, `full`, `new files`, `changes`, `new rows` or `new chains`, and its `reason`; `rows` read; `files`
+        and `bytes` that the input has, `files_read` and `bytes_read` of them, null where nothing tells
+    files_considered: files of the inputs, as far as they are known
+    files_read: those of which Spark was asked to read rows; it may skip more by partitions and row groups
+    files_left_out: the others
+    bytes_considered: the size of the files considered
+    bytes_read: the size of the files read
+    bytes_left_out: the size of the others
+    pushdown: the comparisons sent to Spark, and the files left out
+    rows_in: rows of the inputs before pushdown: all rows, or the new rows where only new rows are read
+    rows_written: stored intervals: one stands for an insertion and, if there is one, its retraction
+    bytes_written: the size of the chains that the run wrote, a later merge not counted; of Parquet and Iceberg
+    updates_beyond_expiration: updates of the rows read that are after the expiration, and so are not stored
+    rows_late: rows that came when their window was over, and so are not in the view: of new rows under a plain window;
+        with `store_late` also of others ([late rows](../changes.md#late-rows))
+    chains_before: the number of chains before the run
+    chains: the number of chains after it
+    aggregates: how aggregates are kept, and why
+    milliseconds: the length of the run
+    statements: how many statements the run sent to Spark, questions included
+    phases: ms of each phase of the run
+    """
 
     action: str = ""
     reason: str = ""
