@@ -24,7 +24,8 @@ FROM in_the_air__diffs WHERE mz_timestamp > {after} ORDER BY mz_timestamp LIMIT 
 
 #: what is to come of a view, if no new flight is loaded
 CALENDAR = "select changes_at, rows_in, rows_out from {{ temporal_calendar(ref('in_the_air'), 5) }}"
-FORECAST = "select forecast_at, value from {{ temporal_forecast(ref('in_the_air'), every='10 minutes', until='%s') }}"
+FORECAST = """select forecast_at, value
+from {{ temporal_forecast(ref('in_the_air'), every='10 minutes', until='%s') }} order by forecast_at"""
 
 #: time for a person to read what is coming, ms
 READING = 3_000
@@ -138,6 +139,12 @@ def look_ahead() -> None:
     show(*shown(FORECAST % until))
 
 
+def write_report() -> None:
+    say("a page about all nine views:  dbt run-operation temporal_report")
+    run_dbt("run-operation", "temporal_report", "--args", "{path: target/demo/report.html}")
+    print("   integration_tests/target/demo/report.html, to be opened in a browser", flush=True)
+
+
 def main() -> None:
     started = time.monotonic()
     # relative paths from here on: Java options cannot carry a folder whose name has a space
@@ -159,11 +166,14 @@ def main() -> None:
     spark.sql("USE flights")
     look_twice(spark)
     look_ahead()
+    write_report()
 
     say(f"done in {time.monotonic() - started:.0f} s. What to try next:")
     print(
         "   the statements that ran       less integration_tests/target/demo/dbt/run/nyc_flights/models/views/*.sql\n"
         "   all views, proved right       cd integration_tests && ../.venv/bin/dbt build\n"
+        "   what the next run would do    cd integration_tests && "
+        "../.venv/bin/dbt run-operation temporal_explain --args '{model: in_the_air}'\n"
         "   a run with nothing to do      cd integration_tests && ../.venv/bin/dbt run\n"
         "   a view at another instant     cd integration_tests && ../.venv/bin/dbt show --limit 5 --inline \\\n"
         """     "select * from {{ temporal_as_of(ref('in_the_air'), '"""

@@ -70,6 +70,7 @@ def test_a_model_that_ran(events: Project, capsys: Any) -> None:
     assert re.search(r"\| kept +\| c0 +\| groups of ", text), text
 
 
+@pytest.mark.more
 def test_ephemeral_models_and_refusals(events: Project) -> None:
     """The model is compiled as a run compiles it, and refused as a run refuses it."""
     events.model("late", f"select id, ts from {events.schema}.events where id > 5", materialized="ephemeral")
@@ -175,6 +176,7 @@ def test_the_status_for_machines_and_for_macros(events: Project, capsys: Any) ->
     assert not refused.success and "found: format: 'xml'" in refused.text and "table or json" in refused.text
 
 
+@pytest.mark.more
 def test_leftovers_for_machines(events: Project, capsys: Any) -> None:
     assert asked(events, capsys, "temporal_drop") == []
     events.run(now=T0)
