@@ -143,6 +143,7 @@ cluster: setup ## a standalone cluster on loopback: master, two workers and a Th
 	@$(BIN)/python integration_tests/spark_cluster.py
 
 docs: $(VENV)/.made ## the documentation as a site, in site/: a dead link fails
+	@$(BIN)/python docs/generate.py
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 	@echo "site/index.html"
 

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import dataclass
+import subprocess
+import sys
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from support.project import Project, Result
+from support.project import Project
 
+#: the schema of a project, in SQL and in what is printed
+_IN_A_SCHEMA = re.compile(r"\b(?:analytics|raw)(?=\.\w)")
+#: the title of SQL that is sent to Spark
+IN_SPARK = "in Spark"
 DOCS = Path(__file__).parents[2] / "docs"
 #: a file's name: `title="seeds/orders.csv"` beside the language, or a comment on the first line
 _TITLE = re.compile(r'title="([^"]+)"')
@@ -43,33 +49,51 @@ def listings(page: str) -> list[Listing]:
 
 
 def follow(project: Project, page: str) -> int:
-    """Do what a page says, from the top down -> the number of dbt's commands.
+    """Do what a page says, from the top down -> the number of commands that ran.
 
-    A listing of `text` after commands is what they print: each of its lines, in this order, other lines between them.
-    `…` stands for anything. A command fails where the listing has FAIL or ERROR in it, and only there.
+    | listing | is |
+    |---|---|
+    | with the name of a file | written |
+    | `sql title="in Spark"` | sent to Spark |
+    | `sh` | run: `dbt` in-process, `python` as a process |
+    | `text` after commands | what they print: each of its lines, in this order, others between; `…` is anything |
+
+    A command fails where the listing after it has FAIL or ERROR in it, and only there. Pages call the schema of their
+    sources `raw` and the schema of the project `analytics`.
     """
-    said, ran = listings(page), 0
+    said, ran = [replace(one, text=_IN_A_SCHEMA.sub(project.schema, one.text)) for one in listings(page)], 0
     for listing, after in zip(said, [*said[1:], None]):
-        if listing.file:
+        if listing.file == IN_SPARK:
+            project.sql(listing.text)
+        elif listing.file:
             project.write(listing.file, listing.text)
         if listing.language != "sh":
             continue
         shown = after.text if after is not None and after.language == "text" else ""
-        results = [project.dbt(*words[1:], check=False) for words in listing.commands if words[0] == "dbt"]
+        results = [_run(project, words) for words in listing.commands if words[0] in ("dbt", "python")]
         ran += len(results)
-        printed = "\n".join(result.text for result in results)
+        printed = "\n".join(text for _, text in results)
         where = f"{page}, line {listing.line}: {listing.text}{printed}"
-        assert all(result.success for result in results) == (re.search("FAIL|ERROR", shown) is None), where
-        missing = _missing(shown, results)
+        assert all(success for success, _ in results) == (re.search("FAIL|ERROR", shown) is None), where
+        missing = _missing(shown, printed)
         assert missing is None, f"{missing!r} is not printed. {where}"
     return ran
 
 
-def _missing(shown: str, results: list[Result]) -> str | None:
+def _run(project: Project, words: list[str]) -> tuple[bool, str]:
+    """-> whether it succeeded, and all that it printed."""
+    if words[0] == "dbt":
+        result = project.dbt(*words[1:], check=False)
+        return result.success, result.text
+    done = subprocess.run([sys.executable, *words[1:]], cwd=project.path, capture_output=True, text=True)
+    return done.returncode == 0, done.stdout + done.stderr
+
+
+def _missing(shown: str, printed: str) -> str | None:
     """The first line that is not printed."""
-    printed = iter([line.rstrip() for result in results for line in result.text.splitlines()])
+    lines = iter([line.rstrip() for line in printed.splitlines()])
     for line in shown.splitlines():
         wanted = ".*".join(map(re.escape, line.rstrip().split("…")))
-        if line.strip() not in ("", "…") and not any(re.fullmatch(wanted, one) for one in printed):
+        if line.strip() not in ("", "…") and not any(re.fullmatch(wanted, one) for one in lines):
             return line
     return None

@@ -45,19 +45,48 @@ _NAMES = (*_DURATIONS, *_OTHERS, *_NOT_YET)
 
 @dataclass(frozen=True)
 class TemporalConfig:
-    """The configs of one model. Lengths of time are in ms; None is off.
+    """The configs of one model. Lengths of time are in ms; None is off. docs/reference/configs.md is made of this text.
 
-    change_capture: `full` reads the inputs in full; `auto` reads no more than necessary; `append` takes rows after the
-    latest known `append_column`, and rows that came within `lookback` before it, for new.
-    aggregates: the form to keep where groups and rows are possible; `auto` lets the data decide.
-    pushdown: a run asks Spark only for rows whose window is not over, by comparisons of single columns (`sargable`),
-    and only for the files that can hold such rows, by statistics of files (`statistics`).
-    pushdown_collect: whether statistics are collected. pushdown_columns: the columns to collect first.
-    pushdown_audit: the share of the skipped files that are read nevertheless, to verify the skipping.
-    pushdown_required: the names of the tables that must not be read whole; True for all tables.
-    full_read: what a run does that cannot read an input by what changed.
-    store_late: rows that come when their window is over are kept beside the view. at_function: a SQL table function
-    reads the model at any instant.
+    expiration: updates later than this after the last restart are not stored, and the view *raises* after it until the
+        next `dbt run`. Set it once for the project, a few times as long as the time between rebuilds. A run in the last
+        fifth before the expiration warns ([page](../expiration.md))
+    restart_every: the first run after that time rebuilds the model, which renews the expiration
+    restart_at: `"Sunday 03:00 Europe/Berlin"`: the restart is due at the last such time before `restart_every` has
+        passed
+    refresh_every: readers see the content of the last refresh ([refreshes](../expiration.md#refreshes)); without it, of
+        every instant
+    refresh_at: an instant from which refreshes are counted; without it they are counted from the first run
+    retain_history: how far back `temporal_as_of` reads at least. Without it, best effort: as far back as the stored
+        diffs allow
+    diffs_retention: how long tables that no commit names any more stay, for readers that began before
+    lock_timeout: how long a run waits for another run of the same model; `temporal_restart` and `temporal_consolidate`
+        wait likewise. `"0"`: no waiting
+    change_capture: `full`: runs read their inputs in full, whatever the inputs did. `auto`: runs read no more than they
+        must. `append`: see `append_column`
+    append_column: with `change_capture: append`: the column in whose order the rows of an input come. Runs compute with
+        the rows after the latest row that they have seen, and notice when these were not all
+        ([append-only inputs](../semantics.md#append-only-inputs))
+    lookback: with `append_column`: how much earlier than the latest row other rows may still come
+    file_format: the format of the diffs; `orc` is accepted and not tested. Parquet is written with delta encodings
+        (data pages of version 2)
+    aggregates: the form in which an aggregation is kept that can be kept in both. `auto`: the data decides when the
+        model is first built, and at a `--full-refresh` ([aggregates](../semantics.md#aggregates))
+    pushdown: `sargable`: a run asks Spark only for rows whose window is not over, by comparisons of single columns with
+        constants. `statistics`: a run also asks only for the files that can hold such rows, by statistics that it keeps
+        of the files. `off`: a run asks for all rows ([page](../pushdown.md))
+    pushdown_required: a run that would read such a table whole fails before it reads; `true` is for all tables
+    pushdown_collect: whether statistics of files are collected, apart from whether they are used. Without it, they are
+        with `pushdown: statistics`
+    pushdown_columns: columns whose statistics are kept before those of other columns. Statistics of time columns are
+        always kept
+    pushdown_audit: the share of the skipped files that a run reads nevertheless, to verify the skipping
+    full_read: what a run does that would read all of an input, because it cannot tell what changed: nothing, a warning
+        of dbt, or a failure before anything is written. First runs, restarts and `--full-refresh` read all by their
+        nature
+    store_late: `true`: rows that come when their window is over are kept in `<model>__late`, with the run and the
+        window that they missed ([late rows](../changes.md#late-rows))
+    at_function: `true`: a SQL table function `<model>__at(instant)` reads the model at any instant, for tools that know
+        no dbt ([outside of dbt](../changes.md#outside-of-dbt); Spark 4, `spark_catalog`)
     """
 
     expiration: int | None = None

@@ -67,7 +67,27 @@ class SparkTemporalConfig(SparkConfig):
 
 @dataclass
 class TemporalResponse(AdapterResponse):
-    """`adapter_response` of a temporal_view: see `run.report`."""
+    """`adapter_response` of a temporal_view: see `run.report`. docs/reference/run-results.md is made of this text.
+
+    action: what the run did: `hydrated`, `advanced`, `unchanged`, `restarted`, `waiting` or `checked`
+        ([the words](../semantics.md#what-a-run-says-it-did))
+    reason: why, in words
+    as_of: the instant of the run (ms)
+    expiration: the instant after which reads raise (ms)
+    expiration_reason: why there is no expiration, in words
+    inputs: how each input was read
+    pushdown: the comparisons sent to Spark, and the files left out
+    rows_in: rows of the inputs before pushdown: all rows, or the new rows where only new rows are read
+    rows_written: stored intervals: one stands for an insertion and, if there is one, its retraction
+    updates_beyond_expiration: updates of the rows read that are after the expiration, and so are not stored
+    rows_late: rows that came when their window was over, and so are not in the view: of new rows under a plain window;
+        with `store_late` also of others ([late rows](../changes.md#late-rows))
+    chains_before: the number of chains before the run
+    chains: the number of chains after it
+    aggregates: how aggregates are kept, and why
+    milliseconds: the length of the run
+    phases: ms of each phase of the run
+    """
 
     action: str = ""
     reason: str = ""

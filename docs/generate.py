@@ -1,0 +1,338 @@
+"""The reference pages, from the code: `python docs/generate.py` writes docs/reference, which `make docs` does first.
+
+A page is text by hand around blocks `<!-- name: begin -->` … `<!-- name: end -->`; `BLOCKS` makes the blocks.
+
+| block | is made of |
+|---|---|
+| configs | the fields of `TemporalConfig`, and their words in its docstring |
+| macros, data tests, operations, others | the heads of macros/*.sql, and their signatures |
+| fields | the fields of `TemporalResponse`, and their words in its docstring |
+| refusals | each `Refusal` in the code |
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from dbt.adapters.sparktemporal import config as configs
+from dbt.adapters.sparktemporal.config import TemporalConfig
+from dbt.adapters.sparktemporal.impl import TemporalResponse
+from dbt.adapters.sparktemporal.operations import arguments
+from dbt.adapters.sparktemporal.temporal.clock.instants import format_duration
+
+ROOT = Path(__file__).parents[1]
+REFERENCE = ROOT / "docs" / "reference"
+PACKAGE = ROOT / "dbt" / "adapters" / "sparktemporal"
+
+
+def table(header: list[str], rows: list[list[str]]) -> str:
+    lines = ["| " + " | ".join(cells) + " |" for cells in (header, *rows)]
+    return "\n".join([lines[0], "|" + "---|" * len(header), *lines[1:]])
+
+
+# ---- words of a docstring --------------------------------------------------------------------------------------------
+
+
+def described(of: type) -> dict[str, str]:
+    """Field -> its words: `name: words`, over the lines that are indented below it, in the docstring of a class."""
+    found: dict[str, str] = {}
+    for entry in re.findall(r"^(\w+: .*(?:\n {4}.*)*)", inspect.getdoc(of) or "", flags=re.MULTILINE):
+        name, _, words = entry.partition(": ")
+        found[name] = " ".join(words.split())
+    return found
+
+
+def fields(of: type, without: type | None = None) -> list[Any]:
+    inherited = {field.name for field in dataclasses.fields(without)} if without else set()
+    return [field for field in dataclasses.fields(of) if field.name not in inherited]
+
+
+# ---- configs ---------------------------------------------------------------------------------------------------------
+
+#: config -> where config.py lists its values
+_VALUES = {
+    "change_capture": "_CAPTURES",
+    "aggregates": "_AGGREGATES",
+    "pushdown": "_PUSHDOWN",
+    "full_read": "_FULL_READS",
+    "file_format": "_FORMATS",
+}
+
+
+def config_names() -> list[str]:
+    """The configs of a temporal_view that a run reads."""
+    return [field.name for field in dataclasses.fields(TemporalConfig)]
+
+
+def config_rows() -> list[list[str]]:
+    words, defaults = described(TemporalConfig), TemporalConfig.parse("m", {})
+    return [
+        [f"`{name}`", words.get(name, ""), _values(name), _default(name, getattr(defaults, name))]
+        for name in config_names()
+    ]
+
+
+def _values(name: str) -> str:
+    listed = getattr(configs, _VALUES.get(name, ""), None)
+    if listed:
+        return ", ".join(f"`{value}`" for value in listed)
+    if name in configs._DURATIONS or name == "lookback":
+        return "a length"
+    kind = str(TemporalConfig.__annotations__[name])
+    if "tuple" in kind:
+        return "`true`, `false`, or a list of names" if "bool" in kind else "a list of names"
+    return {"bool": "`true`, `false`", "float": "a number from 0 to 1"}.get(kind, _of_time(name))
+
+
+def _of_time(name: str) -> str:
+    return {"restart_at": "a time of the week", "refresh_at": "an instant"}.get(name, "a name")
+
+
+def _default(name: str, value: object) -> str:
+    if name in configs._DURATIONS:
+        return "off" if value is None else f"`{format_duration(value)}`"  # type: ignore[arg-type]  # ms
+    if value is None or value == ():
+        return "none"
+    return f"`{str(value).lower() if isinstance(value, bool) else value}`"
+
+
+def configs_block() -> str:
+    planned = ", ".join(f"`{name}`" for name in configs._NOT_YET)
+    rows = table(["config", "meaning", "values", "default"], config_rows())
+    return f"{rows}\n\nReserved, and refused until a version carries them out: {planned}."
+
+
+# ---- macros ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Macro:
+    """kind: macro, data test, operation or other. command: the command line of an operation, as its head has it."""
+
+    name: str
+    kind: str
+    parameters: str
+    words: str
+    command: str = ""
+
+
+@cache
+def macros() -> list[Macro]:
+    """Each macro and data test, by name."""
+    return sorted((_macro(file.read_text()) for file in (ROOT / "macros").glob("*.sql")), key=lambda m: m.name)
+
+
+def _macro(text: str) -> Macro:
+    head = re.match(r"\s*\{#-?(.*?)-?#\}", text, flags=re.DOTALL)
+    words = " ".join(head[1].split()) if head else ""
+    found = re.search(r"\{%-?\s*(macro|test)\s+(\w+)\((.*?)\)\s*-?%\}", text, flags=re.DOTALL)
+    assert found, text
+    name, parameters = found[2], " ".join(found[3].split())
+    command = re.match(rf"(dbt run-operation {name}(?: \[?--args '[^']*'\]?)?): ", words)
+    if command:
+        return Macro(name, "operation", parameters, words[command.end() :], command[1])
+    kind = "data test" if found[1] == "test" else "macro" if parameters.startswith("relation=") else "other"
+    return Macro(name, kind, parameters, words)
+
+
+def _first(words: str) -> str:
+    """The first sentence; where it goes on with columns or a call, what stands before these."""
+    sentence = re.split(r"(?<=[.;])\s", words, maxsplit=1)[0].rstrip(".;")
+    before, _, rest = sentence.partition(": ")
+    return before if rest and len(before) > 15 else sentence
+
+
+def _marked(macro: Macro) -> str:
+    """The words, with the names of parameters as code."""
+    names = "|".join(re.findall(r"(\w+)=", macro.parameters))
+    return re.sub(rf"(?:^|(?<=[.;] ))({names})(?=: )", r"`\1`", macro.words) if names else macro.words
+
+
+def _sections(kind: str) -> Iterator[str]:
+    for macro in macros():
+        if macro.kind == kind:
+            yield f"### {macro.name}"
+            yield _listing(macro)
+            yield _capital(_marked(macro))
+
+
+def _listing(macro: Macro) -> str:
+    if macro.kind == "operation":
+        known = arguments._ARGUMENTS.get(macro.name, {})
+        listed = ", ".join(f"{name}: {value or '<model>'}" for name, value in known.items())
+        full = f"dbt run-operation {macro.name} --args '{{{listed}}}'" if listed else macro.command
+        return f"```sh\n{full}\n```"
+    if macro.kind == "data test":
+        given = re.sub(r"^model(?:, )?", "", macro.parameters)
+        pairs = ", ".join(f"{name}: {_yaml(value)}" for name, value in re.findall(r"(\w+)=([^,]+)", given))
+        return "```yaml\ndata_tests:\n  - " + macro.name + (f": {{arguments: {{{pairs}}}}}" if pairs else "") + "\n```"
+    return "```jinja\n" + f"{macro.name}({macro.parameters})" + "\n```"
+
+
+def _yaml(value: str) -> str:
+    return {"none": "null"}.get(value.strip(), value.strip().replace("'", '"'))
+
+
+def _capital(words: str) -> str:
+    return words[:1].upper() + words[1:]
+
+
+def macro_block(kind: str) -> Callable[[], str]:
+    def block() -> str:
+        listed = [m for m in macros() if m.kind == kind]
+        rows = [[f"[`{m.name}`](#{m.name})", _capital(_first(m.words))] for m in listed]
+        return "\n\n".join([table([kind, "in one line"], rows), *_sections(kind)])
+
+    return block
+
+
+def others_block() -> str:
+    return table(["macro", "does"], [[f"`{m.name}`", _capital(m.words)] for m in macros() if m.kind == "other"])
+
+
+# ---- run_results.json ------------------------------------------------------------------------------------------------
+
+
+def response_fields() -> list[str]:
+    return [field.name for field in fields(TemporalResponse, TemporalResponse.__mro__[1])]
+
+
+def fields_block() -> str:
+    words, kinds = described(TemporalResponse), TemporalResponse.__annotations__
+    rows = [[f"`{name}`", words.get(name, ""), _json(str(kinds[name]))] for name in response_fields()]
+    return table(["field", "meaning", "type"], rows)
+
+
+def _json(kind: str) -> str:
+    plain = {"str": "text", "int": "number", "float": "number", "bool": "true or false"}
+    first, *rest = kind.split(" | ")
+    if first.startswith("list"):
+        first = "list of texts" if first == "list[str]" else "list"
+    elif first.startswith("dict"):
+        first = "object"
+    return plain.get(first, first) + (" or null" if "None" in rest else "")
+
+
+# ---- refusals --------------------------------------------------------------------------------------------------------
+
+#: where a refusal is raised -> the heading of its table; the first that fits
+_STAGES = {
+    "config": "Configs",
+    "operations/arguments": "Operations",
+    "operations": "Macros",
+    "temporal/changes": "Macros",
+    "temporal/duckdb": "Queries for DuckDB",
+    "temporal/clock": "Instants and lengths",
+    "__main__": "`explain`",
+    "engine/given_types": "`explain`",
+    "graph": "Names and the graph",
+    "connections": "Connection",
+    "inputs": "Inputs",
+    "pruning": "Inputs",
+    "engine": "Queries",
+    "run": "Runs",
+    "temporal": "Queries",
+    "": "Others",
+}
+
+
+@dataclass(frozen=True)
+class Refused:
+    stage: str
+    found: str
+    why: str
+    instead: str
+
+
+@cache
+def refusals() -> list[Refused]:
+    """Each refusal of the code; `…` stands for what depends on the case."""
+    said: list[Refused] = []
+    for file in sorted(PACKAGE.rglob("*.py")):
+        where = file.relative_to(PACKAGE).with_suffix("").as_posix()
+        stage = next(heading for start, heading in _STAGES.items() if where.startswith(start))
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in ("Refusal", "TemporalError"):
+                parts = [" ".join(_text(argument).split()) for argument in node.args]
+                if len(parts) == 1:
+                    parts = re.split(r"(?:^found: | why: | instead: )", parts[0])[1:]
+                if len(parts) == 3:
+                    said.append(Refused(stage, *parts))
+    for file in sorted([*(ROOT / "macros").glob("*.sql"), *(ROOT / "materializations").glob("*.sql")]):
+        for raised in re.findall(r"raise_compiler_error\((.*?)\) -?%\}", file.read_text(), flags=re.DOTALL):
+            parts = re.split(r"(?:^found: | why: | instead: )", " ".join(_of_jinja(raised).split()))[1:]
+            if len(parts) == 3:
+                said.append(Refused("Macros", *parts))
+    return sorted(set(said), key=lambda r: (list(_STAGES.values()).index(r.stage), r.why.lower(), r.found, r.instead))
+
+
+def _of_jinja(expression: str) -> str:
+    """The texts of a concatenation, `…` for what is between them."""
+    expression = re.sub(r"\.get\([^()]*\)", "", expression)
+    texts = re.split(r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""", expression)
+    texts[1::2] = [text[1:-1].replace("\\n", "\n") for text in texts[1::2]]
+    texts[::2] = ["…" if re.search(r"\w", between) else "" for between in texts[::2]]
+    return "".join(texts)
+
+
+def _text(node: ast.expr) -> str:
+    if isinstance(node, ast.Constant):
+        return str(node.value)
+    if isinstance(node, ast.JoinedStr):
+        return "".join(str(v.value) if isinstance(v, ast.Constant) else "…" for v in node.values)
+    if isinstance(node, ast.BinOp):
+        return _text(node.left) + _text(node.right)
+    if isinstance(node, ast.IfExp):
+        return " / ".join(filter(None, [_text(node.body), _text(node.orelse)]))
+    return "…"
+
+
+def _cell(words: str) -> str:
+    """Words of an error as text of a table: nothing in it is Markdown."""
+    words = re.sub(r"…(?:…|\.…)+", "…", words)
+    return re.sub(r"([\\`*_{}\[\]<>|~])", r"\\\1", words)
+
+
+def refusals_block() -> str:
+    blocks = []
+    for heading in dict.fromkeys(_STAGES.values()):
+        rows = [[_cell(r.found), _cell(r.why), _cell(r.instead)] for r in refusals() if r.stage == heading]
+        if rows:
+            blocks.append(f"## {heading}\n\n" + table(["found", "why", "instead"], rows))
+    return "\n\n".join(blocks)
+
+
+# ---- the pages -------------------------------------------------------------------------------------------------------
+
+BLOCKS: dict[str, Callable[[], str]] = {
+    "configs": configs_block,
+    "macros": macro_block("macro"),
+    "data tests": macro_block("data test"),
+    "operations": macro_block("operation"),
+    "others": others_block,
+    "fields": fields_block,
+    "refusals": refusals_block,
+}
+
+
+def written(page: Path) -> str:
+    """A page with its blocks as the code has them now."""
+
+    def block(found: re.Match[str]) -> str:
+        return f"{found[1]}\n\n{BLOCKS[found[2]]()}\n\n{found[3]}"
+
+    marks = r"(<!-- ([\w ]+): begin -->)\n.*?(<!-- \2: end -->)"
+    return re.sub(marks, block, page.read_text(), flags=re.DOTALL)
+
+
+if __name__ == "__main__":
+    for page in sorted(REFERENCE.glob("*.md")):
+        page.write_text(written(page))
