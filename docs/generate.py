@@ -297,8 +297,8 @@ def _text(node: ast.expr) -> str:
 
 def _cell(words: str) -> str:
     """Words of an error as text of a table: nothing in it is Markdown."""
-    words = re.sub(r"…(?:…|\.…)+", "…", words)
-    return re.sub(r"([\\`*_{}\[\]<>|~])", r"\\\1", words)
+    words = re.sub(r"…(?:…|\.…)+", "…", words).replace("<", "&lt;").replace(">", "&gt;")
+    return re.sub(r"([\\`*_{}\[\]|])", r"\\\1", words)
 
 
 def refusals_block() -> str:
