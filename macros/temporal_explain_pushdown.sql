@@ -1,10 +1,10 @@
 {# dbt run-operation temporal_explain_pushdown --args '{model: name}': the rows that a rebuild would ask Spark for, by
-   each part of the window and for each input. No data is read. #}
-{% macro temporal_explain_pushdown(model=none) %}
+   each part of the window and for each input. No data is read. `format: json` prints JSON. #}
+{% macro temporal_explain_pushdown(model=none, format='table') %}
   {%- if execute -%}
-    {%- set args = adapter.temporal_arguments('temporal_explain_pushdown', {'model': model}, kwargs, graph) -%}
-    {%- for line in adapter.temporal_explain_pushdown(args.model, graph) -%}
-      {%- do log(line, info=true) -%}
-    {%- endfor -%}
+    {%- set given = {'model': model, 'format': format} -%}
+    {%- set args = adapter.temporal_arguments('temporal_explain_pushdown', given, kwargs, graph) -%}
+    {%- set shown = adapter.temporal_explain_pushdown(args.model, graph) -%}
+    {{ return(temporal_shown('temporal_explain_pushdown', shown, args.format)) }}
   {%- endif -%}
 {% endmacro %}

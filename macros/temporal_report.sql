@@ -1,16 +1,12 @@
-{# For people: how the model is read, and what the run did. For run_results.json: its adapter response. #}
-{% macro temporal_report(run) %}
-  {%- for note in run.plan.model.notes -%}
-    {%- do log('temporal_view ' ~ this.identifier ~ ': ' ~ note, info=true) -%}
-  {%- endfor -%}
-  {%- for line in adapter.temporal_summary(run) -%}
-    {%- do log(line, info=true) -%}
-  {%- endfor -%}
-  {%- if not run.script -%}
-    {%- do write('-- nothing new: no statement of this run changed anything\n') -%}
+{# dbt run-operation temporal_report [--args '{model: name, path: report.html, hours: 24}']: one HTML page about every
+   temporal_view, or one: instants, chains, what is due in the next hours, the forecast, the inputs, the last runs. The page
+   needs no other file. path: where it is written, else target/temporal_report.html. Nothing else is changed. #}
+{% macro temporal_report(model=none, path=none, hours=24) %}
+  {%- if execute -%}
+    {%- set given = {'model': model, 'path': path, 'hours': hours} -%}
+    {%- set args = adapter.temporal_arguments('temporal_report', given, kwargs, graph) -%}
+    {%- set written = adapter.temporal_report(graph, args.model, args.path, args.hours) -%}
+    {%- do log('temporal_report: ' ~ written, info=true) -%}
+    {{ return(written) }}
   {%- endif -%}
-  {%- for warning in adapter.temporal_warnings(run) -%}
-    {%- do exceptions.warn(warning) -%}
-  {%- endfor -%}
-  {%- do store_result('main', response=adapter.temporal_response(run)) -%}
 {% endmacro %}

@@ -1,10 +1,10 @@
-{# dbt run-operation temporal_status [--args '{model: name}']: for each temporal_view its start, its expiration, its next
-   restart and its stored rows. Nothing is changed. #}
-{% macro temporal_status(model=none) %}
+{# dbt run-operation temporal_status [--args '{model: name, format: json}']: for each temporal_view its start, its
+   expiration, its next restart and its stored rows, as a table or as JSON. Nothing is changed. A macro that calls it gets
+   the agate table. #}
+{% macro temporal_status(model=none, format='table') %}
   {%- if execute -%}
-    {%- set args = adapter.temporal_arguments('temporal_status', {'model': model}, kwargs, graph) -%}
-    {%- for line in adapter.temporal_status(graph, args.model) -%}
-      {%- do log(line, info=true) -%}
-    {%- endfor -%}
+    {%- set given = {'model': model, 'format': format} -%}
+    {%- set args = adapter.temporal_arguments('temporal_status', given, kwargs, graph) -%}
+    {{ return(temporal_shown('temporal_status', adapter.temporal_status(graph, args.model), args.format)) }}
   {%- endif -%}
 {% endmacro %}

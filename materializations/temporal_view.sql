@@ -11,7 +11,7 @@
   {%- if run.gave_way and existing -%}
     {%- do adapter.cache_dropped(existing) -%}
   {%- endif -%}
-  {%- do temporal_report(run) -%}
+  {%- do temporal_summarize(run) -%}
 
   {%- set grants = config.get('grants') -%}
   {%- do apply_grants(target, grants, should_revoke=should_revoke(run.plan.old, full_refresh_mode=false)) -%}

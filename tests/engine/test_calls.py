@@ -20,7 +20,7 @@ def test_operations_without_arguments(project: Project) -> None:
     for operation in ("temporal_status", "temporal_drop"):
         told = project.dbt("run-operation", operation, "--args", "{modle: late}", check=False)
         assert not told.success and f"found: argument 'modle' of {operation}" in told.text
-    assert "late: has not run" in project.dbt("run-operation", "temporal_status").text
+    assert re.search(r"\| state +\| has not run", project.dbt("run-operation", "temporal_status").text)
     assert "nothing is left behind" in project.dbt("run-operation", "temporal_drop").text
     told = project.dbt("run-operation", "temporal_restart", "--args", "{model: lat}", check=False).text
     assert "found: model 'lat', no enabled model of this project" in told and "instead: proj.late" in told
@@ -53,4 +53,5 @@ def test_the_size_of_rows_with_a_column_named_metadata(project: Project) -> None
     project.model("m", f"select id, _metadata from {project.schema}.events where mz_now() < timestamp_millis(t)")
     project.run(now=T0 - 1)
     told = project.dbt("run-operation", "temporal_status").text
-    assert re.search(r"stored +18 updates in 9 rows of 1 chain, [1-9][\d,]* bytes", told), told
+    for fact in (r"updates +\| 18 ", r"rows +\| 9 ", r"chains +\| 1 ", r"bytes +\| [1-9][\d,]* "):
+        assert re.search(rf"\| {fact}", told), told

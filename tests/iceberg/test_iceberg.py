@@ -79,7 +79,7 @@ def test_statistics_that_a_table_keeps_itself(events: Project) -> None:
     assert not [name for _, name, _ in events.rows("SHOW TABLES IN {s}") if "m__stats_" in name]
     told = events.dbt("run-operation", "temporal_explain_pushdown", "--args", "{model: m}", now=T0).text
     files, size = events.rows("SELECT count(*), sum(file_size_in_bytes) FROM {s}.events.files")[0]
-    assert f"events: {files} files, {size:,} bytes" in told
+    assert f"events | {files} files, {size:,} bytes" in " ".join(told.split())
 
 
 def test_docs_live_on_the_view(events: Project) -> None:

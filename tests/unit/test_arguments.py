@@ -12,7 +12,11 @@ from dbt.adapters.sparktemporal.operations.arguments import checked
 
 NODE = {"resource_type": "model", "name": "late", "package_name": "p", "config": {"materialized": "temporal_view"}}
 GRAPH = {"nodes": {"model.p.late": NODE}}
-OF_ONE = ("temporal_consolidate", "temporal_restart", "temporal_explain_pushdown")
+OF_ONE = ("temporal_consolidate", "temporal_restart", "temporal_explain", "temporal_explain_pushdown")
+TAKES = {
+    "temporal_explain": "model and full_refresh and format",
+    "temporal_report": "model and path and hours",
+}
 
 
 def refused(operation: str, given: dict[str, Any], others: dict[str, Any], graph: dict[str, Any] = GRAPH) -> str:
@@ -35,11 +39,11 @@ def test_a_project_without_temporal_views() -> None:
     assert "--args '{model: recent_events}'" in refused("temporal_restart", {"model": None}, {}, {"nodes": {}})
 
 
-@pytest.mark.parametrize("operation", (*OF_ONE, "temporal_status"))
+@pytest.mark.parametrize("operation", (*OF_ONE, "temporal_status", "temporal_report"))
 def test_an_argument_that_is_unknown(operation: str) -> None:
     assert refused(operation, {"model": "late"}, {"modle": "late"}) == (
         f"found: argument 'modle' of {operation}\n"
-        "why: it takes model\n"
+        f"why: it takes {TAKES.get(operation, 'model and format')}\n"
         f"instead: dbt run-operation {operation} --args '{{model: late}}'"
     )
 
@@ -61,6 +65,22 @@ def test_temporal_drop(given: dict[str, Any], others: dict[str, Any], found: str
     told = refused("temporal_drop", given, others)
     assert f"found: {found}" in told
     assert "instead: dbt run-operation temporal_drop --args '{dry_run: true, schemas: [old_schema]}'" in told
+
+
+@pytest.mark.parametrize(
+    ("operation", "given", "found", "shown"),
+    [
+        ("temporal_status", {"format": "xml"}, "format: 'xml'\nwhy: the argument is table or json", "format: json"),
+        ("temporal_explain", {"full_refresh": "so"}, "full_refresh: 'so'", "full_refresh: true"),
+        ("temporal_report", {"hours": 0}, "hours: 0\nwhy: it is a number from 1 to 240", "hours: 24"),
+        ("temporal_report", {"hours": True}, "hours: True", "hours: 24"),
+        ("temporal_report", {"path": ""}, "path: ''\nwhy: the argument names a file", "path: report.html"),
+    ],
+)
+def test_the_other_arguments(operation: str, given: dict[str, Any], found: str, shown: str) -> None:
+    told = refused(operation, {"model": "late", **given}, {})
+    assert f"found: {found}" in told
+    assert f"instead: dbt run-operation {operation} --args '{{model: late, {shown}}}'" in told
 
 
 def test_what_is_right() -> None:

@@ -147,6 +147,7 @@ class SparkTemporalConnectionManager(SparkConnectionManager):
         if has_clock_calls(sql):
             sql = self.with_clock(sql)
         is_own = getattr(self._own, "now", False)
+        self._own.sent = getattr(self._own, "sent", 0) + 1
         if not is_own:
             self.facts.notice(sql)
         if not is_own and self._pinned() is not None:
@@ -186,6 +187,13 @@ class SparkTemporalConnectionManager(SparkConnectionManager):
     def run_is_on(self, on: bool) -> None:
         """From its beginning to its end, all statements of this thread are those of a run of a temporal_view."""
         self._own.now = on
+        if on:
+            self._own.sent = 0
+
+    @property
+    def statements_of_run(self) -> int:
+        """How many statements this thread has sent since a run of a temporal_view began."""
+        return int(getattr(self._own, "sent", 0))
 
     def with_clock(self, sql: str, as_of: int | None = None) -> str:
         """A statement with each mz_now() replaced: by the clock of the read in a view, else by the as-of."""
@@ -220,6 +228,7 @@ class SparkTemporalConnectionManager(SparkConnectionManager):
         return [tuple(row) for row in self._ask(sql)]
 
     def _ask(self, sql: str) -> list[Any]:
+        self._own.sent = getattr(self._own, "sent", 0) + 1
         _, cursor = super().add_query(sql, auto_begin=False)
         return list(cursor.fetchall() or [])
 

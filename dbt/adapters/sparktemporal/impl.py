@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from dbt.adapters.base.meta import available
@@ -15,7 +16,11 @@ from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.contracts.relation import RelationType
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark.impl import SparkAdapter, SparkConfig
+from dbt_common.events.base_types import EventLevel
+from dbt_common.events.functions import fire_event
+from dbt_common.events.types import Note
 from dbt_common.exceptions import DbtRuntimeError
+from dbt_common.invocation import get_invocation_id
 
 from .config import TemporalConfig
 from .connections import SparkTemporalConnectionManager
@@ -27,11 +32,13 @@ from .graph.plain_names import refuse_names, refuse_schema
 from .graph.time_dependence import dependences
 from .inputs import upstream
 from .inputs.stacked_views import views_between
-from .operations import leftovers
+from .operations import leftovers, run_log
 from .operations.read_macros import ReadMacros
+from .operations.report import run_log_name
 from .operations.run_operations import RunOperations, as_dbt_errors
 from .run import lock
 from .run import report as reports
+from .run.begin import begin
 from .run.plan import Definition, Invocation, Neighbours
 from .run.published_view import Docs
 from .run.start import start
@@ -43,6 +50,11 @@ from .temporal.sql.identifiers import SESSION_CATALOG, Identifier, folded
 from .words import quantity
 
 logger = AdapterLogger("sparktemporal")
+
+
+def _say(line: str) -> None:
+    """Log a line as the summaries of runs are logged."""
+    fire_event(Note(msg=line), level=EventLevel.INFO)
 
 
 @dataclass
@@ -75,10 +87,22 @@ class TemporalResponse(AdapterResponse):
     as_of: the instant of the run (ms)
     expiration: the instant after which reads raise (ms)
     expiration_reason: why there is no expiration, in words
-    inputs: how each input was read
+    seconds_to_expiration: from the instant of the run to the expiration
+    inputs: how each input was read, in words
+    input_reads: the same as data, an object for each input: `relation`, `tracking` (by what the run learnt what the
+        input did), `read` (`unchanged`, `full`, or what is new of it), `reason`, `rows` that were read; `files` and
+        `bytes` that it has, `files_read` and `bytes_read` that Spark was asked to read of them, which may skip more;
+        null where nothing tells
+    files_considered: files of the inputs, where they are known
+    files_read: those that Spark was asked to read
+    files_left_out: the others
+    bytes_considered: the size of the files of the inputs, where it is known
+    bytes_read: the size of those that Spark was asked to read
+    bytes_left_out: the size of the others
     pushdown: the comparisons sent to Spark, and the files left out
     rows_in: rows of the inputs before pushdown: all rows, or the new rows where only new rows are read
     rows_written: stored intervals: one stands for an insertion and, if there is one, its retraction
+    bytes_written: the size of the new chains, where it is known
     updates_beyond_expiration: updates of the rows read that are after the expiration, and so are not stored
     rows_late: rows that came when their window was over, and so are not in the view: of new rows under a plain window;
         with `store_late` also of others ([late rows](../changes.md#late-rows))
@@ -86,6 +110,7 @@ class TemporalResponse(AdapterResponse):
     chains: the number of chains after it
     aggregates: how aggregates are kept, and why
     milliseconds: the length of the run
+    statements: how many statements the run sent, those that ask included
     phases: ms of each phase of the run
     """
 
@@ -94,16 +119,26 @@ class TemporalResponse(AdapterResponse):
     as_of: int = 0
     expiration: int | None = None
     expiration_reason: str = ""
+    seconds_to_expiration: float | None = None
     inputs: list[str] = field(default_factory=list)
+    input_reads: list[dict[str, Any]] = field(default_factory=list)
+    files_considered: int = 0
+    files_read: int = 0
+    files_left_out: int = 0
+    bytes_considered: int = 0
+    bytes_read: int = 0
+    bytes_left_out: int = 0
     pushdown: list[str] = field(default_factory=list)
     rows_in: int = 0
     rows_written: int = 0
+    bytes_written: int | None = None
     updates_beyond_expiration: int | None = None
     rows_late: int | None = None
     chains_before: int = 0
     chains: int | None = None
     aggregates: list[str] = field(default_factory=list)
     milliseconds: int = 0
+    statements: int = 0
     phases: dict[str, int] = field(default_factory=dict)
 
 
@@ -260,27 +295,9 @@ class SparkTemporalAdapter(RunOperations, ReadMacros, SparkAdapter):
         self.connections.run_is_on(True)  # until `temporal_response`, or `post_model_hook` where it fails
         with as_dbt_errors():
             patience = TemporalConfig.parse(target.model, model["config"]).lock_timeout
-            neighbours = Neighbours(
-                unmarked=self._has_unmarked_diffs(relation),
-                below=upstream.temporal_inputs(model, graph),
-                between=views_between(model, graph),
-                readers=upstream.readers(model, graph),
-                inputs=dependences(model, graph),
-                in_the_way=existing is not None and not existing.is_view,
-                known=self._known_relations(relation),
-                has_feed=upstream.has_feed(model, graph),
-            )
-            invocation = Invocation(
-                as_of=as_of,
-                engine_now=warehouse.clock(),
-                settings=warehouse.settings(),
-                version=warehouse.version(),
-                full_refresh=full_refresh,
-                sampled=self._inputs_are_sampled(),
-                project=self.config.project_name,
-                pinned=self.connections.is_pinned,
-            )
             definition = Definition(sql, model["config"], Docs.of(model))
+            invocation = self._invocation(warehouse, as_of, full_refresh)
+            neighbours = self._neighbours(relation, model, graph, existing)
 
             def taken(token: str) -> None:
                 self._locks.held = (target, token)
@@ -289,6 +306,50 @@ class SparkTemporalAdapter(RunOperations, ReadMacros, SparkAdapter):
             if getattr(self._locks, "held", None) is not None:
                 self._locks.run = run
             return run
+
+    def _begun(self, node: Mapping[str, Any], graph: Mapping[str, Any], sql: str, full_refresh: bool) -> Writer:
+        """A run that has observed and decided, without a lock: see `begin`."""
+        relation = self.Relation.create(schema=node["schema"], identifier=node["alias"])
+        existing = self.get_relation(None, node["schema"], node["alias"])  # type: ignore[arg-type]  # no database
+        warehouse, target = self._warehouse, self._target(relation)
+        self.connections.run_is_on(True)
+        try:
+            definition = Definition(sql, node["config"], Docs.of(node))
+            invocation = self._invocation(warehouse, self.connections.as_of(), full_refresh)
+            return begin(warehouse, target, definition, invocation, self._neighbours(relation, node, graph, existing))
+        finally:
+            self.connections.run_is_on(False)
+
+    def _invocation(self, warehouse: Warehouse, as_of: int, full_refresh: bool) -> Invocation:
+        return Invocation(
+            as_of=as_of,
+            engine_now=warehouse.clock(),
+            settings=warehouse.settings(),
+            version=warehouse.version(),
+            full_refresh=full_refresh,
+            sampled=self._inputs_are_sampled(),
+            project=self.config.project_name,
+            pinned=self.connections.is_pinned,
+        )
+
+    def _neighbours(
+        self,
+        relation: BaseRelation,
+        model: Mapping[str, Any],
+        graph: Mapping[str, Any],
+        existing: BaseRelation | None,
+    ) -> Neighbours:
+        """What is around a model. existing: the relation of the model's name, as dbt's cache has it."""
+        return Neighbours(
+            unmarked=self._has_unmarked_diffs(relation),
+            below=upstream.temporal_inputs(model, graph),
+            between=views_between(model, graph),
+            readers=upstream.readers(model, graph),
+            inputs=dependences(model, graph),
+            in_the_way=existing is not None and not existing.is_view,
+            known=self._known_relations(relation),
+            has_feed=upstream.has_feed(model, graph),
+        )
 
     def _known_relations(self, relation: BaseRelation) -> KnownRelations | None:
         """The relations of a model's schema as dbt's cache has them; None where a hook may have changed the model's."""
@@ -322,16 +383,23 @@ class SparkTemporalAdapter(RunOperations, ReadMacros, SparkAdapter):
         """Execute a run, each statement after it was yielded."""
         logger.debug(f"temporal_view {current.plan.target.model}:\n{current.plan}")
         with as_dbt_errors():
-            yield from current.steps(lambda sql: self.execute(sql, auto_begin=True))
+            yield from current.steps(lambda sql: self.execute(sql, auto_begin=True), _say)
 
     @available
     def temporal_response(self, current: Writer) -> AdapterResponse:
         """What goes to run_results.json."""
         self.connections.run_is_on(False)
         message = f"OK {reports.outcome(current)}"
-        return TemporalResponse(
-            _message=message, code="OK", rows_affected=current.progress.rows_written, **reports.report(current)
+        response = TemporalResponse(
+            _message=message,
+            code="OK",
+            rows_affected=current.progress.rows_written,
+            statements=self.connections.statements_of_run,
+            **reports.report(current),
         )
+        name = run_log_name(current.plan.target)
+        run_log.append(Path(self.config.project_target_path), name, get_invocation_id(), response.to_dict())
+        return response
 
     @available
     def temporal_summary(self, current: Writer) -> list[str]:

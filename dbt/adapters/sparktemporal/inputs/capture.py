@@ -23,7 +23,6 @@ from ..temporal.rewrite.core import TypedCore
 from ..temporal.sql import plans
 from ..temporal.sql.dialect import ParsedModel, render
 from ..temporal.sql.identifiers import Identifiers
-from ..words import quantity
 from . import changes as input_changes
 from . import fingerprint, observe, stacked_views, view_expansion
 from .append_only import AppendCursor
@@ -37,14 +36,6 @@ _ALL = "full"
 
 #: about how many bytes a row takes in a file
 BYTES_OF_ROW = 16
-
-#: what is new of an input, in words
-_NEW = {
-    Tracking.FILES: "new files",
-    Tracking.VERSION: "changes",
-    Tracking.COLUMN: "new rows",
-    Tracking.STACKED: "new chains",
-}
 
 
 class DeltaKind(Enum):
@@ -171,21 +162,6 @@ class Capture:
             if deltas:
                 found[name] = (deltas[0].why if deltas[0].cause == name else deltas[0].reason) or self.changes[name].why
         return found
-
-    def report(self) -> list[str]:
-        """A line an input: how the run learnt what it did, and why so."""
-        lines, whole = [], self.read_in_full
-        for name, seen in self.inputs.items():
-            deltas = [delta for delta in self.cores.values() if name in delta.read]
-            how, why = DeltaKind.SAME.value, ""
-            if name in whole:
-                how, why = DeltaKind.FULL.value, whole[name]
-            elif deltas:
-                how = _NEW.get(seen.tracking, how)
-                why = self.changes[name].why
-            rows = quantity(self.counts.get(name, 0), "row")
-            lines.append(f"{name}: {how} ({why or self.changes[name].why}), {rows} read")
-        return lines
 
 
 def capture_inputs(warehouse: Warehouse, request: Request, known: Routines, lists: bool = False) -> Capture:

@@ -9,16 +9,23 @@ from jinja2 import Undefined
 
 from ..errors import Refusal
 from ..graph import nodes
+from .tables import FORMATS
 
 #: operation -> its arguments, each with an example value
 _ARGUMENTS = {
-    "temporal_consolidate": {"model": ""},
-    "temporal_restart": {"model": ""},
-    "temporal_explain_pushdown": {"model": ""},
-    "temporal_status": {"model": ""},
-    "temporal_drop": {"dry_run": "true", "schemas": "[old_schema]"},
+    "temporal_consolidate": {"model": "", "format": "json"},
+    "temporal_restart": {"model": "", "format": "json"},
+    "temporal_explain": {"model": "", "full_refresh": "true", "format": "json"},
+    "temporal_explain_pushdown": {"model": "", "format": "json"},
+    "temporal_status": {"model": "", "format": "json"},
+    "temporal_report": {"model": "", "path": "report.html", "hours": "24"},
+    "temporal_drop": {"dry_run": "true", "schemas": "[old_schema]", "format": "json"},
 }
-_WITHOUT_MODEL = ("temporal_status",)
+_WITHOUT_MODEL = ("temporal_status", "temporal_report")
+#: the most hours that a report looks ahead
+_HOURS = 240
+#: what a command line shows
+_MAIN = ("model", "dry_run", "schemas")
 _EXAMPLE = "recent_events"
 
 
@@ -41,8 +48,22 @@ def checked(
             "the operation is about one temporal_view",
             _command(operation, graph),
         )
-    if values.get("dry_run") not in (None, True, False):
-        raise Refusal(f"dry_run: {values['dry_run']!r}", "the argument is true or false", _command(operation, graph))
+    for name in ("dry_run", "full_refresh"):
+        if values.get(name) not in (None, True, False):
+            raise Refusal(
+                f"{name}: {values[name]!r}", "the argument is true or false", _command(operation, graph, name)
+            )
+    if values.get("format") not in (None, *FORMATS):
+        raise Refusal(
+            f"format: {values['format']!r}",
+            f"the argument is {' or '.join(FORMATS)}",
+            _command(operation, graph, "format"),
+        )
+    hours = values.get("hours", 1)
+    if isinstance(hours, bool) or not isinstance(hours, int) or not 1 <= hours <= _HOURS:
+        raise Refusal(f"hours: {hours!r}", f"it is a number from 1 to {_HOURS}", _command(operation, graph, "hours"))
+    if values.get("path") is not None and not (isinstance(values["path"], str) and values["path"].strip()):
+        raise Refusal(f"path: {values['path']!r}", "the argument names a file", _command(operation, graph, "path"))
     if values.get("schemas") is not None:
         schemas = [values["schemas"]] if isinstance(values["schemas"], str) else values["schemas"]
         if not (isinstance(schemas, (list, tuple)) and all(isinstance(name, str) for name in schemas)):
@@ -51,9 +72,10 @@ def checked(
     return values
 
 
-def _command(operation: str, graph: Mapping[str, Any]) -> str:
-    """A command line that works, with a model of the project where there is one."""
+def _command(operation: str, graph: Mapping[str, Any], shown: str = "") -> str:
+    """A command line that works, with a model of the project where there is one. shown: an argument to show too."""
     names = [str(node["name"]) for node in nodes.every(graph)]
     model = names[0] if names else _EXAMPLE
-    args = ", ".join(f"{name}: {value or model}" for name, value in _ARGUMENTS[operation].items())
+    known = _ARGUMENTS[operation]
+    args = ", ".join(f"{name}: {value or model}" for name, value in known.items() if name in (*_MAIN, shown))
     return f"dbt run-operation {operation} --args '{{{args}}}'"

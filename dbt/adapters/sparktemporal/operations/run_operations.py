@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from dbt.adapters.base.meta import AdapterMeta, available
@@ -16,10 +17,10 @@ from ..graph import nodes
 from ..graph.time_dependence import dependences
 from ..inputs import upstream
 from ..run import lock
+from ..run.writer import Writer
 from ..temporal.sql.dialect import quote
 from ..temporal.sql.identifiers import Identifier
-from ..words import quantity
-from . import arguments, explain_pushdown, leftovers, status
+from . import arguments, explain_pushdown, explain_run, leftovers, report, status, tables
 from .consolidate import consolidate
 
 
@@ -54,9 +55,13 @@ class RunOperations(metaclass=AdapterMeta):
     config: Any
     connections: Any
     list_schemas: Any
+    get_macro_resolver: Any
 
     @property
     def _warehouse(self) -> Warehouse:
+        raise NotImplementedError  # defined by the adapter
+
+    def _begun(self, node: Mapping[str, Any], graph: Mapping[str, Any], sql: str, full_refresh: bool) -> Writer:
         raise NotImplementedError  # defined by the adapter
 
     @property
@@ -104,42 +109,106 @@ class RunOperations(metaclass=AdapterMeta):
                 warehouse.rows(step.sql)
 
     @available
-    def temporal_consolidate(self, model: str, graph: Mapping[str, Any]) -> str:
-        """Merge all chains of a model, under its lock -> a message about the result."""
+    def temporal_dropped(self, found: Sequence[Mapping[str, Any]]) -> tables.Table:
+        """What became of the relations that were left behind."""
+        rows = [
+            {
+                "schema": one["left"]["target"].schema.replace("`", ""),
+                "model": one["left"]["target"].model,
+                "project": one["left"]["project"] or "unknown",
+                "outcome": one["outcome"],
+            }
+            for one in found
+        ]
+        return tables.table(dict.fromkeys(("schema", "model", "project", "outcome"), str), rows)
+
+    @available
+    def temporal_consolidate(self, model: str, graph: Mapping[str, Any]) -> tables.Table:
+        """Merge all chains of a model, under its lock -> how many diffs there were, and are."""
         warehouse = self._warehouse
         with as_dbt_errors():
             node = nodes.named(model, graph)
             target, config = self._model_of(node)
             with locked(warehouse, target, config.lock_timeout) as (run_id, clock):
                 before, after = consolidate(warehouse, target, config, run_id, clock, upstream.readers(node, graph))
-        return f"{model}: {quantity(before, 'diff')} became {after:,}"
+        facts = {"model": model, "diffs_before": before, "diffs_after": after}
+        return tables.table({"model": str, "diffs_before": int, "diffs_after": int}, [facts])
 
     @available
-    def temporal_restart(self, model: str, graph: Mapping[str, Any]) -> str:
-        """Make the next run of a model rebuild it -> a message about the result."""
+    def temporal_restart(self, model: str, graph: Mapping[str, Any]) -> tables.Table:
+        """Make the next run of a model rebuild it -> what that means."""
         warehouse = self._warehouse
         with as_dbt_errors():
             target, config = self._model_of(nodes.named(model, graph))
             with locked(warehouse, target, config.lock_timeout) as (run_id, _):
                 status.ask_for_restart(warehouse, target, run_id)
-        return f"the next run rebuilds {model}; until then the model answers as before"
+        outcome = "the next run rebuilds it; until then it answers as before"
+        return tables.table({"model": str, "outcome": str}, [{"model": model, "outcome": outcome}])
 
     @available
-    def temporal_status(self, graph: Mapping[str, Any], model: str | None = None) -> list[str]:
-        """Lines about every temporal_view of the project, or about one."""
+    def temporal_status(self, graph: Mapping[str, Any], model: str | None = None) -> tables.Table:
+        """The facts of every temporal_view of the project, or of one: a row each, with the columns of `COLUMNS`."""
         warehouse = self._warehouse
         with as_dbt_errors():
             chosen = [nodes.named(model, graph)] if model else nodes.every(graph)
-            clock, lines = warehouse.clock(), []
+            clock, facts = warehouse.clock(), []
             for node in chosen:
                 target, config = self._model_of(node)
-                lines += status.status(warehouse, target, config, dependences(node, graph), clock)
-        return lines
+                facts.append(status.status(warehouse, target, config, dependences(node, graph), clock))
+        return status.as_table(facts)
 
     @available
-    def temporal_explain_pushdown(self, model: str, graph: Mapping[str, Any]) -> list[str]:
-        """Lines about the reads of a rebuild of a model."""
+    def temporal_report(self, graph: Mapping[str, Any], model: str | None, path: str | None, hours: int) -> str:
+        """Write the page about every temporal_view, or about one -> where it is."""
+        warehouse, folder = self._warehouse, Path(self.config.project_target_path)
+        with as_dbt_errors():
+            chosen = [nodes.named(model, graph)] if model else nodes.every(graph)
+            clock = self.connections.as_of() if self.connections.is_pinned else warehouse.clock()
+            found = []
+            for node in chosen:
+                target, config = self._model_of(node)
+                inputs = dependences(node, graph)
+                found.append(report.of_model(warehouse, target, config, inputs, clock, hours, folder))
+            written = Path(path) if path else folder / "temporal_report.html"
+            try:
+                written.parent.mkdir(parents=True, exist_ok=True)
+                written.write_text(report.page(found, self.config.project_name, clock, hours), encoding="utf-8")
+            except OSError as error:
+                raise Refusal(f"path: {str(written)!r}", str(error), "path: of a file that can be written") from None
+        return str(written)
+
+    @available
+    def temporal_printed(self, shown: tables.Table, format: str) -> str:
+        """A table of an operation as text."""
+        if format != "json" and tuple(shown.column_names) == tuple(status.COLUMNS):
+            shown = status.for_people(shown)
+        return tables.printed(shown, format)
+
+    @available
+    def temporal_explain_pushdown(self, model: str, graph: Mapping[str, Any]) -> tables.Table:
+        """What a rebuild of a model would read."""
         warehouse = self._warehouse
         with as_dbt_errors():
             target, config = self._model_of(nodes.named(model, graph))
-            return explain_pushdown.explain(warehouse, target, config, self.connections.as_of())
+            return _explained(explain_pushdown.explain(warehouse, target, config, self.connections.as_of()))
+
+    @available
+    def temporal_explain(self, model: str, graph: Mapping[str, Any], full_refresh: bool = False) -> tables.Table:
+        """What the next run of a model would do and why. Nothing is written."""
+        with as_dbt_errors():
+            node = nodes.named(model, graph)
+            begun = self._begun(node, graph, self._compiled(node), full_refresh)
+            return _explained(explain_run.explain(begun))
+
+    def _compiled(self, node: Mapping[str, Any]) -> str:
+        """The SQL of a model, as `dbt run` would compile it now."""
+        from dbt.compilation import Compiler  # dbt itself, which an operation runs in
+
+        manifest: Any = self.get_macro_resolver()
+        compiled = Compiler(self.config).compile_node(manifest.nodes[node["unique_id"]], manifest, write=False)
+        return str(compiled.compiled_code)
+
+
+def _explained(rows: Sequence[explain_pushdown.Row]) -> tables.Table:
+    names = ("about", "of", "what")
+    return tables.table(dict.fromkeys(names, str), [dict(zip(names, row)) for row in rows])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from ..config import TemporalConfig
 from ..engine import session
@@ -11,9 +12,51 @@ from ..inputs.file_lists import hidden_column
 from ..run.commit import Commit
 from ..temporal.clock.expiration import Dependence, expiry
 from ..temporal.clock.instants import format_duration, format_instant
-from ..temporal.diffs.state import Chain
-from ..words import quantity
+from ..temporal.diffs.state import Chain, State
+from . import tables
 from .reads import committed
+
+#: the columns of `temporal_status`, with the types of their values
+COLUMNS: Mapping[str, type] = {
+    "model": str,
+    "schema": str,
+    "state": str,
+    "started": str,
+    "since": str,
+    "frontier": str,
+    "seconds_since_frontier": float,
+    "expiration": str,
+    "seconds_to_expiration": float,
+    "expiration_reason": str,
+    "restart_due": str,
+    "seconds_to_restart": float,
+    "refreshed_every": str,
+    "last_refresh": str,
+    "chains": int,
+    "rows": int,
+    "updates": int,
+    "bytes": int,
+    "updates_left_out": int,
+    "bytes_left_out": int,
+}
+#: what a table of several models shows to people, with its headings
+_SHORT = {
+    "model": "model",
+    "state": "state",
+    "frontier": "frontier",
+    "expiration": "expiration",
+    "left": "left",
+    "restart_due": "restart due",
+    "chains": "chains",
+    "rows": "rows",
+    "bytes": "bytes",
+}
+NOT_RUN, ANSWERS, EXPIRED, RESTARTS = (
+    "has not run",
+    "answers",
+    "expired, reads raise",
+    "answers; the next run rebuilds it",
+)
 
 
 def ask_for_restart(warehouse: Warehouse, target: ModelRelations, run_id: str) -> None:
@@ -26,58 +69,78 @@ def ask_for_restart(warehouse: Warehouse, target: ModelRelations, run_id: str) -
 
 def status(
     warehouse: Warehouse, target: ModelRelations, config: TemporalConfig, inputs: Sequence[Dependence], clock: int
-) -> list[str]:
-    """Lines about the instants and the stored rows of a model. clock: the engine's (ms)."""
+) -> dict[str, Any]:
+    """The facts of a model, by the names of `COLUMNS`. clock: the engine's (ms)."""
+    facts: dict[str, Any] = {"model": target.model, "schema": target.schema.replace("`", "")}
     state = read_state(warehouse, target)
     if state is None:
-        return [f"{target.model}: has not run"]
-    lines = [f"{target.model}"]
-
-    def say(word: str, what: str) -> None:
-        lines.append(f"  {word:12} {what}")
-
-    def instant(t: int) -> str:
-        away = f"in {format_duration(t - clock)}" if t >= clock else f"{format_duration(clock - t)} ago"
-        return f"{format_instant(t)}, {away}"
-
-    say("started", instant(state.started_at))
-    say("frontier", instant(state.frontier))
-    why = expiry(config.expiration, inputs, state.refreshes).why
-    if state.answers_until is None:
-        say("expiration", "none" + (f" ({why})" if why else ""))
+        return {**facts, "state": NOT_RUN}
+    until, due = state.answers_until, _restart_due(config, state)
+    is_over = until is not None and until < clock
+    updates = sum(map(updates_of, state.chains))
+    size = size_of(warehouse, [f"{target.schema}.`{c.table}`" for c in state.chains])
+    facts |= {
+        "state": EXPIRED if is_over else RESTARTS if state.restart else ANSWERS,
+        "started": format_instant(state.started_at),
+        "since": format_instant(state.since),
+        "frontier": format_instant(state.frontier),
+        "seconds_since_frontier": (clock - state.frontier) / 1000,
+        "chains": len(state.chains),
+        "rows": sum(c.rows for c in state.chains),
+        "updates": updates,
+        "bytes": size,
+    }
+    if until is None:
+        facts["expiration_reason"] = expiry(config.expiration, inputs, state.refreshes).why or None
     else:
-        say("expiration", instant(state.answers_until) + ("" if state.answers_until >= clock else ": reads raise"))
-    due = config.restarts.due(state.started_at)
-    if state.restart:
-        say("restart", "at the next run, by temporal_restart")
-    elif due is None:
-        say("restart", "when it has expired" if state.expiration is not None else "none")
-    else:
-        say("restart", f"at the first run from {instant(due)}")
+        facts |= {"expiration": format_instant(until), "seconds_to_expiration": (until - clock) / 1000}
+    if due is not None:
+        facts |= {"restart_due": format_instant(due), "seconds_to_restart": (due - clock) / 1000}
     if state.refreshes is not None:
-        last = instant(state.refreshes.last(clock))
-        say("refreshed", f"every {format_duration(state.refreshes.every)}, last at {last}")
-    updates = sum(map(_updates, state.chains))
-    rows = sum(c.rows for c in state.chains)
-    size = _bytes(warehouse, [f"{target.schema}.`{c.table}`" for c in state.chains])
-    stored, kept, chains = quantity(updates, "update"), quantity(rows, "row"), quantity(len(state.chains), "chain")
-    say("stored", f"{stored} in {kept} of {chains}, {quantity(size, 'byte')}")
+        every, last = state.refreshes.every, state.refreshes.last(clock)
+        facts |= {"refreshed_every": format_duration(every), "last_refresh": format_instant(last)}
     if state.expiration is not None:
+        facts["updates_left_out"] = state.dropped
         # the interval of a row is stored with or without its end: leaving the end out saves no row
-        grouped = all(core.sums is not None for core in state.cores)
-        saved = f", about {quantity(size * state.dropped // max(updates, 1), 'byte')}" if grouped else ""
-        say("left out", f"{quantity(state.dropped, 'update')} after the expiration{saved}")
-    return lines
+        if all(core.sums is not None for core in state.cores):
+            facts["bytes_left_out"] = size * state.dropped // max(updates, 1)
+    return facts
 
 
-def _updates(chain: Chain) -> int:
+def _restart_due(config: TemporalConfig, state: State) -> int | None:
+    """When the next restart is due (ms): asked for, as configured, or else when the model has expired."""
+    due = config.restarts.due(state.started_at)
+    return due if due is not None else state.answers_until
+
+
+def as_table(facts: Sequence[Mapping[str, Any]]) -> tables.Table:
+    return tables.table(COLUMNS, facts)
+
+
+def for_people(shown: tables.Table) -> tables.Table:
+    """The status as it is printed: all facts of one model, or a line for each of several."""
+    if len(shown.rows) == 1:
+        return tables.turned(shown)
+    rows = [{heading: _short(row, name) for name, heading in _SHORT.items()} for row in shown.rows]
+    kinds = {heading: COLUMNS.get(name, str) for name, heading in _SHORT.items()}
+    return tables.table(kinds, rows)
+
+
+def _short(row: Mapping[str, Any], name: str) -> Any:
+    if name != "left":
+        return row[name]
+    left = row["seconds_to_expiration"]
+    return None if left is None else format_duration(int(left * 1000)) if left > 0 else "none"
+
+
+def updates_of(chain: Chain) -> int:
     """The number of updates of a chain: an interval stands for two, or for one where it has no end."""
     return chain.rows if chain.open is None else 2 * chain.rows - chain.open
 
 
-def _bytes(warehouse: Warehouse, tables: Sequence[str]) -> int:
+def size_of(warehouse: Warehouse, names: Sequence[str]) -> int:
     """The size of the files of some tables, by Iceberg's own list of files, or else by Spark's hidden column."""
-    sizes = [sizes for table in tables if (sizes := _sizes(warehouse, table)) is not None]
+    sizes = [sizes for table in names if (sizes := _sizes(warehouse, table)) is not None]
     if not sizes:
         return 0
     union = "\nUNION ALL\n".join(sizes)

@@ -212,6 +212,12 @@ class FilePruner:
                 found[one.relation] = found.get(one.relation, 0) + (left.rows or 0)
         return found
 
+    def left_of_inputs(self, cores: Sequence[str], clock: Range) -> dict[str, PruningResult]:
+        """Input -> what pruning leaves of it, where one place of one core reads it."""
+        every = [found for core in cores for found in self.left(core, clock).values()]
+        names = [one.relation for one, _, _ in every]
+        return {one.relation: left for one, left, _ in every if names.count(one.relation) == 1}
+
     def bounded(self, core: str, clock: Range) -> list[str]:
         """The inputs of a core of which files are left out."""
         every = self.left(core, clock).values()

@@ -10,6 +10,7 @@ from ..engine import ownership
 from ..engine.warehouse import ModelRelations, Warehouse
 from ..inputs.observe import Input
 from ..pushdown.sargable import Range
+from ..pushdown.statistics import PruningResult
 from ..temporal.diffs.chains import statistics_name
 from ..temporal.diffs.state import State
 from ..temporal.rewrite.core import TypedCore
@@ -89,6 +90,12 @@ class Pruning:
         if projection is not None:
             self.projection[core.name] = projection
         return self.narrowed(core, clock), projection
+
+    def left(self, cores: Sequence[str], clock: Range) -> dict[str, PruningResult]:
+        """Input -> what statistics leave of its files, where they are used and known."""
+        if self._pruner is None or self.config.pushdown != "statistics":
+            return {}
+        return self._pruner.left_of_inputs(cores, clock)
 
     def rows(self, core: TypedCore, clock: Range) -> dict[str, int]:
         """Input -> the most rows that a core reads of it while the clock is in a range, where that is known."""

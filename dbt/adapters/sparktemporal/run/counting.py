@@ -3,6 +3,7 @@
 | asked | for |
 |---|---|
 | the rows of each new chain that is not in buckets | the state |
+| the bytes of each new chain | run_results.json |
 | how many of the rows are new, where chains were written with them | the log |
 | what of the rows that were read leaves no trace | the log, and the state |
 | how many rows were read, where the input is small | the log |
@@ -21,20 +22,25 @@ from ..engine import chain_files
 from ..engine.warehouse import Query
 from ..pushdown.sargable import Range
 from ..temporal.diffs import intervals_sql
+from ..temporal.diffs.groups_sql import NO_SIZE
 from ..temporal.diffs.state import Chain
-from ..temporal.diffs.stores import counted, rows_for_good, store_of
+from ..temporal.diffs.stores import counted, rows_for_good, size_of, store_of
 from ..temporal.rewrite.core import TypedCore
 from . import chain_rows
 from .plan import RunPlan
 from .progress import Progress, Tools
 
 #: columns of a store's `count`
-_COUNTS = 9
+_COUNTS = 10
+#: the bytes of the file that a row begins, by Spark's hidden column, and their sum
+_SIZES = "*, IF(_metadata.row_index = 0, _metadata.file_size, 0L) AS mz_n"
+_SIZE = "coalesce(sum(mz_n), 0)"
 
 
 @dataclass(frozen=True)
 class Asked:
-    """Queries in the order of their answers. not_stored: they are asked whatever was written."""
+    """Queries in the order of their answers. not_stored: they are asked whatever was written. sizes: of chains whose
+    format has a list of files."""
 
     chains: Mapping[str, Query]
     added: Mapping[str, Query]
@@ -42,24 +48,41 @@ class Asked:
     rows: tuple[str, ...]
     standing: tuple[tuple[str, Chain], ...]
     late: tuple[Query, ...] = ()
+    sizes: tuple[Query, ...] = ()
 
     @property
     def queries(self) -> list[Query]:
         rows = [(f"SELECT {count}", 1) for count in self.rows]
         standing = chain_files.counts_of(self.standing)
-        return [*self.chains.values(), *self.added.values(), *self.not_stored, *rows, *self.late, *standing]
+        return [
+            *self.chains.values(),
+            *self.added.values(),
+            *self.not_stored,
+            *rows,
+            *self.late,
+            *self.sizes,
+            *standing,
+        ]
 
 
 def asked(tools: Tools, plan: RunPlan, progress: Progress) -> Asked:
     plain = [core for core in plan.changed if not progress.sources[core.name].is_large]
-    of_chains = {core.name: (_count_plain(plan, core), _COUNTS) for core in plain}
+    of_chains = {core.name: (_count_plain(tools, plan, core), _COUNTS) for core in plain}
     # of rows alone what leaves no trace tells also what is new
     joined = [core for core in plan.changed if progress.sources[core.name].joined and not _tells_added(plan, core)]
     added = {core.name: (f"SELECT count(*) FROM (\n{chain_rows.added(plan, core)}\n) AS mz_new", 1) for core in joined}
     left_out = not_stored(tools, plan) if asks_for_all(plan) else []
     late = ((f"SELECT count(*) FROM {plan.target.table(plan.late())}", 1),) if progress.missed else ()
     uncounted = tuple(plan.capture.uncounted.values())
-    return Asked(of_chains, added, tuple(left_out), uncounted, _standing(plan, progress), late)
+    return Asked(of_chains, added, tuple(left_out), uncounted, _standing(plan, progress), late, _sizes(tools, plan))
+
+
+def _sizes(tools: Tools, plan: RunPlan) -> tuple[Query, ...]:
+    """Queries of the bytes of the chains that a run wrote, where the format lists its files."""
+    if not _is_iceberg(tools, plan):
+        return ()
+    tables = [plan.target.table(plan.chain(core.name)) for core in plan.changed]
+    return tuple((f"SELECT coalesce(sum(file_size_in_bytes), 0) FROM {table}.files", 1) for table in tables)
 
 
 def _standing(plan: RunPlan, progress: Progress) -> tuple[tuple[str, Chain], ...]:
@@ -100,6 +123,7 @@ def answered(
     left: Iterator[Sequence[Any]] = iter(answers)
     of_chains = dict(zip(asked.chains, islice(left, len(asked.chains))))
     found = {name: counted(plan.chain(name), [row], None) for name, row in of_chains.items()}
+    sizes = {name: size_of([row]) for name, row in of_chains.items()}
     for_good = {name: rows_for_good([row]) for name, row in of_chains.items()}
     added = {name: int(row[0]) for name, row in zip(asked.added, islice(left, len(asked.added)))}
     left_out = tuple(islice(left, len(asked.not_stored)))
@@ -115,15 +139,31 @@ def answered(
     counts = dict(plan.capture.counts)
     counts |= {name: int(row[0]) for name, row in zip(plan.capture.uncounted, islice(left, len(asked.rows)))}
     missed = sum(int(row[0]) for row in islice(left, len(asked.late)))
+    if asked.sizes:
+        sizes = dict(zip((core.name for core in plan.changed), (int(row[0]) for row in islice(left, len(asked.sizes)))))
     chain_files.refuse_other_counts(plan.target.model, asked.standing, chain_files.rows_counted(left))
     plan = replace(plan, capture=replace(plan.capture, counts=counts))
-    return plan, replace(progress, counted=found, for_good=for_good, added=added, left_out=left_out, missed_rows=missed)
+    progress = replace(progress, counted=found, for_good=for_good, added=added, left_out=left_out)
+    return plan, replace(progress, missed_rows=missed, sizes=sizes)
 
 
-def _count_plain(plan: RunPlan, core: TypedCore) -> str:
-    table = plan.target.table(plan.chain(core.name))
-    few = f"({intervals_sql.by_one_task(f'SELECT * FROM {table}')})"
-    return store_of(core).count(few if chain_rows.is_tiny(plan, core) else table, False)
+def _count_plain(tools: Tools, plan: RunPlan, core: TypedCore) -> str:
+    source, size = _sized(tools, plan, core, plan.target.table(plan.chain(core.name)))
+    few = f"({intervals_sql.by_one_task(f'SELECT * FROM {source}')})"
+    return store_of(core).count(few if chain_rows.is_tiny(plan, core) else source, False, size)
+
+
+def _is_iceberg(tools: Tools, plan: RunPlan) -> bool:
+    """Whether chains are tables of Iceberg: in a catalog of its own all formats are."""
+    return plan.config.file_format == "iceberg" or tools.warehouse.catalog_is_named()
+
+
+def _sized(tools: Tools, plan: RunPlan, core: TypedCore, table: str) -> tuple[str, str]:
+    """A chain to stand in a FROM, and its size in bytes as an aggregate."""
+    columns = [name.lower() for name, _ in core.stored]
+    if plan.config.file_format != "parquet" or "_metadata" in columns or _is_iceberg(tools, plan):
+        return table, NO_SIZE
+    return f"(SELECT {_SIZES} FROM {table}) AS mz_sized", _SIZE
 
 
 def _tells_added(plan: RunPlan, core: TypedCore) -> bool:
@@ -175,4 +215,5 @@ def count(tools: Tools, plan: RunPlan, core: TypedCore, table: str, since: int |
 
 def parts_of(tools: Tools, plan: RunPlan, core: TypedCore, table: str, since: int | None) -> list[tuple[Any, ...]]:
     """The rows of a store's `count`, of a table that was written."""
-    return tools.warehouse.rows(store_of(core).count(plan.target.table(table), since is not None))
+    source, size = _sized(tools, plan, core, plan.target.table(table))
+    return tools.warehouse.rows(store_of(core).count(source, since is not None, size))

@@ -10,7 +10,7 @@ from ..temporal.decision import Statement
 from ..temporal.diffs import chains as chain_rules
 from ..temporal.diffs import compaction
 from ..temporal.diffs.state import Chain
-from ..temporal.diffs.stores import counted, rows_for_good, store_of
+from ..temporal.diffs.stores import counted, rows_for_good, size_of, store_of
 from ..temporal.rewrite.core import TypedCore
 from ..words import quantity
 from . import chain_rows, late_rows
@@ -25,13 +25,14 @@ def is_large(chains: Sequence[Chain]) -> bool:
 
 def count_written(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunPlan, Progress]:
     """How many rows were written, which chains become one with them, and what of the rows read leaves no trace."""
-    written, merged, joined, for_good = {}, {}, {}, dict(progress.for_good)
+    written, merged, joined, for_good, sizes = {}, {}, {}, dict(progress.for_good), dict(progress.sizes)
     for core in plan.changed:
         chain = progress.counted.get(core.name)
         if chain is None:
             name, since = plan.chain(core.name), plan.decision.as_of
             parts = parts_of(tools, plan, core, name, since)
             chain, for_good[core.name] = counted(name, parts, since), rows_for_good(parts)
+            sizes.setdefault(core.name, size_of(parts))
         old, source = plan.old_chains(core.name), progress.sources[core.name]
         if source.joined and progress.added[core.name]:
             joined[core.name] = source.joined
@@ -45,6 +46,7 @@ def count_written(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunP
                 merged[core.name] = (*old[len(old) - taken :], chain)
     late = progress.missed_rows if progress.missed else None
     progress = replace(progress, written=written, merged=merged, joined=joined, for_good=for_good, late=late)
+    progress = replace(progress, sizes=sizes)
     if asks_for_all(plan):
         return plan, _with_not_stored(plan, progress, progress.left_out)
     if plan.decision.expiration is not None and written:

@@ -272,11 +272,12 @@ class RunPlan:
     # -- for people --
 
     def __str__(self) -> str:
-        rows = [*self._rows()]
+        rows = [*self.rows()]
         first, second = (max(len(row[at]) for row in rows) for at in (0, 1))
         return "\n".join(f"{kind:{first}}  {name:{second}}  {what}".rstrip() for kind, name, what in rows)
 
-    def _rows(self) -> Iterator[tuple[str, str, str]]:
+    def rows(self) -> Iterator[tuple[str, str, str]]:
+        """What a row is about, of what, and what was observed or decided."""
         d, capture = self.decision, self.capture
         yield "model", self.target.name(), f"run {self.run_id}, over {self.live_run or 'nothing'}"
         yield "does", d.action, d.reason or ("nothing new" if self.is_noop else "what the inputs did")

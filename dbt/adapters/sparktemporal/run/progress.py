@@ -69,7 +69,7 @@ class Progress:
     where others were written with them. left_out: of each part of a core, how many updates leave no trace and how many
     windows were over, where its chain does not tell. beyond_expiration: updates
     of what was read, None when not counted. late: windows that were over when their rows came. missed: a query of such
-    rows, where they are kept; missed_rows: how many there are.
+    rows, where they are kept; missed_rows: how many there are. sizes: the bytes of the chains that were written.
     """
 
     commits: bool
@@ -93,6 +93,7 @@ class Progress:
     late: int | None = None
     missed: str = ""
     missed_rows: int = 0
+    sizes: Mapping[str, int | None] = field(default_factory=dict)
     sweep: Sweep | None = None
     prepared: Prepared | None = None
     published: Published | None = None
@@ -106,6 +107,12 @@ class Progress:
     def rows_written(self) -> int:
         """Of stored intervals: each stands for one update or two."""
         return sum(self.added.get(name, chain.rows) for name, chain in self.written.items())
+
+    @property
+    def bytes_written(self) -> int | None:
+        """Of the files of the chains that were written; None where nothing tells."""
+        known = [size for size in self.sizes.values() if size is not None]
+        return sum(known) if known or not self.sizes else None
 
 
 When = Callable[[RunPlan, Progress], bool]

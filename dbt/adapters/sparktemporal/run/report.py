@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from ..inputs.input_reads import InputRead, as_data, input_reads, totals
 from ..temporal.clock.instants import format_duration, format_instant
 from ..temporal.decision import ADVANCED
 from ..words import quantity
@@ -30,20 +31,24 @@ def outcome(run: Writer) -> str:
 
 def report(run: Writer) -> dict[str, Any]:
     """What happened, for run_results.json. Instants and lengths in ms; rows are of inputs and of diffs."""
-    d = run.plan.decision
+    d, reads = run.plan.decision, reads_of(run)
     return {
         "action": action(run),
         "reason": reason(run),
         "as_of": d.as_of,
         "expiration": d.expiration,
         "expiration_reason": run.plan.expiry.why,
-        "inputs": run.plan.capture.report(),
+        "seconds_to_expiration": None if d.expiration is None else (d.expiration - d.as_of) / 1000,
+        "inputs": [one.line for one in reads],
+        "input_reads": as_data(reads),
+        **totals(reads),
         "pushdown": [
             *(f"{core}: {projection}" for core, projection in run.tools.pruning.projection.items()),
             *run.tools.pruning.notes,
         ],
         "rows_in": run.plan.capture.rows,
         "rows_written": run.progress.rows_written,
+        "bytes_written": run.progress.bytes_written,
         "updates_beyond_expiration": run.progress.beyond_expiration,
         "rows_late": run.progress.late,
         "chains_before": len(run.plan.old.chains) if run.plan.old else 0,
@@ -52,6 +57,12 @@ def report(run: Writer) -> dict[str, Any]:
         "milliseconds": _since(run.plan.started),
         "phases": {name: int(seconds * 1000) for name, seconds in run.seconds.items()},
     }
+
+
+def reads_of(run: Writer) -> list[InputRead]:
+    """How each input was read."""
+    cores = [core.name for core in run.plan.changed if not run.plan.capture.cores[core.name].is_incremental]
+    return input_reads(run.plan.capture, run.tools.pruning.left(cores, run.plan.clock_range) if cores else {})
 
 
 def summary(run: Writer) -> list[str]:
@@ -79,7 +90,7 @@ def summary(run: Writer) -> list[str]:
     if run.gave_way:
         facts.append("the table of that name is dropped")
     first = f"temporal_view {run.plan.target.model}: {what} at {format_instant(d.as_of)}, {', '.join(facts)}, "
-    lines = [] if d.rebuilds or why else run.plan.capture.report()
+    lines = [] if d.rebuilds or why else [one.line for one in reads_of(run)]
     return [
         f"{first}{_since(run.plan.started) / 1000:.1f} s",
         *(f"  input {line}" for line in [*lines, *run.tools.pruning.notes]),

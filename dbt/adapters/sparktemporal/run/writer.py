@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from ..engine.warehouse import ALREADY_THERE, Warehouse
 from ..pruning.pruning import Pruning
 from ..temporal.decision import Statement
-from . import at_function, attempt, lock, merging, publishing, rights
+from . import announcing, at_function, attempt, lock, merging, publishing, rights
 from .attempt import is_committing, is_settled
 from .commit import Commit
 from .plan import RunPlan
@@ -72,18 +72,22 @@ class Writer:
         if anew is not None:
             self.tools = replace(self.tools, commit=replace(self.tools.commit, create_tells=True))
 
-    def steps(self, execute: Callable[[str], object]) -> Iterator[Step]:
+    def steps(
+        self, execute: Callable[[str], object], tell: Callable[[str], None] = lambda line: None
+    ) -> Iterator[Step]:
         """Execute the phases. Each statement is yielded first, when it stands in the script already.
+
+        tell: is given a line for people when a phase begins that may take long.
 
         A rival may commit between what this run observed and its lock. Then what was written is dropped, and the run
         begins again under the lock.
         """
         with rights.in_words(self.plan.target):
-            yield from self._steps(execute)
+            yield from self._steps(execute, tell)
 
-    def _steps(self, execute: Callable[[str], object]) -> Iterator[Step]:
+    def _steps(self, execute: Callable[[str], object], tell: Callable[[str], None]) -> Iterator[Step]:
         try:
-            yield from self._phases(execute)
+            yield from self._phases(execute, tell)
         except Exception as error:
             if self._anew is None:
                 raise
@@ -92,7 +96,7 @@ class Writer:
                     self.tools.commit.refuse_other(self.plan.run_id)
                 raise
             self._begin_again(self._anew)
-            yield from self._phases(execute)
+            yield from self._phases(execute, tell)
 
     def _is_overtaken(self, error: Exception) -> bool:
         """Whether a rival's commit before the lock explains an error. A run whose lock was taken over has lost.
@@ -119,13 +123,15 @@ class Writer:
         # other names than what was written: a server may still be at work on a statement that failed
         self.plan = now.plan.under(self.plan.run_id, displaced).renamed()
 
-    def _phases(self, execute: Callable[[str], object]) -> Iterator[Step]:
+    def _phases(self, execute: Callable[[str], object], tell: Callable[[str], None]) -> Iterator[Step]:
         began = self._spent("begin", self.plan.started)
         at = 0
         while at < len(PHASES):
             phase, at = PHASES[at], at + 1
             if not phase.when(self.plan, self.progress):
                 continue
+            if said := announcing.line(self.plan, phase.name):
+                tell(said)
             known = len(self.progress.executed)
             self.plan, self.progress = phase.observe(self.tools, self.plan, self.progress)
             self._sent += self.progress.executed[known:]
@@ -146,6 +152,18 @@ class Writer:
         now = time.monotonic()
         self.seconds[phase] = self.seconds.get(phase, 0) + now - began
         return now
+
+    def preview(self) -> Iterator[Step]:
+        """The statements up to the look at what was written. None of them is executed, and no statistics are made."""
+        plan, progress = self.plan, self.progress
+        for phase in PHASES:
+            if phase.name == "look":
+                return
+            if phase.name == "measure" or not phase.when(plan, progress):
+                continue
+            plan, progress = phase.observe(self.tools, plan, progress)
+            for statement in phase.statements(plan, progress):
+                yield Step(phase.name, statement)
 
     @property
     def script(self) -> str:

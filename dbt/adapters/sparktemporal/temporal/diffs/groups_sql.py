@@ -17,6 +17,8 @@ from . import buckets, intervals_sql
 from .intervals_sql import Columns, indent
 from .state import Chain
 
+#: in the place of a size that is not asked for
+NO_SIZE = "CAST(NULL AS BIGINT)"
 #: up to so many updates are read by one task
 FEW_UPDATES = 250_000
 
@@ -120,13 +122,13 @@ class GroupStore:
         bucket = None if since is None else buckets.begins("mz_timestamp", since)
         return intervals_sql.create_chain(table, rows, using, "mz_timestamp", bucket)
 
-    def count(self, table: str, bucketed: bool = False) -> str:
-        """A query: updates, negative ones, range of times, sum of rows; of the whole chain, or of each bucket."""
+    def count(self, table: str, bucketed: bool = False, size: str = NO_SIZE) -> str:
+        """A query: updates, negative ones, range of times, sum of rows, size; of the whole chain, or of each bucket."""
         bucket = "mz_bucket" if bucketed else "NULL"
         return (
             "SELECT count(*), count_if(mz_diff < 0), min(mz_timestamp), max(mz_timestamp), "
-            f"CAST(NULL AS BIGINT), CAST(NULL AS BIGINT), {bucket}, CAST(NULL AS BIGINT), sum(mz_diff)\nFROM {table}"
-            + ("\nGROUP BY mz_bucket" if bucketed else "")
+            f"CAST(NULL AS BIGINT), CAST(NULL AS BIGINT), {bucket}, CAST(NULL AS BIGINT), sum(mz_diff), "
+            f"{size}\nFROM {table}" + ("\nGROUP BY mz_bucket" if bucketed else "")
         )
 
     def as_updates(self, tables: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..rewrite.core import TypedCore
 from . import buckets, intervals_read, intervals_sql
-from .groups_sql import GroupStore, first_parts
+from .groups_sql import NO_SIZE, GroupStore, first_parts
 from .intervals_sql import Columns
 from .state import Chain, CoreState
 
@@ -44,11 +44,11 @@ class IntervalStore:
         bucket = None if since is None else buckets.ends("mz_until", since)
         return intervals_sql.create_chain(table, diffs, using, "mz_until, mz_from", bucket)
 
-    def count(self, table: str, bucketed: bool = False) -> str:
-        """A query: rows, corrections, ranges of times, and the number of intervals without an end, twice."""
+    def count(self, table: str, bucketed: bool = False, size: str = NO_SIZE) -> str:
+        """A query: rows, corrections, ranges of times, the number of intervals without an end, twice, and a size."""
         return (
             "SELECT count(*), count_if(mz_diff < 0), min(mz_from), max(mz_from), min(mz_until), max(mz_until), NULL,\n"
-            f"  count_if(mz_until IS NULL), count_if(mz_until IS NULL)\nFROM {table}"
+            f"  count_if(mz_until IS NULL), count_if(mz_until IS NULL), {size}\nFROM {table}"
         )
 
     def as_updates(self, tables: Sequence[str]) -> str:
@@ -86,6 +86,12 @@ def store_of(core: CoreState | TypedCore) -> Store:
 def rows_for_good(parts: Sequence[Sequence[Any]]) -> int:
     """How many rows are in the view after all updates of a chain without corrections. parts: as in `counted`."""
     return sum(int(part[8] or 0) for part in parts)
+
+
+def size_of(parts: Sequence[Sequence[Any]]) -> int | None:
+    """The bytes of a chain, where its `count` asked for them. parts: as in `counted`."""
+    sizes = [int(part[9]) for part in parts if part[9] is not None]
+    return sum(sizes) if sizes else None
 
 
 def counted(table: str, parts: Sequence[Sequence[Any]], since: int | None) -> Chain:

@@ -1,0 +1,94 @@
+"""How a run read each of its inputs, as data: for the log, for run_results.json, for an explanation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from ..pushdown.statistics import PruningResult
+from ..temporal.diffs.fingerprints import FilesFingerprint, Tracking
+from ..temporal.ivm.delta_query import Added
+from ..words import quantity
+from .capture import Capture, DeltaKind
+
+#: what is new of an input, in words
+_NEW = {
+    Tracking.FILES: "new files",
+    Tracking.VERSION: "changes",
+    Tracking.COLUMN: "new rows",
+    Tracking.STACKED: "new chains",
+}
+
+
+@dataclass(frozen=True)
+class InputRead:
+    """One input of a run.
+
+    tracking: by what the run learnt what the input did. read: `unchanged`, `full`, or what is new of it; reason: why.
+    rows: that were read of it. files, bytes: that it has; files_read, bytes_read: that Spark was asked to read of
+    them, which may skip more by partitions and row groups; None where nothing tells.
+    """
+
+    relation: str
+    tracking: str
+    read: str
+    reason: str
+    rows: int
+    files: int | None = None
+    files_read: int | None = None
+    bytes: int | None = None
+    bytes_read: int | None = None
+
+    @property
+    def line(self) -> str:
+        """The same in words, without the files."""
+        return f"{self.relation}: {self.read} ({self.reason}), {quantity(self.rows, 'row')} read"
+
+
+def input_reads(capture: Capture, left: Mapping[str, PruningResult] | None = None) -> list[InputRead]:
+    """How each input was read. left: of an input, what statistics of its files leave."""
+    return list(_reads(capture, left or {}))
+
+
+def _reads(capture: Capture, left: Mapping[str, PruningResult]) -> Iterator[InputRead]:
+    whole = capture.read_in_full
+    for name, seen in capture.inputs.items():
+        change = capture.changes[name]
+        parts = [delta.read[name] for delta in capture.cores.values() if name in delta.read]
+        how, why = DeltaKind.SAME.value, change.why
+        if name in whole:
+            how, why = DeltaKind.FULL.value, whole[name] or change.why
+        elif parts:
+            how = _NEW.get(seen.tracking, how)
+        one = InputRead(name, seen.tracking.value, how, why, capture.counts.get(name, 0))
+        if isinstance(seen.fingerprint, FilesFingerprint):
+            files = seen.fingerprint.files
+            one = replace(one, files=files.count, bytes=files.size, files_read=0, bytes_read=0)
+            added = change.added if isinstance(change.added, Added) else None
+            if name in whole and name in left:
+                one = replace(one, files_read=left[name].files, bytes_read=left[name].bytes)
+            elif name in whole or parts and added is None:
+                one = replace(one, files_read=files.count, bytes_read=files.size)
+            elif parts and added is not None:
+                one = replace(one, files_read=len(added.files), bytes_read=capture.sizes.get(name))
+        yield one
+
+
+def totals(reads: list[InputRead]) -> dict[str, int]:
+    """Sums over the inputs of which files are known."""
+    known = [one for one in reads if one.files is not None and one.files_read is not None]
+    files, files_read = sum(one.files or 0 for one in known), sum(one.files_read or 0 for one in known)
+    size, size_read = sum(one.bytes or 0 for one in known), sum(one.bytes_read or 0 for one in known)
+    return {
+        "files_considered": files,
+        "files_read": files_read,
+        "files_left_out": files - files_read,
+        "bytes_considered": size,
+        "bytes_read": size_read,
+        "bytes_left_out": size - size_read,
+    }
+
+
+def as_data(reads: list[InputRead]) -> list[dict[str, Any]]:
+    return [asdict(one) for one in reads]

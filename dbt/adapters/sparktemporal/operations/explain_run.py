@@ -1,0 +1,72 @@
+"""`temporal_explain`: what the next run of a model would do and why. Nothing is written, and no rows are read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..inputs.input_reads import input_reads
+from ..run import full_reads
+from ..run.writer import Writer
+from ..temporal.clock.instants import format_duration
+from ..words import quantity
+from . import explain_pushdown
+from .explain_pushdown import Row
+
+
+def explain(run: Writer) -> list[Row]:
+    """Rows about a run that was begun: what it observed and decided, what is kept, what is read, and what is sent."""
+    return [*run.plan.rows(), *_kept(run), *_read(run), *_left_out(run), *_sent(run)]
+
+
+def _kept(run: Writer) -> Iterator[Row]:
+    """What each core stores, and what each read computes."""
+    for core in run.plan.model.cores:
+        stored = ", ".join(f"{name} {kind}" for name, kind in (*core.columns, *(core.sums or ())))
+        form = "rows" if core.sums is None else "groups"
+        why = f"; {core.core.kept}" if core.core.kept else ""
+        yield "kept", core.name, f"{form} of {stored}{why}"
+    yield "kept", "residual", " ".join(run.plan.model.residual.split())
+    for note in (*run.plan.model.notes, *run.plan.model.warnings):
+        yield "note", run.plan.target.model, note
+    offset, config = run.plan.expiry.offset, run.plan.config
+    if offset is not None:
+        yield "kept", "expiration", f"updates up to {format_duration(offset)} after the start"
+    elif config.expiration is not None:
+        yield "kept", "expiration", f"all updates: {run.plan.expiry.why}"
+
+
+def _read(run: Writer) -> Iterator[Row]:
+    """How each input is read, and why."""
+    for one in input_reads(run.plan.capture):
+        files = ""
+        if one.files is not None and one.files_read is not None:
+            files = f"; {one.files_read:,} of {quantity(one.files, 'file')}"
+        yield "read", one.relation, f"{one.read} ({one.reason}){files}"
+    for name, why in full_reads.of(run.plan).items():
+        yield "full read", name, f"{why} (full_read: {run.plan.config.full_read})"
+
+
+def _left_out(run: Writer) -> Iterator[Row]:
+    """What a full read leaves out, by what the window implies."""
+    whole = [core for core in run.plan.model.cores if not run.plan.capture.cores[core.name].is_incremental]
+    if run.plan.writes_nothing or not whole:
+        return
+    plan = run.plan
+    yield from explain_pushdown.windows(run.tools.warehouse, whole, plan.config, plan.settings, plan.clock_range)
+    if plan.measures:
+        yield "statistics", "files", "statistics of the files that have none are collected before they are read"
+
+
+def _sent(run: Writer) -> Iterator[Row]:
+    """The statements that are known before the first of them is sent, and the phases after them."""
+    if run.plan.writes_nothing:
+        yield "statement", "none", "nothing is to be written"
+        return
+    yield "statement", "lock", f"CREATE TABLE {run.plan.target.name('__lock')}"
+    for step in run.preview():
+        yield "statement", step.phase, step.statement.purpose
+    yield "then", "look", "whether the inputs changed meanwhile, and how many rows were written"
+    yield "then", "merge", "small chains become one"
+    yield "then", "commit", f"the one statement that readers see: {run.plan.target.name('__live')}"
+    yield "then", "publish", f"the view {run.plan.target.name()}, where it is not right already"
+    yield "then", "clean_up", "tables that no commit names any more"

@@ -1,0 +1,43 @@
+"""What a long run says while it is at work: a line when a phase begins, with what is expected and the time so far."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from ..words import quantity
+from .plan import RunPlan
+
+#: a run that reads about so many rows says what it does: on two cores these are a few seconds
+LONG = 1_000_000
+
+#: phase -> what it does; the others are over at once
+_DOES: dict[str, Callable[[RunPlan], str]] = {
+    "remember": lambda plan: "lists the files of its inputs",
+    "measure": lambda plan: "looks at the statistics of these files",
+    "write": lambda plan: f"reads {_expected(plan)}, and writes {quantity(len(plan.changed), 'chain')}",
+    "look": lambda plan: "counts what it wrote",
+    "merge": lambda plan: "makes one chain of small ones, where that is due",
+    "commit": lambda plan: "commits",
+}
+
+
+def line(plan: RunPlan, phase: str) -> str | None:
+    """What a run says when a phase begins; None where it is short, or the phase is."""
+    if phase not in _DOES or plan.writes_nothing or rows_expected(plan) < LONG:
+        return None
+    seconds = time.monotonic() - plan.started
+    return f"temporal_view {plan.target.model}: {_DOES[phase](plan)} ({seconds:.1f} s so far)"
+
+
+def rows_expected(plan: RunPlan) -> int:
+    """About how many rows are read of the inputs."""
+    read = {name for core in plan.changed for name in plan.capture.cores[core.name].read}
+    return sum(plan.capture.rows_about(name) for name in read)
+
+
+def _expected(plan: RunPlan) -> str:
+    read = sorted({name for core in plan.changed for name in plan.capture.cores[core.name].read})
+    is_counted = all(name in plan.capture.counts for name in read)
+    about = "" if is_counted else "about "
+    return f"{about}{quantity(rows_expected(plan), 'row')} of {', '.join(read)}"

@@ -1,0 +1,185 @@
+"""`temporal_explain`, what operations return, and the numbers in run_results.json."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from dbt.adapters.sparktemporal.run import announcing
+from support.instants import DAY, T0
+from support.project import Project
+
+
+@pytest.fixture
+def events(project: Project) -> Project:
+    at = f"timestamp_millis({T0}L + id * 1000)"
+    project.sql(f"CREATE TABLE {{s}}.events USING parquet AS SELECT id, {at} AS ts FROM range(0, 100, 1, 4)")
+    window = "mz_now() <= ts + interval 30 days"
+    project.model("m", f"select id, ts from {project.schema}.events where {window}", expiration="40 days")
+    project.model("few", f"select count(*) as n from {project.schema}.events where {window}")
+    return project
+
+
+def asked(project: Project, capsys: Any, operation: str, now: int = T0, **args: Any) -> list[dict[str, Any]]:
+    """What an operation prints for machines, alone on standard output."""
+    capsys.readouterr()
+    project.dbt("--quiet", "run-operation", operation, "--args", json.dumps({**args, "format": "json"}), now=now)
+    found: list[dict[str, Any]] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def rows(found: list[dict[str, Any]], about: str) -> list[tuple[str, str]]:
+    return [(row["of"], row["what"]) for row in found if row["about"] == about]
+
+
+def test_a_model_that_never_ran(events: Project, capsys: Any) -> None:
+    before = events.relations()
+    found = asked(events, capsys, "temporal_explain", model="m")
+    assert events.relations() == before  # nothing is written, not even a lock
+    assert rows(found, "does") == [("hydrated", "first run")]
+    assert rows(found, "kept")[0] == ("c0", "rows of id bigint, ts timestamp")
+    assert ("expiration", "updates up to 5 weeks 5 days after the start") in rows(found, "kept")
+    ((name, how),) = rows(found, "read")
+    assert name.endswith("events") and how == "full (first run); 4 of 4 files"
+    assert any(f"ts >= timestamp_millis({T0 - 30 * DAY})" in what for _, what in rows(found, "pushdown"))
+    assert rows(found, "scan") and rows(found, "window") == [("c0", "mz_now() <= ts + INTERVAL '30' DAYS")]
+    phases = [phase for phase, _ in rows(found, "statement")]
+    assert phases[0] == "lock" and phases[-1] == "write"
+    assert [phase for phase, _ in rows(found, "then")] == ["look", "merge", "commit", "publish", "clean_up"]
+    assert not events.dbt(
+        "run-operation", "temporal_explain", "--args", "{model: m, full_refresh: 2}", check=False
+    ).success
+
+
+def test_a_model_that_ran(events: Project, capsys: Any) -> None:
+    events.run(now=T0)
+    found = asked(events, capsys, "temporal_explain", now=T0 + 1000, model="m")
+    assert rows(found, "statement") == [("none", "nothing is to be written")]
+    events.sql(f"INSERT INTO {{s}}.events SELECT 200, timestamp_millis({T0}L)")
+    found = asked(events, capsys, "temporal_explain", now=T0 + 1000, model="m")
+    assert rows(found, "does") == [("advanced", "what the inputs did")]
+    assert rows(found, "read")[0][1] == "new files (1 new file of 5); 1 of 5 files"
+    assert rows(found, "statement")[-1][0] == "write" and not rows(found, "pushdown")
+    whole = asked(events, capsys, "temporal_explain", now=T0 + 1000, model="m", full_refresh=True)
+    assert rows(whole, "does")[0][0] == "restarted" and rows(whole, "pushdown")
+    text = events.dbt("run-operation", "temporal_explain", "--args", "{model: few}", now=T0 + 1000).text
+    assert re.search(r"\| kept +\| c0 +\| groups of ", text), text
+
+
+def test_ephemeral_models_and_refusals(events: Project) -> None:
+    """The model is compiled as a run compiles it, and refused as a run refuses it."""
+    events.model("late", f"select id, ts from {events.schema}.events where id > 5", materialized="ephemeral")
+    events.model("over", "select id from {{ ref('late') }} where mz_now() <= ts")
+    assert (
+        "GreaterThan(id,5)" in events.dbt("run-operation", "temporal_explain", "--args", "{model: over}", now=T0).text
+    )
+    events.model("bad", f"select id from {events.schema}.events where mz_now() <= ts + mz_now()")
+    told = events.dbt("run-operation", "temporal_explain", "--args", "{model: bad}", now=T0, check=False)
+    assert not told.success and "found: " in told.text and "instead: " in told.text
+
+
+def test_the_numbers_of_a_run(events: Project) -> None:
+    first = events.run(now=T0).of("m").adapter_response
+    size = events.rows(
+        "SELECT sum(s) FROM (SELECT DISTINCT _metadata.file_path, _metadata.file_size AS s FROM {s}.events)"
+    )
+    assert (first["files_considered"], first["files_read"], first["files_left_out"]) == (4, 4, 0)
+    assert first["bytes_considered"] == first["bytes_read"] == size[0][0] and first["rows_in"] == 100
+    assert first["seconds_to_expiration"] == 40 * 86400
+    assert first["bytes_written"] == stored(events, "m") and first["statements"] > 5
+    events.sql(f"INSERT INTO {{s}}.events SELECT 200, timestamp_millis({T0}L)")
+    second = events.run(now=T0 + 1000).of("m").adapter_response
+    assert (second["files_considered"], second["files_read"], second["files_left_out"]) == (5, 1, 4)
+    assert 0 < second["bytes_read"] < second["bytes_considered"]
+    (read,) = second["input_reads"]
+    assert (read["tracking"], read["read"], read["rows"], read["files_read"]) == ("files", "new files", 1, 1)
+    assert second["bytes_written"] > 0 and second["seconds_to_expiration"] == 40 * 86400 - 1
+    third = events.run(now=T0 + 2000).of("m").adapter_response
+    assert (third["files_read"], third["bytes_read"], third["bytes_written"]) == (0, 0, 0)
+    assert third["statements"] < second["statements"]
+
+
+def test_a_long_run_says_what_it_does(events: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    def said(now: int) -> list[str]:
+        return [line for line in events.run("-s", "m", now=now).log if "so far)" in line]
+
+    assert said(T0) == []
+    monkeypatch.setattr(announcing, "LONG", 2)
+    assert said(T0 + 1) == []  # nothing new
+    events.sql(f"INSERT INTO {{s}}.events SELECT id, timestamp_millis({T0}L) FROM range(50)")
+    lines = said(T0 + 1000)
+    does = [line.split(": ", 1)[1] for line in lines]
+    assert [words.split()[0] for words in does] == ["reads", "counts", "makes", "commits"]  # one line a phase
+    assert re.fullmatch(r"reads about \d+ rows of \S+events, and writes 1 chain \(\d+\.\d s so far\)", does[0]), does
+
+
+def test_the_report(events: Project, tmp_path: Any) -> None:
+    """What it says, and that it is one file; of a project without a run too."""
+    page = tmp_path / "deep" / "report.html"
+    args = ("--args", json.dumps({"path": str(page), "hours": 6}))
+    text = events.dbt("run-operation", "temporal_report", *args, now=T0).text
+    assert f"temporal_report: {page}" in text and page.read_text().count("has not run") >= 2
+    events.run(now=T0)
+    events.sql(f"INSERT INTO {{s}}.events SELECT 200, timestamp_millis({T0 - 30 * DAY + 3_600_000 * 2 + 5})")
+    events.run(now=T0 + 1000)
+    events.dbt("run-operation", "temporal_report", *args, now=T0 + 2000)
+    html = page.read_text()
+    does = ("hydrated: first run", "advanced", "new files: 1 new file of 5", "1 of 5")
+    for part in (*does, "Rows of the view", "1 leave"):
+        assert part in html, part
+    for place in ("<script", "<link", "src=", "http:", "https:", "url("):
+        assert place not in html, place
+    assert html.count("<svg") == 4 and "inputs are constant" not in html and "No forecast" not in html
+    ElementTree.fromstring(html[html.index("<svg") : html.index("</svg>") + 6])
+    events.dbt("run-operation", "temporal_report", "--args", "{model: m}", now=T0 + 50 * DAY)
+    expired = (events.path / "target" / "temporal_report.html").read_text()
+    assert "every read raises until the next run" in expired and "few" not in expired
+    refused = events.dbt("run-operation", "temporal_report", "--args", "{hours: 0}", check=False)
+    assert not refused.success and "found: hours: 0" in refused.text
+    blocked = json.dumps({"path": str(page / "below")})
+    refused = events.dbt("run-operation", "temporal_report", "--args", blocked, check=False)
+    assert not refused.success and "found: path: " in refused.text
+
+
+def stored(project: Project, model: str) -> int:
+    """The bytes of the chains of a model."""
+    tables = [chain.table for chain in project.state(model).chains]
+    sizes = [
+        f"SELECT sum(s) AS s FROM (SELECT DISTINCT _metadata.file_path, _metadata.file_size AS s FROM {{s}}.`{table}`)"
+        for table in tables
+    ]
+    return int(project.rows(f"SELECT sum(s) FROM ({' UNION ALL '.join(sizes)})")[0][0])
+
+
+def test_the_status_for_machines_and_for_macros(events: Project, capsys: Any) -> None:
+    (few, m) = asked(events, capsys, "temporal_status")
+    assert m["model"] == "m" and m["state"] == few["state"] == "has not run" and m["chains"] is None
+    events.run(now=T0)
+    (few, m) = asked(events, capsys, "temporal_status")
+    assert m["started"] == "2024-03-01 12:00:00.000 UTC" and m["state"] == "expired, reads raise"
+    assert m["seconds_to_expiration"] < 0 and m["rows"] == 100 and m["updates"] == 200 - m["updates_left_out"] == 200
+    assert m["bytes"] == stored(events, "m") and few["expiration"] is None
+    body = "{% do print(temporal_status(model=model).columns['rows'].values()[0]) %}"
+    events.write("macros/rows_of.sql", "{% macro rows_of(model) %}" + body + "{% endmacro %}")
+    capsys.readouterr()
+    events.dbt("run-operation", "rows_of", "--args", "{model: m}")
+    assert capsys.readouterr().out.split()[-1] == "100"
+    text = events.dbt("run-operation", "temporal_status").text
+    heads = re.search(r"\| model .*", text)
+    assert heads and heads[0].split(" | ")[1].strip() == "state"
+    refused = events.dbt("run-operation", "temporal_status", "--args", "{format: xml}", check=False)
+    assert not refused.success and "found: format: 'xml'" in refused.text and "table or json" in refused.text
+
+
+def test_leftovers_for_machines(events: Project, capsys: Any) -> None:
+    assert asked(events, capsys, "temporal_drop") == []
+    events.run(now=T0)
+    events.model("m", "select 1 as id", materialized="ephemeral")
+    (left,) = asked(events, capsys, "temporal_drop", dry_run=True)
+    assert (left["model"], left["project"], left["outcome"]) == ("m", "proj", "would be dropped")
+    (left,) = asked(events, capsys, "temporal_drop")
+    assert left["outcome"] == "dropped" and "m" not in events.relations()
