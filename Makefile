@@ -147,9 +147,10 @@ thrift: setup ## a Spark Thrift server on loopback, for target thrift
 cluster: setup ## a standalone cluster on loopback: master, two workers and a Thrift server, for target thrift
 	@$(BIN)/python integration_tests/spark_cluster.py
 
+# with --quiet mkdocs would drop the warnings that strict mode counts
 docs: $(VENV)/.made ## the documentation as a site, in site/: a dead link fails
 	@$(BIN)/python docs/generate.py
-	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 	@echo "site/index.html"
 
 clean: ## what tests, demo and builds leave behind (not $(VENV))

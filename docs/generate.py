@@ -296,18 +296,25 @@ def _text(node: ast.expr) -> str:
 
 
 def _cell(words: str) -> str:
-    """Words of an error as text of a table: nothing in it is Markdown."""
-    words = re.sub(r"…(?:…|\.…)+", "…", words)
-    return re.sub(r"([\\`*_{}\[\]<>|~])", r"\\\1", words)
+    """Words of an error as text: nothing in it is Markdown."""
+    words = re.sub(r"…(?:…|\.…)+", "…", words).replace("<", "&lt;").replace(">", "&gt;")
+    return re.sub(r"([\\`*_{}\[\]|])", r"\\\1", words)
 
 
 def refusals_block() -> str:
-    blocks = []
+    """A heading for each reason, so that a search for the words of an error ends at them."""
+    lines: list[str] = []
     for heading in dict.fromkeys(_STAGES.values()):
-        rows = [[_cell(r.found), _cell(r.why), _cell(r.instead)] for r in refusals() if r.stage == heading]
-        if rows:
-            blocks.append(f"## {heading}\n\n" + table(["found", "why", "instead"], rows))
-    return "\n\n".join(blocks)
+        said = [refused for refused in refusals() if refused.stage == heading]
+        lines += [f"## {heading}"] if said else []
+        for why in dict.fromkeys(refused.why for refused in said):
+            cases = [refused for refused in said if refused.why == why]
+            if why == "…":
+                lines += [f"#### {_cell(case.found)}\n**instead:** {_cell(case.instead)}" for case in cases]
+            else:
+                lines.append(f"#### {_cell(why)}")
+                lines += [f"**found:** {_cell(case.found)}<br>**instead:** {_cell(case.instead)}" for case in cases]
+    return "\n\n".join(lines)
 
 
 # ---- the pages -------------------------------------------------------------------------------------------------------

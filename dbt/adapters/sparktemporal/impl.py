@@ -87,16 +87,17 @@ class TemporalResponse(AdapterResponse):
     as_of: the instant of the run (ms)
     expiration: the instant after which reads raise (ms)
     expiration_reason: why there is no expiration, in words
-    seconds_to_expiration: from the instant of the run on
+    seconds_to_expiration: from the instant of the run to the expiration
     inputs: how each input was read, in words
-    input_reads: the same as data: `relation`; `tracking`, by what the run learnt what the input did; `read`, which is
-        `unchanged`, `full`, `new files`, `changes`, `new rows` or `new chains`, and its `reason`; `rows` read; `files`
-        and `bytes` that the input has, `files_read` and `bytes_read` of them, null where nothing tells
-    files_considered: files of the inputs, as far as they are known
-    files_read: those of which Spark was asked to read rows; it may skip more by partitions and row groups
+    input_reads: the same as data, an object for each input: `relation`, `tracking` (by what the run learnt what the
+        input did), `read` (`unchanged`, `full`, or what is new of it), `reason`, `rows` that were read; `files` and
+        `bytes` that it has, `files_read` and `bytes_read` that Spark was asked to read of them, which may skip more;
+        null where nothing tells
+    files_considered: files of the inputs, where they are known
+    files_read: those that Spark was asked to read
     files_left_out: the others
-    bytes_considered: the size of the files considered
-    bytes_read: the size of the files read
+    bytes_considered: the size of the files of the inputs, where it is known
+    bytes_read: the size of those that Spark was asked to read
     bytes_left_out: the size of the others
     pushdown: the comparisons sent to Spark, and the files left out
     rows_in: rows of the inputs before pushdown: all rows, or the new rows where only new rows are read
@@ -109,7 +110,7 @@ class TemporalResponse(AdapterResponse):
     chains: the number of chains after it
     aggregates: how aggregates are kept, and why
     milliseconds: the length of the run
-    statements: how many statements the run sent to Spark, questions included
+    statements: how many statements the run sent, those that ask included
     phases: ms of each phase of the run
     """
 
