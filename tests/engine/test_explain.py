@@ -104,6 +104,21 @@ def test_the_numbers_of_a_run(events: Project) -> None:
     assert third["statements"] < second["statements"]
 
 
+@pytest.mark.more
+def test_one_model_that_cannot_be_read(events: Project, capsys: Any) -> None:
+    """Its error is a fact in a list, and on the page; the other models are there."""
+    events.run(now=T0)
+    events.sql("DROP VIEW {s}.few__live")
+    events.sql("CREATE VIEW {s}.few__live AS SELECT 1 AS x")
+    few, m = asked(events, capsys, "temporal_status")
+    assert few["state"] == "cannot be read" and "found: " in few["error"] and m["rows"] == 100
+    events.dbt("run-operation", "temporal_report", now=T0 + 1)
+    page = (events.path / "target" / "temporal_report.html").read_text()
+    assert "cannot be read" in page and "few__live" in page and "Rows of the view" in page
+    told = events.dbt("run-operation", "temporal_status", "--args", "{model: few}", check=False)
+    assert not told.success and "found: " in told.text
+
+
 def test_a_long_run_says_what_it_does(events: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     def said(now: int) -> list[str]:
         return [line for line in events.run("-s", "m", now=now).log if "so far)" in line]

@@ -7,6 +7,7 @@ each input, and the runs that the target folder knows of.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,12 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from ..config import TemporalConfig
 from ..engine.warehouse import ModelRelations, Warehouse, read_state
-from ..errors import TemporalError
 from ..temporal.clock.expiration import Dependence
 from ..temporal.clock.instants import format_duration, format_instant
 from ..temporal.diffs import readable_updates
 from ..temporal.diffs.state import State
 from . import coming, report_charts, run_log
-from .status import size_of, status, updates_of
+from .status import UNREADABLE, of_each, size_of, status, updates_of
 
 HOUR = 3_600_000
 #: of each model
@@ -37,9 +37,9 @@ def of_model(
     folder: Path,
 ) -> dict[str, Any]:
     """What the page says of a model. clock: ms. folder: dbt's target, which has the runs."""
-    facts = status(warehouse, target, config, inputs, clock)
+    facts = of_each(target, partial(status, warehouse, target, config, inputs, clock))
     found: dict[str, Any] = {"facts": facts, "name": target.model, "notes": [], "runs": []}
-    state = read_state(warehouse, target)
+    state = None if facts["state"] == UNREADABLE else read_state(warehouse, target)
     if state is None:
         return found
     found["runs"] = run_log.runs(folder, run_log_name(target), _RUNS)
@@ -58,10 +58,11 @@ def of_model(
         found["notes"].append("The model has expired: every read raises until the next run.")
         return found
     since = max(clock, state.frontier)
-    found["due"] = _due(warehouse, state, since, hours)
+    # a query that fails is shown, and the rest of the page is there
     try:
+        found["due"] = _due(warehouse, state, since, hours)
         found["forecast"] = _forecast(warehouse, target, state, since, hours)
-    except TemporalError as error:
+    except Exception as error:
         found["notes"].append(f"No forecast: {_first(error)}")
     return found
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -154,7 +155,8 @@ class RunOperations(metaclass=AdapterMeta):
             clock, facts = warehouse.clock(), []
             for node in chosen:
                 target, config = self._model_of(node)
-                facts.append(status.status(warehouse, target, config, dependences(node, graph), clock))
+                asked = partial(status.status, warehouse, target, config, dependences(node, graph), clock)
+                facts.append(asked() if model else status.of_each(target, asked))
         return status.as_table(facts)
 
     @available

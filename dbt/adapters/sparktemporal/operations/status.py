@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..config import TemporalConfig
 from ..engine import session
 from ..engine.warehouse import ModelRelations, Warehouse, read_state
+from ..errors import TemporalError
 from ..inputs.file_lists import hidden_column
 from ..run.commit import Commit
 from ..temporal.clock.expiration import Dependence, expiry
@@ -38,6 +39,7 @@ COLUMNS: Mapping[str, type] = {
     "bytes": int,
     "updates_left_out": int,
     "bytes_left_out": int,
+    "error": str,
 }
 #: what a table of several models shows to people, with its headings
 _SHORT = {
@@ -51,6 +53,7 @@ _SHORT = {
     "rows": "rows",
     "bytes": "bytes",
 }
+UNREADABLE = "cannot be read"
 NOT_RUN, ANSWERS, EXPIRED, RESTARTS = (
     "has not run",
     "answers",
@@ -105,6 +108,16 @@ def status(
         if all(core.sums is not None for core in state.cores):
             facts["bytes_left_out"] = size * state.dropped // max(updates, 1)
     return facts
+
+
+def of_each(target: ModelRelations, asked: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """The facts of one of several models. One that cannot be read does not hide the others: its error is a fact."""
+    try:
+        return asked()
+    except TemporalError as error:
+        lines = (line.strip() for line in str(error).splitlines())
+        schema = target.schema.replace("`", "")
+        return {"model": target.model, "schema": schema, "state": UNREADABLE, "error": " ".join(filter(None, lines))}
 
 
 def _restart_due(config: TemporalConfig, state: State) -> int | None:
