@@ -124,6 +124,7 @@ bench: setup ## benchmarks at a size for 2 cores: ratios, and plots in benchmark
 	@$(BIN)/python benchmarks/compile_time.py
 	@$(BIN)/python benchmarks/read.py
 	@$(BIN)/python benchmarks/over_time.py
+	@$(BIN)/python benchmarks/alternatives.py
 	@$(BIN)/python benchmarks/run_cost.py --payments 300000 --rounds 3
 	@$(BIN)/python benchmarks/run_cost.py --sizes 10000,100000 --rounds 3
 	@$(BIN)/python benchmarks/run_cost.py --sizes 10000 --delay 0.25 --rounds 3
@@ -134,6 +135,7 @@ bench: setup ## benchmarks at a size for 2 cores: ratios, and plots in benchmark
 bench-full: setup ## reads of 30 million payments, runs at sizes up to 10 million, fifty models (an hour and more)
 	@$(BIN)/python benchmarks/read.py --payments 30000000
 	@$(BIN)/python benchmarks/over_time.py --rows 10000000 --rounds 3
+	@$(BIN)/python benchmarks/alternatives.py --events 3000000 --live
 	@$(BIN)/python benchmarks/run_cost.py --sizes 10000,100000,1000000,10000000
 	@$(BIN)/python benchmarks/many_models.py
 	@$(BIN)/python benchmarks/scaling.py
