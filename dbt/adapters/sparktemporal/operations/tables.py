@@ -10,9 +10,9 @@ from textwrap import wrap
 from typing import Any
 
 import agate  # type: ignore[import-untyped]  # agate has no types
+from agate import Table as Table
 from dbt_common.clients.agate_helper import Integer
 
-Table = agate.Table
 #: values of the argument `format`
 FORMATS = ("table", "json")
 #: texts that are longer go on in rows of their own
@@ -25,25 +25,25 @@ _KINDS: dict[type, agate.DataType] = {
 }
 
 
-def table(columns: Mapping[str, type], rows: Sequence[Mapping[str, Any]]) -> agate.Table:
+def table(columns: Mapping[str, type], rows: Sequence[Mapping[str, Any]]) -> Table:
     """A table of some columns. columns: name -> the type of its values, any of which may be None."""
     names = list(columns)
-    return agate.Table([[row.get(name) for name in names] for row in rows], names, [_KINDS[columns[n]] for n in names])
+    return Table([[row.get(name) for name in names] for row in rows], names, [_KINDS[columns[n]] for n in names])
 
 
-def printed(shown: agate.Table, format: str = "table") -> str:
+def printed(shown: Table, format: str = "table") -> str:
     """A table as text: for people, or as JSON with one object for each row."""
     return _as_json(shown) if format == "json" else _as_text(shown)
 
 
-def turned(shown: agate.Table) -> agate.Table:
+def turned(shown: Table) -> Table:
     """A table of one row as two columns: the name and the value of each column that has one."""
     (row,) = shown.rows
     facts = [(name, _in_words(row[name])) for name in shown.column_names if row[name] is not None]
-    return agate.Table(facts, ["fact", "value"], [_KINDS[str], _KINDS[str]])
+    return Table(facts, ["fact", "value"], [_KINDS[str], _KINDS[str]])
 
 
-def _as_text(shown: agate.Table) -> str:
+def _as_text(shown: Table) -> str:
     out = io.StringIO()
     _folded(shown).print_table(max_rows=None, max_columns=None, max_column_width=_WIDTH, output=out)
     return "\n".join(line.rstrip() for line in out.getvalue().rstrip().splitlines())
@@ -58,10 +58,10 @@ def _folded(shown: Table) -> Table:
         cells = [wrap(value, _WIDTH) if isinstance(value, str) else [_in_words(value)] for value in row]
         height = max(map(len, cells))
         rows += [list(line) for line in zip(*(cell + [""] * (height - len(cell)) for cell in cells))]
-    return agate.Table(rows, shown.column_names, [_KINDS[str]] * len(shown.column_names))
+    return Table(rows, shown.column_names, [_KINDS[str]] * len(shown.column_names))
 
 
-def _as_json(shown: agate.Table) -> str:
+def _as_json(shown: Table) -> str:
     rows = [{name: _plain(row[name]) for name in shown.column_names} for row in shown.rows]
     return json.dumps(rows, indent=2, ensure_ascii=False)
 
