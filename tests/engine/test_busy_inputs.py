@@ -10,6 +10,7 @@ import pytest
 
 from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse
 from dbt.adapters.sparktemporal.errors import TemporalError
+from dbt.adapters.sparktemporal.inputs.input_reads import input_reads
 from dbt.adapters.sparktemporal.inputs.manifest import Manifest
 from dbt.adapters.sparktemporal.run import attempt
 from dbt.adapters.sparktemporal.run.begin import begin
@@ -61,7 +62,7 @@ def run(project: Project, model: str, now: int, between: Callable[[], None]) -> 
     for step in current.steps(project.spark.sql):
         if step.phase in ("remember", "write", "merge"):
             between()
-    return " | ".join(current.plan.capture.report())
+    return " | ".join(one.line for one in input_reads(current.plan.capture))
 
 
 def right(project: Project, model: str, now: int, every: bool = False) -> None:

@@ -41,7 +41,7 @@ def sources(project: Project, tables: dict[str, str]) -> None:
     project.write("models/sources.yml", json.dumps({"version": 2, "sources": [raw]}))
 
 
-@pytest.mark.quick(3)
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("page", SOURCES)
 def test_a_page(page: str, project: Project) -> None:
     """Each temporal view in it is what its query is as written, by the page's clock and at its own boundaries."""

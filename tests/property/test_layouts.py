@@ -16,6 +16,7 @@ import pytest
 
 from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse
 from dbt.adapters.sparktemporal.errors import TemporalError
+from dbt.adapters.sparktemporal.inputs.input_reads import input_reads
 from dbt.adapters.sparktemporal.run.begin import begin
 from dbt.adapters.sparktemporal.run.plan import Definition, Invocation
 from support.instants import STEP, T0
@@ -219,7 +220,7 @@ def run(project: Project, layout: Layout, now: int) -> str:
     invocation = Invocation(now, now, warehouse.settings(), warehouse.version(), project="p")
     current = begin(warehouse, target, Definition(sql, layout.config), invocation)
     list(current.steps(project.spark.sql))
-    return " | ".join(current.plan.capture.report())
+    return " | ".join(one.line for one in input_reads(current.plan.capture))
 
 
 def right(project: Project, layout: Layout, now: int, told: object) -> None:
