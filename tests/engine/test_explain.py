@@ -110,13 +110,31 @@ def test_one_model_that_cannot_be_read(events: Project, capsys: Any) -> None:
     events.run(now=T0)
     events.sql("DROP VIEW {s}.few__live")
     events.sql("CREATE VIEW {s}.few__live AS SELECT 1 AS x")
-    few, m = asked(events, capsys, "temporal_status")
+    events.model("bad", "select 1 as id where mz_now() < timestamp '2100-01-01'", expiration="10 dayz")
+    bad, few, m = asked(events, capsys, "temporal_status")
+    assert bad["state"] == "cannot be read" and "10 dayz" in bad["error"]
     assert few["state"] == "cannot be read" and "found: " in few["error"] and m["rows"] == 100
     events.dbt("run-operation", "temporal_report", now=T0 + 1)
     page = (events.path / "target" / "temporal_report.html").read_text()
     assert "cannot be read" in page and "few__live" in page and "Rows of the view" in page
-    told = events.dbt("run-operation", "temporal_status", "--args", "{model: few}", check=False)
-    assert not told.success and "found: " in told.text
+    for name in ("few", "bad"):
+        told = events.dbt("run-operation", "temporal_status", "--args", json.dumps({"model": name}), check=False)
+        assert not told.success and "found: " in told.text
+
+
+@pytest.mark.more
+def test_before_dbt_has_made_the_schema(events: Project, capsys: Any) -> None:
+    """In a new project operations come before the first run: the model has not run, and that is all."""
+    events.model("there", "select id from {{ ref('m') }} where mz_now() <= ts + interval 20 days", schema="new")
+    events.model("over", "select id from {{ ref('there') }} where mz_now() <= timestamp '2100-01-01'", schema="new")
+    (facts,) = asked(events, capsys, "temporal_status", model="there")
+    assert facts["state"] == "has not run" and facts["schema"].endswith("_new")
+    events.dbt("run-operation", "temporal_report", "--args", "{model: there}")
+    told = events.dbt("run-operation", "temporal_explain", "--args", "{model: over}", now=T0, check=False).text
+    assert "there" in told and "instead: dbt run" in told and "SCHEMA_NOT_FOUND" not in told, told
+    events.run("-s", "m", now=T0)
+    found = asked(events, capsys, "temporal_explain", now=T0, model="there")
+    assert rows(found, "does") == [("hydrated", "first run")]
 
 
 def test_a_long_run_says_what_it_does(events: Project, monkeypatch: pytest.MonkeyPatch) -> None:

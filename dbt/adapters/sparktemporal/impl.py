@@ -102,6 +102,7 @@ class TemporalResponse(AdapterResponse):
     pushdown: the comparisons sent to Spark, and the files left out
     rows_in: rows of the inputs before pushdown: all rows, or the new rows where only new rows are read
     rows_written: stored intervals: one stands for an insertion and, if there is one, its retraction
+    rows_rewritten: rows of small chains that were written again together with the new ones
     bytes_written: the size of the chains that the run wrote, a later merge not counted; of Parquet and Iceberg
     updates_beyond_expiration: updates of the rows read that are after the expiration, and so are not stored
     rows_late: rows that came when their window was over, and so are not in the view: of new rows under a plain window;
@@ -122,15 +123,16 @@ class TemporalResponse(AdapterResponse):
     seconds_to_expiration: float | None = None
     inputs: list[str] = field(default_factory=list)
     input_reads: list[dict[str, Any]] = field(default_factory=list)
-    files_considered: int = 0
-    files_read: int = 0
-    files_left_out: int = 0
-    bytes_considered: int = 0
-    bytes_read: int = 0
-    bytes_left_out: int = 0
+    files_considered: int | None = 0
+    files_read: int | None = 0
+    files_left_out: int | None = 0
+    bytes_considered: int | None = 0
+    bytes_read: int | None = 0
+    bytes_left_out: int | None = 0
     pushdown: list[str] = field(default_factory=list)
     rows_in: int = 0
     rows_written: int = 0
+    rows_rewritten: int = 0
     bytes_written: int | None = None
     updates_beyond_expiration: int | None = None
     rows_late: int | None = None

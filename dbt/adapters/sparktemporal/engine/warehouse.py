@@ -39,6 +39,8 @@ _CUTS = (
         "SET spark.sql.maxPlanStringLength = 2147483632",
     ),
 )
+#: Spark's errors about a schema that is not there
+NO_SCHEMA = re.compile(r"SCHEMA_NOT_FOUND|NoSuchNamespace|Database '[^']*' not found", re.IGNORECASE)
 MISSING = re.compile(r"TABLE_OR_VIEW_NOT_FOUND|Table or view not found|NoSuchTable", re.IGNORECASE)
 #: how catalogs say that they have no views
 NO_VIEWS = re.compile(
@@ -360,7 +362,12 @@ def live_view(warehouse: Warehouse, target: ModelRelations, existing: Iterable[s
     existing: the known relations of the schema. A DESCRIBE of a missing relation would log an error on the server.
     """
     if existing is None:
-        existing = warehouse.tables(target.schema, target.model + "__live")
+        try:
+            existing = warehouse.tables(target.schema, target.model + "__live")
+        except Exception as error:  # dbt's error or Spark's own: the text tells which
+            if not NO_SCHEMA.search(str(error)):
+                raise
+            return None  # dbt makes the schema before the first run
     if f"{target.model}__live" not in Identifiers(existing):
         return None
     return warehouse.view(target.name("__live")) or ViewInfo("", {}, None)

@@ -46,7 +46,7 @@ def named(name: str, graph: Mapping[str, Any]) -> Node:
     others = sorted(_full_name(n) for n in meant if _is_temporal(n))
     raise TemporalError(
         f"found: model {name!r}, {what}\n"
-        f"why: only a temporal_view has diffs\n"
+        f"why: {'only a temporal_view has diffs' if kind else 'the operation is about an enabled temporal_view'}\n"
         f"instead: {' or '.join(others) or _suggested(name, graph)}"
     )
 

@@ -75,9 +75,12 @@ def _reads(capture: Capture, left: Mapping[str, PruningResult]) -> Iterator[Inpu
         yield one
 
 
-def totals(reads: list[InputRead]) -> dict[str, int]:
-    """Sums over the inputs of which files are known."""
+def totals(reads: list[InputRead]) -> dict[str, int | None]:
+    """Sums over the inputs of which files are known; None where there are inputs and none of them is."""
     known = [one for one in reads if one.files is not None and one.files_read is not None]
+    if reads and not known:
+        names = (f"{unit}_{what}" for unit in ("files", "bytes") for what in ("considered", "read", "left_out"))
+        return dict.fromkeys(names)
     files, files_read = sum(one.files or 0 for one in known), sum(one.files_read or 0 for one in known)
     size, size_read = sum(one.bytes or 0 for one in known), sum(one.bytes_read or 0 for one in known)
     return {

@@ -21,7 +21,7 @@ def explain(run: Writer) -> list[Row]:
 def _kept(run: Writer) -> Iterator[Row]:
     """What each core stores, and what each read computes."""
     for core in run.plan.model.cores:
-        stored = ", ".join(f"{name} {kind}" for name, kind in (*core.columns, *(core.sums or ())))
+        stored = ", ".join(f"{name} {kind}" for name, kind in (*core.stored, *(core.sums or ())))
         form = "rows" if core.sums is None else "groups"
         why = f"; {core.core.kept}" if core.core.kept else ""
         yield "kept", core.name, f"{form} of {stored}{why}"

@@ -7,7 +7,6 @@ each input, and the runs that the target folder knows of.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +14,11 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from ..config import TemporalConfig
 from ..engine.warehouse import ModelRelations, Warehouse, read_state
-from ..temporal.clock.expiration import Dependence
 from ..temporal.clock.instants import format_duration, format_instant
 from ..temporal.diffs import readable_updates
 from ..temporal.diffs.state import State
 from . import coming, report_charts, run_log
-from .status import UNREADABLE, of_each, size_of, status, updates_of
+from .status import UNREADABLE, size_of, updates_of
 
 HOUR = 3_600_000
 #: of each model
@@ -30,20 +28,19 @@ _RUNS = 12
 def of_model(
     warehouse: Warehouse,
     target: ModelRelations,
-    config: TemporalConfig,
-    inputs: Sequence[Dependence],
+    facts: dict[str, Any],
+    config: Mapping[str, Any],
     clock: int,
     hours: int,
     folder: Path,
 ) -> dict[str, Any]:
-    """What the page says of a model. clock: ms. folder: dbt's target, which has the runs."""
-    facts = of_each(target, partial(status, warehouse, target, config, inputs, clock))
+    """What the page says of a model. facts: its status. clock: ms. folder: dbt's target, which has the runs."""
     found: dict[str, Any] = {"facts": facts, "name": target.model, "notes": [], "runs": []}
     state = None if facts["state"] == UNREADABLE else read_state(warehouse, target)
     if state is None:
         return found
     found["runs"] = run_log.runs(folder, run_log_name(target), _RUNS)
-    found["timeline"] = _timeline(state, facts, config, clock)
+    found["timeline"] = _timeline(state, facts, TemporalConfig.parse(target.model, config), clock)
     found["chains"] = [
         {"core": core.name, "table": c.table, "rows": c.rows, "updates": updates_of(c), "bytes": size}
         for core in state.cores

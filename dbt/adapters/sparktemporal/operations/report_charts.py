@@ -108,13 +108,12 @@ def bars(hours: Sequence[tuple[int, int]], texts: Sequence[str]) -> Chart:
 
     found = []
     for at, ((came, went), text) in enumerate(zip(hours, texts)):
-        x = round(LEFT + at * width + 1, 2)
+        gap = min(1.0, width / 8)
+        x, wide = round(LEFT + at * width + gap, 2), round(width - 2 * gap, 2)
         if came:
-            found.append(
-                Bar(x, y(came), round(width - 2, 2), round(y(0) - y(came), 2), "in", f"{text}: {came:,} enter")
-            )
+            found.append(Bar(x, y(came), wide, round(y(0) - y(came), 2), "in", f"{text}: {came:,} enter"))
         if went:
-            found.append(Bar(x, y(0), round(width - 2, 2), round(y(-went) - y(0), 2), "out", f"{text}: {went:,} leave"))
+            found.append(Bar(x, y(0), wide, round(y(-went) - y(0), 2), "out", f"{text}: {went:,} leave"))
     ticks = [(y(v), short(v)) for v in above] + [(y(-v), short(v)) for v in below[1:]]
     return Chart(_hours(len(hours), width), ticks, y(0), found)
 
@@ -139,9 +138,8 @@ def curve(values: Sequence[tuple[float, float]], hours: int, texts: Sequence[str
 
 def _hours(number: int, width: float) -> list[tuple[float, str]]:
     every = max(1, math.ceil(number / 6))
-    return [
-        (round(LEFT + hour * width, 2), "now" if hour == 0 else f"+{hour} h") for hour in range(0, number + 1, every)
-    ]
+    hours = [hour for hour in range(0, number, every) if number - hour >= every / 2] + [number]
+    return [(round(LEFT + hour * width, 2), f"+{hour} h" if hour else "now") for hour in hours]
 
 
 def short(value: float) -> str:

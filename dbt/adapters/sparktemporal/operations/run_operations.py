@@ -73,8 +73,10 @@ class RunOperations(metaclass=AdapterMeta):
 
     def _model_of(self, node: Mapping[str, Any]) -> tuple[ModelRelations, TemporalConfig]:
         """dbt's node of a temporal_view -> its relations and its config."""
-        config = TemporalConfig.parse(node["name"], node["config"])
-        return ModelRelations(quote(node["schema"]), node["alias"], self._views_in), config
+        return self._target_of(node), TemporalConfig.parse(node["name"], node["config"])
+
+    def _target_of(self, node: Mapping[str, Any]) -> ModelRelations:
+        return ModelRelations(quote(node["schema"]), node["alias"], self._views_in)
 
     @available
     def temporal_arguments(self, operation: str, given: Any, others: Any, graph: Mapping[str, Any]) -> dict[str, Any]:
@@ -154,10 +156,15 @@ class RunOperations(metaclass=AdapterMeta):
             chosen = [nodes.named(model, graph)] if model else nodes.every(graph)
             clock, facts = warehouse.clock(), []
             for node in chosen:
-                target, config = self._model_of(node)
-                asked = partial(status.status, warehouse, target, config, dependences(node, graph), clock)
-                facts.append(asked() if model else status.of_each(target, asked))
+                asked = partial(self._status, warehouse, node, graph, clock)
+                facts.append(asked() if model else status.of_each(self._target_of(node), asked))
         return status.as_table(facts)
+
+    def _status(
+        self, warehouse: Warehouse, node: Mapping[str, Any], graph: Mapping[str, Any], clock: int
+    ) -> dict[str, Any]:
+        target, config = self._model_of(node)
+        return status.status(warehouse, target, config, dependences(node, graph), clock)
 
     @available
     def temporal_report(self, graph: Mapping[str, Any], model: str | None, path: str | None, hours: int) -> str:
@@ -167,16 +174,22 @@ class RunOperations(metaclass=AdapterMeta):
             chosen = [nodes.named(model, graph)] if model else nodes.every(graph)
             clock = self.connections.as_of() if self.connections.is_pinned else warehouse.clock()
             found = []
-            for node in chosen:
-                target, config = self._model_of(node)
-                inputs = dependences(node, graph)
-                found.append(report.of_model(warehouse, target, config, inputs, clock, hours, folder))
             written = Path(path) if path else folder / "temporal_report.html"
+            if written.is_dir():
+                raise Refusal(f"path: {str(written)!r}", "it is a folder", "path: of a file, such as report.html")
+            for node in chosen:
+                asked = partial(self._status, warehouse, node, graph, clock)
+                facts = status.of_each(self._target_of(node), asked)
+                found.append(
+                    report.of_model(warehouse, self._target_of(node), facts, node["config"], clock, hours, folder)
+                )
             try:
                 written.parent.mkdir(parents=True, exist_ok=True)
                 written.write_text(report.page(found, self.config.project_name, clock, hours), encoding="utf-8")
             except OSError as error:
-                raise Refusal(f"path: {str(written)!r}", str(error), "path: of a file that can be written") from None
+                raise Refusal(
+                    f"path: {str(written)!r}", str(error.strerror), "path: of a file that can be written"
+                ) from None
         return str(written)
 
     @available

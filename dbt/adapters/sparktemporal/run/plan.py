@@ -280,7 +280,11 @@ class RunPlan:
         """What a row is about, of what, and what was observed or decided."""
         d, capture = self.decision, self.capture
         yield "model", self.target.name(), f"run {self.run_id}, over {self.live_run or 'nothing'}"
-        yield "does", d.action, d.reason or ("nothing new" if self.is_noop else "what the inputs did")
+        yield (
+            "does",
+            "unchanged" if self.is_noop else d.action,
+            d.reason or ("nothing new" if self.is_noop else "what the inputs did"),
+        )
         for what, t in (("as of", d.as_of), ("started", d.started_at), ("since", self.since())):
             yield "clock", what, format_instant(t)
         why = f" ({self.expiry.why})" if self.expiry.why else ""

@@ -48,6 +48,7 @@ def report(run: Writer) -> dict[str, Any]:
         ],
         "rows_in": run.plan.capture.rows,
         "rows_written": run.progress.rows_written,
+        "rows_rewritten": _rewritten(run),
         "bytes_written": run.progress.bytes_written,
         "updates_beyond_expiration": run.progress.beyond_expiration,
         "rows_late": run.progress.late,
@@ -65,14 +66,18 @@ def reads_of(run: Writer) -> list[InputRead]:
     return input_reads(run.plan.capture, run.tools.pruning.left(cores, run.plan.clock_range) if cores else {})
 
 
+def _rewritten(run: Writer) -> int:
+    """Rows of older chains that were written again with what is new."""
+    return sum(chain.rows for chains in run.progress.joined.values() for chain in chains)
+
+
 def summary(run: Writer) -> list[str]:
     """Lines for the log: what was done, and how each input was read."""
     d, why = run.plan.decision, reason(run)
     what = action(run) + (f" ({why})" if why else "")
     facts = [f"{quantity(run.plan.capture.rows, 'row')} in", f"{quantity(run.progress.rows_written, 'diff')} written"]
-    joined = [chain for chains in run.progress.joined.values() for chain in chains]
-    if joined:
-        facts.append(f"together with {quantity(sum(c.rows for c in joined), 'row')} that stood")
+    if _rewritten(run):
+        facts.append(f"together with {quantity(_rewritten(run), 'row')} that stood")
     if run.progress.late:
         kept = f", kept in {run.plan.target.model}__late" if run.progress.missed else ""
         facts.append(f"{quantity(run.progress.late, 'row')} came after the window was over{kept}")

@@ -77,7 +77,8 @@ class Stack:
         lost = [table for table in gone if table not in self.kept]
         if lost:
             return f"{quantity(len(lost), 'chain')} of the last run merged and dropped since", False
-        return f"{quantity(len(now - set(self.before.get(name, ()))), 'new chain')} of {len(now)}", True
+        new = f"{quantity(len(now - set(self.before.get(name, ()))), 'new chain')} of {len(now)}"
+        return (f"{new}, in the place of {quantity(len(gone), 'chain')}" if gone else new), True
 
     def parts(self, table: exp.Table) -> list[tuple[int, str]]:
         """Inserts (1) and deletes (-1) of an input, as names to put in place of the table."""
