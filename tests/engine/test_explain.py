@@ -104,6 +104,31 @@ def test_the_numbers_of_a_run(events: Project) -> None:
     assert third["statements"] < second["statements"]
 
 
+def test_what_a_join_reads(events: Project) -> None:
+    """All of the other side is read beside the new file, although the other side did not change."""
+    events.sql("CREATE TABLE {s}.names USING parquet AS SELECT id, 'n' AS name FROM range(0, 100, 1, 3)")
+    joined = f"from {events.schema}.events join {events.schema}.names using (id) where mz_now() <= ts + interval 1 day"
+    events.model("j", f"select id, name {joined}")
+    events.run("-s", "j", now=T0)
+    events.sql(f"INSERT INTO {{s}}.events SELECT 7, timestamp_millis({T0}L)")
+    response = events.run("-s", "j", now=T0 + 1000).of("j").adapter_response
+    read = {one["relation"].rpartition(".")[2]: one for one in response["input_reads"]}
+    assert (read["events"]["files_read"], read["events"]["files"]) == (1, 5)
+    assert read["names"]["files_read"] == read["names"]["files"] == 3
+    assert response["files_left_out"] == 4 and read["names"]["bytes_read"] == read["names"]["bytes"] > 0
+
+
+@pytest.mark.more
+def test_an_explanation_collects_no_statistics(events: Project, capsys: Any) -> None:
+    """What must not be read whole may be left out by statistics, which the run collects first."""
+    at = "cast(date_format(ts, 'yyyy-MM-dd HH:mm:ss') as timestamp)"
+    sql = f"select id from {events.schema}.events where mz_now() <= {at}"
+    events.model("m", sql, pushdown="statistics", pushdown_required=["events"])
+    found = asked(events, capsys, "temporal_explain", now=T0, model="m")
+    assert rows(found, "statement")[-1][0] == "write" and rows(found, "statistics")
+    assert not [name for name in events.relations() if "stats" in name]
+
+
 @pytest.mark.more
 def test_one_model_that_cannot_be_read(events: Project, capsys: Any) -> None:
     """Its error is a fact in a list, and on the page; the other models are there."""

@@ -83,6 +83,14 @@ def test_the_other_arguments(operation: str, given: dict[str, Any], found: str, 
     assert f"instead: dbt run-operation {operation} --args '{{model: late, {shown}}}'" in told
 
 
+@pytest.mark.parametrize("model", ["late", "late.v2", "an_alias", "p.late"])
+def test_the_model_that_was_given_stands_in_the_command(model: str) -> None:
+    """Else a pasted command would restart another one."""
+    graph = {"nodes": {**GRAPH["nodes"], "model.p.a": {**NODE, "name": "a"}}}
+    assert f"--args '{{model: {model}}}'" in refused("temporal_restart", {"model": model}, {"fromat": "json"}, graph)
+    assert "--args '{model: late}'" in refused("temporal_restart", {"model": None}, {"modle": "late"}, graph)
+
+
 def test_what_is_right() -> None:
     assert checked("temporal_status", {"model": None}, {}, GRAPH) == {"model": None}
     assert checked("temporal_restart", {"model": "late"}, {}, GRAPH) == {"model": "late"}

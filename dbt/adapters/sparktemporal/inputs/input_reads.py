@@ -53,6 +53,8 @@ def input_reads(capture: Capture, left: Mapping[str, PruningResult] | None = Non
 
 def _reads(capture: Capture, left: Mapping[str, PruningResult]) -> Iterator[InputRead]:
     whole = capture.read_in_full
+    # a delta query reads all of an input that is joined to what is new of another one
+    beside = {name for delta in capture.cores.values() if delta.is_incremental for name in delta.open}
     for name, seen in capture.inputs.items():
         change = capture.changes[name]
         parts = [delta.read[name] for delta in capture.cores.values() if name in delta.read]
@@ -68,7 +70,7 @@ def _reads(capture: Capture, left: Mapping[str, PruningResult]) -> Iterator[Inpu
             added = change.added if isinstance(change.added, Added) else None
             if name in whole and name in left:
                 one = replace(one, files_read=left[name].files, bytes_read=left[name].bytes)
-            elif name in whole or parts and added is None:
+            elif name in whole or name in beside or parts and added is None:
                 one = replace(one, files_read=files.count, bytes_read=files.size)
             elif parts and added is not None:
                 one = replace(one, files_read=len(added.files), bytes_read=capture.sizes.get(name))

@@ -86,7 +86,7 @@ def _command(operation: str, graph: Mapping[str, Any], given: Mapping[str, Any],
     given: the arguments. shown: an argument to show too.
     """
     names = [str(node["name"]) for node in nodes.every(graph)]
-    asked = next((name for name in names if name in map(str, given.values())), None)
+    asked = str(given.get("model") or "") or next((name for name in names if name in map(str, given.values())), "")
     model = asked or (names[0] if names else _EXAMPLE)
     main = [name for name in _MAIN if name != "model" or asked or operation not in _WITHOUT_MODEL or not shown]
     known = _ARGUMENTS[operation]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..errors import TemporalError
 from ..inputs.input_reads import input_reads
 from ..run import full_reads
 from ..run.writer import Writer
@@ -63,8 +64,13 @@ def _sent(run: Writer) -> Iterator[Row]:
         yield "statement", "none", "nothing is to be written"
         return
     yield "statement", "lock", f"CREATE TABLE {run.plan.target.name('__lock')}"
-    for step in run.preview():
-        yield "statement", step.phase, step.statement.purpose
+    try:
+        for step in run.preview():
+            yield "statement", step.phase, step.statement.purpose
+    except TemporalError:
+        if not run.plan.measures:
+            raise
+        yield "statement", "write", "what is read depends on statistics of files, which an explanation does not collect"
     yield "then", "look", "whether the inputs changed meanwhile, and how many rows were written"
     yield "then", "merge", "small chains become one"
     yield "then", "commit", f"the one statement that readers see: {run.plan.target.name('__live')}"

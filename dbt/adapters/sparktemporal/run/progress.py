@@ -112,7 +112,7 @@ class Progress:
     def bytes_written(self) -> int | None:
         """Of the files of the chains that were written; None where nothing tells."""
         known = [size for size in self.sizes.values() if size is not None]
-        return sum(known) if known or not self.sizes else None
+        return sum(known) if len(known) == len(self.sizes) else None
 
 
 When = Callable[[RunPlan, Progress], bool]
