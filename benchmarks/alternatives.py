@@ -54,7 +54,10 @@ from common import ROOT, SCHEMA, Project, ratio, rounds, session, spread
 from pyspark.sql import SparkSession
 
 matplotlib.use("Agg")
+sys.path.insert(0, str(ROOT / "tests"))
 import matplotlib.pyplot as plt
+
+from support.delta import WITH_DELTA
 
 MINUTE, HOUR, DAY = 60_000, 3_600_000, 86_400_000
 WINDOW, HISTORY = 30 * DAY, 40 * DAY
@@ -83,23 +86,9 @@ CLOCK = (
     "{% macro clock() %}{% if var('temporal_now', none) %}timestamp_millis({{ var('temporal_now') }}L)"
     "{% else %}current_timestamp(){% endif %}{% endmacro %}"
 )
-#: what the tests of Delta use, see tests/adapter/lake
-DELTA = "io.delta:delta-spark_4.1_2.13:4.4.0"
-OF_SPARK = (
-    "com.fasterxml.jackson.core", "com.fasterxml.jackson.datatype", "com.github.luben", "com.google.code.findbugs",
-    "commons-logging", "commons-pool", "io.airlift", "javax.annotation", "org.apache.hadoop",
-    "org.apache.logging.log4j", "org.apache.parquet", "org.locationtech.jts", "org.roaringbitmap", "org.slf4j",
-    "org.xerial.snappy",
-)  # fmt: skip
-WITH_DELTA = {
-    "spark.jars.packages": DELTA,
-    "spark.jars.excludes": ",".join(f"{group}:*" for group in OF_SPARK),
-    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-    "spark.databricks.delta.snapshotPartitions": "2",  # of 50: for tables of hundreds of files
+SETTINGS = {
     "spark.sql.shuffle.partitions": "8",  # of 200: for 2 cores
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",  # INT96 has no statistics
-    "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.LocalFileSystem",
 }
 
 
@@ -212,7 +201,7 @@ class Live:
 class Bench:
     def __init__(self, home: Path, number: int, turns: int) -> None:
         self.home, self.number, self.turns = home, number, turns
-        self.spark = session(home, WITH_DELTA)
+        self.spark = session(home, {**WITH_DELTA, **SETTINGS})
         self.last = int(time.time() * 1000) // MINUTE * MINUTE
         self.first = self.last - (turns + 1) * STEP  # one round is to warm up
         self.feed = Feed(self.spark, number, self.last - HISTORY)

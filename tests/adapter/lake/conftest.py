@@ -7,17 +7,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from support.delta import ON_DELTA
-
-#: the Delta that is built for the Spark of constraints.txt
-DELTA = "io.delta:delta-spark_4.1_2.13:4.4.0"
-#: what Delta names and Spark brings: a second copy of these is only to download
-OF_SPARK = (
-    "com.fasterxml.jackson.core", "com.fasterxml.jackson.datatype", "com.github.luben", "com.google.code.findbugs",
-    "commons-logging", "commons-pool", "io.airlift", "javax.annotation", "org.apache.hadoop",
-    "org.apache.logging.log4j", "org.apache.parquet", "org.locationtech.jts", "org.roaringbitmap", "org.slf4j",
-    "org.xerial.snappy",
-)  # fmt: skip
+from support.delta import ON_DELTA, WITH_DELTA
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m is applied
@@ -29,15 +19,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def spark_conf() -> dict[str, str]:
-    return {
-        "spark.jars.packages": DELTA,
-        "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.LocalFileSystem",  # whole, as a Spark of one's own has it
-        "spark.jars.excludes": ",".join(f"{group}:*" for group in OF_SPARK),
-        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-        "spark.sql.sources.default": "delta",
-        "spark.databricks.delta.snapshotPartitions": "2",  # of 50: the tables are small
-    }
+    return {**WITH_DELTA, "spark.sql.sources.default": "delta"}
 
 
 @pytest.fixture(scope="class", autouse=True)
