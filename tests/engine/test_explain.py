@@ -119,6 +119,21 @@ def test_what_a_join_reads(events: Project) -> None:
 
 
 @pytest.mark.more
+def test_the_report_of_models_without_rows(project: Project) -> None:
+    """Of rows, of groups, and of several windows, one of them without rows."""
+    project.sql(f"CREATE TABLE {{s}}.none USING parquet AS SELECT 1 AS id, timestamp_millis({T0}L) AS ts WHERE false")
+    window = f"from {project.schema}.none where mz_now() <= ts"
+    project.model("r", f"select id {window}")
+    project.model("g", f"select count(*) as n {window}")
+    project.sql(f"CREATE TABLE {{s}}.one USING parquet AS SELECT 7 AS id, timestamp_millis({T0 + 5_400_000}L) AS ts")
+    project.model("u", f"select id {window} union all select id {window.replace('.none', '.one')}")
+    project.run(now=T0)
+    project.dbt("run-operation", "temporal_report", now=T0)
+    page = (project.path / "target" / "temporal_report.html").read_text()
+    assert "No forecast" not in page and page.count("Nothing is due") == 2 and "1 leave" in page
+
+
+@pytest.mark.more
 def test_an_explanation_collects_no_statistics(events: Project, capsys: Any) -> None:
     """What must not be read whole may be left out by statistics, which the run collects first."""
     at = "cast(date_format(ts, 'yyyy-MM-dd HH:mm:ss') as timestamp)"

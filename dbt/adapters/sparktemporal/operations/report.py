@@ -42,10 +42,15 @@ def of_model(
     found["runs"] = run_log.runs(folder, run_log_name(target), _RUNS)
     found["timeline"] = _timeline(state, facts, TemporalConfig.parse(target.model, config), clock)
     found["chains"] = [
-        {"core": core.name, "table": c.table, "rows": c.rows, "updates": updates_of(c), "bytes": size}
+        {
+            "core": core.name,
+            "table": c.table,
+            "rows": c.rows,
+            "updates": updates_of(c),
+            "bytes": size_of(warehouse, [target.table(c.table)]),
+        }
         for core in state.cores
         for c in core.chains
-        for size in [size_of(warehouse, [f"{target.schema}.`{c.table}`"])]
     ]
     found["inputs"] = [
         {"name": name, "tracking": seen.tracking.value, "state": str(seen)} for name, seen in state.inputs.items()
@@ -94,7 +99,7 @@ def _timeline(state: State, facts: Mapping[str, Any], config: TemporalConfig, cl
 
 def _due(warehouse: Warehouse, state: State, clock: int, hours: int) -> report_charts.Chart:
     """The stored rows that enter and leave in each of the next hours."""
-    updates = readable_updates.as_updates([c for c in state.cores if c.chains], state.schema)
+    updates = readable_updates.as_updates(state.cores, state.schema)
     hour = f"CAST((mz_timestamp - {clock}L - 1) DIV {HOUR}L AS INT)"
     rows = warehouse.rows(
         f"SELECT mz_hour, sum(greatest(mz_diff, 0L)), sum(-least(mz_diff, 0L))\n"

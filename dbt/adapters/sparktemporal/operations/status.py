@@ -81,7 +81,7 @@ def status(
     until, due = state.answers_until, _restart_due(config, state)
     is_over = until is not None and until < clock
     updates = sum(map(updates_of, state.chains))
-    size = size_of(warehouse, [f"{target.schema}.`{c.table}`" for c in state.chains])
+    size = size_of(warehouse, [target.table(c.table) for c in state.chains])
     facts |= {
         "state": EXPIRED if is_over else RESTARTS if state.restart else ANSWERS,
         "started": format_instant(state.started_at),
