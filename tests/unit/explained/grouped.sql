@@ -1,6 +1,6 @@
 -- m as of 2024-06-01 00:00:00.000 UTC, no expiration
 
-== core c0: groups of customer int, mz_x0 decimal(10,2), mz_count_0 bigint, mz_sum_1 decimal(37,2)
+== core c0: groups of customer int, mz_count_0 bigint, mz_sum_1 decimal(37,2)
 SELECT customer AS `customer`, amount AS `mz_x0` FROM shop.orders;
 
 == residual, evaluated by each read

@@ -50,7 +50,7 @@ def _lines(
     for note in (*model.notes, *model.warnings):
         yield f"-- note: {note}"
     for core in model.cores:
-        stored = ", ".join(f"{name} {kind}" for name, kind in (*core.columns, *(core.sums or ())))
+        stored = ", ".join(f"{name} {kind}" for name, kind in (*core.stored, *(core.sums or ())))
         yield f"\n== core {core.name}: {'rows' if core.sums is None else 'groups'} of {stored}"
         yield f"{render(core.core.query)};"
     yield "\n== residual, evaluated by each read"
