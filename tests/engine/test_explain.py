@@ -157,9 +157,13 @@ def test_one_model_that_cannot_be_read(events: Project, capsys: Any) -> None:
     events.dbt("run-operation", "temporal_report", now=T0 + 1)
     page = (events.path / "target" / "temporal_report.html").read_text()
     assert "cannot be read" in page and "few__live" in page and "Rows of the view" in page
-    for name in ("few", "bad"):
+    (chain,) = events.state("m").chains
+    events.sql(f"DROP TABLE {{s}}.`{chain.table}`")
+    (m,) = [row for row in asked(events, capsys, "temporal_status") if row["model"] == "m"]
+    assert m["state"] == "cannot be read" and chain.table in m["error"]
+    for name in ("few", "bad", "m"):
         told = events.dbt("run-operation", "temporal_status", "--args", json.dumps({"model": name}), check=False)
-        assert not told.success and "found: " in told.text
+        assert not told.success and (chain.table if name == "m" else "found: ") in told.text
 
 
 @pytest.mark.more

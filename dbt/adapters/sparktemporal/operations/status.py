@@ -8,7 +8,6 @@ from typing import Any
 from ..config import TemporalConfig
 from ..engine import session
 from ..engine.warehouse import ModelRelations, Warehouse, read_state
-from ..errors import TemporalError
 from ..inputs.file_lists import hidden_column
 from ..run.commit import Commit
 from ..temporal.clock.expiration import Dependence, expiry
@@ -114,7 +113,7 @@ def of_each(target: ModelRelations, asked: Callable[[], dict[str, Any]]) -> dict
     """The facts of one of several models. One that cannot be read does not hide the others: its error is a fact."""
     try:
         return asked()
-    except TemporalError as error:
+    except Exception as error:  # ours about a state or a config, or Spark's about a chain that is gone
         lines = (line.strip() for line in str(error).splitlines())
         schema = target.schema.replace("`", "")
         return {"model": target.model, "schema": schema, "state": UNREADABLE, "error": " ".join(filter(None, lines))}
