@@ -164,4 +164,16 @@ def small_plans(spark: SparkSession) -> Iterator[SparkSession]:
 
 @pytest.fixture
 def project(tmp_path: Path, spark: SparkSession) -> Iterator[Project]:
+    before = temporary(spark)
     yield from a_project(tmp_path, spark)
+    for kind, name in temporary(spark) - before:
+        spark.sql(f"DROP TEMPORARY {kind} IF EXISTS {name}" if kind == "FUNCTION" else f"DROP VIEW IF EXISTS {name}")
+
+
+def temporary(spark: SparkSession) -> set[tuple[str, str]]:
+    """The views and functions of the session, (kind, name): the next test of the process would see them."""
+    views = spark.sql("SHOW VIEWS IN global_temp").collect()
+    functions = [str(row[0]) for row in spark.sql("SHOW USER FUNCTIONS").collect()]
+    return {("VIEW", f"`{row['viewName']}`") for row in views if not row["namespace"]} | {
+        ("FUNCTION", f"`{name}`") for name in functions if "." not in name
+    }

@@ -137,6 +137,25 @@ def test_a_query_that_spark_takes_in_no_function(events: Project) -> None:
     at_function.refuse_unknown(cast("Any", None), cast("Any", plan), Exception("[TABLE_OR_VIEW_NOT_FOUND] x"))
 
 
+@pytest.mark.parametrize("name", ["mz_core_c0", pytest.param("Kept", marks=pytest.mark.more)])
+def test_a_temporary_view_of_a_name_in_the_query(events: Project, name: str) -> None:
+    """Spark takes the WITH of the function for the view. All else is published; the next run makes the function."""
+    kept = "with kept as (select id, instant from {s}.t where mz_now() < hi)"
+    largest = "select max(id) from kept group by instant"
+    model(events, f"{kept} select id from kept where id not in ({largest})")
+    events.sql(f"CREATE OR REPLACE TEMPORARY VIEW {name} AS SELECT 99L AS id, 99L AS instant")
+    text = events.run(now=T0, check=False).text
+    assert f"found: a temporary view `{name.lower()}` in the session, while at_function of m was made, whose" in text
+    assert "The view is right, and reads none of the session" in text
+    assert f"instead: DROP VIEW `{name.lower()}` in the session, or another name for one of the two" in text
+    assert events.rows(f"SELECT id FROM {events.at('m', T0 + 4000)} ORDER BY id") == [(5,), (6,)]
+    assert events.rows("SELECT count(*) FROM {s}.m__diffs") == [(16,)]
+    assert functions(events) == []
+    events.sql(f"DROP VIEW {name}")
+    events.run(now=T0 + 1)
+    assert told(events, 4000) == [5, 6]
+
+
 class Elsewhere(Warehouse):
     """A server of a version, with a catalog as the current one."""
 

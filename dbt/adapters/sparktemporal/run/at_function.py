@@ -23,6 +23,9 @@ from .plan import RunPlan
 from .progress import Tools
 
 _NO_FUNCTION = re.compile(r"SQLFunctionNode|UNSUPPORTED_SUBQUERY|CORRELATED_|UNSUPPORTED_SQL_UDF")
+_TEMPORARY = re.compile(
+    r"\[INVALID_TEMP_OBJ_REFERENCE\].* of the type FUNCTION .*temporary object (`[^`]+`) of the type VIEW"
+)
 _IN_DBT = "{{{{ temporal_as_of(ref('{}'), …) }}}}"
 
 
@@ -94,6 +97,13 @@ def publish(warehouse: Warehouse, target: ModelRelations, state: State, before: 
 
 def refuse_unknown(tools: Tools, plan: RunPlan, error: Exception) -> None:
     """In words: Spark takes the query of the view, and makes no function of it."""
+    if plan.config.at_function and (hidden := _TEMPORARY.search(str(error))):
+        raise Refusal(
+            f"a temporary view {hidden.group(1)} in the session, while at_function of {plan.target.model} was made, "
+            "whose query has a WITH of that name",
+            "Spark takes the one for the other and makes no function. The view is right, and reads none of the session",
+            f"DROP VIEW {hidden.group(1)} in the session, or another name for one of the two",
+        ) from None
     if plan.config.at_function and _NO_FUNCTION.search(str(error)):
         raise Refusal(
             f"at_function of {plan.target.model}, whose query has a part that Spark takes in no function",

@@ -45,7 +45,7 @@ class Published:
     """What stands of the relations that people read: the view, the text of the updates as it should be, and the view
     of them as it is, None for none. is_right, are_right: nothing is to be done about the view, or about the updates.
     gives_way: a table of the model's name is there. outside: the statements for views in another catalog. beside:
-    those for late rows and for the function of any instant."""
+    those for late rows. function: those for the function of any instant."""
 
     view: ViewInfo | None
     is_right: bool
@@ -55,6 +55,7 @@ class Published:
     gives_way: bool
     outside: tuple[Statement, ...] = ()
     beside: tuple[Statement, ...] = ()
+    function: tuple[Statement, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -146,8 +146,9 @@ def find_published(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[Run
     gives_way = stands and view is None and not is_right
     beside = late_rows.publish(tools.warehouse, plan, late_rows.view(plan, state.late))
     had = plan.old is not None and plan.old.at_function
-    beside += at_function.publish(tools.warehouse, plan.target, state, had, live is not None)
-    found = Published(view, is_right, updates, updates_view, are_right, gives_way, beside=tuple(beside))
+    function = at_function.publish(tools.warehouse, plan.target, state, had, live is not None)
+    shown = Published(view, is_right, updates, updates_view, are_right, gives_way)
+    found = replace(shown, beside=tuple(beside), function=tuple(function))
     return plan, replace(progress, published=found)
 
 
@@ -176,7 +177,14 @@ def _is_retyped(plan: RunPlan, state: State) -> bool:
 
 
 def publish(plan: RunPlan, progress: Progress) -> list[Statement]:
-    """The thin view and the readable updates, when they are not as they should be."""
+    """What people read, where it is not as it should be. The function comes last: Spark may refuse it alone."""
+    found = progress.published
+    assert found is not None
+    return [*_views(plan, progress), *found.function]
+
+
+def _views(plan: RunPlan, progress: Progress) -> list[Statement]:
+    """The thin view and the readable updates, and what stands beside them."""
     state, found, target = progress.state or plan.old, progress.published, plan.target
     assert state is not None and found is not None
     steps = list(found.outside)
