@@ -21,7 +21,7 @@ from dbt.adapters.sparktemporal.temporal.diffs import chains
 from support.iceberg_catalogs import NAMED, conf_of
 from support.project import Project, a_project
 from support.remote_session import CONNECT, remote
-from support.session import COLD, INTERPRETED, JVM, ROOM, SPARK_CONF
+from support.session import COLD, INTERPRETED, JVM, ROOM, SPARK_CONF, temporary
 from support.waiting import FakeTime
 
 os.environ["DBT_SEND_ANONYMOUS_USAGE_STATS"] = "false"
@@ -168,12 +168,3 @@ def project(tmp_path: Path, spark: SparkSession) -> Iterator[Project]:
     yield from a_project(tmp_path, spark)
     for kind, name in temporary(spark) - before:
         spark.sql(f"DROP TEMPORARY {kind} IF EXISTS {name}" if kind == "FUNCTION" else f"DROP VIEW IF EXISTS {name}")
-
-
-def temporary(spark: SparkSession) -> set[tuple[str, str]]:
-    """The views and functions of the session, (kind, name): the next test of the process would see them."""
-    views = spark.sql("SHOW VIEWS IN global_temp").collect()
-    functions = [str(row[0]) for row in spark.sql("SHOW USER FUNCTIONS").collect()]
-    return {("VIEW", f"`{row['viewName']}`") for row in views if not row["namespace"]} | {
-        ("FUNCTION", f"`{name}`") for name in functions if "." not in name
-    }

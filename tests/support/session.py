@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pyspark.sql import SparkSession
+
 #: the queries of tests are many and their rows few: for most of them Spark need not compile Java
 INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 COMPILED = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}
@@ -26,3 +28,12 @@ JVM = "-XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m"
 COLD = "-XX:TieredStopAtLevel=1"
 #: with the little room that Java begins with, the collector takes a tenth of the time
 ROOM = "-Xmn512m -XX:MetaspaceSize=256m"
+
+
+def temporary(spark: SparkSession) -> set[tuple[str, str]]:
+    """The views and functions of the session, (kind, name): the next test of the process would see them."""
+    views = spark.sql("SHOW VIEWS IN global_temp").collect()
+    functions = [str(row[0]) for row in spark.sql("SHOW USER FUNCTIONS").collect()]
+    return {("VIEW", f"`{row['viewName']}`") for row in views if not row["namespace"]} | {
+        ("FUNCTION", f"`{name}`") for name in functions if "." not in name
+    }
