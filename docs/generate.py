@@ -24,7 +24,7 @@ from typing import Any
 
 from dbt.adapters.sparktemporal import config as configs
 from dbt.adapters.sparktemporal.config import TemporalConfig
-from dbt.adapters.sparktemporal.impl import TemporalResponse
+from dbt.adapters.sparktemporal.contracts import TemporalResponse
 from dbt.adapters.sparktemporal.operations import arguments
 from dbt.adapters.sparktemporal.temporal.clock.instants import format_duration
 

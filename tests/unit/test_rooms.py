@@ -13,7 +13,7 @@ PACKAGE = adapter.__name__
 ROOMS = [
     "errors", "words", "temporal/sql/functions", "temporal/sql", "temporal/clock", "temporal/predicates",
     "temporal/rewrite", "temporal/diffs", "temporal/ivm", "temporal/duckdb", "temporal/changes", "temporal",
-    "pushdown", "config", "engine", "graph", "inputs", "pruning", "run", "operations", "connections", "impl",
+    "pushdown", "config", "engine", "graph", "inputs", "pruning", "run", "operations", "connections", "contracts", "impl",
     "__version__", "__init__", "__main__",
 ]  # fmt: skip
 PURE = ("temporal", "pushdown")
@@ -110,6 +110,7 @@ def test_the_pure_rooms_know_neither_dbt_nor_spark() -> None:
 OF_DBT = (
     "impl",
     "connections",
+    "contracts",
     "operations.run_operations",
     "operations.read_macros",
     "operations.tables",

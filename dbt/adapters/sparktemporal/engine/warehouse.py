@@ -68,6 +68,11 @@ class ModelRelations:
         return f"{self.schema}.{quote(name)}"
 
     @property
+    def plain_schema(self) -> str:
+        """The schema as people write it."""
+        return self.schema.replace("`", "")
+
+    @property
     def outside(self) -> ModelRelations | None:
         """The names of the views in `views_in`."""
         return ModelRelations(self.views_in, self.model) if self.views_in else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Any
 
 from ..engine import session
@@ -278,19 +279,20 @@ def _boundaries(warehouse: Warehouse, state: State, samples: int) -> Sequence[in
     if samples <= 0:
         return []
     by_core = [
-        f"SELECT DISTINCT {at} AS mz_core, t FROM ({times}) WHERE t > {state.frontier}"
+        f"(SELECT DISTINCT {at} AS mz_core, t, xxhash64(t, {state.frontier}L) AS mz_order FROM ({times})\n"
+        f"WHERE t > {state.frontier} ORDER BY mz_order LIMIT {int(samples)})"
         for at, core in enumerate(state.cores)
         if (times := " UNION ALL ".join(store_of(core).times(chain.source(state.schema)) for chain in core.chains))
     ]
     if not by_core:
         return []
+    sql = "SELECT mz_core, t FROM (\n" + "\nUNION ALL\n".join(by_core) + "\n) AS mz_sampled ORDER BY mz_core, mz_order"
+    instants: dict[int, list[int]] = {}
+    for at, t in warehouse.rows(sql):
+        instants.setdefault(int(at), []).append(int(t))
     # in turns, so that each core has its share
-    turn = f"row_number() OVER (PARTITION BY mz_core ORDER BY xxhash64(t, {state.frontier}L))"
-    sql = (
-        f"SELECT t FROM (SELECT t, mz_core, {turn} AS mz_turn FROM ({' UNION ALL '.join(by_core)})) "
-        f"ORDER BY mz_turn, mz_core LIMIT {max(int(samples), len(by_core))}"
-    )
-    return [int(row[0]) for row in warehouse.rows(sql)]
+    turns = [t for turn in zip_longest(*instants.values()) for t in turn if t is not None]
+    return turns[: max(int(samples), len(by_core))]
 
 
 def _moved(warehouse: Warehouse, state: State, t: int) -> list[str]:

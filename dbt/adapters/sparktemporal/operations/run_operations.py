@@ -116,7 +116,7 @@ class RunOperations(metaclass=AdapterMeta):
         """What became of the relations that were left behind."""
         rows = [
             {
-                "schema": one["left"]["target"].schema.replace("`", ""),
+                "schema": one["left"]["target"].plain_schema,
                 "model": one["left"]["target"].model,
                 "project": one["left"]["project"] or "unknown",
                 "outcome": one["outcome"],

@@ -73,7 +73,7 @@ def status(
     warehouse: Warehouse, target: ModelRelations, config: TemporalConfig, inputs: Sequence[Dependence], clock: int
 ) -> dict[str, Any]:
     """The facts of a model, by the names of `COLUMNS`. clock: the engine's (ms)."""
-    facts: dict[str, Any] = {"model": target.model, "schema": target.schema.replace("`", "")}
+    facts: dict[str, Any] = {"model": target.model, "schema": target.plain_schema}
     state = read_state(warehouse, target)
     if state is None:
         return {**facts, "state": NOT_RUN}
@@ -115,8 +115,8 @@ def of_each(target: ModelRelations, asked: Callable[[], dict[str, Any]]) -> dict
         return asked()
     except Exception as error:  # ours about a state or a config, or Spark's about a chain that is gone
         lines = (line.strip() for line in str(error).splitlines())
-        schema = target.schema.replace("`", "")
-        return {"model": target.model, "schema": schema, "state": UNREADABLE, "error": " ".join(filter(None, lines))}
+        error_line = " ".join(filter(None, lines))
+        return {"model": target.model, "schema": target.plain_schema, "state": UNREADABLE, "error": error_line}
 
 
 def _restart_due(config: TemporalConfig, state: State) -> int | None:
