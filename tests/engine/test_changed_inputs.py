@@ -292,6 +292,26 @@ def test_files_of_partitions_are_listed_by_their_first_rows(project: Project, ve
     assert {place for *_, place in by_first} >= {"{true, null, x=0/}", "{true, 1, x=1/}"}
 
 
+@pytest.mark.parametrize("few", [True, False])
+def test_files_of_partitions_are_listed_twice(
+    project: Project, sent: list[str], monkeypatch: pytest.MonkeyPatch, few: bool
+) -> None:
+    """Each list opens every file: one is made when the run begins, one when it has read, however many files are."""
+    monkeypatch.setattr(manifest, "FEW", 30 if few else -1)
+    project.sql(f"CREATE TABLE {{s}}.p USING parquet PARTITIONED BY (day) AS SELECT id, timestamp_millis({T0}L + "
+                "id * 1000) AS hi, id % 2 AS day FROM range(1, 9)")  # fmt: skip
+    project.model("m", f"select id, day from {project.schema}.p where mz_now() < hi")
+    project.run(now=T0)
+    for number, added, said in ((9, 1, "1 new file"), (10, 1, "1 new file"), (11, 0, "unchanged")):
+        if added:
+            project.sql(f"INSERT INTO {{s}}.p SELECT {number}L, timestamp_millis({T0}L + {number} * 1000), 7L")
+        sent.clear()
+        ran = project.run(now=T0 + 7000)
+        assert said in str(ran.of("m").adapter_response["inputs"])
+        assert len([sql for sql in sent if "row_index = 0" in sql]) == 1 + added
+    assert sorted(project.rows(f"SELECT id, day FROM {project.at('m', T0 + 7000)}")) == [(8, 0), (9, 7), (10, 7)]
+
+
 def test_short_lists_are_compared_as_spark_compares_them(project: Project) -> None:
     """Files that stay, change, come, go, and are in several places; names that sort by case and by bytes."""
     chance = random.Random(5)

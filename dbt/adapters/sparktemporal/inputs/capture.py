@@ -177,9 +177,12 @@ def capture_inputs(warehouse: Warehouse, request: Request, known: Routines, list
     column = config.append_column
     follow = AppendCursor(column, config.lookback or 0) if column else None
     rebuilds = request.decision.rebuilds or old is None
-    before = None if rebuilds or old is None else old.files
+    remembered = None
+    if not rebuilds and old is not None:
+        table = old.manifest if old.manifest in Identifiers(request.existing) else ""
+        remembered = Manifest.of(target, table, old.files)
     counted = chain_files.counts_of(request.standing)
-    seen, answers = observe.observe_beside(warehouse, analyzed, follow, before, request.tables, counted)
+    seen, answers = observe.observe_beside(warehouse, analyzed, follow, remembered, request.tables, counted)
     if answers is not None:
         chain_files.refuse_other_counts(target.model, request.standing, chain_files.rows_counted(answers))
     if column and not any(now.tracking is Tracking.COLUMN for now in seen.values()):

@@ -30,6 +30,7 @@ from ..words import quantity
 from . import append_only, file_lists, snapshots
 from .append_only import AppendCursor
 from .file_lists import NAME, PATH, Compared
+from .manifest import Manifest
 
 #: bytes of a row of a file, at the least: fewer are rare
 _ROW = 4
@@ -78,14 +79,14 @@ def observe_beside(
     warehouse: Warehouse,
     plan: str,
     follow: AppendCursor | None = None,
-    before: Mapping[str, Sequence[ListedFile]] | None = None,
+    remembered: Manifest | None = None,
     tables: Mapping[str, TableInfo] | None = None,
     beside: Sequence[Query] = (),
 ) -> tuple[dict[str, Input], list[tuple[Any, ...]] | None]:
     """The tables an analyzed plan reads -> their states. Spark may still remember older lists of files: `refresh`.
 
-    follow: the column in whose order rows come, in the tables that have it. before: files that tables had at the last
-    run, where that is known without a statement. tables: what the metastore has of them, as far as known.
+    follow: the column in whose order rows come, in the tables that have it. remembered: the files that tables had at
+    the last run. tables: what the metastore has of them, as far as known.
     beside: other queries, which the statement that lists files asks too. The answers come second, None without any.
     """
     of_files = relations.file_tables(plan)
@@ -94,10 +95,11 @@ def observe_beside(
     of_before = [t for t in of_files if not relations.has_columns(plan, t, (name for name, _ in infos[t].columns))]
     forget_altered(warehouse, of_before)
     listings: dict[str, Listing] = {}
+    then = remembered.files if remembered else {}
     for table in of_files:
         location = None if follow else _directory(infos[table])
         if location is not None:
-            listings[table] = Listing(file_lists.in_directory(location), (before or {}).get(table))
+            listings[table] = Listing(file_lists.in_directory(location), then.get(table))
     answers: list[tuple[Any, ...]] | None = None
     if listings:
         with suppress(Exception):  # of a list that cannot be made: each is asked for by itself
@@ -105,7 +107,7 @@ def observe_beside(
             listings = {table: replace(one, answer=row) for (table, one), row in zip(listings.items(), rows)}
             answers = rows[len(listings) :]
     found = {
-        table: observed(warehouse, table, table in of_files, follow, infos[table], listings.get(table))
+        table: observed(warehouse, table, table in of_files, follow, infos[table], listings.get(table), remembered)
         for table in every
     }
     return found, answers
@@ -184,8 +186,10 @@ def observed(
     follow: AppendCursor | None = None,
     info: TableInfo | None = None,
     listed: Listing | None = None,
+    remembered: Manifest | None = None,
 ) -> Input:
-    """A table as it is. info: what the metastore has of it, listed: its files, where they were asked for."""
+    """A table as it is. info: what the metastore has of it, listed: its files, where they were asked for, remembered:
+    those of the last run."""
     name = quoted(table)
     info = info or warehouse.table(name)
     provider = info.details.get("Provider", "").lower()
@@ -207,23 +211,36 @@ def observed(
     if info.defaults:  # old files have the value a column had when it was added, which only a new table changes
         form += repr((info.defaults, info.details.get("Created Time")))
     read_as = hashlib.sha256(form.encode()).hexdigest()[:8]
+    before = remembered.files.get(table) if remembered else None
     directory = _directory(info)
     if directory is not None:
-        asked = listed or Listing(file_lists.in_directory(directory))
+        asked = listed or Listing(file_lists.in_directory(directory), before)
         with suppress(Exception):  # a table without a directory has no files in one
             row = asked.answer or warehouse.rows(asked.query[0])[0]
             found = file_lists.summarized(row)
-            compared = None if asked.before is None else file_lists.compare_few(asked.before, found)
+            compared = None if before is None else file_lists.compare_few(before, found)
             if not found.placed:
                 pin, fingerprint = f"{hidden}.{NAME}", FilesFingerprint(found.files, read_as)
                 return Input(table, fingerprint, asked.sql, pin, True, files=found.entries, compared=compared)
     warehouse.rows(f"REFRESH TABLE {name}")
     listing = file_lists.by_rows(name, info.partitions, provider, hidden)
+    if provider in file_lists.NUMBERED and remembered is not None and remembered.table:
+        with suppress(Exception):  # a manifest that is gone or damaged: the list alone may be made
+            # a list opens every file, so that one statement makes and compares it
+            both = file_lists.compare(warehouse, listing, remembered.listing(table))
+            files = FilesFingerprint(both.now, read_as)
+            return Input(table, files, listing, f"{hidden}.{PATH}", files=both.entries, compared=both)
     counted = provider not in file_lists.NUMBERED
     found = file_lists.summary(warehouse, listing, "sum(mz_rows)" if counted else "0")
-    fingerprint = FilesFingerprint(found.files, read_as)
-    rows = found.rows if counted else None
-    return Input(table, fingerprint, listing, f"{hidden}.{PATH}", rows=rows, files=found.entries)
+    return Input(
+        table,
+        FilesFingerprint(found.files, read_as),
+        listing,
+        f"{hidden}.{PATH}",
+        rows=found.rows if counted else None,
+        files=found.entries,
+        compared=None if before is None else file_lists.compare_few(before, found),
+    )
 
 
 def count_rows(
