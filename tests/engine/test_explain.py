@@ -45,6 +45,8 @@ def test_a_model_that_never_ran(events: Project, capsys: Any) -> None:
     assert ("expiration", "updates up to 5 weeks 5 days after the start") in rows(found, "kept")
     ((name, how),) = rows(found, "read")
     assert name.endswith("events") and how == "full (first run); 4 of 4 files"
+    clocks = {row["of"]: row["instant"] for row in found if row["about"] == "clock"}
+    assert clocks["as of"] == T0 and clocks["expiration"] == T0 + 40 * DAY
     assert any(f"ts >= timestamp_millis({T0 - 30 * DAY})" in what for _, what in rows(found, "pushdown"))
     assert rows(found, "scan") and rows(found, "window") == [("c0", "mz_now() <= ts + INTERVAL '30' DAYS")]
     phases = [phase for phase, _ in rows(found, "statement")]
@@ -64,10 +66,14 @@ def test_a_model_that_ran(events: Project, capsys: Any) -> None:
     assert rows(found, "does") == [("advanced", "what the inputs did")]
     assert rows(found, "read")[0][1] == "new files (1 new file of 5); 1 of 5 files"
     assert rows(found, "statement")[-1][0] == "write" and not rows(found, "pushdown")
+    (read,) = [row for row in found if row["about"] == "read"]
+    assert (read["files"], read["files_read"]) == (5, 1) and 0 < read["bytes_read"] < read["bytes"]
+    assert [row["rows"] for row in found if row["about"] == "core"] == [100]
     whole = asked(events, capsys, "temporal_explain", now=T0 + 1000, model="m", full_refresh=True)
     assert rows(whole, "does")[0][0] == "restarted" and rows(whole, "pushdown")
     text = events.dbt("run-operation", "temporal_explain", "--args", "{model: few}", now=T0 + 1000).text
     assert re.search(r"\| kept +\| c0 +\| groups of ", text), text
+    assert "files_read" not in text
 
 
 @pytest.mark.more

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from ..errors import TemporalError
 from ..inputs.input_reads import input_reads
@@ -10,13 +11,51 @@ from ..run import full_reads
 from ..run.writer import Writer
 from ..temporal.clock.instants import format_duration
 from ..words import quantity
-from . import explain_pushdown
+from . import explain_pushdown, tables
 from .explain_pushdown import Row
 
+#: of each row, in words
+_WORDS = ("about", "of", "what")
+#: of some rows, for machines: an instant (ms); rows of chains; files and bytes of an input, and those to be read
+_NUMBERS = ("instant", "rows", "files", "files_read", "bytes", "bytes_read")
 
-def explain(run: Writer) -> list[Row]:
+
+def explain(run: Writer) -> tables.Table:
     """Rows about a run that was begun: what it observed and decided, what is kept, what is read, and what is sent."""
-    return [*run.plan.rows(), *_kept(run), *_read(run), *_left_out(run), *_sent(run)]
+    return as_table([*run.plan.rows(), *_kept(run), *_read(run), *_left_out(run), *_sent(run)], _numbers(run))
+
+
+def as_table(rows: Sequence[Row], numbers: dict[tuple[str, str], dict[str, Any]] | None = None) -> tables.Table:
+    """Rows of an explanation. numbers: what a row is about, and of what -> the numbers that its words tell."""
+    kinds: dict[str, type] = dict.fromkeys(_WORDS, str)
+    if numbers is not None:
+        kinds |= dict.fromkeys(_NUMBERS, int)
+    return tables.table(kinds, [dict(zip(_WORDS, row)) | (numbers or {}).get(row[:2], {}) for row in rows])
+
+
+def is_explanation(shown: tables.Table) -> bool:
+    return tuple(shown.column_names[: len(_WORDS)]) == _WORDS
+
+
+def for_people(shown: tables.Table) -> tables.Table:
+    """The words alone, which have the numbers in them."""
+    return shown.select(_WORDS)
+
+
+def _numbers(run: Writer) -> dict[tuple[str, str], dict[str, Any]]:
+    plan, decision = run.plan, run.plan.decision
+    instants = {
+        "as of": decision.as_of,
+        "started": decision.started_at,
+        "since": plan.since(),
+        "expiration": decision.expiration,
+    }
+    found: dict[tuple[str, str], dict[str, Any]] = {("clock", of): {"instant": t} for of, t in instants.items()}
+    for core in plan.model.cores:
+        found["core", core.name] = {"rows": sum(chain.rows for chain in plan.old_chains(core.name))}
+    for one in input_reads(plan.capture):
+        found["read", one.relation] = {name: getattr(one, name) for name in _NUMBERS[2:]}
+    return found
 
 
 def _kept(run: Writer) -> Iterator[Row]:

@@ -197,6 +197,8 @@ class RunOperations(metaclass=AdapterMeta):
         """A table of an operation as text."""
         if format != "json" and tuple(shown.column_names) == tuple(status.COLUMNS):
             shown = status.for_people(shown)
+        if format != "json" and explain_run.is_explanation(shown):
+            shown = explain_run.for_people(shown)
         return tables.printed(shown, format)
 
     @available
@@ -205,7 +207,7 @@ class RunOperations(metaclass=AdapterMeta):
         warehouse = self._warehouse
         with as_dbt_errors():
             target, config = self._model_of(nodes.named(model, graph))
-            return _explained(explain_pushdown.explain(warehouse, target, config, self.connections.as_of()))
+            return explain_run.as_table(explain_pushdown.explain(warehouse, target, config, self.connections.as_of()))
 
     @available
     def temporal_explain(self, model: str, graph: Mapping[str, Any], full_refresh: bool = False) -> tables.Table:
@@ -213,7 +215,7 @@ class RunOperations(metaclass=AdapterMeta):
         with as_dbt_errors():
             node = nodes.named(model, graph)
             begun = self._begun(node, graph, self._compiled(node), full_refresh)
-            return _explained(explain_run.explain(begun))
+            return explain_run.explain(begun)
 
     def _compiled(self, node: Mapping[str, Any]) -> str:
         """The SQL of a model, as `dbt run` would compile it now."""
@@ -222,8 +224,3 @@ class RunOperations(metaclass=AdapterMeta):
         manifest: Any = self.get_macro_resolver()
         compiled = Compiler(self.config).compile_node(manifest.nodes[node["unique_id"]], manifest, write=False)
         return str(compiled.compiled_code)
-
-
-def _explained(rows: Sequence[explain_pushdown.Row]) -> tables.Table:
-    names = ("about", "of", "what")
-    return tables.table(dict.fromkeys(names, str), [dict(zip(names, row)) for row in rows])
