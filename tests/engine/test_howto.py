@@ -27,6 +27,10 @@ SOURCES = {
     "howto/bi-tools.md": {"orders": "SELECT id, {t} AS due_at FROM VALUES (1, 1), (2, -1), (3, -2)"},
     "howto/backfill.md": {"events": "SELECT id, {t} AS event_ts FROM VALUES (1, 1), (2, 20)"},
     "howto/source-layout.md": {"events": ""},  # the page makes it
+    "howto/not-yet.md": {
+        "basket_items": "SELECT id AS item_id, {t} AS put_at FROM VALUES (1, 0.01), (2, 0.05), (3, 0.02)",
+        "purchases": "SELECT id AS item_id, {t} AS bought_at FROM VALUES (3, 0.005), (1, -0.005)",
+    },
     "howto/debug.md": {},
 }
 

@@ -33,6 +33,9 @@ MODELS = {
     "row_number() over (partition by k order by id, v) as r from {t} t where mz_now() < due",
     "texts": "select id from {t} where mz_now() between '2024-03-01 12:00:07' and due or "
     "mz_now() in ('2024-03-01 12:00:10', '2024-03-01') or mz_now() = '2024-03-01' + interval 12 hours",
+    "units": "select id, ts + interval 1 hour 30 minutes, ts - interval 1 day 2 hours as b, interval 1 day -2 hours, "
+    "due + interval '1' day '2' hours, ts - interval -1 day 2 hours, ts - interval 1 year 2 months as e from {t} "
+    "where mz_now() < due + interval 1 second 500 milliseconds and mz_now() - interval 1 minute 1.5 seconds < due",
     "names": "select k, count(*), sum(if(v > 1, v, 0)) from {t} where mz_now() < due group by k",
     "names_below": "with w as (select t.k, max(o.x), min(v) from {t} t join {o} o on o.k = t.k where mz_now() < due "
     "group by t.k) select `max(x)` + 1, * from w",

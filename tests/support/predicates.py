@@ -27,6 +27,9 @@ VALUES = (
 #: after any instant that is looked at (ms)
 NEVER = 2**62
 Rng = random.Random
+#: intervals that are as long in each zone, and those that are not
+_SHORT = ("90 minutes", "1 millisecond", "23 hours", "1 hour 30 minutes", "2 hours -1 seconds")
+_LONG = ("1 day", "1 month", "13 months", "40 days", "1 year 1 month", "1 day -2 hours")
 
 
 class Grammar:
@@ -72,7 +75,7 @@ class Grammar:
             lambda: f"{{m}} in ({number}, {self.number()}, {self.number()})",
             lambda: f"{{n}} not in ({instant}, {self.instant()})",
             lambda: f"({instant} is null or {{n}} < {instant})",
-            lambda: f"{{n}} - interval {rng.choice(['90 minutes', '1 millisecond', '23 hours'])} {op} {instant}",
+            lambda: f"{{n}} - interval {rng.choice(_SHORT)} {op} {instant}",
             lambda: f"{{m}} + k {op} {number}",
             lambda: f"{number} - {{m}} {op} k * 1000",
             lambda: f"{{m}} div 1000 {op} ms div 1000",
@@ -91,7 +94,7 @@ class Grammar:
             forms += [
                 lambda: f"{instant} - {{n}} {op} iv",
                 lambda: f"{{n}} - a {op} interval '1' hour",
-                lambda: f"{{n}} - interval {rng.choice(['1 day', '1 month', '13 months', '40 days'])} {op} {instant}",
+                lambda: f"{{n}} - interval {rng.choice(_LONG)} {op} {instant}",
                 lambda: f"{{n}} + iv {op} {instant}",
                 lambda: f"{{n}} + interval 1 month {op} {instant}",
                 lambda: f"timestampdiff(HOUR, {instant}, {{n}}) {op} k",

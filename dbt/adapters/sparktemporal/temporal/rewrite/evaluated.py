@@ -13,33 +13,45 @@ from ..sql.dialect import fragment, has_clock
 
 @dataclass(frozen=True)
 class Evaluated:
-    """A predicate that a read evaluates. windowed: over the rows of a stored window, else over all rows.
+    """A predicate that a read evaluates, as text, because its tree changes later. windowed: over the rows of a stored
+    window, else over all rows.
 
-    why: the reason why no part of the predicate is stored.
+    why: the reason why no part of the predicate is stored; advice: what makes that a part is stored.
     """
 
-    predicate: exp.Expr
+    predicate: str
     windowed: bool
     why: str = ""
+    advice: str = "A comparison of mz_now() beside it (`and mz_now() < ts + interval 7 days`) limits both"
 
     @property
     def note(self) -> str:
         over = "the rows in the window" if self.windowed else "all rows of its inputs"
-        return f"evaluated when the view is read, over {over}: {fragment(self.predicate)}"
+        return f"evaluated when the view is read, over {over}: {self.predicate}"
 
 
-def evaluated(calls: Iterable[tuple[exp.Expr, exp.Select | None]], cores: Sequence[exp.Select]) -> list[Evaluated]:
-    """(calls of mz_now() that a read replaces, the SELECT of each) -> the predicates around the calls.
+def evaluated(calls: Iterable[tuple[exp.Expr, exp.Select | None, str]], cores: Sequence[exp.Select]) -> list[Evaluated]:
+    """(calls of mz_now() that a read replaces, the SELECT of each, why its window is not stored) -> the predicates
+    around the calls.
 
     A call outside of a predicate is the instant of the read, and needs no message.
     """
+    seen: list[exp.Expr] = []
     found: list[Evaluated] = []
-    for call, select in calls:
+    for call, select, why in calls:
         predicate = _predicate(call)
-        if predicate is None or any(predicate is e.predicate for e in found):
+        if predicate is None or any(predicate is one for one in seen):
             continue
-        found.append(Evaluated(predicate, select is not None and _is_windowed(select, cores)))
+        seen.append(predicate)
+        windowed = select is not None and _is_windowed(select, cores)
+        found.append(Evaluated(fragment(predicate), windowed, why, _BELOW))
     return found
+
+
+_BELOW = (
+    "The window in a CTE that the SELECT reads (`with recent as (select * from … where mz_now() < ts + interval "
+    "7 days)`) limits both"
+)
 
 
 def _is_windowed(select: exp.Select, cores: Sequence[exp.Select]) -> bool:
@@ -75,9 +87,8 @@ def _predicate(call: exp.Expr) -> exp.Expr | None:
 def unbounded(filters: Sequence[Evaluated]) -> tuple[str, ...]:
     """The warning about filters that a read applies to all rows."""
     return tuple(
-        f"{fragment(found.predicate)} is evaluated when the view is read, over all rows of its inputs ({found.why}). "
-        "No window limits what is stored, so a read costs what the query costs over a table. A comparison of mz_now() "
-        "beside it (`and mz_now() < ts + interval 7 days`) limits both"
+        f"{found.predicate} is evaluated when the view is read, over all rows of its inputs ({found.why}). "
+        f"No window limits what is stored, so a read costs what the query costs over a table. {found.advice}"
         for found in filters
-        if not found.windowed
+        if found.why and not found.windowed
     )

@@ -46,8 +46,9 @@ def take_apart(
         predicate, why = _all(weakened.read), "; ".join(dict.fromkeys(weakened.reasons))
         cut = None if is_inside_a_value(select) else _cut(select, weakened, describe, numbers)
         if cut is None:  # a read evaluates the whole predicate
-            found.append(Evaluated(predicate, False, why))
+            found.append(Evaluated(fragment(predicate), False, why))
             continue
+        written = fragment(predicate)
         outer, inner = cut
         if select is tree:
             tree = outer
@@ -55,7 +56,7 @@ def take_apart(
             select.replace(outer)
         windowed = has_clock(inner)
         cores += [inner] if windowed else []
-        found.append(Evaluated(predicate, windowed, why))
+        found.append(Evaluated(written, windowed, why))
     return tree, cores, found
 
 

@@ -121,7 +121,7 @@ def split(
     if not cores and not static.cores:
         raise Refusal(fragment(tree), "the temporal SELECT reads nothing", "a FROM with the rows to window")
     notes = tuple(e.note for e in (*at_a_read, *filters))
-    return Split((*cores, *static.cores), residual, notes, unbounded(filters))
+    return Split((*cores, *static.cores), residual, notes, unbounded([*at_a_read, *filters]))
 
 
 def _of_instants(comparison: Comparison) -> Comparison:
@@ -160,17 +160,25 @@ def _scopes(tree: exp.Expr, calls: list[exp.Expr], at_read: frozenset[int]) -> t
     for _, select, place in owned:
         if select is not None and place == _ROWS and not any(select is o for o in owners):
             owners.append(select)
-    cores = []
+    cores, kept_from = [], {}
     for select in owners:
         own = [(call, place) for call, owner, place in owned if owner is select]
         starts = {call.meta["start"] for call, place in own if place == _ROWS}
-        if starts & at_read or not select.args.get("from_") or any(place == _OUTER for _, place in own):
+        if starts & at_read or not select.args.get("from_"):
             continue
         others = [call for call, owner, _ in owned if owner is not select]
-        below = any(inside(call, select) for call in others)
-        if not below and not any(has_clock(cte) for cte in named_ctes(select)):
+        if any(place == _OUTER for _, place in own):
+            kept_from[id(select)] = f"the clock is {_OUTER} beside it"
+        elif any(inside(call, select) for call in others) or any(has_clock(cte) for cte in named_ctes(select)):
+            kept_from[id(select)] = "a query inside of its SELECT has the clock too"
+        else:
             cores.append(select)
-    at_a_read = [(c, owner) for c, owner, place in owned if place == _ABOVE or not any(owner is core for core in cores)]
+    at_a_read = []
+    for call, owner, place in owned:
+        if place == _ABOVE or not any(owner is core for core in cores):
+            # of a SELECT in place of a value, the SELECT around it is the one to limit
+            is_window = place == _ROWS and owner is not None and not is_inside_a_value(owner)
+            at_a_read.append((call, owner, kept_from.get(id(owner), "") if is_window else ""))
     return cores, evaluated(at_a_read, cores)
 
 

@@ -38,6 +38,13 @@ _NAMES = (TokenType.VAR, TokenType.IDENTIFIER, TokenType.STRING)
 #: in the meta of a column: the expression that the user wrote in its place
 _WRITTEN = "written"
 
+#: of an interval of several units (`interval 1 hour 30 minutes`)
+_UNITS = {
+    unit + end
+    for unit in ["NANOSECOND", "MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "YEAR"]
+    for end in ("", "S")
+}
+
 _SPECIAL_FORMS = ("CAST", "TRY_CAST", "EXTRACT", "TRIM", "POSITION", "OVERLAY", "SUBSTRING")
 
 
@@ -63,6 +70,37 @@ class VerbatimSpark(Spark):
                 join.set("on", None)
                 join.set("kind", join.kind or "INNER")
             return join
+
+        def _parse_interval(
+            self, require_interval: bool = True, parse_function_unit: bool = True
+        ) -> exp.Add | exp.Interval | None:
+            """Several units are one literal, as Spark takes them: sqlglot's sum is another value after a minus."""
+            start, parts = self._index, []
+            if self._match(TokenType.INTERVAL):
+                while (part := self._unit_of_interval()) is not None:
+                    parts.append(part)
+            if len(parts) > 1:
+                return self.expression(exp.Interval(this=exp.Literal.string(" ".join(parts))))
+            self._retreat(start)
+            return super()._parse_interval(require_interval, parse_function_unit)
+
+        def _unit_of_interval(self) -> str | None:
+            """`1 hour`, `-1 hour` or `'1' hour`, as a text; where there is none, nothing is read."""
+            start, sign = self._index, ""
+            if self._match(TokenType.DASH):
+                sign = "-"
+            elif self._match(TokenType.PLUS):
+                sign = "+"
+            number = self._match(TokenType.NUMBER) or (
+                not sign and self._match(TokenType.STRING) and re.fullmatch(r"[+-]?\d+(\.\d+)?", self._prev.text)
+            )
+            if number:
+                text = f"{sign}{self._prev.text}"
+                if self._curr is not None and self._curr.text.upper() in _UNITS:
+                    self._advance()
+                    return f"{text} {self._prev.text}"
+            self._retreat(start)
+            return None
 
         # a comma between tables stays a comma: Spark's plan of a CROSS JOIN is another one
         JOINS_HAVE_EQUAL_PRECEDENCE = False
