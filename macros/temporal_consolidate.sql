@@ -1,5 +1,7 @@
-{# dbt run-operation temporal_consolidate --args '{model: name}': all chains of a temporal_view become one.
-   Reads then scan one chain. No input is read. `format: json` prints JSON. #}
+{# dbt run-operation temporal_consolidate --args '{model: name}': the chains of each core of a temporal_view
+   become one, as of the frontier. Reads then scan one chain. No input is read. Instants before the frontier can no longer
+   be read afterwards, except within `retain_history`; the answer has the first instant before and after. `format: json`
+   prints JSON. #}
 {% macro temporal_consolidate(model=none, format='table') %}
   {%- if execute -%}
     {%- set given = {'model': model, 'format': format} -%}

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.operations import reads
-from support.instants import T0
+from dbt.adapters.sparktemporal.temporal.clock.instants import parse_instant
+from support.instants import DAY, HOUR, T0
 from support.project import Project
 
 
@@ -45,6 +48,21 @@ def test_boundaries_of_all_cores(two: Project) -> None:
 
     sql = reads.matches_source(Warehouse(rows), two.target(), None, 1, T0, 15)
     assert all(str(T0 + t) in sql for t in (4, 5, 6, 7, 8)) and two.rows(sql) == []
+
+
+def test_instants_of_what_a_read_evaluates(project: Project) -> None:
+    """Its boundaries are not known: instants ahead are compared, others after each run, none after the expiration."""
+    project.sql(f"CREATE TABLE {{s}}.t AS SELECT id, timestamp_millis({T0}L + id * 3600000) AS ts FROM range(9)")
+    project.model("m", f"select id from {project.schema}.t where hour(mz_now()) = hour(ts)", expiration="3 days")
+    found = []
+    for now in (T0, T0 + 1000):
+        project.run("--full-refresh", now=now)
+        sql = reads.matches_source(Warehouse(project.rows), project.target(), None, 4, now, 12)
+        assert project.rows(sql) == []
+        found.append({parse_instant(text) - now for text in re.findall(r"SELECT '([^']*)' AS mz_instant", sql)})
+    assert [len(instants) for instants in found] == [5, 5] and found[0] & found[1] == {0}
+    assert all(1000 <= t <= 3 * DAY for t in (found[0] | found[1]) - {0})
+    assert max(found[0]) > HOUR > min(found[0] - {0})
 
 
 @pytest.mark.more

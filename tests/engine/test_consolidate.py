@@ -40,6 +40,7 @@ def test_one_chain(project: Project, grouped: bool, monkeypatch: pytest.MonkeyPa
     after = project.state()
     assert re.search(rf"\| m +\| +{rows} \| +{after.chains[0].rows} \|", said), said
     assert len(after.chains) == 1 and after.since == after.frontier == before.frontier
+    assert "instants before 2024-03-01 12:00:30.000 UTC can no longer be read (retain_history keeps them)" in said
     for t in (after.since, T0 + 51_000, T0 + 52_999, T0 + 99_000):
         read = f"select * from {project.at('m', t)}"
         oracle = "SELECT " + select.format(t="{s}.t", now=f"timestamp_millis({t}L)")
@@ -57,7 +58,9 @@ def test_nothing_is_left(project: Project) -> None:
     project.run(now=T0)
     project.sql("INSERT OVERWRITE {s}.t SELECT 2, NULL")
     project.run(now=T0 + 500)
-    assert re.search(r"\| m +\| +2 \| +0 \|", consolidate(project))
+    said = consolidate(project)
+    assert re.search(r"\| m +\| +2 \| +0 \|", said) and "12:00:00.500 UTC" in said, said
+    assert "all instants can be read as before" in consolidate(project)
     assert project.state().chains == () and project.rows("SELECT * FROM {s}.m") == []
 
 

@@ -24,7 +24,7 @@ def events(project: Project) -> Project:
     return project
 
 
-def asked(project: Project, capsys: Any, operation: str, now: int = T0, **args: Any) -> list[dict[str, Any]]:
+def asked(project: Project, capsys: Any, operation: str, now: int | None = T0, **args: Any) -> list[dict[str, Any]]:
     """What an operation prints for machines, alone on standard output."""
     capsys.readouterr()
     project.dbt("--quiet", "run-operation", operation, "--args", json.dumps({**args, "format": "json"}), now=now)
@@ -243,7 +243,9 @@ def test_the_status_for_machines_and_for_macros(events: Project, capsys: Any) ->
     (few, m) = asked(events, capsys, "temporal_status")
     assert m["model"] == "m" and m["state"] == few["state"] == "has not run" and m["chains"] is None
     events.run(now=T0)
-    (few, m) = asked(events, capsys, "temporal_status")
+    (few, m) = asked(events, capsys, "temporal_status", now=T0 + 1000)
+    assert (m["state"], m["seconds_to_expiration"]) == ("answers", 40 * DAY / 1000 - 1)  # by the pinned clock
+    (few, m) = asked(events, capsys, "temporal_status", now=None)
     assert m["started"] == "2024-03-01 12:00:00.000 UTC" and m["state"] == "expired, reads raise"
     assert m["seconds_to_expiration"] < 0 and m["rows"] == 100 and m["updates"] == 200 - m["updates_left_out"] == 200
     assert m["bytes"] == stored(events, "m") and few["expiration"] is None

@@ -125,7 +125,10 @@ def test_the_earliest_expiration_is_everybodys(stack: Project) -> None:
         assert f"temporal_view {name} expired at 2024-03-01 12:00:40" in error
     right(stack, T0 + 40_000)
     late = stack.run("-s", "outside", now=T0 + 40_001, check=False).text
-    assert "found: inside, which expired at 2024-03-01 12:00:40" in late and "dbt run -s inside outside" in late
+    assert (
+        "found: inside, which expired at 2024-03-01 12:00:40" in late
+        and "dbt run -s +outside, which runs inside first" in late
+    )
     ran = stack.run(now=T0 + 41_000)  # all of them: the inner one restarts, and those above it
     assert "restarted" in ran.of("inside").message and "restarted" in ran.of("over").message
     right(stack, T0 + 45_000)

@@ -61,10 +61,12 @@ def _next_changes(over: Output, clock: int, count: int) -> str:
 
 def _refusing_less(sql: str, what: str, count: int, most: int, reached: int) -> str:
     """A calendar that does not look at all that is to come: it raises where it finds fewer changes than asked for."""
+    more = f"a larger max_changes (at most {MAX_CHANGES:,}), or " if most < MAX_CHANGES else ""
     message = string_literal(
         f"found: {what}, with fewer than {quantity(count, 'change')} up to {format_instant(reached)}\n"
-        f"why: whether the rows change is evaluated at {quantity(most, 'instant')}, and more are to come\n"
-        f"instead: a larger max_changes (at most {MAX_CHANGES:,}), or temporal_forecast"
+        f"why: a read evaluates a predicate or a value of the clock, so the rows may change at any of many instants. "
+        f"They were looked at for {quantity(most, 'instant')}\n"
+        f"instead: {more}temporal_forecast, which counts the rows at steps of a length that you give"
     )
     none = "CAST(NULL AS BIGINT), CAST(NULL AS TIMESTAMP), CAST(NULL AS BIGINT), CAST(NULL AS BIGINT)"
     return (

@@ -1,9 +1,11 @@
-"""Consolidation (`temporal_consolidate`): all chains of a model become one, as of its frontier.
+"""Consolidation (`temporal_consolidate`): the chains of each core of a model become one, as of its frontier.
 
 No input is read. Instants before the frontier can no longer be read, except within `retain_history`.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 from ..config import TemporalConfig
 from ..engine import ownership, session
@@ -13,10 +15,21 @@ from ..inputs import upstream
 from ..run import at_function, outside_views
 from ..run.commit import Commit
 from ..run.published_view import Docs
+from ..temporal.clock.instants import format_instant
 from ..temporal.diffs import chains as chain_rules
 from ..temporal.diffs.state import Chain, CoreState
 from ..temporal.diffs.stores import counted, store_of
 from .reads import committed
+
+#: what a consolidation tells: diffs (stored intervals), and the first instant that can be read, before and after
+CONSOLIDATED: dict[str, type] = {
+    "model": str,
+    "diffs_before": int,
+    "diffs_after": int,
+    "since_before": str,
+    "since": str,
+    "outcome": str,
+}
 
 
 def consolidate(
@@ -26,8 +39,8 @@ def consolidate(
     run_id: str,
     clock: int,
     readers: list[ModelRelations],
-) -> tuple[int, int]:
-    """Write, commit and tidy up, under the model's lock -> (rows before, rows after). clock: the engine's (ms)."""
+) -> dict[str, Any]:
+    """Write, commit and tidy up, under the model's lock -> the facts of `CONSOLIDATED`. clock: the engine's (ms)."""
     existing = warehouse.tables(target.schema, target.model)
     state = committed(warehouse, target)
     session.refuse_other(warehouse, state, f"temporal_consolidate of {state.model}")
@@ -69,7 +82,16 @@ def consolidate(
             warehouse.rows(step.sql)
     for table in swept.drop:
         warehouse.rows(f"DROP TABLE IF EXISTS {target.table(table)}")
-    return sum(c.rows for c in state.chains), sum(c.rows for c in new.chains)
+    outcome = "all instants can be read as before"
+    if since > state.since:
+        outcome = f"instants before {format_instant(since)} can no longer be read (retain_history keeps them)"
+    return {
+        "diffs_before": sum(c.rows for c in state.chains),
+        "diffs_after": sum(c.rows for c in new.chains),
+        "since_before": format_instant(state.since),
+        "since": format_instant(since),
+        "outcome": outcome,
+    }
 
 
 def _one(

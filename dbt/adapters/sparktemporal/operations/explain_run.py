@@ -10,6 +10,8 @@ from ..inputs.input_reads import input_reads
 from ..run import full_reads
 from ..run.writer import Writer
 from ..temporal.clock.instants import format_duration
+from ..temporal.predicates import clock_text
+from ..temporal.sql.dialect import expression, parse, render
 from ..words import quantity
 from . import explain_pushdown, tables
 from .explain_pushdown import Row
@@ -65,7 +67,8 @@ def _kept(run: Writer) -> Iterator[Row]:
         form = "rows" if core.sums is None else "groups"
         why = f"; {core.core.kept}" if core.core.kept else ""
         yield "kept", core.name, f"{form} of {stored}{why}"
-    yield "kept", "residual", " ".join(run.plan.model.residual.split())
+    residual = clock_text.with_clock(parse(run.plan.model.residual), lambda kind: expression("mz_now()"))
+    yield "kept", "residual", render(residual)
     for note in (*run.plan.model.notes, *run.plan.model.warnings):
         yield "note", run.plan.target.model, note
     offset, config = run.plan.expiry.offset, run.plan.config

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import zip_longest
+from random import Random
 from typing import Any
 
 from ..engine import session
@@ -21,12 +22,14 @@ from ..temporal.diffs.stores import store_of
 from ..temporal.ivm.upstream import fingerprint_of
 from ..temporal.predicates import clock_text
 from ..temporal.sql import plans
-from ..temporal.sql.dialect import quote, string_literal
+from ..temporal.sql.dialect import parse, quote, string_literal
 from ..temporal.sql.identifiers import Identifiers
 from ..temporal.sql.identity import identity
 from ..words import quantity
 
 _FLOATS = ("float", "double")
+#: how far ahead of the frontier a test looks at most where boundaries are not known (ms)
+_SECOND, _FAR = 1_000, 30 * 86_400_000
 
 
 def committed(warehouse: Warehouse, target: ModelRelations) -> State:
@@ -268,10 +271,24 @@ def _instants(warehouse: Warehouse, state: State, given: Any, samples: int, cloc
     chosen = [state.frontier, max(clock, state.frontier)]
     for t in _boundaries(warehouse, state, samples):
         chosen += [t - 1, t, t + 1]
+    if clock_text.reads_clock(parse(state.residual)):
+        chosen += _spread(state.frontier, last, samples)
     inside = [t for t in dict.fromkeys(chosen) if t >= state.frontier and (last is None or t <= last)]
     if not inside:
         _check_range(state, max(clock, state.frontier))
     return sorted(inside)
+
+
+def _spread(first: int, last: int | None, samples: int) -> list[int]:
+    """Instants after `first` up to `last` (ms), the nearer the denser: what a read evaluates has no known boundaries.
+
+    Each frontier has others, so that runs of a test add up.
+    """
+    ahead = (_FAR if last is None else min(_FAR, last - first)) / _SECOND
+    if ahead <= 1:
+        return []
+    chance = Random(first)
+    return [first + int(_SECOND * ahead ** ((at + chance.random()) / samples)) for at in range(int(samples))]
 
 
 def _boundaries(warehouse: Warehouse, state: State, samples: int) -> Sequence[int]:

@@ -22,7 +22,7 @@ from ..run.writer import Writer
 from ..temporal.sql.dialect import quote
 from ..temporal.sql.identifiers import Identifier
 from . import arguments, explain_pushdown, explain_run, leftovers, report, status, tables
-from .consolidate import consolidate
+from .consolidate import CONSOLIDATED, consolidate
 
 
 @contextmanager
@@ -127,15 +127,14 @@ class RunOperations(metaclass=AdapterMeta):
 
     @available
     def temporal_consolidate(self, model: str, graph: Mapping[str, Any]) -> tables.Table:
-        """Merge all chains of a model, under its lock -> how many diffs there were, and are."""
+        """Merge the chains of each core of a model, under its lock -> its diffs and its first instant, before and after."""
         warehouse = self._warehouse
         with as_dbt_errors():
             node = nodes.named(model, graph)
             target, config = self._model_of(node)
             with locked(warehouse, target, config.lock_timeout) as (run_id, clock):
-                before, after = consolidate(warehouse, target, config, run_id, clock, upstream.readers(node, graph))
-        facts = {"model": model, "diffs_before": before, "diffs_after": after}
-        return tables.table({"model": str, "diffs_before": int, "diffs_after": int}, [facts])
+                made = consolidate(warehouse, target, config, run_id, clock, upstream.readers(node, graph))
+        return tables.table(CONSOLIDATED, [{"model": model, **made}])
 
     @available
     def temporal_restart(self, model: str, graph: Mapping[str, Any]) -> tables.Table:
@@ -154,11 +153,15 @@ class RunOperations(metaclass=AdapterMeta):
         warehouse = self._warehouse
         with as_dbt_errors():
             chosen = [nodes.named(model, graph)] if model else nodes.every(graph)
-            clock, facts = warehouse.clock(), []
+            clock, facts = self._clock(warehouse), []
             for node in chosen:
                 asked = partial(self._status, warehouse, node, graph, clock)
                 facts.append(asked() if model else status.of_each(self._target_of(node), asked))
         return status.as_table(facts)
+
+    def _clock(self, warehouse: Warehouse) -> int:
+        """What reads of this invocation would go by (ms): var temporal_now, else the engine's clock."""
+        return self.connections.as_of() if self.connections.is_pinned else warehouse.clock()
 
     def _status(
         self, warehouse: Warehouse, node: Mapping[str, Any], graph: Mapping[str, Any], clock: int
@@ -172,7 +175,7 @@ class RunOperations(metaclass=AdapterMeta):
         warehouse, folder = self._warehouse, Path(self.config.project_target_path)
         with as_dbt_errors():
             chosen = [nodes.named(model, graph)] if model else nodes.every(graph)
-            clock = self.connections.as_of() if self.connections.is_pinned else warehouse.clock()
+            clock = self._clock(warehouse)
             found = []
             written = Path(path) if path else folder / "temporal_report.html"
             if written.is_dir():

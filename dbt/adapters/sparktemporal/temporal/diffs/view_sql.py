@@ -17,6 +17,7 @@ from ..rewrite.linear_aggregates import COUNT
 from ..rewrite.one_row_groups import of_one_row
 from ..sql.dialect import parse, quote, string_literal
 from ..sql.timestamps import sql_type
+from .fingerprints import Tracking
 from .intervals_sql import Columns, indent, pretty
 from .state import State
 from .stores import store_of
@@ -102,9 +103,11 @@ def live_view(state: State, splits: bool = True) -> str:
 
 def expired_message(state: State) -> str:
     assert state.expiration is not None
+    # an input that is a temporal_view may have expired too: it has to run first
+    ahead = "+" if any(seen.tracking is Tracking.STACKED for seen in state.inputs.values()) else ""
     return (
         f"temporal_view {state.model} expired at {format_instant(state.expiration)}: updates after that instant are "
-        f"not stored. To answer again: dbt run -s {state.model}"
+        f"not stored. To answer again: dbt run -s {ahead}{state.model}"
     )
 
 

@@ -330,6 +330,6 @@ def check(model: str, name: str, state: State | None, as_of: int, skew: int) -> 
         raise TemporalError(
             f"found: {inner}, which expired at {format_instant(state.answers_until)}, as an input of {model}\n"
             f"why: its updates after that instant are not stored\n"
-            f"instead: dbt run -s {inner} {model}"
+            f"instead: dbt run -s +{model}, which runs {inner} first"
         )
     return state
