@@ -21,6 +21,7 @@ EVENTS = (
 
 #: what is refused: a WHERE or a whole query -> words of the message
 REFUSED: dict[str, tuple[str, tuple[str, ...]]] = {
+    "no_parentheses": ("select id from {e} where mz_now < ts", ("found: mz_now\n", "mz_now(), with parentheses")),
     "no_clock": ("select id from {e}", ("has no mz_now()", "materialized='view'")),
     "float": ("select id from {e} where mz_now() < f", ("FLOAT", "DIV", "floor")),
     "double": ("select id from {e} where mz_now() < 1000 * (ms / 1000)", ("DOUBLE", "DIV", "floor")),

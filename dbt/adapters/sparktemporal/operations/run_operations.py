@@ -127,7 +127,7 @@ class RunOperations(metaclass=AdapterMeta):
 
     @available
     def temporal_consolidate(self, model: str, graph: Mapping[str, Any]) -> tables.Table:
-        """Merge the chains of each core of a model, under its lock -> its diffs and its first instant, before and after."""
+        """Merge the chains of each core of a model, under its lock -> what that did to diffs and first instant."""
         warehouse = self._warehouse
         with as_dbt_errors():
             node = nodes.named(model, graph)

@@ -33,7 +33,7 @@ from ..sql.ctes import (
     visible_ctes,
     with_ctes,
 )
-from ..sql.dialect import ParsedModel, VerbatimSpark, fragment, has_clock, mz_now_calls, parse
+from ..sql.dialect import MZ_NOW_NAMES, ParsedModel, VerbatimSpark, fragment, has_clock, mz_now_calls, parse
 from ..sql.linear import is_aggregation, is_inside_a_value, is_linear, names_columns
 from ..sql.scope import Describe
 from .apart import keep_apart
@@ -133,6 +133,13 @@ def _refuse_calls(tree: exp.Expr, calls: list[exp.Expr]) -> None:
         if call.expressions:
             raise Refusal(fragment(call), "mz_now() takes no arguments", "mz_now()")
     if not calls:
+        bare = next((column for column in tree.find_all(exp.Column) if column.name.lower() in MZ_NOW_NAMES), None)
+        if bare is not None:
+            raise Refusal(
+                fragment(bare),
+                "a name without parentheses is a column, and the model has no mz_now()",
+                f"{fragment(bare)}(), with parentheses",
+            )
         raise Refusal(
             fragment(tree),
             "the model has no mz_now(), so nothing in it depends on the clock",
