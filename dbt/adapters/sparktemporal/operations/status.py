@@ -44,6 +44,7 @@ COLUMNS: Mapping[str, type] = {
 _SHORT = {
     "model": "model",
     "state": "state",
+    "since": "since",
     "frontier": "frontier",
     "expiration": "expiration",
     "left": "left",
