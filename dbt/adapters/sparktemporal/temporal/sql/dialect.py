@@ -19,6 +19,7 @@ import sqlglot
 from sqlglot import Token, TokenType, exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import SqlglotError
+from sqlglot.generators.spark import SparkGenerator
 from sqlglot.parsers.spark import SparkParser
 
 from ...errors import Refusal
@@ -52,6 +53,14 @@ def _timestamp_literal(parser: sqlglot.Parser, text: exp.Expr, kind: exp.DataTyp
     cast = parser.expression(exp.Cast(this=text, to=kind))
     cast.meta[IS_LITERAL] = True
     return cast
+
+
+def _position(parser: sqlglot.Parser) -> exp.Expr:
+    """`position(a IN b)` has a syntax of its own, `position(a, b)` is a call like others."""
+    given = parser._parse_csv(parser._parse_bitwise)
+    if len(given) == 1 and parser._match(TokenType.IN):
+        return parser.expression(exp.StrPosition(this=parser._parse_bitwise(), substr=given[0]))
+    return parser.expression(exp.Anonymous(this="position", expressions=given))
 
 
 class VerbatimSpark(Spark):
@@ -106,11 +115,20 @@ class VerbatimSpark(Spark):
         JOINS_HAVE_EQUAL_PRECEDENCE = False
         FUNCTIONS: ClassVar[dict[str, Callable[..., Any]]] = {}
         FUNCTION_PARSERS = {
-            name: parser for name, parser in SparkParser.FUNCTION_PARSERS.items() if name in _SPECIAL_FORMS
+            **{name: parser for name, parser in SparkParser.FUNCTION_PARSERS.items() if name in _SPECIAL_FORMS},
+            "POSITION": _position,
         }
         TYPE_LITERAL_PARSERS = {
             **SparkParser.TYPE_LITERAL_PARSERS,
             **dict.fromkeys((exp.DType.TIMESTAMP, exp.DType.TIMESTAMPTZ), _timestamp_literal),
+        }
+
+    class Generator(SparkGenerator):
+        # Spark 4 has both operators; a call of shiftleft is a call
+        TRANSFORMS: ClassVar[dict[type[exp.Expr], Callable[..., str]]] = {
+            **SparkGenerator.TRANSFORMS,
+            exp.BitwiseLeftShift: lambda self, node: self.binary(node, "<<"),
+            exp.BitwiseRightShift: lambda self, node: self.binary(node, ">>"),
         }
 
     def tokenize(self, sql: str, dialect: object = None) -> list[Token]:
@@ -137,7 +155,8 @@ def parse(sql: str) -> exp.Query:
         raise too_deep(sql) from None
     except SqlglotError as error:
         # the message underlines with terminal codes, which do not belong in logs
-        raise _unread(sql, re.sub(r"\x1b\[\d+m", "", str(error)).strip()) from None
+        text = re.sub(r"\x1b\[\d+m", "", str(error)).strip()
+        raise _unread(sql, re.sub(r" for <class '[^']*'>", "", text)) from None
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:  # a defect of the parser
         raise _unread(sql, _shorten(sql)) from error
     if len(statements) != 1 or not isinstance(statements[0], (exp.Query, exp.Subquery)):

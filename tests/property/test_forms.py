@@ -1,0 +1,62 @@
+"""Everyday forms of Spark SQL: the tree of each prints as a query that Spark takes for the same one.
+
+What differs is refused when a model is built (`plans.check`), never answered wrongly; so this is a list of what people
+may write.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from dbt.adapters.sparktemporal.errors import Refusal
+from dbt.adapters.sparktemporal.temporal.sql import plans
+from dbt.adapters.sparktemporal.temporal.sql.dialect import parse, render
+from support.forms import EXPRESSIONS, QUERIES, TABLES
+from support.project import Project
+
+#: refused -> what is written instead
+REFUSED = {
+    "id >>> 1": "shiftrightunsigned(id, 1)",
+    "'it''s'": "'it\\'s'",  # Spark 4 reads it in two ways, by a setting
+    "select * from forms tablesample (10 percent)": "",  # it is another sample each time
+}
+
+
+def differs(project: Project, sql: str) -> str:
+    """ "" where Spark takes text and tree for the same query, or takes no such text; else what differs."""
+    try:
+        written = explained(project, sql)
+    except Exception:  # not in this version of Spark
+        return "not Spark's"
+    try:
+        tree = render(parse(sql))
+        plans.check(written, explained(project, tree))
+    except Refusal as refusal:
+        return str(refusal)
+    return ""
+
+
+def explained(project: Project, sql: str) -> str:
+    plan = str(project.rows(f"EXPLAIN EXTENDED {sql}")[0][0])
+    if "== Physical Plan ==" not in plan:
+        raise ValueError(plan)
+    return plan
+
+
+@pytest.mark.more
+def test_forms(project: Project) -> None:
+    """Under an alias: the names that columns have without one are asked of Spark (tests/engine/test_sql_shapes.py)."""
+    for name, columns in TABLES.items():
+        project.sql(f"CREATE TABLE {{s}}.{name} USING parquet AS SELECT {columns}")
+    found, unknown = {}, 0
+    with project.inside():
+        for form in EXPRESSIONS:
+            plain = form if form.endswith("*") or " as `" in form or form == "id a" else f"({form}) AS z"
+            window = " WINDOW w AS (ORDER BY id)" if "over w" in form else ""
+            found[form] = differs(project, f"SELECT {plain} FROM forms{window}")
+        found |= {query: differs(project, query) for query in QUERIES}
+        assert [differs(project, f"SELECT {instead} FROM forms") for instead in REFUSED.values() if instead] == ["", ""]
+    unknown = sum(why == "not Spark's" for why in found.values())
+    wrong = {form: why for form, why in found.items() if why not in ("", "not Spark's")}
+    assert set(wrong) == set(REFUSED), "\n".join(f"{form}: {why}" for form, why in wrong.items())
+    assert len(found) - unknown > 340
