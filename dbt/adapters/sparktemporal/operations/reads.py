@@ -272,7 +272,7 @@ def _instants(warehouse: Warehouse, state: State, given: Any, samples: int, cloc
     for t in _boundaries(warehouse, state, samples):
         chosen += [t - 1, t, t + 1]
     if clock_text.reads_clock(parse(state.residual)):
-        chosen += _spread(state.frontier, last, samples)
+        chosen += _spread(state.frontier, last, int(samples))
     inside = [t for t in dict.fromkeys(chosen) if t >= state.frontier and (last is None or t <= last)]
     if not inside:
         _check_range(state, max(clock, state.frontier))
@@ -288,7 +288,7 @@ def _spread(first: int, last: int | None, samples: int) -> list[int]:
     if ahead <= 1:
         return []
     chance = Random(first)
-    return [first + int(_SECOND * ahead ** ((at + chance.random()) / samples)) for at in range(int(samples))]
+    return [first + int(_SECOND * ahead ** ((at + chance.random()) / samples)) for at in range(samples)]
 
 
 def _boundaries(warehouse: Warehouse, state: State, samples: int) -> Sequence[int]:
