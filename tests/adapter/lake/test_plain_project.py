@@ -24,8 +24,8 @@ class Shop(Project):
     def __init__(self, path: Path, spark: SparkSession, adapter: str) -> None:
         shutil.copytree(SHOP, path)
         self.path, self.spark, self.schema = path, spark, f"shop_{uuid.uuid4().hex[:10]}"
-        dev = {"type": adapter, "method": "session", "host": "local", "schema": self.schema, "threads": 4}
-        self.write("profiles.yml", json.dumps({"shop": {"target": "dev", "outputs": {"dev": dev}}}))
+        self.connection = {"type": adapter, "method": "session", "host": "local", "schema": self.schema, "threads": 4}
+        self.write("profiles.yml", json.dumps({"shop": {"target": "dev", "outputs": {"dev": self.connection}}}))
 
     def artifact(self, name: str) -> dict[str, Any]:
         return json.loads((self.path / "target" / name).read_text())
