@@ -32,8 +32,8 @@ ROOM = "-Xmn512m -XX:MetaspaceSize=256m"
 
 def temporary(spark: SparkSession) -> set[tuple[str, str]]:
     """The views and functions of the session, (kind, name): the next test of the process would see them."""
-    views = spark.sql("SHOW VIEWS IN global_temp").collect()
-    functions = [str(row[0]) for row in spark.sql("SHOW USER FUNCTIONS").collect()]
+    views = spark.sql("SHOW VIEWS IN spark_catalog.global_temp").collect()
+    functions = [str(row[0]) for row in spark.sql("SHOW USER FUNCTIONS IN spark_catalog.default").collect()]
     return {("VIEW", f"`{row['viewName']}`") for row in views if not row["namespace"]} | {
         ("FUNCTION", f"`{name}`") for name in functions if "." not in name
     }
