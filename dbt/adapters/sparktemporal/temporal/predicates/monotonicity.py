@@ -126,11 +126,13 @@ def milliseconds(node: exp.Expr) -> float | None:
         if first is None or not all(s in _FIXED for s in spans):
             return None
         return max(_FIXED[spans[0]] * (int(first[1]) + 1), DAY_MS)
-    size = _FIXED.get(unit.name.lower().rstrip("s")) if unit is not None else None
-    try:
-        return None if size is None else abs(float(value.name)) * size
-    except ValueError:
+    written = value.name if unit is None else f"{value.name} {unit.name}"
+    parts = re.findall(r"([+-]?\d+(?:\.\d+)?|[+-]?\.\d+)\s+([a-z]+)", written.lower())
+    if not parts or "".join(f"{number}{name}" for number, name in parts) != re.sub(r"\s", "", written.lower()):
         return None
+    sizes = [(float(number), _FIXED.get(name.rstrip("s"))) for number, name in parts]
+    # signs that differ make it shorter than this
+    return None if any(size is None for _, size in sizes) else sum(abs(number) * (size or 0) for number, size in sizes)
 
 
 def _call(node: exp.Expr, called: Function) -> Side:
