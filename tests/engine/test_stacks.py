@@ -123,6 +123,7 @@ def test_the_earliest_expiration_is_everybodys(stack: Project) -> None:
         assert state.expiration == T0 + 40_000
         error = stack.dbt("show", "--inline", f"select * from {{{{ ref('{name}') }}}}", check=False).text
         assert f"temporal_view {name} expired at 2024-03-01 12:00:40" in error
+        assert f"To answer again: dbt run -s +{name}" in error  # the input has to run first
     right(stack, T0 + 40_000)
     late = stack.run("-s", "outside", now=T0 + 40_001, check=False).text
     assert (

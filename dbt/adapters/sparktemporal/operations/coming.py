@@ -64,8 +64,7 @@ def _refusing_less(sql: str, what: str, count: int, most: int, reached: int) -> 
     more = f"a larger max_changes (at most {MAX_CHANGES:,}), or " if most < MAX_CHANGES else ""
     message = string_literal(
         f"found: {what}, with fewer than {quantity(count, 'change')} up to {format_instant(reached)}\n"
-        f"why: a read evaluates a predicate or a value of the clock, so the rows may change at any of many instants. "
-        f"They were looked at for {quantity(most, 'instant')}\n"
+        f"why: whether the rows change is evaluated at {quantity(most, 'instant')}, and more are to come\n"
         f"instead: {more}temporal_forecast, which counts the rows at steps of a length that you give"
     )
     none = "CAST(NULL AS BIGINT), CAST(NULL AS TIMESTAMP), CAST(NULL AS BIGINT), CAST(NULL AS BIGINT)"
