@@ -18,6 +18,7 @@ from ..temporal.clock.zones import is_offset
 from ..temporal.diffs import intervals_sql
 from ..temporal.diffs.groups_sql import aggregation_stats
 from ..temporal.diffs.state import State
+from ..temporal.ivm import upstream
 from ..temporal.predicates import bounds, clock_text, reach
 from ..temporal.predicates.bounds import operand_kind
 from ..temporal.predicates.conditions import Condition, MonotoneComparison
@@ -101,7 +102,7 @@ def _by_rows(warehouse: Warehouse, model: Model, as_of: int, old: State | None, 
     before = {core.name: core for core in decided if not core.kept.by_config}
     for core in model.cores:
         at = core.core.first_call
-        if core.core.groups is None or at is None or aggregates == "groups":
+        if core.core.groups is None or at is None or aggregates == "groups" or upstream.sums_groups(core.core.query):
             continue
         if aggregates == "rows":
             found[at] = _BY_CONFIG
