@@ -42,7 +42,7 @@ def test_embedded_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spark: 
         "host": "local",
         "schema": "analytics",
         "threads": 1,
-        "server_side_parameters": {"spark.sql.session.timeZone": "UTC"},
+        "server_side_parameters": {"spark.sql.session.timeZone": "UTC", "spark.ui.showConsoleProgress": "false"},
     }
     told = "\n".join(dbt(tmp_path, "debug", "--project-dir", str(tmp_path / "shop")))
     assert "All checks passed!" in told
