@@ -70,7 +70,7 @@ test-deep: test-lake test-catalogs test-connect test-cluster test-deep-alone ## 
 
 test-deep-alone: setup
 	@echo "== deep tests"
-	@$(BIN)/python -m pytest -m deep -n 2 --dist load
+	@TEST_SEED=$${TEST_SEED:-random} $(BIN)/python -m pytest -m deep -n 2 --dist load
 
 test-lake: setup ## over Delta Lake and Apache Iceberg (from Maven Central)
 	@echo "== tests over Delta Lake and over Iceberg: processes with sessions of their own"

@@ -10,6 +10,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 from dbt.adapters.spark.session import Cursor
 from jinja2 import Environment, nodes
@@ -21,11 +22,14 @@ from dbt.adapters.sparktemporal.temporal.diffs import chains
 from support.iceberg_catalogs import NAMED, conf_of
 from support.project import Project, a_project
 from support.remote_session import CONNECT, remote
+from support.seeds import fresh
 from support.session import COLD, INTERPRETED, JVM, ROOM, SPARK_CONF, temporary
 from support.waiting import FakeTime
 
 os.environ["DBT_SEND_ANONYMOUS_USAGE_STATS"] = "false"
 os.environ.setdefault("TZ", "UTC")
+hypothesis.settings.register_profile("tests", derandomize=not fresh())
+hypothesis.settings.load_profile("tests")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

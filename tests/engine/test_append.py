@@ -8,6 +8,7 @@ import pytest
 
 from support.instants import T0
 from support.project import Project
+from support.seeds import a_seed
 
 pytestmark = pytest.mark.more
 
@@ -187,8 +188,7 @@ def test_a_history(project: Project) -> None:
 @pytest.mark.deep
 @pytest.mark.parametrize("part", range(8))
 def test_more_histories(project: Project, part: int) -> None:
-    seed = random.SystemRandom().randrange(10**6)
-    print(f"seed {seed}")
+    seed = a_seed()
     drive(project, seed, turns=12)
 
 

@@ -24,6 +24,7 @@ from dbt.adapters.sparktemporal.temporal.diffs import buckets, chains, groups_sq
 from support.instants import STEP, T0
 from support.project import Project
 from support.rivals import take_over
+from support.seeds import a_seed
 
 pytestmark = pytest.mark.more
 
@@ -196,15 +197,13 @@ def left_over(project: Project) -> tuple[set[str], set[str]]:
 
 @pytest.mark.parametrize("runs", [2, 20])
 def test_twenty_runs(project: Project, monkeypatch: pytest.MonkeyPatch, runs: int) -> None:
-    seed = random.SystemRandom().randrange(10**6)
-    print(f"seed {seed}")
+    seed = a_seed()
     met = soak(project, runs, seed, monkeypatch)
     assert len(met) > (2 if runs > 2 else 0) and left_over(project) == (set(), set())
 
 
 @pytest.mark.deep
 def test_two_hundred_runs(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    seed = random.SystemRandom().randrange(10**6)
-    print(f"seed {seed}")
+    seed = a_seed()
     met = soak(project, 200, seed, monkeypatch)
     assert met == set(FAULTS) and left_over(project) == (set(), set())

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from support.feeds import Feed, drive
-from support.histories import fresh_seed, small_limits
+from support.histories import small_limits
 from support.project import Project
+from support.seeds import a_seed
 
 ICEBERG = {"file_format": "iceberg"}
 FEEDS = (
@@ -17,4 +18,4 @@ FEEDS = (
 
 def test_feeds(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     small_limits(monkeypatch)
-    drive(project, monkeypatch, 12, fresh_seed(), FEEDS)
+    drive(project, monkeypatch, 12, a_seed(), FEEDS)

@@ -9,8 +9,8 @@ from __future__ import annotations
 import pytest
 
 from support.aggregates import drive
-from support.histories import SAMPLE, fresh_seed
 from support.project import Project
+from support.seeds import SAMPLE, a_seed
 
 pytestmark = pytest.mark.usefixtures("small_plans")
 
@@ -18,18 +18,18 @@ pytestmark = pytest.mark.usefixtures("small_plans")
 @pytest.mark.quick(1)
 @pytest.mark.parametrize("count", [2, 3])
 def test_random_aggregations(project: Project, count: int) -> None:
-    kept = drive(project, count, SAMPLE if count == 3 else fresh_seed())
+    kept = drive(project, count, SAMPLE if count == 3 else a_seed())
     assert count < 3 or min(kept.values()) > 0, kept
 
 
 @pytest.mark.more
 def test_random_aggregations_in_ansi_mode(project: Project) -> None:
     project.spark.conf.set("spark.sql.ansi.enabled", "true")
-    drive(project, 2, fresh_seed())
+    drive(project, 2, a_seed())
 
 
 @pytest.mark.deep
 @pytest.mark.parametrize("part", range(20))
 def test_a_thousand_aggregations(project: Project, part: int) -> None:
     project.spark.conf.set("spark.sql.ansi.enabled", str(part % 3 == 0).lower())
-    drive(project, 55, fresh_seed() + part)
+    drive(project, 55, a_seed() + part)

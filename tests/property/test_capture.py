@@ -9,9 +9,10 @@ import pytest
 
 from dbt.adapters.sparktemporal.inputs import capture
 from dbt.adapters.sparktemporal.temporal.diffs import chains
-from support.histories import boundaries, fresh_seed, mismatches
+from support.histories import boundaries, mismatches
 from support.instants import STEP, T0
 from support.project import Project
+from support.seeds import a_seed
 
 SPAN = 12 * STEP
 
@@ -109,7 +110,7 @@ def drive(project: Project, models: list[str], runs: int, seed: int) -> dict[str
 def test_inputs_that_change(project: Project, monkeypatch: pytest.MonkeyPatch, runs: int) -> None:
     monkeypatch.setattr(chains, "SMALL_CHAIN", 8)
     monkeypatch.setattr(capture, "BYTES_OF_ROW", 1000)  # files of a few rows
-    seed = fresh_seed()
+    seed = a_seed()
     models = ["plain", random.Random(seed).choice(sorted(set(MODELS) - {"plain"}))][: runs - 1]
     ways = drive(project, models, runs, seed)
     assert all("full" in found for found in ways.values())
@@ -118,7 +119,7 @@ def test_inputs_that_change(project: Project, monkeypatch: pytest.MonkeyPatch, r
 
 @pytest.mark.deep
 def test_inputs_that_change_for_long(project: Project) -> None:
-    ways = drive(project, list(MODELS), 60, fresh_seed())
+    ways = drive(project, list(MODELS), 60, a_seed())
     assert all("full" in found for found in ways.values()), ways
     assert all("new files" in found for name, found in ways.items() if name not in SELDOM | ALWAYS_FULL), ways
     assert all("new files" not in ways[name] for name in ALWAYS_FULL), ways

@@ -18,9 +18,9 @@ from dbt.adapters.sparktemporal.errors import Refusal
 from dbt.adapters.sparktemporal.temporal.duckdb.expressions import Session
 from dbt.adapters.sparktemporal.temporal.duckdb.kinds import Kind
 from dbt.adapters.sparktemporal.temporal.duckdb.residual import translated
-from support.histories import SAMPLE, fresh_seed
 from support.instants import T0
 from support.project import Project
+from support.seeds import SAMPLE, a_seed
 
 pytestmark = pytest.mark.usefixtures("settings_as_before")
 
@@ -232,14 +232,14 @@ def agree(project: Project, connection: Any, query: str, ansi: bool) -> bool:
 @pytest.mark.more
 @pytest.mark.parametrize("ansi", [False, True])
 def test_random_residuals(project: Project, tmp_path: Path, ansi: bool) -> None:
-    drive(project, tmp_path / "fresh", 60, fresh_seed(), ansi)
+    drive(project, tmp_path / "fresh", 60, a_seed(), ansi)
     assert drive(project, tmp_path / "sample", 60, SAMPLE, ansi) >= 10
 
 
 @pytest.mark.deep
 @pytest.mark.parametrize("part", range(6))
 def test_thousands_of_residuals(project: Project, tmp_path: Path, part: int) -> None:
-    assert drive(project, tmp_path, 600, fresh_seed() + part, part % 2 == 1) > 100
+    assert drive(project, tmp_path, 600, a_seed() + part, part % 2 == 1) > 100
 
 
 def test_doubles_are_compared_as_numbers() -> None:

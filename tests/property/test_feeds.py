@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from support.feeds import Feed, drive
-from support.histories import fresh_seed, small_limits
+from support.histories import small_limits
 from support.project import Project
+from support.seeds import a_seed
 
 FEEDS = (
     Feed("windowed_feed", "windowed", is_torn=True),
@@ -18,12 +19,12 @@ FEEDS = (
 
 def test_feeds(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     small_limits(monkeypatch)
-    drive(project, monkeypatch, 4, fresh_seed(), FEEDS)
+    drive(project, monkeypatch, 4, a_seed(), FEEDS)
 
 
 @pytest.mark.deep
 @pytest.mark.parametrize("config", [{}, {"refresh_every": "7 seconds"}], ids=["each instant", "refreshed"])
 def test_twenty_runs(project: Project, monkeypatch: pytest.MonkeyPatch, config: dict[str, str]) -> None:
     small_limits(monkeypatch)
-    told = drive(project, monkeypatch, 20, fresh_seed(), FEEDS, **config)
+    told = drive(project, monkeypatch, 20, a_seed(), FEEDS, **config)
     assert len(told) == 20 and set(told) != {""}

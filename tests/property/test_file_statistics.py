@@ -16,10 +16,10 @@ from dbt.adapters.sparktemporal.run.analyze import understand
 from dbt.adapters.sparktemporal.temporal.diffs.stores import store_of
 from dbt.adapters.sparktemporal.temporal.predicates import clock_text
 from dbt.adapters.sparktemporal.temporal.sql import plans
-from support.histories import SAMPLE, fresh_seed
 from support.instants import T0
 from support.parts import Idioms, More, parts
 from support.project import Project
+from support.seeds import SAMPLE, a_seed
 
 #: ways to the rows: what stands between them and the window
 SHAPES = (
@@ -87,7 +87,7 @@ def drive(project: Project, count: int, seed: int) -> tuple[int, int]:
 @pytest.mark.quick(1)
 @pytest.mark.parametrize("count", [2, 8])
 def test_what_statistics_leave(project: Project, count: int) -> None:
-    left_out, there = drive(project, count, SAMPLE if count == 8 else fresh_seed())
+    left_out, there = drive(project, count, SAMPLE if count == 8 else a_seed())
     print(f"left out: {left_out} of {there} files")
     assert there > 0 or count < 8  # a few may all be refused
 
@@ -96,5 +96,5 @@ def test_what_statistics_leave(project: Project, count: int) -> None:
 @pytest.mark.usefixtures("small_plans")
 @pytest.mark.parametrize("part", range(4))
 def test_what_statistics_leave_for_long(project: Project, part: int) -> None:
-    left_out, there = drive(project, 60, fresh_seed() + part)
+    left_out, there = drive(project, 60, a_seed() + part)
     assert left_out > there / 10

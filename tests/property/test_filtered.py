@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from support.aggregates import Rng, drive
-from support.histories import fresh_seed
 from support.project import Project
+from support.seeds import a_seed
 
 WINDOWS = ["{now} < hi", "{now} >= lo", "{now} <= lo + interval 20 seconds", "hi is null or {now} < hi",
            "{now} between lo and hi", "date_trunc('MINUTE', {now}) = date_trunc('MINUTE', lo)"]  # fmt: skip
@@ -121,13 +121,13 @@ pytestmark = pytest.mark.usefixtures("small_plans")
 @pytest.mark.quick(1)
 @pytest.mark.parametrize("count", [1, 4])
 def test_random_filters(project: Project, count: int) -> None:
-    drive(project, count, fresh_seed(), make=filtered)
+    drive(project, count, a_seed(), make=filtered)
 
 
 @pytest.mark.quick(1)
 @pytest.mark.parametrize("count", [1, 4])
 def test_random_havings(project: Project, count: int) -> None:
-    drive(project, count, fresh_seed(), make=having)
+    drive(project, count, a_seed(), make=having)
 
 
 @pytest.mark.deep
@@ -135,4 +135,4 @@ def test_random_havings(project: Project, count: int) -> None:
 @pytest.mark.parametrize("query", [filtered, having])
 def test_a_thousand_of_each(project: Project, query: Callable[[Rng, int], str], part: int) -> None:
     project.spark.conf.set("spark.sql.session.timeZone", ["UTC", "America/New_York", "Asia/Kolkata"][part % 3])
-    drive(project, 100, fresh_seed() + part, make=query)
+    drive(project, 100, a_seed() + part, make=query)

@@ -17,7 +17,6 @@ from support.histories import (
     change,
     event,
     fill,
-    fresh_seed,
     load_dim,
     load_events,
     mismatches,
@@ -26,6 +25,7 @@ from support.histories import (
 )
 from support.instants import STEP, T0
 from support.project import Project
+from support.seeds import a_seed
 
 #: model -> (SQL with {e} events, {d} dim and {now} / {ms} for the clock, configs)
 MODELS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -114,7 +114,7 @@ def drive(
 def test_two_hundred_histories(project: Project, monkeypatch: pytest.MonkeyPatch, runs: int) -> None:
     """Some of the models, other ones each time."""
     small_limits(monkeypatch)
-    seed, every = fresh_seed(), {**MODELS, **DEEP_MODELS}
+    seed, every = a_seed(), {**MODELS, **DEEP_MODELS}
     chosen = ["summed", random.Random(seed).choice(sorted(set(every) - {"summed"}))]
     drive(project, 200, {name: every[name] for name in chosen}, seed, instants=2, runs=runs)
 
@@ -122,7 +122,7 @@ def test_two_hundred_histories(project: Project, monkeypatch: pytest.MonkeyPatch
 @pytest.mark.deep
 def test_two_thousand_histories(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     small_limits(monkeypatch)
-    drive(project, 2000, {**MODELS, **DEEP_MODELS}, fresh_seed(), instants=8)
+    drive(project, 2000, {**MODELS, **DEEP_MODELS}, a_seed(), instants=8)
 
 
 # ---- five histories of their own shape ------------------------------------------------------------------------------

@@ -10,9 +10,9 @@ import pytest
 import sqlglot
 
 from dbt.adapters.sparktemporal.temporal.sql.dialect import VerbatimSpark, quote
-from support.histories import fresh_seed
 from support.instants import T0
 from support.project import Project
+from support.seeds import a_seed
 
 #: a word that no statement has by itself
 WORD = "pwned"
@@ -65,7 +65,7 @@ def test_the_check_can_fail() -> None:
 @pytest.mark.more
 @pytest.mark.parametrize("turn", range(2))
 def test_no_statement_reads_a_name_as_sql(project: Project, turn: int, sent: list[str]) -> None:
-    rng = random.Random(fresh_seed())
+    rng = random.Random(a_seed())
     names = {column: hostile(rng) for column in (*KINDS, "hi", "more")}
     quoted = {column: quote(name) for column, name in names.items()}
     values = ", ".join(f"{value} AS {quoted[column]}" for column, value in KINDS.items())
@@ -119,7 +119,7 @@ def given(config: str, text: str) -> dict[str, Any]:
 @pytest.mark.more
 def test_no_statement_reads_a_config_as_sql(project: Project, sent: list[str]) -> None:
     """A config is refused, not used, or quoted: dbt-spark itself quotes no schema and no alias."""
-    rng, reached = random.Random(fresh_seed()), 0
+    rng, reached = random.Random(a_seed()), 0
     project.sql(f"CREATE TABLE {{s}}.t USING parquet AS SELECT id, timestamp_millis({T0}L + id) AS hi FROM range(9)")
     for config in CONFIGS:
         text = rng.choice(["`; ", "' ", "x` ", "\\' ", '" '])[:-1] + hostile(rng) + rng.choice(["`", "'", "`)", ""])

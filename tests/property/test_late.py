@@ -7,9 +7,9 @@ from collections import Counter
 
 import pytest
 
-from support.histories import fresh_seed
 from support.instants import T0
 from support.project import Project
+from support.seeds import a_seed
 
 SECOND = 1000
 Row = tuple[int, int, int | None]
@@ -19,7 +19,7 @@ Row = tuple[int, int, int | None]
 @pytest.mark.parametrize("capture", ["auto", "full"])
 def test_late_rows(project: Project, capture: str) -> None:
     """New rows, and rows that go or change their window, over seven runs."""
-    rng = random.Random(fresh_seed())
+    rng = random.Random(a_seed())
     project.sql("CREATE TABLE {s}.t (id INT, lo TIMESTAMP, hi TIMESTAMP)")
     sql = f"select id, lo from {project.schema}.t where mz_now() >= lo and mz_now() < hi"
     project.model("m", sql, store_late=True, change_capture=capture)

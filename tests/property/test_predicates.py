@@ -15,9 +15,9 @@ from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.run.analyze import understand
 from dbt.adapters.sparktemporal.temporal.diffs import intervals_sql
 from dbt.adapters.sparktemporal.temporal.rewrite.split import split
-from support.histories import fresh_seed
 from support.predicates import ZONES, Grammar, compared, rows
 from support.project import Project
+from support.seeds import a_seed
 from support.session import COMPILED, INTERPRETED
 
 BATCH = 10
@@ -97,13 +97,13 @@ def drive(
 @pytest.mark.quick(1)
 @pytest.mark.parametrize("count", [10, 24])
 def test_random_predicates(project: Project, count: int) -> None:
-    drive(project, count, fresh_seed(), depth=4)
+    drive(project, count, a_seed(), depth=4)
 
 
 @pytest.mark.usefixtures("small_plans")
 @pytest.mark.more
 def test_months_at_their_ends(project: Project) -> None:
-    drive(project, 8, fresh_seed(), depth=1, zones=MONTH_ENDS, grammar_of=Months)
+    drive(project, 8, a_seed(), depth=1, zones=MONTH_ENDS, grammar_of=Months)
 
 
 @pytest.mark.deep
@@ -113,7 +113,7 @@ def test_five_thousand_predicates(project: Project, part: int) -> None:
     """Every other part with the code that Spark generates for expressions."""
     for key, value in (INTERPRETED if part % 2 else COMPILED).items():
         project.spark.conf.set(key, value)
-    drive(project, 250, fresh_seed() + part, depth=6)
+    drive(project, 250, a_seed() + part, depth=6)
 
 
 @pytest.mark.usefixtures("small_plans")

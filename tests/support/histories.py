@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -122,16 +121,6 @@ def mismatches(project: Project, model: str, oracle: Callable[[int], str], insta
         sides.append(f"SELECT {t}L AS mz_t, -1 AS mz_x, * FROM ({oracle(t)})")
     both = " UNION ALL ".join(sides)
     return project.rows(f"SELECT mz_t, sum(mz_x), {names} FROM ({both}) GROUP BY mz_t, {names} HAVING sum(mz_x) <> 0")
-
-
-#: the seed of a sample whose coverage a test asserts: chance decides no result
-SAMPLE = 1
-
-
-def fresh_seed() -> int:
-    seed = int(os.environ.get("HISTORIES_SEED", random.SystemRandom().randrange(10**6)))
-    print(f"HISTORIES_SEED={seed}")
-    return seed
 
 
 def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,6 +70,18 @@ def test_tests_begin_at_one_instant() -> None:
     assert not again
 
 
+def test_chance_decides_no_landing() -> None:
+    """Random numbers come of a seed, and one place says which: the same for each landing, a fresh one in deep runs."""
+    for file in sorted(TESTS.rglob("*.py")):
+        if file in (TESTS / "support/seeds.py", Path(__file__)):
+            continue
+        found = re.findall(
+            r"(?<!\.)\brandom\.(?!Random\b)[a-zA-Z]+\(|SystemRandom|(?<!\.)\brandom\.Random\(\)", file.read_text()
+        )
+        assert not found, (file, found)
+    assert "TEST_SEED=$${TEST_SEED:-random}" in MAKEFILE.partition("\ntest-deep-alone:")[2].partition("\n\n")[0]
+
+
 def test_one_place_reads_a_state() -> None:
     """Project.state and Project.committed, not a helper of a module."""
     assert not [str(f) for f in FILES if "read_state(Warehouse" in f.read_text() and f != Path(__file__)]

@@ -9,8 +9,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from support.feeds import Feed, drive
-from support.histories import fresh_seed, small_limits
+from support.histories import small_limits
 from support.project import Project
+from support.seeds import a_seed
 
 DELTA = {"file_format": "delta"}
 FEEDS = (
@@ -29,4 +30,4 @@ def histories(tmp_path: Path, spark: SparkSession) -> Iterator[Project]:
 
 def test_feeds(histories: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     small_limits(monkeypatch)
-    drive(histories, monkeypatch, 12, fresh_seed(), FEEDS)
+    drive(histories, monkeypatch, 12, a_seed(), FEEDS)
