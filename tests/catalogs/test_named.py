@@ -12,6 +12,7 @@ from support.flights import build_flights
 from support.instants import T0
 from support.project import Project, is_named
 from support.rivals import reader_beside
+from support.session import in_the_default_catalog
 
 ROWS = f"SELECT id, timestamp_millis({T0}L + id * 1000) AS ts FROM range({{}}, {{}})"
 
@@ -160,7 +161,7 @@ def test_a_hook_that_leaves_the_catalog(events: Project, hook: str) -> None:
     try:
         result = events.run(now=T0, check=False)
     finally:
-        events.sql(f"SET CATALOG {here}")
+        in_the_default_catalog(events.spark)
     assert f"found: a session in the catalog files, and catalog: {here} in the profile" in result.text
     assert "instead: no USE of a catalog" in result.text
     assert events.relations() == {"events"}

@@ -37,3 +37,11 @@ def temporary(spark: SparkSession) -> set[tuple[str, str]]:
     return {("VIEW", f"`{row['viewName']}`") for row in views if not row["namespace"]} | {
         ("FUNCTION", f"`{name}`") for name in functions if "." not in name
     }
+
+
+def in_the_default_catalog(spark: SparkSession) -> None:
+    """After a USE or SET CATALOG: the catalog is again the one of `spark.sql.defaultCatalog`, whatever that becomes.
+
+    No statement of SQL does this. A second SET CATALOG would keep the next tests in the catalog that it names.
+    """
+    spark._jsparkSession.sessionState().catalogManager().reset()
