@@ -60,7 +60,7 @@ test: setup ## a slice of each feature in thirteen minutes, first what needs no 
 	@$(PYTEST) --catalog in-memory -m "not more and not deep and not lake" $(FOLDERS)
 
 test-more: setup ## all but the full counts, over Hive's metastore
-	@echo "== all tests but the deep ones (half an hour on 2 slow cores)"
+	@echo "== all tests but the deep ones (an hour on 2 slow cores)"
 	@$(PYTEST) -m "not deep and not lake" tests/faults tests/conformance tests/property tests/engine tests/integration \
 	  tests/thrift tests/adapter
 	@$(TRIED) session "Hive metastore" parquet "passed: make test-more"
@@ -72,7 +72,7 @@ test-deep-alone: setup
 	@echo "== deep tests"
 	@TEST_SEED=$${TEST_SEED:-random} $(BIN)/python -m pytest -m deep -n 2 --dist load
 
-test-lake: setup ## over Delta Lake and Apache Iceberg (from Maven Central)
+test-lake: setup ## over Delta Lake and Apache Iceberg (from Maven Central), in 25 minutes
 	@echo "== tests over Delta Lake and over Iceberg: processes with sessions of their own"
 	@$(BIN)/python -m pytest -m lake tests/adapter/lake
 	@$(BIN)/python -m pytest -m lake tests/iceberg
