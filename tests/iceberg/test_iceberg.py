@@ -10,6 +10,7 @@ import pytest
 
 from support.instants import T0
 from support.project import Project
+from support.session import in_the_default_catalog
 
 DOCS = {"relation": True, "columns": True}
 
@@ -132,7 +133,6 @@ def test_a_reader_beside_runs(events: Project) -> None:
 
 def test_a_catalog_that_the_profile_does_not_name(events: Project) -> None:
     events.spark.sql(f"CREATE NAMESPACE files.{events.schema}")
-    before = events.spark.sql("SELECT current_catalog()").collect()[0][0]
     events.spark.sql("USE files")
     try:
         events.model("m", f"select id from spark_catalog.{events.schema}.events where mz_now() < ts", expiration="0")
@@ -141,7 +141,7 @@ def test_a_catalog_that_the_profile_does_not_name(events: Project) -> None:
         assert "instead: catalog: files in the profile" in result.text
         assert not events.spark.sql(f"SHOW TABLES IN files.{events.schema}").collect()
     finally:
-        events.spark.sql(f"USE {before}")
+        in_the_default_catalog(events.spark)
 
 
 def read_as(project: Project, after: int, column: str = "id") -> tuple[str, str]:
