@@ -47,7 +47,8 @@ format: $(VENV)/.made ## put the code in order
 # Two processes with a Spark session each, dbt in-process. Folders stand in the order in which their files start, the
 # longest first, so that both processes end together. Hive's metastore takes a fifth of the time of small tests: the
 # tables of make test are in Spark's own catalog, and make test-more runs the same tests over the metastore.
-PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+APART := -n 2 --dist loadfile --no-loadscope-reorder
+PYTEST := $(BIN)/python -m pytest $(APART)
 FOLDERS := tests/conformance tests/integration tests/faults tests/thrift tests/engine tests/property tests/adapter
 
 # what passed goes into README's table of versions
@@ -79,15 +80,22 @@ test-lake: setup ## over Delta Lake and Apache Iceberg (from Maven Central), in 
 	@$(TRIED) session "Hive metastore" delta "passed: make test-lake"
 	@$(TRIED) session "Iceberg's session catalog, type hive" iceberg "passed: make test-lake"
 
-test-catalogs: setup ## over catalogs that a profile names: Iceberg's of type jdbc, behind its own REST server on loopback, without views
+IN_CATALOGS := -m "not more and not deep" tests/catalogs tests/conformance tests/faults \
+  tests/property/test_histories.py tests/property/test_stacked.py
+# Spark's own interface of views is younger than the Spark of constraints.txt
+YOUNGER := $(PYTHON) tests/packaging/version_matrix.py --in 4.3/1.11
+
+test-catalogs: setup ## over catalogs that a profile names: Iceberg's of type jdbc, behind its own REST server on loopback, without views; one by Spark 4.3's own interfaces
 	@for catalog in local served files; do \
 	  echo "== tests in the catalog $$catalog"; \
-	  $(PYTEST) --catalog $$catalog -m "not more and not deep" tests/catalogs tests/conformance tests/faults \
-	    tests/property/test_histories.py tests/property/test_stacked.py || exit 1; \
+	  $(PYTEST) --catalog $$catalog $(IN_CATALOGS) || exit 1; \
 	done
+	@echo "== tests in the catalog plain, with a Spark of its own"
+	@$(YOUNGER) -m pytest $(APART) --catalog plain $(IN_CATALOGS)
 	@$(TRIED) session "Iceberg, type jdbc" iceberg "passed: make test-catalogs"
 	@$(TRIED) session "Iceberg, type rest" iceberg "passed: make test-catalogs"
 	@$(TRIED) session "Iceberg, type hadoop" iceberg "passed: make test-catalogs"
+	@$(YOUNGER) tests/packaging/version_matrix.py --record session "Spark's own interfaces" parquet "passed: make test-catalogs"
 
 # a venv for each pair: CELLS='3.5/1.10 4.3/1.11' for some
 test-matrix: java ## the demo, conformance and a history with each Spark and each dbt-core: the table in README

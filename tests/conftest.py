@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 from dbt.adapters.sparktemporal.inputs import manifest
 from dbt.adapters.sparktemporal.run import lock
 from dbt.adapters.sparktemporal.temporal.diffs import chains
-from support.iceberg_catalogs import NAMED, conf_of
+from support.named_catalogs import NAMED, conf_of
 from support.project import Project, a_project
 from support.remote_session import CONNECT, remote
 from support.seeds import fresh
@@ -37,8 +37,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--catalog",
         default="hive",
         choices=["hive", "in-memory", *NAMED, CONNECT],
-        help="where Spark keeps tables: Hive's metastore takes two thirds of the time of small tests; local and served "
-        "are catalogs of Iceberg, which the profile names; connect is a server of Spark Connect",
+        help="where Spark keeps tables: Hive's metastore takes two thirds of the time of small tests; local, served "
+        "and files are Iceberg's, plain is one by Spark's own interfaces, and the profile names them; connect is "
+        "a server of Spark Connect",
     )
 
 

@@ -6,18 +6,28 @@
 | `no-tables` | make tables |
 | `no-views` | make or change views |
 | `no-drops` | drop anything |
+
+Each test is tried in the session of the tests, and through a Thrift server whose sessions have the user's token.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import json
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import TypeAlias
 
 import pytest
+from pyspark.sql import SparkSession
 
+from support.flights import of_the_flights
 from support.instants import T0
+from support.jars import jars
+from support.named_catalogs import ICEBERG
 from support.project import Project
+from support.session import COLD, JVM
 
+Users: TypeAlias = Callable[[str], AbstractContextManager[None]]
 ROWS = f"SELECT id, timestamp_millis({T0}L + id * 1000) AS ts FROM range({{}}, {{}})"
 
 
@@ -34,25 +44,48 @@ def owned(project: Project) -> Project:
     return project
 
 
-@contextmanager
-def as_user(project: Project, user: str) -> Iterator[Project]:
+@pytest.fixture(scope="module")
+def thrift_port(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    """The port of a Thrift server that has Iceberg's classes. What its sessions say names the catalogs."""
+    kept = ("spark.sql.extensions", "spark.hadoop.fs.file.impl")
+    conf = {key: spark.conf.get(key) for key in kept}
+    conf["spark.driver.extraClassPath"] = ":".join(map(str, jars("iceberg")))  # its sessions do not see spark.jars
+    with of_the_flights("thrift_server") as modules:
+        home, port = tmp_path_factory.mktemp("thrift server"), modules.thrift_server.free_port()
+        with modules.thrift_server.running(home, port, f"{JVM} {COLD}", conf):
+            yield port
+
+
+@pytest.fixture(params=["session", "thrift"])
+def as_user(request: pytest.FixtureRequest, owned: Project) -> Users:
     """The same project and schema, in a catalog of the same server with the token of a user."""
-    conf, served = project.spark.conf, project.spark.conf.get("spark.sql.defaultCatalog")
-    name = user.replace("-", "_")
-    place = f"spark.sql.catalog.{name}"
-    conf.set(place, conf.get(f"spark.sql.catalog.{served}"))
-    given = {"type": "rest", "uri": conf.get(f"spark.sql.catalog.{served}.uri"), "token": user}
-    for key, value in {**given, "token-refresh-enabled": "false", "cache-enabled": "false"}.items():
-        conf.set(f"{place}.{key}", value)
-    before = project.path / "profiles.yml"
-    text = before.read_text()
-    before.write_text(text.replace(f'"catalog": "{served}"', f'"catalog": "{name}"'))
-    assert before.read_text() != text
-    try:
-        yield project
-    finally:
-        before.write_text(text)
-        conf.set("spark.sql.defaultCatalog", served)
+    conf, served = owned.spark.conf, owned.spark.conf.get("spark.sql.defaultCatalog")
+    profiles = owned.path / "profiles.yml"
+
+    @contextmanager
+    def connected(user: str) -> Iterator[None]:
+        name = user.replace("-", "_")
+        given = {"type": "rest", "uri": conf.get(f"spark.sql.catalog.{served}.uri"), "token": user}
+        given |= {"token-refresh-enabled": "false", "cache-enabled": "false"}
+        place = f"spark.sql.catalog.{name}"
+        settings = {place: ICEBERG, **{f"{place}.{key}": value for key, value in given.items()}}
+        connection = {**owned.connection, "catalog": name}
+        if request.param == "thrift":
+            there = {"method": "thrift", "host": "127.0.0.1", "port": request.getfixturevalue("thrift_port")}
+            zone = {"spark.sql.session.timeZone": "UTC"}
+            connection |= {**there, "user": user, "server_side_parameters": {**zone, **settings}}
+        else:
+            for key, value in settings.items():
+                conf.set(key, value)
+        text = profiles.read_text()
+        profiles.write_text(json.dumps({"proj": {"target": "dev", "outputs": {"dev": connection}}}))
+        try:
+            yield
+        finally:
+            profiles.write_text(text)
+            conf.set("spark.sql.defaultCatalog", served)
+
+    return connected
 
 
 def ids(project: Project, t: int) -> list[int]:
@@ -60,10 +93,10 @@ def ids(project: Project, t: int) -> list[int]:
 
 
 @pytest.mark.parametrize("user", ["reader", "no-tables", "no-views"])
-def test_a_run_without_rights(owned: Project, user: str) -> None:
+def test_a_run_without_rights(owned: Project, as_user: Users, user: str) -> None:
     """An error in words; the same answers; nothing left; and the owner's next run is as if nothing had been."""
     there, answers = owned.relations(), ids(owned, T0 + 4000)
-    with as_user(owned, user):
+    with as_user(user):
         ran = owned.run(now=T0, check=False)
         assert not ran.success
         assert f"{user} may not POST" in ran.text and "the user of this connection may not" in ran.text, ran.text
@@ -75,9 +108,9 @@ def test_a_run_without_rights(owned: Project, user: str) -> None:
     assert ids(owned, T0 + 4000) == [5, 6, 7, 8, 9, 10, 11]
 
 
-def test_a_run_that_may_drop_nothing(owned: Project) -> None:
+def test_a_run_that_may_drop_nothing(owned: Project, as_user: Users) -> None:
     """The commit is there, the lock stays; the owner takes the lock of the process over."""
-    with as_user(owned, "no-drops"):
+    with as_user("no-drops"):
         ran = owned.run(now=T0, check=False)
         assert not ran.success and "found: Forbidden: no-drops may not DELETE" in ran.text, ran.text
         assert "the user of this connection may not" in ran.text
@@ -92,13 +125,13 @@ def test_a_run_that_may_drop_nothing(owned: Project) -> None:
     assert "m__lock" not in owned.relations()
 
 
-def test_a_reader_reads(owned: Project) -> None:
+def test_a_reader_reads(owned: Project, as_user: Users) -> None:
     """An instant, the status, the data tests; an operation that writes is refused in words."""
     owned.run(now=T0)
     owned.properties(
         {"models": [{"name": "m", "data_tests": ["temporal_matches_source", "temporal_diffs_consistent"]}]}
     )
-    with as_user(owned, "reader"):
+    with as_user("reader"):
         shown = owned.dbt(
             "show", "--inline", f"select count(*) as n from {{{{ temporal_as_of(ref('m'), {T0 + 4000}) }}}}"
         )
@@ -110,14 +143,14 @@ def test_a_reader_reads(owned: Project) -> None:
 
 
 @pytest.mark.parametrize("user", ["reader", "no-tables", "no-views"])
-def test_a_first_run_without_rights(owned: Project, user: str) -> None:
+def test_a_first_run_without_rights(owned: Project, as_user: Users, user: str) -> None:
     """Also of a model that takes the place of a table: the table stays."""
     owned.model("kept", "select 1 as id", materialized="table", file_format="iceberg")
     owned.run("-s", "kept")
     owned.model("kept", f"select id, ts from {owned.schema}.events where mz_now() < ts")
     owned.model("new", f"select id, ts from {owned.schema}.events where mz_now() < ts")
     there = owned.relations()
-    with as_user(owned, user):
+    with as_user(user):
         ran = owned.run("-s", "kept", "new", now=T0, check=False)
         assert {str(r.status) for r in ran.results} == {"error"}
         assert ran.text.count("the user of this connection may not") >= 2, ran.text

@@ -15,8 +15,8 @@ from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehous
 from dbt.adapters.sparktemporal.errors import Refusal
 from dbt.adapters.sparktemporal.operations.reads import now as read_now
 from dbt.adapters.sparktemporal.run.record import first_commit
-from support.iceberg_catalogs import TABLES_ALONE
 from support.instants import T0, Y2100
+from support.named_catalogs import PLAIN, TABLES_ALONE
 from support.project import Project, is_named
 from support.rivals import take_over
 
@@ -30,6 +30,8 @@ def placed(folder: Path, spark: Any, **profile: str) -> Iterator[Project]:
     if not is_named(spark):
         pytest.skip("the option --catalog names none")
     before = spark.conf.get("spark.sql.defaultCatalog")
+    if before == PLAIN:
+        pytest.skip("no table of Iceberg can be made")
     spark.conf.set("spark.sql.defaultCatalog", TABLES_ALONE)
     try:
         connection = {"method": "session", "host": "local", "catalog": TABLES_ALONE, **profile}

@@ -14,6 +14,7 @@ from dbt.adapters.sparktemporal.pushdown.metrics_evaluator import Leaf, MetricsE
 from dbt.adapters.sparktemporal.pushdown.sargable import Range
 from dbt.adapters.sparktemporal.temporal.sql.dialect import expression, mz_now_calls, render
 from support.instants import T0
+from support.session import ALL_FUNCTIONS
 
 TYPES = {
     "ts": "timestamp", "x": "double", "k": "int", "t": "string", "dec": "decimal(10,2)", "payload": "string",
@@ -37,7 +38,7 @@ def keeps(spark: Any, predicate: str, part: str, first: int = T0, last: int | No
     texts = {text: n for text, n in probe.wants.items() if text in TYPES or not ansi}
     told = spark.sql(f"SELECT {', '.join(texts)} FROM ({part})").dtypes if texts else []
     known = {text: kind.replace("timestamp_ltz", "timestamp") for text, (_, kind) in zip(texts, told)}
-    names = frozenset(name.lower() for (name,) in spark.sql("SHOW SYSTEM FUNCTIONS").collect())
+    names = frozenset(name.lower() for (name,) in spark.sql(ALL_FUNCTIONS).collect())
     chosen = statistics.chosen(texts, known, [], names)
     leaves = {text: Leaf(i, known[text]) for i, text in enumerate(chosen)}
     found = MetricsEvaluator(Range(first, last), leaves, TYPES, True, calls, strict=ansi).may_matter(node)

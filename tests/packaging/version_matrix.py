@@ -3,6 +3,7 @@
     python tests/packaging/version_matrix.py                        every pair
     python tests/packaging/version_matrix.py 3.5/1.10 4.3/1.11      some
     python tests/packaging/version_matrix.py --record session jdbc iceberg    the calling environment, for other targets
+    python tests/packaging/version_matrix.py --in 4.3/1.11 -m pytest tests/unit    a command of Python in that of a pair
 
 A pair is an environment of its own in `.matrix`, and three things in it: the demo, the conformance cases, and a slice
 of the histories. The outcome goes to `docs/versions.json`, and from there into README. A row says which versions were
@@ -30,7 +31,9 @@ KEY = ("method", "catalog", "format", "spark", "dbt-core")
 TITLES = ("method", "catalog", "format of the diffs", "Spark", "dbt-core", "Python", "outcome")
 #: what the pairs of the matrix are tried with
 EMBEDDED = {"method": "session", "catalog": "in memory", "format": "parquet"}
-TESTS = ("tests/conformance/test_cases.py", "tests/property/test_histories.py")
+TESTS = (
+    "tests/conformance/test_cases.py", "tests/conformance/test_function_facts.py", "tests/property/test_histories.py"
+)  # fmt: skip
 Row = dict[str, str]
 
 
@@ -39,6 +42,11 @@ def main(arguments: list[str]) -> None:
         method, catalog, file_format, *outcome = arguments[1:]
         keep({"method": method, "catalog": catalog, "format": file_format, **versions(), "outcome": " ".join(outcome)})
         return
+    if arguments[:1] == ["--in"]:
+        python, text = environment(*arguments[1].split("/"))
+        if text:
+            sys.exit(f"refused by pip: {last(text)}")
+        sys.exit(subprocess.run([python, *arguments[2:]], cwd=ROOT, env=surroundings(), check=False).returncode)
     failed = []
     for cell in arguments or [f"{spark}/{dbt}" for spark in SPARK for dbt in DBT]:
         spark, dbt = cell.split("/")
@@ -54,14 +62,8 @@ def main(arguments: list[str]) -> None:
 def tried(spark: str, dbt: str) -> Row:
     """One pair in an environment of its own -> its row."""
     row = {**EMBEDDED, "spark": spark, "dbt-core": dbt, "python": f"{sys.version_info.major}.{sys.version_info.minor}"}
-    home = ROOT / ".matrix" / f"{spark}-{dbt}"
-    python = home / "bin" / "python"
-    if not python.exists():
-        venv.create(home, with_pip=True)
-    (home / "constraints.txt").write_text(own_pins())
-    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-c", home / "constraints.txt"]
-    code, text = run(*pip, "-e", f"{ROOT}[dev]", f"pyspark=={spark}.*", f"dbt-core=={dbt}.*")
-    if code:
+    python, text = environment(spark, dbt)
+    if text:
         return {**row, "outcome": f"refused by pip: {last(text)}"}
     _, told = run(python, __file__, "--versions")
     row |= json.loads(told)
@@ -72,6 +74,18 @@ def tried(spark: str, dbt: str) -> Row:
     code, text = run(python, "-m", "pytest", "-q", "--catalog", "in-memory", "-m", marks, *TESTS)
     counts = ", ".join(re.findall(r"\d+ (?:passed|failed|skipped|errors?)", last(text)))
     return {**row, "outcome": f"passed: the demo, {counts}" if not code else f"failed: {counts or last(text)}"}
+
+
+def environment(spark: str, dbt: str) -> tuple[Path, str]:
+    """The Python of a pair's environment, which is made where it is missing, and what pip says against it, or ""."""
+    home = ROOT / ".matrix" / f"{spark}-{dbt}"
+    python = home / "bin" / "python"
+    if not python.exists():
+        venv.create(home, with_pip=True)
+    (home / "constraints.txt").write_text(own_pins())
+    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-c", home / "constraints.txt"]
+    code, text = run(*pip, "-e", f"{ROOT}[dev]", f"pyspark=={spark}.*", f"dbt-core=={dbt}.*")
+    return python, text if code else ""
 
 
 def own_pins() -> str:
@@ -89,11 +103,15 @@ def versions() -> Row:
 
 
 def run(*command: object) -> tuple[int, str]:
-    environment = {key: value for key, value in os.environ.items() if key not in ("SPARK_REMOTE", "PYTHONPATH")}
-    environment["DBT_SEND_ANONYMOUS_USAGE_STATS"] = "false"
     texts = [str(part) for part in command]
-    done = subprocess.run(texts, cwd=ROOT, capture_output=True, text=True, env=environment, check=False)
+    done = subprocess.run(texts, cwd=ROOT, capture_output=True, text=True, env=surroundings(), check=False)
     return done.returncode, done.stdout + (done.stderr if done.returncode else "")
+
+
+def surroundings() -> dict[str, str]:
+    """The variables of a command: without those that lead to another Spark."""
+    kept = {key: value for key, value in os.environ.items() if key not in ("SPARK_REMOTE", "PYTHONPATH")}
+    return {**kept, "DBT_SEND_ANONYMOUS_USAGE_STATS": "false"}
 
 
 def last(text: str) -> str:

@@ -18,7 +18,7 @@ from dbt_common.events.base_types import EventMsg
 from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse, read_state
 from dbt.adapters.sparktemporal.operations.reads import as_of
 from dbt.adapters.sparktemporal.temporal.diffs.state import State
-from support.iceberg_catalogs import TABLES_ALONE
+from support.named_catalogs import TABLES_ALONE
 
 #: what dbt writes into a project
 _MADE = ("target", "logs", "state")

@@ -23,6 +23,8 @@ SPARK_CONF = {
     "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
     **INTERPRETED,
 }
+#: each catalog is asked for its own functions, and some have none
+ALL_FUNCTIONS = "SHOW SYSTEM FUNCTIONS IN spark_catalog.default"
 JVM = "-XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m"
 #: tests are many small statements in a cold JVM: the optimizing compiler costs more than it gives back
 COLD = "-XX:TieredStopAtLevel=1"

@@ -58,10 +58,10 @@ def marked(file: Path) -> dict[str, set[str]]:
 def folders_of(target: str) -> set[Path]:
     """The folders below tests that the recipe of a target names."""
     recipe = re.search(rf"^{target}:.*\n((?:\t.*\n)*)", MAKEFILE, flags=re.MULTILINE)
-    every = re.search(r"^FOLDERS := (.*)$", MAKEFILE, flags=re.MULTILINE)
-    assert recipe and every, target
-    named = recipe[1].replace("$(FOLDERS)", every[1])
-    return {TESTS.parent / name for name in re.findall(r"tests/[\w/]+", named)}
+    assert recipe, target
+    variables = dict(re.findall(r"^(\w+) := ((?:.*\\\n)*.*)$", MAKEFILE, flags=re.MULTILINE))
+    named = re.sub(r"\$\((\w+)\)", lambda found: variables.get(found[1], ""), recipe[1])
+    return {TESTS.parent / name for name in re.findall(r"tests/(?!packaging)[\w/]+", named)}
 
 
 def test_tests_begin_at_one_instant() -> None:

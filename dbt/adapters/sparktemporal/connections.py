@@ -8,8 +8,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from dbt.adapters.contracts.connection import Connection, ConnectionState
 from dbt.adapters.events.logging import AdapterLogger
-from dbt.adapters.spark.connections import SparkConnectionManager, SparkCredentials
+from dbt.adapters.spark.connections import SparkConnectionManager, SparkConnectionMethod, SparkCredentials
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 from dbt_common.invocation import get_invocation_id
 
@@ -40,7 +41,8 @@ def _as_runtime_error() -> Iterator[None]:
 class SparkTemporalCredentials(SparkCredentials):
     """dbt-spark's, and two more.
 
-    catalog: the catalog of all names that name none, as the setting of each session.
+    catalog: the catalog of all names that name none: the setting of each session, or SET CATALOG where others connect.
+    server_side_parameters: settings of each session, over Thrift too.
     views_in: where the catalog has no views, the schema of the views that people read, with its catalog; `none` for no
     views.
     """
@@ -52,7 +54,9 @@ class SparkTemporalCredentials(SparkCredentials):
         super().__post_init__()
         if self.views_in is not None:
             _refuse_views_in(self.views_in, self.catalog)
-        if self.catalog is not None:
+        if self.method == SparkConnectionMethod.THRIFT:
+            self.server_side_parameters = {_of_session(k): v for k, v in self.server_side_parameters.items()}
+        elif self.catalog is not None:
             self.server_side_parameters = {**self.server_side_parameters, DEFAULT_CATALOG: self.catalog}
 
     @property
@@ -68,6 +72,15 @@ class SparkTemporalCredentials(SparkCredentials):
 
     def _connection_keys(self) -> tuple[str, ...]:
         return (*super()._connection_keys(), "catalog", "views_in")
+
+
+def _of_session(key: str) -> str:
+    """A setting as Spark's Thrift server takes it at the begin of a session; it ignores the plain key.
+
+    >>> _of_session("spark.sql.session.timeZone"), _of_session("set:hiveconf:a")
+    ('set:hiveconf:spark.sql.session.timeZone', 'set:hiveconf:a')
+    """
+    return key if key.startswith("set:") else f"set:hiveconf:{key}"
 
 
 def _refuse_views_in(views_in: str, catalog: str | None) -> None:
@@ -93,6 +106,21 @@ class SparkTemporalConnectionManager(SparkConnectionManager):
         self._as_of: dict[str, int] = {}
         self._guard = threading.RLock()
         self._own = threading.local()
+
+    @classmethod
+    def open(cls, connection: Connection) -> Connection:
+        """dbt-spark's, in the catalog of the profile.
+
+        A Thrift server begins each session with USE default. After a USE the setting of the catalog has no effect, and
+        where it had one, the USE would look for a namespace `default` in that catalog.
+        """
+        is_new = connection.state != ConnectionState.OPEN
+        opened = super().open(connection)
+        credentials = opened.credentials
+        catalog = getattr(credentials, "catalog", None)
+        if is_new and catalog is not None and credentials.method != SparkConnectionMethod.SESSION:
+            opened.handle.cursor().execute(f"SET CATALOG {quote(catalog)}")
+        return opened
 
     def as_of(self) -> int:
         """The instant of this dbt invocation (ms): var temporal_now, else the engine's clock, read once."""

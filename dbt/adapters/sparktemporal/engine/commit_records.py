@@ -3,7 +3,8 @@
 | catalog | `<model>__live` | its first commit | a later one |
 |---|---|---|---|
 | Hive's metastore | a view | `CREATE VIEW` | `ALTER VIEW … AS` |
-| others that have views | a view | `CREATE VIEW` | `CREATE OR REPLACE VIEW` |
+| of Iceberg, with views | a view | `CREATE VIEW` | `CREATE OR REPLACE VIEW` |
+| others that have views, from Spark 4.2 on | a view | `CREATE VIEW` | `ALTER VIEW … AS` |
 | of Iceberg without views (hadoop, glue) | a table of one row | `CREATE TABLE … AS` | `UPDATE … WHERE mz_run = …` |
 
 Each statement is one commit of the catalog. The row of a table holds the run and the text that the view would have.
@@ -13,15 +14,13 @@ UPDATE where another run commits meanwhile, because the file that the UPDATE rep
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
 
 from ..temporal.sql.dialect import string_literal
 from .descriptions import UPDATE
 
 #: the verbs of a first commit
 CREATE_VIEW, CREATE_TABLE = "CREATE VIEW", "CREATE TABLE"
-#: SHOW CREATE TABLE of such a table
-_CREATED = re.compile(r"CREATE TABLE [^\n]* \(\n\s*mz_run STRING[^\n]*,\n\s*mz_commit STRING")
 #: the whole file is replaced, and only if nobody replaced it since it was read
 _PROPERTIES = {
     "format-version": "2",
@@ -55,10 +54,10 @@ def is_table(verb: str) -> bool:
     return verb in (CREATE_TABLE, UPDATE)
 
 
-def holds_commit(created: str) -> bool:
-    """Whether SHOW CREATE TABLE shows a table of commits.
+def holds_commit(columns: Sequence[tuple[str, str]]) -> bool:
+    """Whether a table of these columns (name, type) is a table of commits.
 
-    >>> holds_commit("CREATE TABLE files.s.m__live (\\n  mz_run STRING,\\n  mz_commit STRING)\\nUSING iceberg\\n")
+    >>> holds_commit([("mz_run", "string"), ("mz_commit", "string")])
     True
     """
-    return _CREATED.match(created) is not None
+    return tuple(columns) == (("mz_run", "string"), ("mz_commit", "string"))

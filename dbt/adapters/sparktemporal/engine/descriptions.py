@@ -5,9 +5,10 @@
 | the session's own, views of Hive | DESCRIBE | `ALTER VIEW … AS` |
 | the session's own, views of Iceberg | DESCRIBE | `CREATE OR REPLACE VIEW` |
 | a named one, views of Iceberg | SHOW CREATE TABLE | `CREATE OR REPLACE VIEW` |
+| a named one, views by the interface of Spark 4.2 | DESCRIBE | `ALTER VIEW … AS` |
 
-SHOW CREATE TABLE of a named catalog prints names of columns without quotes. Comments and properties are quoted, with a
-backslash before each quote:
+SHOW CREATE TABLE of a catalog of Iceberg prints names of columns without quotes. Comments and properties are quoted,
+with a backslash before each quote:
 
     CREATE VIEW lake.s.v (
       id,
@@ -47,7 +48,8 @@ class ViewInfo:
     """A view as the metastore has it: its text, column -> comment ("" for none), its own comment.
 
     rewrite: the verb that replaces its text in one commit and keeps comment and properties. Iceberg refuses `ALTER
-    VIEW`; its `CREATE OR REPLACE VIEW` is no drop, but one commit of the view's metadata.
+    VIEW`; its `CREATE OR REPLACE VIEW` is no drop, but one commit of the view's metadata. Elsewhere that statement
+    loses comment and properties.
     namespace: catalog and schema in which names of its text are looked up.
     """
 
@@ -83,10 +85,15 @@ def text_of(created: str) -> str | None:
     return created[found.end() :].removesuffix("\n") if found else None
 
 
-def view(described: Sequence[Row], created: str | None = None) -> ViewInfo | None:
-    """A view by the rows of DESCRIBE TABLE EXTENDED; None for a table.
+def is_view(described: Sequence[Row]) -> bool:
+    """Whether the rows of DESCRIBE TABLE EXTENDED are of a view, also where they lack its text."""
+    return any(name == "# Detailed View Information" and not value for name, value, _ in described)
 
-    created: what SHOW CREATE TABLE shows, of a view in a named catalog.
+
+def view(described: Sequence[Row], created: str | None = None) -> ViewInfo | None:
+    """A view by the rows of DESCRIBE TABLE EXTENDED; None for a table, and for a view whose text they lack.
+
+    created: what SHOW CREATE TABLE shows, of a view of Iceberg in a named catalog.
     """
     comments: dict[str, str] = {}
     details: dict[str, str] | None = None
@@ -101,7 +108,8 @@ def view(described: Sequence[Row], created: str | None = None) -> ViewInfo | Non
     if not details or text is None:
         return None
     is_iceberg = created is not None or "table_type=ICEBERG-VIEW" in details.get("Table Properties", "")
-    place = details.get("View Catalog and Namespace", "")
+    there = (details.get("View Current Catalog"), details.get("View Current Namespace"))
+    place = details.get("View Catalog and Namespace") or ".".join(part for part in there if part)
     namespace = tuple(part.replace("`", "") for part in re.findall(r"`(?:[^`]|``)+`|[^.`]+", place))
     return ViewInfo(text, comments, details.get("Comment"), REPLACE if is_iceberg else ALTER, namespace)
 

@@ -272,6 +272,24 @@ class Warehouse:
         """Whether the current catalog is another one than the session's own."""
         return folded(self.catalog()) != SESSION_CATALOG
 
+    def views_are_icebergs(self) -> bool:
+        """Whether the views of the current catalog are Iceberg's, by its class."""
+        key = f"spark.sql.catalog.{self.catalog()}"
+        return "iceberg" in self.once(key, lambda: self.setting(key)).lower()
+
+    def catalog_is_icebergs(self) -> bool:
+        """Whether the current catalog has nothing but Iceberg's. The session's own has tables of all formats."""
+        return self.catalog_is_named() and self.views_are_icebergs()
+
+    def system_functions(self) -> frozenset[str]:
+        """The names of Spark's own functions, in lower case.
+
+        A named catalog may have no functions, and then lists none of Spark's either. Iceberg's do.
+        """
+        elsewhere = self.catalog_is_named() and not self.catalog_is_icebergs()
+        where = f" IN {SESSION_CATALOG}.default" if elsewhere else ""
+        return frozenset(str(name).lower() for (name,) in self.rows(f"SHOW SYSTEM FUNCTIONS{where}"))
+
     def tables(self, schema: str, prefix: str = "", suffix: str = "") -> list[str]:
         """The tables and views of a schema with this prefix and suffix, in any case.
 
@@ -302,10 +320,15 @@ class Warehouse:
 
     def view(self, relation: str) -> ViewInfo | None:
         """An existing view; None when the relation is a table, unless the table holds the commits of a model."""
-        created = str(self.rows(f"SHOW CREATE TABLE {relation}")[0][0]) if self._is_in_named(relation) else None
-        if created is not None and descriptions.text_of(created) is None:
-            return self._record(relation) if commit_records.holds_commit(created) else None
-        return descriptions.view(self.rows(f"DESCRIBE TABLE EXTENDED {relation}"), created)
+        described = self.rows(f"DESCRIBE TABLE EXTENDED {relation}")
+        found = descriptions.view(described)
+        if found is not None or not self._is_in_named(relation):
+            return found
+        if commit_records.holds_commit(descriptions.table(described).columns):
+            return self._record(relation)
+        if not descriptions.is_view(described):
+            return None
+        return descriptions.view(described, str(self.rows(f"SHOW CREATE TABLE {relation}")[0][0]))
 
     def _record(self, relation: str) -> ViewInfo:
         """The commit in a table, as a view of that text. A session goes on with the row that it read before."""

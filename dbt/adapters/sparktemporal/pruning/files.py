@@ -103,7 +103,7 @@ class FilePruner:
                 reader.may_matter(place.predicate)
                 own = {text: node for text, node in reader.wants.items() if _is_of(node, types[relation])}
                 wants.setdefault(relation, {}).update(own)
-        functions = frozenset(str(name).lower() for (name,) in warehouse.rows("SHOW SYSTEM FUNCTIONS"))
+        functions = warehouse.system_functions()
         measured: dict[str, Measured] = {}
         for relation, texts in wants.items():
             number = sum(len(one.leaves) for one in measured.values())

@@ -9,8 +9,8 @@
 | a catalog without views | goes to a table of one row (`engine/commit_records`) |
 | a text longer than the metastore keeps | takes a shorter form, or fails |
 
-A view of Hive's metastore keeps a text up to a limit, one of Iceberg's any. The plain texts are used while they fit:
-nothing more is asked of Spark then.
+A view of Hive's metastore keeps a text up to a limit, one of Iceberg's any. What other catalogs keep is not known, so
+the limit of Hive's holds there too. The plain texts are used while they fit: nothing more is asked of Spark then.
 """
 
 from __future__ import annotations
@@ -36,8 +36,6 @@ from ..words import quantity
 _SHORTER = "move static parts of the model (long CASEs, CTEs, lists of columns) into an upstream model"
 #: how much the clocks of two engines may differ (ms)
 _SKEW = 60_000
-#: the class of a catalog is the setting of this name and the catalog's
-_CATALOG = "spark.sql.catalog"
 
 
 @dataclass(frozen=True)
@@ -163,7 +161,7 @@ class ViewTexts:
             return not self.target.views_in
         if self.live is not None:
             return self.live.rewrite != ALTER
-        return "iceberg" in str(self.warehouse.rows(f"SET {_CATALOG}.{self.warehouse.catalog()}")[0][1]).lower()
+        return self.warehouse.views_are_icebergs()
 
     @cached_property
     def _has_star_except(self) -> bool:

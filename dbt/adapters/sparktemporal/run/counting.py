@@ -155,7 +155,7 @@ def _count_plain(tools: Tools, plan: RunPlan, core: TypedCore) -> str:
 
 def _is_iceberg(tools: Tools, plan: RunPlan) -> bool:
     """Whether chains are tables of Iceberg: in a catalog of its own all formats are."""
-    return plan.config.file_format == "iceberg" or tools.warehouse.catalog_is_named()
+    return plan.config.file_format == "iceberg" or tools.warehouse.catalog_is_icebergs()
 
 
 def _sized(tools: Tools, plan: RunPlan, core: TypedCore, table: str) -> tuple[str, str]:

@@ -29,9 +29,12 @@ def refuse_and_name(model: Model, known: Routines) -> Model:
         fickle = next((below for below in known.below([routine]) if below.why), None)
         if fickle is not None:
             raise Refusal(
-                f"{'.'.join(name)}(...), {_through(routine, fickle)} {fickle.why} in it: {_short(fickle.body)}",
+                f"{'.'.join(name)}(...), {_through(routine, fickle)} {fickle.why} in it"
+                + (f": {_short(fickle.body)}" if fickle.body else ""),
                 "its value is that of whoever evaluates it, a run or a read, and not that of the instant asked for",
                 "the body of the function in the model, with mz_now() for the clock"
+                if fickle.why == CLOCK and fickle.body
+                else "mz_now() for the clock"
                 if fickle.why == CLOCK
                 else "the value as a column of an upstream table",
             )

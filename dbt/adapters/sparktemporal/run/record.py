@@ -18,7 +18,10 @@ from ..temporal.sql.identifiers import Identifiers
 from ..temporal.sql.spark_errors import spark_words
 from . import rights
 
-_WITH_VIEWS = "a catalog with views: one of Iceberg of type rest, jdbc, hive or nessie, or spark_catalog"
+_WITH_VIEWS = (
+    "a catalog with views: spark_catalog, one of Iceberg of type rest, jdbc, hive or nessie, or, from Spark 4.2 on, "
+    "any that implements Spark's ViewCatalog"
+)
 _WITHOUT = (
     "Or in the profile views_in: <catalog>.<schema>, a schema that has views, in which the views then are; or "
     "views_in: none, and {{ temporal_read(ref('m')) }} in what reads the model m"
@@ -37,7 +40,7 @@ def first_commit(warehouse: Warehouse, target: ModelRelations) -> str:
     found = f"schema {target.schema} of the catalog {catalog}, which has no views"
     if target.views_in is None:
         raise Refusal(found, f"a temporal_view is a view. Spark's words: {why}", f"{_WITH_VIEWS}. {_WITHOUT}")
-    if "iceberg" not in str(warehouse.rows(f"SET spark.sql.catalog.{catalog}")[0][1]).lower():
+    if not warehouse.catalog_is_icebergs():
         raise Refusal(
             found, "where there are no views, a commit is an UPDATE of a row, and only Iceberg's is known", _WITH_VIEWS
         )

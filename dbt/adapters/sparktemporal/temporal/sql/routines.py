@@ -24,6 +24,14 @@ from .functions.row import CHANCE, CLOCK, CODE, FILES, PLACE, SESSION
 #: schemas of functions that a catalog provides
 _OF_CATALOGS = frozenset(["system", "builtin"])
 Name = tuple[str, ...]
+#: how Spark calls the classes of functions whose arguments do not decide their value
+_FICKLE_CLASSES = (
+    (CLOCK, re.compile(r"(Current|Local)(Date|Time)|Now|CurDate")),
+    (SESSION, re.compile(r"Current|Session|SparkVersion")),
+    (CHANCE, re.compile(r"Rand|Uuid|Shuffle|Uniform")),
+    (PLACE, re.compile(r"InputFile|SparkPartition|Monotonically")),
+    (CODE, re.compile(r"CallMethod|TryReflect|Python")),
+)
 
 
 @dataclass(frozen=True)
@@ -114,7 +122,8 @@ def of_description(rows: Sequence[str]) -> Routine | None:
         fields.setdefault(key, value)
     name, kind = fields.get("Function", "?"), fields.get("Class", "")
     if kind.startswith("org.apache.spark.sql.catalyst."):
-        return None
+        why = "" if name.lower() in registry.KNOWN else _of_class(kind)
+        return Routine(name, fingerprint=kind, why=why) if why else None
     try:
         if not kind.startswith("sqlFunction"):
             raise ValueError
@@ -131,6 +140,16 @@ def of_description(rows: Sequence[str]) -> Routine | None:
     properties = json.dumps({k: v for k, v in values.items() if k != "sqlFunction.createTime"}, sort_keys=True)
     why = fickle(body) or (CHANCE if values.get("sqlFunction.deterministic") == "false" else "")
     return Routine(name, None if views else body, f"{name} {properties}", namespace, temporaries, why)
+
+
+def _of_class(name: str) -> str:
+    """What decides the value of a function of a later Spark, by the name of its class; empty for its arguments.
+
+    >>> _of_class("org.apache.spark.sql.catalyst.expressions.CurrentTime"), _of_class("CurrentPath"), _of_class("Hmac")
+    ('a clock', 'the session', '')
+    """
+    simple = name.rpartition(".")[2]
+    return next((kind for kind, pattern in _FICKLE_CLASSES if pattern.match(simple)), "")
 
 
 def qualified(name: Name, namespace: Name, temporaries: frozenset[str] = frozenset()) -> str:

@@ -10,7 +10,7 @@ _STATE = re.compile(r"\s*SQLSTATE: \w+|;? line \d+,? pos \d+;?$")
 _SENTENCE = re.compile(r"(?:\[[^\]]*\] )?.*?[.!?](?=\s+[A-Z]|$)")
 #: how dbt and py4j begin
 _HEADING = re.compile(
-    r"^(?:(?:Runtime|Database) Error(?: in [^\n]*)?\n\s*)?(?:An error occurred while calling [\w.]+\n\s*: )?"
+    r"^(?:(?:Runtime|Database) Error(?: in [^\n]*)?\n\s*)*(?:An error occurred while calling [\w.]+\n\s*: )?"
 )
 _EXCEPTION = re.compile(r"^(?:[\w$]+\.)+[\w$]+: ")
 #: characters of a message that are shown
@@ -26,6 +26,8 @@ def spark_words(error: object) -> str:
     >>> spark_words("Error occurred during query planning: \\nlong overflow")
     'long overflow'
     >>> spark_words("Runtime Error\\n  org.apache.iceberg.exceptions.ForbiddenException: Forbidden: a may not")
+    'Forbidden: a may not'
+    >>> spark_words("Runtime Error\\n  Database Error\\n    Forbidden: a may not")
     'Forbidden: a may not'
     >>> spark_words("java.lang.ArithmeticException: long overflow\\n\\tat java.base/java.lang.Math(1)")
     'long overflow'

@@ -17,6 +17,7 @@ ROWS = (
     Function("curdate", depends_on=CLOCK, clock=_DATE),
     Function("unix_timestamp", 0, depends_on=CLOCK, clock="unix_seconds(mz_now())"),
     Function("current_time", depends_on=CLOCK, bare=True),
+    Function("localtime", depends_on=CLOCK, bare=True),
 
     *(
         Function(name, depends_on=CHANCE)
@@ -46,7 +47,8 @@ ROWS = (
     Function("version", depends_on=SESSION),
     *(
         Function(name, depends_on=SESSION, bare=True)
-        for name in ("current_user", "session_user", "current_catalog", "current_database", "current_schema")
+        for name in ("current_user", "session_user", "current_catalog", "current_database", "current_schema",
+                     "current_path")
     ),
 )
 # fmt: on

@@ -12,8 +12,10 @@ ROWS: tuple[Function, ...] = (*times.ROWS, *choices.ROWS, *aggregates.ROWS, *fic
 _CASTS = {row.name: row for row in ROWS if row.parsed_as == CAST}
 _BY_CALL = {(row.name, row.arguments): row for row in ROWS if row.parsed_as != CAST}
 _BY_CLASS = {row.parsed_as: row for row in _BY_CALL.values() if row.parsed_as}
-#: names that Spark has itself
-BUILTIN = frozenset(name for name, _ in _BY_CALL) | others.NAMES | others.WORDS
+#: names of functions that have a row
+KNOWN = frozenset(name for name, _ in _BY_CALL)
+#: names that every version of Spark has itself
+BUILTIN = (KNOWN | others.NAMES | others.WORDS) - others.YOUNGER
 
 
 def known(name: str, arguments: int) -> Function:

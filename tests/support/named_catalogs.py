@@ -1,10 +1,11 @@
-"""Iceberg's catalogs beside the session's own.
+"""Catalogs beside the session's own.
 
-| catalog | its type | has views |
+| catalog | what it is | has views |
 |---|---|---|
-| `local` | jdbc, in a file | yes |
-| `served` | rest, of a server on loopback | yes |
-| `files` | hadoop, in a folder | no |
+| `local` | Iceberg's of type jdbc, in a file | yes |
+| `served` | Iceberg's of type rest, of a server on loopback | yes |
+| `files` | Iceberg's of type hadoop, in a folder | no |
+| `plain` | FolderCatalog.java, by the interfaces of Spark 4.2 alone | yes |
 """
 
 from __future__ import annotations
@@ -14,17 +15,24 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
+import pyspark
+
 from support.jars import jars
 
 #: the catalog without views
 TABLES_ALONE = "files"
-NAMED = ("local", "served", TABLES_ALONE)
+#: the catalog by Spark's own interfaces
+PLAIN = "plain"
+NAMED = ("local", "served", TABLES_ALONE, PLAIN)
 ICEBERG = "org.apache.iceberg.spark.SparkCatalog"
 
 
 @contextmanager
 def conf_of(catalog: str, folder: Path) -> Iterator[dict[str, str]]:
-    """The settings of a session that has a catalog, and beside it the one without views."""
+    """The settings of a session that has a catalog, and beside one of Iceberg the one without views."""
+    if catalog == PLAIN:
+        yield plain(folder)
+        return
     (sqlite,) = jars("sqlite")
     (folder / TABLES_ALONE).mkdir(exist_ok=True)  # an empty catalog of files does not list its namespaces without it
     conf = {
@@ -48,6 +56,28 @@ def conf_of(catalog: str, folder: Path) -> Iterator[dict[str, str]]:
             conf |= {f"{place}.type": "jdbc", f"{place}.uri": f"jdbc:sqlite:{folder / 'catalog.db'}"}
             conf |= {f"{place}.warehouse": str(folder), f"{place}.jdbc.schema-version": "V1"}  # the first has no views
         yield conf
+
+
+def plain(folder: Path) -> dict[str, str]:
+    """The settings of a session that has two catalogs by Spark's own interfaces, which are compiled for its Spark."""
+    interfaces = Path(pyspark.__file__).parent / "jars"
+    classes, source = folder / "classes", Path(__file__).with_name("FolderCatalog.java")
+    conf = {
+        "spark.driver.extraClassPath": str(classes),
+        "spark.sql.defaultCatalog": PLAIN,
+        # a session remembers the files of tables there, and REFRESH TABLE does not make it forget them
+        "spark.sql.filesourceTableRelationCacheSize": "0",
+    }
+    for name in (PLAIN, TABLES_ALONE):
+        (folder / name).mkdir(exist_ok=True)
+        conf |= {
+            f"spark.sql.catalog.{name}": "FolderCatalog",
+            f"spark.sql.catalog.{name}.warehouse": str(folder / name),
+        }
+    command = ["javac", "-nowarn", "--release", "17", "-cp", f"{interfaces}/*", "-d", str(classes), str(source)]
+    compiled = subprocess.run(command, capture_output=True, text=True)
+    assert compiled.returncode == 0, f"the interfaces are those of Spark 4.2 and later\n{compiled.stderr}"
+    return conf
 
 
 @contextmanager
