@@ -298,6 +298,30 @@ def test_files_dropped_into_tables_that_sessions_know(project: Project, scripts:
 # ---- errors --------------------------------------------------------------------------------------------------------
 
 
+def test_the_settings_of_the_profile_have_effect(project: Project) -> None:
+    """The server takes them at the begin of a session, and dbt-spark sends them in a form that it ignores."""
+    profile = project.path / "profiles.yml"
+    parameters = {"spark.sql.session.timeZone": "Asia/Tokyo", "spark.sql.shuffle.partitions": "3"}
+    connection = {**project.connection, "server_side_parameters": parameters}
+    profile.write_text(json.dumps({"proj": {"target": "dev", "outputs": {"dev": connection}}}))
+    project.model("said", "select current_timezone() as zone, hour(timestamp_millis(0)) as at", materialized="table")
+    project.run()
+    assert project.rows("SELECT zone, at FROM {s}.said") == [("Asia/Tokyo", 9)]
+    project.sql(f"CREATE TABLE {{s}}.events USING parquet AS SELECT 1L AS id, timestamp_millis({T0}L) AS ts")
+    project.model("m", f"select id from {project.schema}.events where mz_now() < ts")
+    project.run("-s", "m", now=T0 - 1)
+    remembered = project.state().settings
+    assert remembered["spark.sql.session.timeZone"] == "Asia/Tokyo" and remembered["spark.sql.ansi.enabled"] == "false"
+
+
+def test_a_catalog_that_the_server_lacks(project: Project) -> None:
+    connection = {**project.connection, "catalog": "nowhere"}
+    (project.path / "profiles.yml").write_text(json.dumps({"proj": {"target": "dev", "outputs": {"dev": connection}}}))
+    project.model("m", "select 1 as id", materialized="table")
+    ran = project.run(check=False)
+    assert not ran.success and "[CATALOG_NOT_FOUND] The catalog `nowhere` not found" in ran.text, ran.text
+
+
 def test_expired_view_raises(project: Project) -> None:
     project.sql("CREATE TABLE {s}.events USING parquet AS SELECT id, timestamp_millis(id) AS ts FROM range(100)")
     project.model("m", f"select id from {project.schema}.events where mz_now() >= ts", expiration="1 day")
