@@ -159,9 +159,12 @@ def _is_iceberg(tools: Tools, plan: RunPlan) -> bool:
 
 
 def _sized(tools: Tools, plan: RunPlan, core: TypedCore, table: str) -> tuple[str, str]:
-    """A chain to stand in a FROM, and its size in bytes as an aggregate."""
+    """A chain to stand in a FROM, and its size in bytes as an aggregate.
+
+    A named catalog decides itself what a table of `parquet` is, and other tables than Spark's have no hidden column.
+    """
     columns = [name.lower() for name, _ in core.stored]
-    if plan.config.file_format != "parquet" or "_metadata" in columns or _is_iceberg(tools, plan):
+    if plan.config.file_format != "parquet" or "_metadata" in columns or tools.warehouse.catalog_is_named():
         return table, NO_SIZE
     return f"(SELECT {_SIZES} FROM {table}) AS mz_sized", _SIZE
 
