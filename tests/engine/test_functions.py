@@ -6,8 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from dbt.adapters.sparktemporal.temporal.sql.dialect import MZ_NOW_NAMES
+from dbt.adapters.sparktemporal.temporal.sql.functions import registry
 from support.instants import T0
 from support.project import Project
+from support.seeds import a_seed
 
 pytestmark = pytest.mark.more
 
@@ -111,3 +114,42 @@ def test_what_is_redefined_is_seen(functions: Project) -> None:
             oracle = functions.rows(sql.replace("mz_now()", f"timestamp_millis({t}L)"))
             assert shown(functions, name, t) == sorted(oracle, key=str), (name, t)
     functions.sql("DROP VIEW shifts")
+
+
+#: what a function under the name of one of Spark's does here: time goes backwards in it
+MIRRORED = "TIMESTAMP RETURN timestamp_millis({t0} + 3600000L - (unix_millis(x) - {t0}))"
+SPANS = (
+    "SELECT id, if(id % 7 = 3, NULL, timestamp_millis({t0} + id * 300000)) AS lo, "
+    "if(id % 5 = 4, NULL, timestamp_millis({t0} + id * 540000)) AS hi FROM range({a}, {b})"
+)
+
+
+def mirrored(project: Project, names: list[str]) -> dict[str, str]:
+    """Models of functions that have these names, a schema, and one argument or two -> their queries."""
+    models = {}
+    for number, (name, more) in enumerate((name, more) for name in names for more in ("", ", n INT")):
+        schema = f"{project.schema}_{2 if more else 1}"
+        project.spark.sql(f"CREATE SCHEMA IF NOT EXISTS {schema}")
+        returns = MIRRORED.format(t0=f"{T0}L")
+        project.spark.sql(f"CREATE OR REPLACE FUNCTION {schema}.{name}(x TIMESTAMP{more}) RETURNS {returns}")
+        lo, hi = [f"{schema}.{name}({column}{', 1' if more else ''})" for column in ("lo", "hi")]
+        sql = f"select id, {lo} as v from {project.schema}.spans where mz_now() >= {lo} or mz_now() < {hi}"
+        models[f"of_{number}"] = sql
+        project.model(f"of_{number}", sql)
+    return models
+
+
+@pytest.mark.parametrize("share", [40, pytest.param(1, marks=pytest.mark.deep)])
+def test_a_function_of_a_schema_is_not_that_of_spark(project: Project, share: int) -> None:
+    """Whatever name of Spark's it has: what is known of Spark's function is not taken for true of it."""
+    names = sorted(registry.KNOWN - {*MZ_NOW_NAMES})[a_seed() % share :: share]
+    of = {"t0": f"{T0}L"}
+    project.sql(f"CREATE TABLE {{s}}.spans USING parquet AS {SPANS.format(a=0, b=9, **of)}")
+    models = mirrored(project, names)
+    project.run(now=T0)
+    project.sql(f"INSERT INTO {{s}}.spans {SPANS.format(a=5, b=14, **of)}")
+    project.run(now=T0 + 1_800_000)
+    for model, sql in models.items():
+        for t in (1_800_000, 1_980_000, 1_980_001, 2_400_000, 3_600_000, 3_600_001, 86_400_000):
+            oracle = project.rows(sql.replace("mz_now()", f"timestamp_millis({T0 + t}L)"))
+            assert shown(project, model, T0 + t) == sorted(oracle, key=str), (sql, t)

@@ -6,14 +6,17 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from sqlglot import exp
 
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.errors import Refusal
 from dbt.adapters.sparktemporal.inputs.fingerprint import Routines
 from dbt.adapters.sparktemporal.run.live_functions import refuse_and_name
 from dbt.adapters.sparktemporal.temporal.sql import routines
-from dbt.adapters.sparktemporal.temporal.sql.dialect import parse
+from dbt.adapters.sparktemporal.temporal.sql.calls import function
+from dbt.adapters.sparktemporal.temporal.sql.dialect import MZ_NOW_NAMES, expression, parse, render
 from dbt.adapters.sparktemporal.temporal.sql.functions import registry
+from dbt.adapters.sparktemporal.temporal.sql.functions.row import Function
 
 EXPRESSIONS = "org.apache.spark.sql.catalyst.expressions."
 
@@ -47,6 +50,24 @@ def test_a_name_that_some_spark_lacks_is_asked_for(name: str) -> None:
 @pytest.mark.parametrize("name", ["abs", "date_add", "sum", "now"])
 def test_a_name_that_every_spark_has_is_not(name: str) -> None:
     assert routines.called(f"select {name}(a) from t") == []
+
+
+@pytest.mark.parametrize("name", sorted(registry.KNOWN - {*MZ_NOW_NAMES}))
+def test_a_function_of_a_schema_has_none_of_the_facts_of_sparks(name: str) -> None:
+    for sql, own in ((f"a.{name}(x)", True), (f"c.a.{name}(x, 1)", True), (f"system.builtin.{name}(x)", False)):
+        call = expression(sql).expression
+        assert isinstance(call, exp.Anonymous) and render(call.parent) == sql
+        assert (function(call) == Function(f".{name}", len(call.expressions))) == own
+        parts = tuple(sql.partition("(")[0].split("."))
+        assert routines.called(f"select {sql} from t") == ([parts] if own else [])
+
+
+def test_a_name_that_another_spark_has_itself_is_refused() -> None:
+    """What it means would be decided by the version of Spark."""
+    with pytest.raises(Refusal) as refused:
+        refuse_and_name(model("select string_agg(a) as b from t"), spark_with(string_agg="com.example.Udf"))
+    assert refused.value.found == "string_agg(...), which is not Spark's own here but string_agg"
+    assert refused.value.instead == "its schema before its name (a_schema.string_agg(...)), or another name"
 
 
 @pytest.mark.parametrize(

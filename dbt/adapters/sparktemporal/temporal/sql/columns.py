@@ -156,12 +156,18 @@ def _expand_inner_stars(rest: exp.Select, sources: list[Source]) -> None:
 
 
 def with_field_name(old: exp.Expr, new: exp.Expr) -> exp.Expr:
-    """The replacement of an expression. An argument of struct() names a field, so the replacement keeps that name."""
+    """The replacement of an expression. An argument of struct() names a field, so the replacement keeps that name.
+
+    >>> from .dialect import expression, render
+    >>> [render(with_field_name(a, exp.column("k"))) for a in expression("struct(s.a, d.f(b))").expressions]
+    ['k AS `a`', 'k AS `col2`']
+    """
     above = old.parent
     if not isinstance(above, exp.Anonymous) or above.name.lower() != "struct":
         return new
     place = next(i for i, argument in enumerate(above.expressions) if argument is old)
-    name = old.name if isinstance(old, (exp.Column, exp.Dot)) else f"col{place + 1}"
+    is_named = isinstance(old, exp.Column) or isinstance(old, exp.Dot) and not isinstance(old.expression, exp.Func)
+    name = old.name if is_named else f"col{place + 1}"
     return new if isinstance(new, exp.Column) and new.name == name else exp.alias_(new, name, quoted=True)
 
 

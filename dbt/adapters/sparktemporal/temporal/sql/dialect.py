@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import sqlglot
 from sqlglot import Token, TokenType, exp
@@ -25,7 +25,11 @@ from sqlglot.parsers.spark import SparkParser
 from ...errors import Refusal
 from .readable import too_deep
 
+E = TypeVar("E", bound=exp.Expr)
+
 MZ_NOW_NAMES = ("mz_now", "mz_logical_timestamp")
+#: schemas of Spark's own functions
+OF_SPARK = frozenset(["system", "builtin"])
 
 #: frames: the parser takes 30 frames for a parenthesis, and Python's own limit is 1000. Threads parse side by side, so
 #: the limit is set once; a deeper query is refused (see `readable`)
@@ -63,6 +67,22 @@ def _position(parser: sqlglot.Parser) -> exp.Expr:
     return parser.expression(exp.Anonymous(this="position", expressions=given))
 
 
+class OwnFunction(exp.Anonymous):
+    """A call of a function by its schema (`d.date_add(ts, 1)`), whatever Spark's function of that name does.
+
+    Its name begins with a dot, so that nothing which is known of a name of Spark's is taken for true of it.
+    """
+
+    @property
+    def name(self) -> str:
+        return "." + super().name
+
+    @property
+    def called(self) -> str:
+        """The name without its schema."""
+        return super().name
+
+
 class VerbatimSpark(Spark):
     SUPPORTS_USER_DEFINED_TYPES = True  # for mz_timestamp
 
@@ -71,6 +91,14 @@ class VerbatimSpark(Spark):
         COMMANDS: ClassVar[set[TokenType]] = set()
 
     class Parser(SparkParser):
+        def expression(self, instance: E, token: Token | None = None, comments: list[str] | None = None) -> E:
+            """A call after a dot is one of a function that somebody made, unless it names Spark's own schema."""
+            if type(instance) is exp.Dot and type(instance.expression) is exp.Anonymous:
+                schema, call = instance.this.name.lower(), instance.expression
+                if schema not in OF_SPARK and call.name.lower() not in MZ_NOW_NAMES:
+                    instance.set("expression", OwnFunction(**call.args))
+            return super().expression(instance, token, comments)
+
         def _parse_join(self, *args: Any, **kwargs: Any) -> exp.Join | None:
             """A JOIN LATERAL without a condition keeps none: with ON TRUE Spark makes another plan."""
             join: exp.Join | None = super()._parse_join(*args, **kwargs)
@@ -129,6 +157,7 @@ class VerbatimSpark(Spark):
             **SparkGenerator.TRANSFORMS,
             exp.BitwiseLeftShift: lambda self, node: self.binary(node, "<<"),
             exp.BitwiseRightShift: lambda self, node: self.binary(node, ">>"),
+            OwnFunction: lambda self, node: self.anonymous_sql(node),
         }
 
     def tokenize(self, sql: str, dialect: object = None) -> list[Token]:

@@ -16,13 +16,11 @@ from sqlglot import exp
 
 from ...errors import Refusal
 from .calls import nondeterministic
-from .dialect import MZ_NOW_NAMES, parse, quote
+from .dialect import MZ_NOW_NAMES, OF_SPARK, OwnFunction, parse, quote
 from .functions import registry
 from .functions.registry import BUILTIN
 from .functions.row import CHANCE, CLOCK, CODE, FILES, PLACE, SESSION
 
-#: schemas of functions that a catalog provides
-_OF_CATALOGS = frozenset(["system", "builtin"])
 Name = tuple[str, ...]
 #: how Spark calls the classes of functions whose arguments do not decide their value
 _FICKLE_CLASSES = (
@@ -98,7 +96,8 @@ def _named_in(tree: exp.Expr) -> Iterator[Name]:
     for node in tree.find_all(exp.Anonymous):
         around, parts = node.parent, (node.name,)
         if isinstance(around, exp.Dot) and around.expression is node:
-            parts = (*(i.name for i in around.this.find_all(exp.Identifier, bfs=False)), node.name)
+            name = node.called if isinstance(node, OwnFunction) else node.name
+            parts = (*(i.name for i in around.this.find_all(exp.Identifier, bfs=False)), name)
         elif isinstance(around, exp.Table) and around.this is node:
             parts = (*filter(None, (around.catalog, around.db)), node.name)
         yield parts
@@ -107,7 +106,7 @@ def _named_in(tree: exp.Expr) -> Iterator[Name]:
 def _is_sparks(name: Name) -> bool:
     if len(name) == 1:
         return name[0].lower() in BUILTIN or name[0].lower() in MZ_NOW_NAMES
-    return name[-2].lower() in _OF_CATALOGS
+    return name[-2].lower() in OF_SPARK
 
 
 def of_description(rows: Sequence[str]) -> Routine | None:
