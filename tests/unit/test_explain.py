@@ -64,13 +64,18 @@ MISTAKES = {
         "select hash(id) as h from shop.orders where mz_now() < ts", [], TYPES,
         "why: its type is not known without Spark, and nothing is guessed", "instead: CAST(",
     ),
+    "a type in the predicate": (
+        "select id from shop.orders where mz_now() < date_add(ts, 2)", [], TYPES,
+        "found: DATE_ADD(orders.ts, 2)", "instead: CAST(",
+    ),
     "a computed decimal": (
         "select amount * 2 as a from shop.orders where mz_now() < ts", [], TYPES, "found: ", "instead: CAST(",
     ),
     "a column": ("select nope from shop.orders where mz_now() < ts", [], TYPES, "nope", "as --schema has them"),
     "names": (
         "select o.id from shop.orders o join c.shop.orders p on o.id = p.id where mz_now() < o.ts", [],
-        {**TYPES, "c.shop.orders": ORDERS}, "some names have a catalog and some have none", "instead: all names",
+        {**TYPES, "c.shop.orders": ORDERS}, "some names have a schema or a catalog and some have none",
+        "instead: all names",
     ),
     "a zone": (
         "select id from shop.orders where date_trunc('DAY', mz_now()) = ts", ["--time-zone", "Europe/Berlin"], TYPES,
@@ -82,6 +87,14 @@ MISTAKES = {
     "a length": ("select 1", ["--expiration", "soon"], TYPES, "--expiration", "instead: "),
     "a refused model": ("select rand() as r from shop.orders where mz_now() < ts", [], TYPES, "found: ", "instead: "),
 }  # fmt: skip
+
+
+def test_names_without_a_schema(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sql = "with o as (select * from orders) select id from o where mz_now() < ts"
+    code, told, error = explained(tmp_path, capsys, sql, types={"orders": ORDERS})
+    assert (code, error) == (0, "") and "FROM orders" in told
+    code, _, error = explained(tmp_path, capsys, sql)
+    assert code == 1 and "orders, a relation whose columns are not given" in error and '"orders": {' in error
 
 
 @pytest.mark.parametrize("name", MISTAKES)

@@ -73,17 +73,17 @@ class GivenTypes:
         # the parser that knows Spark's functions: types need them, and the text is not printed again
         tree = sqlglot.parse_one(sql, read="spark")
         schema: dict[str, Any] = {}
-        for table in tree.find_all(exp.Table):
-            names = [part.name for part in table.parts]
-            if table.db:
-                _put(schema, names, self._table(dotted(names)))
-        depths = {len(list(table.parts)) for table in tree.find_all(exp.Table) if table.db}
-        if len(depths) > 1:
+        ctes = {folded(cte.alias) for cte in tree.find_all(exp.CTE)}
+        tables = [t for t in tree.find_all(exp.Table) if t.db or t.name and folded(t.name) not in ctes]
+        names = [[part.name for part in table.parts] for table in tables]
+        if len(set(map(len, names))) > 1:
             raise Refusal(
                 fragment(tree),
-                "some names have a catalog and some have none",
+                "some names have a schema or a catalog and some have none",
                 "all names with a schema, or all with both",
             )
+        for name in names:
+            _put(schema, name, self._table(dotted(name)))
         try:
             named = qualify(tree, schema=schema, dialect="spark", quote_identifiers=False)
             typed = annotate_types(named, schema=schema, dialect="spark")

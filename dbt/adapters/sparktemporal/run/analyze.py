@@ -181,6 +181,8 @@ def _split(
                 asked = render(probe)
                 columns, explained[asked] = warehouse.described(asked)
                 described.append(columns)
+            except Refusal:  # no answer of Spark
+                raise
             except Exception as error:  # dbt's error or Spark's own
                 # is the model wrong by itself? Spark's words about its own text
                 kinds = type_calls(parsed.text, len(mz_now_spans(parsed.text)), warehouse.ask)

@@ -5,10 +5,12 @@ Spark would give them the time of the run or of the read. As mz_now() their valu
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import sqlglot
 
 from ...errors import Refusal
-from ..sql.dialect import VerbatimSpark
+from ..sql.dialect import OF_SPARK, VerbatimSpark
 from ..sql.functions.registry import known
 
 
@@ -17,6 +19,8 @@ def put_mz_now(sql: str) -> tuple[str, tuple[str, ...]]:
 
     >>> put_mz_now("select 1 from t where current_date() < d and x.now = 'now()'")
     ("select 1 from t where CAST(mz_now() AS DATE) < d and x.now = 'now()'", ('current_date() is read as mz_now()',))
+    >>> put_mz_now("select d.now(), builtin.now(), system.builtin.now() from t")[0]
+    'select d.now(), mz_now(), mz_now() from t'
     """
     tokens = sqlglot.tokenize(sql, read=VerbatimSpark)
     out, last, notes = [], 0, []
@@ -25,11 +29,12 @@ def put_mz_now(sql: str) -> tuple[str, tuple[str, ...]]:
         called = known(name, 0)
         if not called.clock or token.token_type.name in ("STRING", "IDENTIFIER"):
             continue
-        if i and tokens[i - 1].text in (".", "AS", "as", "As"):
+        first = _of_spark(tokens, i)
+        if first is None or i and tokens[i - 1].text.lower() == "as":
             continue
         after = [t.text for t in tokens[i + 1 : i + 3]]
         is_call = after == ["(", ")"]
-        if not is_call and (not called.bare or after[:1] in (["."], ["("])):
+        if not is_call and (first < i or not called.bare or after[:1] in (["."], ["("])):
             continue
         if not is_call:
             raise Refusal(
@@ -37,8 +42,18 @@ def put_mz_now(sql: str) -> tuple[str, tuple[str, ...]]:
                 "a column of that name would win over the function, so the meaning of the name is not known",
                 f"{token.text}() for the clock, `{token.text}` in backticks for a column",
             )
-        end, clock = tokens[i + 2].end, called.clock
-        notes.append(f"{sql[token.start : end + 1]} is read as mz_now()")
-        out += [sql[last : token.start], clock]
+        start, end = tokens[first].start, tokens[i + 2].end
+        notes.append(f"{sql[start : end + 1]} is read as mz_now()")
+        out += [sql[last:start], called.clock]
         last = end + 1
     return "".join(out) + sql[last:], tuple(dict.fromkeys(notes))
+
+
+def _of_spark(tokens: Sequence[sqlglot.Token], at: int) -> int | None:
+    """Where a name begins with the schemas of Spark before it; None for a name in a schema of somebody else."""
+    first = at
+    while first > 1 and tokens[first - 1].text == ".":
+        if tokens[first - 2].text.lower() not in OF_SPARK:
+            return None
+        first -= 2
+    return first
