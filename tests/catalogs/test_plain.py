@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse
+from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
+from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.run import record
 from support.instants import T0
 from support.named_catalogs import PLAIN

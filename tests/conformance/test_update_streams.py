@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse
+from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
+from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.operations.changes import Request, changes
 from dbt.adapters.sparktemporal.operations.reads import as_of
 from support.cases import CASES, create, literal, model_name, plain, relation_sql

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations
+from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
 from dbt.adapters.sparktemporal.errors import Refusal
 from dbt.adapters.sparktemporal.run.host import Host, run_model
 from dbt.adapters.sparktemporal.run.plan import Neighbours

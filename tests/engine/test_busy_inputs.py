@@ -8,7 +8,8 @@ from collections.abc import Callable
 
 import pytest
 
-from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse
+from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
+from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.errors import TemporalError
 from dbt.adapters.sparktemporal.inputs.input_reads import input_reads
 from dbt.adapters.sparktemporal.inputs.manifest import Manifest

@@ -8,7 +8,8 @@ from urllib.parse import unquote
 import pytest
 
 from dbt.adapters.sparktemporal.config import TemporalConfig
-from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse
+from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
+from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.errors import TemporalError
 from dbt.adapters.sparktemporal.inputs import manifest
 from dbt.adapters.sparktemporal.inputs.input_reads import input_reads

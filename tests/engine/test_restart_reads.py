@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse
+from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
+from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.operations.reads import as_of
 from dbt.adapters.sparktemporal.pushdown.sargable import Range, Sargable
 from dbt.adapters.sparktemporal.temporal.sql.dialect import expression

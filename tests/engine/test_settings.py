@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse
+from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
+from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.errors import Refusal
 from dbt.adapters.sparktemporal.operations.reads import committed, matches_source
 from dbt.adapters.sparktemporal.temporal.diffs.state_text import embed

@@ -10,7 +10,8 @@ from urllib.parse import unquote, urlparse
 
 import pytest
 
-from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse
+from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
+from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.operations.reads import as_of
 from dbt.adapters.sparktemporal.pruning.files import FilePruner
 from dbt.adapters.sparktemporal.temporal.diffs import chains

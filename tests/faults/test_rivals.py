@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from dbt.adapters.sparktemporal.connections import SparkTemporalConnectionManager
-from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse
+from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
+from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.run import lock as locks
 from dbt.adapters.sparktemporal.temporal.diffs import chains
 from support.instants import T0

@@ -15,7 +15,8 @@ import sys
 from dbt.cli.main import dbtRunner
 
 from dbt.adapters.sparktemporal.connections import SparkTemporalConnectionManager
-from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse
+from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
+from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.operations.reads import now
 
 #: statements that change something; a kill between two of these is a kill at any statement between them

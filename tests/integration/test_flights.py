@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 from dbt.cli.main import dbtRunner
 
-from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse
+from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
+from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.operations.reads import as_of
 from support.flights import PROJECT, of_the_flights
 

@@ -14,7 +14,8 @@ from urllib.parse import unquote
 
 import pytest
 
-from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse
+from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
+from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.errors import TemporalError
 from dbt.adapters.sparktemporal.inputs.input_reads import input_reads
 from dbt.adapters.sparktemporal.run.begin import begin

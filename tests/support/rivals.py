@@ -7,7 +7,8 @@ import time
 from functools import partial
 from typing import Any
 
-from dbt.adapters.sparktemporal.engine.warehouse import Warehouse, read_state
+from dbt.adapters.sparktemporal.engine.committed import read_state
+from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.run import lock as locks
 from dbt.adapters.sparktemporal.run.begin import begin
 from dbt.adapters.sparktemporal.run.plan import Definition, Invocation

@@ -21,7 +21,9 @@ from typing import Any
 import pytest
 from dbt.cli.main import dbtRunner
 
-from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse, live_view
+from dbt.adapters.sparktemporal.engine.committed import live_view
+from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
+from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.run.begin import begin
 from dbt.adapters.sparktemporal.run.lock import host
 from dbt.adapters.sparktemporal.run.plan import Definition, Invocation

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from dbt.adapters.sparktemporal.config import TemporalConfig
-from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse
+from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
+from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.inputs.capture import Capture, CoreDelta, DeltaKind
 from dbt.adapters.sparktemporal.inputs.changes import InputChange
 from dbt.adapters.sparktemporal.inputs.observe import Input

@@ -8,8 +8,10 @@ from random import Random
 
 import pytest
 
+from dbt.adapters.sparktemporal.engine.committed import state_of
 from dbt.adapters.sparktemporal.engine.descriptions import ViewInfo
-from dbt.adapters.sparktemporal.engine.warehouse import ModelRelations, Warehouse, state_of
+from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
+from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.errors import Refusal, TemporalError
 from dbt.adapters.sparktemporal.run.commit import ViewTexts
 from dbt.adapters.sparktemporal.run.published_view import Docs, publish

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from .engine.given_types import GivenTypes
-from .engine.warehouse import ModelRelations
+from .engine.model_relations import ModelRelations
 from .errors import Refusal, TemporalError
 from .operations.explain_model import explain
 from .temporal.clock.instants import parse_duration, parse_instant

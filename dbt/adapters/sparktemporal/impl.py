@@ -26,7 +26,8 @@ from .connections import SparkTemporalConnectionManager
 from .contracts import SparkTemporalConfig, TemporalResponse
 from .engine import ownership
 from .engine.known_relations import KnownRelations
-from .engine.warehouse import ModelRelations, Warehouse
+from .engine.model_relations import ModelRelations
+from .engine.warehouse import Warehouse
 from .graph.collisions import refuse_collisions
 from .graph.plain_names import refuse_names, refuse_schema
 from .graph.time_dependence import dependences

@@ -20,7 +20,9 @@ from ..errors import ForeignRelation
 from ..temporal.diffs.state_text import is_commit
 from ..temporal.sql.dialect import string_literal
 from ..temporal.sql.identifiers import Identifier
-from .warehouse import MISSING, ModelRelations, Warehouse, live_view
+from .committed import live_view
+from .model_relations import ModelRelations
+from .warehouse import MISSING, Warehouse
 
 #: the property that names the owner of a table or view (Spark hides the values of properties named token)
 MARK = "mz_model"

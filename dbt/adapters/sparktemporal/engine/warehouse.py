@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..errors import Refusal, TemporalError
 from ..temporal.clock import zones
 from ..temporal.clock.zones import Zone
-from ..temporal.diffs.state import State
-from ..temporal.diffs.state_text import extract
 from ..temporal.ivm.upstream import Stack
 from ..temporal.sql import identifiers, plans, settings
-from ..temporal.sql.dialect import quote
-from ..temporal.sql.identifiers import SESSION_CATALOG, Identifiers, folded
+from ..temporal.sql.identifiers import SESSION_CATALOG, folded
 from ..temporal.sql.spark_errors import spark_words
 from ..words import quantity
 from . import commit_records, descriptions
@@ -47,40 +43,6 @@ NO_VIEWS = re.compile(
     r"MISSING_CATALOG_ABILITY|not support views|UNSUPPORTED_FEATURE|view is not supported", re.IGNORECASE
 )
 ALREADY_THERE = re.compile(r"ALREADY_EXISTS|already exists", re.IGNORECASE)
-
-
-@dataclass(frozen=True)
-class ModelRelations:
-    """The names of a model's relations. `schema` is quoted, `model` is the plain name.
-
-    views_in: where the catalog has no views, the schema (quoted, with its catalog) of the views that people read, ""
-    for no views; None where the profile does not say.
-    """
-
-    schema: str
-    model: str
-    views_in: str | None = field(default=None, compare=False)
-
-    def name(self, suffix: str = "") -> str:
-        return f"{self.schema}.{quote(self.model + suffix)}"
-
-    def table(self, name: str) -> str:
-        return f"{self.schema}.{quote(name)}"
-
-    @property
-    def plain_schema(self) -> str:
-        """The schema as people write it."""
-        return self.schema.replace("`", "")
-
-    @property
-    def outside(self) -> ModelRelations | None:
-        """The names of the views in `views_in`."""
-        return ModelRelations(self.views_in, self.model) if self.views_in else None
-
-    @property
-    def key(self) -> str:
-        """One key for all spellings of a model's name."""
-        return identifiers.key(self.schema, self.model)
 
 
 class Warehouse:
@@ -361,41 +323,3 @@ def _arm(number: int, sql: str, width: int, most: int) -> str:
 
 def _is_whole(plan: str) -> bool:
     return "== Optimized Logical Plan ==" in plan and not any(cut.search(plan) for cut, _ in _CUTS)
-
-
-def read_state(warehouse: Warehouse, target: ModelRelations, existing: Iterable[str] | None = None) -> State | None:
-    """The committed state of a model; None when the model was never committed."""
-    live = live_view(warehouse, target, existing)
-    return None if live is None else state_of(warehouse, target, live.text)
-
-
-def state_of(warehouse: Warehouse, target: ModelRelations, text: str) -> State:
-    """The state in the text of a live view, or in the table that the text names."""
-
-    def load(table: str) -> str:
-        try:
-            rows = warehouse.rows(f"SELECT mz_state FROM {target.table(table)}")
-        except Exception as error:  # any error of Spark about a table that is gone or damaged
-            raise ValueError(f"it is in {table}, which cannot be read: {spark_words(error)}") from None
-        if len(rows) != 1:
-            raise ValueError(f"{table} has {quantity(len(rows), 'row')} instead of one")
-        return str(rows[0][0])
-
-    return extract(text, target.model, load)
-
-
-def live_view(warehouse: Warehouse, target: ModelRelations, existing: Iterable[str] | None = None) -> ViewInfo | None:
-    """The commit record; None when there is none, without text when a table stands in its place.
-
-    existing: the known relations of the schema. A DESCRIBE of a missing relation would log an error on the server.
-    """
-    if existing is None:
-        try:
-            existing = warehouse.tables(target.schema, target.model + "__live")
-        except Exception as error:  # dbt's error or Spark's own: the text tells which
-            if not NO_SCHEMA.search(str(error)):
-                raise
-            return None  # dbt makes the schema before the first run
-    if f"{target.model}__live" not in Identifiers(existing):
-        return None
-    return warehouse.view(target.name("__live")) or ViewInfo("", {}, None)

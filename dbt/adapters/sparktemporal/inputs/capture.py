@@ -11,7 +11,8 @@ from sqlglot import exp
 from ..config import TemporalConfig
 from ..engine import chain_files
 from ..engine.descriptions import TableInfo
-from ..engine.warehouse import ModelRelations, Warehouse
+from ..engine.model_relations import ModelRelations
+from ..engine.warehouse import Warehouse
 from ..errors import Refusal
 from ..temporal.decision import Decision
 from ..temporal.diffs import intervals_sql

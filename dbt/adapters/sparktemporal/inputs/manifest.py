@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..engine.warehouse import ModelRelations
+from ..engine.model_relations import ModelRelations
 from ..temporal.diffs.state import ListedFile
 from ..temporal.sql.dialect import string_literal
 from . import file_lists

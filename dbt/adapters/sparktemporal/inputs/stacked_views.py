@@ -16,7 +16,8 @@ from typing import Any
 
 from sqlglot import exp
 
-from ..engine.warehouse import ModelRelations, Warehouse
+from ..engine.model_relations import ModelRelations
+from ..engine.warehouse import Warehouse
 from ..errors import Refusal
 from ..temporal.ivm.upstream import key_of, references
 from ..temporal.sql import identifiers, plans

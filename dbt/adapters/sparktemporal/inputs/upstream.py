@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..engine import session
-from ..engine.warehouse import ModelRelations, Warehouse, read_state
+from ..engine.committed import read_state
+from ..engine.model_relations import ModelRelations
+from ..engine.warehouse import Warehouse
 from ..errors import TemporalError
 from ..temporal.decision import CLOCK_SKEW_MS
 from ..temporal.diffs import view_sql

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..engine import session
-from ..engine.warehouse import ModelRelations, Warehouse
+from ..engine.model_relations import ModelRelations
+from ..engine.warehouse import Warehouse
 from ..errors import Refusal, TemporalError
 from ..temporal.changes import envelopes, output
 from ..temporal.changes.histories import Range

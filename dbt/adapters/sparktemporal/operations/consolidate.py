@@ -10,7 +10,8 @@ from typing import Any
 from ..config import TemporalConfig
 from ..engine import ownership, session
 from ..engine.chain_files import refuse_incomplete
-from ..engine.warehouse import ModelRelations, Warehouse
+from ..engine.model_relations import ModelRelations
+from ..engine.warehouse import Warehouse
 from ..inputs import upstream
 from ..run import at_function, outside_views
 from ..run.commit import Commit

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from ..engine import ownership
 from ..engine.given_types import GivenTypes
-from ..engine.warehouse import ModelRelations, Warehouse
+from ..engine.model_relations import ModelRelations
+from ..engine.warehouse import Warehouse
 from ..run import published_view
 from ..run.analyze import Model, understand
 from ..run.published_view import Docs

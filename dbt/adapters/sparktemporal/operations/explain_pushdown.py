@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from ..config import TemporalConfig
-from ..engine.warehouse import ModelRelations, Warehouse
+from ..engine.model_relations import ModelRelations
+from ..engine.warehouse import Warehouse
 from ..inputs import observe, upstream
 from ..pruning.files import FilePruner
 from ..pruning.filters import by_part, projected

@@ -13,8 +13,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ..engine import ownership
+from ..engine.committed import read_state, state_of
 from ..engine.descriptions import UPDATE, ViewInfo
-from ..engine.warehouse import ModelRelations, Warehouse, read_state, state_of
+from ..engine.model_relations import ModelRelations
+from ..engine.warehouse import Warehouse
 from ..errors import TemporalError
 from ..run import at_function, lock, outside_views, published_view
 from ..run.published_view import Docs

@@ -6,7 +6,8 @@ import re
 from typing import Any
 
 from ..engine import session
-from ..engine.warehouse import ModelRelations, Warehouse
+from ..engine.model_relations import ModelRelations
+from ..engine.warehouse import Warehouse
 from ..errors import Refusal
 from ..temporal.clock.instants import parse_instant
 from ..temporal.diffs.state import Chain

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..engine import session
-from ..engine.warehouse import ModelRelations, Warehouse
+from ..engine.model_relations import ModelRelations
+from ..engine.warehouse import Warehouse
 from ..errors import Refusal
 from ..temporal.changes.histories import Range
 from ..temporal.changes.output import Output

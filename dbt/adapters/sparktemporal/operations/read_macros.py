@@ -7,7 +7,8 @@ from typing import Any
 from dbt.adapters.base.meta import AdapterMeta, available
 from dbt.adapters.base.relation import BaseRelation
 
-from ..engine.warehouse import ModelRelations, Warehouse
+from ..engine.model_relations import ModelRelations
+from ..engine.warehouse import Warehouse
 from . import changes, coming, feed, other_engines, over_time, reads
 from .run_operations import as_dbt_errors
 

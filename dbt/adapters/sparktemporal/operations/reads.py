@@ -8,8 +8,10 @@ from random import Random
 from typing import Any
 
 from ..engine import session
+from ..engine.committed import live_view, read_state, state_of
 from ..engine.descriptions import UPDATE
-from ..engine.warehouse import ModelRelations, Warehouse, live_view, read_state, state_of
+from ..engine.model_relations import ModelRelations
+from ..engine.warehouse import Warehouse
 from ..errors import Refusal, TemporalError
 from ..inputs import observe, upstream
 from ..inputs.append_only import AppendCursor

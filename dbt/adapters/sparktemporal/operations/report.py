@@ -13,7 +13,9 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from ..config import TemporalConfig
-from ..engine.warehouse import ModelRelations, Warehouse, read_state
+from ..engine.committed import read_state
+from ..engine.model_relations import ModelRelations
+from ..engine.warehouse import Warehouse
 from ..temporal.clock.instants import format_duration, format_instant
 from ..temporal.diffs import readable_updates
 from ..temporal.diffs.state import State

@@ -12,7 +12,8 @@ from dbt.adapters.base.meta import AdapterMeta, available
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
 from ..config import PATIENCE, TemporalConfig
-from ..engine.warehouse import ModelRelations, Warehouse
+from ..engine.model_relations import ModelRelations
+from ..engine.warehouse import Warehouse
 from ..errors import Refusal, TemporalError
 from ..graph import nodes
 from ..graph.time_dependence import dependences

@@ -7,7 +7,9 @@ from typing import Any
 
 from ..config import TemporalConfig
 from ..engine import session
-from ..engine.warehouse import ModelRelations, Warehouse, read_state
+from ..engine.committed import read_state
+from ..engine.model_relations import ModelRelations
+from ..engine.warehouse import Warehouse
 from ..inputs.file_lists import hidden_column
 from ..run.commit import Commit
 from ..temporal.clock.expiration import Dependence, expiry

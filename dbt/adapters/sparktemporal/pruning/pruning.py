@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from ..config import TemporalConfig
 from ..engine import ownership
-from ..engine.warehouse import ModelRelations, Warehouse
+from ..engine.model_relations import ModelRelations
+from ..engine.warehouse import Warehouse
 from ..inputs.observe import Input
 from ..pushdown.sargable import Range
 from ..pushdown.statistics import PruningResult

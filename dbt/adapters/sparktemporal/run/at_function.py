@@ -10,7 +10,8 @@ import re
 from collections.abc import Sequence
 
 from ..config import TemporalConfig
-from ..engine.warehouse import ModelRelations, Warehouse
+from ..engine.model_relations import ModelRelations
+from ..engine.warehouse import Warehouse
 from ..errors import Refusal
 from ..temporal.decision import Statement
 from ..temporal.diffs import function_sql

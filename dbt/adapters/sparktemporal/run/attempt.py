@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..engine.chain_files import is_unreadable, refuse_incomplete
-from ..engine.warehouse import Warehouse, read_state
+from ..engine.committed import read_state
+from ..engine.warehouse import Warehouse
 from ..errors import TemporalError
 from ..inputs import meanwhile
 from ..inputs.capture import capture_inputs

@@ -13,8 +13,10 @@ from ..engine import session
 from ..engine.chain_files import by_schema, refuse_incomplete
 from ..engine.clock_calls import LIVE
 from ..engine.commit_records import CREATE_VIEW
+from ..engine.committed import live_view, state_of
 from ..engine.descriptions import ViewInfo
-from ..engine.warehouse import MISSING, ModelRelations, Warehouse, live_view, state_of
+from ..engine.model_relations import ModelRelations
+from ..engine.warehouse import MISSING, Warehouse
 from ..errors import ForeignRelation, Refusal, TemporalError
 from ..inputs.capture import Capture, Request, capture_inputs
 from ..inputs.fingerprint import Routines

@@ -21,9 +21,11 @@ from functools import cached_property
 
 from ..engine import commit_records
 from ..engine.commit_records import CREATE_VIEW
+from ..engine.committed import live_view
 from ..engine.descriptions import ALTER, ViewInfo
+from ..engine.model_relations import ModelRelations
 from ..engine.ownership import marked
-from ..engine.warehouse import ModelRelations, Warehouse, live_view
+from ..engine.warehouse import Warehouse
 from ..errors import ForeignRelation, Refusal, TemporalError
 from ..temporal.decision import Statement
 from ..temporal.diffs import chains as chain_rules

@@ -12,7 +12,8 @@ from contextlib import suppress
 from typing import Any, Protocol
 
 from ..config import TemporalConfig
-from ..engine.warehouse import ModelRelations, Warehouse
+from ..engine.model_relations import ModelRelations
+from ..engine.warehouse import Warehouse
 from ..temporal.clock.instants import parse_instant
 from . import lock, report
 from .plan import Definition, Invocation, Neighbours

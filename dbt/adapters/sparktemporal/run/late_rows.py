@@ -18,7 +18,8 @@ from ..config import TemporalConfig
 from ..engine import ownership
 from ..engine.commit_records import CREATE_VIEW
 from ..engine.descriptions import ALTER
-from ..engine.warehouse import ModelRelations, Warehouse
+from ..engine.model_relations import ModelRelations
+from ..engine.warehouse import Warehouse
 from ..errors import ForeignRelation
 from ..pushdown.sargable import Range
 from ..temporal.decision import Statement

@@ -11,8 +11,9 @@ from time import monotonic, sleep
 from typing import NoReturn
 
 from ..engine import session_facts
+from ..engine.model_relations import ModelRelations
 from ..engine.ownership import refuse_foreign_lock
-from ..engine.warehouse import ALREADY_THERE, MISSING, ModelRelations, Warehouse
+from ..engine.warehouse import ALREADY_THERE, MISSING, Warehouse
 from ..errors import TemporalError
 from ..temporal.clock.instants import format_duration, format_instant
 from ..temporal.diffs import chains as chain_rules

@@ -18,7 +18,8 @@ from __future__ import annotations
 from ..engine import ownership
 from ..engine.commit_records import CREATE_VIEW
 from ..engine.descriptions import ALTER
-from ..engine.warehouse import ModelRelations, Warehouse
+from ..engine.model_relations import ModelRelations
+from ..engine.warehouse import Warehouse
 from ..temporal.decision import Statement
 from ..temporal.diffs.state import State
 from ..temporal.sql.identifiers import Identifiers

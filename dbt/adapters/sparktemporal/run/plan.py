@@ -9,7 +9,7 @@ from typing import Any
 from ..config import TemporalConfig
 from ..engine import ownership
 from ..engine.known_relations import KnownRelations
-from ..engine.warehouse import ModelRelations
+from ..engine.model_relations import ModelRelations
 from ..inputs.capture import Capture
 from ..inputs.manifest import Manifest
 from ..inputs.observe import Input

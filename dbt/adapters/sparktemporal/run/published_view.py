@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..engine.descriptions import ViewInfo
-from ..engine.warehouse import ModelRelations
+from ..engine.model_relations import ModelRelations
 from ..temporal.decision import Statement
 from ..temporal.diffs import compact_sql
 from ..temporal.diffs.intervals_sql import Columns

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..engine.commit_records import CREATE_TABLE, CREATE_VIEW
-from ..engine.warehouse import NO_VIEWS, ModelRelations, Warehouse
+from ..engine.model_relations import ModelRelations
+from ..engine.warehouse import NO_VIEWS, Warehouse
 from ..errors import ForeignRelation, Refusal
 from ..temporal.diffs.state_text import is_commit
 from ..temporal.sql.dialect import quote

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..engine.warehouse import ModelRelations
+from ..engine.model_relations import ModelRelations
 from ..errors import Refusal, TemporalError, without_trace
 from ..temporal.sql.spark_errors import spark_words
 

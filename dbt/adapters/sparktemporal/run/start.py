@@ -7,7 +7,8 @@ from contextlib import suppress
 from dataclasses import replace
 
 from ..engine.described_tables import forget_named
-from ..engine.warehouse import ModelRelations, Warehouse
+from ..engine.model_relations import ModelRelations
+from ..engine.warehouse import Warehouse
 from . import lock
 from .begin import begin
 from .plan import Definition, Invocation, Neighbours

@@ -1,0 +1,42 @@
+"""The names of a model's relations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..temporal.sql import identifiers
+from ..temporal.sql.dialect import quote
+
+
+@dataclass(frozen=True)
+class ModelRelations:
+    """The names of a model's relations. `schema` is quoted, `model` is the plain name.
+
+    views_in: where the catalog has no views, the schema (quoted, with its catalog) of the views that people read, ""
+    for no views; None where the profile does not say.
+    """
+
+    schema: str
+    model: str
+    views_in: str | None = field(default=None, compare=False)
+
+    def name(self, suffix: str = "") -> str:
+        return f"{self.schema}.{quote(self.model + suffix)}"
+
+    def table(self, name: str) -> str:
+        return f"{self.schema}.{quote(name)}"
+
+    @property
+    def plain_schema(self) -> str:
+        """The schema as people write it."""
+        return self.schema.replace("`", "")
+
+    @property
+    def outside(self) -> ModelRelations | None:
+        """The names of the views in `views_in`."""
+        return ModelRelations(self.views_in, self.model) if self.views_in else None
+
+    @property
+    def key(self) -> str:
+        """One key for all spellings of a model's name."""
+        return identifiers.key(self.schema, self.model)
