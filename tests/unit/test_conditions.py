@@ -231,6 +231,8 @@ OTHER_CLOCKS = {
     "select CURRENT_DATE(), x.now, a as now, `now`": "select CAST(mz_now() AS DATE), x.now, a as now, `now`",
     "select 'now()', unix_timestamp(x) -- now()": "select 'now()', unix_timestamp(x) -- now()",
     "select unix_timestamp()": "select unix_seconds(mz_now())",
+    "select system.builtin.now(), d.now(), c.builtin.now()": "select mz_now(), d.now(), c.builtin.now()",
+    "select builtin.current_date from t as builtin": "select builtin.current_date from t as builtin",
 }
 
 
@@ -258,3 +260,9 @@ def test_a_bare_name_may_be_a_column(name: str) -> None:
     with pytest.raises(Refusal, match="a column of that name") as raised:
         put_mz_now(f"select id from t where {name} < ts")
     assert f"instead: {name}() for the clock" in str(raised.value)
+
+
+def test_a_schema_may_have_the_name_of_sparks() -> None:
+    with pytest.raises(Refusal, match="builtin may be a schema") as raised:
+        put_mz_now("select builtin.now() from t")
+    assert "instead: mz_now(), now(), or the name of the schema with its catalog" in str(raised.value)

@@ -70,6 +70,16 @@ def test_a_name_that_another_spark_has_itself_is_refused() -> None:
     assert refused.value.instead == "its schema before its name (a_schema.string_agg(...)), or another name"
 
 
+def test_a_schema_of_the_name_of_sparks() -> None:
+    """Versions of Spark differ on what `builtin` names, and nobody's functions are taken for Spark's."""
+    asked = [("builtin", "abs"), ("system", "abs"), ("c", "builtin", "abs")]
+    assert routines.called("select builtin.abs(a), system.abs(a), c.builtin.abs(a), system.builtin.abs(a)") == asked
+    given = model("select builtin.abs(a) as b from t")
+    assert refuse_and_name(given, spark_with(**{"builtin`.`abs": EXPRESSIONS + "Abs"})) is given
+    with pytest.raises(Refusal, match="not Spark's own here"):
+        refuse_and_name(given, spark_with(**{"builtin`.`abs": "com.example.Udf"}))
+
+
 @pytest.mark.parametrize(
     ("kind", "why", "instead"),
     [

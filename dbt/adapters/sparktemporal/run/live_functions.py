@@ -14,7 +14,7 @@ from sqlglot import exp
 from ..errors import Refusal
 from ..inputs.fingerprint import Routines
 from ..temporal.sql import plans, routines
-from ..temporal.sql.dialect import fragment, parse, render
+from ..temporal.sql.dialect import OF_SPARK, fragment, parse, render
 from ..temporal.sql.functions import registry
 from ..temporal.sql.functions.row import CLOCK
 from ..temporal.sql.routines import Name, Routine
@@ -27,12 +27,13 @@ def refuse_and_name(model: Model, known: Routines) -> Model:
     if not called:
         return model
     for name, routine in called.items():
-        if len(name) == 1 and name[0].lower() in registry.KNOWN:
+        *schema, own = (part.lower() for part in name)
+        if not schema and own in registry.KNOWN or schema == [OF_SPARK[-1]] and own in registry.SPARKS:
             raise Refusal(
-                f"{name[0]}(...), which is not Spark's own here but {routine.name}",
+                f"{'.'.join(name)}(...), which is not Spark's own here but {routine.name}",
                 "versions of Spark that have a function of that name put theirs in its place, and the model would "
                 "mean another query",
-                f"its schema before its name (a_schema.{name[0]}(...)), or another name",
+                f"its schema before its name (a_schema.{name[-1]}(...)), or another name",
             )
         fickle = next((below for below in known.below([routine]) if below.why), None)
         if fickle is not None:

@@ -19,8 +19,8 @@ def put_mz_now(sql: str) -> tuple[str, tuple[str, ...]]:
 
     >>> put_mz_now("select 1 from t where current_date() < d and x.now = 'now()'")
     ("select 1 from t where CAST(mz_now() AS DATE) < d and x.now = 'now()'", ('current_date() is read as mz_now()',))
-    >>> put_mz_now("select d.now(), builtin.now(), system.builtin.now() from t")[0]
-    'select d.now(), mz_now(), mz_now() from t'
+    >>> put_mz_now("select d.now(), System.`builtin`.now() from t")[0]
+    'select d.now(), mz_now() from t'
     """
     tokens = sqlglot.tokenize(sql, read=VerbatimSpark)
     out, last, notes = [], 0, []
@@ -29,12 +29,19 @@ def put_mz_now(sql: str) -> tuple[str, tuple[str, ...]]:
         called = known(name, 0)
         if not called.clock or token.token_type.name in ("STRING", "IDENTIFIER"):
             continue
-        first = _of_spark(tokens, i)
-        if first is None or i and tokens[i - 1].text.lower() == "as":
+        schema = _schema(tokens, i)
+        if schema not in ((), OF_SPARK, OF_SPARK[-1:]) or i and tokens[i - 1].text.lower() == "as":
             continue
+        first = i - 2 * len(schema)
         after = [t.text for t in tokens[i + 1 : i + 3]]
         is_call = after == ["(", ")"]
-        if not is_call and (first < i or not called.bare or after[:1] in (["."], ["("])):
+        if is_call and schema == OF_SPARK[-1:]:
+            raise Refusal(
+                f"builtin.{token.text}()",
+                "builtin may be a schema with a function of that name, whose value is not known to be the clock's",
+                f"mz_now(), {token.text}(), or the name of the schema with its catalog",
+            )
+        if not is_call and (schema or not called.bare or after[:1] in (["."], ["("])):
             continue
         if not is_call:
             raise Refusal(
@@ -49,11 +56,9 @@ def put_mz_now(sql: str) -> tuple[str, tuple[str, ...]]:
     return "".join(out) + sql[last:], tuple(dict.fromkeys(notes))
 
 
-def _of_spark(tokens: Sequence[sqlglot.Token], at: int) -> int | None:
-    """Where a name begins with the schemas of Spark before it; None for a name in a schema of somebody else."""
+def _schema(tokens: Sequence[sqlglot.Token], at: int) -> tuple[str, ...]:
+    """The names before a name, in lower case: ("system", "builtin") of `now` in `system.builtin.now()`."""
     first = at
     while first > 1 and tokens[first - 1].text == ".":
-        if tokens[first - 2].text.lower() not in OF_SPARK:
-            return None
         first -= 2
-    return first
+    return tuple(token.text.lower() for token in tokens[first:at:2])

@@ -28,8 +28,8 @@ from .readable import too_deep
 E = TypeVar("E", bound=exp.Expr)
 
 MZ_NOW_NAMES = ("mz_now", "mz_logical_timestamp")
-#: schemas of Spark's own functions
-OF_SPARK = frozenset(["system", "builtin"])
+#: the schema of Spark's own functions, by its full name; by its last part alone it may be somebody's schema, too
+OF_SPARK = ("system", "builtin")
 
 #: frames: the parser takes 30 frames for a parenthesis, and Python's own limit is 1000. Threads parse side by side, so
 #: the limit is set once; a deeper query is refused (see `readable`)
@@ -92,10 +92,11 @@ class VerbatimSpark(Spark):
 
     class Parser(SparkParser):
         def expression(self, instance: E, token: Token | None = None, comments: list[str] | None = None) -> E:
-            """A call after a dot is one of a function that somebody made, unless it names Spark's own schema."""
+            """A call after a dot is one of a function that somebody made, unless it may name Spark's own schema."""
             if type(instance) is exp.Dot and type(instance.expression) is exp.Anonymous:
-                schema, call = instance.this.name.lower(), instance.expression
-                if schema not in OF_SPARK and call.name.lower() not in MZ_NOW_NAMES:
+                schema = tuple(part.name.lower() for part in instance.this.find_all(exp.Identifier, bfs=False))
+                call = instance.expression
+                if schema not in (OF_SPARK, OF_SPARK[-1:]) and call.name.lower() not in MZ_NOW_NAMES:
                     instance.set("expression", OwnFunction(**call.args))
             return super().expression(instance, token, comments)
 

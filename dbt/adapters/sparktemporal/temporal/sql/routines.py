@@ -106,7 +106,7 @@ def _named_in(tree: exp.Expr) -> Iterator[Name]:
 def _is_sparks(name: Name) -> bool:
     if len(name) == 1:
         return name[0].lower() in BUILTIN or name[0].lower() in MZ_NOW_NAMES
-    return name[-2].lower() in OF_SPARK
+    return tuple(map(str.lower, name[:-1])) == OF_SPARK
 
 
 def of_description(rows: Sequence[str]) -> Routine | None:

@@ -14,8 +14,10 @@ _BY_CALL = {(row.name, row.arguments): row for row in ROWS if row.parsed_as != C
 _BY_CLASS = {row.parsed_as: row for row in _BY_CALL.values() if row.parsed_as}
 #: names of functions that have a row
 KNOWN = frozenset(name for name, _ in _BY_CALL)
+#: names that some version of Spark has itself
+SPARKS = KNOWN | others.NAMES | others.WORDS
 #: names that every version of Spark has itself
-BUILTIN = (KNOWN | others.NAMES | others.WORDS) - others.YOUNGER
+BUILTIN = SPARKS - others.YOUNGER
 
 
 def known(name: str, arguments: int) -> Function:
