@@ -64,6 +64,21 @@ def test_what_a_run_reads_and_writes(snapshots: Project) -> None:
     assert not events.rows(f"SHOW DATABASES IN spark_catalog LIKE '{events.schema}'") and here != "spark_catalog"
 
 
+def test_functions_of_the_catalog(snapshots: Project) -> None:
+    """Spark describes none of Iceberg's own functions, but they change with Iceberg alone: new snapshots are read."""
+    events, catalog = snapshots, snapshots.connection["catalog"]
+    query = (
+        f"select id, system.bucket(4, id) as b, {catalog}.System.days(ts) as d from {{s}}.events where mz_now() < ts"
+    )
+    events.model("m", query.replace("{s}", events.schema))
+    events.run(now=T0 - 1)
+    events.sql(f"INSERT INTO {{s}}.events {ROWS.format(20, 22)}")
+    assert "changes (1 snapshot" in events.run(now=T0).of("m").adapter_response["inputs"][0]
+    for t in (T0, T0 + 2999, T0 + 3000, T0 + 21_999):
+        written = events.rows(query.replace("mz_now()", f"timestamp_millis({t}L)"))
+        assert sorted(events.rows(f"SELECT * FROM {events.at('m', t)}")) == sorted(written), t
+
+
 def test_views_and_other_materializations_over_it(events: Project) -> None:
     """dbt lists views as such: each can be made again, and become another kind of relation and back."""
     events.model("m", f"select id, ts from {events.schema}.events where mz_now() < ts")

@@ -236,7 +236,11 @@ class Warehouse:
 
     def views_are_icebergs(self) -> bool:
         """Whether the views of the current catalog are Iceberg's, by its class."""
-        key = f"spark.sql.catalog.{self.catalog()}"
+        return self.is_icebergs(self.catalog())
+
+    def is_icebergs(self, catalog: str) -> bool:
+        """Whether the class of a catalog is Iceberg's."""
+        key = f"spark.sql.catalog.{catalog}"
         return "iceberg" in self.once(key, lambda: self.setting(key)).lower()
 
     def catalog_is_icebergs(self) -> bool:

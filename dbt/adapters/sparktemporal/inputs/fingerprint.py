@@ -17,8 +17,9 @@ from sqlglot import exp
 from ..engine.descriptions import ViewInfo
 from ..engine.warehouse import Warehouse
 from ..errors import without_trace
-from ..temporal.sql import plans, routines
+from ..temporal.sql import identifiers, plans, routines
 from ..temporal.sql.dialect import ParsedModel
+from ..temporal.sql.identifiers import SESSION_CATALOG, folded
 from ..temporal.sql.routines import Name, Routine
 
 #: what a fingerprint is made of, in order, and what is said when one of them is another than at the last run
@@ -82,6 +83,8 @@ class Routines:
         if name[-1].lower() == "identifier" and len(name) == 1:  # what it names is an expression
             return Routine("identifier", "SELECT * FROM identifier('')", "identifier")
         asked = routines.qualified(name, namespace, temporaries)
+        if self._is_icebergs(identifiers.parts(asked)):
+            return None
         if asked not in self._known:
             try:
                 routine = routines.of_description([str(row[0]) for row in self.warehouse.rows(_describe(asked))])
@@ -92,6 +95,16 @@ class Routines:
                     routine = Routine(asked, fingerprint=without_trace(str(error)))
             self._known[asked] = routine
         return self._known[asked]
+
+    def _is_icebergs(self, name: Sequence[str]) -> bool:
+        """Whether a function is one of Iceberg's own (`system.bucket`), which Spark cannot describe.
+
+        Iceberg's catalogs have functions in no other schema, and people can make none there.
+        """
+        if len(name) < 2 or folded(name[-2]) != "system":
+            return False
+        catalog = name[0] if len(name) > 2 else self.warehouse.catalog()
+        return folded(catalog) != SESSION_CATALOG and self.warehouse.is_icebergs(catalog)
 
 
 def _describe(name: str) -> str:
