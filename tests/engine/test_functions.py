@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import product
+from typing import Any
 
 import pytest
 
@@ -56,6 +57,12 @@ REFUSED = {
         ("reflect(", "found: ", "instead: "),
     ),
 }
+
+
+@pytest.fixture(autouse=True)
+def _has_functions_in_sql(spark: Any) -> None:
+    if spark.version < "4":
+        pytest.skip("functions in SQL are younger than this Spark")
 
 
 @pytest.fixture

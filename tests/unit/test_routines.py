@@ -98,3 +98,70 @@ def test_a_function_of_a_later_spark_is_refused_by_its_class(kind: str, why: str
 def test_a_function_of_a_later_spark_by_its_arguments() -> None:
     given = model("select of_later(a) as b from t")
     assert refuse_and_name(given, spark_with(of_later=EXPRESSIONS + "Hmac")) is given
+
+
+def described(body: str, **fields: str) -> list[str]:
+    """The answer of Spark 4.3 about a SQL function f(x INT, `a b` STRING)."""
+    given = {"Type": "SCALAR", "Deterministic": "true", **fields}
+    return [
+        "Function:      c.d.f",
+        f"Type:          {given['Type']}",
+        "Input:         x INT",
+        "               `a b` STRING DEFAULT 'Body:' 'a\ncomment'",
+        "Returns:       INT",
+        "Comment:       a: b\nBody:          now()",
+        f"Deterministic: {given['Deterministic']}",
+        "Configs:       spark.sql.ansi.enabled=true",
+        "               spark.sql.session.timeZone=Etc/UTC",
+        f"Create Time:   {given.get('at', '')}",
+        f"Body:          {body}",
+    ]
+
+
+def test_a_function_as_later_versions_describe_it() -> None:
+    found = routines.of_description(described("x +\n  d.g(`a b`)", at="noon"))
+    assert found is not None and (found.name, found.body) == ("c.d.f", "SELECT x +\n  d.g(`a b`)")
+    assert found.is_told and not found.unplaced and not found.why and not found.is_temporary and not found.reads_tables
+    again, other = (routines.of_description(described(*given, at="two")) for given in (["x +\n  d.g(`a b`)"], ["x"]))
+    assert again is not None and other is not None and again.fingerprint == found.fingerprint != other.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("body", "told", "unplaced", "why"),
+    [
+        ("f.x + upper(X)", True, (), ""),
+        ("x + (select max(t.a) from d.t as t)", True, (), ""),
+        ("x + (select max(a) from d.t)", False, (), ""),  # a may be a variable
+        ("x + (select max(t.a) from t)", False, (), ""),
+        ("x + v", False, (), ""),
+        ("x + session.v", False, (), ""),
+        ("x + g(1)", False, ("g",), ""),
+        ("x + datediff(current_date(), d)", False, (), "a clock"),
+        ("x + rand()", True, (), "chance"),
+        ("x +", False, (), ""),
+    ],
+)
+def test_what_later_versions_do_not_tell(body: str, told: bool, unplaced: tuple[str, ...], why: str) -> None:
+    found = routines.of_description(described(body))
+    assert found is not None and (found.is_told, found.unplaced, found.why) == (told, unplaced, why)
+
+
+def test_a_table_function_and_one_by_chance_of_later_versions() -> None:
+    found = routines.of_description(described("select t.a from d.t", Type="TABLE", Deterministic="false"))
+    assert found is not None and (found.body, found.why, found.reads_tables) == ("select t.a from d.t", "chance", True)
+
+
+def test_a_body_whose_calls_nobody_can_follow_is_refused() -> None:
+    def rows(sql: str) -> list[tuple[Any, ...]]:
+        if sql.startswith("DESCRIBE FUNCTION EXTENDED `d`.`f`"):
+            return [(row,) for row in described("x + g(of_later(1))")]
+        if sql == "SHOW SYSTEM FUNCTIONS":
+            return [("of_later",)]
+        if "current_catalog" in sql:
+            return [("spark_catalog",)]
+        raise RuntimeError("[UNRESOLVED_ROUTINE]")
+
+    with pytest.raises(Refusal) as refused:
+        refuse_and_name(model("select d.f(a) as b from t"), Routines(Warehouse(rows)))
+    assert refused.value.found == "d.f(...), whose body calls g without its schema"
+    assert refused.value.instead == "CREATE OR REPLACE FUNCTION with the schema before g"

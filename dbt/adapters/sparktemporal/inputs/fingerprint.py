@@ -139,7 +139,7 @@ def _unseen(
     model: ParsedModel, plan: str, infos: Sequence[tuple[str, ViewInfo | None]], every: Sequence[Routine]
 ) -> str:
     for routine in every:
-        if routine.body is None:
+        if routine.body is None or not routine.is_told:
             return f"nothing tells whether the function {routine.name} is the one of the last run"
         if routine.why:
             return f"the function {routine.name} has {routine.why} in it"

@@ -7,6 +7,7 @@ a function must outlive the session, and must not read what no run has captured.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 from sqlglot import exp
@@ -35,7 +36,9 @@ def refuse_and_name(model: Model, known: Routines) -> Model:
                 "mean another query",
                 f"its schema before its name (a_schema.{name[-1]}(...)), or another name",
             )
-        fickle = next((below for below in known.below([routine]) if below.why), None)
+        every = known.below([routine])
+        _refuse_unplaced(name, routine, every, known)
+        fickle = next((below for below in every if below.why), None)
         if fickle is not None:
             raise Refusal(
                 f"{'.'.join(name)}(...), {_through(routine, fickle)} {fickle.why} in it"
@@ -53,6 +56,20 @@ def refuse_and_name(model: Model, known: Routines) -> Model:
         _refuse_at_read(name, routine, known)
     full = {name[0].lower(): _parts(routine) for name, routine in at_read.items() if len(name) == 1}
     return replace(model, residual=render(routines.put_names(residual, full))) if full else model
+
+
+def _refuse_unplaced(name: Name, routine: Routine, every: Sequence[Routine], known: Routines) -> None:
+    """Refuse a body whose calls nobody can follow: one of them may read a clock."""
+    for below in every:
+        own = known.warehouse.system_functions() if below.unplaced else frozenset()
+        unplaced = [called for called in below.unplaced if called.lower() not in own]
+        if unplaced:
+            through = "" if below is routine else f"which calls {below.name}, "
+            raise Refusal(
+                f"{'.'.join(name)}(...), {through}whose body calls {unplaced[0]} without its schema",
+                "this version of Spark does not tell where a body looks for names, so it is not known what is called",
+                f"CREATE OR REPLACE FUNCTION with the schema before {unplaced[0]}",
+            )
 
 
 def _refuse_at_read(name: Name, routine: Routine, known: Routines) -> None:

@@ -20,6 +20,7 @@ from .dialect import MZ_NOW_NAMES, OF_SPARK, OwnFunction, parse, quote
 from .functions import registry
 from .functions.registry import BUILTIN
 from .functions.row import CHANCE, CLOCK, CODE, FILES, PLACE, SESSION
+from .identifiers import folded, parts
 
 Name = tuple[str, ...]
 #: how Spark calls the classes of functions whose arguments do not decide their value
@@ -39,7 +40,8 @@ class Routine:
     name: Spark's name, with catalog and schema unless the function is temporary. body: its query, None where Spark does
     not tell the body. fingerprint: equal for equal functions. namespace: the schema in which names of its body are
     looked up. temporaries: temporary functions that its body names. why: the source of values that its arguments do
-    not decide.
+    not decide. unplaced: functions that its body calls without a schema, where the namespace is not told. is_told:
+    whether all that decides about its values is in its fingerprint, or in that of another function.
     """
 
     name: str
@@ -48,6 +50,8 @@ class Routine:
     namespace: Name = ()
     temporaries: frozenset[str] = frozenset()
     why: str = ""
+    unplaced: tuple[str, ...] = ()
+    is_told: bool = True
 
     @property
     def is_temporary(self) -> bool:
@@ -115,6 +119,8 @@ def of_description(rows: Sequence[str]) -> Routine | None:
     Of a SQL function Spark tells the body and the settings of its evaluation. Of any other function Spark tells the
     name of a class, whose code may change at any time.
     """
+    if rows and rows[-1].startswith("Body:"):
+        return _of_table(rows)
     fields: dict[str, str] = {}
     for row in rows:
         key, _, value = row.partition(": ")
@@ -130,8 +136,8 @@ def of_description(rows: Sequence[str]) -> Routine | None:
         body = values.get("sqlFunction.query") or f"SELECT {values['sqlFunction.expression']}"
         if re.search(r"\w", values.get("referredTempVariableNames", "")):
             raise ValueError  # no text tells the value of a variable
-        parts = int(values.get("catalogAndNamespace.numParts", 0))
-        namespace = tuple(values[f"catalogAndNamespace.part.{i}"] for i in range(parts))
+        length = int(values.get("catalogAndNamespace.numParts", 0))
+        namespace = tuple(values[f"catalogAndNamespace.part.{i}"] for i in range(length))
         temporaries = frozenset(re.findall(r"\w+", values.get("referredTempFunctionsNames", "").lower()))
         views = re.search(r"\w", values.get("referredTempViewNames", ""))
     except (KeyError, ValueError):
@@ -139,6 +145,36 @@ def of_description(rows: Sequence[str]) -> Routine | None:
     properties = json.dumps({k: v for k, v in values.items() if k != "sqlFunction.createTime"}, sort_keys=True)
     why = fickle(body) or (CHANCE if values.get("sqlFunction.deterministic") == "false" else "")
     return Routine(name, None if views else body, f"{name} {properties}", namespace, temporaries, why)
+
+
+def _of_table(rows: Sequence[str]) -> Routine:
+    """A SQL function as Spark describes it from 4.3 on: a table of fields, the body last.
+
+    Spark does not tell there where the names in a body are looked up, nor which names are of variables.
+    """
+    fields: dict[str, list[str]] = {}
+    key = ""
+    for row in rows:
+        key = key if row.startswith(" ") else row.partition(":")[0]
+        fields.setdefault(key, []).append(row.removeprefix(f"{key}:").strip())
+    (name,), (body,) = fields["Function"], fields["Body"]
+    body = body if fields["Type"] == ["TABLE"] else f"SELECT {body}"
+    why = fickle(body) or (CHANCE if fields.get("Deterministic") == ["false"] else "")
+    fingerprint = "\n".join(row for row in rows if not row.startswith("Create Time:"))
+    try:
+        tree = parse(body)
+    except Refusal:
+        return Routine(name, body, fingerprint, why=why, is_told=False)
+    unplaced = tuple(name[0] for name in called_in(tree) if len(name) == 1)
+    parameters = {folded(parts(given)[0]) for given in fields.get("Input", ()) if parts(given)}
+    tables = [table for table in tree.find_all(exp.Table) if _is_table(table)]
+    around = {folded(of.alias_or_name) for of in tree.find_all(exp.Table, exp.Subquery)} | {folded(parts(name)[-1])}
+    variables = any(
+        folded(column.table) not in parameters | around if column.table else folded(column.name) not in parameters
+        for column in tree.find_all(exp.Column)
+    )
+    is_told = not (unplaced or variables or any(not table.db for table in tables))
+    return Routine(name, body, fingerprint, why=why, unplaced=unplaced, is_told=is_told)
 
 
 def _of_class(name: str) -> str:
