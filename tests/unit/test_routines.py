@@ -101,7 +101,7 @@ def test_a_function_of_a_later_spark_by_its_arguments() -> None:
 
 
 def described(body: str, **fields: str) -> list[str]:
-    """The answer of Spark 4.3 about a SQL function f(x INT, `a b` STRING)."""
+    """The answer of Spark 4.2 and 4.3 about a SQL function f(x INT, `a b` STRING)."""
     given = {"Type": "SCALAR", "Deterministic": "true", **fields}
     return [
         "Function:      c.d.f",

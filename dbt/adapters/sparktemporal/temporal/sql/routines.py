@@ -148,7 +148,7 @@ def of_description(rows: Sequence[str]) -> Routine | None:
 
 
 def _of_table(rows: Sequence[str]) -> Routine:
-    """A SQL function as Spark describes it from 4.3 on: a table of fields, the body last.
+    """A SQL function as Spark describes it from 4.2 on: a table of fields, the body last.
 
     Spark does not tell there where the names in a body are looked up, nor which names are of variables.
     """
