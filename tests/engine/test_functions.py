@@ -151,7 +151,7 @@ def mirrored(project: Project, names: list[str]) -> dict[str, str]:
     return models
 
 
-@pytest.mark.parametrize("share", [80, pytest.param(1, marks=pytest.mark.deep)])
+@pytest.mark.parametrize("share", [120, pytest.param(1, marks=pytest.mark.deep)])
 def test_a_function_of_a_schema_is_not_that_of_spark(project: Project, share: int) -> None:
     """Whatever name of Spark's it has: what is known of Spark's function is not taken for true of it."""
     names = sorted(registry.KNOWN - {*MZ_NOW_NAMES})[a_seed() % share :: share]
