@@ -124,6 +124,20 @@ def test_what_is_redefined_is_seen(functions: Project) -> None:
     functions.sql("DROP VIEW shifts")
 
 
+def test_the_clock_however_it_is_written(functions: Project) -> None:
+    """In quotes, or by the schema of Spark's functions, which Spark takes from 4.2 on."""
+    calls = ["`now`()", "`current_timestamp` ( )", "Now /* a comment */ ()"]
+    if functions.spark.version >= "4.2":
+        calls += ["system.builtin.now()", "`system`.`builtin`.`getdate`()"]
+    for number, call in enumerate(calls):
+        functions.model(f"m{number}", f"select id, {call} as at from {functions.schema}.t where {WINDOW}")
+    functions.run(now=T0)
+    for number, call in enumerate(calls):
+        for t in (T0, T0 + 1, T0 + 3_599_999):
+            at = {unix for (unix,) in functions.rows(f"select unix_millis(at) from {functions.at(f'm{number}', t)}")}
+            assert at == {t}, (call, t)
+
+
 #: what a function under the name of one of Spark's does here: time goes backwards in it
 MIRRORED = "TIMESTAMP RETURN timestamp_millis({t0} + 3600000L - (unix_millis(x) - {t0}))"
 SPANS = (
@@ -151,6 +165,14 @@ def mirrored(project: Project, names: list[str]) -> dict[str, str]:
     return models
 
 
+@pytest.fixture
+def schemas(project: Project) -> Iterator[None]:
+    yield
+    for number in (1, 2):
+        project.spark.sql(f"DROP SCHEMA IF EXISTS {project.schema}_{number} CASCADE")
+
+
+@pytest.mark.usefixtures("schemas")
 @pytest.mark.parametrize("share", [120, pytest.param(1, marks=pytest.mark.deep)])
 def test_a_function_of_a_schema_is_not_that_of_spark(project: Project, share: int) -> None:
     """Whatever name of Spark's it has: what is known of Spark's function is not taken for true of it."""

@@ -229,6 +229,7 @@ def test_days_of_the_calendar_stay_on_the_clocks_side() -> None:
 OTHER_CLOCKS = {
     "select now() from t": "select mz_now() from t",
     "select CURRENT_DATE(), x.now, a as now, `now`": "select CAST(mz_now() AS DATE), x.now, a as now, `now`",
+    "select `Now`(), `now` ( ), `system`.`builtin`.`now`(), 'now'": "select mz_now(), mz_now(), mz_now(), 'now'",
     "select 'now()', unix_timestamp(x) -- now()": "select 'now()', unix_timestamp(x) -- now()",
     "select unix_timestamp()": "select unix_seconds(mz_now())",
     "select system.builtin.now(), d.now(), c.builtin.now()": "select mz_now(), d.now(), c.builtin.now()",
@@ -263,6 +264,8 @@ def test_a_bare_name_may_be_a_column(name: str) -> None:
 
 
 def test_a_schema_may_have_the_name_of_sparks() -> None:
+    with pytest.raises(Refusal, match="builtin may be a schema"):
+        put_mz_now("select `builtin`.`now`() from t")
     with pytest.raises(Refusal, match="builtin may be a schema") as raised:
         put_mz_now("select builtin.now() from t")
     assert "instead: mz_now(), now(), or the name of the schema with its catalog" in str(raised.value)

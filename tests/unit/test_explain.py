@@ -93,6 +93,9 @@ def test_names_without_a_schema(tmp_path: Path, capsys: pytest.CaptureFixture[st
     sql = "with o as (select * from orders) select id from o where mz_now() < ts"
     code, told, error = explained(tmp_path, capsys, sql, types={"orders": ORDERS})
     assert (code, error) == (0, "") and "FROM orders" in told
+    sql_of_range = "select id from shop.orders, range(2) as r where mz_now() < ts"
+    code, told, error = explained(tmp_path, capsys, sql_of_range)
+    assert (code, error) == (0, "") and "range(2)" in told
     code, _, error = explained(tmp_path, capsys, sql)
     assert code == 1 and "orders, a relation whose columns are not given" in error and '"orders": {' in error
 

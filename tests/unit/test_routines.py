@@ -138,6 +138,8 @@ def test_a_function_as_later_versions_describe_it() -> None:
         ("x + g(1)", False, ("g",), ""),
         ("x + datediff(current_date(), d)", False, (), "a clock"),
         ("x + rand()", True, (), "chance"),
+        ("x + (select count(*) from identifier('d.t'))", False, (), ""),
+        ("x + unix_timestamp(`now`())", True, (), "a clock"),
         ("x +", False, (), ""),
     ],
 )

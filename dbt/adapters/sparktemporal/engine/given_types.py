@@ -74,8 +74,8 @@ class GivenTypes:
         tree = sqlglot.parse_one(sql, read="spark")
         schema: dict[str, Any] = {}
         ctes = {folded(cte.alias) for cte in tree.find_all(exp.CTE)}
-        tables = [t for t in tree.find_all(exp.Table) if t.db or t.name and folded(t.name) not in ctes]
-        names = [[part.name for part in table.parts] for table in tables]
+        tables = [t for t in tree.find_all(exp.Table) if isinstance(t.this, exp.Identifier)]
+        names = [[part.name for part in t.parts] for t in tables if t.db or folded(t.name) not in ctes]
         if len(set(map(len, names))) > 1:
             raise Refusal(
                 fragment(tree),

@@ -27,7 +27,7 @@ def put_mz_now(sql: str) -> tuple[str, tuple[str, ...]]:
     for i, token in enumerate(tokens):
         name = token.text.lower()
         called = known(name, 0)
-        if not called.clock or token.token_type.name in ("STRING", "IDENTIFIER"):
+        if not called.clock or token.token_type.name == "STRING":
             continue
         schema = _schema(tokens, i)
         if schema not in ((), OF_SPARK, OF_SPARK[-1:]) or i and tokens[i - 1].text.lower() == "as":
@@ -41,7 +41,8 @@ def put_mz_now(sql: str) -> tuple[str, tuple[str, ...]]:
                 "builtin may be a schema with a function of that name, whose value is not known to be the clock's",
                 f"mz_now(), {token.text}(), or the name of the schema with its catalog",
             )
-        if not is_call and (schema or not called.bare or after[:1] in (["."], ["("])):
+        is_quoted = token.token_type.name == "IDENTIFIER"
+        if not is_call and (schema or is_quoted or not called.bare or after[:1] in (["."], ["("])):
             continue
         if not is_call:
             raise Refusal(

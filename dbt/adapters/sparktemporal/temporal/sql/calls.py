@@ -69,9 +69,15 @@ def nondeterministic(query: exp.Expr) -> exp.Expr | None:
         if isinstance(node, exp.TableSample):
             return node.parent or node
         if isinstance(node, exp.Func):
-            given = node.expressions if isinstance(node, exp.Anonymous) else []
-            called = known(node.name if isinstance(node, exp.Anonymous) else node.sql_name(), len(given))
-            is_excepted = called.unless and any(word.name.upper() == called.unless for word in given[2:])
+            called = by_name(node)
+            is_excepted = called.unless and any(word.name.upper() == called.unless for word in node.expressions[2:])
             if called.is_nondeterministic and not is_excepted:
                 return node
     return None
+
+
+def by_name(node: exp.Func) -> Function:
+    """What is known of a call by its name, also where the parser has a class for it (`current_date`)."""
+    if isinstance(node, exp.Anonymous):
+        return known(node.name, len(node.expressions))
+    return known(node.sql_name(), 0)

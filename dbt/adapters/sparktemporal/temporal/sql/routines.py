@@ -15,7 +15,7 @@ from typing import cast
 from sqlglot import exp
 
 from ...errors import Refusal
-from .calls import nondeterministic
+from .calls import by_name, nondeterministic
 from .dialect import MZ_NOW_NAMES, OF_SPARK, OwnFunction, parse, quote
 from .functions import registry
 from .functions.registry import BUILTIN
@@ -165,7 +165,7 @@ def _of_table(rows: Sequence[str]) -> Routine:
         tree = parse(body)
     except Refusal:
         return Routine(name, body, fingerprint, why=why, is_told=False)
-    unplaced = tuple(name[0] for name in called_in(tree) if len(name) == 1)
+    calls = tuple(name[0] for name in called_in(tree) if len(name) == 1)
     parameters = {folded(parts(given)[0]) for given in fields.get("Input", ()) if parts(given)}
     tables = [table for table in tree.find_all(exp.Table) if _is_table(table)]
     around = {folded(of.alias_or_name) for of in tree.find_all(exp.Table, exp.Subquery)} | {folded(parts(name)[-1])}
@@ -173,7 +173,8 @@ def _of_table(rows: Sequence[str]) -> Routine:
         folded(column.table) not in parameters | around if column.table else folded(column.name) not in parameters
         for column in tree.find_all(exp.Column)
     )
-    is_told = not (unplaced or variables or any(not table.db for table in tables))
+    is_told = not (calls or variables or any(not table.db for table in tables))
+    unplaced = tuple(name for name in calls if name.lower() != "identifier")  # a word of SQL, which names anything
     return Routine(name, body, fingerprint, why=why, unplaced=unplaced, is_told=is_told)
 
 
@@ -240,13 +241,16 @@ def fickle(sql: str) -> str:
 
     >>> fickle("select x + 1"), fickle("select current_date"), fickle("select rand()"), fickle("select date'today'")
     ('', 'a clock', 'chance', 'a clock')
+    >>> fickle("select `now`()"), fickle("select * from t tablesample (5 rows)")
+    ('a clock', 'chance')
     """
     if _SPECIAL.search(sql):
         return CLOCK
     kinds = [CLOCK, FILES]
     try:
-        if nondeterministic(parse(sql)) is not None:
-            return CHANCE
+        node = nondeterministic(parse(sql))
+        if node is not None:
+            return CLOCK if isinstance(node, exp.Func) and by_name(node).depends_on == CLOCK else CHANCE
     except Refusal:
         kinds = [kind for kind in _CALLS if kind != SESSION]
     plain = re.sub(r"'(?:[^'\\]|\\.)*'|`[^`]*`", "''", sql)
