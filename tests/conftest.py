@@ -43,17 +43,32 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+#: a mark with a number -> the marks of the parameters that follow as many
+AFTER_THE_FIRST = {
+    "quick": [pytest.mark.more],
+    "sample": [pytest.mark.more, pytest.mark.larger],
+    "first": [pytest.mark.deep],
+}
+#: a process with as many tests runs long enough for the optimizing compiler of Java
+MANY = 200
+#: their tests depend on the catalog: views that are replaced, rivals, kills, a server, dbt's own suites
+OF_THE_CATALOG = {"integration", "faults", "thrift", "adapter"}
+
+
 @pytest.hookimpl(tryfirst=True)  # before pytest selects by marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of the parameters of a test all but the first n are for `make test-more` (quick) or `make test-deep` (first)."""
+    """Which marks the parameters of a test have after the first n, and the tests of a folder."""
     seen: Counter[str] = Counter()
     for item in items:
+        if item.path.parent.name in OF_THE_CATALOG:
+            item.add_marker(pytest.mark.metastore)
         test = item.nodeid.partition("[")[0]
         seen[test] += 1
-        for mark, others in (("quick", pytest.mark.more), ("first", pytest.mark.deep)):
+        for mark, others in AFTER_THE_FIRST.items():
             limit = item.get_closest_marker(mark)
             if limit is not None and seen[test] > limit.args[0]:
-                item.add_marker(others)
+                for other in others:
+                    item.add_marker(other)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -119,7 +134,7 @@ def spark(
 ) -> Iterator[SparkSession]:
     home, catalog = tmp_path_factory.mktemp("spark"), request.config.getoption("--catalog")
     log4j = (Path(__file__).parents[1] / "integration_tests" / "log4j2.properties").as_uri()
-    jvm = f"{JVM} {ROOM}" if request.config.getoption("-m") == "deep" else f"{JVM} {ROOM} {COLD}"
+    jvm = f"{JVM} {ROOM}" if len(request.session.items) > MANY else f"{JVM} {ROOM} {COLD}"
     builder = SparkSession.builder.appName("tests")
     conf = {
         **SPARK_CONF,

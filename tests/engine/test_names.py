@@ -15,6 +15,8 @@ from support.instants import HOUR, T0
 from support.project import Project
 from support.tables import rows_of
 
+pytestmark = pytest.mark.metastore
+
 Clock = Callable[[int], None]
 
 

@@ -13,6 +13,8 @@ from dbt.adapters.sparktemporal.graph.nodes import every, named
 from support.instants import T0
 from support.project import Project
 
+pytestmark = pytest.mark.metastore
+
 
 def node(package: str, name: str, version: Any = None, kind: str = "temporal_view", **more: Any) -> dict[str, Any]:
     suffix = "" if version is None else f".v{version}"

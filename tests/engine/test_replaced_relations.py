@@ -12,6 +12,8 @@ from dbt.adapters.sparktemporal.connections import SparkTemporalConnectionManage
 from support.instants import T0
 from support.project import Project
 
+pytestmark = pytest.mark.metastore
+
 #: what a new temporal_view `m` may be refused for, by its query or its config
 REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "config": ("select id from {s}.events where mz_now() >= ts", {"expiration": "3 moons"}, "3 moons"),

@@ -12,6 +12,8 @@ from dbt.adapters.sparktemporal.temporal.sql.names import is_reserved
 from support.instants import T0
 from support.project import Project
 
+pytestmark = pytest.mark.metastore
+
 W = "mz_now() >= lo and mz_now() < hi"
 
 

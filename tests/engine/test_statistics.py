@@ -18,6 +18,8 @@ from dbt.adapters.sparktemporal.temporal.diffs import chains
 from support.instants import DAY, T0
 from support.project import Project
 
+pytestmark = pytest.mark.metastore
+
 DAYS, A_DAY = 24, 1_000
 COLUMNS = "id, sha2(CAST(id AS STRING), 512) AS pad, ts, CAST(id % 7 AS INT) AS k"
 

@@ -11,6 +11,8 @@ from support.instants import T0
 from support.project import Project
 from support.tables import twenty_rows
 
+pytestmark = pytest.mark.metastore
+
 PLAIN = "select id from {s}.v where mz_now() < hi"
 
 

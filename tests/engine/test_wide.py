@@ -13,6 +13,8 @@ from dbt.adapters.sparktemporal.temporal.diffs.view_sql import live_view
 from support.instants import HOUR, Y2100
 from support.project import Project
 
+pytestmark = pytest.mark.metastore
+
 LIVE = "unix_millis(current_timestamp())"
 
 

@@ -14,6 +14,8 @@ from support.instants import T0
 from support.project import Project
 from support.seeds import a_seed
 
+pytestmark = pytest.mark.metastore
+
 #: a word that no statement has by itself
 WORD = "pwned"
 PIECES = (

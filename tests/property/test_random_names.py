@@ -20,6 +20,8 @@ from support.instants import HOUR, T0
 from support.project import Project, Result
 from support.tables import rows_of
 
+pytestmark = pytest.mark.metastore
+
 OLD = f"{T0 - 9 * 24 * HOUR:011x}c0ffee00"  # the id of a run nine days before
 
 STEMS = ("a", "B", "Orders", "x9", "_u", "9z", "Name" * 30)
@@ -117,7 +119,7 @@ def check(project: Project, scene: Scene, ran: Result, before: dict[str, Any], t
 
 @pytest.mark.first(2)
 @pytest.mark.parametrize("seed", range(60))
-@pytest.mark.quick(1)
+@pytest.mark.sample(1)
 def test_names(project: Project, engine_clock: list[int], seed: int) -> None:
     scene = Scene.of(seed, project.schema)
     project.write(

@@ -93,10 +93,10 @@ MODULES = [f for f in FILES if f.name.startswith("test_")]
 
 @pytest.mark.parametrize("file", MODULES, ids=lambda f: str(f.relative_to(TESTS)))
 def test_a_target_runs_each_module(file: Path) -> None:
-    """make test and make test-more name the same folders: a mark decides. make test-deep takes whatever is deep."""
-    names = ("test", "test-more", "test-lake", "test-catalogs", "test-connect", "test-cluster")
+    """make test, test-more and test-hive name the same folders: a mark decides. make test-deep takes what is deep."""
+    names = ("test", "test-more", "test-hive", "test-lake", "test-catalogs", "test-connect", "test-cluster")
     targets = {target: folders_of(target) for target in names}
-    assert targets["test"] - {TESTS / "unit"} == targets["test-more"]
+    assert targets["test"] - {TESTS / "unit"} == targets["test-more"] == targets["test-hive"]
     assert any(folder in file.parents for folders in targets.values() for folder in folders)
     assert marked(file)
 
