@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 SPARK ?=
 export DBT_SEND_ANONYMOUS_USAGE_STATS := false
 
-.PHONY: help setup java lint format test test-more test-hive coverage test-deep test-deep-alone test-lake test-catalogs test-connect test-cluster test-matrix wheel wheel-check bench bench-full demo thrift cluster docs clean
+.PHONY: help setup java lint format test test-metastore test-more coverage test-deep test-deep-alone test-lake test-catalogs test-connect test-cluster test-matrix wheel wheel-check bench bench-full demo thrift cluster docs clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -46,12 +46,11 @@ format: $(VENV)/.made ## put the code in order
 
 # Two processes with a Spark session each, dbt in-process. Folders stand in the order in which their files start, the
 # longest first, so that both processes end together. Hive's metastore takes a fifth of the time of small tests: the
-# tables of make test are in Spark's own catalog. Over the metastore make test-more runs what make test leaves out, and
-# again what depends on the catalog; make test-hive runs all.
+# tables of make test are in Spark's own catalog. What depends on the catalog runs once more over the metastore, by
+# make test-metastore; all tests do so by make test-more.
 APART := -n 2 --dist loadfile --no-loadscope-reorder
 PYTEST := $(BIN)/python -m pytest $(APART)
 FOLDERS := tests/conformance tests/integration tests/faults tests/thrift tests/engine tests/property tests/adapter
-# in the order of what make test-more runs of them
 OVER_HIVE := tests/faults tests/conformance tests/property tests/engine tests/integration tests/thrift tests/adapter
 
 # what passed goes into README's table of versions
@@ -63,17 +62,17 @@ test: setup ## a slice of each feature in thirteen minutes, first what needs no 
 	@echo "== a slice of each feature (thirteen minutes on 2 slow cores)"
 	@$(PYTEST) --catalog in-memory -m "not more and not deep and not lake" $(FOLDERS)
 
-test-more: setup ## what make test leaves out, and what depends on the catalog once more: over Hive's metastore
-	@echo "== more tests, and those of the catalog, over Hive's metastore (half an hour on 2 slow cores)"
-	@$(PYTEST) -m "(more or metastore) and not larger and not deep and not lake" $(OVER_HIVE)
+test-metastore: setup ## over Hive's metastore, the tests that depend on the catalog
+	@echo "== tests that depend on the catalog, over Hive's metastore (a quarter of an hour on 2 slow cores)"
+	@$(PYTEST) -m "metastore and not deep and not lake" $(OVER_HIVE)
+
+test-more: setup ## all but the full counts, over Hive's metastore
+	@echo "== all tests but the deep ones (an hour on 2 slow cores)"
+	@$(PYTEST) -m "not deep and not lake" $(OVER_HIVE)
 	@$(TRIED) session "Hive metastore" parquet "passed: make test-more"
 	@$(TRIED) thrift "Hive metastore" parquet "passed: make test-more"
 
-test-hive: setup ## all but the full counts, over Hive's metastore
-	@echo "== all tests but the deep ones, over Hive's metastore (an hour on 2 slow cores)"
-	@$(PYTEST) -m "not deep and not lake" $(OVER_HIVE)
-
-test-deep: test-hive test-lake test-catalogs test-connect test-cluster test-deep-alone ## the rest: property tests in full counts, faults at every statement, dbt's own suites
+test-deep: test-more test-lake test-catalogs test-connect test-cluster test-deep-alone ## the rest: property tests in full counts, faults at every statement, dbt's own suites
 
 test-deep-alone: setup
 	@echo "== deep tests"

@@ -43,12 +43,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-#: a mark with a number -> the marks of the parameters that follow as many
-AFTER_THE_FIRST = {
-    "quick": [pytest.mark.more],
-    "sample": [pytest.mark.more, pytest.mark.larger],
-    "first": [pytest.mark.deep],
-}
+#: a mark with a number -> the mark of the parameters that follow as many
+AFTER_THE_FIRST = {"quick": pytest.mark.more, "first": pytest.mark.deep}
 #: a process with as many tests runs long enough for the optimizing compiler of Java
 MANY = 200
 #: their tests depend on the catalog: views that are replaced, rivals, kills, a server, dbt's own suites
@@ -64,11 +60,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.metastore)
         test = item.nodeid.partition("[")[0]
         seen[test] += 1
-        for mark, others in AFTER_THE_FIRST.items():
+        for mark, other in AFTER_THE_FIRST.items():
             limit = item.get_closest_marker(mark)
             if limit is not None and seen[test] > limit.args[0]:
-                for other in others:
-                    item.add_marker(other)
+                item.add_marker(other)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -15,7 +15,7 @@ from support.seeds import SAMPLE, a_seed
 pytestmark = pytest.mark.usefixtures("small_plans")
 
 
-@pytest.mark.sample(1)
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("count", [2, 3])
 def test_random_aggregations(project: Project, count: int) -> None:
     kept = drive(project, count, SAMPLE if count == 3 else a_seed())

@@ -84,7 +84,7 @@ def drive(project: Project, count: int, seed: int) -> tuple[int, int]:
 
 
 @pytest.mark.usefixtures("small_plans")
-@pytest.mark.sample(1)
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("count", [2, 8])
 def test_what_statistics_leave(project: Project, count: int) -> None:
     left_out, there = drive(project, count, SAMPLE if count == 8 else a_seed())

@@ -118,13 +118,13 @@ def having(rng: Rng, number: int) -> str:
 pytestmark = pytest.mark.usefixtures("small_plans")
 
 
-@pytest.mark.sample(1)
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("count", [1, 4])
 def test_random_filters(project: Project, count: int) -> None:
     drive(project, count, a_seed(), make=filtered)
 
 
-@pytest.mark.sample(1)
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("count", [1, 4])
 def test_random_havings(project: Project, count: int) -> None:
     drive(project, count, a_seed(), make=having)

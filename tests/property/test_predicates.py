@@ -94,7 +94,7 @@ def drive(
 
 
 @pytest.mark.usefixtures("small_plans")
-@pytest.mark.sample(1)
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("count", [10, 24])
 def test_random_predicates(project: Project, count: int) -> None:
     drive(project, count, a_seed(), depth=4)

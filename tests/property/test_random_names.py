@@ -119,7 +119,7 @@ def check(project: Project, scene: Scene, ran: Result, before: dict[str, Any], t
 
 @pytest.mark.first(2)
 @pytest.mark.parametrize("seed", range(60))
-@pytest.mark.sample(1)
+@pytest.mark.quick(1)
 def test_names(project: Project, engine_clock: list[int], seed: int) -> None:
     scene = Scene.of(seed, project.schema)
     project.write(

@@ -145,7 +145,7 @@ class World:
 
 @pytest.mark.first(2)
 @pytest.mark.parametrize("seed", range(20))
-@pytest.mark.sample(1)
+@pytest.mark.quick(1)
 def test_every_relation_is_its_query_at_the_instant(seed: int, project: Project) -> None:
     project.write(
         "macros/schema.sql",

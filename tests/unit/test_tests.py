@@ -93,10 +93,10 @@ MODULES = [f for f in FILES if f.name.startswith("test_")]
 
 @pytest.mark.parametrize("file", MODULES, ids=lambda f: str(f.relative_to(TESTS)))
 def test_a_target_runs_each_module(file: Path) -> None:
-    """make test, test-more and test-hive name the same folders: a mark decides. make test-deep takes what is deep."""
-    names = ("test", "test-more", "test-hive", "test-lake", "test-catalogs", "test-connect", "test-cluster")
+    """make test, test-metastore and test-more name the same folders: a mark decides. test-deep takes what is deep."""
+    names = ("test", "test-metastore", "test-more", "test-lake", "test-catalogs", "test-connect", "test-cluster")
     targets = {target: folders_of(target) for target in names}
-    assert targets["test"] - {TESTS / "unit"} == targets["test-more"] == targets["test-hive"]
+    assert targets["test"] - {TESTS / "unit"} == targets["test-more"] == targets["test-metastore"]
     assert any(folder in file.parents for folders in targets.values() for folder in folders)
     assert marked(file)
 
@@ -106,7 +106,10 @@ def test_each_folder_has_a_test_in_make_test() -> None:
     assert {f.parent for f in MODULES if not LAKES & {f.parent, *f.parents}} <= quick
 
 
-def test_a_landing_runs_both() -> None:
-    """What is left out of make test is none the less checked for each change."""
-    assert "make lint test test-more" in (TESTS.parent / ".ci" / "run").read_text()
-    assert "make lint test test-more" in (TESTS.parent / ".github" / "workflows" / "ci.yml").read_text()
+def test_a_landing_and_a_night() -> None:
+    """What depends on the catalog is checked over Hive's metastore for each change, and all tests each night."""
+    workflow = (TESTS.parent / ".github" / "workflows" / "ci.yml").read_text()
+    assert "make lint test test-metastore" in (TESTS.parent / ".ci" / "run").read_text()
+    assert "make lint test test-metastore" in workflow
+    assert "target: [test-more, test-lake, test-deep-alone]" in workflow
+    assert re.search(r"^test-deep: test-more ", MAKEFILE, flags=re.MULTILINE)
