@@ -49,6 +49,8 @@ AFTER_THE_FIRST = {"quick": pytest.mark.more, "first": pytest.mark.deep}
 MANY = 200
 #: their tests depend on the catalog: views that are replaced, rivals, kills, a server, dbt's own suites
 OF_THE_CATALOG = {"integration", "faults", "thrift", "adapter"}
+#: start servers and processes over a metastore of Hive wherever they run, so once is enough
+WITH_METASTORE = {"test_thrift", "test_kill"}
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest selects by marks
@@ -56,14 +58,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Which marks the parameters of a test have after the first n, and the tests of a folder."""
     seen: Counter[str] = Counter()
     for item in items:
-        if item.path.parent.name in OF_THE_CATALOG:
-            item.add_marker(pytest.mark.metastore)
         test = item.nodeid.partition("[")[0]
         seen[test] += 1
         for mark, other in AFTER_THE_FIRST.items():
             limit = item.get_closest_marker(mark)
             if limit is not None and seen[test] > limit.args[0]:
                 item.add_marker(other)
+        is_again = item.path.stem not in WITH_METASTORE or item.get_closest_marker("more")
+        if item.path.parent.name in OF_THE_CATALOG and is_again:
+            item.add_marker(pytest.mark.metastore)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -196,6 +196,7 @@ def left_over(project: Project) -> tuple[set[str], set[str]]:
     return tables - named, folders - named
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("runs", [2, 20])
 def test_twenty_runs(project: Project, monkeypatch: pytest.MonkeyPatch, runs: int) -> None:
     seed = a_seed()
