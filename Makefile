@@ -47,11 +47,11 @@ format: $(VENV)/.made ## put the code in order
 # Two processes with a Spark session each, dbt in-process. Folders stand in the order in which their files start, the
 # longest first, so that both processes end together. Hive's metastore takes a fifth of the time of small tests: the
 # tables of make test are in Spark's own catalog. What depends on the catalog runs once more over the metastore, by
-# make test-metastore; all tests do so by make test-more.
+# make test-metastore, which also runs the tests that take longer, those of random inputs apart; make test-more runs all.
 APART := -n 2 --dist loadfile --no-loadscope-reorder
 PYTEST := $(BIN)/python -m pytest $(APART)
 FOLDERS := tests/conformance tests/integration tests/faults tests/thrift tests/engine tests/property tests/adapter
-OVER_HIVE := tests/faults tests/conformance tests/property tests/engine tests/integration tests/thrift tests/adapter
+NAMES := tests/property/test_hostile_names.py tests/property/test_random_names.py
 
 # what passed goes into README's table of versions
 TRIED := $(BIN)/python tests/packaging/version_matrix.py --record
@@ -62,13 +62,15 @@ test: setup ## a slice of each feature in thirteen minutes, first what needs no 
 	@echo "== a slice of each feature (thirteen minutes on 2 slow cores)"
 	@$(PYTEST) --catalog in-memory -m "not more and not deep and not lake" $(FOLDERS)
 
-test-metastore: setup ## over Hive's metastore, the tests that depend on the catalog
-	@echo "== tests that depend on the catalog, over Hive's metastore (a quarter of an hour on 2 slow cores)"
-	@$(PYTEST) -m "metastore and not deep and not lake" $(OVER_HIVE)
+test-metastore: setup ## over Hive's metastore, what depends on the catalog once more, and what takes longer
+	@echo "== tests that depend on the catalog and those that take longer, over Hive's metastore"
+	@$(PYTEST) -m "(metastore or more) and not deep and not lake" tests/faults $(NAMES) tests/engine tests/integration \
+	  tests/thrift tests/adapter
 
 test-more: setup ## all but the full counts, over Hive's metastore
 	@echo "== all tests but the deep ones (an hour on 2 slow cores)"
-	@$(PYTEST) -m "not deep and not lake" $(OVER_HIVE)
+	@$(PYTEST) -m "not deep and not lake" tests/faults tests/conformance tests/property tests/engine tests/integration \
+	  tests/thrift tests/adapter
 	@$(TRIED) session "Hive metastore" parquet "passed: make test-more"
 	@$(TRIED) thrift "Hive metastore" parquet "passed: make test-more"
 

@@ -43,30 +43,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-#: a mark with a number -> the mark of the parameters that follow as many
-AFTER_THE_FIRST = {"quick": pytest.mark.more, "first": pytest.mark.deep}
-#: a process with as many tests runs long enough for the optimizing compiler of Java
-MANY = 200
-#: their tests depend on the catalog: views that are replaced, rivals, kills, a server, dbt's own suites
-OF_THE_CATALOG = {"integration", "faults", "thrift", "adapter"}
-#: start servers and processes over a metastore of Hive wherever they run, so once is enough
-WITH_METASTORE = {"test_thrift", "test_kill"}
-
-
 @pytest.hookimpl(tryfirst=True)  # before pytest selects by marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Which marks the parameters of a test have after the first n, and the tests of a folder."""
+    """Of the parameters of a test all but the first n are for `make test-more` (quick) or `make test-deep` (first)."""
     seen: Counter[str] = Counter()
     for item in items:
         test = item.nodeid.partition("[")[0]
         seen[test] += 1
-        for mark, other in AFTER_THE_FIRST.items():
+        for mark, others in (("quick", pytest.mark.more), ("first", pytest.mark.deep)):
             limit = item.get_closest_marker(mark)
             if limit is not None and seen[test] > limit.args[0]:
-                item.add_marker(other)
-        is_again = item.path.stem not in WITH_METASTORE or item.get_closest_marker("more")
-        if item.path.parent.name in OF_THE_CATALOG and is_again:
-            item.add_marker(pytest.mark.metastore)
+                item.add_marker(others)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -132,7 +119,7 @@ def spark(
 ) -> Iterator[SparkSession]:
     home, catalog = tmp_path_factory.mktemp("spark"), request.config.getoption("--catalog")
     log4j = (Path(__file__).parents[1] / "integration_tests" / "log4j2.properties").as_uri()
-    jvm = f"{JVM} {ROOM}" if len(request.session.items) > MANY else f"{JVM} {ROOM} {COLD}"
+    jvm = f"{JVM} {ROOM}" if request.config.getoption("-m") == "deep" else f"{JVM} {ROOM} {COLD}"
     builder = SparkSession.builder.appName("tests")
     conf = {
         **SPARK_CONF,

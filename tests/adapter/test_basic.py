@@ -38,6 +38,8 @@ from dbt.tests.adapter.simple_copy.test_copy_uppercase import BaseSimpleCopyUppe
 from dbt.tests.adapter.simple_copy.test_simple_copy import EmptyModelsArentRunBase, SimpleCopyBase
 from dbt.tests.util import check_relations_equal, read_file, run_dbt
 
+pytestmark = pytest.mark.metastore
+
 
 class SparkLiterals:
     @pytest.fixture(scope="class")

@@ -6,6 +6,8 @@ import pytest
 from dbt.tests.util import run_dbt
 from dbt_common.events.base_types import EventMsg
 
+pytestmark = pytest.mark.metastore
+
 EVENTS = "select 1 as id, timestamp '2024-03-01 12:00:00' as event_ts"
 RECENT = "select id, event_ts from {{ ref('events') }} where mz_now() <= event_ts + interval 30 days"
 

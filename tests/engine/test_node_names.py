@@ -13,8 +13,6 @@ from dbt.adapters.sparktemporal.graph.nodes import every, named
 from support.instants import T0
 from support.project import Project
 
-pytestmark = pytest.mark.metastore
-
 
 def node(package: str, name: str, version: Any = None, kind: str = "temporal_view", **more: Any) -> dict[str, Any]:
     suffix = "" if version is None else f".v{version}"
@@ -101,6 +99,7 @@ def test_every() -> None:
 
 
 @pytest.mark.more
+@pytest.mark.metastore
 def test_operations_on_a_version(project: Project) -> None:
     project.sql("CREATE TABLE {s}.events USING parquet AS SELECT id FROM range(10)")
     sql = f"select id from {project.schema}.events where mz_now() >= timestamp_millis(id)"

@@ -18,6 +18,8 @@ from support.project import Project
 from support.rivals import lock, reader_beside, rival_run
 from support.seeds import a_seed
 
+pytestmark = pytest.mark.metastore
+
 
 @pytest.mark.first(2)
 @pytest.mark.parametrize("word", ["CREATE TABLE", "ALTER VIEW", "SELECT count(*), count_if"])

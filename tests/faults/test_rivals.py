@@ -19,6 +19,8 @@ from support.instants import T0
 from support.project import Project
 from support.rivals import take_over
 
+pytestmark = pytest.mark.metastore
+
 
 @contextmanager
 def before_statement(monkeypatch: pytest.MonkeyPatch, words: str, act: Any) -> Iterator[None]:

@@ -21,6 +21,8 @@ from support.project import Project
 from support.rivals import lock, take_over
 from support.waiting import FakeTime
 
+pytestmark = pytest.mark.metastore
+
 
 def held_for(project: Project, waiting: FakeTime, seconds: float, act: Callable[[], Any] = lambda: None) -> None:
     """A rival elsewhere has the lock, and gives it back after so long, when it has done its work."""

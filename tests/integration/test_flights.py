@@ -18,6 +18,8 @@ from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.operations.reads import as_of
 from support.flights import PROJECT, of_the_flights
 
+pytestmark = pytest.mark.metastore
+
 #: the clock of the whole test: pinned, and near enough to the engine's that live reads are not past the expiration
 T0 = int(time.time()) // 60 * 60_000
 NOW = f"{datetime.fromtimestamp(T0 / 1000, timezone.utc):%Y-%m-%d %H:%M:%S}"

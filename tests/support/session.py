@@ -26,7 +26,7 @@ SPARK_CONF = {
 #: each catalog is asked for its own functions, and some have none
 ALL_FUNCTIONS = "SHOW SYSTEM FUNCTIONS IN spark_catalog.default"
 JVM = "-XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m"
-#: for a JVM of some minutes, in which the optimizing compiler costs more than it gives back
+#: tests are many small statements in a cold JVM: the optimizing compiler costs more than it gives back
 COLD = "-XX:TieredStopAtLevel=1"
 #: with the little room that Java begins with, the collector takes a tenth of the time
 ROOM = "-Xmn512m -XX:MetaspaceSize=256m"
