@@ -11,8 +11,9 @@ import pytest
 from dbt.adapters.sparktemporal.config import TemporalConfig
 from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
-from dbt.adapters.sparktemporal.inputs.capture import Capture, CoreDelta, DeltaKind
+from dbt.adapters.sparktemporal.inputs.capture import Capture
 from dbt.adapters.sparktemporal.inputs.changes import InputChange
+from dbt.adapters.sparktemporal.inputs.core_delta import CoreDelta, DeltaKind
 from dbt.adapters.sparktemporal.inputs.observe import Input
 from dbt.adapters.sparktemporal.run import writer
 from dbt.adapters.sparktemporal.run.analyze import Model

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import Enum
-
-from sqlglot import exp
 
 from ..config import TemporalConfig
 from ..engine import chain_files
@@ -19,15 +16,16 @@ from ..temporal.diffs import intervals_sql
 from ..temporal.diffs.fingerprints import FilesFingerprint, Fingerprint, Tracking
 from ..temporal.diffs.state import Chain, ListedFile, State
 from ..temporal.ivm import delta_query
-from ..temporal.ivm.upstream import fingerprint_of, stacked_name
+from ..temporal.ivm.upstream import fingerprint_of
 from ..temporal.rewrite.core import TypedCore
 from ..temporal.sql import plans
 from ..temporal.sql.dialect import ParsedModel, render
 from ..temporal.sql.identifiers import Identifiers
 from . import changes as input_changes
-from . import fingerprint, observe, stacked_views, view_expansion
+from . import fingerprint, observe, stacked_views
 from .append_only import AppendCursor
 from .changes import InputChange
+from .core_delta import CoreDelta, DeltaKind, delta_of, stacked_in
 from .fingerprint import QueryFingerprint, Routines
 from .manifest import Manifest
 from .observe import Input
@@ -37,44 +35,6 @@ _ALL = "full"
 
 #: about how many bytes a row takes in a file
 BYTES_OF_ROW = 16
-
-
-class DeltaKind(Enum):
-    """How a core is brought up to date: not at all, by what came and went, or by reading all."""
-
-    SAME, INCREMENTAL, FULL = "unchanged", "incremental", "full"
-
-
-@dataclass(frozen=True)
-class CoreDelta:
-    """How a core is brought up to date.
-
-    inserts, deletes: of an incremental one, queries of the rows that came and that went. why: one is read in full;
-    cause: the input that asks for that, "" for none by itself.
-    read: relation -> the part of it that decides what is written, None for all. open: the inputs of which more is read
-    than what is pinned, so that what comes meanwhile would be too. pin: it was pinned: what pins a query like it.
-    """
-
-    kind: DeltaKind
-    why: str = ""
-    cause: str = ""
-    inserts: tuple[TypedCore, ...] = ()
-    deletes: tuple[TypedCore, ...] = ()
-    read: Mapping[str, delta_query.TableDelta | None] = field(default_factory=dict)
-    open: frozenset[str] = frozenset()
-    pin: Callable[[TypedCore], TypedCore] | None = None
-
-    @property
-    def reason(self) -> str:
-        return f"{self.cause}: {self.why}" if self.cause else self.why
-
-    @property
-    def is_same(self) -> bool:
-        return self.kind is DeltaKind.SAME
-
-    @property
-    def is_incremental(self) -> bool:
-        return self.kind is DeltaKind.INCREMENTAL
 
 
 @dataclass(frozen=True)
@@ -192,7 +152,7 @@ def capture_inputs(warehouse: Warehouse, request: Request, known: Routines, list
         observe.forget_altered(
             warehouse, [n for n, now in seen.items() if _is_altered(now.fingerprint, old.inputs.get(n))]
         )
-    below = {table: name for core in cores for table, name in _stacked(core)}
+    below = {table: name for core in cores for table, name in stacked_in(core)}
     stack = warehouse.stack
     stacked = {name: Input(name, fingerprint_of(stack.states[name])) for name in below.values()} if stack else {}
     why = _why_full(request.decision, old, meaning, request.model.text, config.change_capture)
@@ -221,7 +181,9 @@ def capture_inputs(warehouse: Warehouse, request: Request, known: Routines, list
     if not why and every is not None and all(name in seen and changes[name].same for name in every):
         found = {core.name: CoreDelta(DeltaKind.SAME) for core in cores}
     else:
-        found = {core.name: _of_core(warehouse, core, request, seen, changes, why) for core in cores}
+        found = {
+            core.name: delta_of(warehouse, core, request.plan_of(warehouse, core), seen, changes, why) for core in cores
+        }
     if any(not delta.is_same for delta in found.values()):
         observe.refresh(warehouse, seen.values())
     keeps = not why and all(changes[name].same for name, now in seen.items() if now.listing)
@@ -275,81 +237,3 @@ def _no_such_column(column: str, seen: Mapping[str, Input]) -> Refusal:
         f"it is a column of none of {', '.join(seen) or 'the inputs, of which there are none'}{versions}",
         "a column of an input table in whose order its rows come, or change_capture: auto",
     )
-
-
-def _of_core(
-    warehouse: Warehouse,
-    core: TypedCore,
-    request: Request,
-    seen: Mapping[str, Input],
-    changes: Mapping[str, InputChange],
-    why: str,
-) -> CoreDelta:
-    """What the inputs of a core did, the cheapest sound way first."""
-    query = core.core.query
-    analyzed = plans.analyzed(request.plan_of(warehouse, core))
-    every = plans.tables_read(analyzed)
-    every = None if every is None else [*every, *(name for _, name in _stacked(core))]
-    in_full = dict.fromkeys(name for name in (seen if every is None else every) if name in seen)
-    if why:
-        return _in_full(why, in_full)
-    if every is None or any(name not in seen for name in every):
-        moves = plans.moves_by_itself(analyzed)
-        why_all = "a view below has a clock or chance in it" if moves else "it reads something other than tables"
-        return _in_full(why_all, in_full)
-    moved = [name for name in dict.fromkeys(every) if not changes[name].same]
-    if not moved:
-        return CoreDelta(DeltaKind.SAME)
-    for name in moved:
-        if changes[name].added is None:
-            return _in_full(changes[name].why, in_full, cause=name)
-    found = {name: added for name in moved if (added := changes[name].added) is not None}
-    plan_by_name = view_expansion.without_views(query, analyzed)
-    try:
-        query = view_expansion.open_views(warehouse, query, found.__contains__, plan_by_name)
-    except view_expansion.Closed as closed:
-        return _in_full(f"{', '.join(moved)} changed below a view: {closed}", in_full)
-    places: dict[int, delta_query.TableDelta] = {}
-    read_at: list[list[str]] = []
-    for place, (table, linear) in enumerate(delta_query.tables(query)):
-        above = stacked_name(table)
-        reads = [above] if above else plans.tables_read(view_expansion.described(warehouse, table, plan_by_name)) or []
-        if reads and isinstance(table.this, exp.Func):
-            return CoreDelta(
-                DeltaKind.FULL, f"{', '.join(moved)} changed below the function {table.name}", read=in_full
-            )
-        read_at.append(reads)
-        changed = next((name for name in reads if name in found), None)
-        if changed is None:
-            continue
-        if not linear:
-            return _in_full(f"{changed} changed, and one row of it may decide about others", in_full)
-        places[place] = found[changed]
-    if sorted(name for reads in read_at for name in reads) != sorted(every):
-        return _in_full("its predicate reads tables, or where it reads which is not told", in_full)
-    signed = [(s, replace(core, core=replace(core.core, query=q))) for s, q in delta_query.added_rows(query, places)]
-    asked = not delta_query.keeps_names(intervals_sql.probe(core.core), found.values())
-    for _, part in signed if asked else ():
-        try:
-            same = (
-                tuple(warehouse.describe(render(intervals_sql.probe(part.core)))[: len(core.columns)]) == core.columns
-            )
-        except Exception:  # a column named with the schema of its table, or a hidden one
-            same = False
-        if not same:
-            return _in_full("its columns are named in a way that only the tables themselves have", in_full)
-    inserts, deletes = (tuple(part for sign, part in signed if sign == wanted) for wanted in (1, -1))
-    # of a place what is new alone is read, unless another place is what decides what is new
-    beside = [name for at, reads in enumerate(read_at) for name in reads if set(places) - {at}]
-    why = ", ".join(changes[r].why for r in moved)
-    return CoreDelta(DeltaKind.INCREMENTAL, why, "", inserts, deletes, found, frozenset(beside))
-
-
-def _in_full(why: str, read: Mapping[str, None], cause: str = "") -> CoreDelta:
-    return CoreDelta(DeltaKind.FULL, why, cause, read=read, open=frozenset(read))
-
-
-def _stacked(core: TypedCore) -> list[tuple[exp.Table, str]]:
-    """Where a core reads temporal views, and which."""
-    probe = intervals_sql.probe(core.core)
-    return [(table, name) for table in probe.find_all(exp.Table) if (name := stacked_name(table)) is not None]

@@ -10,7 +10,8 @@ from ..pushdown.statistics import PruningResult
 from ..temporal.diffs.fingerprints import FilesFingerprint, Tracking
 from ..temporal.ivm.delta_query import Added
 from ..words import quantity
-from .capture import Capture, DeltaKind
+from .capture import Capture
+from .core_delta import DeltaKind
 
 #: what is new of an input, in words
 _NEW = {
