@@ -18,7 +18,6 @@ from sqlglot import exp
 
 from ..engine.warehouse import Warehouse
 from ..errors import TemporalError
-from ..inputs import view_expansion
 from ..inputs.observe import Input, quoted
 from ..pushdown import lineage, statistics
 from ..pushdown.metrics_evaluator import Leaf, MetricsEvaluator
@@ -27,24 +26,13 @@ from ..pushdown.statistics import Measured, PruningResult
 from ..temporal.clock.instants import format_instant
 from ..temporal.diffs import intervals_sql
 from ..temporal.diffs.fingerprints import FilesFingerprint
-from ..temporal.ivm import delta_query
-from ..temporal.ivm.upstream import stacked_name
 from ..temporal.rewrite.core import TypedCore
-from ..temporal.sql import plans
 from ..temporal.sql.dialect import expression, quote, render
 from ..words import quantity
+from .opened_core import OpenedCore, open_core, restricted
 
 #: an audit reads at most so many bytes
 AUDITED_BYTES = 64 << 20
-
-
-@dataclass(frozen=True)
-class _Opened:
-    """A core with its views opened, and the tables of files that it reads: the predicate of each, and its relation."""
-
-    core: TypedCore
-    places: Sequence[tuple[lineage.Place, str]]
-    calls: Mapping[int, str]
 
 
 @dataclass
@@ -59,7 +47,7 @@ class FilePruner:
 
     warehouse: Warehouse
     settings: Mapping[str, str]
-    of: Mapping[str, _Opened]
+    of: Mapping[str, OpenedCore]
     measured: Mapping[str, Measured]
     types: Mapping[str, Mapping[str, str]]
     read_as: str
@@ -84,7 +72,7 @@ class FilePruner:
         files = {name: seen for name, seen in inputs.items() if isinstance(seen.fingerprint, FilesFingerprint)}
         notes = [f"{name}: no statistics are kept of what is no table of files" for name in inputs if name not in files]
         ansi = settings["spark.sql.ansi.enabled"].lower() == "true"
-        opened: dict[str, _Opened] = {}
+        opened: dict[str, OpenedCore] = {}
         wants: dict[str, dict[str, exp.Expr]] = {}
         types: dict[str, Mapping[str, str]] = {}
         parts = FilePruner(warehouse, settings, opened, {}, types, "", notes)
@@ -94,7 +82,7 @@ class FilePruner:
         if not files:
             return parts
         for core in cores:
-            found = _open(warehouse, core, files, types, ansi, notes)
+            found = open_core(warehouse, core, files, types, ansi, notes)
             if found is None:
                 continue
             opened[core.name] = found
@@ -227,7 +215,7 @@ class FilePruner:
     def narrowed(self, core: TypedCore, clock: Range) -> TypedCore:
         """A core without the files that cannot matter."""
         conditions = {index: left.condition for index, (_, left, _) in self.left(core.name, clock).items()}
-        return _restricted(self.of[core.name].core, conditions) if any(conditions.values()) else core
+        return restricted(self.of[core.name].core, conditions) if any(conditions.values()) else core
 
     def audit(self, core: str, clock: Range, share: float, seed: str) -> None:
         """Read a sample of the files that are left out. Raises TemporalError where a file holds a row that matters."""
@@ -241,7 +229,7 @@ class FilePruner:
                 raise self._violation(core, index, one, guilty, clock)
 
     def _hit(self, core: str, index: int, one: Measured, files: Sequence[str], clock: Range) -> bool:
-        narrowed = _restricted(self.of[core].core, {index: statistics.in_files(one, files)}, alone=True)
+        narrowed = restricted(self.of[core].core, {index: statistics.in_files(one, files)}, alone=True)
         assert clock.first is not None
         rows = intervals_sql.wanted(replace(narrowed, columns=()), clock.first, clock.last)
         return bool(self.warehouse.rows(f"SELECT 1 FROM (\n{rows}\n) LIMIT 1"))
@@ -268,69 +256,12 @@ class FilePruner:
         )
 
     def _evaluator(
-        self, opened: _Opened, place: lineage.Place, relation: str, clock: Range, leaves: Mapping[str, Leaf]
+        self, opened: OpenedCore, place: lineage.Place, relation: str, clock: Range, leaves: Mapping[str, Leaf]
     ) -> MetricsEvaluator:
         fixed = self.warehouse.never_changed(self.settings["spark.sql.session.timeZone"])
         types = {**self.types[relation], **place.others}
         ansi = self.settings["spark.sql.ansi.enabled"].lower() == "true"
         return MetricsEvaluator(clock, leaves, types, fixed, opened.calls, strict=ansi)
-
-
-def _open(
-    warehouse: Warehouse,
-    core: TypedCore,
-    files: Mapping[str, Input],
-    types: dict[str, Mapping[str, str]],
-    ansi: bool,
-    notes: list[str],
-) -> _Opened | None:
-    plan_by_name: dict[str, str] = {}
-    try:
-        query = view_expansion.open_views(warehouse, core.core.query, files.__contains__, plan_by_name)
-    except view_expansion.Closed as closed:
-        notes.append(f"{core.name}: below a view: {closed}")
-        return None
-    core = replace(core, core=replace(core.core, query=query))
-    columns, relations = [], []
-    for table, is_linear in delta_query.tables(query):
-        name = render(exp.Table(**{k: table.args[k].copy() for k in ("this", "db", "catalog") if table.args.get(k)}))
-        columns.append(warehouse.describe(f"SELECT * FROM {name}"))
-        is_prunable = is_linear and not stacked_name(table)
-        reads = plans.tables_read(view_expansion.described(warehouse, table, plan_by_name)) if is_prunable else []
-        relations.append(reads[0] if reads and len(reads) == 1 and reads[0] in files else None)
-    window, calls = lineage.windows(core)
-    found = []
-    for place in lineage.places(query, window, columns, ansi):
-        relation = relations[place.index]
-        if relation is not None:
-            types[relation] = {quote(name.lower()): kind for name, kind in columns[place.index]}
-            found.append((place, relation))
-    opened = _Opened(core, found, calls)
-    probed = _restricted(core, {place.index: "true" for place, _ in found})
-    try:
-        same = tuple(warehouse.describe(render(intervals_sql.probe(probed.core)))[: len(core.columns)]) == core.columns
-    except Exception:  # a column named with the schema of its table, or a hidden one
-        same = False
-    if not same:
-        notes.append(f"{core.name}: its columns are named in a way that only the tables themselves have")
-    if not found:
-        notes.append(f"{core.name}: its window is of no table of files whose rows are used one by one")
-    return opened if same and found else None
-
-
-def _restricted(typed: TypedCore, conditions: Mapping[int, str], alone: bool = False) -> TypedCore:
-    """A core that reads its tables under conditions. conditions: index of a table in its query -> SQL, "" for none.
-
-    alone: drop the branches of a UNION ALL without such a table.
-    """
-    query = typed.core.query.copy()
-    tables = [table for table, _ in delta_query.tables(query)]
-    for index, condition in conditions.items():
-        if alone:
-            delta_query.alone(tables[index])
-        if condition:
-            delta_query.restrict(tables[index], condition)
-    return replace(typed, core=replace(typed.core, query=query))
 
 
 def _measured(

@@ -1,0 +1,89 @@
+"""The tables of files below a core whose rows are used one by one: what a run may restrict without another answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from ..engine.warehouse import Warehouse
+from ..inputs import view_expansion
+from ..inputs.observe import Input
+from ..pushdown import lineage
+from ..temporal.diffs import intervals_sql
+from ..temporal.ivm import delta_query
+from ..temporal.ivm.upstream import stacked_name
+from ..temporal.rewrite.core import TypedCore
+from ..temporal.sql import plans
+from ..temporal.sql.dialect import quote, render
+
+
+@dataclass(frozen=True)
+class OpenedCore:
+    """A core with its views opened, and the tables of files that it reads: the predicate of each, and its relation."""
+
+    core: TypedCore
+    places: Sequence[tuple[lineage.Place, str]]
+    calls: Mapping[int, str]
+
+
+def open_core(
+    warehouse: Warehouse,
+    core: TypedCore,
+    files: Mapping[str, Input],
+    types: dict[str, Mapping[str, str]],
+    ansi: bool,
+    notes: list[str],
+) -> OpenedCore | None:
+    """A core over its tables of files, or None where it has none that can be restricted: notes say why.
+
+    files: the inputs whose files are listed. types: input -> the types of its columns, which is filled.
+    """
+    plan_by_name: dict[str, str] = {}
+    try:
+        query = view_expansion.open_views(warehouse, core.core.query, files.__contains__, plan_by_name)
+    except view_expansion.Closed as closed:
+        notes.append(f"{core.name}: below a view: {closed}")
+        return None
+    core = replace(core, core=replace(core.core, query=query))
+    columns, relations = [], []
+    for table, is_linear in delta_query.tables(query):
+        name = render(exp.Table(**{k: table.args[k].copy() for k in ("this", "db", "catalog") if table.args.get(k)}))
+        columns.append(warehouse.describe(f"SELECT * FROM {name}"))
+        is_prunable = is_linear and not stacked_name(table)
+        reads = plans.tables_read(view_expansion.described(warehouse, table, plan_by_name)) if is_prunable else []
+        relations.append(reads[0] if reads and len(reads) == 1 and reads[0] in files else None)
+    window, calls = lineage.windows(core)
+    found = []
+    for place in lineage.places(query, window, columns, ansi):
+        relation = relations[place.index]
+        if relation is not None:
+            types[relation] = {quote(name.lower()): kind for name, kind in columns[place.index]}
+            found.append((place, relation))
+    opened = OpenedCore(core, found, calls)
+    probed = restricted(core, {place.index: "true" for place, _ in found})
+    try:
+        same = tuple(warehouse.describe(render(intervals_sql.probe(probed.core)))[: len(core.columns)]) == core.columns
+    except Exception:  # a column named with the schema of its table, or a hidden one
+        same = False
+    if not same:
+        notes.append(f"{core.name}: its columns are named in a way that only the tables themselves have")
+    if not found:
+        notes.append(f"{core.name}: its window is of no table of files whose rows are used one by one")
+    return opened if same and found else None
+
+
+def restricted(typed: TypedCore, conditions: Mapping[int, str], alone: bool = False) -> TypedCore:
+    """A core that reads its tables under conditions. conditions: index of a table in its query -> SQL, "" for none.
+
+    alone: drop the branches of a UNION ALL without such a table.
+    """
+    query = typed.core.query.copy()
+    tables = [table for table, _ in delta_query.tables(query)]
+    for index, condition in conditions.items():
+        if alone:
+            delta_query.alone(tables[index])
+        if condition:
+            delta_query.restrict(tables[index], condition)
+    return replace(typed, core=replace(typed.core, query=query))
