@@ -47,7 +47,7 @@ format: $(VENV)/.made ## put the code in order
 # Two processes with a Spark session each, dbt in-process. Folders stand in the order in which their files start, the
 # longest first, so that both processes end together. Hive's metastore takes a fifth of the time of small tests: the
 # tables of make test are in Spark's own catalog. What depends on the catalog runs once more over the metastore, by
-# make test-metastore, which also runs the tests that take longer, those of random inputs apart; make test-more runs all.
+# make test-metastore; all tests do so by make test-more.
 APART := -n 2 --dist loadfile --no-loadscope-reorder
 PYTEST := $(BIN)/python -m pytest $(APART)
 FOLDERS := tests/conformance tests/integration tests/faults tests/thrift tests/engine tests/property tests/adapter
@@ -62,9 +62,9 @@ test: setup ## a slice of each feature in thirteen minutes, first what needs no 
 	@echo "== a slice of each feature (thirteen minutes on 2 slow cores)"
 	@$(PYTEST) --catalog in-memory -m "not more and not deep and not lake" $(FOLDERS)
 
-test-metastore: setup ## over Hive's metastore, what depends on the catalog once more, and what takes longer
-	@echo "== tests that depend on the catalog and those that take longer, over Hive's metastore"
-	@$(PYTEST) -m "(metastore or more) and not deep and not lake" tests/faults $(NAMES) tests/engine tests/integration \
+test-metastore: setup ## the tests that depend on the catalog, over Hive's metastore
+	@echo "== tests that depend on the catalog, over Hive's metastore"
+	@$(PYTEST) -m "metastore and not deep and not lake" tests/faults $(NAMES) tests/engine tests/integration \
 	  tests/thrift tests/adapter
 
 test-more: setup ## all but the full counts, over Hive's metastore

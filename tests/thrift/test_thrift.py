@@ -93,6 +93,7 @@ def built(flights: Flights) -> dict[str, dict[str, Any]]:
 
 
 @pytest.mark.more
+@pytest.mark.metastore
 def test_flights_build_green_without_pyspark(built: dict[str, dict[str, Any]]) -> None:
     assert {r["status"] for r in built.values()} == {"success", "pass"}
     assert sum(name.startswith("temporal_") for name in built) == 9 and "flights_are_there" in built
@@ -108,6 +109,7 @@ def test_all_flights_build_green(flights: Flights) -> None:
 
 @pytest.mark.usefixtures("built")
 @pytest.mark.more
+@pytest.mark.metastore
 def test_flights_run_again(flights: Flights, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """One more flight in the air: its view advances, another that it is not in stays unchanged."""
     for name, value in flights.environment.items():
@@ -153,6 +155,7 @@ TYPES = {
 
 
 @pytest.mark.more
+@pytest.mark.metastore
 def test_types_and_texts(project: Project) -> None:
     """Every type, NULLs, and a model whose text has whatever a protocol could trip over."""
     rows = ", ".join(f"({', '.join(values)})" for values in zip(*TYPES.values()))
@@ -187,6 +190,7 @@ def test_types_and_texts(project: Project) -> None:
 
 
 @pytest.mark.more
+@pytest.mark.metastore
 def test_view_text_near_the_limit_of_the_metastore(project: Project) -> None:
     project.sql("CREATE TABLE {s}.events USING parquet AS SELECT id FROM range(3)")
     columns = ", ".join(f"id + {n} as column_number_{n}" for n in range(185))
@@ -201,6 +205,7 @@ def test_view_text_near_the_limit_of_the_metastore(project: Project) -> None:
 
 
 @pytest.mark.more
+@pytest.mark.metastore
 def test_docs_and_the_clock_in_other_models(project: Project) -> None:
     """What is read back from DESCRIBE and EXPLAIN: comments, and which mz_now() stands beside a number."""
     project.sql(
@@ -252,6 +257,7 @@ def run_here(project: Project, model: str, sql: str, now: int) -> None:
 
 
 @pytest.mark.more
+@pytest.mark.metastore
 def test_files_dropped_into_tables_that_sessions_know(project: Project, scripts: Any, tmp_path: Path) -> None:
     """Sessions of the server read the tables, files come from elsewhere: a run sees them, and so does each session.
 
@@ -336,6 +342,7 @@ def test_expired_view_raises(project: Project) -> None:
 
 
 @pytest.mark.more
+@pytest.mark.metastore
 def test_spark_errors_are_about_the_model(project: Project) -> None:
     project.sql("CREATE TABLE {s}.events USING parquet AS SELECT id, timestamp_millis(id) AS ts FROM range(100)")
     project.model("m", f"select id, nothing_there from {project.schema}.events where mz_now() >= ts")
@@ -354,6 +361,7 @@ def assert_clean(text: str) -> None:
 
 
 @pytest.mark.more
+@pytest.mark.metastore
 def test_a_rival_and_a_killed_client(project: Project, tmp_path: Path) -> None:
     """While one client writes, another gets the lock's message; killed amid its CTAS, it leaves nothing to read."""
     project.sql("CREATE TABLE {s}.events USING parquet AS SELECT id FROM range(10)")

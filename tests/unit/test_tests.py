@@ -39,10 +39,11 @@ def test_a_conftest_holds_fixtures_and_hooks(file: Path) -> None:
 def marks(node: ast.Module | ast.FunctionDef | ast.ClassDef) -> set[str]:
     """Of a test, or of all tests of a module (pytestmark)."""
     if isinstance(node, ast.Module):
-        found = [n.value for n in node.body if isinstance(n, ast.Assign) and "pytestmark" in ast.unparse(n.targets)]
+        given = [n.value for n in node.body if isinstance(n, ast.Assign) and "pytestmark" in ast.unparse(n.targets)]
+        found = [mark for one in given for mark in (one.elts if isinstance(one, ast.List) else [one])]
     else:
         found = node.decorator_list
-    return {name for one in found for name in re.findall(r"^\[?pytest\.mark\.(\w+)", ast.unparse(one))}
+    return {name for one in found for name in re.findall(r"^pytest\.mark\.(\w+)", ast.unparse(one))}
 
 
 def marked(file: Path) -> dict[str, set[str]]:
@@ -115,7 +116,7 @@ def test_make_test_metastore_finds_each_test_of_the_metastore() -> None:
 
 
 def test_a_landing_and_a_night() -> None:
-    """Most of what make test leaves out is tried for each change none the less, and all of it each night."""
+    """What depends on the catalog is tried over Hive's metastore for each change, and all tests each night."""
     workflow = (TESTS.parent / ".github" / "workflows" / "ci.yml").read_text()
     assert "make lint test test-metastore" in (TESTS.parent / ".ci" / "run").read_text()
     assert "make lint test test-metastore" in workflow
