@@ -121,7 +121,7 @@ class TemporalConfig:
         """The schedule of refreshes. Without refresh_at the old one goes on, or begins at the first run (ms)."""
         if self.refresh_every is None:
             return None
-        if self.refresh_at is None and before is not None and before.every == self.refresh_every:
+        if before is not None and before.every == self.refresh_every and self.refresh_at in (None, before.anchor):
             return before
         return Refreshes(self.refresh_every, as_of if self.refresh_at is None else self.refresh_at)
 

@@ -95,7 +95,8 @@ def inline_upstreams(
     """A model's text -> the same with the queries of its temporal inputs, a warehouse that knows them, and the as-of.
 
     between: the plain views over them, whose text stands in their place.
-    The as-of is that of the invocation, or the latest frontier of an input that is less than a minute ahead of it.
+    The as-of is that of the invocation, or the latest frontier of an input that is less than a minute ahead of it. The
+    run decides of which instant it is (`Stack.at`).
     """
     if not below:
         return sql, warehouse, as_of
@@ -106,8 +107,8 @@ def inline_upstreams(
     for inner in below:
         key = inner.key
         if key in named:
-            state = read_state(warehouse, inner)
-            states[key] = upstream.check(target.model, key, state, as_of, CLOCK_SKEW_MS)
+            states[key] = upstream.known(target.model, key, read_state(warehouse, inner))
+            upstream.refuse_earlier(target.model, key, states[key], as_of, CLOCK_SKEW_MS)
             as_of = max(as_of, states[key].frontier)
             if view_sql.evaluates(states[key]):
                 session.refuse_differences(settings, states[key], f"{key} as an input of {target.model}")
@@ -123,11 +124,10 @@ def as_captured(warehouse: Warehouse, state: State) -> Warehouse:
         if fingerprint.tracking is Tracking.STACKED:
             schema, model = identifiers.parts(name)
             inner = read_state(warehouse, ModelRelations(quote(schema), model))
-            states[name] = upstream.check(state.model, name, inner, state.frontier, CLOCK_SKEW_MS)
+            states[name] = upstream.known(state.model, name, inner)
     if not states:
         return warehouse
-    latest = max(state.frontier, *(inner.frontier for inner in states.values()))
-    return warehouse.over(_stack(warehouse, states, state, latest))
+    return warehouse.over(_stack(warehouse, states, state, state.frontier).at(state.model, state.frontier))
 
 
 def _stack(warehouse: Warehouse, states: Mapping[str, State], old: State | None, as_of: int) -> Stack:

@@ -72,7 +72,7 @@ def changes(warehouse: Warehouse, target: ModelRelations, request: Request) -> s
     session.refuse_other(warehouse, state, what, always=True)
     by_key = request.envelope != envelopes.DIFFS
     if up_to > as_of:
-        over = Output(state, Range(first, up_to - 1, state.refreshes, state.frontier))
+        over = Output(state, Range(first, up_to - 1, state.refreshes))
         sql = updates(warehouse, over, what, as_of, by_key or bool(request.snapshot), request.max_changes)
     else:
         sql = no_rows((*output.COLUMNS, *state.columns))

@@ -122,4 +122,4 @@ def _ahead(warehouse: Warehouse, state: State, what: str, clock: int, until: int
             raise Refusal(f"{what} until {format_instant(until)}", "that is past", "an instant to come")
     session.refuse_other(warehouse, state, what, always=True)
     last = state.answers_until if until is None else until
-    return Output(state, Range(first, NEVER if last is None else last, state.refreshes, state.frontier))
+    return Output(state, Range(first, NEVER if last is None else last, state.refreshes))

@@ -50,7 +50,8 @@ def consolidate(
     if not is_in_table:
         ownership.refuse_foreign_diffs(warehouse, target)
     refuse_incomplete(warehouse, target.model, {target.schema: state.chains})
-    since = max(state.since, state.frontier - (config.retain_history or 0))
+    past = state.frontier - (config.retain_history or 0)
+    since = max(state.since, state.refreshes.last(past) if state.refreshes else past)
     cores = []
     for core in state.cores:
         made = _one(warehouse, target, core, config, run_id, since, state.expiration)

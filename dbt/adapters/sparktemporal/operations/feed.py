@@ -84,7 +84,7 @@ def _sources(
     what, by_key = f"temporal_feed of {state.model}", request.envelope != envelopes.DIFFS
 
     def after(instant: int, snapshot: bool) -> list[str]:
-        over = Output(state, Range(answered(state, instant), state.frontier, state.refreshes, state.frontier))
+        over = Output(state, Range(answered(state, instant), state.frontier, state.refreshes))
         if instant == state.frontier and not snapshot:
             return []
         return [updates(warehouse, over, what, instant, snapshot, request.max_changes)]

@@ -54,11 +54,10 @@ def at(
     ((first, last),) = warehouse.rows(f"SELECT min({clock}), max({clock}) FROM {relation}")
     if first is None:
         return f"(\n{indent(_nothing(warehouse, state, relation, name, wanted), 2)}\n)"
-    within = Range(answered(state, int(first)), answered(state, int(last)), state.refreshes, state.frontier)
+    within = Range(answered(state, int(first)), answered(state, int(last)), state.refreshes)
     shown = "mz_seq_given"
     if state.refreshes is not None:
-        least = f"IF(mz_seq_given >= {state.frontier}L, {state.frontier}L, {state.since}L)"
-        shown = f"greatest({state.refreshes.last_sql('mz_seq_given')}, {least})"
+        shown = f"greatest({state.refreshes.last_sql('mz_seq_given')}, {state.since}L)"
     message = string_literal(f"{what}: {OTHERS}")
     checked = f"IF(mz_seq_given BETWEEN {first}L AND {last}L, {shown}, CAST(raise_error({message}) AS BIGINT))"
     given = f"SELECT DISTINCT {quote(name)}, {clock} AS mz_seq_given FROM {relation} WHERE {quote(name)} IS NOT NULL"

@@ -119,7 +119,7 @@ def answered(state: State, t: int) -> int:
     _check_range(state, t)
     if not state.refreshes:
         return t
-    return max(state.refreshes.last(t), state.frontier if t >= state.frontier else state.since)
+    return max(state.refreshes.last(t), state.since)
 
 
 def _check_range(state: State, t: int) -> None:

@@ -95,10 +95,12 @@ def _begin(
         _refuse_without_schema(written)
     settings = session.as_remembered(warehouse, dict(invocation.settings), old)
     kept = None if full_refresh else old
-    sql, warehouse, as_of = inline_upstreams(
+    sql, warehouse, clock = inline_upstreams(
         warehouse, target, written, neighbours.below, neighbours.between, old, invocation.as_of, settings
     )
-    model = understand(warehouse, sql, settings, version, as_of, kept, config.aggregates)
+    refreshes = config.refreshes(old.refreshes if old else None, clock)
+    earliest = refreshes.last(clock) if refreshes else clock
+    model = understand(warehouse, sql, settings, version, earliest, kept, config.aggregates)
     _refuse_long_names(target, model)
     text, calls = model.written, model.calls
     known = Routines(warehouse)
@@ -106,11 +108,10 @@ def _begin(
     at_function.refuse_columns(target, config, model.cores)
     core_hash = hash_cores(model.cores, settings)
 
-    refreshes = config.refreshes(old.refreshes if old else None, as_of)
     states = warehouse.stack.states if warehouse.stack else {}
     inputs: Sequence[Dependence] = neighbours.inputs
     if config.expiration is not None and not inputs:  # dbt knows of none: does it name tables itself?
-        named = _tables_named(warehouse, clock_text.written_at(text, calls, f"{as_of}L"))
+        named = _tables_named(warehouse, clock_text.written_at(text, calls, f"{clock}L"))
         inputs = [Dependence(name) for name in named]
     expiry = expiry_of(config.expiration, inputs, refreshes, lambda schedule: _anchor(schedule, states))
     context = DecisionContext(
@@ -118,15 +119,18 @@ def _begin(
         settings=settings,
         expiry=expiry,
         restarts=config.restarts,
-        clock=as_of,
+        clock=clock,
         full_refresh=full_refresh,
         sampled=invocation.sampled,
         inputs_expire=warehouse.stack.expiration if warehouse.stack else None,
+        inputs_from=warehouse.stack.known_from if warehouse.stack else None,
         refreshes=refreshes,
         changes=changes(old.written, text) if old else (),
         pinned=invocation.pinned,
     )
     decision = decide(target.model, old, context)
+    if warehouse.stack and decision.action != WAITING:
+        warehouse = warehouse.over(warehouse.stack.at(target.model, decision.as_of))
     # an instant that stays until the next restart: then equal queries have equal plans
     instant = f"{decision.started_at}L"
     at = clock_text.written_at(text, calls, instant)
@@ -167,9 +171,8 @@ def _begin(
     if not waits and not capture.is_counted:
         refuse_incomplete(warehouse, target.model, built_on)
     if old is None or decision.rebuilds:
-        texts.refuse_too_long(
-            worst(target.model, target.schema, columns, model.cores, model.residual, decision.expiration, refreshes)
-        )
+        expires, shown = decision.expiration, decision.refreshes
+        texts.refuse_too_long(worst(target.model, target.schema, columns, model.cores, model.residual, expires, shown))
     live_run = None if live is None else run_of(live.text)
     planned = RunPlan(
         target=target,
@@ -188,7 +191,6 @@ def _begin(
         settings=settings,
         capture=capture,
         expiry=expiry,
-        refreshes=refreshes,
         stack=warehouse.stack,
         started=started,
         standing=by_schema(built_on) if waits else (),

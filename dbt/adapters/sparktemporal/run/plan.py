@@ -106,7 +106,6 @@ class RunPlan:
     settings: Mapping[str, str]
     capture: Capture
     expiry: Expiry
-    refreshes: Refreshes | None
     stack: Stack | None = None
     started: float = 0.0
     displaced: tuple[str, ...] = ()
@@ -153,6 +152,10 @@ class RunPlan:
     def changed(self) -> list[TypedCore]:
         """The cores whose inputs changed."""
         return [core for core in self.model.cores if not self.capture.cores[core.name].is_same]
+
+    @property
+    def refreshes(self) -> Refreshes | None:
+        return self.decision.refreshes
 
     @property
     def measures(self) -> bool:
@@ -216,7 +219,8 @@ class RunPlan:
     @property
     def latest(self) -> int:
         """The latest instant that `since` may become (ms)."""
-        return max(self.decision.since, self.decision.as_of - (self.config.retain_history or 0))
+        past = self.decision.as_of - (self.config.retain_history or 0)
+        return max(self.decision.since, self.refreshes.last(past) if self.refreshes else past)
 
     def to_peel(self, merged: Mapping[str, Sequence[Chain]]) -> dict[str, list[Chain]]:
         """By core: the chains of which too much is due, where they are not merged anyway."""
@@ -257,8 +261,8 @@ class RunPlan:
         old, d = self.old, self.decision
         if old is None:
             return None
-        now = (self.model.residual, self.columns, self.refreshes, self.capture.read_by)
-        is_same = now == (old.residual, old.columns, old.refreshes, old.read_by)
+        now = (self.model.residual, self.columns, self.capture.read_by)
+        is_same = now == (old.residual, old.columns, old.read_by)
         if d.as_of > old.frontier and (is_same or d.rebuilds):  # a restart is read from its instant on
             return old.revised
         return max(d.as_of, old.frontier)

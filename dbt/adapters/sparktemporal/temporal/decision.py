@@ -35,7 +35,10 @@ class Statement:
 
 @dataclass(frozen=True)
 class Decision:
-    """action: hydrated | advanced | restarted, and checked | waiting (nothing is written); why. All instants in ms."""
+    """action: hydrated | advanced | restarted, and checked | waiting (nothing is written); why. All instants in ms.
+
+    refreshes: the schedule from this run on, in which as_of is a refresh.
+    """
 
     action: str
     reason: str
@@ -43,6 +46,7 @@ class Decision:
     started_at: int
     since: int
     expiration: int | None
+    refreshes: Refreshes | None = None
 
     @property
     def rebuilds(self) -> bool:
@@ -59,7 +63,8 @@ class DecisionContext:
 
     core_hash, settings: of the cores as they are now. clock: the as-of of the invocation (ms). sampled: the inputs are
     a sample (--empty, --sample). inputs_expire: the earliest expiration of the temporal views that the model reads
-    (ms); the model cannot answer for longer. refreshes: the instants of the refreshes, None for every instant. changes:
+    (ms); the model cannot answer for longer. inputs_from: the first instant of which they know their content (ms).
+    refreshes: the instants of the refreshes, None for every instant. changes:
     what is known of a change of the model's text, in words. pinned: people gave the instant, and may give it again.
     """
 
@@ -71,6 +76,7 @@ class DecisionContext:
     full_refresh: bool = False
     sampled: bool = False
     inputs_expire: int | None = None
+    inputs_from: int | None = None
     refreshes: Refreshes | None = None
     changes: Sequence[str] = ()
     pinned: bool = True
@@ -78,6 +84,10 @@ class DecisionContext:
     def earliest(self, frontier: int) -> int:
         """The first instant (ms) that the run may be of: after the frontier, whose updates are final."""
         return frontier if self.pinned or self.refreshes is not None else frontier + 1
+
+    def known(self, as_of: int) -> int:
+        """The instant (ms), or the first one after it of which the temporal views below know their content."""
+        return as_of if self.inputs_from is None else max(as_of, self.inputs_from)
 
     def last_refresh(self, frontier: int | None) -> int:
         """The instant of the run (ms): the clock, or the last refresh. frontier: of the committed state.
@@ -95,8 +105,10 @@ def decide(model: str, state: State | None, context: DecisionContext) -> Decisio
     clock = context.last_refresh(None if state is None else state.frontier)
 
     def rebuild(action: str, reason: str, as_of: int) -> Decision:
+        as_of = context.known(as_of)
         expires = expirations.earliest(context.expiry.at(as_of), context.inputs_expire)
-        return Decision(action, reason, as_of, as_of, as_of, expires)
+        refreshes = context.refreshes and context.refreshes.with_refresh(as_of, as_of)
+        return Decision(action, reason, as_of, as_of, as_of, expires, refreshes)
 
     if context.full_refresh:
         if state is not None and not context.pinned and state.frontier - clock < CLOCK_SKEW_MS:
@@ -106,7 +118,7 @@ def decide(model: str, state: State | None, context: DecisionContext) -> Decisio
         return rebuild(HYDRATED, "first run", clock)
     if context.sampled and not state.sampled:
         kept = "a sample of the inputs changes nothing of what was captured"
-        return Decision(CHECKED, kept, state.frontier, state.started_at, state.since, state.expiration)
+        return Decision(CHECKED, kept, state.frontier, state.started_at, state.since, state.expiration, state.refreshes)
 
     as_of = max(clock, context.earliest(state.frontier))
     if state.frontier - clock >= CLOCK_SKEW_MS:
@@ -116,6 +128,8 @@ def decide(model: str, state: State | None, context: DecisionContext) -> Decisio
             f"why: updates up to the frontier are final\n"
             f"instead: a clock (or var temporal_now) from the frontier on, or dbt run --full-refresh -s {model}"
         )
+    is_waiting = context.refreshes is not None and context.refreshes == state.refreshes and as_of <= state.frontier
+    as_of = as_of if is_waiting else context.known(as_of)
     if state.sampled:
         return rebuild(RESTARTED, "the last run read a sample", as_of)
     if state.core_hash != context.core_hash:
@@ -137,11 +151,16 @@ def decide(model: str, state: State | None, context: DecisionContext) -> Decisio
         return rebuild(RESTARTED, "what it reads expires later than before", as_of)
     if expires is not None and as_of > expires:
         return rebuild(RESTARTED, "what it reads expires earlier than before", as_of)
-    if context.refreshes is not None and context.refreshes == state.refreshes and as_of <= state.frontier:
-        following = format_instant(context.refreshes.last(as_of) + context.refreshes.every)
+    if is_waiting and context.refreshes is not None:
+        following = format_instant(context.refreshes.next(as_of + 1))
         why = f"refreshed every {format_duration(context.refreshes.every)}, next at {following}"
-        return Decision(WAITING, why, as_of, state.started_at, state.since, state.expiration)
-    return Decision(ADVANCED, "", as_of, state.started_at, state.since, expires)
+        return Decision(WAITING, why, as_of, state.started_at, state.since, state.expiration, context.refreshes)
+    # earlier instants were shown by another schedule, which nothing remembers
+    since = state.since if context.refreshes == state.refreshes else as_of
+    if context.refreshes is None:
+        return Decision(ADVANCED, "", as_of, state.started_at, since, expires)
+    refreshes = context.refreshes.with_refresh(as_of, since)
+    return Decision(ADVANCED, "", as_of, state.started_at, refreshes.known_from(since), expires, refreshes)
 
 
 def hash_cores(cores: Sequence[TypedCore], settings: Mapping[str, str]) -> str:

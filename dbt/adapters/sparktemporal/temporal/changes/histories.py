@@ -40,14 +40,13 @@ class Part(Enum):
 class Range:
     """The instants from `first` to `last` (ms, both inclusive). Rows that are there before are there from `first` on.
 
-    refreshes, frontier: of a model that shows the content of its refreshes, where a change is seen at the next one.
+    refreshes: of a model that shows the content of its refreshes, where a change is seen at the next one.
     axis: the only instants that are looked at, each that of a refresh. part: of the rows.
     """
 
     first: int
     last: int
     refreshes: Refreshes | None = None
-    frontier: int = 0
     axis: Axis | None = None
     part: Part | None = None
 
@@ -55,9 +54,7 @@ class Range:
         """SQL: the instant from which readers see a change. instant: SQL of BIGINT, ms."""
         if self.refreshes is None:
             return instant
-        following = self.refreshes.next_sql(instant)
-        shown = f"IF({instant} <= {self.frontier}L, least({following}, {self.frontier}L), {following})"
-        return f"IF({instant} <= {self.first}L, {self.first}L, {shown})"
+        return f"IF({instant} <= {self.first}L, {self.first}L, {self.refreshes.next_sql(instant)})"
 
 
 def columns_of(core: CoreState) -> Columns:

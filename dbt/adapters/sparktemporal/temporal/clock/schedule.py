@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
+from typing import Any, ClassVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from ...errors import Refusal
@@ -16,26 +18,52 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 @dataclass(frozen=True)
 class Refreshes:
-    """The refreshes of a model: anchor, anchor + every, … (ms), in both directions. Content is constant in between."""
+    """The refreshes of a model: anchor, anchor + every, … (ms), in both directions. Content is constant in between.
+
+        ----[anchor)---------[+ every)---[also)------[+ 2 every)----
+
+    also: refreshes beside these, ascending: a run makes one where what it reads no longer knows the last one.
+    """
+
+    MOST_ALSO: ClassVar[int] = 100
 
     every: int
     anchor: int
+    also: tuple[int, ...] = ()
+
+    @staticmethod
+    def of_json(fields: Mapping[str, Any] | None) -> Refreshes | None:
+        return Refreshes(**{**fields, "also": tuple(fields.get("also", ()))}) if fields else None
+
+    def with_refresh(self, t: int, since: int) -> Refreshes:
+        """The same with a refresh at t, the latest one. since: those before it (ms) are forgotten."""
+        if t == self.last(t):
+            return self
+        return replace(self, also=(*(one for one in self.also if one >= since), t)[-self.MOST_ALSO :])
+
+    def known_from(self, since: int) -> int:
+        """The instant (ms) from which all refreshes are known, of those from `since` on."""
+        return max(since, self.also[0]) if len(self.also) == self.MOST_ALSO else since
 
     def last(self, t: int) -> int:
         """The refresh at or before an instant."""
-        return t - (t - self.anchor) % self.every
+        return max([t - (t - self.anchor) % self.every, *(one for one in self.also if one <= t)])
 
     def next(self, t: int) -> int:
         """The refresh at or after an instant."""
-        return t + (self.anchor - t) % self.every
+        return min([t + (self.anchor - t) % self.every, *(one for one in self.also if one >= t)])
 
     def last_sql(self, t: str) -> str:
         """SQL: the refresh at or before an instant. t: SQL of BIGINT, ms."""
-        return f"({t} - pmod({t} - {self.anchor}L, {self.every}L))"
+        regular = f"({t} - pmod({t} - {self.anchor}L, {self.every}L))"
+        arms = "".join(f" WHEN {t} >= {one}L THEN {one}L" for one in reversed(self.also))
+        return f"greatest({regular}, CASE{arms} END)" if arms else regular
 
     def next_sql(self, t: str) -> str:
         """SQL: the refresh at or after an instant, which is the first to show a change at the instant."""
-        return f"({t} + pmod({self.anchor}L - {t}, {self.every}L))"
+        regular = f"({t} + pmod({self.anchor}L - {t}, {self.every}L))"
+        arms = "".join(f" WHEN {t} <= {one}L THEN {one}L" for one in self.also)
+        return f"least({regular}, CASE{arms} END)" if arms else regular
 
 
 @dataclass(frozen=True)

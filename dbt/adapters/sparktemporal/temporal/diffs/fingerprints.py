@@ -204,7 +204,7 @@ def of_json(value: Mapping[str, Any] | str) -> Fingerprint:
     elif kind is IcebergVersion:
         fields["refs"] = tuple((ref, snapshot) for ref, snapshot in fields["refs"])
     elif kind is ChainsFingerprint:
-        fields["refreshes"] = Refreshes(**fields["refreshes"]) if fields["refreshes"] else None
+        fields["refreshes"] = Refreshes.of_json(fields["refreshes"])
         fields["chains"] = tuple(ChainId(**chain) for chain in fields["chains"])
     return kind(**fields)
 

@@ -67,8 +67,7 @@ def _shown(state: State, given: str) -> str:
     """SQL of the instant whose rows the model shows at an instant."""
     if state.refreshes is None:
         return given
-    first = f"IF({given} >= {state.frontier}L, {state.frontier}L, {state.since}L)"
-    return f"greatest({state.refreshes.last_sql(given)}, {first})"
+    return f"greatest({state.refreshes.last_sql(given)}, {state.since}L)"
 
 
 def _out_of_range(state: State) -> str:

@@ -154,7 +154,7 @@ class State:
         """The last instant (ms) at which reads are answered: up to the next refresh they show the last one."""
         if self.expiration is None or self.refreshes is None:
             return self.expiration
-        return self.refreshes.last(self.expiration) + self.refreshes.every - 1
+        return self.refreshes.next(self.expiration + 1) - 1
 
     @property
     def is_plain(self) -> bool:

@@ -46,7 +46,7 @@ def _state(fields: dict[str, Any]) -> State:
             "kinds": tuple(fields["kinds"]),
             "inputs": {name: of_json(fingerprint) for name, fingerprint in fields["inputs"].items()},
             "read_by": tuple(fields.get("read_by", ())),
-            "refreshes": Refreshes(**fields["refreshes"]) if fields.get("refreshes") else None,
+            "refreshes": Refreshes.of_json(fields.get("refreshes")),
             "retired": _pairs(fields["retired"]),
             "late": Late(fields["late"]["columns"], _pairs(fields["late"]["tables"])) if fields.get("late") else None,
             "files": {name: tuple(map(tuple, listed)) for name, listed in fields.get("files", {}).items()},

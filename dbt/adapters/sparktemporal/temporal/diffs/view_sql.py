@@ -7,6 +7,7 @@ A read is at `t = greatest(clock, frontier)`, because a reader's clock may lag t
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -25,7 +26,8 @@ from .stores import store_of
 
 def live_instant(state: State) -> str:
     clock = "unix_millis(current_timestamp())"
-    shown = state.refreshes.last_sql(clock) if state.refreshes else clock
+    # refreshes beside the schedule are not after the frontier
+    shown = replace(state.refreshes, also=()).last_sql(clock) if state.refreshes else clock
     return f"greatest({shown}, {state.frontier}L)"
 
 

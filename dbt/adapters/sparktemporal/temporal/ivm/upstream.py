@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from sqlglot import exp
@@ -44,7 +44,7 @@ _NAME = re.compile(rf"`{SCHEMA}`\.`((?:[^`]|``)+)`")
 class Stack:
     """The temporal views that a model reads, as committed: schema.model -> state.
 
-    as_of: the instant from which their rows matter (ms), not before any of their frontiers. before: the chains of each
+    as_of: the instant from which their rows matter (ms), not before `known_from`. before: the chains of each
     that the last run of the model read. kept: chains among these that no state names, and that can still be read.
     """
 
@@ -57,6 +57,17 @@ class Stack:
     def expiration(self) -> int | None:
         """The last instant at which all of these views answer (ms); None for ever."""
         return min((s.answers_until for s in self.states.values() if s.answers_until is not None), default=None)
+
+    @property
+    def known_from(self) -> int:
+        """The first instant (ms) of which all of these views know their content."""
+        return max(s.since for s in self.states.values())
+
+    def at(self, model: str, as_of: int) -> Stack:
+        """The same for a run of a model at an instant (ms). Raises TemporalError where a view does not answer then."""
+        for name, state in self.states.items():
+            refuse_expired(model, name, state, as_of)
+        return replace(self, as_of=as_of)
 
     def shape(self, sql: str) -> str:
         """SQL for DESCRIBE: the columns of the rows, and no row."""
@@ -155,16 +166,16 @@ def chains_of(fingerprint: Fingerprint | None) -> tuple[ChainId, ...]:
 
 
 def _seen(state: State, t: str) -> str:
-    """SQL: the instant at which readers see a change at t. Changes before the frontier are seen at once."""
+    """SQL: the instant at which readers see a change at t."""
     if state.refreshes is None:
         return t
     last = LAST_MS - state.refreshes.every  # the next refresh would be past the end of the clock
-    return f"IF({t} <= {state.frontier}L OR {t} > {last}L, {t}, {state.refreshes.next_sql(t)})"
+    return f"IF({t} > {last}L, {t}, {state.refreshes.next_sql(t)})"
 
 
 def _from(state: State, as_of: int) -> int:
     """The instant whose content readers see at `as_of` (ms): the last refresh, where there are refreshes."""
-    return max(state.refreshes.last(as_of), state.frontier) if state.refreshes else as_of
+    return state.refreshes.last(as_of) if state.refreshes else as_of
 
 
 def stacked_name(table: exp.Table) -> str | None:
@@ -307,16 +318,14 @@ def _clock(state: State, kind: str) -> exp.Expr:
     if state.refreshes is None:
         return expression("mz_now()" if kind == TIMESTAMP else "unix_millis(mz_now())")
     shown = state.refreshes.last_sql("unix_millis(mz_now())")
-    if state.refreshes.last(state.frontier) != state.frontier:  # the schedule changed: the frontier is no refresh
-        shown = f"greatest({shown}, {state.frontier}L)"
     return expression(f"timestamp_millis({shown})" if kind == TIMESTAMP else shown)
 
 
 # ---- refusals -------------------------------------------------------------------------------------------------------
 
 
-def check(model: str, name: str, state: State | None, as_of: int, skew: int) -> State:
-    """The state of a temporal view that can be read from `as_of` (ms) on. Raises TemporalError otherwise."""
+def known(model: str, name: str, state: State | None) -> State:
+    """The state of a temporal view that has run. Raises TemporalError otherwise."""
     inner = identifiers.parts(name)[-1]
     if state is None:
         raise TemporalError(
@@ -324,17 +333,27 @@ def check(model: str, name: str, state: State | None, as_of: int, skew: int) -> 
             f"why: there are no stored rows to read\n"
             f"instead: dbt run -s {inner} {model}"
         )
-    if state.frontier - as_of >= skew:
+    return state
+
+
+def refuse_earlier(model: str, name: str, state: State, clock: int, skew: int) -> None:
+    """Refuse a clock (ms) that is `skew` or more before the frontier of a temporal view."""
+    inner = identifiers.parts(name)[-1]
+    if state.frontier - clock >= skew:
         raise TemporalError(
-            f"found: a run of {model} at {format_instant(as_of)}, before the frontier of its input {inner}, "
+            f"found: a run of {model} at {format_instant(clock)}, before the frontier of its input {inner}, "
             f"{format_instant(state.frontier)}\n"
             f"why: {inner} no longer keeps its content of that instant\n"
             f"instead: a clock (or var temporal_now) from the frontier on, or dbt run --full-refresh -s {inner} {model}"
         )
-    if state.answers_until is not None and max(as_of, state.frontier) > state.answers_until:
+
+
+def refuse_expired(model: str, name: str, state: State, as_of: int) -> None:
+    """Refuse a temporal view that does not answer at `as_of` (ms) any more."""
+    inner = identifiers.parts(name)[-1]
+    if state.answers_until is not None and as_of > state.answers_until:
         raise TemporalError(
             f"found: {inner}, which expired at {format_instant(state.answers_until)}, as an input of {model}\n"
             f"why: its updates after that instant are not stored\n"
             f"instead: dbt run -s +{model}, which runs {inner} first"
         )
-    return state
