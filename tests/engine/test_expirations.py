@@ -310,6 +310,54 @@ def test_runs_between_refreshes(hourly: Project) -> None:
     assert (100,) in over and counted == [(len(ids),)]
 
 
+def test_refreshes_above_a_temporal_view(project: Project) -> None:
+    """What a refresh is of is decided before the views below are read: it is the last one that they still know."""
+    minute, midnight = HOUR // 60, "2024-01-01 00:00"
+    day = f"timestamp_millis({T0 + 30 * DAY}L)"
+    project.sql(f"CREATE TABLE {{s}}.events AS SELECT id, timestamp_millis(0) AS lo, {day} AS hi FROM range(5)")
+    sources(project)
+    window = "select id from {{ source('raw', 'events') }} where mz_now() >= lo and mz_now() < hi"
+    project.model("below", window)
+    project.model("each_hour", window, refresh_every="1 hour", refresh_at=midnight)
+    for name, over in (("hourly", "below"), ("daily", "each_hour")):
+        every = "1 hour" if name == "hourly" else "1 day"
+        project.model(name, f"select id from {{{{ ref('{over}') }}}}", refresh_every=every, refresh_at=midnight)
+
+    def ids(after: int, model: str) -> list[int]:
+        return [row[0] for row in at(project, T0 + after * minute, model)]
+
+    project.run(now=T0 + 10 * minute)  # the first run of all, between two refreshes
+    assert [ids(10, name) for name in ("hourly", "daily")] == [[0, 1, 2, 3, 4]] * 2
+
+    project.run("-s", "below", "--full-refresh", now=T0 + 80 * minute)  # the hourly refresh of 13:00 is due
+    assert ids(80, "hourly") == [0, 1, 2, 3, 4]
+    project.run("-s", "hourly", now=T0 + 81 * minute)
+    assert ids(81, "hourly") == [0, 1, 2, 3, 4] and project.state("hourly").frontier == T0 + 80 * minute
+    project.run("-s", "below", "--full-refresh", now=T0 + 100 * minute)  # none is due
+    waited = project.run("-s", "hourly", now=T0 + 101 * minute).of("hourly")
+    assert waited.adapter_response["action"] == "waiting" and ids(101, "hourly") == [0, 1, 2, 3, 4]
+
+    came = f"timestamp_millis({T0 + 150 * minute}L), timestamp_millis({T0 + 185 * minute}L)"  # from 14:30 to 15:05
+    project.sql(f"INSERT INTO {{s}}.events SELECT 7L, {came}")
+    project.run("-s", "below", now=T0 + 151 * minute)
+    project.run("-s", "below+", now=T0 + 190 * minute)  # at 15:10, as of 15:00
+    assert [ids(after, "hourly") for after in (190, 239, 240)] == [[0, 1, 2, 3, 4, 7]] * 2 + [[0, 1, 2, 3, 4]]
+    assert ids(190, "below") == [0, 1, 2, 3, 4]
+
+    project.dbt("run-operation", "temporal_consolidate", "--args", '{"model": "below"}')  # knows nothing before 15:10
+    project.sql(f"INSERT INTO {{s}}.events SELECT 8L, timestamp_millis(0), {day}")
+    project.run("-s", "hourly", "daily", now=T0 + 241 * minute)
+    assert ids(241, "hourly") == [0, 1, 2, 3, 4]
+    project.run(now=T0 + 12 * HOUR)  # midnight
+    assert [ids(12 * 60, name) for name in ("hourly", "daily")] == [[0, 1, 2, 3, 4, 8]] * 2
+
+    project.model("hourly", "select id from {{ ref('below') }}", refresh_every="7 minutes", refresh_at=midnight)
+    before = project.state("hourly").frontier
+    project.run("-s", "hourly", now=T0 + 12 * HOUR + 9 * minute)
+    state = project.state("hourly")
+    assert state.since == state.frontier > before  # what the old schedule showed is not read by the new one
+
+
 @pytest.mark.deep
 def test_refreshed_now(project: Project) -> None:
     """By the reader's clock."""

@@ -292,6 +292,61 @@ def test_decisions_of_a_schedule() -> None:
 
 
 @pytest.mark.parametrize(
+    ("clock", "inputs_from", "full_refresh", "expected"),
+    [
+        (250, 130, False, ("advanced", 220, 10, ())),  # the views below know the last refresh
+        (250, 220, False, ("advanced", 220, 10, ())),
+        (250, 231, False, ("advanced", 231, 10, (231,))),  # they were rebuilt since: a refresh beside the schedule
+        (119, 110, False, ("waiting", 20, 10, ())),  # nothing is due, and what was shown stays
+        (119, 110, True, ("restarted", 110, 110, (110,))),
+    ],
+)
+def test_a_refresh_is_of_an_instant_that_the_views_below_know(
+    clock: int, inputs_from: int, full_refresh: bool, expected: tuple[object, ...]
+) -> None:
+    every = Refreshes(100, 20)
+    context = replace(
+        CONTEXT,
+        clock=clock,
+        expiry=Expiry(None, ""),
+        refreshes=every,
+        inputs_from=inputs_from,
+        full_refresh=full_refresh,
+    )
+    told = decision.decide("m", a_state(refreshes=every, expiration=None, offset=None), context)
+    assert told.refreshes is not None
+    assert (told.action, told.as_of, told.since, told.refreshes.also) == expected
+
+
+def test_another_schedule_begins_anew() -> None:
+    """What was shown by the old one is not read by the new one."""
+    state, never = a_state(refreshes=Refreshes(100, 20), expiration=None, offset=None), Expiry(None, "")
+    for refreshes, expected in ((Refreshes(30, 0), 120), (Refreshes(7, 0), 126), (None, 130)):
+        told = decision.decide("m", state, replace(CONTEXT, clock=130, expiry=never, refreshes=refreshes))
+        assert (told.as_of, told.since, told.refreshes) == (expected, expected, refreshes)
+    first = decision.decide(
+        "m", None, replace(CONTEXT, clock=130, expiry=never, refreshes=Refreshes(100, 0), inputs_from=130)
+    )
+    assert (first.as_of, first.refreshes) == (130, Refreshes(100, 0, (130,)))
+
+
+def test_refreshes_beside_the_schedule() -> None:
+    every = Refreshes(100, 20).with_refresh(150, 0).with_refresh(320, 0).with_refresh(333, 0)
+    assert every.also == (150, 333)  # 320 is one of the schedule
+    assert [every.last(t) for t in (119, 120, 149, 150, 219, 220, 332, 333, 420)] == [
+        20, 120, 120, 150, 150, 220, 320, 333, 420,
+    ]  # fmt: skip
+    assert [every.next(t) for t in (120, 121, 150, 151, 321, 333, 334)] == [120, 150, 150, 220, 333, 333, 420]
+    assert every.with_refresh(444, 300).also == (333, 444)
+    many = every
+    for t in range(1001, 1001 + 100 * Refreshes.MOST_ALSO, 100):
+        many = many.with_refresh(t, 0)
+    assert len(many.also) == Refreshes.MOST_ALSO and many.known_from(5) == many.also[0] == 1001
+    assert Refreshes.of_json({"every": 100, "anchor": 20}) == Refreshes(100, 20)  # as earlier versions wrote them
+    assert Refreshes.of_json({"every": 100, "anchor": 20, "also": [150, 333]}) == every
+
+
+@pytest.mark.parametrize(
     ("text", "ms"),
     [("22 days", 22 * DAY), ("1 week", 7 * DAY), ("90 minutes", 5_400_000), ("1 hour, 30 minutes", 5_400_000),
      ("INTERVAL '2' DAYS", 2 * DAY), ("250 milliseconds", 250), ("0", None), (0, None), (None, None), ("0 days", None)],

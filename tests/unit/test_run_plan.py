@@ -73,7 +73,6 @@ def a_plan(action: str = ADVANCED, moved: bool = True, **changes: Any) -> RunPla
         settings={},
         capture=capture,
         expiry=NEVER,
-        refreshes=None,
     )
     return replace(plan, **changes)
 
