@@ -66,6 +66,7 @@ class Stack:
         self.configs = {name: self._config() for name in NAMES}
         self.read: dict[str, dict[int, list[tuple[Any, ...]]]] = {name: {} for name in NAMES}
         self.first: dict[str, int] = {}
+        self.log: list[str] = []
 
     def _config(self) -> dict[str, Any]:
         rng, config = self.rng, {}
@@ -95,7 +96,8 @@ class Stack:
             readers=[self.relations(name) for name in NAMES[at + 1 : at + 2]],
         )
 
-    def say(self, line: str) -> None: ...
+    def say(self, line: str) -> None:
+        self.log.append(line)
 
     # -- what happens --
 
@@ -165,7 +167,8 @@ class Stack:
             s = self.shown(model, state, t)
             return self.query(model, self.below(model, s), f"timestamp_millis({s}L)")
 
-        assert mismatches(self.project, model, oracle, sorted(chosen)) == [], (model, sorted(chosen), self.told(model))
+        found = mismatches(self.project, model, oracle, sorted(chosen))
+        assert found == [], f"{found[:5]}\n{self.told(model)}"
         live = view_sql.live_view(replace(state, expiration=None))
         live = live.replace("current_timestamp()", f"timestamp_millis({self.now}L)")
         assert mismatches(self.project, model, lambda t: live, [max(self.now, state.frontier)]) == [], "the live view"
@@ -188,12 +191,17 @@ class Stack:
         """What was read before the frontier is read again, where the model still knows that instant."""
         state, before = self.project.state(model), self.read[model]
         known = self.read[model] = {t: rows for t, rows in before.items() if state.since <= t < state.frontier}
-        assert self.rows_at(model, known) == known, (model, "in the past", self.told(model))
+        assert self.rows_at(model, known) == known, f"in the past: {self.told(model)}"
         return len(known)
 
-    def told(self, model: str) -> tuple[Any, ...]:
-        state = self.project.state(model)
-        return state.since, state.frontier, state.refreshes, self.configs, self.sql, self.now
+    def told(self, model: str) -> str:
+        states = [(name, state) for name in NAMES if (state := self.project.committed(name))]
+        facts = [
+            f"{name}: since {(state.since - MIDNIGHT) / MINUTE}, frontier {(state.frontier - MIDNIGHT) / MINUTE}, "
+            f"{state.refreshes}, {self.configs[name]}, {self.sql[name]}"
+            for name, state in states
+        ]
+        return "\n".join([f"{model} at {(self.now - MIDNIGHT) / MINUTE}", *facts, *self.log])
 
 
 def drive(project: Project, seed: int, steps: int) -> Counter[str]:
@@ -234,5 +242,5 @@ def test_schedules(project: Project, monkeypatch: pytest.MonkeyPatch, number: in
 def test_schedules_for_long(project: Project, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     if number % 2:
         small_limits(monkeypatch)
-    did = drive(project, a_seed(), 12)
+    did = drive(project, a_seed() + number, 12)
     assert did["compared"] > 40, did

@@ -19,12 +19,12 @@ from enum import Enum
 
 from ..clock.schedule import Refreshes
 from ..diffs.groups_sql import GroupStore
+from ..diffs.intervals_read import over_time
 from ..diffs.intervals_sql import DAMAGED, Columns, indent, no_rows
 from ..diffs.state import CoreState
 from ..diffs.stores import store_of
 from ..rewrite.linear_aggregates import COUNT
 from ..sql.dialect import quote
-from ..sql.identity import identity
 from .axis import Axis
 
 TIMES: Columns = (("mz_from", "BIGINT"), ("mz_until", "BIGINT"))
@@ -82,7 +82,7 @@ def history(core: CoreState, schema: str, within: Range, totals: bool = False) -
     elif is_plain:
         rows = _stored(core, sources, within)
     else:
-        rows = _of_corrected(core.columns, _stored(core, sources, within))
+        rows = over_time(_stored(core, sources, within), core.columns)
     if within.refreshes is None:
         return f"SELECT {comma}mz_from, mz_until\nFROM (\n{indent(rows, 2)}\n) AS mz_history"
     seen = f"SELECT {comma}{within.seen('mz_from')} AS mz_from, {within.seen('mz_until')} AS mz_until\n"
@@ -131,32 +131,6 @@ def _of_part(within: Range) -> str:
     if within.part is Part.WHOLE:
         return f"mz_from <= {within.first}L AND (mz_until IS NULL OR mz_until > {within.last}L)"
     return f"mz_from > {within.first}L OR mz_until <= {within.last}L"
-
-
-def _of_corrected(columns: Columns, stored: str) -> str:
-    """Signed intervals -> the running total of each row. More retractions than rows raise, as at a read."""
-    names = "".join(f"{quote(n)}, " for n, _ in columns)
-    same = identity(columns)
-    items, keys = ("".join(f"{part}, " for part in parts) for parts in (same.items, same.keys))
-    updates = (
-        f"SELECT {items}mz_timestamp, sum(mz_sign) AS mz_diff\n"
-        f"FROM (\n{indent(stored, 2)}\n) AS mz_stored\n"
-        f"LATERAL VIEW stack(2, mz_from, mz_diff, mz_until, -mz_diff) mz_edges AS mz_timestamp, mz_sign\n"
-        f"WHERE mz_timestamp IS NOT NULL\n"
-        f"GROUP BY {keys}mz_timestamp\nHAVING sum(mz_sign) <> 0"
-    )
-    totals = (
-        f"SELECT {names}mz_timestamp AS mz_from, lead(mz_timestamp) OVER mz_row AS mz_until, "
-        f"sum(mz_diff) OVER mz_row AS mz_n\n"
-        f"FROM (\n{indent(updates, 2)}\n) AS mz_updates\n"
-        f"WINDOW mz_row AS ({_partition(keys)}ORDER BY mz_timestamp)"
-    )
-    copies = f"CASE WHEN mz_n >= 0 THEN CAST(mz_n AS INT) ELSE CAST({DAMAGED} AS INT) END"
-    return (
-        f"SELECT {names}mz_from, mz_until\n"
-        f"FROM (\n{indent(totals, 2)}\n) AS mz_totals\n"
-        f"LATERAL VIEW explode(array_repeat(0, {copies})) mz_copies AS mz_copy"
-    )
 
 
 def _of_groups(core: CoreState, sources: list[str], within: Range) -> str:

@@ -107,3 +107,34 @@ def _summed(rows: str, columns: Columns) -> str:
         f"  GROUP BY {', '.join(same.keys)}\n  HAVING sum(mz_diff) <> 0\n) AS mz_sums\n"
         f"LATERAL VIEW explode(array_repeat(0, {copies})) mz_copies AS mz_copy"
     )
+
+
+def over_time(stored: str, columns: Columns) -> str:
+    """Signed intervals -> intervals without signs, from the running total of each row: n copies are n rows.
+
+    More retractions than rows raise, as at a read.
+    """
+    names = "".join(f"{quote(n)}, " for n, _ in columns)
+    same = identity(columns)
+    items, keys = ("".join(f"{part}, " for part in parts) for parts in (same.items, same.keys))
+    partition = f"PARTITION BY {keys[:-2]} " if keys else ""
+    updates = (
+        f"SELECT {items}mz_timestamp, sum(mz_sign) AS mz_diff\n"
+        f"FROM (\n{indent(stored, 2)}\n) AS mz_stored\n"
+        f"LATERAL VIEW stack(2, mz_from, mz_diff, mz_until, -mz_diff) mz_edges AS mz_timestamp, mz_sign\n"
+        f"WHERE mz_timestamp IS NOT NULL\n"
+        f"GROUP BY {keys}mz_timestamp\nHAVING sum(mz_sign) <> 0"
+    )
+    totals = (
+        f"SELECT {names}mz_timestamp AS mz_from, lead(mz_timestamp) OVER mz_row AS mz_until, "
+        f"sum(mz_diff) OVER mz_row AS mz_n\n"
+        f"FROM (\n{indent(updates, 2)}\n) AS mz_updates\n"
+        f"WINDOW mz_row AS ({partition}ORDER BY mz_timestamp)"
+    )
+    copies = f"CASE WHEN mz_n >= 0 THEN CAST(mz_n AS INT) ELSE CAST({DAMAGED} AS INT) END"
+    rows = (
+        f"SELECT {names}mz_from, mz_until\n"
+        f"FROM (\n{indent(totals, 2)}\n) AS mz_totals\n"
+        f"LATERAL VIEW explode(array_repeat(0, {copies})) mz_copies AS mz_copy"
+    )
+    return keeping_marks(rows, stored, f"{names}mz_from, mz_until") if same.marked else rows

@@ -24,6 +24,7 @@ from ...words import quantity
 from ..clock.instants import LAST_MS, format_instant
 from ..diffs.chains import core_of
 from ..diffs.fingerprints import ChainId, ChainsFingerprint, Fingerprint
+from ..diffs.intervals_read import over_time
 from ..diffs.intervals_sql import Columns, no_rows
 from ..diffs.state import Chain, CoreState, State
 from ..diffs.stores import store_of
@@ -210,7 +211,9 @@ def _there(state: State, core: CoreState, chains: Sequence[Chain], as_of: int) -
     tables = [c.source(state.schema) for c in chains]
     bucketed = [table for table, c in zip(tables, chains) if c.bucketed]
     store = store_of(core)
-    rows = store.consolidated(store.stored(tables, _from(state, as_of), None, bucketed))
+    stored = store.stored(tables, _from(state, as_of), None, bucketed)
+    # a correction begins at its run, up to the frontier: from then on it has the instants of what it corrects
+    rows = store.consolidated(stored) if as_of >= state.frontier else over_time(stored, core.columns)
     names = "".join(f"{quote(n)}, " for n, _ in core.columns)
     times = f"{_seen(state, 'mz_from')} AS mzu_from, {_seen(state, 'mz_until')} AS mzu_until"
     return f"SELECT {names}{times}\nFROM (\n{rows}\n) AS mz_kept"
