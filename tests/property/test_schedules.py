@@ -61,7 +61,7 @@ class Stack:
     """The models of one seed, as a host that has no dbt. `read`: what was read of each at which instant."""
 
     def __init__(self, project: Project, rng: random.Random) -> None:
-        self.project, self.rng, self.now = project, rng, MIDNIGHT + 600 * MINUTE
+        self.project, self.rng, self.now = project, rng, MIDNIGHT + 607 * MINUTE
         self.sql = dict(zip(NAMES, map(rng.choice, QUERIES)))
         self.configs = {name: self._config() for name in NAMES}
         self.read: dict[str, dict[int, list[tuple[Any, ...]]]] = {name: {} for name in NAMES}
