@@ -225,7 +225,6 @@ def test_what_reads_a_clone_or_a_model_that_has_not_run(targets: Project) -> Non
     for target in ("fresh", "here"):
         told = project.dbt("test", "--target", target, check=False).text
         assert told.count("why: inside is not a temporal_view that has run") >= len(TESTS), told
-    compiled = (project.path / "target/compiled/proj/models/as_of.sql").read_text()
     project.dbt("compile", "--target", "fresh")
     compiled = (project.path / "target/compiled/proj/models/as_of.sql").read_text()
     with pytest.raises(Exception, match="inside is not a temporal_view that has run"):

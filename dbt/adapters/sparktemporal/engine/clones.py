@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..temporal.sql import statements
-from ..temporal.sql.identifiers import Identifiers, dotted, folded
+from ..temporal.sql.identifiers import dotted, folded
 from .descriptions import ViewInfo
 from .model_relations import ModelRelations
 from .warehouse import Warehouse
@@ -27,7 +27,7 @@ def model_shown(warehouse: Warehouse, relation: ModelRelations) -> ModelRelation
     """The temporal_view that a clone shows, also through another clone; None where the relation is no such clone."""
     found: ModelRelations | None = relation
     while found is not None:
-        there = Identifiers(warehouse.tables(found.schema, found.model))
+        there = warehouse.beginning(found.schema, found.model)
         if f"{found.model}__live" in there:
             return found
         info = warehouse.view(found.name()) if found.model in there else None

@@ -28,7 +28,7 @@ from ..temporal.ivm.upstream import key_of, references
 from ..temporal.sql import identifiers, plans
 from ..temporal.sql.ctes import visible_ctes
 from ..temporal.sql.dialect import parse, quote, render
-from ..temporal.sql.identifiers import Identifiers, folded
+from ..temporal.sql.identifiers import folded
 from .view_expansion import Closed, Made, made
 
 #: the alias of a text that stands in the place of a view begins so; the view's name follows
@@ -112,8 +112,7 @@ def _opened(
     """
     name = identifiers.dotted(identifiers.parts(view.name()))
     try:
-        there = Identifiers(warehouse.tables(view.schema, view.model))
-        info = warehouse.view(view.name()) if view.model in there else None
+        info = warehouse.view(view.name()) if view.model in warehouse.beginning(view.schema, view.model) else None
         if info is None and may_be_none:
             return None
         if info is None:
