@@ -10,9 +10,6 @@ from dataclasses import dataclass
 
 import pytest
 
-from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
-from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
-from dbt.adapters.sparktemporal.operations.reads import as_of
 from support.instants import Y2100
 from support.project import Project, Result, inputs_of
 
@@ -144,11 +141,10 @@ def check(project: Project, way: Way, instants: Sequence[int]) -> None:
     where = project.schema + "_" + way.resolves
     for name in PATHS:
         views = "" if name in ("direct", "version", "package", "named") else "and k <> 1"
-        relations = ModelRelations(f"`{project.schema}_here`", f"over_{name}")
         ours, plain = [], []
         for t in instants:
             now = f"timestamp_millis({t}L)"
-            ours.append(f"SELECT {t} AS t, * FROM {as_of(Warehouse(project.rows), relations, t)}")
+            ours.append(f"SELECT {t} AS t, * FROM {project.at(f'over_{name}', t, f'{project.schema}_here')}")
             inside = INSIDE.replace("{{ target.schema }}", where).replace("{now}", now)
             plain.append(f"SELECT {t}, id, made_in FROM ({inside}) WHERE {WINDOW.replace('{now}', now)} {views}")
         found, wanted = (Counter(project.rows(" UNION ALL ".join(one))) for one in (ours, plain))
