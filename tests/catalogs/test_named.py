@@ -200,7 +200,7 @@ def test_a_hook_that_leaves_the_catalog(events: Project, hook: str) -> None:
 
 
 def test_a_clone(events: Project) -> None:
-    """`dbt clone` makes a view over the view of the other schema, in the same catalog."""
+    """`dbt clone` makes a view over the view of the other schema, in the same catalog, below a temporal_view too."""
     events.model("m", f"select id, ts from {events.schema}.events where mz_now() < ts")
     events.run(now=T0 - 1)
     (prod := events.path / "prod").mkdir()
@@ -211,6 +211,11 @@ def test_a_clone(events: Project) -> None:
     try:
         events.dbt("clone", "-s", "m", "--state", "prod")
         assert events.relations(dev) == {"m"}
+        events.model("over", "select id from {{ ref('m') }} where mz_now() < ts - interval 1 second")
+        events.run("-s", "over", now=T0)
+        for t in (T0, T0 + 5000):
+            later = f"SELECT id FROM {{s}}.events WHERE timestamp_millis({t}L) < ts - interval 1 second"
+            assert sorted(events.rows(f"SELECT id FROM {events.at('over', t, dev)}")) == sorted(events.rows(later)), t
         events.model("n", f"select count(*) as n from {dev}.m", materialized="table", file_format=table_format(events))
         for after in (-1, 5000):
             events.run("-s", "n", now=T0 + after)

@@ -163,9 +163,9 @@ class Project:
         result = self.dbt("compile", "--inline", text, **vars_)
         return result.results[0].node.compiled_code
 
-    def at(self, model: str, t: int) -> str:
+    def at(self, model: str, t: int, schema: str = "") -> str:
         """What `temporal_as_of(ref(model), t)` stands for, without a dbt command."""
-        return as_of(Warehouse(self.rows), ModelRelations(f"`{self.schema}`", model), t)
+        return as_of(Warehouse(self.rows), ModelRelations(f"`{schema or self.schema}`", model), t)
 
     def target(self, model: str = "m") -> ModelRelations:
         """The relations of a model, as the adapter names them."""

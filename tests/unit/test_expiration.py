@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dbt.adapters.sparktemporal.errors import Refusal
+from dbt.adapters.sparktemporal.graph.lineage import Lineage
 from dbt.adapters.sparktemporal.graph.time_dependence import dependences
 from dbt.adapters.sparktemporal.temporal.clock.expiration import UNKNOWN, Dependence, Scheduled, expiry
 from dbt.adapters.sparktemporal.temporal.clock.schedule import Refreshes, Restarts, TimeOfWeek
@@ -21,7 +22,7 @@ ROUNDED = "at the refresh after its offset"
 
 def refreshed(*days: int | None) -> Dependence:
     """A table below views that are refreshed each so many days, counted from two days before T0."""
-    schedules = [Scheduled("s", "r", (n or 1) * DAY, None if n is None else T0 - 2 * DAY) for n in days]
+    schedules = [Scheduled(("s.r",), (n or 1) * DAY, None if n is None else T0 - 2 * DAY) for n in days]
     return Dependence("r", through=tuple(schedules))
 
 
@@ -67,7 +68,8 @@ def test_decision_table(offset: int | None, inputs: list[Dependence], expires: i
 
 def node(name: str, materialized: str = "table", *below: str, **more: Any) -> dict[str, Any]:
     config = {"materialized": materialized, **more.pop("config", {})}
-    return {"name": name, "resource_type": "model", "config": config, "depends_on": {"nodes": list(below)}, **more}
+    below_it = {"depends_on": {"nodes": list(below)}}
+    return {"name": name, "schema": "s", "alias": name, "resource_type": "model", "config": config, **below_it, **more}
 
 
 def graph(*nodes: dict[str, Any], sources: dict[str, dict[str, Any]] | None = None) -> dict[str, Any]:
@@ -79,7 +81,7 @@ def graph(*nodes: dict[str, Any], sources: dict[str, dict[str, Any]] | None = No
 
 
 def told(model: dict[str, Any], g: dict[str, Any]) -> list[tuple[str, str]]:
-    return [(d.name, d.follows) for d in dependences(model, g)]
+    return [(d.name, d.follows) for d in dependences(Lineage(model, g))]
 
 
 def test_through_views_and_ephemeral_models() -> None:
@@ -102,22 +104,22 @@ def test_a_schedule_between(between: str) -> None:
         "r", "temporal_view", "src", config={"refresh_every": "1 day", "refresh_at": "2024-03-01 12:00:00"}
     )
     g = graph(node("x", between, "r"), scheduled, sources={"src": {}})
-    (found,) = dependences(node("m", "temporal_view", "x"), g)
-    assert [(s.name, s.every, s.anchor) for s in found.through] == [("r", DAY, T0)]
+    (found,) = dependences(Lineage(node("m", "temporal_view", "x"), g))
+    assert [(s.names, s.every, s.anchor) for s in found.through] == [(("s.r",), DAY, T0)]
 
 
 def test_schedules_above_each_other() -> None:
     below = node("a", "temporal_view", "src", config={"refresh_every": "1 day"})
     above = node("b", "temporal_view", "a", config={"refresh_every": "7 days"})
-    (found,) = dependences(node("m", "temporal_view", "b"), graph(above, below, sources={"src": {}}))
-    assert [s.name for s in found.through] == ["a", "b"]
+    (found,) = dependences(Lineage(node("m", "temporal_view", "b"), graph(above, below, sources={"src": {}})))
+    assert [s.names for s in found.through] == [("s.a",), ("s.b",)]
 
 
 @pytest.mark.parametrize("between", ["table", "incremental"])
 def test_a_table_is_built_when_dbt_runs(between: str) -> None:
     scheduled = node("r", "temporal_view", "src", config={"refresh_every": "1 day"})
     g = graph(node("x", between, "r"), scheduled, sources={"src": {}})
-    (found,) = dependences(node("m", "temporal_view", "x"), g)
+    (found,) = dependences(Lineage(node("m", "temporal_view", "x"), g))
     assert (found.name, found.through) == ("x", ())
 
 
@@ -138,7 +140,7 @@ def test_its_own_schedule() -> None:
 
 def test_what_sources_say() -> None:
     g = graph(sources={"a": {"sealed": True}, "b": {"sealed_until": "2024-03-02"}, "c": {"time_dependence": "none"}})
-    a, b, c = dependences(node("m", "temporal_view", "a", "b", "c"), g)
+    a, b, c = dependences(Lineage(node("m", "temporal_view", "a", "b", "c"), g))
     assert (a.sealed, b.sealed_until, c.follows) == (True, T0 + DAY // 2, UNKNOWN)
 
 
@@ -152,7 +154,7 @@ def test_what_sources_say() -> None:
 )
 def test_bad_metadata(meta: dict[str, Any], words: str) -> None:
     with pytest.raises(Refusal) as refused:
-        dependences(node("m", "temporal_view", "a"), graph(sources={"a": meta}))
+        dependences(Lineage(node("m", "temporal_view", "a"), graph(sources={"a": meta})))
     assert words in str(refused.value)
 
 

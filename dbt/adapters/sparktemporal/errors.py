@@ -22,6 +22,10 @@ class Refusal(TemporalError):
         super().__init__(f"found: {found}\nwhy: {why}\ninstead: {instead}")
 
 
+class NotRun(TemporalError):
+    """A temporal_view without a commit, where what it committed is asked for."""
+
+
 class ForeignRelation(Refusal):
     """A relation under a name of the model's own that no run of the model made. No option of a run replaces it."""
 

@@ -29,10 +29,9 @@ from .engine.known_relations import KnownRelations
 from .engine.model_relations import ModelRelations
 from .engine.warehouse import Warehouse
 from .graph.collisions import refuse_collisions
+from .graph.lineage import TEMPORAL, VIEW, Lineage
 from .graph.plain_names import refuse_names, refuse_schema
 from .graph.time_dependence import dependences
-from .inputs import upstream
-from .inputs.stacked_views import views_between
 from .operations import leftovers, run_log
 from .operations.read_macros import ReadMacros
 from .operations.report import run_log_name
@@ -138,9 +137,10 @@ class SparkTemporalAdapter(RunOperations, ReadMacros, SparkAdapter):
             lock.forget_lock(held[1])
 
     def _settle(self, config: Any, failed: bool) -> None:
-        """A model that was a temporal_view and now is something else: see `leftovers.replaced`."""
+        """A model that was a temporal_view and now is something else, a clone too: see `leftovers.replaced`."""
         node = getattr(config, "model", None)
-        if node is None or config.get("materialized") == "temporal_view":
+        is_clone = getattr(getattr(self.config, "args", None), "which", None) == "clone"
+        if node is None or config.get("materialized") == "temporal_view" and not is_clone:
             return
         relation = self.Relation.create_from(self.config, node)
         live = self._known(relation, f"{relation.identifier}__live")
@@ -256,15 +256,16 @@ class SparkTemporalAdapter(RunOperations, ReadMacros, SparkAdapter):
         existing: BaseRelation | None,
     ) -> Neighbours:
         """What is around a model. existing: the relation of the model's name, as dbt's cache has it."""
+        lineage = Lineage(model, graph)
         return Neighbours(
             unmarked=self._has_unmarked_diffs(relation),
-            below=upstream.temporal_inputs(model, graph),
-            between=views_between(model, graph),
-            readers=upstream.readers(model, graph),
-            inputs=dependences(model, graph),
+            below=lineage.inputs(TEMPORAL),
+            between=lineage.inputs(VIEW),
+            readers=lineage.readers(),
+            inputs=dependences(lineage),
             in_the_way=existing is not None and not existing.is_view,
             known=self._known_relations(relation),
-            has_feed=upstream.has_feed(model, graph),
+            has_feed=lineage.has_feed(),
         )
 
     def _known_relations(self, relation: BaseRelation) -> KnownRelations | None:

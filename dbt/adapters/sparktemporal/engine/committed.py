@@ -11,7 +11,7 @@ from ..temporal.sql.spark_errors import spark_words
 from ..words import quantity
 from .descriptions import ViewInfo
 from .model_relations import ModelRelations
-from .warehouse import NO_SCHEMA, Warehouse
+from .warehouse import Warehouse
 
 
 def read_state(warehouse: Warehouse, target: ModelRelations, existing: Iterable[str] | None = None) -> State | None:
@@ -40,13 +40,8 @@ def live_view(warehouse: Warehouse, target: ModelRelations, existing: Iterable[s
 
     existing: the known relations of the schema. A DESCRIBE of a missing relation would log an error on the server.
     """
-    if existing is None:
-        try:
-            existing = warehouse.tables(target.schema, target.model + "__live")
-        except Exception as error:  # dbt's error or Spark's own: the text tells which
-            if not NO_SCHEMA.search(str(error)):
-                raise
-            return None  # dbt makes the schema before the first run
+    if existing is None:  # dbt makes the schema before the first run
+        existing = warehouse.beginning(target.schema, target.model + "__live")
     if f"{target.model}__live" not in Identifiers(existing):
         return None
     return warehouse.view(target.name("__live")) or ViewInfo("", {}, None)

@@ -20,6 +20,12 @@ class ModelRelations:
     model: str
     views_in: str | None = field(default=None, compare=False)
 
+    @staticmethod
+    def of(name: str, catalog: str) -> ModelRelations:
+        """The relations of a model by its name as Spark prints it. catalog: the current one."""
+        *schema, model = identifiers.within(identifiers.parts(name), catalog)
+        return ModelRelations(".".join(map(quote, schema)), model)
+
     def name(self, suffix: str = "") -> str:
         return f"{self.schema}.{quote(self.model + suffix)}"
 

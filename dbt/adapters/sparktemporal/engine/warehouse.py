@@ -11,7 +11,7 @@ from ..temporal.clock import zones
 from ..temporal.clock.zones import Zone
 from ..temporal.ivm.upstream import Stack
 from ..temporal.sql import identifiers, plans, settings
-from ..temporal.sql.identifiers import SESSION_CATALOG, folded
+from ..temporal.sql.identifiers import SESSION_CATALOG, Identifiers, folded
 from ..temporal.sql.spark_errors import spark_words
 from ..words import quantity
 from . import commit_records, descriptions
@@ -266,6 +266,15 @@ class Warehouse:
         if self.catalog_is_named():  # only the session's own catalog lists views as tables too
             found = list(dict.fromkeys([*found, *self.views(schema, pattern)]))
         return [n for n in found if folded(n).startswith(folded(prefix)) and folded(n).endswith(folded(suffix))]
+
+    def beginning(self, schema: str, prefix: str) -> Identifiers:
+        """The tables and views of a schema with this prefix, in any case; none where there is no such schema."""
+        try:
+            return Identifiers(self.tables(schema, prefix))
+        except Exception as error:  # dbt's error or Spark's own: the text tells which
+            if not NO_SCHEMA.search(str(error)):
+                raise
+            return Identifiers()
 
     def views(self, schema: str, pattern: str = "*") -> list[str]:
         """The views of a schema, by SHOW VIEWS; none where the catalog has no views."""

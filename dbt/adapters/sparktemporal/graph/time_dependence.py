@@ -2,59 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
 
 from ..config import TemporalConfig
 from ..errors import Refusal
 from ..temporal.clock.expiration import UNKNOWN, WALL_CLOCK, Dependence, Scheduled
 from ..temporal.clock.instants import parse_instant
+from .lineage import EPHEMERAL, TEMPORAL, VIEW, Lineage, Node, materialized, relations
 
-#: materializations between a model and its inputs: their content depends on time as the relations below do
-_THROUGH = ("view", "ephemeral", "temporal_view")
 _FOLLOWS = {"wall_clock": WALL_CLOCK, "none": UNKNOWN, "unknown": UNKNOWN}
 _KEYS = ("sealed", "sealed_until", "time_dependence")
 
 
-def dependences(model: Mapping[str, Any], graph: Mapping[str, Any]) -> list[Dependence]:
+def dependences(lineage: Lineage) -> list[Dependence]:
     """The sources, seeds and tables that a model reads, through views, and the refreshes between."""
-    known = {**graph.get("sources", {}), **graph.get("nodes", {})}
     found: set[Dependence] = set()
     seen: set[tuple[str, tuple[Scheduled, ...]]] = set()
-    queue: list[tuple[str, tuple[Scheduled, ...]]] = [(name, ()) for name in _below(model)]
+    queue: list[tuple[str, Node, tuple[Scheduled, ...]]] = [(*one, ()) for one in lineage.reads().items()]
     while queue:
-        name, through = queue.pop()
-        node = known.get(name)
-        if node is None or (name, through) in seen:
+        name, node, through = queue.pop()
+        if (name, through) in seen:
             continue
         seen.add((name, through))
-        if node.get("config", {}).get("materialized") in _THROUGH and node["resource_type"] == "model":
+        if materialized(node) in (VIEW, EPHEMERAL, TEMPORAL) and node["resource_type"] == "model":
             schedule = _schedule(node)
             through = (schedule, *through) if schedule else through
-            queue += [(below, through) for below in _below(node)]
+            queue += [(*one, through) for one in lineage.reads(node).items()]
         else:
             found.add(replace(_of(node), through=through))
     return sorted(found, key=lambda d: (d.name, str(d.through)))
 
 
-def _below(node: Mapping[str, Any]) -> Iterator[str]:
-    yield from node.get("depends_on", {}).get("nodes", [])
-
-
-def _schedule(node: Mapping[str, Any]) -> Scheduled | None:
+def _schedule(node: Node) -> Scheduled | None:
     config = node.get("config", {})
-    if config.get("materialized") != "temporal_view" or not config.get("refresh_every"):
+    if materialized(node) != TEMPORAL or not config.get("refresh_every"):
         return None
     parsed = TemporalConfig.parse(node["name"], config)
     if parsed.refresh_every is None:
         return None
-    return Scheduled(
-        node.get("schema") or "", node.get("alias") or node["name"], parsed.refresh_every, parsed.refresh_at
-    )
+    names = tuple(relation.key for _, relation in relations(node))
+    return Scheduled(names, parsed.refresh_every, parsed.refresh_at)
 
 
-def _of(node: Mapping[str, Any]) -> Dependence:
+def _of(node: Node) -> Dependence:
     meta = {**(node.get("meta") or {}), **(node.get("config", {}).get("meta") or {})}
     given = {key: meta.get(key) for key in _KEYS}
     name = ".".join(filter(None, [node.get("source_name"), node["name"]]))

@@ -11,68 +11,79 @@ session's, or the text means something else outside of the view, the model is re
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import count
 
 from sqlglot import exp
 
+from ..engine import clones
+from ..engine.committed import read_state
 from ..engine.model_relations import ModelRelations
 from ..engine.warehouse import Warehouse
 from ..errors import Refusal
+from ..temporal.clock.instants import format_instant
+from ..temporal.diffs.state import State
 from ..temporal.ivm.upstream import key_of, references
 from ..temporal.sql import identifiers, plans
 from ..temporal.sql.ctes import visible_ctes
 from ..temporal.sql.dialect import parse, quote, render
+from ..temporal.sql.identifiers import folded
 from .view_expansion import Closed, Made, made
 
 #: the alias of a text that stands in the place of a view begins so; the view's name follows
 _OPENED = "mz_view "
-#: what a view shows that was made with var temporal_now
-_FROZEN = "mz_at_"
 
 
-def views_between(model: Mapping[str, Any], graph: Mapping[str, Any]) -> list[ModelRelations]:
-    """The plain views that a model reads and that read a temporal view, directly or through views and ephemerals."""
-    nodes = graph.get("nodes", {})
-    reaches: dict[str, bool] = {}
+def opened(
+    warehouse: Warehouse, model: str, sql: str, below: Sequence[ModelRelations], between: Sequence[ModelRelations]
+) -> tuple[str, dict[str, State | None]]:
+    """A model's text with the text of each view in the place of its name, outermost first, and the states of the
+    temporal_views that the text then names: key -> state, None where none was committed. Raises Refusal.
 
-    def below(node: Mapping[str, Any]) -> list[str]:
-        return [name for name in node.get("depends_on", {}).get("nodes", []) if name in nodes]
-
-    def kind(name: str) -> Any:
-        return nodes[name].get("config", {}).get("materialized")
-
-    def is_over(name: str) -> bool:
-        if name not in reaches:
-            through = kind(name) in ("view", "ephemeral")
-            reaches[name] = kind(name) == "temporal_view" or through and any(map(is_over, below(nodes[name])))
-        return reaches[name]
-
-    found, queue, seen = [], below(model), set[str]()
-    while queue:
-        name = queue.pop()
-        if name in seen or not is_over(name):
-            continue
-        seen.add(name)
-        if kind(name) == "view":
-            found.append(ModelRelations(quote(nodes[name]["schema"]), nodes[name]["alias"]))
-        queue += below(nodes[name]) if kind(name) != "temporal_view" else []
-    return found
-
-
-def opened(warehouse: Warehouse, model: str, sql: str, between: Sequence[ModelRelations]) -> str:
-    """A model's text with the text of each view in the place of its name, outermost first. Raises Refusal."""
-    views, number = {view.key: view for view in between}, 0
-    while views:
-        found = next((place for place in references(sql, warehouse.catalog()) if key_of(place[2]) in views), None)
-        if found is None:
+    below: the temporal_views that the model may name; between: the plain views over some. What the views name in turn
+    is known from Spark's plans of them.
+    """
+    catalog = warehouse.catalog()
+    temporal, views = {one.key: one for one in below}, {one.key: one for one in between}
+    states: dict[str, State | None] = {}
+    plain: set[str] = set()
+    for number in count():
+        asked = [(place, key_of(place[2])) for place in references(sql, catalog)]
+        asked = [(place, key) for place, key in asked if key in {**temporal, **views} and key not in {*states, *plain}]
+        if not asked:
             break
-        start, end, names, aliased = found
-        view = views[key_of(names)]
-        alias = "" if aliased else f" AS {quote(names[-1])}"
-        sql = f"{sql[:start]}({_query(warehouse, model, view, f'mz_v{number}_')}){alias}{sql[end:]}"
-        number += 1
-    return sql
+        (start, end, names, aliased), key = asked[0]
+        if key in temporal:
+            states[key] = read_state(warehouse, temporal[key])
+            if states[key] is not None:
+                continue
+        found = _opened(warehouse, model, temporal.get(key) or views[key], key in temporal, f"mz_v{number}_")
+        if found is None:
+            plain.add(key)
+            continue
+        states.pop(key, None)
+        text, inside = found
+        sql = f"{sql[:start]}{text}{'' if aliased else f' AS {quote(names[-1])}'}{sql[end:]}"
+        for one in inside:
+            if folded(one.model).endswith(plans.LIVE):
+                inner = replace(one, model=one.model[: -len(plans.LIVE)])
+                temporal.setdefault(inner.key, inner)
+            else:
+                views.setdefault(one.key, one)
+    return sql, states
+
+
+def refuse_frozen(analyzed: str, place: str, instead: str, at: int | None = None) -> None:
+    """Refuse a plan that reads a view made with var temporal_now, but for one made at the instant `at` (ms)."""
+    instants = plans.instants(analyzed) - {at}
+    if instants:
+        views = ", ".join(identifiers.dotted(identifiers.parts(view)[-2:]) for view in plans.views(analyzed))
+        raise Refusal(
+            f"the view {views}, made at var temporal_now, {format_instant(min(instants))}, {place}",
+            "a view that is made with that variable shows its temporal views as at that instant, for good",
+            f"{instead}, or materialized='ephemeral' for it",
+        )
 
 
 def changes(before: str, now: str) -> list[str]:
@@ -91,19 +102,37 @@ def _opened_in(sql: str) -> Iterator[tuple[str, str]]:
             yield query.alias.removeprefix(_OPENED), render(whole if whole is not None else query)
 
 
-def _query(warehouse: Warehouse, model: str, view: ModelRelations, prefix: str) -> str:
-    """The text of a view as a query with the names it gives its columns. prefix: of the names of its CTEs."""
+def _opened(
+    warehouse: Warehouse, model: str, view: ModelRelations, may_be_none: bool, prefix: str
+) -> tuple[str, list[ModelRelations]] | None:
+    """(what stands in the place of a view: the name that a clone shows, or a query in parentheses; the views below it).
+
+    None for a view that reads no temporal_view, and for no view where there may be none. prefix: of the names of its
+    CTEs.
+    """
     name = identifiers.dotted(identifiers.parts(view.name()))
     try:
-        if not warehouse.tables(view.schema, view.model) or warehouse.view(view.name()) is None:
+        info = warehouse.view(view.name()) if view.model in warehouse.beginning(view.schema, view.model) else None
+        if info is None and may_be_none:
+            return None
+        if info is None:
             raise Closed("there is no view of that name yet")
+        plan = plans.analyzed(warehouse.explain(f"SELECT * FROM {view.name()}"))
+        if not plans.is_temporal(plan):
+            return None
+        inside = [ModelRelations.of(one, warehouse.catalog()) for one in plans.views(plan)]
+        shown = clones.shown(warehouse, view, info)
+        if shown is not None:
+            if not _same_columns(warehouse, view.name(), shown.name()):
+                raise Closed(f"it was made when {shown.name()} had other columns")
+            return shown.name(), inside
         its = made(warehouse, view.name())
-        if any(one.alias.startswith(_FROZEN) for one in its.tree.find_all(exp.Subquery)):
+        if any(one.alias.startswith(plans.AT) for one in its.tree.find_all(exp.Subquery)):
             raise Closed("it was made with var temporal_now and shows its temporal views as at that instant, for good")
         columns = ", ".join(map(quote, its.columns))
         text = _named_alone(its, prefix)
         whole = f"SELECT * FROM (\n{text}\n) AS {quote(_OPENED + name)}({columns})"
-        _check_analysis(warehouse, view.name(), text, whole)
+        _check_analysis(warehouse, view.name(), plan, text, whole)
     except Closed as closed:
         raise Refusal(
             f"the view {name} over a temporal_view, as an input of {model}",
@@ -111,7 +140,7 @@ def _query(warehouse: Warehouse, model: str, view: ModelRelations, prefix: str) 
             f"dbt run -s {view.model} in a session like this one, without var temporal_now, and then {model}; or "
             f"materialized='ephemeral' for {view.model}",
         ) from None
-    return whole
+    return f"({whole})", inside
 
 
 def _named_alone(view: Made, prefix: str) -> str:
@@ -142,14 +171,17 @@ def _named_alone(view: Made, prefix: str) -> str:
     return text
 
 
-def _check_analysis(warehouse: Warehouse, name: str, text: str, whole: str) -> None:
-    """Spark's analysis of the text is that of the view. (In later plans the clock is a constant.)"""
-    of_view = f"SELECT * FROM {name}"
+def _check_analysis(warehouse: Warehouse, name: str, plan: str, text: str, whole: str) -> None:
+    """Spark's analysis of the text is that of the view. (In later plans the clock is a constant.) plan: of the view."""
     try:
-        inside = plans.inside_of_view(plans.analyzed(warehouse.explain(of_view)))
         alone = plans.without_names(plans.analyzed(warehouse.explain(text)))
-        same = inside == alone and warehouse.describe(of_view) == warehouse.describe(whole)
+        same = plans.inside_of_view(plan) == alone and _same_columns(warehouse, name, f"({whole})")
     except Exception:  # a text that Spark does not take elsewhere has no equal meaning there
         same = False
     if not same:
         raise Closed("its text means something else outside of it")
+
+
+def _same_columns(warehouse: Warehouse, view: str, other: str) -> bool:
+    of_view, of_other = (warehouse.describe(f"SELECT * FROM {one}") for one in (view, other))
+    return of_view == of_other

@@ -1,9 +1,8 @@
-"""The temporal views below a temporal view: found in dbt's graph, read as they are committed."""
+"""The temporal views below a temporal view, read as they are committed."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from ..engine import session
 from ..engine.committed import read_state
@@ -20,53 +19,6 @@ from ..temporal.sql import identifiers
 from ..temporal.sql.dialect import quote
 from ..temporal.sql.identifiers import Identifiers
 from . import stacked_views
-
-
-def temporal_inputs(model: Mapping[str, Any], graph: Mapping[str, Any]) -> list[ModelRelations]:
-    """The temporal views a model reads, by itself or through views and ephemeral models."""
-    nodes = graph.get("nodes", {})
-    found: list[ModelRelations] = []
-    seen: set[str] = set()
-    queue = list(model.get("depends_on", {}).get("nodes", []))
-    while queue:
-        name = queue.pop()
-        if name in seen or name not in nodes:
-            continue
-        seen.add(name)
-        node = nodes[name]
-        materialized = node.get("config", {}).get("materialized")
-        if materialized == "temporal_view":
-            found.append(ModelRelations(quote(node["schema"]), node["alias"]))
-        if materialized in ("view", "ephemeral"):
-            queue += node.get("depends_on", {}).get("nodes", [])
-    return found
-
-
-def readers(model: Mapping[str, Any], graph: Mapping[str, Any]) -> list[ModelRelations]:
-    """The temporal views that read a model, by themselves or through views and ephemeral models."""
-    nodes = graph.get("nodes", {})
-    found, queue, seen = [], [model.get("unique_id")], set()
-    while queue:
-        name = queue.pop()
-        for child, node in nodes.items():
-            if child in seen or name not in node.get("depends_on", {}).get("nodes", []):
-                continue
-            seen.add(child)
-            materialized = node.get("config", {}).get("materialized")
-            if materialized == "temporal_view":
-                found.append(ModelRelations(quote(node["schema"]), node["alias"]))
-            elif materialized in ("view", "ephemeral"):
-                queue.append(child)
-    return found
-
-
-def has_feed(model: Mapping[str, Any], graph: Mapping[str, Any]) -> bool:
-    """Whether a model of the project calls `temporal_feed` and reads the model."""
-    return any(
-        model.get("unique_id") in node.get("depends_on", {}).get("nodes", [])
-        and any(macro.endswith(".temporal_feed") for macro in node["depends_on"].get("macros", []))
-        for node in graph.get("nodes", {}).values()
-    )
 
 
 def held(warehouse: Warehouse, target: ModelRelations, by: Sequence[ModelRelations]) -> Identifiers:
@@ -94,27 +46,24 @@ def inline_upstreams(
 ) -> tuple[str, Warehouse, int]:
     """A model's text -> the same with the queries of its temporal inputs, a warehouse that knows them, and the as-of.
 
-    between: the plain views over them, whose text stands in their place.
+    below, between: see `stacked_views.opened`.
     The as-of is that of the invocation, or the latest frontier of an input that is less than a minute ahead of it. The
     run decides of which instant it is (`Stack.at`).
     """
-    if not below:
+    if not (below or between):
         return sql, warehouse, as_of
-    sql = stacked_views.opened(warehouse, target.model, sql, between)
-    catalog = warehouse.catalog()
-    named = {upstream.key_of(names) for _, _, names, _ in upstream.references(sql, catalog)}
+    sql, found = stacked_views.opened(warehouse, target.model, sql, below, between)
     states = {}
-    for inner in below:
-        key = inner.key
-        if key in named:
-            states[key] = upstream.known(target.model, key, read_state(warehouse, inner))
-            upstream.refuse_earlier(target.model, key, states[key], as_of, CLOCK_SKEW_MS)
-            as_of = max(as_of, states[key].frontier)
-            if view_sql.evaluates(states[key]):
-                session.refuse_differences(settings, states[key], f"{key} as an input of {target.model}")
+    for key, state in found.items():
+        states[key] = upstream.known(target.model, key, state)
+        upstream.refuse_earlier(target.model, key, states[key], as_of, CLOCK_SKEW_MS)
+        as_of = max(as_of, states[key].frontier)
+        if view_sql.evaluates(states[key]):
+            session.refuse_differences(settings, states[key], f"{key} as an input of {target.model}")
     if not states:
         return sql, warehouse, as_of
-    return upstream.inlined(sql, states, catalog), warehouse.over(_stack(warehouse, states, old, as_of)), as_of
+    sql = upstream.inlined(sql, states, warehouse.catalog())
+    return sql, warehouse.over(_stack(warehouse, states, old, as_of)), as_of
 
 
 def as_captured(warehouse: Warehouse, state: State) -> Warehouse:

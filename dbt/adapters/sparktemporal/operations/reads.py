@@ -12,7 +12,7 @@ from ..engine.committed import live_view, read_state, state_of
 from ..engine.descriptions import UPDATE
 from ..engine.model_relations import ModelRelations
 from ..engine.warehouse import Warehouse
-from ..errors import Refusal, TemporalError
+from ..errors import NotRun, Refusal, TemporalError
 from ..inputs import observe, upstream
 from ..inputs.append_only import AppendCursor
 from ..temporal.clock.instants import format_duration, format_instant, parse_duration, parse_instant
@@ -35,10 +35,10 @@ _SECOND, _FAR = 1_000, 30 * 86_400_000
 
 
 def committed(warehouse: Warehouse, target: ModelRelations) -> State:
-    """The committed state of a model. Raises an error for a model that has not run."""
+    """The committed state of a model. Raises NotRun for a model that has not run."""
     state = read_state(warehouse, target)
     if state is None:
-        raise TemporalError(
+        raise NotRun(
             f"found: no {target.model}__live in {target.schema}\n"
             f"why: {target.model} is not a temporal_view that has run\n"
             f"instead: dbt run -s {target.model}"

@@ -11,9 +11,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 
+from ..engine import clones
 from ..engine.clock_calls import is_lasting_view
+from ..engine.model_relations import ModelRelations
 from ..engine.warehouse import Rows, Warehouse
 from ..errors import Refusal
+from ..inputs import stacked_views
 from ..temporal.clock.instants import format_instant
 from ..temporal.diffs.state import State
 from ..temporal.diffs.state_text import MARK, VIEW_TEXT_LIMIT, extract
@@ -21,9 +24,7 @@ from ..temporal.sql import identifiers, plans, statements
 from ..temporal.sql.dialect import quote
 from . import reads
 
-_LIVE = "__live"
-#: the alias of the rows of a temporal_view at an instant, in replacing statements and in their plans
-_AT = "mz_at_"
+_LIVE, _AT = plans.LIVE, plans.AT
 
 
 def at_instant(
@@ -64,7 +65,8 @@ def query_at(sql: str, instant: int, rows: Rows, catalog: str) -> str:
         sql = statements.replaced(sql, queries, catalog)
         plan = _plan(warehouse, sql)
         _refuse_wall_clock(live, plans.views(plan), instant, catalog)
-    _refuse_other_instants(plan, instant)
+    place, instead = f"in a statement at {format_instant(instant)}", "that view made in the same invocation"
+    stacked_views.refuse_frozen(plan, place, f"{instead} (dbt build -s +...)", instant)
     return sql
 
 
@@ -96,15 +98,15 @@ def _live(warehouse: Warehouse, plan: str) -> dict[str, State]:
 
 
 def _same_rows(warehouse: Warehouse, sql: str, views: Iterable[str], queries: Mapping[str, str]) -> dict[str, str]:
-    """The views in the text with exactly the rows of a temporal_view, such as `dbt clone` makes."""
+    """The views in the text with exactly the rows of a temporal_view, such as `dbt clone` makes, also of clones."""
     catalog = warehouse.catalog()
     named = {one.key for one in statements.references(sql, catalog)} - {*queries}
     same = {}
     for view in views:
-        info = warehouse.view(view) if _key(view, catalog) in named else None
-        other = statements.same_rows_as(info.text, catalog) if info is not None else None
-        if other is not None and other in queries:
-            same[_key(view, catalog)] = queries[other]
+        key = _key(view, catalog)
+        other = clones.model_shown(warehouse, ModelRelations.of(view, catalog)) if key in named else None
+        if other is not None and other.key in queries:
+            same[key] = queries[other.key]
     return same
 
 
@@ -127,19 +129,6 @@ def _refuse_wall_clock(live: Mapping[str, State], views: Iterable[str], instant:
             f"{name}, a temporal_view, in a statement at {when}, that names it without its schema or cannot be read",
             f"the statement would read {name} at the wall clock",
             f"{{{{ ref('{state.model}') }}}} in plainer SQL, or temporal_as_of(ref('{state.model}'), ...)",
-        )
-
-
-def _refuse_other_instants(plan: str, instant: int) -> None:
-    """Raise Refusal when the plan reads a view that an earlier invocation made at another instant."""
-    others = {int(t) for t in re.findall(rf"SubqueryAlias `?{_AT}(-?\d+)\b", plan)} - {instant}
-    if others:
-        views = ", ".join(identifiers.dotted(identifiers.parts(v)[-2:]) for v in plans.views(plan))
-        raise Refusal(
-            f"the view {views}, made at var temporal_now, {format_instant(min(others))}, in a statement at "
-            f"{format_instant(instant)}",
-            "a view that is made with that variable shows its temporal views as at that instant, for good",
-            "that view made in the same invocation (dbt build -s +...), or materialized='ephemeral' for it",
         )
 
 

@@ -16,8 +16,8 @@ from ..engine.model_relations import ModelRelations
 from ..engine.warehouse import Warehouse
 from ..errors import Refusal, TemporalError
 from ..graph import nodes
+from ..graph.lineage import Lineage
 from ..graph.time_dependence import dependences
-from ..inputs import upstream
 from ..run import lock
 from ..run.writer import Writer
 from ..temporal.sql.dialect import quote
@@ -134,7 +134,7 @@ class RunOperations(metaclass=AdapterMeta):
             node = nodes.named(model, graph)
             target, config = self._model_of(node)
             with locked(warehouse, target, config.lock_timeout) as (run_id, clock):
-                made = consolidate(warehouse, target, config, run_id, clock, upstream.readers(node, graph))
+                made = consolidate(warehouse, target, config, run_id, clock, Lineage(node, graph).readers())
         return tables.table(CONSOLIDATED, [{"model": model, **made}])
 
     @available
@@ -168,7 +168,7 @@ class RunOperations(metaclass=AdapterMeta):
         self, warehouse: Warehouse, node: Mapping[str, Any], graph: Mapping[str, Any], clock: int
     ) -> dict[str, Any]:
         target, config = self._model_of(node)
-        return status.status(warehouse, target, config, dependences(node, graph), clock)
+        return status.status(warehouse, target, config, dependences(Lineage(node, graph)), clock)
 
     @available
     def temporal_report(self, graph: Mapping[str, Any], model: str | None, path: str | None, hours: int) -> str:

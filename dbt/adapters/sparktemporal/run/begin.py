@@ -20,7 +20,7 @@ from ..engine.warehouse import MISSING, Warehouse
 from ..errors import ForeignRelation, Refusal, TemporalError
 from ..inputs.capture import Capture, Request, capture_inputs
 from ..inputs.fingerprint import Routines
-from ..inputs.stacked_views import changes
+from ..inputs.stacked_views import changes, refuse_frozen
 from ..inputs.upstream import inline_upstreams
 from ..temporal.clock.expiration import Dependence, Scheduled
 from ..temporal.clock.expiration import expiry as expiry_of
@@ -202,7 +202,7 @@ def _begin(
 
 def _anchor(schedule: Scheduled, states: Mapping[str, State]) -> int | None:
     """From when the refreshes of a view are counted (ms): as configured, or as its first run decided."""
-    state = states.get(identifiers.key(schedule.schema, schedule.name))
+    state = next((states[name] for name in schedule.names if name in states), None)
     if schedule.anchor is not None or state is None or state.refreshes is None:
         return schedule.anchor
     return state.refreshes.anchor if state.refreshes.every == schedule.every else None
@@ -300,6 +300,7 @@ def _refuse_itself(target: ModelRelations, analyzed: str, catalog: str) -> None:
 
 
 def _refuse_temporal_inputs(warehouse: Warehouse, analyzed: str) -> None:
+    refuse_frozen(analyzed, "as an input", "that view made without the variable")
     live_clock = LIVE_IN_A_PLAN in analyzed
     for view in plans.views(analyzed):
         if live_clock:

@@ -27,10 +27,10 @@ WALL_CLOCK, UNKNOWN = "wall clock", "unknown"
 
 @dataclass(frozen=True)
 class Scheduled:
-    """The refreshes of a temporal view, by its schema and name. anchor: ms; None where its first run decides."""
+    """The refreshes of a temporal view. names: the keys of what it may be read as. anchor: ms; None where its first run
+    decides."""
 
-    schema: str
-    name: str
+    names: tuple[str, ...]
     every: int
     anchor: int | None = None
 

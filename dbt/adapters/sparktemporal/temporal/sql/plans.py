@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from ...errors import Refusal
 from .functions import registry
 from .functions.row import SESSION
-from .identifiers import PART, parts
+from .identifiers import PART, folded, parts
 from .relations import table_of
 
 
@@ -210,6 +210,26 @@ def views(plan: str) -> list[str]:
 _NAMED = re.compile(rf"SubqueryAlias ({PART}(?:\.{PART})+)")
 #: what Spark puts between the name of a table and its rows, such as the padding of CHAR columns
 _BETWEEN = re.compile(r"(?:Project|Filter) ")
+
+
+#: the alias of the rows of a temporal_view at an instant (ms) in the text of what var temporal_now pins
+AT = "mz_at_"
+#: what the name of the commit record of a temporal_view ends with
+LIVE = "__live"
+
+
+def is_temporal(plan: str) -> bool:
+    """Whether an analyzed plan may read a temporal_view, at the clock or at an instant for good."""
+    return bool(instants(plan)) or any(folded(parts(view)[-1]).endswith(LIVE) for view in views(plan))
+
+
+def instants(plan: str) -> set[int]:
+    """The instants (ms) as at which an analyzed plan reads temporal_views, for good.
+
+    >>> instants("SubqueryAlias x\\n+- SubqueryAlias mz_at_5\\n   +- Project [a#1]")
+    {5}
+    """
+    return {int(t) for t in re.findall(rf"SubqueryAlias `?{AT}(-?\d+)\b", plan)}
 
 
 def scans(plan: str) -> list[tuple[str, str]]:

@@ -18,7 +18,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from .dialect import VerbatimSpark, quote
-from .identifiers import dotted, key, within
+from .identifiers import dotted, key, parts, within
 
 _QUERIES = {"SELECT", "WITH", "FROM", "VALUES", "TABLE", "("}
 _WRITES = {"INSERT", "MERGE", "UPDATE", "DELETE", "DECLARE"}
@@ -116,12 +116,14 @@ def replaced(sql: str, queries: Mapping[str, str], catalog: str) -> str:
     return "".join(out) + sql[last:]
 
 
-def same_rows_as(text: str, catalog: str) -> str | None:
-    """The key of the relation whose rows and columns a view of this text has (`dbt clone` makes such views), or None.
+def same_rows_as(text: str, catalog: str) -> list[str] | None:
+    """The relation, as parts of its name, whose rows and columns a view of this text has, such as `dbt clone` makes.
 
     >>> same_rows_as("select * from prod.`m`", "c"), same_rows_as("select * from prod.m where x", "c")
-    ('prod.m', None)
+    (['prod', 'm'], None)
     """
     found = _SAME_ROWS.fullmatch(text)
     names = references(text, catalog) if found else []
-    return names[0].key if len(names) == 1 and not names[0].aliased else None
+    if len(names) != 1 or names[0].aliased:
+        return None
+    return within(parts(text[names[0].start : names[0].end]), catalog)

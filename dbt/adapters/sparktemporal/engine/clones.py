@@ -1,0 +1,35 @@
+"""Clones: views with the rows and columns of another relation, as `dbt clone` makes them (`select * from prod.m`)."""
+
+from __future__ import annotations
+
+from ..temporal.sql import statements
+from ..temporal.sql.identifiers import dotted, folded
+from .descriptions import ViewInfo
+from .model_relations import ModelRelations
+from .warehouse import Warehouse
+
+
+def shown(warehouse: Warehouse, relation: ModelRelations, info: ViewInfo | None) -> ModelRelations | None:
+    """The relation whose rows and columns a view has; None for any other view, and for one over the model's `__live`.
+
+    info: the view; None for a table.
+    """
+    catalog = warehouse.catalog()
+    names = statements.same_rows_as(info.text, catalog) if info is not None else None
+    if info is None or names is None or folded(names[-1]) == folded(f"{relation.model}__live"):
+        return None
+    if len(names) == 2 and len(info.namespace) > 1 and folded(info.namespace[0]) != folded(catalog):
+        return None
+    return ModelRelations.of(dotted(names), catalog)
+
+
+def model_shown(warehouse: Warehouse, relation: ModelRelations) -> ModelRelations | None:
+    """The temporal_view that a clone shows, also through another clone; None where the relation is no such clone."""
+    found: ModelRelations | None = relation
+    while found is not None:
+        there = warehouse.beginning(found.schema, found.model)
+        if f"{found.model}__live" in there:
+            return found
+        info = warehouse.view(found.name()) if found.model in there else None
+        found = shown(warehouse, found, info)
+    return None

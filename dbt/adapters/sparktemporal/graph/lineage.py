@@ -1,0 +1,97 @@
+"""dbt's graph around one model: what the model reads, what reads it, and the relations that dbt names them by.
+
+With --defer dbt resolves a ref() to the relation of another state, or to the model's own: that depends on
+--favor-state, on what was selected, and on what is there. The compiled text of a model names the one that dbt took.
+So a node has both relations here, and who reads the text finds the one that the text names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ..engine.model_relations import ModelRelations
+from ..temporal.sql.dialect import quote
+
+Node = Mapping[str, Any]
+
+TEMPORAL, VIEW, EPHEMERAL = "temporal_view", "view", "ephemeral"
+
+
+def materialized(node: Node) -> str | None:
+    found: str | None = (node.get("config") or {}).get("materialized")
+    return found
+
+
+def relations(node: Node) -> Iterator[tuple[str | None, ModelRelations]]:
+    """The relations that dbt may resolve a node to, each with its materialization: its own, and the deferred one."""
+    for one in (node, node.get("defer_relation")):
+        if one:
+            yield materialized(one), ModelRelations(quote(one["schema"]), one["alias"])
+
+
+class Lineage:
+    """What is around a model in dbt's graph."""
+
+    def __init__(self, model: Node, graph: Mapping[str, Any]) -> None:
+        self.model, self._nodes = model, graph.get("nodes", {})
+        self._known = {**graph.get("sources", {}), **self._nodes}
+        self._over_temporal: dict[str, bool] = {}
+
+    def reads(self, node: Node | None = None) -> dict[str, Node]:
+        """The sources and nodes that a node reads by itself (by default the model), by their ids."""
+        names = (self.model if node is None else node).get("depends_on", {}).get("nodes", [])
+        return {name: self._known[name] for name in names if name in self._known}
+
+    def inputs(self, kind: str) -> list[ModelRelations]:
+        """The relations that the model's text may name: temporal_views, or views over some."""
+        return [
+            relation
+            for name, node in self._named(self.model, set())
+            for is_of, relation in relations(node)
+            if is_of == kind and (kind == TEMPORAL or self._is_over_temporal(name))
+        ]
+
+    def _named(self, node: Node, seen: set[str]) -> Iterator[tuple[str, Node]]:
+        """The nodes whose relations stand in the text of a node, into which dbt puts the text of ephemeral models."""
+        for name, below in self.reads(node).items():
+            if name in seen or name not in self._nodes:
+                continue
+            seen.add(name)
+            if materialized(below) == EPHEMERAL:
+                yield from self._named(below, seen)
+            else:
+                yield name, below
+
+    def _is_over_temporal(self, name: str) -> bool:
+        """Whether a node reads a temporal_view, by itself or through views and ephemeral models."""
+        if name not in self._over_temporal:
+            self._over_temporal[name] = any(
+                kind == TEMPORAL or kind in (VIEW, EPHEMERAL) and self._is_over_temporal(one)
+                for one, node in self.reads(self._known[name]).items()
+                for kind in (materialized(node), materialized(node.get("defer_relation") or {}))
+            )
+        return self._over_temporal[name]
+
+    def readers(self) -> list[ModelRelations]:
+        """The temporal views that read the model, by themselves or through views and ephemeral models."""
+        found, queue, seen = [], [self.model.get("unique_id")], set()
+        while queue:
+            name = queue.pop()
+            for child, node in self._nodes.items():
+                if child in seen or name not in node.get("depends_on", {}).get("nodes", []):
+                    continue
+                seen.add(child)
+                if materialized(node) == TEMPORAL:
+                    found.append(ModelRelations(quote(node["schema"]), node["alias"]))
+                elif materialized(node) in (VIEW, EPHEMERAL):
+                    queue.append(child)
+        return found
+
+    def has_feed(self) -> bool:
+        """Whether a model of the project calls `temporal_feed` and reads the model."""
+        return any(
+            self.model.get("unique_id") in node.get("depends_on", {}).get("nodes", [])
+            and any(macro.endswith(".temporal_feed") for macro in node["depends_on"].get("macros", []))
+            for node in self._nodes.values()
+        )
