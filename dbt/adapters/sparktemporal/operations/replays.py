@@ -17,6 +17,7 @@ from ..errors import Refusal
 from ..temporal.clock.instants import format_instant
 from ..temporal.diffs.state import State
 from ..temporal.diffs.state_text import MARK, VIEW_TEXT_LIMIT, extract
+from ..temporal.rewrite.clock_functions import reads_clock
 from ..temporal.sql import identifiers, plans, statements
 from ..temporal.sql.dialect import quote
 from . import reads
@@ -33,25 +34,35 @@ def at_instant(
     catalog: str,
     warn: Callable[[str], None],
     known: Mapping[str, str] | None = None,
+    is_clocked: bool = False,
 ) -> str:
     """A statement that reads its temporal views as at an instant (ms).
 
-    catalog: the current one. warn: called for a lasting view, which from now on shows that instant. known: queries ->
-    replacing queries.
+    catalog: the current one. warn: called for a lasting view, which from now on shows that instant, and for a clock
+    that is not pinned. known: queries -> replacing queries. is_clocked: the instant stands in the place of a clock.
     """
     start = statements.reading_part(sql)
     if start is None:
         return sql
     head, body = sql[:start], sql[start:]
     pinned = (known or {}).get(body.strip())
-    pinned = query_at(body, instant, rows, catalog) if pinned is None else pinned
-    if is_lasting_view(sql) and pinned.strip() != body.strip():
+    pinned = query_at(body, instant, rows, catalog, warn) if pinned is None else pinned
+    if is_lasting_view(sql) and (is_clocked or pinned.strip() != body.strip()):
+        pinned = _marked(pinned, instant) if is_clocked else pinned
         _check_lasting(head, pinned, instant, warn)
     return head + pinned
 
 
-def query_at(sql: str, instant: int, rows: Rows, catalog: str) -> str:
-    """A query, or a statement with a query, that reads temporal views as at an instant (ms). Raises Refusal."""
+def _marked(query: str, instant: int) -> str:
+    """A query that tells in its plan the instant of its clock, as the rows of a temporal_view at an instant do."""
+    return f"SELECT * FROM (\n{statements.without_end(query)}\n) AS {quote(f'{_AT}{instant}')}"
+
+
+def query_at(sql: str, instant: int, rows: Rows, catalog: str, warn: Callable[[str], None]) -> str:
+    """A query, or a statement with a query, that reads temporal views as at an instant (ms). Raises Refusal.
+
+    warn: called for a clock that is not pinned.
+    """
     warehouse = Warehouse(rows, catalog=catalog)
     plan = _plan(warehouse, sql)
     live = _live(warehouse, plan) if any(_is_live(view) for view in plans.views(plan)) else {}
@@ -65,6 +76,8 @@ def query_at(sql: str, instant: int, rows: Rows, catalog: str) -> str:
         plan = _plan(warehouse, sql)
         _refuse_wall_clock(live, plans.views(plan), instant, catalog)
     _refuse_other_instants(plan, instant)
+    if plans.reads_clock(plan):
+        _warn_of_clock(warehouse, sql, plan, instant, warn)
     return sql
 
 
@@ -138,9 +151,23 @@ def _refuse_other_instants(plan: str, instant: int) -> None:
         raise Refusal(
             f"the view {views}, made at var temporal_now, {format_instant(min(others))}, in a statement at "
             f"{format_instant(instant)}",
-            "a view that is made with that variable shows its temporal views as at that instant, for good",
+            "a view that is made with that variable shows its temporal views, and its clock, as at that instant, for good",
             "that view made in the same invocation (dbt build -s +...), or materialized='ephemeral' for it",
         )
+
+
+def _warn_of_clock(warehouse: Warehouse, sql: str, plan: str, instant: int, warn: Callable[[str], None]) -> None:
+    """Tell of a clock in a plan that is still the wall clock: that of a view, or one that no instant stands for."""
+    texts = {view: info.text for view in plans.views(plan) if (info := warehouse.view(view)) is not None}
+    views = [identifiers.dotted(identifiers.parts(v)[-2:]) for v, text in texts.items() if reads_clock(text)]
+    when = f"var temporal_now, {format_instant(instant)}"
+    for view in views:
+        warn(
+            f"the view {view} was made without {when}, and its clock is the wall clock: make it in the same "
+            f"invocation (dbt build -s +...), or materialized='ephemeral' for it"
+        )
+    if reads_clock(sql):
+        warn(f"a statement at {when}, reads a clock that the variable does not pin: write it as mz_now()")
 
 
 def _check_lasting(head: str, body: str, instant: int, warn: Callable[[str], None]) -> None:
@@ -153,4 +180,4 @@ def _check_lasting(head: str, body: str, instant: int, warn: Callable[[str], Non
             "materialized='table' or 'ephemeral' for it",
         )
     if not view.rstrip("`").endswith("__dbt_tmp"):  # a snapshot creates such a view and drops it
-        warn(f"{view} shows its temporal views as at {when}, until it is made again without that variable")
+        warn(f"{view} shows its temporal views and its clock as at {when}, until it is made again without that variable")

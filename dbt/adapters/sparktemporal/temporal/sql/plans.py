@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from ...errors import Refusal
 from .functions import registry
-from .functions.row import SESSION
+from .functions.row import CLOCK, SESSION
 from .identifiers import PART, parts
 from .relations import table_of
 
@@ -126,6 +126,15 @@ def moves_by_itself(plan: str) -> bool:
     return bool(_BY_ITSELF.search(plan))
 
 
+def reads_clock(plan: str) -> bool:
+    """Whether an analyzed plan reads Spark's clock by a function.
+
+    >>> reads_clock("Project [cast(now() as date) AS d#1]"), reads_clock("Project [mz_now#1, now#2]")
+    (True, False)
+    """
+    return bool(_CLOCK.search(plan))
+
+
 def tables_read(plan: str) -> list[str] | None:
     """The tables at the leaves of an analyzed plan, one a leaf; None when a leaf is neither table nor constant."""
     if moves_by_itself(plan):
@@ -150,6 +159,9 @@ def leaves_of_tables(plan: str) -> dict[str, str]:
 
 
 _MOVING = registry.names(lambda row: row.depends_on not in ("", SESSION) and row.arguments is None)
+#: unix_timestamp() has another clock as its argument there
+_CLOCKS = registry.names(lambda row: row.depends_on == CLOCK and row.arguments is None)
+_CLOCK = re.compile(rf"\b(?:{'|'.join(sorted(_CLOCKS))})\(", re.IGNORECASE)
 _UNLESS = {row.name: row.unless for row in registry.ROWS if row.unless}
 _TEXTS = (*sorted(registry.names(lambda row: row.makes_text)), "variablereference")
 _WORD = r"(?:now|today|tomorrow|yesterday)\b(?!#)"
