@@ -11,7 +11,8 @@ from support.project import Project, Result
 
 #: an instant that is no whole second, so that each unit shows
 NOW = T0 + 1_234
-SECOND, DAY = NOW // 1_000 * 1_000, NOW // 86_400_000 * 86_400_000
+DAY_MS = 86_400_000
+SECOND, DAY = NOW // 1_000 * 1_000, NOW // DAY_MS * DAY_MS
 #: a clock in a temporal_view -> (milliseconds of it, what they are at NOW)
 CALLS = {
     "mz_now()": ("unix_millis({})", NOW),
@@ -57,13 +58,15 @@ select max({{ column_name }}) as last from {{ model }}
 having max({{ column_name }}) < {{ dbt.dateadd('hour', -1, dbt.current_timestamp()) }} or max({{ column_name }}) is null
 {% endtest %}
 """
+
+
 def shown(result: Result) -> list[list[Any]]:
     return [[int(value) for value in row] for row in result.results[0].agate_table.rows]
 
 
 @pytest.fixture
 def events(project: Project) -> Project:
-    """m is a temporal_view that never names mz_now() in its WHERE: its row is there at NOW, and not at the wall clock."""
+    """m is a temporal_view without mz_now() in its WHERE: its row is there at NOW, and not at the wall clock."""
     project.sql(
         f"CREATE TABLE {{s}}.events USING parquet AS SELECT 1 AS id, timestamp_millis({T0}L) AS ts, "
         f"timestamp_millis({NOW + 1}L) AS hi; CREATE TABLE {{s}}.log (said STRING, "
@@ -83,7 +86,8 @@ def events(project: Project) -> Project:
 def in_replay(events: Project) -> None:
     """Each way of a replay, in one project."""
     name = events.schema
-    events.model("t", f"select {SEEN}", materialized="table", pre_hook=f"insert into {name}.log select 'before', {SEEN}")
+    before = f"insert into {name}.log select 'before', {SEEN}"
+    events.model("t", f"select {SEEN}", materialized="table", pre_hook=before)
     events.model("contracted", f"select {SEEN}", materialized="table", contract={"enforced": True})
     events.model("appended", f"select {SEEN}", materialized="incremental", incremental_strategy="append")
     events.model("v", f"select {SEEN}; -- the clock", materialized="view")
@@ -150,3 +154,46 @@ def test_unit_tests(events: Project) -> None:
     events.properties({"unit_tests": units})
     result = events.dbt("test", "-s", "test_type:unit", now=NOW)
     assert [str(r.status) for r in result.results] == ["pass"] * 9, result.text
+
+
+def test_outside_of_a_replay_a_clock_is_as_written(events: Project) -> None:
+    """In a temporal_view it is that of the invocation, as mz_now(); elsewhere it is the wall clock."""
+    same = "select mz_now() = {{ dbt.current_timestamp() }} and mz_now() = now() as same from {{ ref('src') }} "
+    events.model("temporal", same + "where mz_now() > ts")
+    events.model("plain", same, materialized="table")
+    events.run("-s", "src")
+    rows = {"input": "ref('src')", "rows": [{"id": 1, "ts": "2024-03-01 12:00:00"}]}
+    test = {"given": [rows], "expect": {"rows": [{"same": True}]}}
+    units = [{"name": f"of_{model}", "model": model, **test} for model in ("temporal", "plain")]
+    events.properties({"unit_tests": units})
+    result = events.dbt("test", "-s", "test_type:unit", check=False)
+    assert {r.node.name: str(r.status) for r in result.results} == {"of_temporal": "pass", "of_plain": "fail"}
+    assert shown(events.dbt("show", "--inline", "select unix_millis(now()) as c"))[0][0] > NOW + DAY_MS
+
+
+def test_a_view_keeps_the_clock_that_made_it(events: Project) -> None:
+    """A view that a replay makes is of its instant, and says so; of one that was made before the log tells."""
+    clock = "where current_timestamp() < hi or 'now()' = ''"
+    for name in ("frozen", "live"):
+        events.model(name, f"select id, ts, hi from {events.schema}.events {clock}", materialized="view")
+        events.model(f"of_{name}", f"select id, 'now()' as s from {{{{ ref('{name}') }}}}", materialized="table")
+    events.model("below", "select id from {{ ref('live') }} where id = 1", materialized="view")
+    events.model("of_below", "select id from {{ ref('below') }}", materialized="table")
+    events.model("above", "select id from {{ ref('frozen') }} where mz_now() >= ts")
+    events.run("-s", "live", "below")
+    text = events.run("-s", "frozen", "of_frozen", "above", "of_live", "of_below", now=NOW).text
+    assert (
+        text.count("frozen shows its temporal views and its clock as at var temporal_now, 2024-03-01 12:00:01.234") == 1
+    )
+    assert text.count("clock is the wall clock") == text.count("write it as mz_now()") + 1 == 1
+    assert f"the view {events.schema}.live was made without var temporal_now, 2024-03-01 12:00:01.234 UTC" in text
+    assert events.count("frozen") == events.count("of_frozen") == events.count("above") == 1
+    assert events.count("of_live") == events.count("of_below") == 0
+    text = events.run("-s", "of_frozen", now=NOW + 1, check=False).text
+    assert f"found: the view {events.schema}.frozen, made at var temporal_now, 2024-03-01 12:00:01.234" in text
+    for now in (None, NOW + 1):
+        text = events.run("-s", "above", now=now, check=False).text
+        assert f"found: the view {events.schema}.frozen, made at var temporal_now, 2024-03-01" in text
+        assert "its clock as at that instant, for good" in text and "instead: that view made in the same" in text
+    text = events.run("-s", "frozen", "of_frozen", "above", now=NOW + 1).text
+    assert events.count("frozen") == events.count("of_frozen") == events.count("above") == 0

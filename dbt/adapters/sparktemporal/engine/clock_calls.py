@@ -51,9 +51,7 @@ def is_lasting_view(sql: str) -> bool:
     return bool(_VIEW.match(sql, comments.end() if comments else 0))
 
 
-def put_clock(
-    sql: str, explain: Callable[[str], str], instant: Callable[[], str], functions: bool = False
-) -> str:
+def put_clock(sql: str, explain: Callable[[str], str], instant: Callable[[], str], functions: bool = False) -> str:
     """A statement -> the statement with each mz_now() replaced.
 
     explain: an EXPLAIN -> Spark's plan, or the text of its error. instant: SQL of the clock, BIGINT ms.
@@ -80,7 +78,8 @@ def _functions_as_clock(sql: str, explain: Callable[[str], str]) -> str:
     columns = None
     if bare := bare_names(body):
         asked = body if is_lasting_view(sql) else sql
-        plan = plans.analyzed(explain(f"EXPLAIN EXTENDED {written_at(asked, [TIMESTAMP] * len(mz_now_spans(asked)), '0L')}"))
+        asked = written_at(asked, [TIMESTAMP] * len(mz_now_spans(asked)), "0L")
+        plan = plans.analyzed(explain(f"EXPLAIN EXTENDED {asked}"))
         columns = [name for name in bare if re.search(rf"\b{name}#", plan, re.IGNORECASE)] if plan else None
     return head + put_mz_now_in_statement(body, columns)
 

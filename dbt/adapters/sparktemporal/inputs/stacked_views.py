@@ -19,6 +19,7 @@ from sqlglot import exp
 from ..engine.model_relations import ModelRelations
 from ..engine.warehouse import Warehouse
 from ..errors import Refusal
+from ..temporal.clock.instants import format_instant
 from ..temporal.ivm.upstream import key_of, references
 from ..temporal.sql import identifiers, plans
 from ..temporal.sql.ctes import visible_ctes
@@ -27,8 +28,6 @@ from .view_expansion import Closed, Made, made
 
 #: the alias of a text that stands in the place of a view begins so; the view's name follows
 _OPENED = "mz_view "
-#: what a view shows that was made with var temporal_now
-_FROZEN = "mz_at_"
 
 
 def views_between(model: Mapping[str, Any], graph: Mapping[str, Any]) -> list[ModelRelations]:
@@ -75,6 +74,20 @@ def opened(warehouse: Warehouse, model: str, sql: str, between: Sequence[ModelRe
     return sql
 
 
+def refuse_frozen(analyzed: str, pinned: int | None) -> None:
+    """Refuse a view that was made with var temporal_now, unless at the instant of this invocation.
+
+    pinned: that instant (ms), None where nothing pins the clock.
+    """
+    for instant in plans.frozen_at(analyzed) - {pinned}:
+        views = " or ".join(identifiers.dotted(identifiers.parts(view)[-2:]) for view in plans.views(analyzed))
+        raise Refusal(
+            f"the view {views}, made at var temporal_now, {format_instant(instant)}, as an input",
+            "it shows its clock as at that instant, for good, and a run would take these rows for those of now",
+            "that view made in the same invocation (dbt build -s +...), or materialized='ephemeral' for it",
+        )
+
+
 def changes(before: str, now: str) -> list[str]:
     """What is to be told of the views whose text stands in a model, of two texts of the model."""
     if _OPENED not in before and _OPENED not in now:
@@ -98,7 +111,7 @@ def _query(warehouse: Warehouse, model: str, view: ModelRelations, prefix: str) 
         if not warehouse.tables(view.schema, view.model) or warehouse.view(view.name()) is None:
             raise Closed("there is no view of that name yet")
         its = made(warehouse, view.name())
-        if any(one.alias.startswith(_FROZEN) for one in its.tree.find_all(exp.Subquery)):
+        if any(one.alias.startswith(plans.FROZEN) for one in its.tree.find_all(exp.Subquery)):
             raise Closed("it was made with var temporal_now and shows its temporal views as at that instant, for good")
         columns = ", ".join(map(quote, its.columns))
         text = _named_alone(its, prefix)

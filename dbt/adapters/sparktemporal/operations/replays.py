@@ -23,8 +23,6 @@ from ..temporal.sql.dialect import quote
 from . import reads
 
 _LIVE = "__live"
-#: the alias of the rows of a temporal_view at an instant, in replacing statements and in their plans
-_AT = "mz_at_"
 
 
 def at_instant(
@@ -55,7 +53,7 @@ def at_instant(
 
 def _marked(query: str, instant: int) -> str:
     """A query that tells in its plan the instant of its clock, as the rows of a temporal_view at an instant do."""
-    return f"SELECT * FROM (\n{statements.without_end(query)}\n) AS {quote(f'{_AT}{instant}')}"
+    return f"SELECT * FROM (\n{statements.without_end(query)}\n) AS {quote(f'{plans.FROZEN}{instant}')}"
 
 
 def query_at(sql: str, instant: int, rows: Rows, catalog: str, warn: Callable[[str], None]) -> str:
@@ -69,7 +67,7 @@ def query_at(sql: str, instant: int, rows: Rows, catalog: str, warn: Callable[[s
     if live:
         queries = {}
         for key, state in live.items():
-            rows_then = f"(SELECT * FROM {reads.at(warehouse, state, instant)} AS {quote(f'{_AT}{instant}')})"
+            rows_then = f"(SELECT * FROM {reads.at(warehouse, state, instant)} AS {quote(f'{plans.FROZEN}{instant}')})"
             queries[key] = queries[key + _LIVE] = rows_then
         queries |= _same_rows(warehouse, sql, plans.views(plan), queries)
         sql = statements.replaced(sql, queries, catalog)
@@ -145,13 +143,13 @@ def _refuse_wall_clock(live: Mapping[str, State], views: Iterable[str], instant:
 
 def _refuse_other_instants(plan: str, instant: int) -> None:
     """Raise Refusal when the plan reads a view that an earlier invocation made at another instant."""
-    others = {int(t) for t in re.findall(rf"SubqueryAlias `?{_AT}(-?\d+)\b", plan)} - {instant}
+    others = plans.frozen_at(plan) - {instant}
     if others:
         views = ", ".join(identifiers.dotted(identifiers.parts(v)[-2:]) for v in plans.views(plan))
         raise Refusal(
             f"the view {views}, made at var temporal_now, {format_instant(min(others))}, in a statement at "
             f"{format_instant(instant)}",
-            "a view that is made with that variable shows its temporal views, and its clock, as at that instant, for good",
+            "a view that is made with that variable shows its temporal views and its clock as at then, for good",
             "that view made in the same invocation (dbt build -s +...), or materialized='ephemeral' for it",
         )
 
@@ -180,4 +178,5 @@ def _check_lasting(head: str, body: str, instant: int, warn: Callable[[str], Non
             "materialized='table' or 'ephemeral' for it",
         )
     if not view.rstrip("`").endswith("__dbt_tmp"):  # a snapshot creates such a view and drops it
-        warn(f"{view} shows its temporal views and its clock as at {when}, until it is made again without that variable")
+        shows = f"{view} shows its temporal views and its clock as at {when}"
+        warn(f"{shows}, until it is made again without that variable")

@@ -20,7 +20,7 @@ from ..engine.warehouse import MISSING, Warehouse
 from ..errors import ForeignRelation, Refusal, TemporalError
 from ..inputs.capture import Capture, Request, capture_inputs
 from ..inputs.fingerprint import Routines
-from ..inputs.stacked_views import changes
+from ..inputs.stacked_views import changes, refuse_frozen
 from ..inputs.upstream import inline_upstreams
 from ..temporal.clock.expiration import Dependence, Scheduled
 from ..temporal.clock.expiration import expiry as expiry_of
@@ -134,6 +134,7 @@ def _begin(
     analyzed = plans.analyzed(plan)
     _refuse_itself(target, analyzed, warehouse.catalog())
     _refuse_temporal_inputs(warehouse, analyzed)
+    refuse_frozen(analyzed, invocation.as_of if invocation.pinned else None)
     refuse_of_session(model, plan, known)
     if old is None or old.written != text:
         printed = clock_text.printed_at(model.parsed, calls, instant, timestamps.are_local(settings))

@@ -1,4 +1,4 @@
-"""`current_timestamp()`, `now()`, `current_date()` -> `mz_now()`: in a temporal view, and in statements at a pinned clock.
+"""`current_timestamp()`, `now()`, `current_date()` -> `mz_now()`, in a temporal view and at a pinned clock.
 
 Spark would give them the time of the run or of the read. As mz_now() their value is the instant that is asked for.
 """

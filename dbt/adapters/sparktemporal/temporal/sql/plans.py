@@ -135,6 +135,15 @@ def reads_clock(plan: str) -> bool:
     return bool(_CLOCK.search(plan))
 
 
+def frozen_at(plan: str) -> set[int]:
+    """The instants (ms) in an analyzed plan at which a pinned clock made a view, or put a temporal_view.
+
+    >>> frozen_at("Project [a#1]\\n+- SubqueryAlias mz_at_5")
+    {5}
+    """
+    return {int(instant) for instant in re.findall(rf"SubqueryAlias `?{FROZEN}(-?\d+)\b", plan)}
+
+
 def tables_read(plan: str) -> list[str] | None:
     """The tables at the leaves of an analyzed plan, one a leaf; None when a leaf is neither table nor constant."""
     if moves_by_itself(plan):
@@ -159,6 +168,8 @@ def leaves_of_tables(plan: str) -> dict[str, str]:
 
 
 _MOVING = registry.names(lambda row: row.depends_on not in ("", SESSION) and row.arguments is None)
+#: the alias of rows as at an instant begins so, and the instant follows
+FROZEN = "mz_at_"
 #: unix_timestamp() has another clock as its argument there
 _CLOCKS = registry.names(lambda row: row.depends_on == CLOCK and row.arguments is None)
 _CLOCK = re.compile(rf"\b(?:{'|'.join(sorted(_CLOCKS))})\(", re.IGNORECASE)
