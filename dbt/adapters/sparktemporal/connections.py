@@ -190,7 +190,12 @@ class SparkTemporalConnectionManager(SparkConnectionManager):
 
     def _warn(self, message: str) -> None:
         """Log a warning once an invocation."""
-        self.facts.once(message, lambda said: logger.warning(said) or "")
+
+        def say(said: str) -> str:
+            logger.warning(said)
+            return said
+
+        self.facts.once(message, say)
 
     @contextmanager
     def own(self) -> Iterator[None]:
