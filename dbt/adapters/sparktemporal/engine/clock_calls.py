@@ -70,18 +70,18 @@ def put_clock(sql: str, explain: Callable[[str], str], instant: Callable[[], str
 
 
 def _functions_as_clock(sql: str, explain: Callable[[str], str]) -> str:
-    """A statement with mz_now() in place of Spark's clocks. Without parentheses they are clocks where no column is."""
+    """A statement with mz_now() in place of Spark's clocks. Of a name without parentheses Spark tells what it is."""
     start = evaluated_part(sql)
     if start is None:
         return sql
     head, body = sql[:start], sql[start:]
-    columns = None
+    clocks = []
     if bare := bare_names(body):
         asked = body if is_lasting_view(sql) else sql
         asked = written_at(asked, [TIMESTAMP] * len(mz_now_spans(asked)), "0L")
-        plan = plans.analyzed(explain(f"EXPLAIN EXTENDED {asked}"))
-        columns = [name for name in bare if re.search(rf"\b{name}#", plan, re.IGNORECASE)] if plan else None
-    return head + put_mz_now_in_statement(body, columns)
+        plan = plans.analyzed(explain(f"EXPLAIN EXTENDED {asked}")).lower()
+        clocks = [name for name in bare if f"{name}(" in plan and f"{name}#" not in plan]
+    return head + put_mz_now_in_statement(body, clocks)
 
 
 def _explainable(sql: str, calls: int) -> str:

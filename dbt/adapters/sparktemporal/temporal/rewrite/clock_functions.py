@@ -6,7 +6,7 @@ Spark would give them the time of the run or of the read. As mz_now() their valu
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import sqlglot
@@ -78,26 +78,18 @@ def put_mz_now(sql: str) -> tuple[str, tuple[str, ...]]:
     return _put(sql, found), tuple(dict.fromkeys(notes))
 
 
-def put_mz_now_in_statement(sql: str, columns: Sequence[str] | None = None) -> str:
-    """A statement with mz_now() in place of these functions.
+def put_mz_now_in_statement(sql: str, bare: Collection[str] = ()) -> str:
+    """A statement with mz_now() in place of these functions. bare: those of `bare_names` that are the clock here.
 
-    columns: of the names in `bare_names`, those that are columns here; None where that is not known.
-
-    >>> put_mz_now_in_statement("select now(), current_date, builtin.now() from t", [])
+    >>> put_mz_now_in_statement("select now(), current_date, builtin.now() from t", ["current_date"])
     'select mz_now(), CAST(mz_now() AS DATE), builtin.now() from t'
     """
-    return _put(
-        sql,
-        [
-            one
-            for one in _clocks(sql)
-            if not one.may_be_own and (one.is_call or columns is not None and one.name.lower() not in columns)
-        ],
-    )
+    found = [one for one in _clocks(sql) if one.is_call or one.name.lower() in bare]
+    return _put(sql, [one for one in found if not one.may_be_own])
 
 
 def bare_names(sql: str) -> list[str]:
-    """The names without parentheses that are the clock where no column has such a name, in lower case.
+    """The names without parentheses that may be the clock, or columns, in lower case.
 
     >>> bare_names("select Current_Date, now(), now, `current_date` from t")
     ['current_date']
