@@ -105,7 +105,8 @@ def in_replay(events: Project) -> None:
     asked = [f"{into} select 'asked', {SEEN}", f"{into} values ('values', {', '.join(values(SPELLINGS))})"]
     note = "".join(f"{{% set sql %}}{sql}{{% endset %}}{{% do run_query(sql) %}}" for sql in asked)
     events.write("macros/note.sql", f"{{% macro note() %}}{note}{{% endmacro %}}")
-    column = {"name": "ts", "data_tests": ["recent", {"not_null": {"config": {"where": "hi > now()"}}}]}
+    over = {"name": "none_is_over", "arguments": {"values": ["1970-01-01"]}, "config": {"where": "hi <= now()"}}
+    column = {"name": "ts", "data_tests": ["recent", {"accepted_values": over}]}
     bigints = [{"name": f"c{n}", "data_type": "bigint"} for n in range(len(SPELLINGS))]
     fresh = {"error_after": {"count": 1, "period": "hour"}}
     source = {"name": "events", "loaded_at_field": "ts", "config": {"freshness": fresh}}
@@ -130,7 +131,7 @@ def test_every_way_of_a_replay(events: Project) -> None:
     tests: dict[str, Any] = {r.node.name: str(r.status) for r in events.dbt("test", now=NOW, check=False).results}
     aged = {hours: NOW + hours * 3_600_000 for hours in (0, 1)}
     tests |= {f"{h} h old": events.dbt("source", "freshness", now=t, check=False).success for h, t in aged.items()}
-    passed = dict.fromkeys(("singular", "stored", "recent_src_ts", "not_null_src_ts"), "pass")
+    passed = dict.fromkeys(("singular", "stored", "recent_src_ts", "none_is_over"), "pass")
     assert ways | tests == expected | passed | {"0 h old": True, "1 h old": False}
     events.drop_schema(events.schema + "_dbt_test__audit")
 
