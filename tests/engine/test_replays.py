@@ -63,7 +63,10 @@ def test_every_kind_of_model(events: Project) -> None:
     text = events.dbt("build", now=T1).text
     for name in DOWNSTREAM:
         assert ids(events, name) == AT_T1, name
-    assert "view_over shows its temporal views as at var temporal_now, 2024-03-01 12:00:35.500 UTC, until" in text
+    assert (
+        "view_over shows its temporal views and its clock as at var temporal_now, 2024-03-01 12:00:35.500 UTC, until"
+        in text
+    )
     events.dbt("build", now=T2)
     for name in DOWNSTREAM:
         assert ids(events, name) == (sorted(AT_T1 + AT_T2) if name == "appended" else AT_T2), name

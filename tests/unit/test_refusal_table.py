@@ -32,6 +32,10 @@ RENDERED = {
     "`rand()`, `uuid()`": (ERRORS, "random", "random_bound", "random_or", "sample"),
     "a window that slides": ("tests/engine/test_equal_values.py", "sliding"),
     "a view with `mz_now()`": (ERRORS, "test_a_temporal_view_that_is_written_out"),
+    "a view with the clock, made": (
+        "tests/engine/test_pinned_clocks.py",
+        "test_a_view_keeps_the_clock_that_made_it",
+    ),
     "a view over a temporal_view": (
         "tests/engine/test_stacked_views.py",
         "test_a_view_that_changed_or_cannot_be_opened",

@@ -172,19 +172,30 @@ class SparkTemporalConnectionManager(SparkConnectionManager):
         return None if connection is None else connection.name
 
     def add_query(self, sql: str, *args: Any, **kwargs: Any) -> Any:
-        if has_clock_calls(sql):
-            sql = self.with_clock(sql)
         is_own = getattr(self._own, "now", False)
+        written, sql = sql, self._clocked(sql, not is_own and self.is_pinned)
         self._own.sent = getattr(self._own, "sent", 0) + 1
         if not is_own:
             self.facts.notice(sql)
-        if not is_own and self._pinned() is not None:
+        if not is_own and self.is_pinned:
             known = getattr(self._own, "known", None)
             with _as_runtime_error():
                 sql = replays.at_instant(
-                    sql, self.as_of(), self._ask_plainly, self.wanted_catalog, logger.warning, known
+                    sql, self.as_of(), self._ask_plainly, self.wanted_catalog, self._warn, known, sql != written
                 )
         return super().add_query(sql, *args, **kwargs)
+
+    def _clocked(self, sql: str, functions: bool) -> str:
+        return self.with_clock(sql, functions=functions) if has_clock_calls(sql, functions) else sql
+
+    def _warn(self, message: str) -> None:
+        """Log a warning once an invocation."""
+
+        def say(said: str) -> str:
+            logger.warning(said)
+            return said
+
+        self.facts.once(message, say)
 
     @contextmanager
     def own(self) -> Iterator[None]:
@@ -201,16 +212,16 @@ class SparkTemporalConnectionManager(SparkConnectionManager):
         None: the model is done.
         """
         self._own.known = {}
-        if sql is None or self._pinned() is None:
+        if sql is None or not self.is_pinned:
             return
         with _as_runtime_error():
-            query = self.with_clock(sql) if has_clock_calls(sql) else sql
+            query = self._clocked(sql, functions=True)
             self._own.known[query.strip()] = self.pinned(query)
 
     def pinned(self, query: str) -> str:
         """A query as it is sent where var temporal_now pins the clock."""
-        query = self.with_clock(query) if has_clock_calls(query) else query
-        return replays.query_at(query, self.as_of(), self._ask_plainly, self.wanted_catalog).strip()
+        query = self._clocked(query, functions=True)
+        return replays.query_at(query, self.as_of(), self._ask_plainly, self.wanted_catalog, self._warn).strip()
 
     def run_is_on(self, on: bool) -> None:
         """From its beginning to its end, all statements of this thread are those of a run of a temporal_view."""
@@ -223,16 +234,19 @@ class SparkTemporalConnectionManager(SparkConnectionManager):
         """How many statements this thread has sent since a run of a temporal_view began."""
         return int(getattr(self._own, "sent", 0))
 
-    def with_clock(self, sql: str, as_of: int | None = None) -> str:
-        """A statement with each mz_now() replaced: by the clock of the read in a view, else by the as-of."""
+    def with_clock(self, sql: str, as_of: int | None = None, functions: bool = False) -> str:
+        """A statement with each mz_now() replaced: by the clock of the read in a view, else by the as-of.
+
+        functions: Spark's own clocks are mz_now().
+        """
 
         def instant() -> str:
-            if is_lasting_view(sql) and as_of is None and self._pinned() is None:
+            if is_lasting_view(sql) and as_of is None and not self.is_pinned:
                 return LIVE
             return f"{self.as_of() if as_of is None else as_of}L"
 
         with _as_runtime_error():
-            return put_clock(sql, self._explain, instant)
+            return put_clock(sql, self._explain, instant, functions)
 
     @property
     def is_pinned(self) -> bool:

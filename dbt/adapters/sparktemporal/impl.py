@@ -94,9 +94,14 @@ class SparkTemporalAdapter(RunOperations, ReadMacros, SparkAdapter):
             return self.connections.as_of()
 
     @available
-    def temporal_with_clock(self, sql: str, as_of: int) -> str:
-        """A statement with each mz_now() replaced by an instant."""
-        return self.connections.with_clock(sql, as_of)
+    def temporal_with_clock(self, sql: str, as_of: int, is_pinned: bool, tested: str | None) -> str:
+        """The statement of a unit test with each mz_now() replaced by an instant.
+
+        Spark's own clocks are that instant where it is pinned, and in a temporal_view. tested: dbt's id of the model.
+        """
+        node = getattr(self.get_macro_resolver(), "nodes", {}).get(tested)
+        is_temporal = node is not None and node.config.materialized == "temporal_view"
+        return self.connections.with_clock(sql, as_of, functions=is_pinned or is_temporal)
 
     def pre_model_hook(self, config: Mapping[str, Any]) -> Any:
         """Refuse what would destroy another model, before a hook, a statement or a drop."""

@@ -1,4 +1,4 @@
-"""dbt snapshot under a pinned clock: a temporal_view in it is read as at that instant."""
+"""dbt snapshot under a pinned clock: a temporal_view in it is read as at that instant, which stamps the rows."""
 
 from __future__ import annotations
 
@@ -35,4 +35,10 @@ def test_a_snapshot_of_each_instant(tmp_path: Path, spark: SparkSession) -> None
         assert sorted(project.rows(current)) == sorted(project.rows(oracle)), after
     every = project.rows(f"SELECT id, count(*) FROM {project.schema}_seen.seen GROUP BY id")
     assert sorted(every) == [(n, 1) for n in range(4)]  # row 4 came and went between two snapshots
+    # row n is there for 3 s from n s on: each snapshot stamps what it finds with its own instant
+    stamps = "SELECT id, unix_millis(dbt_valid_from), unix_millis(dbt_valid_to), unix_millis(dbt_updated_at)"
+    from_to = [(0, 0, 3_000), (1, 1_000, 60_000), (2, 2_999, 60_000), (3, 3_000, 60_000)]
+    assert sorted(project.rows(f"{stamps} FROM {project.schema}_seen.seen")) == [
+        (n, T0 + first, T0 + last, T0 + first) for n, first, last in from_to
+    ]
     project.sql(f"DROP DATABASE {{s}} CASCADE; DROP DATABASE {project.schema}_seen CASCADE")

@@ -4,6 +4,8 @@ table, incremental, test, `dbt show`, unit test   the as-of of the invocation, o
 view                                              the clock of each read
 
 A call beside a number is BIGINT milliseconds, else a TIMESTAMP, as Spark's own analysis of the statement asks.
+
+At a pinned clock, and in the text of a temporal_view, `current_timestamp()` and its like are `mz_now()` (`functions`).
 """
 
 from __future__ import annotations
@@ -17,8 +19,10 @@ from sqlglot.errors import TokenError
 from ..errors import Refusal
 from ..temporal.predicates.bounds import BIGINT, TIMESTAMP
 from ..temporal.predicates.clock_text import written_at
+from ..temporal.rewrite.clock_functions import bare_names, names_clock, put_mz_now_in_statement
+from ..temporal.sql import plans
 from ..temporal.sql.dialect import MZ_NOW_NAMES, VerbatimSpark, mz_now_spans
-from ..temporal.sql.statements import reading_part
+from ..temporal.sql.statements import evaluated_part, reading_part
 
 LIVE = "unix_millis(current_timestamp())"
 
@@ -29,10 +33,10 @@ _MISMATCH = re.compile(r"DATATYPE_MISMATCH|data type mismatch", re.IGNORECASE)
 _MARK = 7_777_777_000_000
 
 
-def has_clock_calls(sql: str) -> bool:
-    """Whether a statement may have calls of mz_now(); a cheap check for every statement."""
+def has_clock_calls(sql: str, functions: bool = False) -> bool:
+    """Whether a statement may have calls of mz_now(); a cheap check for every statement. functions: see `put_clock`."""
     lower = sql.lower()
-    return any(name in lower for name in MZ_NOW_NAMES)
+    return any(name in lower for name in MZ_NOW_NAMES) or functions and names_clock(sql)
 
 
 def is_lasting_view(sql: str) -> bool:
@@ -47,11 +51,14 @@ def is_lasting_view(sql: str) -> bool:
     return bool(_VIEW.match(sql, comments.end() if comments else 0))
 
 
-def put_clock(sql: str, explain: Callable[[str], str], instant: Callable[[], str]) -> str:
+def put_clock(sql: str, explain: Callable[[str], str], instant: Callable[[], str], functions: bool = False) -> str:
     """A statement -> the statement with each mz_now() replaced.
 
     explain: an EXPLAIN -> Spark's plan, or the text of its error. instant: SQL of the clock, BIGINT ms.
+    functions: `current_timestamp()` and its like are mz_now(), where they are evaluated with the statement.
     """
+    if functions and names_clock(sql):
+        sql = _functions_as_clock(sql, explain)
     try:
         spans = mz_now_spans(sql)
         _refuse_arguments(sql, len(spans))
@@ -60,6 +67,21 @@ def put_clock(sql: str, explain: Callable[[str], str], instant: Callable[[], str
     if not spans:
         return sql
     return written_at(sql, type_calls(_explainable(sql, len(spans)), len(spans), explain), instant())
+
+
+def _functions_as_clock(sql: str, explain: Callable[[str], str]) -> str:
+    """A statement with mz_now() in place of Spark's clocks. Of a name without parentheses Spark tells what it is."""
+    start = evaluated_part(sql)
+    if start is None:
+        return sql
+    head, body = sql[:start], sql[start:]
+    clocks = []
+    if bare := bare_names(body):
+        asked = body if is_lasting_view(sql) else sql
+        asked = written_at(asked, [TIMESTAMP] * len(mz_now_spans(asked)), "0L")
+        plan = plans.analyzed(explain(f"EXPLAIN EXTENDED {asked}")).lower()
+        clocks = [name for name in bare if f"{name}(" in plan and f"{name}#" not in plan]
+    return head + put_mz_now_in_statement(body, clocks)
 
 
 def _explainable(sql: str, calls: int) -> str:

@@ -74,15 +74,15 @@ def opened(
     return sql, states
 
 
-def refuse_frozen(analyzed: str, place: str, instead: str, at: int | None = None) -> None:
+def refuse_frozen(analyzed: str, place: str, at: int | None) -> None:
     """Refuse a plan that reads a view made with var temporal_now, but for one made at the instant `at` (ms)."""
-    instants = plans.instants(analyzed) - {at}
+    instants = plans.frozen_at(analyzed) - {at}
     if instants:
         views = ", ".join(identifiers.dotted(identifiers.parts(view)[-2:]) for view in plans.views(analyzed))
         raise Refusal(
             f"the view {views}, made at var temporal_now, {format_instant(min(instants))}, {place}",
-            "a view that is made with that variable shows its temporal views as at that instant, for good",
-            f"{instead}, or materialized='ephemeral' for it",
+            "a view that is made with that variable shows its temporal views and its clock as at then, for good",
+            "that view made in the same invocation (dbt build -s +...), or materialized='ephemeral' for it",
         )
 
 
@@ -127,7 +127,7 @@ def _opened(
                 raise Closed(f"it was made when {shown.name()} had other columns")
             return shown.name(), inside
         its = made(warehouse, view.name())
-        if any(one.alias.startswith(plans.AT) for one in its.tree.find_all(exp.Subquery)):
+        if any(one.alias.startswith(plans.FROZEN) for one in its.tree.find_all(exp.Subquery)):
             raise Closed("it was made with var temporal_now and shows its temporal views as at that instant, for good")
         columns = ", ".join(map(quote, its.columns))
         text = _named_alone(its, prefix)

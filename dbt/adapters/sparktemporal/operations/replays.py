@@ -20,11 +20,12 @@ from ..inputs import stacked_views
 from ..temporal.clock.instants import format_instant
 from ..temporal.diffs.state import State
 from ..temporal.diffs.state_text import MARK, VIEW_TEXT_LIMIT, extract
+from ..temporal.rewrite.clock_functions import reads_clock
 from ..temporal.sql import identifiers, plans, statements
 from ..temporal.sql.dialect import quote
 from . import reads
 
-_LIVE, _AT = plans.LIVE, plans.AT
+_LIVE = plans.LIVE
 
 
 def at_instant(
@@ -34,39 +35,50 @@ def at_instant(
     catalog: str,
     warn: Callable[[str], None],
     known: Mapping[str, str] | None = None,
+    is_clocked: bool = False,
 ) -> str:
     """A statement that reads its temporal views as at an instant (ms).
 
-    catalog: the current one. warn: called for a lasting view, which from now on shows that instant. known: queries ->
-    replacing queries.
+    catalog: the current one. warn: called for a lasting view, which from now on shows that instant, and for a clock
+    that is not pinned. known: queries -> replacing queries. is_clocked: the instant stands in the place of a clock.
     """
     start = statements.reading_part(sql)
     if start is None:
         return sql
     head, body = sql[:start], sql[start:]
     pinned = (known or {}).get(body.strip())
-    pinned = query_at(body, instant, rows, catalog) if pinned is None else pinned
-    if is_lasting_view(sql) and pinned.strip() != body.strip():
+    pinned = query_at(body, instant, rows, catalog, warn) if pinned is None else pinned
+    if is_lasting_view(sql) and (is_clocked or pinned.strip() != body.strip()):
+        pinned = _marked(pinned, instant) if is_clocked else pinned
         _check_lasting(head, pinned, instant, warn)
     return head + pinned
 
 
-def query_at(sql: str, instant: int, rows: Rows, catalog: str) -> str:
-    """A query, or a statement with a query, that reads temporal views as at an instant (ms). Raises Refusal."""
+def _marked(query: str, instant: int) -> str:
+    """A query that tells in its plan the instant of its clock, as the rows of a temporal_view at an instant do."""
+    return f"SELECT * FROM (\n{statements.without_end(query)}\n) AS {quote(f'{plans.FROZEN}{instant}')}"
+
+
+def query_at(sql: str, instant: int, rows: Rows, catalog: str, warn: Callable[[str], None]) -> str:
+    """A query, or a statement with a query, that reads temporal views as at an instant (ms). Raises Refusal.
+
+    warn: called for a clock that is not pinned.
+    """
     warehouse = Warehouse(rows, catalog=catalog)
     plan = _plan(warehouse, sql)
     live = _live(warehouse, plan) if any(_is_live(view) for view in plans.views(plan)) else {}
     if live:
         queries = {}
         for key, state in live.items():
-            rows_then = f"(SELECT * FROM {reads.at(warehouse, state, instant)} AS {quote(f'{_AT}{instant}')})"
+            rows_then = f"(SELECT * FROM {reads.at(warehouse, state, instant)} AS {quote(f'{plans.FROZEN}{instant}')})"
             queries[key] = queries[key + _LIVE] = rows_then
         queries |= _same_rows(warehouse, sql, plans.views(plan), queries)
         sql = statements.replaced(sql, queries, catalog)
         plan = _plan(warehouse, sql)
         _refuse_wall_clock(live, plans.views(plan), instant, catalog)
-    place, instead = f"in a statement at {format_instant(instant)}", "that view made in the same invocation"
-    stacked_views.refuse_frozen(plan, place, f"{instead} (dbt build -s +...)", instant)
+    stacked_views.refuse_frozen(plan, f"in a statement at {format_instant(instant)}", instant)
+    if plans.reads_clock(plan):
+        _warn_of_clock(warehouse, sql, plan, instant, warn)
     return sql
 
 
@@ -132,6 +144,20 @@ def _refuse_wall_clock(live: Mapping[str, State], views: Iterable[str], instant:
         )
 
 
+def _warn_of_clock(warehouse: Warehouse, sql: str, plan: str, instant: int, warn: Callable[[str], None]) -> None:
+    """Tell of a clock in a plan that is still the wall clock: that of a view, or one that no instant stands for."""
+    texts = {view: info.text for view in plans.views(plan) if (info := warehouse.view(view)) is not None}
+    views = [identifiers.dotted(identifiers.parts(v)[-2:]) for v, text in texts.items() if reads_clock(text)]
+    when = f"var temporal_now, {format_instant(instant)}"
+    for view in views:
+        warn(
+            f"the view {view} was made without {when}, and its clock is the wall clock: make it in the same "
+            f"invocation (dbt build -s +...), or materialized='ephemeral' for it"
+        )
+    if reads_clock(sql):
+        warn(f"a statement at {when}, reads a clock that the variable does not pin: write it as mz_now()")
+
+
 def _check_lasting(head: str, body: str, instant: int, warn: Callable[[str], None]) -> None:
     made = re.search(r"\bview\s+(?:if\s+not\s+exists\s+)?(\S+)", head, re.IGNORECASE)
     view, when = made.group(1) if made else "a view", f"var temporal_now, {format_instant(instant)}"
@@ -142,4 +168,5 @@ def _check_lasting(head: str, body: str, instant: int, warn: Callable[[str], Non
             "materialized='table' or 'ephemeral' for it",
         )
     if not view.rstrip("`").endswith("__dbt_tmp"):  # a snapshot creates such a view and drops it
-        warn(f"{view} shows its temporal views as at {when}, until it is made again without that variable")
+        shows = f"{view} shows its temporal views and its clock as at {when}"
+        warn(f"{shows}, until it is made again without that variable")

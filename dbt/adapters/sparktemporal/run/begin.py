@@ -137,6 +137,7 @@ def _begin(
     plan = warehouse.explain(at)
     analyzed = plans.analyzed(plan)
     _refuse_itself(target, analyzed, warehouse.catalog())
+    refuse_frozen(analyzed, "as an input", invocation.as_of if invocation.pinned else None)
     _refuse_temporal_inputs(warehouse, analyzed)
     refuse_of_session(model, plan, known)
     if old is None or old.written != text:
@@ -300,7 +301,6 @@ def _refuse_itself(target: ModelRelations, analyzed: str, catalog: str) -> None:
 
 
 def _refuse_temporal_inputs(warehouse: Warehouse, analyzed: str) -> None:
-    refuse_frozen(analyzed, "as an input", "that view made without the variable")
     live_clock = LIVE_IN_A_PLAN in analyzed
     for view in plans.views(analyzed):
         if live_clock:

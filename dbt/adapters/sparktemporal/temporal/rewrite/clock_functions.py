@@ -1,17 +1,55 @@
-"""`current_timestamp()`, `now()`, `current_date()` in a temporal view -> `mz_now()`.
+"""`current_timestamp()`, `now()`, `current_date()` -> `mz_now()`, in a temporal view and at a pinned clock.
 
 Spark would give them the time of the run or of the read. As mz_now() their value is the instant that is asked for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 
 import sqlglot
 
 from ...errors import Refusal
 from ..sql.dialect import OF_SPARK, VerbatimSpark
-from ..sql.functions.registry import known
+from ..sql.functions.registry import ROWS, known
+from ..sql.functions.row import CLOCK
+
+#: current_time() too, which is no mz_now()
+_OF_SPARK = frozenset(row.name for row in ROWS if row.depends_on == CLOCK)
+_NAMED = re.compile(rf"\b(?:{'|'.join(sorted({row.name for row in ROWS if row.clock}))})\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class _Named:
+    """A clock named in a text: offsets [start, end), the SQL that is read in its place, its name.
+
+    is_call: it has parentheses; without them a column of that name would win. may_be_own: it is called by a schema that
+    somebody else may have.
+    """
+
+    start: int
+    end: int
+    clock: str
+    name: str
+    is_call: bool
+    may_be_own: bool
+
+
+def names_clock(sql: str) -> bool:
+    """Whether a text has the name of such a function in it; a cheap check for every statement."""
+    return _NAMED.search(sql) is not None
+
+
+def reads_clock(sql: str) -> bool:
+    """Whether a text names a clock of Spark's outside of strings and comments.
+
+    >>> reads_clock("select 'now()' as a -- now()"), reads_clock("select current_time(0)")
+    (False, True)
+    """
+    tokens = sqlglot.tokenize(sql, read=VerbatimSpark)
+    return any(token.text.lower() in _OF_SPARK and token.token_type.name != "STRING" for token in tokens)
 
 
 def put_mz_now(sql: str) -> tuple[str, tuple[str, ...]]:
@@ -22,39 +60,69 @@ def put_mz_now(sql: str) -> tuple[str, tuple[str, ...]]:
     >>> put_mz_now("select d.now(), System.`builtin`.now() from t")[0]
     'select d.now(), mz_now() from t'
     """
+    found = list(_clocks(sql))
+    for one in found:
+        if one.may_be_own:
+            raise Refusal(
+                f"builtin.{one.name}()",
+                "builtin may be a schema with a function of that name, whose value is not known to be the clock's",
+                f"mz_now(), {one.name}(), or the name of the schema with its catalog",
+            )
+        if not one.is_call:
+            raise Refusal(
+                one.name,
+                "a column of that name would win over the function, so the meaning of the name is not known",
+                f"{one.name}() for the clock, `{one.name}` in backticks for a column",
+            )
+    notes = [f"{sql[one.start : one.end]} is read as mz_now()" for one in found]
+    return _put(sql, found), tuple(dict.fromkeys(notes))
+
+
+def put_mz_now_in_statement(sql: str, bare: Collection[str] = ()) -> str:
+    """A statement with mz_now() in place of these functions. bare: those of `bare_names` that are the clock here.
+
+    >>> put_mz_now_in_statement("select now(), current_date, builtin.now() from t", ["current_date"])
+    'select mz_now(), CAST(mz_now() AS DATE), builtin.now() from t'
+    """
+    found = [one for one in _clocks(sql) if one.is_call or one.name.lower() in bare]
+    return _put(sql, [one for one in found if not one.may_be_own])
+
+
+def bare_names(sql: str) -> list[str]:
+    """The names without parentheses that may be the clock, or columns, in lower case.
+
+    >>> bare_names("select Current_Date, now(), now, `current_date` from t")
+    ['current_date']
+    """
+    return list(dict.fromkeys(one.name.lower() for one in _clocks(sql) if not one.is_call and not one.may_be_own))
+
+
+def _put(sql: str, found: Sequence[_Named]) -> str:
+    out, last = [], 0
+    for one in found:
+        out += [sql[last : one.start], one.clock]
+        last = one.end
+    return "".join(out) + sql[last:]
+
+
+def _clocks(sql: str) -> Iterator[_Named]:
+    """The clocks named in a text, in the order of the text."""
     tokens = sqlglot.tokenize(sql, read=VerbatimSpark)
-    out, last, notes = [], 0, []
     for i, token in enumerate(tokens):
-        name = token.text.lower()
-        called = known(name, 0)
+        called = known(token.text.lower(), 0)
         if not called.clock or token.token_type.name == "STRING":
             continue
         schema = _schema(tokens, i)
         if schema not in ((), OF_SPARK, OF_SPARK[-1:]) or i and tokens[i - 1].text.lower() == "as":
             continue
-        first = i - 2 * len(schema)
         after = [t.text for t in tokens[i + 1 : i + 3]]
         is_call = after == ["(", ")"]
-        if is_call and schema == OF_SPARK[-1:]:
-            raise Refusal(
-                f"builtin.{token.text}()",
-                "builtin may be a schema with a function of that name, whose value is not known to be the clock's",
-                f"mz_now(), {token.text}(), or the name of the schema with its catalog",
-            )
         is_quoted = token.token_type.name == "IDENTIFIER"
         if not is_call and (schema or is_quoted or not called.bare or after[:1] in (["."], ["("])):
             continue
-        if not is_call:
-            raise Refusal(
-                token.text,
-                "a column of that name would win over the function, so the meaning of the name is not known",
-                f"{token.text}() for the clock, `{token.text}` in backticks for a column",
-            )
-        start, end = tokens[first].start, tokens[i + 2].end
-        notes.append(f"{sql[start : end + 1]} is read as mz_now()")
-        out += [sql[last:start], called.clock]
-        last = end + 1
-    return "".join(out) + sql[last:], tuple(dict.fromkeys(notes))
+        end = tokens[i + 2].end if is_call else token.end
+        may_be_own = schema == OF_SPARK[-1:]
+        yield _Named(tokens[i - 2 * len(schema)].start, end + 1, called.clock, token.text, is_call, may_be_own)
 
 
 def _schema(tokens: Sequence[sqlglot.Token], at: int) -> tuple[str, ...]:

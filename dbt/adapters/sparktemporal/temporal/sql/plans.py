@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from ...errors import Refusal
 from .functions import registry
-from .functions.row import SESSION
+from .functions.row import CLOCK, SESSION
 from .identifiers import PART, folded, parts
 from .relations import table_of
 
@@ -126,6 +126,24 @@ def moves_by_itself(plan: str) -> bool:
     return bool(_BY_ITSELF.search(plan))
 
 
+def reads_clock(plan: str) -> bool:
+    """Whether an analyzed plan reads Spark's clock by a function.
+
+    >>> reads_clock("Project [cast(now() as date) AS d#1]"), reads_clock("Project [mz_now#1, now#2]")
+    (True, False)
+    """
+    return bool(_CLOCK.search(plan))
+
+
+def frozen_at(plan: str) -> set[int]:
+    """The instants (ms) in an analyzed plan at which a pinned clock made a view, or put a temporal_view.
+
+    >>> frozen_at("Project [a#1]\\n+- SubqueryAlias mz_at_5")
+    {5}
+    """
+    return {int(instant) for instant in re.findall(rf"SubqueryAlias `?{FROZEN}(-?\d+)\b", plan)}
+
+
 def tables_read(plan: str) -> list[str] | None:
     """The tables at the leaves of an analyzed plan, one a leaf; None when a leaf is neither table nor constant."""
     if moves_by_itself(plan):
@@ -150,6 +168,11 @@ def leaves_of_tables(plan: str) -> dict[str, str]:
 
 
 _MOVING = registry.names(lambda row: row.depends_on not in ("", SESSION) and row.arguments is None)
+#: the alias of rows as at an instant begins so, and the instant follows
+FROZEN = "mz_at_"
+#: unix_timestamp() has another clock as its argument there
+_CLOCKS = registry.names(lambda row: row.depends_on == CLOCK and row.arguments is None)
+_CLOCK = re.compile(rf"\b(?:{'|'.join(sorted(_CLOCKS))})\(", re.IGNORECASE)
 _UNLESS = {row.name: row.unless for row in registry.ROWS if row.unless}
 _TEXTS = (*sorted(registry.names(lambda row: row.makes_text)), "variablereference")
 _WORD = r"(?:now|today|tomorrow|yesterday)\b(?!#)"
@@ -212,24 +235,13 @@ _NAMED = re.compile(rf"SubqueryAlias ({PART}(?:\.{PART})+)")
 _BETWEEN = re.compile(r"(?:Project|Filter) ")
 
 
-#: the alias of the rows of a temporal_view at an instant (ms) in the text of what var temporal_now pins
-AT = "mz_at_"
 #: what the name of the commit record of a temporal_view ends with
 LIVE = "__live"
 
 
 def is_temporal(plan: str) -> bool:
     """Whether an analyzed plan may read a temporal_view, at the clock or at an instant for good."""
-    return bool(instants(plan)) or any(folded(parts(view)[-1]).endswith(LIVE) for view in views(plan))
-
-
-def instants(plan: str) -> set[int]:
-    """The instants (ms) as at which an analyzed plan reads temporal_views, for good.
-
-    >>> instants("SubqueryAlias x\\n+- SubqueryAlias mz_at_5\\n   +- Project [a#1]")
-    {5}
-    """
-    return {int(t) for t in re.findall(rf"SubqueryAlias `?{AT}(-?\d+)\b", plan)}
+    return bool(frozen_at(plan)) or any(folded(parts(view)[-1]).endswith(LIVE) for view in views(plan))
 
 
 def scans(plan: str) -> list[tuple[str, str]]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import cast
 
 import sqlglot
-from sqlglot import exp
+from sqlglot import TokenType, exp
 from sqlglot.errors import SqlglotError
 
 from .dialect import VerbatimSpark, quote
@@ -49,26 +49,55 @@ def reading_part(sql: str) -> int | None:
     >>> reading_part("/* dbt */ create table s.t using parquet as select 1"), reading_part("drop table s.t")
     (44, None)
     """
+    words, start = _evaluated(sql)
+    if start is not None and words[0] in _WRITES | {"SET"} and not {"SELECT", "FROM", "USING"}.intersection(words):
+        return None
+    return start
+
+
+def evaluated_part(sql: str) -> int | None:
+    """The offset of the part of a statement that is evaluated when the statement is executed; None for no such part.
+
+    The default of a column, or the body of a function, is evaluated later.
+
+    >>> evaluated_part("insert into s.t values (1)"), evaluated_part("create table s.t (d date default now())")
+    (0, None)
+    >>> evaluated_part("create function f() returns int return with a as (select now()) select 1 from a")
+    """
+    return _evaluated(sql)[1]
+
+
+def without_end(query: str) -> str:
+    """A query without semicolons and comments at its end.
+
+    >>> without_end("select ';' as a -- b\\n; -- c")
+    "select ';' as a"
+    """
+    tokens = [t for t in sqlglot.tokenize(query, read=VerbatimSpark) if t.token_type != TokenType.SEMICOLON]
+    return query[: tokens[-1].end + 1]
+
+
+def _evaluated(sql: str) -> tuple[list[str], int | None]:
+    """The words of a statement, and `evaluated_part`."""
     try:
         tokens = sqlglot.tokenize(sql, read=VerbatimSpark)
     except SqlglotError:
-        return None
+        return [], None
     words = [token.text.upper() for token in tokens]
     if not words:
-        return None
+        return [], None
     sets_variable = words[0] == "SET" and words[1:2] in (["VAR"], ["VARIABLE"])
-    if words[0] in _WRITES or sets_variable:
-        return tokens[0].start if "SELECT" in words or "FROM" in words or "USING" in words else None
-    if words[0] in _QUERIES:
-        return tokens[0].start
-    if words[0] not in _DEFINITIONS:
-        return None
+    if words[0] in _WRITES | _QUERIES or sets_variable:
+        return words, tokens[0].start
+    kind = next((word for word in words[1:] if word not in {"OR", "REPLACE", "TEMPORARY", "TEMP"}), "")
+    if words[0] not in _DEFINITIONS or kind == "FUNCTION":
+        return words, None
     depth = 0
     for word, token, following, after in zip(words, tokens, words[1:], tokens[1:]):
         depth += {"(": 1, ")": -1}.get(word, 0)
         if depth == 0 and word == "AS" and following in _QUERIES and token.token_type.name != "STRING":
-            return after.start
-    return None
+            return words, after.start
+    return words, None
 
 
 def references(sql: str, catalog: str) -> list[Reference]:
