@@ -4,8 +4,8 @@
 |---|---|
 | finds nothing new | ends; it takes no lock |
 | ends in a Refusal | ends with it, unless the session planned with columns that a table no longer has |
-| ends in another error, and a rival has the lock | observes again under the lock: the rival's commit may explain the error |
-| ends in another error, and nobody has the lock | observes again at once |
+| ends in another error while a rival has the lock | observes again under the lock: the rival may explain the error |
+| ends in another error | observes again at once |
 """
 
 from __future__ import annotations
