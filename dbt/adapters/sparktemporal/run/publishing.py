@@ -11,14 +11,13 @@ from ..engine.known_relations import KnownRelations
 from ..inputs import upstream
 from ..temporal.decision import Statement
 from ..temporal.diffs import chains as chain_rules
-from ..temporal.diffs import compaction, epochs
+from ..temporal.diffs import compaction
 from ..temporal.diffs.chains import Sweep
-from ..temporal.diffs.state import Chain, CoreState, Epoch, State
-from ..temporal.diffs.state_text import packed
+from ..temporal.diffs.state import Chain, CoreState, State
 from ..temporal.diffs.view_sql import thin_view
 from ..temporal.rewrite.core import TypedCore
 from ..temporal.sql.identifiers import Identifiers
-from . import at_function, late_rows, outside_views, published_view
+from . import at_function, late_rows, outside_views, past, published_view
 from .attempt import drops
 from .counting import count
 from .merging import is_large
@@ -38,9 +37,9 @@ def prepare_commit(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[Run
     statistics, measured, measuring = tools.pruning.kept(plan.old)
     late = late_rows.committed(plan, progress)
     kept_late = [name for name, _ in late.tables] if late else []
-    past = _past(plan)
+    epochs = past.kept(plan)
     named = [*(c.table for core in cores for c in core.chains), manifest, statistics, *kept_late]
-    sweep = _sweep(tools, plan, [*named, *(table for epoch in past for table in epoch.tables)])
+    sweep = _sweep(tools, plan, [*named, *(table for epoch in epochs for table in epoch.tables)])
     live = {c.table for core in cores for c in core.chains}
     # also what this very run wrote and merged away at once
     merged_away = [c.table for c in progress.written.values() if c.table not in live]
@@ -78,27 +77,9 @@ def prepare_commit(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[Run
         at_function=plan.config.at_function,
         dropped=plan.dropped(progress.beyond_expiration),
         max_restart_delay=plan.max_restart_delay,
-        past=past,
+        past=epochs,
     )
-    prepared = tools.commit.prepare(state)
-    prepared = replace(prepared, statements=(*_remember(plan, past), *prepared.statements))
-    return plan, replace(progress, prepared=prepared, sweep=sweep)
-
-
-def _past(plan: RunPlan) -> tuple[Epoch, ...]:
-    d, table = plan.decision, chain_rules.state_name(plan.target.model, chain_rules.next_id(plan.run_id))
-    return epochs.kept(plan.old, d.rebuilds, d.as_of, plan.config.retain_history, table)
-
-
-def _remember(plan: RunPlan, past: Sequence[Epoch]) -> list[Statement]:
-    """A table of the state that ends with this commit, where it is one of the past."""
-    known = [epoch.table for epoch in plan.old.past] if plan.old else []
-    ends = [epoch.table for epoch in past if epoch.table not in known]
-    if not ends or plan.old is None:
-        return []
-    table, state = plan.target.table(ends[0]), packed(epochs.remembered(plan.old))
-    create = f"CREATE TABLE {table}{plan.using} AS\nSELECT '{state}' AS mz_state"
-    return [Statement("what the model was before this restart", create)]
+    return plan, replace(progress, prepared=tools.commit.prepare(state), sweep=sweep)
 
 
 def _core_state(tools: Tools, plan: RunPlan, progress: Progress, core: TypedCore) -> CoreState:
