@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import pytest
 
+from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.errors import Refusal
+from dbt.adapters.sparktemporal.run import start
 from dbt.adapters.sparktemporal.run.analyze import understand
+from dbt.adapters.sparktemporal.run.begin import begin
+from dbt.adapters.sparktemporal.run.lock import take_lock
 from support.instants import T0
 from support.project import Project
 
@@ -158,8 +163,23 @@ def refusals(tmp_path_factory: pytest.TempPathFactory, spark: Any) -> Any:
     for name, (config, _) in CONFIGS.items():
         project.model("c_" + name, f"select id from {names['e']} where mz_now() < ts", **config)
     spark.conf.set("mz.quote", "it's")
-    result = project.run(now=T0, check=False)
+    begun: Counter[str] = Counter()
+    locks: list[str] = []
+
+    def counted(warehouse: Warehouse, target: ModelRelations, *others: Any) -> Any:
+        begun[target.model] += 1
+        return begin(warehouse, target, *others)
+
+    def locked(warehouse: Warehouse, target: ModelRelations, *others: Any) -> Any:
+        locks.append(target.model)
+        return take_lock(warehouse, target, *others)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(start, "begin", counted)
+        patch.setattr(start.lock, "take_lock", locked)
+        result = project.run(now=T0, check=False)
     spark.conf.unset("mz.quote")
+    result.begun, result.locks = begun, locks
     yield project, result
     project.drop()
 
@@ -172,6 +192,7 @@ def test_refused_model(name: str, refusals: Any) -> None:
     assert "Compilation Error" in outcome.message and f"r_{name}" in outcome.message
     for words in ("found: ", "why: ", "instead: ", *REFUSED[name][1]):
         assert words in outcome.message
+    assert result.begun["r_" + name] == 1 and "r_" + name not in result.locks  # decided once, without a lock
 
 
 @pytest.mark.parametrize("name", CONFIGS)
@@ -181,6 +202,7 @@ def test_refused_config(name: str, refusals: Any) -> None:
     assert outcome.status == "error"
     for words in (f"c_{name}", *CONFIGS[name][1]):
         assert words in outcome.message
+    assert result.begun["c_" + name] <= 1 and "c_" + name not in result.locks
 
 
 def test_nothing_is_left_of_what_was_refused(refusals: Any) -> None:
@@ -244,8 +266,10 @@ def test_view_text_over_its_limit(project: Project) -> None:
     assert of(600).success  # in a text that does not say all
     assert len(project.rows("SELECT * FROM {s}.m")[0]) == 600
     result = of(1500)
-    assert len(project.rows("SELECT * FROM {s}.m")[0]) == 600
-    assert "a view text of" in result.text and "30,000" in result.text and "upstream model" in result.text
+    keeps_all = project.spark.conf.get("spark.sql.catalogImplementation") == "in-memory"
+    assert result.success == keeps_all and len(project.rows("SELECT * FROM {s}.m")[0]) == (1500 if keeps_all else 600)
+    for words in () if keeps_all else ("a view text of", "the catalog does not keep one so long", "upstream model"):
+        assert words in result.text
     assert project.rows("SELECT count(*) FROM {s}.m") == [(10,)]
 
 

@@ -185,8 +185,12 @@ def test_a_view_of_too_long_a_text_is_refused(events: Project) -> None:
     events.run("-s", "v")
     long = ", ".join(f"id as column_number_{n}" for n in range(1500))
     events.model("v", f"select {long} from {{{{ ref('m') }}}}", materialized="view")
-    text = events.run("-s", "v", now=T1, check=False).text
-    assert "found: the view" in text and "a metastore keeps 30,000" in text and "instead: materialized='table'" in text
+    result = events.run("-s", "v", now=T1, check=False)
+    if events.spark.conf.get("spark.sql.catalogImplementation") == "in-memory":  # it keeps texts of any length
+        assert result.success and len(events.columns("v")) == 1500
+        return
+    for words in ("found: the view", "the catalog does not keep one so long", "instead: materialized='table'"):
+        assert words in result.text
     assert ids(events, "v") == []
 
 

@@ -70,6 +70,19 @@ def test_nothing_is_new_after_the_other_run(model: Project, waiting: FakeTime) -
     assert model.state().frontier == T0 + 500
 
 
+def test_an_error_that_the_other_run_explains(model: Project, waiting: FakeTime) -> None:
+    """What is observed in the middle of another run may be half of it: the run looks again when that one has ended."""
+    model.sql("ALTER TABLE {s}.events RENAME TO {s}.moved")
+
+    def rival() -> None:
+        model.sql("ALTER TABLE {s}.moved RENAME TO {s}.events; INSERT INTO {s}.events VALUES (77)")
+        take_over(model, T0 + 500)
+        model.sql("INSERT INTO {s}.events VALUES (78)")
+
+    held_for(model, waiting, 3, rival)
+    assert "advanced" in model.run(now=T0 + 1000).text and model.count() == 12 and waiting.pauses
+
+
 def test_whose_it_is_when_it_lasts(model: Project, waiting: FakeTime) -> None:
     model.sql("INSERT INTO {s}.events VALUES (77)")
     held_for(model, waiting, 3_600)

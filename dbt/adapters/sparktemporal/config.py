@@ -56,8 +56,9 @@ class TemporalConfig:
     refresh_every: readers see the content of the last refresh ([refreshes](../expiration.md#refreshes)); without it, of
         every instant
     refresh_at: an instant from which refreshes are counted; without it they are counted from the first run
-    retain_history: how far back `temporal_as_of` reads at least. Without it, best effort: as far back as the stored
-        diffs allow
+    retain_history: how far back `temporal_as_of` reads at least, also over restarts ([what was before
+        one](../expiration.md#before-a-restart)). Without it, best effort: as far back as the stored diffs allow, and
+        not beyond the last restart
     diffs_retention: how long tables that no commit names any more stay, for readers that began before
     lock_timeout: how long a run waits for another run of the same model; `temporal_restart` and `temporal_consolidate`
         wait likewise. `"0"`: no waiting

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..temporal.diffs.state import State
-from ..temporal.diffs.state_text import extract
+from ..errors import TemporalError
+from ..temporal.clock.instants import format_instant
+from ..temporal.diffs.state import Epoch, State
+from ..temporal.diffs.state_text import extract, unpacked
+from ..temporal.sql import identifiers
+from ..temporal.sql.dialect import quote
 from ..temporal.sql.identifiers import Identifiers
 from ..temporal.sql.spark_errors import spark_words
 from ..words import quantity
@@ -22,17 +26,32 @@ def read_state(warehouse: Warehouse, target: ModelRelations, existing: Iterable[
 
 def state_of(warehouse: Warehouse, target: ModelRelations, text: str) -> State:
     """The state in the text of a live view, or in the table that the text names."""
+    return extract(text, target.model, lambda table: _packed(warehouse, target.table(table)))
 
-    def load(table: str) -> str:
-        try:
-            rows = warehouse.rows(f"SELECT mz_state FROM {target.table(table)}")
-        except Exception as error:  # any error of Spark about a table that is gone or damaged
-            raise ValueError(f"it is in {table}, which cannot be read: {spark_words(error)}") from None
-        if len(rows) != 1:
-            raise ValueError(f"{table} has {quantity(len(rows), 'row')} instead of one")
-        return str(rows[0][0])
 
-    return extract(text, target.model, load)
+def state_before(warehouse: Warehouse, state: State, epoch: Epoch) -> State:
+    """The state that a model had before a restart. Raises TemporalError where the table of that state is not whole."""
+    try:
+        return unpacked(_packed(warehouse, f"{state.schema}.{quote(epoch.table)}"))
+    except (ValueError, KeyError, TypeError) as error:
+        raise TemporalError(
+            f"found: {state.model} before its restart at {format_instant(epoch.until)}, of which the state is gone "
+            f"({error})\n"
+            f"why: what was stored for {state.model} is not known without it\n"
+            f"instead: an instant from {format_instant(state.since)} (since) on"
+        ) from None
+
+
+def _packed(warehouse: Warehouse, table: str) -> str:
+    """The packed state in a table of one row. Raises ValueError where there is none."""
+    name = identifiers.parts(table)[-1]
+    try:
+        rows = warehouse.rows(f"SELECT mz_state FROM {table}")
+    except Exception as error:  # any error of Spark about a table that is gone or damaged
+        raise ValueError(f"it is in {name}, which cannot be read: {spark_words(error)}") from None
+    if len(rows) != 1:
+        raise ValueError(f"{name} has {quantity(len(rows), 'row')} instead of one")
+    return str(rows[0][0])
 
 
 def live_view(warehouse: Warehouse, target: ModelRelations, existing: Iterable[str] | None = None) -> ViewInfo | None:

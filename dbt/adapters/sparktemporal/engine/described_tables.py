@@ -50,13 +50,27 @@ def known(tables: Mapping[str, TableInfo], relation: str) -> TableInfo | None:
     return tables.get(identifiers.dotted(identifiers.parts(relation)))
 
 
-def forget_named(warehouse: Warehouse, sql: str) -> None:
-    """Have the session forget the tables that a text names with their schema: another session may have altered one."""
+def forget_named(warehouse: Warehouse, sql: str) -> bool:
+    """Have the session forget the tables that a text names with their schema: another session may have altered one.
+
+    -> whether the session remembered other columns than a table has.
+    """
+    named: dict[str, None] = {}
     with suppress(Refusal):
-        named = [table for table in parse(sql).find_all(exp.Table) if table.db]
-        for name in dict.fromkeys(render(exp.Table(**{k: table.args.get(k) for k in _NAMES})) for table in named):
-            with suppress(Exception):  # there is no such table, which the run itself says
-                warehouse.forget(name)
+        tables = [table for table in parse(sql).find_all(exp.Table) if table.db]
+        named = dict.fromkeys(render(exp.Table(**{k: table.args.get(k) for k in _NAMES})) for table in tables)
+    before = {name: _columns(warehouse, name) for name in named}
+    for name in named:
+        with suppress(Exception):  # there is no such table, which the run itself says
+            warehouse.forget(name)
+    return any(_columns(warehouse, name) != columns for name, columns in before.items())
+
+
+def _columns(warehouse: Warehouse, table: str) -> list[tuple[str, str]] | None:
+    """The columns that the session plans with; None where it knows of no such table."""
+    with suppress(Exception):  # any error of Spark
+        return warehouse.describe(f"SELECT * FROM {table}")
+    return None
 
 
 def _table(sql: str) -> str | None:

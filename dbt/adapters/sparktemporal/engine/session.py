@@ -46,17 +46,18 @@ def as_remembered(warehouse: Warehouse, settings: Mapping[str, str], old: State 
     return named
 
 
-def refuse_other(warehouse: Warehouse, state: State, what: str, always: bool = False) -> None:
+def refuse_other(warehouse: Warehouse, state: State, what: str, always: bool = False, is_live: bool = True) -> None:
     """Refuse to evaluate a model's query under other settings than those of its live view.
 
-    what: the operation, for the message. always: also where the query only gives back stored rows.
+    what: the operation, for the message. always: also where the query only gives back stored rows. is_live: the
+    state is that of the last commit, which a run may replace.
     """
     if not (always or view_sql.evaluates(state)):
         return
-    refuse_differences(as_remembered(warehouse, warehouse.settings(), state), state, what)
+    refuse_differences(as_remembered(warehouse, warehouse.settings(), state), state, what, is_live)
 
 
-def refuse_differences(settings: Mapping[str, str], state: State, what: str) -> None:
+def refuse_differences(settings: Mapping[str, str], state: State, what: str, is_live: bool = True) -> None:
     """`refuse_other` for given settings."""
     keys = sorted(key for key in {*settings, *state.settings} if settings.get(key) != state.settings.get(key))
     # a state of an earlier version remembers four settings: all others count as not set
@@ -66,5 +67,6 @@ def refuse_differences(settings: Mapping[str, str], state: State, what: str) -> 
             f"{what} in a session with {', '.join(f'{key} {settings.get(key, NOT_SET)}' for key in keys)}",
             f"{state.model} was written, and its view is evaluated, with {wanted}; "
             "under other settings the same query gives other rows",
-            f"a session with {wanted}, or dbt run -s {state.model} in this one, which rebuilds it",
+            f"a session with {wanted}"
+            + (f", or dbt run -s {state.model} in this one, which rebuilds it" if is_live else ""),
         )

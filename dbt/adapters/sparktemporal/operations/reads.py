@@ -19,7 +19,7 @@ from ..temporal.clock.instants import format_duration, format_instant, parse_dur
 from ..temporal.diffs import late_sql, readable_updates, view_sql
 from ..temporal.diffs.fingerprints import Fingerprint
 from ..temporal.diffs.intervals_sql import indent
-from ..temporal.diffs.state import State
+from ..temporal.diffs.state import Chain, State
 from ..temporal.diffs.stores import store_of
 from ..temporal.ivm.upstream import fingerprint_of
 from ..temporal.predicates import clock_text
@@ -28,6 +28,7 @@ from ..temporal.sql.dialect import parse, quote, string_literal
 from ..temporal.sql.identifiers import Identifiers
 from ..temporal.sql.identity import identity
 from ..words import quantity
+from . import before_restart
 
 _FLOATS = ("float", "double")
 #: how far ahead of the frontier a test looks at most where boundaries are not known (ms)
@@ -108,8 +109,12 @@ def at(warehouse: Warehouse, state: State, instant: Any) -> str:
             "temporal_as_of reads a model as at an instant; `ref()` alone reads the model now",
             f"temporal_as_of(ref('{state.model}'), '2024-03-01 12:00:30')",
         )
-    t = answered(state, parse_instant(instant, "temporal_as_of"))
-    session.refuse_other(warehouse, state, f"temporal_as_of of {state.model}")
+    t, what = parse_instant(instant, "temporal_as_of"), f"temporal_as_of of {state.model}"
+    before = before_restart.live_at(warehouse, state, t)
+    if before is not None:
+        state, what = before, f"{what} before its restart"
+    t = answered(state, t)
+    session.refuse_other(warehouse, state, what, is_live=before is None)
     return f"(\n{indent(view_sql.read_at(state, t), 2)}\n)"
 
 
@@ -126,6 +131,7 @@ def _check_range(state: State, t: int) -> None:
     late = state.answers_until is not None and t > state.answers_until
     if state.since <= t and not late:
         return
+    before_restart.refuse(state, t)
     until = format_instant(state.answers_until) if state.answers_until is not None else "any later instant"
     raise TemporalError(
         f"found: {state.model} as of {format_instant(t)}\n"
@@ -134,7 +140,7 @@ def _check_range(state: State, t: int) -> None:
         + (
             f"instead: an instant in that range, or dbt run -s {state.model} after the expiration"
             if late
-            else "instead: an instant in that range; `retain_history` keeps more of the past"
+            else "instead: an instant in that range; a longer `retain_history` keeps more of the past from then on"
         )
     )
 
@@ -160,23 +166,15 @@ def inconsistencies(warehouse: Warehouse, target: ModelRelations) -> str:
     state = committed(warehouse, target)
     existing = Identifiers(warehouse.tables(target.schema, target.model))
     checks: list[str] = []
+    for before in before_restart.states(warehouse, state):
+        checks += [found for chain in before.chains for found in _losses(target, chain, existing)]
     for core in state.cores:
         for chain in core.chains:
-            if chain.table not in existing:
-                checks.append(_check(chain.table, "the chain is gone", "NULL", "true", ""))
-                continue
-            table = chain.source(target.schema)
-            violations, detail, condition = store_of(core).violations(state.expiration, chain)
-            checks.append(_check(chain.table, violations, detail, condition, f" FROM {table}"))
-            checks.append(
-                _check(
-                    chain.table,
-                    f"not the {quantity(chain.rows, 'committed row')}",
-                    "concat(mz_n, ' rows')",
-                    f"mz_n <> {chain.rows}",
-                    f" FROM (SELECT count(*) AS mz_n FROM {table}) AS mz_counts",
-                )
-            )
+            checks += _losses(target, chain, existing)
+            if chain.table in existing:
+                violations, detail, condition = store_of(core).violations(state.expiration, chain)
+                source = chain.source(target.schema)
+                checks.append(_check(chain.table, violations, detail, condition, f" FROM {source}"))
         present = [c.source(target.schema) for c in core.chains if c.table in existing]
         if present:
             each = f"PARTITION BY {', '.join(identity(core.columns).keys)} " if core.columns else ""
@@ -194,6 +192,15 @@ def inconsistencies(warehouse: Warehouse, target: ModelRelations) -> str:
                 )
             )
     return "\nUNION ALL\n".join(checks) or "SELECT 1 AS mz_nothing WHERE false"
+
+
+def _losses(target: ModelRelations, chain: Chain, existing: Identifiers) -> list[str]:
+    """The checks that a chain has what a run committed."""
+    if chain.table not in existing:
+        return [_check(chain.table, "the chain is gone", "NULL", "true", "")]
+    rows = f"(SELECT count(*) AS mz_n FROM {chain.source(target.schema)}) AS mz_counts"
+    what = f"not the {quantity(chain.rows, 'committed row')}"
+    return [_check(chain.table, what, "concat(mz_n, ' rows')", f"mz_n <> {chain.rows}", f" FROM {rows}")]
 
 
 def _check(place: str, problem: str, detail: str, condition: str, source: str) -> str:

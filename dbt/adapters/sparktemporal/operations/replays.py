@@ -13,16 +13,19 @@ from collections.abc import Callable, Iterable, Mapping
 
 from ..engine import clones
 from ..engine.clock_calls import is_lasting_view
+from ..engine.committed import state_of
 from ..engine.model_relations import ModelRelations
 from ..engine.warehouse import Rows, Warehouse
-from ..errors import Refusal
+from ..errors import Refusal, without_trace
 from ..inputs import stacked_views
+from ..run import view_probe
 from ..temporal.clock.instants import format_instant
 from ..temporal.diffs.state import State
-from ..temporal.diffs.state_text import MARK, VIEW_TEXT_LIMIT, extract
+from ..temporal.diffs.state_text import MARK, VIEW_TEXT_LIMIT
 from ..temporal.rewrite.clock_functions import reads_clock
 from ..temporal.sql import identifiers, plans, statements
 from ..temporal.sql.dialect import quote
+from ..temporal.sql.spark_errors import spark_words
 from . import reads
 
 _LIVE = plans.LIVE
@@ -50,7 +53,7 @@ def at_instant(
     pinned = query_at(body, instant, rows, catalog, warn) if pinned is None else pinned
     if is_lasting_view(sql) and (is_clocked or pinned.strip() != body.strip()):
         pinned = _marked(pinned, instant) if is_clocked else pinned
-        _check_lasting(head, pinned, instant, warn)
+        _check_lasting(Warehouse(rows, catalog=catalog), head, pinned, instant, warn)
     return head + pinned
 
 
@@ -105,7 +108,8 @@ def _live(warehouse: Warehouse, plan: str) -> dict[str, State]:
         if info is not None and MARK in info.text:
             *schema, name = identifiers.within(identifiers.parts(view), warehouse.catalog())
             model = name[: -len(_LIVE)]
-            found[identifiers.key(identifiers.dotted(schema), model)] = extract(info.text, model)
+            target = ModelRelations(".".join(map(quote, schema)), model)
+            found[identifiers.key(identifiers.dotted(schema), model)] = state_of(warehouse, target, info.text)
     return found
 
 
@@ -158,15 +162,19 @@ def _warn_of_clock(warehouse: Warehouse, sql: str, plan: str, instant: int, warn
         warn(f"a statement at {when}, reads a clock that the variable does not pin: write it as mz_now()")
 
 
-def _check_lasting(head: str, body: str, instant: int, warn: Callable[[str], None]) -> None:
+def _check_lasting(warehouse: Warehouse, head: str, body: str, instant: int, warn: Callable[[str], None]) -> None:
+    """Raise Refusal before a view is replaced by one whose text the catalog does not keep."""
     made = re.search(r"\bview\s+(?:if\s+not\s+exists\s+)?(\S+)", head, re.IGNORECASE)
     view, when = made.group(1) if made else "a view", f"var temporal_now, {format_instant(instant)}"
-    if len(body) > VIEW_TEXT_LIMIT:
-        raise Refusal(
-            f"the view {view}, whose text at {when}, has {len(body):,} characters",
-            f"a metastore keeps {VIEW_TEXT_LIMIT:,} at most, and a longer one would be lost",
-            "materialized='table' or 'ephemeral' for it",
-        )
+    if len(body) > VIEW_TEXT_LIMIT and made:
+        target = ModelRelations(".".join(map(quote, identifiers.parts(view)[:-1])), view)
+        error = view_probe.refusal(warehouse, target, target.schema, len(body.encode()))
+        if error is not None:
+            raise Refusal(
+                f"the view {view}, whose text at {when}, has {len(body):,} characters",
+                f"the catalog does not keep one so long: {spark_words(without_trace(str(error)))}",
+                "materialized='table' or 'ephemeral' for it",
+            )
     if not view.rstrip("`").endswith("__dbt_tmp"):  # a snapshot creates such a view and drops it
         shows = f"{view} shows its temporal views and its clock as at {when}"
         warn(f"{shows}, until it is made again without that variable")

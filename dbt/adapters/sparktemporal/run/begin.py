@@ -80,7 +80,7 @@ def _begin(
         if not full_refresh:
             raise
     first = CREATE_VIEW if live else first_commit(warehouse, target)
-    texts = ViewTexts(warehouse, target, live, first)
+    texts = ViewTexts(warehouse, target, live, first, old.view_size if old else 0)
     if texts.is_table:
         refuse_grants(target, definition.config)
     late_rows.refuse_foreign(warehouse, target, config, existing)

@@ -9,8 +9,9 @@
 | a catalog without views | goes to a table of one row (`engine/commit_records`) |
 | a text longer than the metastore keeps | takes a shorter form, or fails |
 
-A view of Hive's metastore keeps a text up to a limit, one of Iceberg's any. What other catalogs keep is not known, so
-the limit of Hive's holds there too. The plain texts are used while they fit: nothing more is asked of Spark then.
+The plain texts are used while every catalog keeps them, and then shorter forms: nothing more is asked of Spark. Where
+no form is short enough, the catalog is asked once for a view so long (`view_probe`), and the state remembers that.
+A text that is too long fails only when it is written, after what `CREATE OR REPLACE VIEW` replaces has been dropped.
 """
 
 from __future__ import annotations
@@ -26,16 +27,22 @@ from ..engine.descriptions import ALTER, ViewInfo
 from ..engine.model_relations import ModelRelations
 from ..engine.ownership import marked
 from ..engine.warehouse import Warehouse
-from ..errors import ForeignRelation, Refusal, TemporalError
+from ..errors import ForeignRelation, Refusal, TemporalError, without_trace
 from ..temporal.decision import Statement
 from ..temporal.diffs import chains as chain_rules
 from ..temporal.diffs import compact_sql, intervals_sql, readable_updates, view_sql
 from ..temporal.diffs.state import Chain, CoreState, State
 from ..temporal.diffs.state_text import VIEW_TEXT_LIMIT, Form, embed, is_commit, packed, run_of
 from ..temporal.diffs.stores import store_of
+from ..temporal.sql.spark_errors import spark_words
 from ..words import quantity
+from . import view_probe
 
-_SHORTER = "move static parts of the model (long CASEs, CTEs, lists of columns) into an upstream model"
+_STATIC = "move static parts of the model (long CASEs, CTEs, lists of columns) into an upstream model"
+_APART = (
+    "temporal views with some of its {} that read the clock each, and this model over them as materialized='view', "
+    "which is right at each read too"
+)
 #: how much the clocks of two engines may differ (ms)
 _SKEW = 60_000
 
@@ -70,7 +77,8 @@ class Commit:
     def of_operation(warehouse: Warehouse, target: ModelRelations, state: State) -> Commit:
         """The commit of an operation on a model whose state was read."""
         again = f"the same again, when no run of {target.model} is going on"
-        return Commit(ViewTexts(warehouse, target, None), state.run, again, is_looked_up=True)
+        texts = ViewTexts(warehouse, target, None, kept=state.view_size)
+        return Commit(texts, state.run, again, is_looked_up=True)
 
     def is_in_table(self) -> bool:
         """Whether the commits of the model go to a table, as the catalog has no views."""
@@ -141,12 +149,14 @@ class Commit:
 @dataclass
 class ViewTexts:
     """What texts the views of a model may have. live: a view of the model that is there. first: the verb of the first
-    commit of a model."""
+    commit of a model. kept: bytes of a text that the catalog was seen to keep. denied: why it keeps no longer one."""
 
     warehouse: Warehouse
     target: ModelRelations
     live: ViewInfo | None
     first: str = CREATE_VIEW
+    kept: int = 0
+    denied: str = ""
 
     @property
     def is_table(self) -> bool:
@@ -154,7 +164,14 @@ class ViewTexts:
         return commit_records.is_table(self.live.rewrite if self.live else self.first)
 
     def fits(self, text: str) -> bool:
-        return len(text) <= VIEW_TEXT_LIMIT or self._has_no_limit
+        return len(text) <= VIEW_TEXT_LIMIT or _size(text) <= self.kept or self._has_no_limit
+
+    def _keeps(self, size: int) -> bool:
+        """Whether the catalog keeps a text of so many bytes, which is more than every catalog does."""
+        schema = self.target.views_in if self.is_table else self.target.schema
+        error = view_probe.refusal(self.warehouse, self.target, schema or self.target.schema, size)
+        self.kept, self.denied = (size, "") if error is None else (self.kept, spark_words(without_trace(str(error))))
+        return error is None
 
     @cached_property
     def _has_no_limit(self) -> bool:
@@ -177,12 +194,13 @@ class ViewTexts:
         if found is None and self._has_star_except and not compact_sql.can_write(state):
             state, steps = self._with_chains(state)
             found = self._fitting(state)
+        if found is None and self._keeps(size := self._smallest(state)):
+            found = self._fitting(state)
         if found is None:
-            shortest = min(len(embed(state, body, Form.TABLE)) for body in self._bodies(state))
             raise TemporalError(
-                f"found: a view text of {shortest:,} characters for {state.model}__live\n"
-                f"why: a metastore keeps {VIEW_TEXT_LIMIT:,} at most, and a longer one would be lost\n"
-                f"instead: {_SHORTER}"
+                f"found: a view text of {size:,} characters for {state.model}__live\n"
+                f"why: the catalog does not keep one so long: {self.denied}\n"
+                f"instead: {_shorter(state, size)}"
             )
         state, text, form = found
         if form is Form.TABLE:
@@ -203,15 +221,17 @@ class ViewTexts:
 
     def refuse_too_long(self, later: State) -> None:
         """Refuse a model that could not follow an UPDATE of its inputs. later: the worst that it may come to."""
-        if self._fitting(later) is not None and self.fits(self.updates(later.cores, later.schema)):
+        updates = self.updates(later.cores, later.schema)
+        if self._fitting(later) is not None and self.fits(updates):
             return
-        longest = min(len(embed(later, body, Form.TABLE)) for body in self._bodies(later))
-        longest = max(longest, len(self.updates(later.cores, later.schema)))
+        size = max(self._smallest(later), _size(updates))
+        if self._keeps(size):
+            return
         columns = quantity(len(later.columns), "column")
         raise Refusal(
-            f"{later.model}, a model of {columns} whose view may take {longest:,} characters",
-            f"a metastore keeps {VIEW_TEXT_LIMIT:,} at most, so runs would fail once its inputs are updated",
-            _SHORTER + ("" if self._has_star_except else "; from Spark 4 on the texts are shorter"),
+            f"{later.model}, a model of {columns} whose view may take {size:,} characters",
+            f"the catalog does not keep a view so long, so runs would fail once its inputs are updated: {self.denied}",
+            _shorter(later, size) + ("" if self._has_star_except else "; from Spark 4 on the texts are shorter"),
         )
 
     def _bodies(self, state: State) -> Iterator[str]:
@@ -221,20 +241,23 @@ class ViewTexts:
 
     def _fitting(self, state: State) -> tuple[State, str, Form] | None:
         """The first of the texts that fits: readable ones before packed ones."""
-        state = replace(state, state_table="")
+        state = replace(state, state_table="", view_size=self.kept)
         text = embed(state, view_sql.live_view(state))  # the fastest to read
         if self.fits(text):
             return state, text, Form.INLINE
+        return next((form for form in self._forms(state) if self.fits(form[1])), None)
+
+    def _forms(self, state: State) -> Iterator[tuple[State, str, Form]]:
+        """The texts that publish a state, each with the state in it."""
         bodies = list(self._bodies(state))
         for form in Form:
-            named = state
-            if form is Form.TABLE:
-                named = replace(state, state_table=chain_rules.state_name(state.model, state.run))
+            table = chain_rules.state_name(state.model, state.run) if form is Form.TABLE else ""
+            named = replace(state, state_table=table)
             for body in bodies:
-                text = embed(named, body, form)
-                if self.fits(text):
-                    return named, text, form
-        return None
+                yield named, embed(named, body, form), form
+
+    def _smallest(self, state: State) -> int:
+        return min(_size(text) for _, text, _ in self._forms(state))
 
     def _with_chains(self, state: State) -> tuple[State, list[Statement]]:
         """The same with an empty chain where a core has none: it tells the columns."""
@@ -249,3 +272,14 @@ class ViewTexts:
                 core = replace(core, chains=(Chain(name, 0, 0, None, None, None, None),))
             cores.append(core)
         return replace(state, cores=tuple(cores)), steps
+
+
+def _size(text: str) -> int:
+    return len(text.encode())
+
+
+def _shorter(state: State, size: int) -> str:
+    """What to write instead of a model whose view has so many characters."""
+    if len(state.cores) == 1 or 2 * len(state.residual) > size:
+        return _STATIC
+    return _APART.format(quantity(len(state.cores), "SELECT"))

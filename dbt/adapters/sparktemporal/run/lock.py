@@ -17,6 +17,7 @@ from ..engine.warehouse import ALREADY_THERE, MISSING, Warehouse
 from ..errors import TemporalError
 from ..temporal.clock.instants import format_duration, format_instant
 from ..temporal.diffs import chains as chain_rules
+from ..temporal.sql.identifiers import Identifiers
 from . import rights
 
 #: pauses between two looks at a lock (s)
@@ -184,6 +185,12 @@ def was_free(token: str) -> bool:
 def is_held(warehouse: Warehouse, target: ModelRelations, token: str) -> bool:
     """Whether the lock of a model is that of a run."""
     return (_properties(warehouse, target) or {}).get("mz_run") == token
+
+
+def is_taken(warehouse: Warehouse, target: ModelRelations) -> bool:
+    """Whether the lock of a model is there, of whatever run."""
+    name = f"{target.model}__lock"
+    return name in Identifiers(warehouse.tables(target.schema, name))
 
 
 def is_lock(warehouse: Warehouse, target: ModelRelations) -> bool:

@@ -13,7 +13,7 @@ from ..temporal.diffs.state import Chain
 from ..temporal.diffs.stores import counted, rows_for_good, size_of, store_of
 from ..temporal.rewrite.core import TypedCore
 from ..words import quantity
-from . import chain_rows, late_rows
+from . import chain_rows, late_rows, past
 from .counting import asks_for_all, not_stored, parts_of, tells_beyond
 from .plan import RunPlan
 from .progress import Progress, Tools
@@ -62,6 +62,7 @@ def merge(plan: RunPlan, progress: Progress) -> list[Statement]:
             table = plan.target.table(plan.chain(core.name))
             steps.append(Statement(f"{core.name}: nothing changed", f"DROP TABLE {table}"))
     steps += late_rows.merge(plan, progress)
+    steps += past.remember(plan)
     for core in plan.model.cores:
         merged = progress.merged.get(core.name)
         if merged:

@@ -17,7 +17,7 @@ from ..temporal.diffs.state import Chain, CoreState, State
 from ..temporal.diffs.view_sql import thin_view
 from ..temporal.rewrite.core import TypedCore
 from ..temporal.sql.identifiers import Identifiers
-from . import at_function, late_rows, outside_views, published_view
+from . import at_function, late_rows, outside_views, past, published_view
 from .attempt import drops
 from .counting import count
 from .merging import is_large
@@ -37,7 +37,9 @@ def prepare_commit(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[Run
     statistics, measured, measuring = tools.pruning.kept(plan.old)
     late = late_rows.committed(plan, progress)
     kept_late = [name for name, _ in late.tables] if late else []
-    sweep = _sweep(tools, plan, [*(c.table for core in cores for c in core.chains), manifest, statistics, *kept_late])
+    epochs = past.kept(plan)
+    named = [*(c.table for core in cores for c in core.chains), manifest, statistics, *kept_late]
+    sweep = _sweep(tools, plan, [*named, *(table for epoch in epochs for table in epoch.tables)])
     live = {c.table for core in cores for c in core.chains}
     # also what this very run wrote and merged away at once
     merged_away = [c.table for c in progress.written.values() if c.table not in live]
@@ -75,6 +77,7 @@ def prepare_commit(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[Run
         at_function=plan.config.at_function,
         dropped=plan.dropped(progress.beyond_expiration),
         max_restart_delay=plan.max_restart_delay,
+        past=epochs,
     )
     return plan, replace(progress, prepared=tools.commit.prepare(state), sweep=sweep)
 

@@ -1,11 +1,10 @@
 """Where the commits of a new model go: a view, or a table where the catalog has no views.
 
-Whether a catalog has views is tried, once an invocation: EXPLAIN CREATE VIEW denies views that catalogs have.
+Whether a catalog has views is tried, once an invocation (`view_probe`).
 """
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,10 +13,9 @@ from ..engine.model_relations import ModelRelations
 from ..engine.warehouse import NO_VIEWS, Warehouse
 from ..errors import ForeignRelation, Refusal
 from ..temporal.diffs.state_text import is_commit
-from ..temporal.sql.dialect import quote
 from ..temporal.sql.identifiers import Identifiers
 from ..temporal.sql.spark_errors import spark_words
-from . import rights
+from . import view_probe
 
 _WITH_VIEWS = (
     "a catalog with views: spark_catalog, one of Iceberg of type rest, jdbc, hive or nessie, or, from Spark 4.2 on, "
@@ -61,17 +59,13 @@ def refuse_grants(target: ModelRelations, config: Mapping[str, Any]) -> None:
 
 
 def _refusal_of_a_view(warehouse: Warehouse, target: ModelRelations) -> str:
-    """Why a catalog makes no view; "" where it makes one. A user who may make none says nothing about the catalog."""
-    view = f"{target.schema}.{quote('mz_probe_' + uuid.uuid4().hex)}"
-    with rights.in_words(target):
-        try:
-            warehouse.rows(f"CREATE VIEW {view} AS SELECT 1 AS a")
-        except Exception as error:  # dbt's error or Spark's own: the text tells which
-            if not NO_VIEWS.search(str(error)):
-                raise
-            return spark_words(str(error))
-        warehouse.rows(f"DROP VIEW IF EXISTS {view}")
-    return ""
+    """Why a catalog makes no view; "" where it makes one."""
+    error = view_probe.refusal(warehouse, target, target.schema)
+    if error is None:
+        return ""
+    if not NO_VIEWS.search(str(error)):
+        raise error
+    return spark_words(str(error))
 
 
 def _refuse_others(warehouse: Warehouse, outside: ModelRelations) -> None:

@@ -1,14 +1,22 @@
-"""The start of a run: observed without the lock, and again under the lock where a rival may be in between."""
+"""The start of a run: observed without the lock, and again under the lock where a rival may be in between.
+
+| the first observation | the run |
+|---|---|
+| finds nothing new | ends; it takes no lock |
+| ends in a Refusal | ends with it, unless the session planned with columns that a table no longer has |
+| ends in another error while a rival has the lock | observes again under the lock: the rival may explain the error |
+| ends in another error | observes again at once |
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 
 from ..engine.described_tables import forget_named
 from ..engine.model_relations import ModelRelations
-from ..engine.warehouse import Warehouse
+from ..engine.warehouse import MISSING, Warehouse
+from ..errors import Refusal
 from . import lock
 from .begin import begin
 from .plan import Definition, Invocation, Neighbours
@@ -30,27 +38,30 @@ def start(
     from then on the caller gives the lock back, however the run ends (`lock.give_back_lock`).
     """
 
-    def observed(around: Neighbours) -> Writer:
-        return begin(warehouse, target, definition, invocation, around)
+    def anew() -> Writer:
+        # what the host listed may be older than a rival
+        return begin(warehouse, target, definition, invocation, replace(neighbours, known=None))
 
     # most scheduled runs find nothing new: they need no lock
     first: Writer | None = None
-    # a rival may be in between, which commits and drops; what is still wrong under the lock is an error
-    with suppress(Exception):
-        first = observed(neighbours)
+    try:
+        first = begin(warehouse, target, definition, invocation, neighbours)
+    except Exception as error:
+        if not forget_named(warehouse, definition.sql) and _is_final(error):
+            raise
+    if first is None and not lock.is_taken(warehouse, target):
+        first = anew()  # nobody else is at work: what is still wrong now is an error
     if first is not None and first.plan.writes_nothing:
         return first
-    if first is None:
-        forget_named(warehouse, definition.sql)
     token, displaced = lock.take_lock(warehouse, target, invocation.engine_now, patience)
     taken(token)
-
-    def anew() -> Writer:
-        # what the host listed is older than the rival
-        return observed(replace(neighbours, known=None))
-
     # a lock that was free may have been a rival's a moment ago: the commit asks before it is sent
     is_due = first is not None and (lock.was_free(token) or first.tools.commit.is_due())
     run = first if first is not None and is_due else anew()
     run.under_lock(token, displaced, anew)
     return run
+
+
+def _is_final(error: Exception) -> bool:
+    """Whether a model is refused, which no rival explains. A relation that is missing may be there in a moment."""
+    return isinstance(error, Refusal) and not MISSING.search(str(error))

@@ -78,6 +78,20 @@ class Late:
     tables: tuple[tuple[str, int], ...] = ()
 
 
+@dataclass(frozen=True)
+class Epoch:
+    """What a model was before a restart, from `since` to before `until` (ms). table: of its state. chains: tables."""
+
+    table: str
+    since: int
+    until: int
+    chains: tuple[str, ...]
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        return (self.table, *self.chains)
+
+
 #: a file of an input: its name, size (bytes), time (ms), and place where it is not right in the table's directory
 ListedFile = tuple[str, int, int, str]
 
@@ -101,7 +115,8 @@ class State:
     dropped: about how many updates the expiration left out since the last restart. max_restart_delay: how much
     later than it was due a restart came at most (ms). state_table: the table that holds this state, "" where the view
     itself does. late: rows that came when their window was over, None where no run looked for them.
-    at_function: it has a SQL table function.
+    at_function: it has a SQL table function. past: what it was before its restarts, as far as `retain_history` reaches.
+    view_size: bytes of a view's text that the catalog was seen to keep, 0 where it was not asked.
     """
 
     model: str
@@ -137,6 +152,8 @@ class State:
     files: dict[str, tuple[ListedFile, ...]] = field(default_factory=dict)
     late: Late | None = None
     at_function: bool = False
+    past: tuple[Epoch, ...] = ()
+    view_size: int = 0
 
     @property
     def tables(self) -> tuple[str, ...]:
@@ -146,8 +163,8 @@ class State:
     @property
     def beside_chains(self) -> tuple[str, ...]:
         """The tables that stay as they are when the chains are written anew."""
-        late = self.late.tables if self.late else ()
-        return (*filter(None, (self.manifest, self.statistics)), *(name for name, _ in late))
+        late = [name for name, _ in self.late.tables] if self.late else []
+        return (*filter(None, (self.manifest, self.statistics)), *late, *(t for e in self.past for t in e.tables))
 
     @property
     def answers_until(self) -> int | None:

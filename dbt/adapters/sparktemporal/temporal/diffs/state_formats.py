@@ -19,7 +19,7 @@ from typing import Any
 from ..clock.schedule import Refreshes
 from ..rewrite.kept import Kept
 from .fingerprints import as_json, of_json, of_text
-from .state import Chain, CoreState, Late, State
+from .state import Chain, CoreState, Epoch, Late, State
 
 FORMAT = 2
 
@@ -49,6 +49,7 @@ def _state(fields: dict[str, Any]) -> State:
             "refreshes": Refreshes.of_json(fields.get("refreshes")),
             "retired": _pairs(fields["retired"]),
             "late": Late(fields["late"]["columns"], _pairs(fields["late"]["tables"])) if fields.get("late") else None,
+            "past": tuple(Epoch(**{**epoch, "chains": tuple(epoch["chains"])}) for epoch in fields.get("past", ())),
             "files": {name: tuple(map(tuple, listed)) for name, listed in fields.get("files", {}).items()},
         }
     )

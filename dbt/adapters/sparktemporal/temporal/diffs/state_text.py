@@ -32,7 +32,7 @@ MARK = "mz_state:"
 #: how the state in a text begins: with its format and its model, in every format
 _OF_MODEL = re.compile(rf'/\* {MARK} {{"format":[0-9]+,"model":("(?:[^"\\]|\\.)*")')
 
-#: a Hive metastore in Derby keeps 32,700 characters of a view's text
+#: so many characters of a view's text every catalog keeps: the fewest, 32,700, are those of Hive's metastore in Derby
 VIEW_TEXT_LIMIT = 30_000
 
 
@@ -85,6 +85,11 @@ def packed(state: State) -> str:
     """All fields of a state, in letters, digits and `+/=`."""
     plain = json.dumps(payload_of(state), separators=(",", ":"))
     return base64.b64encode(zlib.compress(plain.encode(), 9)).decode()
+
+
+def unpacked(text: str) -> State:
+    """The inverse of `packed`. Raises ValueError, KeyError, TypeError where the text is none that `packed` gave."""
+    return state_of_payload(_unpacked({"packed": text}, None))
 
 
 def extract(text: str, model: str, load: Callable[[str], str] | None = None) -> State:

@@ -1,0 +1,48 @@
+"""What a model was before its restarts, as far as `retain_history` keeps it: the state that was live at an instant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..engine.committed import state_before
+from ..engine.warehouse import Warehouse
+from ..errors import Refusal, TemporalError
+from ..temporal.clock.instants import format_instant
+from ..temporal.diffs import epochs
+from ..temporal.diffs.state import State
+
+
+def live_at(warehouse: Warehouse, state: State, t: int) -> State | None:
+    """The state before a restart that was live at t (ms); None where the last restart was before t, or where nothing is
+    kept. Raises TemporalError where that state had expired at t."""
+    epoch = epochs.at(state, t)
+    if epoch is None:
+        return None
+    before = state_before(warehouse, state, epoch)
+    if before.answers_until is not None and t > before.answers_until:
+        raise TemporalError(
+            f"found: {state.model} as of {format_instant(t)}\n"
+            f"why: it had expired at {format_instant(before.answers_until)}, and each read was an error until the "
+            f"restart at {format_instant(epoch.until)}\n"
+            f"instead: an instant up to that expiration, or from that restart on"
+        )
+    return before
+
+
+def refuse(state: State, t: int) -> None:
+    """Raise Refusal where t (ms) is before a restart: what reads many instants reads them of one state."""
+    epoch = epochs.at(state, t)
+    if epoch is not None:
+        raise Refusal(
+            f"{state.model} as of {format_instant(t)}",
+            f"that is before the restart at {format_instant(epoch.until)}, and only temporal_as_of reads what the "
+            "model was before a restart",
+            f"instants from {format_instant(state.since)} (since) on; temporal_as_of(ref('{state.model}'), …) for "
+            "those before",
+        )
+
+
+def states(warehouse: Warehouse, state: State) -> Iterator[State]:
+    """All that is kept of before the restarts."""
+    for epoch in state.past:
+        yield state_before(warehouse, state, epoch)

@@ -1,0 +1,40 @@
+"""What a model was before its restarts, as far back as `retain_history` reaches.
+
+    [since ══ an epoch ══ until)[since ══ the next one ══ until)[since ══ the state ═══ frontier]
+               ▲
+               as_of - retain_history: an epoch that is over by then is let go
+
+A restart keeps the chains of the state before, and that state in a table of its own. A read at an instant of an epoch
+is the read of that state: its columns, its query, its expiration.
+"""
+
+from __future__ import annotations
+
+from .state import Epoch, State
+
+
+def kept(old: State | None, restarts: bool, as_of: int, retention: int | None, table: str) -> tuple[Epoch, ...]:
+    """The epochs that a commit names. old: the state before. table: for that state, should it end with this commit.
+
+    A restart as of an earlier instant than the last one takes the place of what was there from that instant on.
+
+    >>> kept(None, True, 9, 5, "t")
+    ()
+    """
+    if old is None or retention is None:
+        return ()
+    epochs = list(old.past)
+    if restarts:
+        epochs.append(Epoch(table, old.since, as_of, tuple(c.table for c in old.chains)))
+        epochs = [Epoch(e.table, e.since, min(e.until, as_of), e.chains) for e in epochs]
+    return tuple(e for e in epochs if e.since < e.until and e.until > as_of - retention)
+
+
+def at(state: State, t: int) -> Epoch | None:
+    """The epoch that an instant (ms) is in; None from the last restart on, and where no epoch is kept."""
+    return next((e for e in state.past if t < state.since and e.since <= t < e.until), None)
+
+
+def remembered(old: State) -> State:
+    """The state of an epoch: what a read needs."""
+    return old.advanced(past=(), retired=(), files={}, inputs={}, manifest="", statistics="", state_table="", late=None)
