@@ -9,14 +9,14 @@ from typing import Any
 
 from ..engine.chain_files import is_unreadable
 from ..engine.warehouse import Query, Warehouse
-from ..temporal.diffs.fingerprints import ColumnFingerprint, FilesFingerprint, Fingerprint, Tracking
+from ..temporal.diffs.fingerprints import ColumnFingerprint, FilesFingerprint, Fingerprint, IcebergScans, Tracking
 from ..temporal.diffs.state import ListedFile
 from ..temporal.ivm import delta_query
 from ..temporal.ivm.delta_query import Added, AddedChains
 from ..temporal.ivm.upstream import Stack
 from ..temporal.sql.dialect import string_literal
 from ..words import quantity
-from . import append_only, file_lists, snapshots
+from . import append_only, file_lists, iceberg, snapshots
 from . import manifest as manifests
 from .file_lists import COLUMNS, Compared
 from .manifest import Manifest
@@ -72,8 +72,7 @@ def look(warehouse: Warehouse, seen: Input, change: InputChange, is_open: bool, 
     if isinstance(then, ColumnFingerprint):
         return Looking.over(Look(moved=not append_only.is_still(warehouse, then, seen.listing)))
     if seen.tracking is Tracking.VERSION:
-        is_still = not is_open or observed(warehouse, seen.relation, False).fingerprint == then
-        return Looking.over(Look(grew=not is_still))
+        return Looking.over(_look_at_version(warehouse, seen, change, is_open))
     if not isinstance(then, FilesFingerprint):  # chains are never written again; nothing tells that rows changed
         return Looking.over(Look())
     files = then.files
@@ -92,6 +91,17 @@ def look(warehouse: Warehouse, seen: Input, change: InputChange, is_open: bool, 
         return _judged(then, change, is_open, few or file_lists.compare(warehouse, seen.listing, before))
 
     return Looking((file_lists.summarizing(seen.listing, by_one=True), file_lists.SUMMARY_COLUMNS), means)
+
+
+def _look_at_version(warehouse: Warehouse, seen: Input, change: InputChange, is_open: bool) -> Look:
+    """A snapshot of Iceberg is read under the schema of the moment, also where nothing else is read."""
+    then = seen.fingerprint
+    versions = then.versions if isinstance(then, IcebergScans) else None
+    if not is_open and (change.same or versions is None):
+        return Look()
+    now = observed(warehouse, seen.relation, False, versions=versions).fingerprint
+    moved = iceberg.is_read_otherwise(then, now)
+    return Look(moved=moved, grew=is_open and not moved and now != then)
 
 
 def _judged(then: FilesFingerprint, change: InputChange, is_open: bool, found: Compared) -> Look:

@@ -106,11 +106,16 @@ def delta_of(
         changed = next((name for name in reads if name in found), None)
         if changed is None:
             continue
+        version = getattr(found[changed], "version", "")
+        if delta_query.is_plain(table) and delta_query.version_read(table) != version:
+            return _in_full(f"{changed} changed, and is read at another version too", in_full)
         if not linear:
             return _in_full(f"{changed} changed, and one row of it may decide about others", in_full)
         places[place] = found[changed]
     if sorted(name for reads in read_at for name in reads) != sorted(every):
         return _in_full("its predicate reads tables, or where it reads which is not told", in_full)
+    if (unread := delta_query.unread(places)) is not None:
+        return _in_full(f"{read_at[unread][0]} changed, and cannot be joined as it was: nothing reads that", in_full)
     signed = [(s, replace(core, core=replace(core.core, query=q))) for s, q in delta_query.added_rows(query, places)]
     asked = not delta_query.keeps_names(intervals_sql.probe(core.core), found.values())
     for _, part in signed if asked else ():

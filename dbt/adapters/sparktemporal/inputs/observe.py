@@ -91,6 +91,7 @@ def observe_beside(
     """
     of_files = relations.file_tables(plan)
     every = dict.fromkeys([*of_files, *relations.other_tables(plan)])
+    versions = relations.versions_read(plan)
     infos = {table: known(tables or {}, table) or warehouse.table(quoted(table)) for table in every}
     of_before = [t for t in of_files if not relations.has_columns(plan, t, (name for name, _ in infos[t].columns))]
     forget_altered(warehouse, of_before)
@@ -107,9 +108,12 @@ def observe_beside(
             listings = {table: replace(one, answer=row) for (table, one), row in zip(listings.items(), rows)}
             answers = rows[len(listings) :]
     found = {
-        table: observed(warehouse, table, table in of_files, follow, infos[table], listings.get(table), remembered)
+        table: observed(
+            warehouse, table, table in of_files, follow, infos[table], listings.get(table), remembered,
+            versions.get(table),
+        )
         for table in every
-    }
+    }  # fmt: skip
     return found, answers
 
 
@@ -187,13 +191,14 @@ def observed(
     info: TableInfo | None = None,
     listed: Listing | None = None,
     remembered: Manifest | None = None,
+    versions: Sequence[str] | None = None,
 ) -> Input:
     """A table as it is. info: what the metastore has of it, listed: its files, where they were asked for, remembered:
-    those of the last run."""
+    those of the last run. versions: at which it is read, as SQL behind its name; None: not told."""
     name = quoted(table)
     info = info or warehouse.table(name)
     provider = info.details.get("Provider", "").lower()
-    version = snapshots.of(warehouse, name, provider)
+    version = snapshots.of(warehouse, name, info, versions)
     if version is not None:
         columns = tuple(column for column, _ in info.columns)
         return Input(table, version, columns=columns)

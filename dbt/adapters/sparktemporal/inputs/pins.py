@@ -16,7 +16,7 @@ from sqlglot import exp
 from ..engine.warehouse import Warehouse
 from ..errors import TemporalError
 from ..temporal.diffs import intervals_sql
-from ..temporal.diffs.fingerprints import Tracking
+from ..temporal.diffs.fingerprints import DeltaVersion, Tracking
 from ..temporal.ivm import delta_query
 from ..temporal.ivm.upstream import stacked_name
 from ..temporal.rewrite.core import TypedCore
@@ -56,9 +56,11 @@ def pinned(warehouse: Warehouse, typed: TypedCore, seen: Mapping[str, Input], li
         if reads is None:
             raise Unpinnable("it reads something other than tables")
         below += reads
-        if isinstance(table.this, exp.Var) or table.args.get("version"):  # an exact version or range of them
+        if isinstance(table.this, exp.Var):  # an exact version or range of them
             continue
         found = [name for name in reads if name in names]
+        if found and table.args.get("version") and isinstance(seen[found[0]].fingerprint, DeltaVersion):
+            continue
         if found and (len(reads) != 1 or not delta_query.is_plain(table)):
             raise Unpinnable(f"of {found[0]} it reads a sample, or through a function")
         if found:
@@ -92,9 +94,9 @@ def _pin(warehouse: Warehouse, table: exp.Table, seen: Input, lists: Manifest | 
         delta_query.restrict_more(table, f"{seen.pin} IN ({listed})")
         return
     version = seen.fingerprint
-    source = (
-        snapshots.at(warehouse, quoted(seen.relation), version) if isinstance(version, snapshots.VERSIONS) else None
-    )
+    source = None
+    if isinstance(version, snapshots.VERSIONS):
+        source = snapshots.at(warehouse, quoted(seen.relation), version, delta_query.version_read(table))
     if source is None:
         raise Unpinnable(f"{seen.relation} cannot be read as of the version it had")
     delta_query.put(table, source)

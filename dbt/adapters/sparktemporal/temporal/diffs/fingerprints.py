@@ -60,25 +60,68 @@ class FilesFingerprint(Fingerprint):
 
 @dataclass(frozen=True)
 class IcebergVersion(Fingerprint):
-    """refs: the snapshots of all branches and tags. metadata: the file that also changes with the schema."""
+    """What is known where Spark does not tell what a scan reads, and what versions before kept of each table.
+
+    refs: the snapshots of all branches and tags. metadata: the file that also changes with the schema.
+    """
 
     tracking, kind = Tracking.VERSION, "iceberg"
     refs: tuple[tuple[str, int], ...]
     metadata: str
 
     @property
-    def main(self) -> int | None:
-        """The snapshot that a table without further words is read at."""
-        return dict(self.refs).get("main")
-
-    @property
     def only_main(self) -> int | None:
-        """The same where there is no other branch or tag."""
-        return self.main if len(self.refs) == 1 else None
+        """The snapshot that a table without further words is read at, where there is no other branch or tag."""
+        return dict(self.refs).get("main") if len(self.refs) == 1 else None
 
     @property
     def words(self) -> str:
         return f"{', '.join(f'{ref} {snapshot}' for ref, snapshot in self.refs) or 'empty'} in {self.metadata}"
+
+    def __str__(self) -> str:
+        return f"version {self.words}"
+
+
+@dataclass(frozen=True)
+class Scan:
+    """What is read of an Iceberg table. Equal for equal rows, but for the mapping of names.
+
+    version: what stands behind the name, as Spark prints it (`VERSION AS OF 'side'`), "" for nothing. snapshot: None of
+    an empty table. schema: its number in the table; its columns have fixed ids. branch: None for main, and for a tag or
+    another version that is fixed.
+    """
+
+    version: str
+    snapshot: int | None
+    schema: int
+    branch: str | None
+
+    def __str__(self) -> str:
+        words = "empty" if self.snapshot is None else f"snapshot {self.snapshot}"
+        return " ".join(filter(None, [words, f"with schema {self.schema}", self.version]))
+
+
+@dataclass(frozen=True)
+class IcebergScans(Fingerprint):
+    """scans: one for each version that is read. names: a hash of the mapping of names to columns, which files without
+    ids of columns are read by; "" without a mapping."""
+
+    tracking, kind = Tracking.VERSION, "iceberg scans"
+    scans: tuple[Scan, ...]
+    names: str
+
+    @property
+    def reading(self) -> tuple[str | int, ...]:
+        """What decides how the rows of a snapshot read."""
+        return (self.names, *(scan.schema for scan in self.scans))
+
+    @property
+    def versions(self) -> tuple[str, ...]:
+        return tuple(scan.version for scan in self.scans)
+
+    @property
+    def words(self) -> str:
+        return ", ".join(map(str, self.scans))
 
     def __str__(self) -> str:
         return f"version {self.words}"
@@ -174,8 +217,8 @@ class UnknownFingerprint(Fingerprint):
 _KINDS: Mapping[str, type[Fingerprint]] = {
     one.kind: one
     for one in (
-        FilesFingerprint, IcebergVersion, DeltaVersion, ColumnFingerprint, RowsFingerprint, ChainsFingerprint,
-        UnknownFingerprint,
+        FilesFingerprint, IcebergVersion, IcebergScans, DeltaVersion, ColumnFingerprint, RowsFingerprint,
+        ChainsFingerprint, UnknownFingerprint,
     )
 }  # fmt: skip
 
@@ -203,6 +246,8 @@ def of_json(value: Mapping[str, Any] | str) -> Fingerprint:
         fields["files"] = FileSummary(**fields["files"])
     elif kind is IcebergVersion:
         fields["refs"] = tuple((ref, snapshot) for ref, snapshot in fields["refs"])
+    elif kind is IcebergScans:
+        fields["scans"] = tuple(Scan(**scan) for scan in fields["scans"])
     elif kind is ChainsFingerprint:
         fields["refreshes"] = Refreshes.of_json(fields["refreshes"])
         fields["chains"] = tuple(ChainId(**chain) for chain in fields["chains"])

@@ -19,6 +19,7 @@ from sqlglot import exp
 
 from ..sql.dialect import VerbatimSpark, string_literal
 from ..sql.linear import is_linear, kept_one_by_one
+from ..sql.relations import version_as_of
 from ..sql.scope import alias_of
 from .upstream import BEFORE, Stack
 
@@ -65,12 +66,14 @@ class AddedChains:
 class AddedRows:
     """The changes of a table with versions, as SQL for a FROM.
 
-    came, went: inserted and deleted rows, "" for none. then: the table at the old version.
+    came, went: inserted and deleted rows, "" for none. then: the table at the old version, "" where nothing reads that.
+    version: at which the text reads the table, as `version_read` has it.
     """
 
     came: str
     went: str
     then: str
+    version: str = ""
 
     def parts(self, table: exp.Table) -> list[tuple[int, Callable[[exp.Table], None]]]:
         both = [(1, self.came), (-1, self.went)]
@@ -189,8 +192,29 @@ def _linear_tables(query: exp.Expr, outer: Mapping[str, exp.CTE]) -> Iterator[ex
 
 
 def is_plain(table: exp.Table) -> bool:
-    """Whether a table is read without sample, version or pivot, and is no function."""
-    return isinstance(table.this, exp.Identifier) and not any(v for k, v in table.args.items() if k not in _PLAIN)
+    """Whether a table is read without sample or pivot, at a version that is told, and is no function."""
+    others = {key for key, value in table.args.items() if value} - {*_PLAIN, "version"}
+    return isinstance(table.this, exp.Identifier) and not others and version_read(table) is not None
+
+
+def version_read(table: exp.Table) -> str | None:
+    """At which version a text reads a table, as SQL behind its name; "" at the present, None at an instant.
+
+    >>> query = exp.maybe_parse("select 1 from a, b version as of 7", dialect=VerbatimSpark)
+    >>> [version_read(table) for table in query.find_all(exp.Table)]
+    ['', "VERSION AS OF '7'"]
+    """
+    version = table.args.get("version")
+    if version is None:
+        return ""
+    is_told = version.name == "VERSION" and isinstance(version.expression, exp.Literal)
+    return version_as_of(version.expression.name) if is_told else None
+
+
+def unread(places: Mapping[int, TableDelta]) -> int | None:
+    """The first place whose old rows a delta query would read, where nothing reads them."""
+    earlier = sorted(places)[:-1]
+    return next((at for at in earlier if isinstance(delta := places[at], AddedRows) and not delta.then), None)
 
 
 def _reads(query: exp.Expr, name: str) -> int:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from .dialect import string_literal
 from .identifiers import PART, dotted, parts
 
 _NAME = rf"{PART}(?:\.{PART})*"
@@ -19,7 +20,8 @@ _FILES = re.compile(r"Relation ([^\s\[]+)\[.*\] (?:parquet|orc|csv|json|text)\b[
 _PLAIN = re.compile(r"Relation ([^\s\[]+)\[.*\] \w")
 _HIVE = re.compile(r"HiveTableRelation \[(`[^\]]+?`),")
 #: an old Spark prints a name twice
-_VERSIONED = re.compile(rf"RelationV2\[.*\] ({_NAME})(?: (?:{_NAME}|(?:VERSION|TIMESTAMP) AS OF .*))? *$")
+_VERSIONED = re.compile(rf"RelationV2\[.*\] ({_NAME})(?: (?:({_NAME})|((?:VERSION|TIMESTAMP) AS OF .*)))? *$")
+_INSTANT = re.compile(r"TIMESTAMP AS OF (\d+)")
 _START = re.compile(r"\b(?:Relation |RelationV2\[|HiveTableRelation \[).*")
 
 
@@ -59,6 +61,35 @@ def other_tables(plan: str) -> list[str]:
     """The tables that a plan reads and whose files are not Spark's own."""
     files = file_tables(plan)
     return [table for table in _named(_START.findall(plan)) if table not in files]
+
+
+def versions_read(plan: str) -> dict[str, tuple[str, ...]]:
+    """The tables with versions that a plan reads -> at which versions, as SQL behind their names; "" at the present.
+
+    An old Spark, which prints names twice, does not tell.
+
+    >>> versions_read("RelationV2[id#0] c.s.t\\nRelationV2[id#1] c.s.t VERSION AS OF 'it's'")
+    {'c.s.t': ('', "VERSION AS OF 'it\\\\'s'")}
+    """
+    found: dict[str, list[str]] = {}
+    for leaf in _START.findall(plan):
+        table = table_of(leaf)
+        versioned = _VERSIONED.match(leaf)
+        if table and versioned and not versioned.group(2):
+            found.setdefault(table, []).append(_as_sql((versioned.group(3) or "").strip()))
+    return {table: tuple(sorted(set(versions))) for table, versions in found.items()}
+
+
+def _as_sql(version: str) -> str:
+    """Spark prints the text of a version without escapes, and an instant in microseconds."""
+    if version.startswith("VERSION AS OF '"):
+        return version_as_of(version.removeprefix("VERSION AS OF '")[:-1])
+    return _INSTANT.sub(r"TIMESTAMP AS OF timestamp_micros(\1L)", version)
+
+
+def version_as_of(version: str) -> str:
+    """The name of a branch or a tag, or the number of a snapshot -> SQL behind the name of a table."""
+    return f"VERSION AS OF {string_literal(version)}"
 
 
 def _named(leaves: Iterable[str]) -> list[str]:
