@@ -26,7 +26,12 @@ OURS = re.compile(r"\bmz_(?!no?w?\b|logical_timestamp\b|timestamp\b)\w+|__live|N
 
 
 def judged(project: Project, sql: str) -> str:
-    """What became of a model: its cores without storing them, read at instants, against its text."""
+    """What became of a model."""
+    return became(project, sql)[0]
+
+
+def became(project: Project, sql: str) -> tuple[str, str]:
+    """What became of a model, and what was said: its cores without storing them, read at instants, against its text."""
     warehouse = Warehouse(project.rows)
     sql = sql.replace("{s}", project.schema)
     config = {"aggregates": "rows", "pushdown": "off"}
@@ -41,7 +46,7 @@ def judged(project: Project, sql: str) -> str:
         kind = "refused" if isinstance(error, Refusal) else "an error of Spark"
         assert kind == "refused" or type(error).__module__.startswith("pyspark."), (sql, repr(error))
         assert not OURS.search(str(error)), (sql, str(error))
-        return kind
+        return kind, str(error)
     sides = []
     for t in INSTANTS:
         tree = clock_text.at_instant(parse(model.residual), f"{t}L")
@@ -55,7 +60,7 @@ def judged(project: Project, sql: str) -> str:
     for ours, written in sides:
         found, right = Counter(map(str, project.rows(ours))), Counter(map(str, project.rows(written)))
         assert found == right or " limit " in sql.lower() and found.total() == right.total(), sql
-    return "accepted"
+    return "accepted", ""
 
 
 def stored(core: TypedCore, t: int, alias: str) -> exp.Expression:

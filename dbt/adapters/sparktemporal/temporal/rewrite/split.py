@@ -83,7 +83,8 @@ def split(
     """
     tree = (ParsedModel.of(model) if isinstance(model, str) else model).copied()
     tree = timestamps.as_written(tree) if local_timestamps else tree
-    with_names(tree, names or {})
+    with_names(tree, names or {})  # by the order of the tree
+    eliminate_ctes(tree)
     tree = merge_nested(having_to_where(tree, describe), describe)
     calls = list(mz_now_calls(tree))
     _refuse_calls(tree, calls)

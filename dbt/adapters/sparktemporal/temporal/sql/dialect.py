@@ -139,6 +139,12 @@ class VerbatimSpark(Spark):
             self._retreat(start)
             return None
 
+        SUPPORTS_TABLE_QUERY = True
+
+        def _is_table_query(self) -> bool:
+            """`TABLE s.t`, which is `SELECT * FROM s.t`. Before any other word `table` is a name itself."""
+            return bool(super()._is_table_query()) and self._next.token_type in (TokenType.VAR, TokenType.IDENTIFIER)
+
         # a comma between tables stays a comma: Spark's plan of a CROSS JOIN is another one
         JOINS_HAVE_EQUAL_PRECEDENCE = False
         FUNCTIONS: ClassVar[dict[str, Callable[..., Any]]] = {}
@@ -152,6 +158,8 @@ class VerbatimSpark(Spark):
         }
 
     class Generator(SparkGenerator):
+        # a WITH stays where it was written: Spark makes another plan of one at the top
+        EXPRESSIONS_WITHOUT_NESTED_CTES: ClassVar[set[type[exp.Expr]]] = set()
         # Spark 4 has both operators; a call of shiftleft is a call
         TRANSFORMS: ClassVar[dict[type[exp.Expr], Callable[..., str]]] = {
             **SparkGenerator.TRANSFORMS,
