@@ -19,7 +19,7 @@ from ..clock.zones import Change, Zone
 from ..sql.dialect import has_clock, is_mz_now, render
 from ..sql.functions.registry import known
 from ..sql.functions.row import DAY, SECOND, Local, Picks, Takes
-from ..sql.functions.units import UNITS
+from ..sql.functions.units import UNITS, unit_of
 from .lengths import moved
 from .monotonicity import is_below_a_day
 
@@ -123,7 +123,7 @@ class _Walk:
     def _shifted(
         self, node: exp.Expr, of: exp.Expr, base: _Moved, is_short: bool = False, by_calendar: bool = False
     ) -> _Moved:
-        """A part moved by a length. One below a day is as long in every zone; Spark counts the days of others.
+        """A part moved by a length. An interval below a day is as long in every zone; Spark counts the days of others.
 
         by_calendar: the interval keeps days beside hours, so that a day less 23 hours is no hour.
         """
@@ -185,8 +185,9 @@ class _Walk:
             return self._as_date(base, of, node, _KINDS.get(called.type, NUMBER))
         if called.local is Local.NOTHING or called.type == "timestamp_ntz":
             return self._as(base, of, called.type.upper(), node)
-        if called.amount is not None:
-            return self._shifted(node, of, base)
+        if called.amount is not None:  # hours are as long in every zone, however many; days are those of the calendar
+            unit = unit_of(node.expressions[called.unit or 0].name)
+            return self._shifted(node, of, base, is_short=unit is not None and unit.most < DAY)
         self._read(node, of, base, Change.goes_back if base.kind == INSTANT else _any)
         return _Moved(NUMBER, None)
 

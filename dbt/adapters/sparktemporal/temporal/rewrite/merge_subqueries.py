@@ -9,7 +9,6 @@ then solves both predicates together. Otherwise each read would evaluate one pre
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import count
 
 from sqlglot import exp
@@ -190,10 +189,7 @@ def _merge(
         rows = outer.copy()
         rows.set("where", None)
         visible = [cte for cte in visible_ctes(outer) if not has_clock(cte)]
-        sources = sources_of(rows, describe, visible)
-        theirs = [replace(s, columns=tuple(c for c in s.columns if not c.startswith(_COLUMN))) for s in sources]
-        joined = any(join.args.get("using") for join in outer.args.get("joins") or [])
-        expand_stars(outer, theirs, joined)
+        expand_stars(outer, sources_of(rows, describe, visible).without(lambda name: name.startswith(_COLUMN)))
     where = outer.args.get("where")
     outer.set("where", exp.Where(this=_all([*([where.this] if where is not None else []), *moved])))
 

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from ...errors import Refusal
 from ..sql.calls import is_aggregate_call
-from ..sql.dialect import as_shown, fragment, render
+from ..sql.dialect import fragment, render, suggested
 
 #: clauses above the rows that QUALIFY leaves
 _AFTER = ("order", "limit", "offset", "sort", "cluster", "distribute")
@@ -28,7 +28,7 @@ def refuse_qualify(tree: exp.Query) -> None:
     raise Refusal(
         f"QUALIFY {fragment(condition.this)}",
         "Spark has no QUALIFY: it filters by a window function in the outer query",
-        render(as_shown(_without(tree))),
+        suggested(_without(tree)),
     )
 
 

@@ -32,7 +32,7 @@ from ..sql.ctes import (
     visible_ctes,
     with_ctes,
 )
-from ..sql.dialect import MZ_NOW_NAMES, VerbatimSpark, fragment, has_clock, mz_now_calls
+from ..sql.dialect import MZ_NOW_NAMES, VerbatimSpark, fragment, has_clock, mz_now_calls, suggested
 from ..sql.linear import is_aggregation, is_inside_a_value, is_linear, names_columns
 from ..sql.parsed_model import ParsedModel
 from ..sql.scope import Describe
@@ -153,7 +153,7 @@ def _refuse_calls(tree: exp.Expr, calls: list[exp.Expr]) -> None:
             raise Refusal(
                 fragment(item),
                 "without an alias its name would hold the instant of the run, which differs each time",
-                f"{fragment(item)} AS a_name",
+                f"{suggested(item)} AS a_name",
             )
     for cte in tree.find_all(exp.CTE):
         if is_recursive(cte) and names_itself(cte) and has_clock(cte):

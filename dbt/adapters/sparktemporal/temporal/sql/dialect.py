@@ -251,14 +251,14 @@ def render(node: exp.Expr, pretty: bool = False) -> str:
 
 def fragment(node: exp.Expr) -> str:
     """A tree -> one short line for a message, as the user wrote it."""
-    return _shorten(render(as_shown(node)))
+    return _shorten(suggested(node))
 
 
-def as_shown(node: exp.Expr) -> exp.Expr:
-    """A tree with what the user wrote in the place of what stands for it."""
+def suggested(node: exp.Expr) -> str:
+    """A tree -> SQL that people may write instead: whole, with what they wrote in the place of what stands for it."""
     if any(_WRITTEN in n.meta for n in node.find_all(exp.Column, exp.Table, exp.Identifier)):
-        return node.transform(lambda n: n.meta[_WRITTEN].copy() if _WRITTEN in n.meta else n)
-    return node
+        node = node.transform(lambda n: n.meta[_WRITTEN].copy() if _WRITTEN in n.meta else n)
+    return render(node)
 
 
 def shown_as(node: E, written: exp.Expr) -> E:
