@@ -9,8 +9,6 @@ import pytest
 from support.instants import T0
 from support.project import Project
 
-pytestmark = pytest.mark.more
-
 TABLE = (
     "CREATE TABLE {s}.t USING parquet AS SELECT id, concat('c', id % 3) AS card, IF(id % 5 = 0, NULL, id % 7) AS v, "
     "IF(id % 4 = 0, NULL, concat(' ', 'k', id % 2)) AS k, "
@@ -69,6 +67,13 @@ MODELS = {
         "select n, count(*) c from a group by n",
         ["groups are kept"],
     ),
+    "one_name_in_several_queries": (
+        "with a as (with source as (select * from {t}) select card, count(*) c from source where mz_now() >= ts "
+        "group by card), b as (with source as (select * from {t} where id > 2), a as (select * from source where "
+        "mz_now() >= conf) select card, sum(id) s, max(v) as m from a group by card)\n"
+        "select a.card, c, s, m from a left join (with a as (select * from b) select * from a) as b on a.card = b.card",
+        ["groups are kept", "groups with the values of max(v) are kept"],
+    ),
     "numbered_by_spark": (
         "select card, count_if(v > 1L) as many, sum(10L div nullif(v, 0)) as part, sum(+v) as plus, "
         "count(nullif(trim(k), '')) as named, max(10L div nullif(v, 0)) as most "
@@ -78,10 +83,26 @@ MODELS = {
 }
 
 
+#: dbt puts the queries of ephemeral models into CTEs, each with the WITH that it has
+EPHEMERAL = {
+    "stg": "with source as (select * from {t}), renamed as (select id, card, ts, conf from source) "
+    "select * from renamed",
+    "opened": "with source as (select * from {{ ref('stg') }}), renamed as (select id, card from source "
+    "where mz_now() >= source.ts) select * from renamed",
+    "confirmed": "with source as (select * from {{ ref('stg') }}), renamed as (select card, count(*) as n from source "
+    "where mz_now() >= conf group by card) select * from renamed",
+}
+OVER_EPHEMERAL = (
+    "with source as (select * from {{ ref('opened') }}), renamed as (select id, source.card, n from source "
+    "left join {{ ref('confirmed') }} c on c.card = source.card) select * from renamed;\n-- dbt leaves a comment here"
+)
+
+
 def contents(project: Project, sql: str) -> Counter[tuple]:
     return Counter(project.rows(sql))
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("name", MODELS)
 def test_against_the_query_as_written(project: Project, name: str) -> None:
     written, kept = MODELS[name]
@@ -97,3 +118,16 @@ def test_against_the_query_as_written(project: Project, name: str) -> None:
         for t in (T0 + 500, T0 + 5000, T0 + 60_000):
             oracle = sql.replace("mz_now()", f"timestamp_millis({t}L)")
             assert contents(project, f"select * from {project.at('m', t)}") == contents(project, oracle), t
+
+
+def test_ephemeral_models_of_one_style(project: Project) -> None:
+    project.sql(TABLE)
+    for name, sql in EPHEMERAL.items():
+        project.model(name, sql.replace("{t}", f"{project.schema}.t"), materialized="ephemeral")
+    project.model("m", OVER_EPHEMERAL)
+    ran = project.run(now=T0).of("m")
+    compiled = ran.node.compiled_code.partition(";")[0]
+    assert compiled.count("source as (") == 4
+    for t in (T0, T0 + 500, T0 + 5000, T0 + 60_000):
+        oracle = compiled.replace("mz_now()", f"timestamp_millis({t}L)")
+        assert contents(project, f"select * from {project.at('m', t)}") == contents(project, oracle), t

@@ -71,9 +71,8 @@ REFUSED: dict[str, tuple[str, tuple[str, ...]]] = {
         ("not linear", "an upstream table"),
     ),
     "cte_twice": (
-        "with a as (select id from {e} where mz_now() < ts) select * from (with a as (select id from {d}) "
-        "select * from a) where id in (select id from a)",
-        ("WITH a AS (...) twice", "two CTEs of one name", "one name for each"),
+        "with a as (select id from {e} where mz_now() < ts), A as (select id from {d}) select * from a",
+        ("WITH a AS (...) twice", "two CTEs of one WITH", "one name for each"),
     ),
     "not_planned": (
         "select id from {e} where mz_now() < ts and ts < timestamp_millis(9223372036854775807)",
@@ -322,6 +321,7 @@ def test_spark_errors_are_about_the_model(project: Project) -> None:
         ("America/New_York", "mz_now() - interval 1 day <= ts", "found: mz_now() - INTERVAL '1' DAY\n"),
         ("America/New_York", "id = 1 or mz_now() - ts < interval 1 hour", "found: mz_now() - ts\n"),
         ("America/New_York", "timestampdiff(HOUR, ts, mz_now()) < 3", "timestampdiff(HOUR, ts, mz_now())"),
+        ("America/New_York", "ts >= dateadd(DAY, -1, mz_now())", "found: dateadd(DAY, -1, mz_now())\n"),
         ("America/St_Johns", "cast(mz_now() as date) = cast(ts as date)", "CAST(mz_now() AS DATE)"),
     ],
 )

@@ -16,9 +16,10 @@ MODELS: dict[str, tuple[str, str]] = {
     "plain": ("select * from {{ ref('inside') }}", "select id, hi from {{ ref(view) }} where {late}"),
     "filtered": ("select id + 0 as n, hi from {{ ref('inside') }} where k > 0", "select n from {{ ref(view) }}"),
     "joined": (
-        "with live as (select * from {{ ref('inside') }}) "
+        "with live as (with live as (select * from {{ ref('inside') }}) select * from live) "
         "select l.id, d.name, l.hi from live as l join {{ ref('dim') }} as d on d.k = l.k",
-        "with live as (select * from {{ ref(view) }}) select a.id, a.name from live as a where {late}",
+        "with live as (with live as (select * from {{ ref(view) }}) select * from live) select a.id, a.name "
+        "from live as a where {late}",
     ),
     "grouped": (
         "select k, count(*) as n, max(id) as top from {{ ref('inside') }} group by k",

@@ -54,10 +54,11 @@ def read(project: Project, sql: str = PLAIN, after: int = 1000) -> str:
             PLAIN,
         ),
         (
-            "CREATE VIEW {s}.u AS WITH big AS (SELECT * FROM {s}.t WHERE id > 3) SELECT *, id % 2 AS odd FROM big;"
+            "CREATE VIEW {s}.u AS WITH big AS (WITH big AS (SELECT * FROM {s}.t) SELECT * FROM big WHERE id > 3) "
+            "SELECT *, id % 2 AS odd FROM big;"
             "CREATE VIEW {s}.v AS SELECT u.id, u.hi FROM {s}.u AS u JOIN {s}.u AS w ON w.id = u.id + 1 WHERE w.odd = 1",
-            "with v as (select * from {s}.v) select a.id, b.hi from v as a join {s}.u as b using (id) "
-            "where mz_now() < least(a.hi, b.hi)",
+            "with v as (with v as (select * from {s}.v) select * from v) select a.id, b.hi from v as a "
+            "join {s}.u as b using (id) where mz_now() < least(a.hi, b.hi)",
         ),
         (
             "CREATE VIEW {s}.v AS SELECT id, hi FROM {s}.t UNION ALL SELECT -id, hi FROM {s}.t",

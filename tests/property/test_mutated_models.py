@@ -11,22 +11,12 @@ import re
 from collections import Counter
 
 import pytest
-import sqlglot
-from sqlglot import exp
 
-from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
-from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
-from dbt.adapters.sparktemporal.errors import Refusal
-from dbt.adapters.sparktemporal.run.begin import begin
-from dbt.adapters.sparktemporal.run.plan import Definition, Invocation
-from dbt.adapters.sparktemporal.temporal.diffs import intervals_sql
-from dbt.adapters.sparktemporal.temporal.predicates import clock_text
-from dbt.adapters.sparktemporal.temporal.rewrite.core import TypedCore
-from dbt.adapters.sparktemporal.temporal.sql.dialect import VerbatimSpark, parse, quote, render
+from dbt.adapters.sparktemporal.temporal.sql.dialect import parse, render
 from support.instants import T0
+from support.judged import judged
 from support.project import Project
 
-INSTANTS = (T0, T0 + 6_999, T0 + 7_000, T0 + 7_001)
 TABLES = (
     f"CREATE TABLE {{s}}.t USING parquet AS SELECT id, k, v, timestamp_millis({T0}L + lo * 1000) AS ts, "
     f"timestamp_millis({T0}L + hi * 1000) AS due, array(v, v + 1) AS xs FROM VALUES (1, 'a', 1, 0, 7), "
@@ -51,8 +41,6 @@ WORDS = (
     "`", ".", "*", "null", "distinct", "limit 2", "|> limit 2", "qualify v = 1", "as", "interval 1 day", "'2024-03-01'",
     "group by all", "case", "end", "over ()", "-- ", "/*", ";", "{{", "1", "mz_now()", "id", "in (select id from t)",
 )  # fmt: skip
-#: nothing of ours is for users to read; what Spark calls mz_now() in their text is
-OURS = re.compile(r"\bmz_(?!no?w?\b|logical_timestamp\b|timestamp\b)\w+|__live|NoneType|Traceback|is a defect of")
 
 
 def nested(depth: int, before: str, inner: str, after: str) -> str:
@@ -117,48 +105,6 @@ def mutated(rng: random.Random, sql: str) -> str:
             parts = parts[: at + 1]
         sql = "".join(parts)
     return sql
-
-
-def judged(project: Project, sql: str) -> str:
-    """What became of a model: its cores without storing them, read at instants, against its text."""
-    warehouse = Warehouse(project.rows)
-    sql = sql.replace("{s}", project.schema)
-    config = {"aggregates": "rows", "pushdown": "off"}
-    try:
-        model = begin(
-            warehouse,
-            ModelRelations(f"`{project.schema}`", "m"),
-            Definition(sql, config),
-            Invocation(T0, T0, warehouse.settings(), warehouse.version()),
-        ).plan.model
-    except Exception as error:
-        kind = "refused" if isinstance(error, Refusal) else "an error of Spark"
-        assert kind == "refused" or type(error).__module__.startswith("pyspark."), (sql, repr(error))
-        assert not OURS.search(str(error)), (sql, str(error))
-        return kind
-    sides = []
-    for t in INSTANTS:
-        tree = clock_text.at_instant(parse(model.residual), f"{t}L")
-        for table in list(tree.find_all(exp.Table)):
-            core = next((c for c in model.cores if table.name == c.core.placeholder), None)
-            if core is not None:
-                table.replace(stored(core, t, table.alias_or_name))
-        sides.append(
-            (f"SELECT * FROM ({render(tree)}) AS f", clock_text.written_at(model.written, model.calls, f"{t}L"))
-        )
-    for ours, written in sides:
-        found, right = Counter(map(str, project.rows(ours))), Counter(map(str, project.rows(written)))
-        assert found == right or " limit " in sql.lower() and found.total() == right.total(), sql
-    return "accepted"
-
-
-def stored(core: TypedCore, t: int, alias: str) -> exp.Expression:
-    """The rows of a core at an instant, as they would be stored at T0."""
-    names = ", ".join(quote(name) for name, _ in core.columns)
-    intervals = intervals_sql.wanted(core, T0, None)
-    rows = f"SELECT {names} FROM ({intervals}) WHERE mz_from <= {t}L AND coalesce(mz_until > {t}L, true)"
-    query = sqlglot.parse_one(rows, read=VerbatimSpark)
-    return exp.Subquery(this=query, alias=exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
 
 
 #: hundreds of parts: they are read in no time and planned in seconds

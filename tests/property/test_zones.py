@@ -54,6 +54,12 @@ class Zoned(Grammar):
             ]
         )
 
+    def short(self) -> str:
+        """A unit that is as long everywhere, and how many of it, around as many as are in a day."""
+        unit, day = self.rng.choice([("HOUR", 24), ("MINUTE", 1_440), ("SECOND", 86_400), ("MILLISECOND", 86_400_000)])
+        count = self.rng.choice([1, 15, day - 1, day - 1, day, day + 1, self.rng.randrange(day)])
+        return f"{unit}, {self.rng.choice(['', '-'])}{count}"
+
     def comparison(self) -> str:
         rng = self.rng
         op, instant, length = rng.choice(["<", "<=", ">", ">=", "=", "<>"]), self.instant(), self.length()
@@ -77,6 +83,8 @@ class Zoned(Grammar):
             f"cast({{n}} as timestamp_ntz) - {length} {op} {rng.choice(['ntz', 'a'])}",
             f"dateadd({rng.choice(['DAY', 'HOUR'])}, coalesce(k, 0) - {self.back // 86_400}, {{n}}) {op} a",
             f"timestampdiff({rng.choice(['HOUR', 'DAY', 'MONTH'])}, a, {clock}) {op} k",
+            f"{rng.choice(['dateadd', 'timestampadd'])}({self.short()}, {{n}}) {op} {instant}",
+            f"date_trunc('{unit}', dateadd({self.short()}, {{n}})) {op} a",
             f"{{n}} - a {op} iv",
             f"{{n}} {op} {instant}",
             f"{{n}} {op} to_utc_timestamp(a, '{self.zone}')",
@@ -187,6 +195,16 @@ KNOWN = [
     ("Africa/Monrovia", "1972-01-07 00:40:00", "{n} <= date_trunc('MINUTE', a)", "1972-01-07 00:44:50", ""),
     ("Pacific/Apia", "2011-12-29 12:00:00", "cast({n} as date) >= d", "2011-12-31 10:00:00", ""),
     ("Europe/Berlin", "2026-10-20 00:00:00", "{n} - interval 1 day <= a", "2026-10-25 01:30:00", "goes back when"),
+    ("Europe/Berlin", "2026-10-25 00:00:00", "a >= dateadd(HOUR, -1, {n})", "2026-10-25 00:30:00", ""),
+    ("Europe/Berlin", "2026-10-25 00:00:00", "{n} - 2 * interval 1 hour < a", "2026-10-25 01:00:00", ""),
+    ("Europe/Berlin", "2026-10-25 20:00:00", "dateadd(HOUR, -k - 20, {n}) <= a", "2026-10-25 01:30:00", ""),
+    ("Europe/Berlin", "2026-10-20 00:00:00", "dateadd(DAY, -1, {n}) <= a", "2026-10-25 01:30:00", "goes back when"),
+    ("Europe/Berlin", "2026-10-20 00:00:00", "{n} - '2026-03-01' < iv", "2026-10-25 01:30:00", "goes back when"),
+    ("Australia/Lord_Howe", "2026-04-04 14:00:00", "timestampadd(MINUTE, -15, {n}) < a", "2026-04-04 15:00:00", ""),
+    ("America/New_York", "2026-11-01 05:00:00", "date_trunc('HOUR', date_add(SECOND, 86399, {n})) <= a",
+     "2026-11-01 06:30:00", ""),
+    ("America/New_York", "2026-11-01 05:00:00", "timestampdiff(SECOND, a, {n}) < 3", "2026-11-01 06:30:00",
+     "goes back when"),
 ]  # fmt: skip
 
 
@@ -206,6 +224,38 @@ def test_known_jumps(project: Project, zone: str, clock: str, text: str, row: st
             warehouse, f"SELECT id FROM mz_rows WHERE {text.format(n='mz_now()')}", warehouse.settings(), "", as_of
         )
     assert told in str(raised.value) and "local time" in str(raised.value), raised.value
+
+
+#: a unit, and how many of it are a day
+UNITS = {"MICROSECOND": 86_400_000_000, "MILLISECOND": 86_400_000, "SECOND": 86_400, "MINUTE": 1_440, "HOUR": 24}
+
+
+@pytest.mark.usefixtures("small_plans")
+def test_lengths_that_are_as_long_in_every_zone(project: Project) -> None:
+    """Around each change of 2023 to 2026, by the millisecond. A day is not, and goes back; so do differences."""
+    fixed, falling = [], ["timestampadd(DAY, 1, t)", "dateadd(WEEK, 1, t)"]
+    for unit, count in UNITS.items():
+        for n in (1, count // 96 or 1, count - 1, count, 40 * count):
+            wanted = n * 86_400_000_000 // count
+            forms = [
+                f"{f}({unit}, {sign}{n}, t)" for f in ("dateadd", "timestampadd", "date_add") for sign in ("", "-")
+            ]
+            forms += [f"t {sign} {n} * interval 1 {unit}" for sign in ("+", "-") if n < count < 2**31]
+            fixed += [f"abs(unix_micros({form}) - unix_micros(t)) <=> {wanted}L" for form in forms]
+        falling += [f"t + {count} * interval 1 {unit}"] if count < 2**31 else []
+        falling += [f"timestampdiff({unit}, timestamp'2023-01-01 00:40:00', t)"]
+    near = {s * 60_000 * m + d for s in (1, -1) for m in (*range(0, 60, 5), 1_440, 1_500, 10_080) for d in (-1, 0, 1)}
+    for zone in ("Europe/Berlin", "America/New_York", "Australia/Lord_Howe"):
+        project.spark.conf.set("spark.sql.session.timeZone", zone)
+        rules = Warehouse(project.rows).zone(zone).changes
+        changes = [change.at for change in rules if 1_672_531_200 < change.at < 1_798_761_600]
+        assert len(changes) == 8
+        instants = ", ".join(f"{c * 1_000 + d}L" for c in changes for d in sorted(near))
+        rows = f"SELECT timestamp_millis(i) AS t FROM (SELECT explode(array({instants})) AS i)"
+        assert set(project.rows(f"SELECT {', '.join(f'bool_and({one})' for one in fixed)} FROM ({rows})")[0]) == {True}
+        falls = ", ".join(f"{one} < lag({one}) OVER (ORDER BY t) AS c{i}" for i, one in enumerate(falling))
+        found = ", ".join(f"bool_or(c{i})" for i in range(len(falling)))
+        assert set(project.rows(f"SELECT {found} FROM (SELECT {falls} FROM ({rows}))")[0]) == {True}, zone
 
 
 @pytest.mark.usefixtures("small_plans")

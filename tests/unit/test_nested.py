@@ -44,6 +44,12 @@ MERGED = {
         "y AS (SELECT id, due, `x`.`mz_h0` AS `mz_h1` FROM x) SELECT id FROM y",
         [">= due", ">= 5", "< `y`.`mz_h1`"],
     ),
+    # the merged column is of neither side
+    f"select * from ({INNER}) x join u using (id) where mz_now() >= due": (
+        "SELECT `id`, `x`.`due`, `x`.`hi`, `u`.`k` "
+        "FROM (SELECT id, due, hi AS `mz_h0` FROM t WHERE k = 1) AS x JOIN u USING (id)",
+        [">= due", "< `x`.`mz_h0`"],
+    ),
     # a SELECT between the two that only passes rows on
     f"with x as (select id, due from ({INNER}) as i where id > 0) select id from x where mz_now() >= due": (
         "WITH x AS (SELECT id, due, `i`.`mz_h0` AS `mz_h1` "
@@ -81,7 +87,7 @@ APART = (
     f"select id from ({INNER}) x where mz_now() >= due and id in (select id from u where mz_now() < k)",
     f"select x.id from ({INNER}) x join (select distinct id from u where mz_now() < k) y using (id) "
     "where mz_now() >= due",
-    f"select * from ({INNER}) x join u using (id) where mz_now() >= due",  # a star that is not written out
+    f"select x.* from ({INNER}) x join u using (id) join u w using (id) where mz_now() >= due",  # not written out
     "select id from (select id, due from t where exists(array(1), e -> mz_now() < e)) x where mz_now() >= due",
     f"select id from ({INNER}) x (a, b) where mz_now() >= b",
 )

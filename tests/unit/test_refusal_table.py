@@ -41,7 +41,7 @@ RENDERED = {
         "test_a_view_that_changed_or_cannot_be_opened",
     ),
     "a correlated subquery above": (ERRORS, "name_in_a_subquery"),
-    "a CTE inside a query": (ERRORS, "cte_twice"),
+    "two CTEs of one name": (ERRORS, "cte_twice"),
     "QUALIFY": (ERRORS, "qualify"),
     "`${…}`": (ERRORS, "substituted"),
     "the pipe syntax": (ERRORS, "pipe", "deep"),

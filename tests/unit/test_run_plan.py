@@ -27,7 +27,8 @@ from dbt.adapters.sparktemporal.temporal.decision import ADVANCED, CHECKED, Deci
 from dbt.adapters.sparktemporal.temporal.diffs.fingerprints import FilesFingerprint, FileSummary
 from dbt.adapters.sparktemporal.temporal.diffs.state import Chain, CoreState, State
 from dbt.adapters.sparktemporal.temporal.rewrite.core import Core, TypedCore
-from dbt.adapters.sparktemporal.temporal.sql.dialect import ParsedModel, parse
+from dbt.adapters.sparktemporal.temporal.sql.dialect import parse
+from dbt.adapters.sparktemporal.temporal.sql.parsed_model import ParsedModel
 from support.instants import T0
 
 RUN, LAST = "018dfa3cc80deadbeef00", "018dfa3cc80deadbee000"

@@ -6,6 +6,7 @@ import pytest
 
 from dbt.adapters.sparktemporal.temporal.clock import instants
 from dbt.adapters.sparktemporal.temporal.predicates import lengths, monotonicity, reach
+from dbt.adapters.sparktemporal.temporal.predicates.conditions import condition
 from dbt.adapters.sparktemporal.temporal.sql.dialect import expression
 from dbt.adapters.sparktemporal.temporal.sql.functions.row import DAY
 from dbt.adapters.sparktemporal.temporal.sql.functions.units import UNITS, unit_of
@@ -49,3 +50,47 @@ def test_tables_of_units() -> None:
         "SECOND",
     ]
     assert list(instants._UNITS_MS) == ["millisecond", "second", "minute", "hour", "day", "week"]
+
+
+#: unit -> how many of it are a day
+IN_A_DAY = {unit.name: DAY // unit.most for unit in UNITS if unit.most <= DAY}
+INTERVAL = "interval day to second"
+
+
+def local_of(side: str, kind: str = "int") -> list[str]:
+    """The local time that a side reads, where its row expressions have a type."""
+    (step,) = condition(expression(f"{side} <= ts")).steps
+    found = condition(expression(f"{side} <= ts")).row_expressions
+    return [r.written for r in reach.readings(step.function, found, [kind] * len(found), "timestamp")]
+
+
+@pytest.mark.parametrize("unit", IN_A_DAY)
+def test_what_is_as_long_in_every_zone_reads_no_local_time(unit: str) -> None:
+    most, is_day = IN_A_DAY[unit] - 1, unit == "day"
+    for count in (1, -1, "k", "CAST(-40 AS BIGINT)", most + 1, f"-{15 * most + 15}"):  # however many hours there are
+        for name in ("timestampadd", "dateadd", "date_add"):
+            assert bool(local_of(f"{name}({unit}, {count}, mz_now())")) == is_day, count
+    for factor in (most, -most):
+        assert local_of(f"mz_now() - {factor} * interval 1 {unit}", INTERVAL) == []
+    assert local_of(f"mz_now() - {most + 1} * interval 1 {unit}", INTERVAL) != []
+    assert local_of(f"mz_now() - {min(most, 3)} * interval 1 {unit}", "interval") != []  # keeps days beside hours
+
+
+def test_other_lengths_read_local_time() -> None:
+    for side in (
+        "timestampadd(DAYOFYEAR, 1, mz_now())",
+        "dateadd(WEEK, 1, mz_now())",
+        "timestampadd(DAY, k, mz_now())",
+    ):
+        assert local_of(side) != [], side
+    for unit in ("MICROSECOND", "SECOND", "HOUR", "DAY", "MONTH", "YEAR"):  # by local time, whatever the unit
+        assert local_of(f"timestampdiff({unit}, a, mz_now())") != []
+    assert local_of("mz_now() - case when k then interval 1 hour else interval 90 minutes end", INTERVAL) == []
+    assert local_of("mz_now() - case when k then interval 1 hour else interval 1 day end", INTERVAL) != []
+    assert local_of("mz_now() - '2024-10-01'") != []  # Spark makes an instant of the text, and the difference is local
+
+
+def test_how_far_back_a_constant_length_reads() -> None:
+    side = expression("date_trunc('HOUR', dateadd(HOUR, `mz_s0`, dateadd(DAY, `mz_s1`, mz_now())))")
+    found = reach.readings(side, (expression("-5"), expression("-3")), ("int", "int"))
+    assert [r.back for r in found] == [0, 3 * DAY // 1_000 + 1, 3 * DAY // 1_000 + 1 + 5 * 3_600_000 + 1]

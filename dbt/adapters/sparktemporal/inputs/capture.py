@@ -19,8 +19,9 @@ from ..temporal.ivm import delta_query
 from ..temporal.ivm.upstream import fingerprint_of
 from ..temporal.rewrite.core import TypedCore
 from ..temporal.sql import plans
-from ..temporal.sql.dialect import ParsedModel, render
+from ..temporal.sql.dialect import render
 from ..temporal.sql.identifiers import Identifiers
+from ..temporal.sql.parsed_model import ParsedModel
 from . import changes as input_changes
 from . import fingerprint, observe, stacked_views
 from .append_only import AppendCursor

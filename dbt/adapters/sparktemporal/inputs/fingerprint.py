@@ -18,8 +18,8 @@ from ..engine.descriptions import ViewInfo
 from ..engine.warehouse import Warehouse
 from ..errors import without_trace
 from ..temporal.sql import identifiers, plans, routines
-from ..temporal.sql.dialect import ParsedModel
 from ..temporal.sql.identifiers import SESSION_CATALOG, folded
+from ..temporal.sql.parsed_model import ParsedModel
 from ..temporal.sql.routines import Name, Routine
 
 #: what a fingerprint is made of, in order, and what is said when one of them is another than at the last run

@@ -26,7 +26,7 @@ from ..temporal.clock.instants import format_instant
 from ..temporal.diffs.state import State
 from ..temporal.ivm.upstream import key_of, references
 from ..temporal.sql import identifiers, plans
-from ..temporal.sql.ctes import visible_ctes
+from ..temporal.sql.ctes import cte_of
 from ..temporal.sql.dialect import parse, quote, render
 from ..temporal.sql.identifiers import folded
 from .view_expansion import Closed, Made, made
@@ -158,7 +158,7 @@ def _named_alone(view: Made, prefix: str) -> str:
     for table in view.tree.find_all(exp.Table):
         if table.db or not isinstance(table.this, exp.Identifier):
             continue
-        if table.name.lower() in {cte.alias.lower() for cte in visible_ctes(table)}:
+        if cte_of(table) is not None:
             alias = "" if table.args.get("alias") else f" AS {quote(table.name)}"
             replace(table.this, quote(prefix + table.name.lower()) + alias)
         else:

@@ -18,9 +18,10 @@ from ..errors import Refusal, TemporalError
 from ..temporal.ivm import delta_query
 from ..temporal.ivm.upstream import stacked_name
 from ..temporal.sql import plans, settings
-from ..temporal.sql.ctes import refuse_shadowed_ctes, visible_ctes
+from ..temporal.sql.ctes import cte_of
 from ..temporal.sql.dialect import fragment, parse, render
 from ..temporal.sql.identifiers import folded, parts
+from ..temporal.sql.parsed_model import told_apart
 from ..temporal.sql.scope import alias_of, quote_name
 
 
@@ -100,7 +101,6 @@ def made(warehouse: Warehouse, name: str) -> Made:
     _check_settings(warehouse, made_under)
     try:
         tree = parse(text)
-        refuse_shadowed_ctes(tree)
     except Refusal as refusal:
         raise Closed(f"its text is not read here: {refusal.found}") from None
     names = tuple(str(column["name"]) for column in columns)
@@ -111,9 +111,10 @@ def _text(warehouse: Warehouse, table: exp.Table, prefix: str) -> exp.Subquery:
     """A view -> its text, under the names it gives its columns. prefix: of the names of its CTEs."""
     name = render(_plain(table))
     view = made(warehouse, name)
-    _name_alone(view.tree, view.schema, prefix)
+    tree = told_apart(view.tree)
+    _name_alone(tree, view.schema, prefix)
     columns = [quote_name(column) for column in view.columns]
-    opened = exp.Subquery(this=view.tree, alias=exp.TableAlias(this=alias_of(table).this, columns=columns))
+    opened = exp.Subquery(this=tree, alias=exp.TableAlias(this=alias_of(table).this, columns=columns))
     _check_meaning(warehouse, name, opened)
     return opened
 
@@ -144,7 +145,7 @@ def _name_alone(tree: exp.Query, schema: str, prefix: str) -> None:
     for table in list(tree.find_all(exp.Table)):
         if table.db or not isinstance(table.this, exp.Identifier):
             continue
-        if table.name.lower() in {cte.alias.lower() for cte in visible_ctes(table)}:
+        if cte_of(table) is not None:
             table.set("alias", alias_of(table))
             table.set("this", quote_name(prefix + table.name.lower()))
         else:

@@ -31,8 +31,9 @@ from ..temporal.rewrite.kept import Kept
 from ..temporal.rewrite.qualify import refuse_qualify
 from ..temporal.rewrite.split import Split, split
 from ..temporal.sql import timestamps
-from ..temporal.sql.dialect import ParsedModel, fragment, has_clock, mz_now_spans, render
+from ..temporal.sql.dialect import fragment, has_clock, mz_now_spans, render, without_end
 from ..temporal.sql.known_columns import KnownColumns
+from ..temporal.sql.parsed_model import ParsedModel
 from ..temporal.sql.spark_errors import spark_words
 from ..words import quantity
 
@@ -81,7 +82,7 @@ def understand(
     """
     tables = DescribedTables(warehouse)
     local, describe = timestamps.are_local(settings), KnownColumns(tables)
-    text, clocks = put_mz_now(resolve_clock_casts(sql.strip().rstrip(";"), describe, local))
+    text, clocks = put_mz_now(resolve_clock_casts(without_end(sql), describe, local))
     parsed = ParsedModel.of(text)
     refuse_qualify(parsed.tree)
     names = names_of(parsed.tree, describe, lambda: _instants(warehouse, text, old))

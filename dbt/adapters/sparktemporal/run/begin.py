@@ -32,7 +32,7 @@ from ..temporal.diffs.state import Chain, State
 from ..temporal.diffs.state_text import MARK, run_of
 from ..temporal.predicates import clock_text
 from ..temporal.sql import identifiers, plans, relations, timestamps
-from ..temporal.sql.ctes import visible_ctes
+from ..temporal.sql.ctes import cte_of
 from ..temporal.sql.dialect import parse
 from ..temporal.sql.identifiers import Identifiers, folded
 from ..temporal.sql.readable import in_words
@@ -277,10 +277,8 @@ def _refuse_without_schema(sql: str) -> None:
     A plan shows a view of Iceberg by the name that the text has, and one of a single part looks like an alias: nothing
     would tell that what is read is a view, with a WHERE or a clock of its own.
     """
-    for table in parse(sql.strip().rstrip(";")).find_all(exp.Table):
-        if table.db or not isinstance(table.this, exp.Identifier):
-            continue
-        if folded(table.name) not in {folded(cte.alias) for cte in visible_ctes(table)}:
+    for table in parse(sql).find_all(exp.Table):
+        if not table.db and isinstance(table.this, exp.Identifier) and cte_of(table) is None:
             raise Refusal(
                 f"{table.name} without its schema",
                 "in a catalog that the profile names, Spark does not tell whether such a name is a view",

@@ -21,6 +21,7 @@ from ...errors import Refusal
 from ..predicates.bounds import bounds, saturates
 from ..rewrite.core import Core, TypedCore
 from ..sql.dialect import expression, quote, render
+from ..sql.identifiers import dotted
 from ..sql.identity import identity, keeping_marks
 from ..sql.names import is_reserved, operand_column, static_column
 from ..sql.timestamps import sql_type
@@ -73,13 +74,13 @@ def check_columns(columns: Columns, spark_version: str) -> None:
             raise Refusal(
                 f"column {name} {spark_type}",
                 "equal values of this type need not be the same, so corrections could meet the wrong row",
-                f"CAST({name} AS STRING), or the column without its collation",
+                f"CAST({dotted([name])} AS STRING), or the column without its collation",
             )
         if "map<" in kind and int(spark_version.split(".")[0]) < 4:
             raise Refusal(
                 f"column {name} {spark_type}",
                 f"Spark {spark_version} cannot compare maps (Spark 4 can)",
-                f"map_entries({name}) or to_json({name})",
+                f"map_entries({dotted([name])}) or to_json({dotted([name])})",
             )
 
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 from ...errors import Refusal
 from ..clock.instants import FIRST_MS
-from ..sql.dialect import fragment, quote
+from ..sql.dialect import quote, suggested
 from .comparisons import Comparison
 
 TIMESTAMP, BIGINT, DECIMAL = "timestamp", "bigint", "decimal"
@@ -38,9 +38,9 @@ _KINDS = {
     "void": TIMESTAMP,  # a bare NULL: never TRUE
 }
 _WAY_OUT = {
-    "float": "whole milliseconds: `x DIV 1000 * 1000` or `cast(floor(x) as bigint)` (`/` gives a double in Spark)",
-    "double": "whole milliseconds: `x DIV 1000 * 1000` or `cast(floor(x) as bigint)` (`/` gives a double in Spark)",
-    "string": "`cast(x as timestamp)` for text like 2024-03-01 12:00:00, `cast(x as bigint)` for milliseconds",
+    "float": "whole milliseconds: `cast(floor({x}) as bigint)`, or DIV in place of `/`, which gives a double in Spark",
+    "double": "whole milliseconds: `cast(floor({x}) as bigint)`, or DIV in place of `/`, which gives a double in Spark",
+    "string": "`cast({x} as timestamp)` for text like 2024-03-01 12:00:00, `cast({x} as bigint)` for milliseconds",
     "boolean": "the boolean as a predicate of its own, joined by AND",
 }
 _ANY_WAY_OUT = "a TIMESTAMP, DATE, TIMESTAMP_NTZ, or an integer or DECIMAL of milliseconds since the epoch"
@@ -58,7 +58,7 @@ def operand_kind(comparison: Comparison, spark_type: str) -> str:
     raise Refusal(
         comparison.written,
         f"mz_now() is compared with {name.upper()}, which is not an instant",
-        way_out.replace("(x as", f"({fragment(comparison.operand)} as") if name == "string" else way_out,
+        way_out.format(x=suggested(comparison.operand)),
     )
 
 

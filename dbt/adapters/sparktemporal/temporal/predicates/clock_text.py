@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from sqlglot import exp
 
-from ..sql.dialect import ParsedModel, expression, is_mz_now, mz_now_spans, render
+from ..sql.dialect import expression, is_mz_now, mz_now_spans, render
+from ..sql.parsed_model import ParsedModel
 from ..sql.timestamps import as_written
 from .bounds import BIGINT, TIMESTAMP
 

@@ -19,8 +19,9 @@ from ..clock.zones import Change, Zone
 from ..sql.dialect import has_clock, is_mz_now, render
 from ..sql.functions.registry import known
 from ..sql.functions.row import DAY, SECOND, Local, Picks, Takes
-from ..sql.functions.units import UNITS
-from .lengths import interval
+from ..sql.functions.units import UNITS, unit_of
+from .lengths import moved
+from .monotonicity import is_below_a_day
 
 INSTANT, LOCAL, DATE, LENGTH, NUMBER = "instant", "local", "date", "length", "number"
 
@@ -117,18 +118,35 @@ class _Walk:
         if kind.startswith(("timestamp", "date")):  # Spark subtracts instants by local time
             self._read(node, clock, base, Change.goes_back if base.kind == INSTANT else _any)
             return _Moved(LENGTH)
-        span = interval(static)
+        return self._shifted(node, clock, base, is_below_a_day(static), by_calendar=kind == "interval")
+
+    def _shifted(
+        self, node: exp.Expr, of: exp.Expr, base: _Moved, is_short: bool = False, by_calendar: bool = False
+    ) -> _Moved:
+        """A part moved by a length. An interval below a day is as long in every zone; Spark counts the days of others.
+
+        by_calendar: the interval keeps days beside hours, so that a day less 23 hours is no hour.
+        """
         if base.kind == DATE:
-            return _Moved(DATE, base.back)
-        back = None
-        if span is not None and base.back is not None:
-            furthest = span[1] if isinstance(node, exp.Sub) else -span[0]
-            back = base.back + max(furthest // 1_000 + 1, 0)
-        moved = _Moved(base.kind, back)
-        if base.kind == INSTANT and kind:  # a literal below a day is no column: it is as long in every zone
-            self._read(node, clock, base, _any)
-            self._read(node, node, moved, _any)
-        return moved
+            return base
+        written = moved(self._written(node))
+        least, most = (None, None) if written is None else written[1]
+        back = None if least is None or base.back is None else base.back + max(-least // 1_000 + 1, 0)
+        is_short = is_short or least is not None and most is not None and -DAY < least <= most < DAY and not by_calendar
+        shifted = _Moved(base.kind, back)
+        if base.kind == INSTANT and not is_short:
+            self._read(node, of, base, _any)
+            self._read(node, node, shifted, _any)
+        return shifted
+
+    def _written(self, node: exp.Expr) -> exp.Expr:
+        """A part with the expressions of the row in the place of their columns."""
+
+        def of_row(part: exp.Expr) -> exp.Expr:
+            found = self._statics.get(render(part)) if isinstance(part, exp.Column) else None
+            return part if found is None else exp.Paren(this=found[0].copy())
+
+        return node.transform(of_row)
 
     def _as(self, base: _Moved, of: exp.Expr, to: str, node: exp.Expr) -> _Moved:
         if to == "DATE":
@@ -167,11 +185,11 @@ class _Walk:
             return self._as_date(base, of, node, _KINDS.get(called.type, NUMBER))
         if called.local is Local.NOTHING or called.type == "timestamp_ntz":
             return self._as(base, of, called.type.upper(), node)
-        self._read(node, of, base, _any)
-        if called.amount is None:
-            return _Moved(NUMBER, None)
-        self._read(node, node, _Moved(base.kind, None), _any)
-        return _Moved(base.kind, None)
+        if called.amount is not None:  # hours are as long in every zone, however many; days are those of the calendar
+            unit = unit_of(node.expressions[called.unit or 0].name)
+            return self._shifted(node, of, base, is_short=unit is not None and unit.most < DAY)
+        self._read(node, of, base, Change.goes_back if base.kind == INSTANT else _any)
+        return _Moved(NUMBER, None)
 
     def _truncated(self, node: exp.Anonymous, unit: str, of: exp.Expr, base: _Moved) -> _Moved:
         if base.kind == LOCAL:

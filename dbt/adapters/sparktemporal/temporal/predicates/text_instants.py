@@ -11,7 +11,7 @@ import re
 from sqlglot import exp
 
 from ...errors import Refusal
-from ..sql.dialect import fragment, is_mz_now, string_literal
+from ..sql.dialect import fragment, is_mz_now, string_literal, suggested
 
 #: in the meta of a cast that was put around text: the text
 TEXT = "text_instant"
@@ -55,7 +55,7 @@ def refuse_lists(predicate: exp.Expr) -> None:
     """Refuse lists with text beside the bare clock, for a zone in which one text is of two instants."""
     for node in predicate.find_all(exp.In):
         if is_mz_now(node.this.unnest()) and any(_text(item) for item in node.expressions):
-            items = (("timestamp " if _text(i) is i else "") + fragment(i) for i in node.expressions)
+            items = (("timestamp " if _text(i) is i else "") + suggested(i) for i in node.expressions)
             raise Refusal(
                 fragment(node),
                 "in a list Spark compares the clock as text, which in this zone is the same an hour later when "

@@ -14,6 +14,7 @@ from sqlglot import exp
 from ...errors import Refusal
 from ..sql.ctes import visible_ctes, with_ctes
 from ..sql.dialect import expression, fragment, parse, render
+from ..sql.parsed_model import told_apart
 from ..sql.timestamps import as_written
 
 _CONVERSIONS = {
@@ -37,11 +38,11 @@ def resolve_clock_casts(
     tree = as_written(parse(sql)) if local_timestamps else parse(sql)
     found = False
     while True:
-        cast = next((c for c in tree.find_all(exp.Cast) if _to_clock(c) and not _inner(c)), None)
+        cast = _first(tree)
         if cast is None:
             return render(tree) if found else sql
         found = True
-        select = cast.find_ancestor(exp.Select)
+        select = (_first(told_apart(tree.copy())) or cast).find_ancestor(exp.Select)
         if select is None or not select.args.get("from_"):
             raise Refusal(fragment(cast), "mz_timestamp is a type for comparisons in a WHERE", "CAST(... AS BIGINT)")
         probe = exp.select(cast.this.copy().as_("x"))
@@ -63,6 +64,10 @@ def resolve_clock_casts(
             )
         text = _CONVERSIONS[base].format(render(cast.this))
         cast.replace(expression(text))
+
+
+def _first(tree: exp.Expr) -> exp.Cast | None:
+    return next((c for c in tree.find_all(exp.Cast) if _to_clock(c) and not _inner(c)), None)
 
 
 def _to_clock(cast: exp.Cast) -> bool:

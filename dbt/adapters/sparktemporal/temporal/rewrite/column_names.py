@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from ...errors import Refusal
 from ..sql.ctes import visible_ctes, with_ctes
-from ..sql.dialect import expression, fragment, has_clock, is_mz_now, render
+from ..sql.dialect import expression, fragment, has_clock, is_mz_now, render, suggested
 from ..sql.functions.registry import known
 from ..sql.linear import names_columns
 
@@ -49,7 +49,7 @@ def names_of(
                 raise Refusal(
                     fragment(items[i]),
                     "its name is not known beside an item that stands for several columns",
-                    f"{fragment(items[i])} AS a_name",
+                    f"{suggested(items[i])} AS a_name",
                 )
             found[(number, i)] = known[i]
     return found

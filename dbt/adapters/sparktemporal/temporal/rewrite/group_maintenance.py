@@ -76,9 +76,6 @@ class _Taking:
         self.rest = self.select.copy()
         for key in ("where", "joins", "laterals", "hint", "from_"):
             self.rest.set(key, None)
-        joins = select.args.get("joins") or []
-        if any(j.args.get("using") and (j.side or "").upper() in ("RIGHT", "FULL") for j in joins):
-            raise NoSum("USING of a RIGHT or FULL join is neither side's column")
         single = len(self.sources) == 1
         self.alias = self.sources[0].name if single else "mz_rows"
         table = exp.to_table(placeholder).as_(exp.to_identifier(self.alias, quoted=True), table=True)

@@ -17,7 +17,7 @@ from sqlglot import exp
 from ..predicates.comparisons import conjuncts
 from ..sql.calls import is_aggregate_call, nondeterministic, starts_with_unit
 from ..sql.ctes import named_ctes, visible_ctes, with_ctes
-from ..sql.dialect import VerbatimSpark, has_clock, render, written_as
+from ..sql.dialect import VerbatimSpark, has_clock, render, shown_as
 from ..sql.linear import grouping_expressions, is_aggregation, is_inside_a_value
 from ..sql.scope import Describe, quote_name
 
@@ -192,7 +192,7 @@ class _Moving:
             return
         named = self._alias(node)
         if named is not None and (aliases_first or self._text(node) not in self.keys):
-            node.replace(written_as(exp.column(quote_name(self.names[named])), node))
+            node.replace(shown_as(exp.column(quote_name(self.names[named])), node))
         elif not has_clock(node) and self._text(node) in self.keys:
             if any(self._is_ambiguous(c) for c in node.find_all(exp.Column)):
                 raise _NotMovable
@@ -224,7 +224,7 @@ class _Moving:
         text = self._text(node)
         for item, name in zip(self.items, self.names):
             if self._text(item) == text and name:
-                node.replace(written_as(exp.column(quote_name(name)), node))
+                node.replace(shown_as(exp.column(quote_name(name)), node))
                 return
         if text not in self.added:
             taken = {name.lower() for name in self.names}
@@ -232,7 +232,7 @@ class _Moving:
             while f"{_COLUMN}{number}" in taken:
                 number += 1
             self.added[text] = (f"{_COLUMN}{number}", node.copy())
-        node.replace(written_as(exp.column(quote_name(self.added[text][0])), node))
+        node.replace(shown_as(exp.column(quote_name(self.added[text][0])), node))
 
     def _text(self, node: exp.Expr) -> str:
         """The canonical text of an expression: without case and the qualifier of the one source."""

@@ -76,7 +76,7 @@ def climb(
     if not is_linear(above) or has_clock(above) or nondeterministic(above) is not None:
         return None
     try:
-        expand_stars(above, sources_of(above, describe, []), False)
+        expand_stars(above, sources_of(above, describe, []))
     except Refusal:
         return None
     carried = above.copy()

@@ -9,7 +9,6 @@ then solves both predicates together. Otherwise each read would evaluate one pre
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import count
 
 from sqlglot import exp
@@ -19,7 +18,7 @@ from ..predicates.comparisons import conjuncts
 from ..sql.calls import starts_with_unit
 from ..sql.columns import expand_stars
 from ..sql.ctes import inside, table_names, visible_ctes
-from ..sql.dialect import VerbatimSpark, has_clock, mz_now_calls, render, written_as
+from ..sql.dialect import VerbatimSpark, has_clock, mz_now_calls, render, shown_as
 from ..sql.linear import is_inside_a_value, is_linear, kept_one_by_one
 from ..sql.scope import Describe, quote_name, sources_of
 
@@ -183,17 +182,14 @@ def _merge(
                     inner.append("expressions", exp.alias_(column.copy(), names[text], quoted=True))
                 name = names[text]
                 moved_up = exp.column(quote_name(name), table=quote_name(item.alias_or_name))
-                column.replace(written_as(moved_up, column))
+                column.replace(shown_as(moved_up, column))
             moved.append(rewritten.this)
         inner.set("where", exp.Where(this=_all(static)) if static else None)
     if any(item.is_star for item in outer.expressions):
         rows = outer.copy()
         rows.set("where", None)
         visible = [cte for cte in visible_ctes(outer) if not has_clock(cte)]
-        sources = sources_of(rows, describe, visible)
-        theirs = [replace(s, columns=tuple(c for c in s.columns if not c.startswith(_COLUMN))) for s in sources]
-        joined = any(join.args.get("using") for join in outer.args.get("joins") or [])
-        expand_stars(outer, theirs, joined)
+        expand_stars(outer, sources_of(rows, describe, visible).without(lambda name: name.startswith(_COLUMN)))
     where = outer.args.get("where")
     outer.set("where", exp.Where(this=_all([*([where.this] if where is not None else []), *moved])))
 

@@ -20,7 +20,7 @@ from ..predicates.weakening import Weakened, weaken
 from ..sql.calls import starts_with_unit
 from ..sql.columns import pushdown_projections
 from ..sql.ctes import visible_ctes, with_ctes
-from ..sql.dialect import VerbatimSpark, fragment, has_clock, render, written_as
+from ..sql.dialect import VerbatimSpark, fragment, has_clock, render, shown_as
 from ..sql.linear import is_aggregation, is_inside_a_value, is_linear
 from ..sql.scope import Describe, is_lambda_variable, quote_name
 from .evaluated import Evaluated
@@ -142,7 +142,7 @@ def _below_the_list(
         if text not in there:
             there[text] = next(n for n in (f"{_COLUMN}{i}" for i in numbers) if n not in taken)
             rows.append("expressions", exp.alias_(column.copy(), there[text], quoted=True))
-        column.replace(written_as(exp.column(quote_name(there[text])), column))
+        column.replace(shown_as(exp.column(quote_name(there[text])), column))
     items = [exp.column(quote_name(name)) for name in names]
     below = exp.Subquery(this=rows, alias=exp.TableAlias(this=quote_name(_ROWS)))
     return exp.select(*items).from_(below).where(around.this.pop(), copy=False, dialect=VerbatimSpark)

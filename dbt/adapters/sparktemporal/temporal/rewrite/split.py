@@ -29,12 +29,12 @@ from ..sql.ctes import (
     is_recursive,
     named_ctes,
     names_itself,
-    refuse_shadowed_ctes,
     visible_ctes,
     with_ctes,
 )
-from ..sql.dialect import MZ_NOW_NAMES, ParsedModel, VerbatimSpark, fragment, has_clock, mz_now_calls, parse
+from ..sql.dialect import MZ_NOW_NAMES, VerbatimSpark, fragment, has_clock, mz_now_calls, suggested
 from ..sql.linear import is_aggregation, is_inside_a_value, is_linear, names_columns
+from ..sql.parsed_model import ParsedModel
 from ..sql.scope import Describe
 from .apart import keep_apart
 from .column_names import Names, with_names
@@ -81,10 +81,10 @@ def split(
     by_rows: SELECTs that are not kept per group, by the same offset -> the reason.
     local_timestamps: the session takes TIMESTAMP for TIMESTAMP_NTZ. names: of columns without an alias.
     """
-    tree = parse(model) if isinstance(model, str) else model.copied()
+    tree = (ParsedModel.of(model) if isinstance(model, str) else model).copied()
     tree = timestamps.as_written(tree) if local_timestamps else tree
-    refuse_shadowed_ctes(tree)
-    with_names(tree, names or {})
+    with_names(tree, names or {})  # by the order of the tree
+    eliminate_ctes(tree)
     tree = merge_nested(having_to_where(tree, describe), describe)
     calls = list(mz_now_calls(tree))
     _refuse_calls(tree, calls)
@@ -153,7 +153,7 @@ def _refuse_calls(tree: exp.Expr, calls: list[exp.Expr]) -> None:
             raise Refusal(
                 fragment(item),
                 "without an alias its name would hold the instant of the run, which differs each time",
-                f"{fragment(item)} AS a_name",
+                f"{suggested(item)} AS a_name",
             )
     for cte in tree.find_all(exp.CTE):
         if is_recursive(cte) and names_itself(cte) and has_clock(cte):

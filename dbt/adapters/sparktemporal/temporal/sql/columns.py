@@ -17,7 +17,7 @@ from sqlglot import exp
 from ...errors import Refusal
 from .dialect import fragment
 from .outer_columns import Scopes
-from .scope import Source, quote_name, sources_of
+from .scope import Source, Sources, quote_name, sources_of
 
 _ROWS = "mz_rows"
 
@@ -42,8 +42,7 @@ def pushdown_projections(
         rest.set("where", exp.Where(this=at_read.copy()))
     rest.set("from_", None)
     scopes = Scopes(rest, sources, describe, ctes)
-    joined = {name.lower() for j in select.args.get("joins") or [] for name in _using(j)}
-    expand_stars(rest, sources, bool(joined))
+    expand_stars(rest, sources)
     _expand_inner_stars(rest, sources)
 
     wanted: dict[tuple[int, str], str] = {}
@@ -88,9 +87,7 @@ def pushdown_projections(
         rows.set(key, None)
     items: list[exp.Expr] = []
     for (source, name), stored in wanted.items():
-        qualifier = None if name.lower() in joined else exp.to_identifier(sources[source].name, quoted=True)
-        item: exp.Expr = exp.column(exp.to_identifier(name, quoted=True), table=qualifier)
-        items.append(exp.alias_(item, stored, quoted=True))
+        items.append(exp.alias_(column_of(sources[source].name, name), stored, quoted=True))
     # a SELECT that needs no column still needs the number of rows
     rows.set("expressions", items or [exp.alias_(exp.true(), "mz_row", quoted=True)])
     rest.set("from_", exp.From(this=exp.to_table(placeholder).as_(exp.to_identifier(alias, quoted=True), table=True)))
@@ -103,7 +100,12 @@ _ABOVE_ROWS = (
 )  # fmt: skip
 
 
-def expand_stars(rest: exp.Select, sources: list[Source], using: bool) -> None:
+def column_of(source: str, name: str) -> exp.Column:
+    """A column of a source by its name; one that a join merged has no source."""
+    return exp.column(quote_name(name), table=quote_name(source) if source else None)
+
+
+def expand_stars(rest: exp.Select, sources: Sources) -> None:
     """Replace `*` and `t.*` by the names of the columns, in place."""
     items: list[exp.Expr] = []
     for item in rest.expressions:
@@ -112,15 +114,16 @@ def expand_stars(rest: exp.Select, sources: list[Source], using: bool) -> None:
             items.append(item)
             continue
         star = item if isinstance(item, exp.Star) else item.this
-        if using or any(star.args.values()):
-            raise Refusal(
-                fragment(item),
-                "a star with exceptions, or over JOIN ... USING, is not covered here",
-                "the names of the columns",
-            )
-        for source in sources:
-            if of is None or source.name.lower() == of:
-                items += [exp.column(quote_name(c), table=quote_name(source.name)) for c in source.columns]
+        left_out = [name for name in star.args.get("except_") or [] if isinstance(name, (exp.Identifier, exp.Column))]
+        columns = sources.starred(of)
+        others = any(value for key, value in star.args.items() if key != "except_")
+        plain = len(left_out) == len(star.args.get("except_") or []) and all(
+            len(n.parts) == 1 for n in left_out if isinstance(n, exp.Column)
+        )
+        if columns is None or others or not plain:
+            raise Refusal(fragment(item), "which columns these are is not known here", "the names of the columns")
+        names = {name.name.lower() for name in left_out}
+        items += [column_of(source, name) for source, name in columns if name.lower() not in names]
     rest.set("expressions", items)
 
 
@@ -169,7 +172,3 @@ def with_field_name(old: exp.Expr, new: exp.Expr) -> exp.Expr:
     is_named = isinstance(old, exp.Column) or isinstance(old, exp.Dot) and not isinstance(old.expression, exp.Func)
     name = old.name if is_named else f"col{place + 1}"
     return new if isinstance(new, exp.Column) and new.name == name else exp.alias_(new, name, quoted=True)
-
-
-def _using(join: exp.Join) -> list[str]:
-    return [c.name for c in join.args.get("using") or []]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from ...errors import Refusal
+from .identifiers import folded
 
 
 def visible_ctes(node: exp.Expr) -> list[exp.CTE]:
@@ -29,6 +29,12 @@ def visible_ctes(node: exp.Expr) -> list[exp.CTE]:
     return found
 
 
+def cte_of(table: exp.Table) -> exp.CTE | None:
+    """The CTE that a table names: the nearest of that name; None for a table of the catalog."""
+    named = [cte for cte in visible_ctes(table) if folded(cte.alias) == folded(table.name)]
+    return named[-1] if named and not table.db else None
+
+
 def with_ctes(query: exp.Query, visible: list[exp.CTE]) -> None:
     """Give a query taken out of its model the CTEs that it names, directly or through others; RECURSIVE is kept."""
     needed: list[exp.CTE] = []
@@ -39,15 +45,7 @@ def with_ctes(query: exp.Query, visible: list[exp.CTE]) -> None:
             names |= table_names(cte.this)
     if not needed:
         return
-    recursive = any(map(is_recursive, needed))
-    hidden = next((cte for cte in needed if recursive and not is_recursive(cte) and names_itself(cte)), None)
-    if hidden is not None:
-        raise Refusal(
-            f"WITH {hidden.alias} AS (...) over a table {hidden.alias}, beside a WITH RECURSIVE",
-            "within WITH RECURSIVE the name would be the CTE itself",
-            f"another name for the CTE {hidden.alias}",
-        )
-    query.set("with_", exp.With(expressions=[cte.copy() for cte in needed], recursive=recursive))
+    query.set("with_", exp.With(expressions=[cte.copy() for cte in needed], recursive=any(map(is_recursive, needed))))
 
 
 def named_ctes(select: exp.Select) -> list[exp.CTE]:
@@ -97,12 +95,3 @@ def inside(node: exp.Expr, ancestor: exp.Expr) -> bool:
             return True
         at = at.parent
     return False
-
-
-def refuse_shadowed_ctes(tree: exp.Expr) -> None:
-    names = [cte.alias.lower() for cte in tree.find_all(exp.CTE)]
-    for name in names:
-        if names.count(name) > 1:
-            raise Refusal(
-                f"WITH {name} AS (...) twice", "two CTEs of one name cannot be told apart", "one name for each"
-            )

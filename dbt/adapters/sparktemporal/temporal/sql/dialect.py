@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar, TypeVar
 
@@ -40,7 +39,7 @@ sys.setrecursionlimit(max(sys.getrecursionlimit(), _DEEPEST))
 IS_LITERAL = "is_literal"
 
 _NAMES = (TokenType.VAR, TokenType.IDENTIFIER, TokenType.STRING)
-#: in the meta of a column: the expression that the user wrote in its place
+#: in the meta of a node: what the user wrote in its place
 _WRITTEN = "written"
 
 #: of an interval of several units (`interval 1 hour 30 minutes`)
@@ -140,6 +139,12 @@ class VerbatimSpark(Spark):
             self._retreat(start)
             return None
 
+        SUPPORTS_TABLE_QUERY = True
+
+        def _is_table_query(self) -> bool:
+            """`TABLE s.t`, which is `SELECT * FROM s.t`. Before any other word `table` is a name itself."""
+            return bool(super()._is_table_query()) and self._next.token_type in (TokenType.VAR, TokenType.IDENTIFIER)
+
         # a comma between tables stays a comma: Spark's plan of a CROSS JOIN is another one
         JOINS_HAVE_EQUAL_PRECEDENCE = False
         FUNCTIONS: ClassVar[dict[str, Callable[..., Any]]] = {}
@@ -153,6 +158,8 @@ class VerbatimSpark(Spark):
         }
 
     class Generator(SparkGenerator):
+        # a WITH stays where it was written: Spark makes another plan of one at the top
+        EXPRESSIONS_WITHOUT_NESTED_CTES: ClassVar[set[type[exp.Expr]]] = set()
         # Spark 4 has both operators; a call of shiftleft is a call
         TRANSFORMS: ClassVar[dict[type[exp.Expr], Callable[..., str]]] = {
             **SparkGenerator.TRANSFORMS,
@@ -189,6 +196,7 @@ def parse(sql: str) -> exp.Query:
         raise _unread(sql, re.sub(r" for <class '[^']*'>", "", text)) from None
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:  # a defect of the parser
         raise _unread(sql, _shorten(sql)) from error
+    statements = [s for s in statements if not isinstance(s, exp.Semicolon)]  # and a comment after it
     if len(statements) != 1 or not isinstance(statements[0], (exp.Query, exp.Subquery)):
         raise Refusal(
             _shorten(sql),
@@ -198,19 +206,22 @@ def parse(sql: str) -> exp.Query:
     return statements[0]
 
 
-@dataclass(frozen=True)
-class ParsedModel:
-    """The SQL of a model, parsed once. `tree` is to be read; who changes it takes `copied`."""
+def without_end(sql: str) -> str:
+    """A statement without the semicolons at its end and the comments behind them.
 
-    text: str
-    tree: exp.Query
-
-    @staticmethod
-    def of(text: str) -> ParsedModel:
-        return ParsedModel(text, parse(text))
-
-    def copied(self) -> exp.Query:
-        return self.tree.copy()
+    >>> without_end("select ';' ; -- the end"), without_end("select 1; select 2;")
+    ("select ';'", 'select 1; select 2')
+    """
+    try:
+        tokens: list[Token] = sqlglot.tokenize(sql, read=VerbatimSpark)
+    except SqlglotError:  # the parser says what is wrong
+        return sql.strip()
+    end = len(sql)
+    for token in reversed(tokens):
+        if token.token_type is not TokenType.SEMICOLON:
+            break
+        end = token.start
+    return sql[:end].strip()
 
 
 def _unread(sql: str, detail: str) -> Refusal:
@@ -240,15 +251,20 @@ def render(node: exp.Expr, pretty: bool = False) -> str:
 
 def fragment(node: exp.Expr) -> str:
     """A tree -> one short line for a message, as the user wrote it."""
-    if any(_WRITTEN in column.meta for column in node.find_all(exp.Column)):
+    return _shorten(suggested(node))
+
+
+def suggested(node: exp.Expr) -> str:
+    """A tree -> SQL that people may write instead: whole, with what they wrote in the place of what stands for it."""
+    if any(_WRITTEN in n.meta for n in node.find_all(exp.Column, exp.Table, exp.Identifier)):
         node = node.transform(lambda n: n.meta[_WRITTEN].copy() if _WRITTEN in n.meta else n)
-    return _shorten(render(node))
+    return render(node)
 
 
-def written_as(column: exp.Column, written: exp.Expr) -> exp.Column:
-    """A column in place of an expression; messages show the expression that the user wrote."""
-    column.meta[_WRITTEN] = written.meta.get(_WRITTEN, written).copy()
-    return column
+def shown_as(node: E, written: exp.Expr) -> E:
+    """A node in place of what the user wrote, as a column for an expression. Messages show `written`."""
+    node.meta[_WRITTEN] = written.meta.get(_WRITTEN, written).copy()
+    return node
 
 
 def quote(name: str) -> str:

@@ -6,7 +6,7 @@ Names resolve as in Spark: the alias of a source first, then a column, then a fi
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -27,17 +27,78 @@ class Source:
     columns: tuple[str, ...]
 
 
-def sources_of(select: exp.Select, describe: Describe, ctes: list[exp.CTE]) -> list[Source]:
-    found = [_source(select.args["from_"].this, 0, describe, ctes)]
+class Sources(list[Source]):
+    """The sources of a SELECT. Where USING or NATURAL merge columns, the first has the merged ones, and no name.
+
+    star: the columns of `*` in Spark's order, as (name of the source, column). merges: the number of merging joins.
+    """
+
+    star: list[tuple[str, str]]
+    merges: int = 0
+
+    @property
+    def merged(self) -> list[str]:
+        return [column.lower() for source in self if not source.name for column in source.columns]
+
+    def without(self, is_hidden: Callable[[str], bool]) -> Sources:
+        """The same, less the columns of some names."""
+        fewer = Sources(replace(s, columns=tuple(c for c in s.columns if not is_hidden(c))) for s in self)
+        fewer.star, fewer.merges = [(of, name) for of, name in self.star if not is_hidden(name)], self.merges
+        return fewer
+
+    def starred(self, of: str | None) -> list[tuple[str, str]] | None:
+        """The columns of `*` or `of.*`, in Spark's order: first those that are merged. None where it is not known."""
+        merged = self.merged
+        if of is None:
+            names = [name.lower() for _, name in self.star]
+            return None if any(names.count(name) > 1 for name in merged) else self.star
+        found = [one for source in self if source.name.lower() == of for one in _starred(source)]
+        first = sorted((c for c in found if c[1].lower() in merged), key=lambda c: merged.index(c[1].lower()))
+        return None if first and self.merges > 1 else first + [c for c in found if c not in first]
+
+
+def sources_of(select: exp.Select, describe: Describe, ctes: list[exp.CTE]) -> Sources:
+    found = Sources([_source(select.args["from_"].this, 0, describe, ctes)])
+    found.star = _starred(found[0])
+    merged: dict[str, str] = {}
     for join in select.args.get("joins") or []:
-        if (join.method or "").upper() == "NATURAL":
-            raise Refusal(fragment(join), "the columns of a NATURAL join are not tracked", "JOIN ... USING (...)")
+        is_hidden = (join.kind or "").upper() in ("SEMI", "ANTI")
+        is_natural = (join.method or "").upper() == "NATURAL"
         if isinstance(join.this, exp.Lateral):
-            found.append(_lateral(join.this))
-        elif (join.kind or "").upper() not in ("SEMI", "ANTI"):
-            found.append(_source(join.this, len(found), describe, ctes))
-    found += map(_lateral, select.args.get("laterals") or [])
+            source = _lateral(join.this)
+        elif is_hidden and not is_natural:
+            source = Source("", (), ())
+        else:
+            source = _source(join.this, len(found), describe, ctes)
+        theirs = _starred(source)
+        if is_natural:  # a name in another case is another name there
+            keys = [name for _, name in found.star if name in source.columns]
+        else:
+            named = theirs if (join.side or "").upper() == "RIGHT" else found.star
+            keys = [_spelled(key.name, named) for key in join.args.get("using") or []]
+        found.merges += bool(keys)
+        merged |= {key.lower(): key for key in keys}
+        if not is_hidden:
+            found.append(source)
+        beside = [
+            one for one in found.star + ([] if is_hidden else theirs) if one[1].lower() not in map(str.lower, keys)
+        ]
+        found.star = [("", key) for key in keys] + beside
+    for source in map(_lateral, select.args.get("laterals") or []):
+        found.append(source)
+        found.star += _starred(source)
+    if merged:
+        found.insert(0, Source("", (), tuple(merged.values())))
     return found
+
+
+def _starred(source: Source) -> list[tuple[str, str]]:
+    return [(source.name, column) for column in source.columns]
+
+
+def _spelled(key: str, columns: list[tuple[str, str]]) -> str:
+    """A key of USING, as the side has it that names the merged column."""
+    return next((name for _, name in columns if name.lower() == key.lower()), key)
 
 
 def _lateral(lateral: exp.Lateral) -> Source:
