@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import sqlglot
+from sqlglot.errors import SqlglotError
 
 from ...errors import Refusal
 from ..sql.dialect import OF_SPARK, VerbatimSpark
@@ -48,7 +49,10 @@ def reads_clock(sql: str) -> bool:
     >>> reads_clock("select 'now()' as a -- now()"), reads_clock("select current_time(0)")
     (False, True)
     """
-    tokens = sqlglot.tokenize(sql, read=VerbatimSpark)
+    try:
+        tokens = sqlglot.tokenize(sql, read=VerbatimSpark)
+    except SqlglotError:
+        return names_clock(sql)
     return any(token.text.lower() in _OF_SPARK and token.token_type.name != "STRING" for token in tokens)
 
 
