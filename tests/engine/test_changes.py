@@ -10,7 +10,7 @@ from pyspark.errors import PySparkException
 
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.errors import TemporalError
-from dbt.adapters.sparktemporal.operations import changes, coming, over_time
+from dbt.adapters.sparktemporal.operations import changes, coming, feed, over_time
 from dbt.adapters.sparktemporal.operations.changes import Request
 from support.instants import DAY, HOUR, T0
 from support.project import Project
@@ -299,6 +299,19 @@ def test_a_query_that_reads_the_clock(project: Project) -> None:
         project.rows(project.render(next_change.format(""), temporal_now=T0 + 1))
     with pytest.raises(TemporalError, match="which may change at any millisecond"):
         told(project, up_to="expiration")
+    # a feed that begins a day later: of an upsert the last state alone counts
+    project.sql(f"INSERT INTO {{s}}.t SELECT 2 AS id, {T0 + 7_000}L AS lo")
+    project.run(now=T0 + DAY)
+
+    def begun(**asked: Any) -> list[tuple]:
+        more = {"each_change": asked.pop("each_change", True), "verify": None}
+        sql = feed.feed(Warehouse(project.rows), project.target(), None, Request(**asked), **more)
+        return sorted((row[0] - T0, row[1], *row[3:]) for row in project.rows(f"SELECT * FROM {sql}"))
+
+    assert begun(envelope="upsert", unique_key="id") == [(DAY, "upsert", 1, False), (DAY, "upsert", 2, False)]
+    with pytest.raises(TemporalError, match="any millisecond\n.*\ninstead: each_change=false, or a larger max_changes"):
+        begun()
+    assert begun(each_change=False) == [(DAY, 1, 1, False), (DAY, 1, 2, False)]
 
 
 @pytest.mark.parametrize("materialized", ["view", "temporal_view"])

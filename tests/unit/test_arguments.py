@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,7 +11,9 @@ from jinja2 import Undefined
 
 from dbt.adapters.sparktemporal.errors import Refusal
 from dbt.adapters.sparktemporal.operations.arguments import checked
+from dbt.adapters.sparktemporal.operations.changes import FEWER_INSTANTS, FEWER_READS
 
+MACROS = sorted((Path(__file__).parents[2] / "macros").glob("*.sql"))
 NODE = {"resource_type": "model", "name": "late", "package_name": "p", "config": {"materialized": "temporal_view"}}
 GRAPH = {"nodes": {"model.p.late": NODE}}
 OF_ONE = ("temporal_consolidate", "temporal_restart", "temporal_explain", "temporal_explain_pushdown")
@@ -96,3 +100,12 @@ def test_what_is_right() -> None:
     assert checked("temporal_restart", {"model": "late"}, {}, GRAPH) == {"model": "late"}
     schemas = {"dry_run": False, "schemas": "old"}
     assert checked("temporal_drop", schemas, {}, GRAPH) == {"dry_run": False, "schemas": ["old"]}
+
+
+@pytest.mark.parametrize("advice", [FEWER_INSTANTS, FEWER_READS])
+def test_what_is_advised_is_an_argument_of_the_macro(advice: dict[str, str]) -> None:
+    signatures = re.findall(r"\{%-? macro (temporal_\w+)\(([^%]*)\) %\}", "".join(map(Path.read_text, MACROS)))
+    arguments = {macro: set(re.findall(r"(\w+)=", signature)) for macro, signature in signatures}
+    for macro, words in advice.items():
+        named = {name for found in re.findall(r"(\w+)=|`(\w+)`|\b([a-z]+_\w+)", words) for name in found if name}
+        assert named <= {*arguments[macro], *arguments}, macro

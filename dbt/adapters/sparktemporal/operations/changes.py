@@ -27,6 +27,19 @@ MOST_ALONE = 100
 NEVER = 1 << 62
 #: the words for `expiration + 1`
 EXPIRATION = "expiration"
+#: macro -> what it is given so that it evaluates an output at fewer instants, by arguments that it has
+FEWER_INSTANTS = {
+    "temporal_changes": "up_to='{reached}', a larger max_changes, or temporal_at for some instants",
+    "temporal_feed": "each_change=false, or a larger max_changes",
+}
+#: the same where each of few instants is read by itself
+FEWER_READS = {
+    "temporal_changes": "an as_of and an up_to that are nearer to each other, or temporal_as_of",
+    "temporal_feed": "each_change=false",
+    "temporal_at": "fewer instants, or temporal_as_of",
+    "temporal_calendar": "a smaller max_changes, or temporal_forecast",
+    "temporal_forecast": "a longer `every`, or an earlier `until`",
+}
 #: columns of updates beside those of the model
 _OURS = ("mz_timestamp", "mz_diff", "mz_definite", "mz_state", "mz_batch")
 
@@ -118,7 +131,10 @@ def _up_to(state: State, given: Any) -> int:
 
 
 def readable(warehouse: Warehouse, over: Output, points: str, what: str) -> Output:
-    """The output with the instants (`mz_seq_t` of the points) to read one by one, where one query cannot read many."""
+    """The output with the instants (`mz_seq_t` of the points) to read one by one, where one query cannot read many.
+
+    what: the macro that asks, and of which model.
+    """
     if over.is_sequenced:
         return over
     found = warehouse.rows(
@@ -129,7 +145,7 @@ def readable(warehouse: Warehouse, over: Output, points: str, what: str) -> Outp
             f"{what} at more than {quantity(MOST_ALONE, 'instant')}",
             f"the query of {over.state.model} has a part that is not evaluated at many instants at once (PIVOT, "
             "QUALIFY, WITH ROLLUP, a subquery among aggregates), so it is read once for each",
-            "bounds that are nearer to each other, or temporal_as_of",
+            FEWER_READS[what.partition(" ")[0]],
         )
     return replace(over, alone=tuple(sorted(int(t) for (t,) in found)))
 
@@ -160,5 +176,5 @@ def _refuse_many(warehouse: Warehouse, over: Output, what: str, most: int) -> No
     raise Refusal(
         f"{what}, which may change at {number}",
         f"{why}, so the rows are evaluated at each of them, and max_changes is {most:,}",
-        f"up_to='{format_instant(reached + 1)}', a larger max_changes, or temporal_at for some instants",
+        FEWER_INSTANTS[what.partition(" ")[0]].format(reached=format_instant(reached + 1)),
     )

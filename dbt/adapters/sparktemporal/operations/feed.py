@@ -89,8 +89,11 @@ def _sources(
             return []
         return [updates(warehouse, over, what, instant, snapshot, request.max_changes)]
 
+    last_alone = (
+        not each_change or request.envelope == envelopes.UPSERT and not Output(state, Range(0, 0)).is_row_by_row
+    )
     if consumer is None:
-        return after(state.since if each_change else state.frontier, snapshot=True), None
+        return after(state.frontier if last_alone else state.since, snapshot=True), None
     mark, frontier = consumer.mark, state.frontier
     if verify is None:
         details = warehouse.table(consumer.table).details
@@ -98,10 +101,7 @@ def _sources(
     is_revised = state.revised is not None and mark <= state.revised
     from_ = max(mark, state.since, state.revised if is_revised and state.revised is not None else mark)
     is_known = not (verify or is_revised or mark < state.since)
-    over = Output(state, Range(0, 0))
-    if not each_change or request.envelope == envelopes.UPSERT and not over.is_row_by_row:
-        from_ = frontier
-    from_ = min(from_, frontier)
+    from_ = frontier if last_alone else min(from_, frontier)
     if is_known and from_ == mark:
         return after(mark, snapshot=by_key), mark
     if is_known:
