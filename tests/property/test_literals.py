@@ -1,4 +1,4 @@
-"""Texts of every form that Spark's lexer has, drawn at random: Python knows the value that Spark reads, in each setting.
+"""Texts of every form of Spark's lexer, drawn at random: Python knows the value that Spark reads, in each setting.
 
 Spark is asked for the values of many texts in one SELECT. What a tree prints has the same value.
 """
@@ -10,7 +10,6 @@ import random
 import pytest
 from sqlglot import exp
 
-from dbt.adapters.sparktemporal.errors import Refusal
 from dbt.adapters.sparktemporal.temporal.sql import literals
 from dbt.adapters.sparktemporal.temporal.sql.dialect import expression, render
 from support.project import Project
@@ -76,25 +75,3 @@ def test_values_of_texts(project: Project, number: int) -> None:
     # the text that a state keeps means the same in a session without the setting
     assert values(project, read) == expected
     assert [expression(one).name for one in read] == expected
-
-
-@pytest.mark.parametrize(
-    ("written", "settings", "found"),
-    [
-        (r"k = 'a\tb'", {"spark.sql.parser.escapedStringLiterals": "true"}, r"'a\tb'"),
-        ("k = 'it''s'", {"spark.sql.parser.escapedStringLiterals": "true"}, "'it''s'"),
-        ("k = r'it'", {"spark.sql.parser.escapedStringLiterals": "true"}, "r'it'"),
-        ('k = "it\'s"', {"spark.sql.parser.escapedStringLiterals": "true"}, '"it\'s"'),
-        (
-            'k = "a"',
-            {"spark.sql.ansi.enabled": "true", "spark.sql.ansi.doubleQuotedIdentifiers": "true"},
-            '"a"',
-        ),
-    ],
-)
-def test_texts_that_a_setting_makes_something_else_of(written: str, settings: dict[str, str], found: str) -> None:
-    with pytest.raises(Refusal) as refused:
-        literals.as_read(written, settings, "4.1.4")
-    assert refused.value.found == found
-    assert list(settings)[-1] in refused.value.why
-    assert literals.as_read("k = 'a'", settings, "4.1.4") == "k = 'a'"

@@ -11,23 +11,37 @@ from sqlglot import exp
 
 from ..sql.ctes import visible_ctes, with_ctes
 from ..sql.dialect import expression, has_clock, is_mz_now, render
+from ..sql.identifiers import folded
+from ..sql.pipes import around, replaced_columns
 from ..sql.scope import Describe, quote_name
 
 
 def write_out_sets(tree: exp.Expr, describe: Describe) -> None:
-    """Write out the columns of each SELECT that replaces one, in place; inner SELECTs first."""
+    """Write out the columns of each SELECT that replaces some, in place; inner SELECTs first."""
+    for select in list(tree.find_all(exp.Select)):
+        while len(replaced_columns(select)) > 1:
+            _take_last(select)
     for select in reversed(list(tree.find_all(exp.Select))):
-        star = select.expressions[0] if select.expressions else None
-        replaced = star.args.get("replace") if isinstance(star, exp.Star) else None
-        if not replaced:
-            continue
-        by_name = {item.alias.lower(): item for item in replaced}
-        names = [name for name, _ in describe(render(_without_clock(select)))]
-        items = [by_name.get(name.lower()) or exp.column(quote_name(name)) for name in names]
-        select.set("expressions", items)
+        for item in replaced_columns(select):
+            names = [name for name, _ in describe(render(_without_clock(select)))]
+            found = folded(item.alias)
+            select.set("expressions", [item if folded(n) == found else exp.column(quote_name(n)) for n in names])
 
 
-def _without_clock(select: exp.Select) -> exp.Select:
+def _take_last(select: exp.Select) -> None:
+    """Move all but the last assignment to a SELECT below, since each sees the ones before."""
+    below = select.copy()
+    *others, last = replaced_columns(below)
+    below.set("expressions", [exp.Star(replace=others)])
+    above = around(below)
+    above.set("expressions", [exp.Star(replace=[last])])
+    for key in list(select.args):
+        select.set(key, above.args.get(key))
+    for key, value in above.args.items():
+        select.set(key, value)
+
+
+def _without_clock(select: exp.Select) -> exp.Expr:
     """A query with the columns of the rows of a SELECT: which rows there are does not matter."""
     probe = select.copy()
     probe.set("expressions", [exp.Star()])

@@ -106,7 +106,7 @@ class VerbatimSpark(Spark):
             start = self._index
             if self._match(TokenType.LATERAL) and self._match(TokenType.L_PAREN, advance=False):
                 query = self._parse_select(table=True, consume_pipe=False)
-                alias = query.args["alias"].pop() if query.alias else None
+                alias = query.args["alias"].pop() if query is not None and query.alias else None
                 return self.expression(exp.Lateral(this=query, alias=alias))
             self._retreat(start)
             return super()._parse_lateral()
@@ -123,7 +123,7 @@ class VerbatimSpark(Spark):
         # a comma between tables stays a comma, and a join without a condition has none: Spark's plans are others
         JOINS_HAVE_EQUAL_PRECEDENCE = False
         ADD_JOIN_ON_TRUE = False
-        ARRAY_CONSTRUCTORS: ClassVar[dict[str, type[exp.Expr]]] = {}  # `array(a, b)[i]` is an element
+        ARRAY_CONSTRUCTORS: ClassVar[dict[str, type[exp.Func]]] = {}  # `array(a, b)[i]` is an element
         FUNCTIONS: ClassVar[dict[str, Callable[..., Any]]] = {}
         FUNCTION_PARSERS = {
             **{name: parser for name, parser in SparkParser.FUNCTION_PARSERS.items() if name in _SPECIAL_FORMS},
@@ -145,15 +145,7 @@ class VerbatimSpark(Spark):
         }
 
         def select_sql(self, expression: exp.Select) -> str:
-            """A column that is replaced is one of `|> SET`."""
-            star = expression.expressions[0] if expression.expressions else None
-            replaced = star.args.get("replace") if isinstance(star, exp.Star) else None
-            if not replaced:
-                return super().select_sql(expression)
-            rows = expression.copy()
-            rows.set("expressions", [exp.Star()])
-            assigned = (f"{self.sql(item.args['alias'])} = {self.sql(item.this)}" for item in replaced)
-            return f"{super().select_sql(rows)} |> SET {', '.join(assigned)}"
+            return pipes.sets_sql(self, expression) or super().select_sql(expression)
 
         def cast_sql(self, expression: exp.Cast, safe_prefix: str | None = None) -> str:
             """The literal of a TIME stays one: Spark has casts to TIME by a setting alone."""

@@ -2,6 +2,8 @@
 
     from t |> as x |> where x.a > 1 |> aggregate count(*) as n group by k
       ->  SELECT k, count(*) AS n FROM t AS x WHERE x.a > 1 GROUP BY k
+    from t |> set a = b
+      ->  SELECT * FROM t, which replaces a column: see `rewrite.replaced_columns`
 
 An operator becomes a clause of the SELECT before it where nothing stands in between, else one of a SELECT around it.
 Names of relations stay visible behind WHERE, as in Spark. `plans.check` compares Spark's plans of both forms.
@@ -52,7 +54,7 @@ def _as(parser: sqlglot.Parser, query: exp.Query) -> exp.Query:
     rows = _rows(query)
     source = rows.args["from_"].this
     if rows.args.get("joins") or rows.args.get("laterals") or not isinstance(source, (exp.Table, exp.Subquery)):
-        rows = _around(query)
+        rows = around(query)
         source = rows.args["from_"].this
     source.set("alias", exp.TableAlias(this=parser._parse_id_var()))
     return rows
@@ -60,6 +62,7 @@ def _as(parser: sqlglot.Parser, query: exp.Query) -> exp.Query:
 
 def _select(parser: sqlglot.Parser, query: exp.Query) -> exp.Query:
     given = parser._parse_select(parse_set_operation=False, consume_pipe=False)
+    assert given is not None  # the word is SELECT
     rows = _rows(query, "where")
     for key, value in given.args.items():
         if value and key not in ("kind", "hint", "distinct", "expressions", "windows"):
@@ -76,25 +79,22 @@ def _extend(parser: sqlglot.Parser, query: exp.Query) -> exp.Query:
 
 
 def _set(parser: sqlglot.Parser, query: exp.Query) -> exp.Query:
-    """Each assignment sees the ones before."""
-    for name, value in parser._parse_csv(lambda: _assignment(parser)):
-        rows = _rows(query, "where")
-        rows.set("expressions", [exp.Star(replace=[exp.Alias(this=value, alias=name)])])
-        query = rows
-    return query
+    rows = _rows(query, "where")
+    rows.set("expressions", [exp.Star(replace=parser._parse_csv(lambda: _assignment(parser)))])
+    return rows
 
 
-def _assignment(parser: sqlglot.Parser) -> tuple[exp.Expr, exp.Expr]:
+def _assignment(parser: sqlglot.Parser) -> exp.Alias:
     name = parser._parse_id_var()
     if not name or not parser._match(TokenType.EQ):
         parser.raise_error("Expected a column and =")
-    return name, parser._parse_disjunction()
+    return exp.Alias(this=parser._parse_disjunction(), alias=name)
 
 
 def _drop(parser: sqlglot.Parser, query: exp.Query) -> exp.Query:
     rows = _rows(query, "where")
-    names = parser._parse_csv(lambda: exp.column(parser._parse_id_var()))
-    rows.set("expressions", [exp.Star(except_=names)])
+    names = parser._parse_csv(parser._parse_id_var)
+    rows.set("expressions", [exp.Star(except_=[exp.column(name) for name in names if isinstance(name, exp.Expr)])])
     return rows
 
 
@@ -117,7 +117,9 @@ def _organized(parser: sqlglot.Parser, query: exp.Query) -> exp.Query:
 
 def _combined(parser: sqlglot.Parser, query: exp.Query) -> exp.Query:
     plain = isinstance(query, exp.Select) and query is _rows(query, "where")
-    return parser.parse_set_operation(query if plain else _around(query))
+    combined = parser.parse_set_operation(query if plain else around(query))
+    assert combined is not None  # the word is one of SET_OPERATIONS
+    return combined
 
 
 def _joined(parser: sqlglot.Parser, query: exp.Query) -> exp.Query:
@@ -139,7 +141,7 @@ def _pivoted(parser: sqlglot.Parser, query: exp.Query) -> exp.Query:
 
 
 def _sampled(parser: sqlglot.Parser, query: exp.Query) -> exp.Query:
-    rows = _around(query)
+    rows = around(query)
     parser._retreat(parser._index - 1)
     rows.args["from_"].this.set("sample", parser._parse_table_sample())
     return rows
@@ -169,15 +171,15 @@ def _rows(query: exp.Query, *also: str) -> exp.Select:
         is_star = len(query.expressions) == 1 and query.expressions[0] == exp.Star()
         if is_star and not any(value for key, value in query.args.items() if key not in allowed):
             return query
-    return _around(query)
+    return around(query)
 
 
-def _around(query: exp.Query) -> exp.Select:
+def around(query: exp.Query) -> exp.Select:
     """A SELECT around a query. The name of the one relation whose columns the query shows stays visible."""
     inner = query if isinstance(query, exp.Subquery) and not query.alias else exp.Subquery(this=query)
     if isinstance(query, exp.Select) and not query.args.get("joins") and not query.args.get("laterals"):
         source = query.args.get("from_")
-        shows_all = len(query.expressions) == 1 and query.expressions[0] == exp.Star()
+        shows_all = bool(query.expressions) and isinstance(query.expressions[0], exp.Star)
         if source is not None and shows_all and source.this.alias_or_name:
             name = exp.to_identifier(source.this.alias_or_name, quoted=True)
             inner.set("alias", exp.TableAlias(this=name))
@@ -186,3 +188,21 @@ def _around(query: exp.Query) -> exp.Select:
     if with_ is not None:
         rows.set("with_", with_.pop())
     return rows
+
+
+def replaced_columns(select: exp.Select) -> list[exp.Alias]:
+    """The assignments of a `|> SET`."""
+    star = select.expressions[0] if select.expressions else None
+    return list(star.args.get("replace") or []) if isinstance(star, exp.Star) else []
+
+
+def sets_sql(generator: sqlglot.Generator, select: exp.Select) -> str:
+    """A SELECT that replaces columns, in pipe syntax: no clause of a SELECT replaces one. "" for any other SELECT."""
+    replaced = replaced_columns(select)
+    if not replaced:
+        return ""
+    sources = [select.args["from_"], *(select.args.get("joins") or ()), *(select.args.get("laterals") or ())]
+    where = generator.sql(select, "where").strip()
+    assigned = (f"{generator.sql(item.args['alias'])} = {generator.sql(item.this)}" for item in replaced)
+    piped = ["".join(map(generator.sql, sources)).strip(), *filter(None, [where]), f"SET {', '.join(assigned)}"]
+    return generator.prepend_ctes(select, " |> ".join(piped))
