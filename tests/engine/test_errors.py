@@ -48,7 +48,10 @@ REFUSED: dict[str, tuple[str, tuple[str, ...]]] = {
         "select id, '${{mz.quote}}' as said from {e} where mz_now() < ts",
         ("found: ${mz.quote} in a model", "Spark puts a setting of the session in its place", "{{ var('...') }}"),
     ),
-    "pipe": ("select id from {e} where mz_now() < ts |> limit 3", ("found: |> limit 3", "clauses of a SELECT")),
+    "pipe": (
+        "from {e} |> where mz_now() < ts |> select id, ms |> pivot (sum(ms) for id in (1, 2))",
+        ("found: |> where mz_now() < ts", "clauses of a SELECT"),
+    ),
     "open_quote": ("select id from {e} where mz_now() < ts and txt = 'a", ("cannot be split", "closed quotes")),
     "deep": (f"select {'abs(' * 900}id{')' * 900} as x from {{e}} where mz_now() < ts", ("900 parentheses", "a CTE")),
     "spark": (

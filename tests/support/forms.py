@@ -96,6 +96,59 @@ r'raw\n'
 'a\tb'
 true
 null
+"say ""hi"" now"
+'a\'''b'
+''''
+'a' "b" r'\d'
+r'\d' 'a'
+r'it''s'
+R"it's"
+'\u0041\U0001F600\101'
+'\%\_\q'
+'é$日'
+X "1f"
+x r'1F'
+1l
+1bd
+1.
+1e-3
+1.5e3D
+1e3F
+.5e3
+1E-3BD
+007
+12345678901234567890
+-9223372036854775808L
+-128Y
+date"2024-1-1"
+date r'2024-01-01'
+date'+12024-01-01'
+timestamp'2024-01-01T00:00:00.123456+02:00'
+timestamp'2024-01-01 Europe/Berlin'
+timestamp_ntz'2024-01-01 12:00:00.5'
+time'13:02:00.5' < time"14:00"
+cast('13:02' as time) > time'13:00'
+interval '1 day -2 hours 3.5 seconds'
+interval "1 day"
+interval 1 day -2 hours 3.5 seconds
+interval -'1-2' year to month
+interval '02:03:04.5' hour to second
+interval '-1' month
+interval 1.5 seconds
+interval r'1' day
+-interval 1 day
+array(1,2)[1]
+array(id, id + 1)[id] + 1
+array(array(1,2),array(3))[0][1]
+array()[0]
+split(k,',')[0]
+filter(xs, x -> x > 0)[0]
+named_struct('a', xs)['a'][0]
+k like 'O''%'
+k rlike r'^\w+$'
+k in ('a', 'it''s')
+id as `a``b`
+id as `é "x" 'y'`
 date'2024-01-01'
 timestamp'2024-01-01 00:00:00'
 timestamp_ltz'2024-01-01'

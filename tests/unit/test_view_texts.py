@@ -315,3 +315,10 @@ def test_names_of_the_columns_of_several_cores() -> None:
     text = readable_updates.as_updates([first, second], "`s`")
     head = text.partition("\nFROM")[0]
     assert re.findall("AS (`[^`]*`)", head)[-4:] == ["`v`", "`v_c1__`", "`v_c1`", "`V_C1_`"]
+
+
+def test_the_updates_of_cores_without_columns() -> None:
+    """A count of all rows has no column beside it."""
+    text = readable_updates.as_updates([CoreState("c0", (), ()), CoreState("c1", (), ())], "`s`")
+    heads = [line for line in text.splitlines() if "mz_core" in line]
+    assert heads == [f"SELECT mz_timestamp, mz_diff, '{core}' AS mz_core" for core in ("c0", "c1")]

@@ -18,9 +18,10 @@ from ..temporal.diffs.intervals_sql import indent, no_rows
 from ..temporal.diffs.state import State
 from ..temporal.rewrite.linear_aggregates import NoSum
 from ..temporal.sql.calls import is_aggregate_call, nondeterministic
-from ..temporal.sql.dialect import has_clock, has_doubled_quotes, parse, quote, string_literal
+from ..temporal.sql.dialect import has_clock, parse, quote, string_literal
 from ..temporal.sql.identifiers import Identifiers
 from ..temporal.sql.linear import is_aggregation
+from ..temporal.sql.literals import has_doubled_quotes
 from ..temporal.sql.names import is_reserved
 from .changes import MAX_CHANGES, readable
 

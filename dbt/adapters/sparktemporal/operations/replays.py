@@ -24,7 +24,7 @@ from ..temporal.diffs.state import State
 from ..temporal.diffs.state_text import MARK, VIEW_TEXT_LIMIT
 from ..temporal.rewrite.clock_functions import reads_clock
 from ..temporal.sql import identifiers, plans, statements
-from ..temporal.sql.dialect import quote
+from ..temporal.sql.dialect import quote, without_end
 from ..temporal.sql.spark_errors import spark_words
 from . import reads
 
@@ -59,7 +59,7 @@ def at_instant(
 
 def _marked(query: str, instant: int) -> str:
     """A query that tells in its plan the instant of its clock, as the rows of a temporal_view at an instant do."""
-    return f"SELECT * FROM (\n{statements.without_end(query)}\n) AS {quote(f'{plans.FROZEN}{instant}')}"
+    return f"SELECT * FROM (\n{without_end(query)}\n) AS {quote(f'{plans.FROZEN}{instant}')}"
 
 
 def query_at(sql: str, instant: int, rows: Rows, catalog: str, warn: Callable[[str], None]) -> str:

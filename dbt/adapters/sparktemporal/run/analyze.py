@@ -30,7 +30,7 @@ from ..temporal.rewrite.core import HALVES, MONTHS, UNIT, Core, Guard, TypedCore
 from ..temporal.rewrite.kept import Kept
 from ..temporal.rewrite.qualify import refuse_qualify
 from ..temporal.rewrite.split import Split, split
-from ..temporal.sql import timestamps
+from ..temporal.sql import literals, timestamps
 from ..temporal.sql.dialect import fragment, has_clock, mz_now_spans, render, without_end
 from ..temporal.sql.known_columns import KnownColumns
 from ..temporal.sql.parsed_model import ParsedModel
@@ -82,7 +82,8 @@ def understand(
     """
     tables = DescribedTables(warehouse)
     local, describe = timestamps.are_local(settings), KnownColumns(tables)
-    text, clocks = put_mz_now(resolve_clock_casts(without_end(sql), describe, local))
+    sql = literals.as_read(without_end(sql), settings, version)
+    text, clocks = put_mz_now(resolve_clock_casts(sql, describe, local))
     parsed = ParsedModel.of(text)
     refuse_qualify(parsed.tree)
     names = names_of(parsed.tree, describe, lambda: _instants(warehouse, text, old))

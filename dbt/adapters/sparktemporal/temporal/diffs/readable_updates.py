@@ -45,4 +45,5 @@ def _plain(core: CoreState, schema: str) -> str:
 
 def _arm(core: CoreState, items: str, updates: str) -> str:
     named = f"{string_literal(core.name)} AS mz_core"
-    return f"SELECT mz_timestamp, mz_diff, {named}, {items}\nFROM (\n{indent(updates, 2)}\n) AS mz_of_core"
+    shown = ", ".join(filter(None, ("mz_timestamp", "mz_diff", named, items)))  # a count of all rows has no columns
+    return f"SELECT {shown}\nFROM (\n{indent(updates, 2)}\n) AS mz_of_core"

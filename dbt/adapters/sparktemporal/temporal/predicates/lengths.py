@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from math import ceil, floor
 
 from sqlglot import exp
 
@@ -22,6 +24,9 @@ from ..sql.functions.row import DAY, SECOND, Function
 from ..sql.functions.units import HOUR, MINUTE, UNITS, unit_of
 
 Span = tuple[int, int]
+
+#: a DOUBLE has no larger exponent
+_MOST_DIGITS = 400
 
 #: unit of date_trunc -> the most that truncating to the unit takes off (µs)
 _TRUNCATED = {name: unit.truncated for unit in UNITS for name in unit.names}
@@ -89,7 +94,7 @@ def interval(node: exp.Expr) -> Span | None:
     node = node.unnest()
     if isinstance(node, exp.Neg):
         span = interval(node.this)
-        return None if span is None else _times(span, Decimal(-1))
+        return None if span is None else _times(span, -1)
     if isinstance(node, exp.Mul):
         for length, factor in ((node.left, node.right), (node.right, node.left)):
             span, count = interval(length), constant(factor)
@@ -118,8 +123,13 @@ def interval(node: exp.Expr) -> Span | None:
     return None if one is None or number is None else _times(one, number)
 
 
-def constant(node: exp.Expr) -> Decimal | None:
-    """A constant number, also in quotes; None for any other expression."""
+def constant(node: exp.Expr) -> Fraction | None:
+    """A constant number, also in quotes, exact; None for any other expression.
+
+    >>> from ..sql.dialect import expression
+    >>> constant(expression("-10000000000000000000000000001")), constant(expression("1e999")), constant(expression("a"))
+    (Fraction(-10000000000000000000000000001, 1), None, None)
+    """
     node = node.unnest()
     if isinstance(node, exp.Neg):
         inner = constant(node.this)
@@ -127,13 +137,16 @@ def constant(node: exp.Expr) -> Decimal | None:
     if isinstance(node, exp.Cast) and node.to.sql(dialect="spark").upper() in ("BIGINT", "INT"):
         inner = constant(node.this)
         return inner if inner is not None and not inner % 1 else None
-    if not isinstance(node, exp.Literal):
-        return None
+    return _number(node.name) if isinstance(node, exp.Literal) else None
+
+
+def _number(text: str) -> Fraction | None:
+    """A number in words; None for a text that is none, and beyond what a DOUBLE can be."""
     try:
-        found = Decimal(node.name.strip())
+        found = Decimal(text.strip())
     except InvalidOperation:
         return None
-    return found if found.is_finite() else None
+    return Fraction(found) if found.is_finite() and abs(found.adjusted()) <= _MOST_DIGITS else None
 
 
 def _unit(name: str) -> Span | None:
@@ -141,10 +154,10 @@ def _unit(name: str) -> Span | None:
     return None if unit is None else (unit.least, unit.most)
 
 
-def _times(span: Span, count: Decimal | int) -> Span:
+def _times(span: Span, count: Fraction | int) -> Span:
     """A span so many times. The ends are rounded outwards."""
     low, high = sorted((span[0] * count, span[1] * count))
-    return int(low // 1) - (low % 1 < 0), int(high // 1) + (high % 1 > 0)
+    return floor(low), ceil(high)
 
 
 def _parts(text: str, first: str) -> Span | None:
@@ -154,8 +167,8 @@ def _parts(text: str, first: str) -> Span | None:
     values = text.strip().lstrip("+-").replace(" ", ":").split(":")
     if first not in order or len(values) > len(order) - order.index(first):
         return None
-    try:
-        total = sum(Decimal(v) * _PARTS[u] for v, u in zip(values, order[order.index(first) :]))
-    except InvalidOperation:
+    counts = [_number(value) for value in values]
+    if None in counts:
         return None
+    total = sum(count * _PARTS[unit] for count, unit in zip(counts, order[order.index(first) :]) if count is not None)
     return _times((int(total), int(total)), sign)

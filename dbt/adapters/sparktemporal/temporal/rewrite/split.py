@@ -47,6 +47,7 @@ from .lift_aggregate import lift
 from .linear_aggregates import NoSum
 from .merge_subqueries import merge_nested
 from .read_filters import KEPT, take_apart
+from .replaced_columns import write_out_sets
 from .static_inputs import StaticParts
 from .union_groups import lift_unions
 
@@ -84,6 +85,7 @@ def split(
     tree = (ParsedModel.of(model) if isinstance(model, str) else model).copied()
     tree = timestamps.as_written(tree) if local_timestamps else tree
     with_names(tree, names or {})  # by the order of the tree
+    write_out_sets(tree, describe)
     eliminate_ctes(tree)
     tree = merge_nested(having_to_where(tree, describe), describe)
     calls = list(mz_now_calls(tree))

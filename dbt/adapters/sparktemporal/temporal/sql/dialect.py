@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterator
-from itertools import pairwise
 from typing import Any, ClassVar, TypeVar
 
 import sqlglot
@@ -22,6 +21,7 @@ from sqlglot.generators.spark import SparkGenerator
 from sqlglot.parsers.spark import SparkParser
 
 from ...errors import Refusal
+from . import literals, pipes
 from .readable import too_deep
 
 E = TypeVar("E", bound=exp.Expr)
@@ -42,17 +42,10 @@ _NAMES = (TokenType.VAR, TokenType.IDENTIFIER, TokenType.STRING)
 #: in the meta of a node: what the user wrote in its place
 _WRITTEN = "written"
 
-#: of an interval of several units (`interval 1 hour 30 minutes`)
-_UNITS = {
-    unit + end
-    for unit in ["NANOSECOND", "MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "YEAR"]
-    for end in ("", "S")
-}
-
 _SPECIAL_FORMS = ("CAST", "TRY_CAST", "EXTRACT", "TRIM", "POSITION", "OVERLAY", "SUBSTRING")
 
 
-def _timestamp_literal(parser: sqlglot.Parser, text: exp.Expr, kind: exp.DataType) -> exp.Expr:
+def _literal(parser: sqlglot.Parser, text: exp.Expr, kind: exp.DataType) -> exp.Expr:
     cast = parser.expression(exp.Cast(this=text, to=kind))
     cast.meta[IS_LITERAL] = True
     return cast
@@ -100,44 +93,31 @@ class VerbatimSpark(Spark):
             return super().expression(instance, token, comments)
 
         def _parse_join(self, *args: Any, **kwargs: Any) -> exp.Join | None:
-            """A JOIN LATERAL without a condition keeps none: with ON TRUE Spark makes another plan."""
+            """A JOIN without a condition is none of the commas between tables, which bind less than a JOIN."""
+            is_comma = self._match(TokenType.COMMA, advance=False)
             join: exp.Join | None = super()._parse_join(*args, **kwargs)
-            lateral = join is not None and isinstance(join.this, exp.Lateral)
-            if join is not None and lateral and join.args.get("on") == exp.true() and self._prev.text.upper() != "TRUE":
-                join.set("on", None)
-                join.set("kind", join.kind or "INNER")
+            if join is not None and not is_comma and not {k for k, v in join.args.items() if v} - {"this"}:
+                join.set("kind", "INNER")
             return join
+
+        def _parse_lateral(self) -> exp.Lateral | None:
+            """The operators after `|> join lateral (...)` are not those of the query in parentheses."""
+            start = self._index
+            if self._match(TokenType.LATERAL) and self._match(TokenType.L_PAREN, advance=False):
+                query = self._parse_select(table=True, consume_pipe=False)
+                alias = query.args["alias"].pop() if query is not None and query.alias else None
+                return self.expression(exp.Lateral(this=query, alias=alias))
+            self._retreat(start)
+            return super()._parse_lateral()
+
+        def _parse_pipe_syntax_query(self, query: exp.Query) -> exp.Query:
+            return pipes.piped(self, query)
 
         def _parse_interval(
             self, require_interval: bool = True, parse_function_unit: bool = True
         ) -> exp.Add | exp.Interval | None:
             """Several units are one literal, as Spark takes them: sqlglot's sum is another value after a minus."""
-            start, parts = self._index, []
-            if self._match(TokenType.INTERVAL):
-                while (part := self._unit_of_interval()) is not None:
-                    parts.append(part)
-            if len(parts) > 1:
-                return self.expression(exp.Interval(this=exp.Literal.string(" ".join(parts))))
-            self._retreat(start)
-            return super()._parse_interval(require_interval, parse_function_unit)
-
-        def _unit_of_interval(self) -> str | None:
-            """`1 hour`, `-1 hour` or `'1' hour`, as a text; where there is none, nothing is read."""
-            start, sign = self._index, ""
-            if self._match(TokenType.DASH):
-                sign = "-"
-            elif self._match(TokenType.PLUS):
-                sign = "+"
-            number = self._match(TokenType.NUMBER) or (
-                not sign and self._match(TokenType.STRING) and re.fullmatch(r"[+-]?\d+(\.\d+)?", self._prev.text)
-            )
-            if number:
-                text = f"{sign}{self._prev.text}"
-                if self._curr is not None and self._curr.text.upper() in _UNITS:
-                    self._advance()
-                    return f"{text} {self._prev.text}"
-            self._retreat(start)
-            return None
+            return literals.interval(self) or super()._parse_interval(require_interval, parse_function_unit)
 
         SUPPORTS_TABLE_QUERY = True
 
@@ -145,8 +125,10 @@ class VerbatimSpark(Spark):
             """`TABLE s.t`, which is `SELECT * FROM s.t`. Before any other word `table` is a name itself."""
             return bool(super()._is_table_query()) and self._next.token_type in (TokenType.VAR, TokenType.IDENTIFIER)
 
-        # a comma between tables stays a comma: Spark's plan of a CROSS JOIN is another one
+        # a comma between tables stays a comma, and a join without a condition has none: Spark's plans are others
         JOINS_HAVE_EQUAL_PRECEDENCE = False
+        ADD_JOIN_ON_TRUE = False
+        ARRAY_CONSTRUCTORS: ClassVar[dict[str, type[exp.Func]]] = {}  # `array(a, b)[i]` is an element
         FUNCTIONS: ClassVar[dict[str, Callable[..., Any]]] = {}
         FUNCTION_PARSERS = {
             **{name: parser for name, parser in SparkParser.FUNCTION_PARSERS.items() if name in _SPECIAL_FORMS},
@@ -154,12 +136,13 @@ class VerbatimSpark(Spark):
         }
         TYPE_LITERAL_PARSERS = {
             **SparkParser.TYPE_LITERAL_PARSERS,
-            **dict.fromkeys((exp.DType.TIMESTAMP, exp.DType.TIMESTAMPTZ), _timestamp_literal),
+            **dict.fromkeys((exp.DType.TIMESTAMP, exp.DType.TIMESTAMPTZ, exp.DType.TIME), _literal),
         }
 
     class Generator(SparkGenerator):
         # a WITH stays where it was written: Spark makes another plan of one at the top
         EXPRESSIONS_WITHOUT_NESTED_CTES: ClassVar[set[type[exp.Expr]]] = set()
+        TYPE_MAPPING: ClassVar[dict[exp.DType, str]] = {**SparkGenerator.TYPE_MAPPING, exp.DType.TIME: "TIME"}
         # Spark 4 has both operators; a call of shiftleft is a call
         TRANSFORMS: ClassVar[dict[type[exp.Expr], Callable[..., str]]] = {
             **SparkGenerator.TRANSFORMS,
@@ -168,9 +151,18 @@ class VerbatimSpark(Spark):
             OwnFunction: lambda self, node: self.anonymous_sql(node),
         }
 
+        def select_sql(self, expression: exp.Select) -> str:
+            return pipes.sets_sql(self, expression) or super().select_sql(expression)
+
+        def cast_sql(self, expression: exp.Cast, safe_prefix: str | None = None) -> str:
+            """The literal of a TIME stays one: Spark has casts to TIME by a setting alone."""
+            if expression.meta.get(IS_LITERAL) and expression.to.is_type(exp.DType.TIME):
+                return f"TIME {self.sql(expression.this)}"
+            return super().cast_sql(expression, safe_prefix)
+
     def tokenize(self, sql: str, dialect: object = None) -> list[Token]:
         """Keywords are names beside a dot (`s.union`, `union.id`); `window` is a name except in a WINDOW clause."""
-        tokens = super().tokenize(sql, dialect)  # type: ignore[arg-type]  # as sqlglot calls it
+        tokens = literals.whole(super().tokenize(sql, dialect), sql)  # type: ignore[arg-type]  # as sqlglot calls it
         kinds = [token.token_type for token in tokens] + [TokenType.SEMICOLON] * 2
         for at, token in enumerate(tokens):
             if token.token_type in _NAMES or not token.text.isidentifier():
@@ -314,13 +306,3 @@ def mz_now_spans(sql: str) -> list[tuple[int, int]]:
 def _shorten(text: str, limit: int = 300) -> str:
     line = " ".join(text.split())
     return line if len(line) <= limit else line[: limit - 3] + "..."
-
-
-def has_doubled_quotes(sql: str) -> bool:
-    """Whether a quote stands twice within a text, which releases of Spark read in two ways.
-
-    >>> has_doubled_quotes("s = 'it''s'"), has_doubled_quotes("s = '' or s = 'it' 's'")
-    (True, False)
-    """
-    texts = [token for token in sqlglot.tokenize(sql, read=VerbatimSpark) if token.token_type is TokenType.STRING]
-    return any(second.start == first.end + 1 for first, second in pairwise(texts))

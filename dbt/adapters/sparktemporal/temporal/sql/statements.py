@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import cast
 
 import sqlglot
-from sqlglot import TokenType, exp
+from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from .dialect import VerbatimSpark, quote
@@ -65,16 +65,6 @@ def evaluated_part(sql: str) -> int | None:
     >>> evaluated_part("create function f() returns int return with a as (select now()) select 1 from a")
     """
     return _evaluated(sql)[1]
-
-
-def without_end(query: str) -> str:
-    """A query without semicolons and comments at its end.
-
-    >>> without_end("select ';' as a -- b\\n; -- c")
-    "select ';' as a"
-    """
-    tokens = [t for t in sqlglot.tokenize(query, read=VerbatimSpark) if t.token_type != TokenType.SEMICOLON]
-    return query[: tokens[-1].end + 1]
 
 
 def _evaluated(sql: str) -> tuple[list[str], int | None]:

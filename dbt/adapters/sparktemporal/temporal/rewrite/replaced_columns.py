@@ -1,0 +1,53 @@
+"""The operator `|> SET`, as a SELECT of all columns.
+
+    from t |> set v = v + 1  ->  SELECT id, v + 1 AS v FROM t
+
+No clause of a SELECT replaces a column.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from ..sql.ctes import visible_ctes, with_ctes
+from ..sql.dialect import expression, has_clock, is_mz_now, render
+from ..sql.identifiers import folded
+from ..sql.pipes import around, replaced_columns
+from ..sql.scope import Describe, quote_name
+
+
+def write_out_sets(tree: exp.Expr, describe: Describe) -> None:
+    """Write out the columns of each SELECT that replaces some, in place; inner SELECTs first."""
+    for select in list(tree.find_all(exp.Select)):
+        while len(replaced_columns(select)) > 1:
+            _take_last(select)
+    for select in reversed(list(tree.find_all(exp.Select))):
+        for item in replaced_columns(select):
+            names = [name for name, _ in describe(render(_without_clock(select)))]
+            found = folded(item.alias)
+            select.set("expressions", [item if folded(n) == found else exp.column(quote_name(n)) for n in names])
+
+
+def _take_last(select: exp.Select) -> None:
+    """Move all but the last assignment to a SELECT below, since each sees the ones before."""
+    below = select.copy()
+    *others, last = replaced_columns(below)
+    below.set("expressions", [exp.Star(replace=others)])
+    above = around(below)
+    above.set("expressions", [exp.Star(replace=[last])])
+    for key in list(select.args):
+        select.set(key, above.args.get(key))
+    for key, value in above.args.items():
+        select.set(key, value)
+
+
+def _without_clock(select: exp.Select) -> exp.Expr:
+    """A query with the columns of the rows of a SELECT: which rows there are does not matter."""
+    probe = select.copy()
+    probe.set("expressions", [exp.Star()])
+    probe.set("where", None)
+    with_ctes(probe, visible_ctes(select))
+    for below in probe.find_all(exp.Where):
+        if has_clock(below):
+            below.set("this", exp.true())
+    return probe.transform(lambda node: expression("timestamp_millis(0L)") if is_mz_now(node) else node)
