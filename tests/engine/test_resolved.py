@@ -52,12 +52,12 @@ TARGETS = ("prod", "between", "here", "fresh")
 DEFER = ("--defer", "--state", "state/prod")
 WAYS = {
     "deferred": Way(arguments=DEFER),
+    "cloned_over_its_own": Way(own=TEMPORAL, clones=("here",)),
+    "cloned_twice": Way(clones=("between", "here")),
     "favored": Way(own=(*TEMPORAL, *VIEWS), arguments=(*DEFER, "--favor-state")),
     "not_favored": Way(own=(*TEMPORAL, *VIEWS), arguments=DEFER, resolves="here"),
     "cloned": Way(clones=("here",)),
-    "cloned_twice": Way(clones=("between", "here")),
     "cloned_and_deferred": Way(clones=("here",), arguments=DEFER),
-    "cloned_over_its_own": Way(own=TEMPORAL, clones=("here",)),
     "another_target": Way(own=(*TEMPORAL, *VIEWS), resolves="here"),
 }
 
