@@ -66,8 +66,7 @@ def at(warehouse: Warehouse, name: str, version: IcebergScans | IcebergVersion, 
 
 def is_read_otherwise(then: Fingerprint, now: Fingerprint | None) -> bool:
     """Whether the rows of a snapshot are other ones now, by a schema or a mapping of names."""
-    both = isinstance(then, IcebergScans) and isinstance(now, IcebergScans)
-    return both and then.reading != now.reading
+    return isinstance(then, IcebergScans) and isinstance(now, IcebergScans) and then.reading != now.reading
 
 
 def changes(
