@@ -259,7 +259,7 @@ def refusals() -> list[Refused]:
     for file in sorted(PACKAGE.rglob("*.py")):
         where = file.relative_to(PACKAGE).with_suffix("").as_posix()
         stage = next(heading for start, heading in _STAGES.items() if where.startswith(start))
-        for node in ast.walk(ast.parse(file.read_text())):
+        for node in ast.walk(_with_tables(ast.parse(file.read_text()))):
             if isinstance(node, ast.Call) and ast.unparse(node.func) in ("Refusal", "TemporalError", "NotRun"):
                 parts = [" ".join(_text(argument).split()) for argument in node.args]
                 if len(parts) == 1:
@@ -272,6 +272,23 @@ def refusals() -> list[Refused]:
             if len(parts) == 3:
                 said.append(Refused("Macros", *parts))
     return sorted(set(said), key=lambda r: (list(_STAGES.values()).index(r.stage), r.why.lower(), r.found, r.instead))
+
+
+def _with_tables(tree: ast.Module) -> ast.Module:
+    """A module with all values of a table of texts where one of them is taken."""
+    tables = {
+        node.targets[0].id: node.value.values
+        for node in tree.body
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and isinstance(node.value, ast.Dict)
+    }
+
+    class Put(ast.NodeTransformer):
+        def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+            values = tables.get(node.value.id, []) if isinstance(node.value, ast.Name) else []
+            texts = [v.value for v in values if isinstance(v, ast.Constant) and isinstance(v.value, str)]
+            return ast.Constant(" / ".join(texts)) if texts else self.generic_visit(node)
+
+    return Put().visit(tree)
 
 
 def _of_jinja(expression: str) -> str:
@@ -290,6 +307,8 @@ def _text(node: ast.expr) -> str:
         return "".join(str(v.value) if isinstance(v, ast.Constant) else "…" for v in node.values)
     if isinstance(node, ast.BinOp):
         return _text(node.left) + _text(node.right)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "format":
+        return re.sub(r"\{\w+\}", "…", _text(node.func.value))
     if isinstance(node, ast.IfExp):
         return " / ".join(filter(None, [_text(node.body), _text(node.orelse)]))
     return "…"

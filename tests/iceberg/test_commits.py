@@ -197,7 +197,7 @@ def lake(project: Project) -> Lake:
     )
     for text in ("CREATE BRANCH side", "CREATE TAG fixed", "SET TBLPROPERTIES ('write.wap.enabled' = 'true')"):
         project.spark.sql(f"ALTER TABLE {table} {text}")
-    made = Lake(project, table, random.Random())
+    made = Lake(project, table, random.Random(a_seed()))
     for name, (text, _) in MODELS.items():
         project.model(name, made.text(text, "mz_now()"), file_format="parquet")
     made.did = {"main": ANY, "side": ANY, "fixed": ANY}
@@ -234,7 +234,6 @@ def test_a_snapshot_of_another_schema(lake: Lake) -> None:
 
 @pytest.mark.parametrize("steps", [6, pytest.param(40, marks=pytest.mark.deep)])
 def test_random_commits(lake: Lake, steps: int) -> None:
-    lake.rng = random.Random(a_seed())
     for _ in range(steps):
         for _ in range(lake.rng.choice([1, 1, 2, 3])):
             lake.step()

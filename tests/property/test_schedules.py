@@ -189,8 +189,11 @@ class Stack:
 
     def check_the_past(self, model: str) -> int:
         """What was read before the frontier is read again, where the model still knows that instant."""
-        state, before = self.project.state(model), self.read[model]
-        known = self.read[model] = {t: rows for t, rows in before.items() if state.since <= t < state.frontier}
+        state = self.project.state(model)
+        ranges = [(state.since, state.frontier), *((epoch.since, epoch.until) for epoch in state.past)]
+        before = self.read[model].items()
+        known = {t: rows for t, rows in before if any(first <= t < last for first, last in ranges)}
+        self.read[model] = known
         assert self.rows_at(model, known) == known, f"in the past: {self.told(model)}"
         return len(known)
 

@@ -17,8 +17,10 @@ from dbt.adapters.sparktemporal.temporal.diffs.fingerprints import (
     FilesFingerprint,
     FileSummary,
     Fingerprint,
+    IcebergScans,
     IcebergVersion,
     RowsFingerprint,
+    Scan,
     Tracking,
     UnknownFingerprint,
     as_json,
@@ -88,6 +90,13 @@ def test_fingerprints(name: str) -> None:
     assert of_json(json.loads(json.dumps(as_json(fingerprint)))) == fingerprint
     assert of_text(str(fingerprint)) == fingerprint
     assert str(fingerprint) == json.loads(_comment())["inputs"][name]
+
+
+def test_fingerprints_that_came_after_format_1() -> None:
+    scans = (Scan("", None, 0, None), Scan("VERSION AS OF 'side'", 7, 2, "side"))
+    later = IcebergScans(scans, "0123abcd")
+    assert of_json(json.loads(json.dumps(as_json(later)))) == later
+    assert str(later) == "version empty with schema 0, snapshot 7 with schema 2 VERSION AS OF 'side'"
 
 
 def _comment() -> str:
