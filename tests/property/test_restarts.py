@@ -10,8 +10,11 @@ import random
 from dataclasses import dataclass, field
 
 import pytest
+from pyspark.sql import SparkSession
 
+from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.errors import TemporalError
+from dbt.adapters.sparktemporal.operations.reads import inconsistencies
 from support.histories import change, event, fill, load_events, small_limits
 from support.instants import STEP, T0
 from support.project import Project
@@ -114,7 +117,9 @@ class Story:
 
 @pytest.mark.quick(1)
 @pytest.mark.parametrize("runs", [4, 10])
-def test_what_was_before_restarts(project: Project, monkeypatch: pytest.MonkeyPatch, runs: int) -> None:
+def test_what_was_before_restarts(
+    small_plans: SparkSession, project: Project, monkeypatch: pytest.MonkeyPatch, runs: int
+) -> None:
     small_limits(monkeypatch)
     story = Story(project, a_seed(), 25)
     for number in range(runs):
@@ -150,6 +155,11 @@ def test_reads_of_many_instants_end_at_a_restart(project: Project) -> None:
     finally:
         project.spark.conf.set("spark.sql.session.timeZone", "UTC")
     (epoch,) = project.state().past
+    losses = inconsistencies(Warehouse(project.rows), project.target())
+    assert project.rows(losses) == []
+    project.sql(f"DROP TABLE {{s}}.{epoch.chains[0]}")
+    losses = inconsistencies(Warehouse(project.rows), project.target())
+    assert project.rows(losses) == [(epoch.chains[0], "the chain is gone", None)]
     project.sql(f"DROP TABLE {{s}}.{epoch.table}")
     with pytest.raises(TemporalError, match="found: m before its restart at .*, of which the state is gone"):
         project.at("m", T0)
