@@ -198,6 +198,9 @@ def test_a_view_keeps_the_clock_that_made_it(events: Project) -> None:
     for now in (None, NOW + 1):
         text = events.run("-s", "above", now=now, check=False).text
         assert f"found: the view {events.schema}.frozen, made at var temporal_now, 2024-03-01" in text
-        assert "its temporal views and its clock as at then, for good" in text and "instead: that view made in the same" in text
+        assert (
+            "its temporal views and its clock as at then, for good" in text
+            and "instead: that view made in the same" in text
+        )
     text = events.run("-s", "frozen", "of_frozen", "above", now=NOW + 1).text
     assert events.count("frozen") == events.count("of_frozen") == events.count("above") == 0
