@@ -243,6 +243,23 @@ def test_changes_of_a_table_read_twice(events: Project) -> None:
     assert [": changes (" in line for line in told] == [False, True, True, False, False, True], told
 
 
+def test_hidden_columns(events: Project) -> None:
+    """What they show changes with the files, and `_partition` with a field of partitions that no row is in yet."""
+    shown = "select id, cast(_partition as string) as p, _file as f from {t} where {now} < ts + interval 30 seconds"
+    table = f"{events.schema}.events"
+    events.model("h", shown.format(now="mz_now()", t=table))
+    commits = (
+        "", "ALTER TABLE {s}.events ADD PARTITION FIELD bucket(4, id)",
+        f"INSERT INTO {{s}}.events VALUES (50, timestamp_millis({T0}L))",
+        f"CALL spark_catalog.system.rewrite_data_files('{table}', options => map('rewrite-all', 'true'))",
+    )  # fmt: skip
+    for after, commit in enumerate(commits):
+        events.sql(commit)
+        events.run(now=T0 + after)
+        oracle = events.rows(shown.format(now=f"timestamp_millis({T0 + after}L)", t=table))
+        assert sorted(map(str, events.rows(f"SELECT * FROM {events.at('h', T0 + after)}"))) == sorted(map(str, oracle))
+
+
 def test_nan_is_greater_than_all(project: Project) -> None:
     """Iceberg's metrics leave NaN out: a file of NaN and small numbers has no number above 0 by them."""
     project.sql(

@@ -168,9 +168,9 @@ def capture_inputs(warehouse: Warehouse, request: Request, known: Routines, list
         is_listed = old.manifest in Identifiers(request.existing)
         is_gone = asked and old.manifest and not is_listed and not warehouse.tables(target.schema, old.manifest)
         files = Manifest.of(target, old.manifest, old.files) if asked and not is_gone else None
-        changes = {
-            name: input_changes.change(warehouse, now, old.inputs.get(name), files) for name, now in seen.items()
-        }
+        changes = input_changes.apart(
+            {name: input_changes.change(warehouse, now, old.inputs.get(name), files) for name, now in seen.items()}
+        )
         if stack:
             below_now = stacked.items()
             changes |= {name: input_changes.stacked_change(stack, now, old.inputs.get(name)) for name, now in below_now}

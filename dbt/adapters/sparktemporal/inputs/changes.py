@@ -143,6 +143,22 @@ def change(warehouse: Warehouse, seen: Input, then: Fingerprint | None, manifest
     return _change_of_files(warehouse, seen, then, before)
 
 
+def apart(changes: Mapping[str, InputChange]) -> dict[str, InputChange]:
+    """Changes that one statement can read together. Of one name Spark takes the options of the first for all, so what
+    two branches of one table got is not told."""
+    read: dict[str, set[delta_query.AddedRows]] = {}
+    for change in changes.values():
+        if isinstance(change.added, delta_query.AddedRows) and change.added.table:
+            read.setdefault(change.added.table, set()).add(change.added)
+    several = {table for table, added in read.items() if len({(a.came, a.went) for a in added}) > 1}
+    return {
+        name: InputChange(f"{change.why}, beside another branch of the table that changed")
+        if getattr(change.added, "table", "") in several
+        else change
+        for name, change in changes.items()
+    }
+
+
 def _change_of_files(warehouse: Warehouse, seen: Input, then: FilesFingerprint, before: str) -> InputChange:
     """before: SQL of the files that the input had."""
     try:

@@ -121,7 +121,7 @@ def _between(
     span = f"WITH (`start-snapshot-id` = '{old}', `end-snapshot-id` = '{new}')"
     how = quantity(len(operations), "snapshot")
     if set(operations) <= {"append", "replace"}:
-        return f"{how}, append only", AddedRows(f"{name}.{_MAIN} {span}", "", before, version)
+        return f"{how}, append only", AddedRows(f"{name}.{_MAIN} {span}", "", before, version, name)
     taken = ", ".join(column for column in columns if column.lower() in _LOG)
     if taken:
         return f"{how}, and a column of its own is named as one of its changelog: {taken}", None
@@ -130,7 +130,7 @@ def _between(
     came, went = (f"{log}_change_type) IN ('{one}', '{two}'))" for one, two in (
         ("INSERT", "UPDATE_AFTER"), ("DELETE", "UPDATE_BEFORE")
     ))  # fmt: skip
-    return how, AddedRows(came, went, before, version)
+    return how, AddedRows(came, went, before, version, name)
 
 
 def _scan(warehouse: Warehouse, name: str, version: str) -> Scan | None:

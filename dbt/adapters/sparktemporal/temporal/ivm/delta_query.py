@@ -67,13 +67,14 @@ class AddedRows:
     """The changes of a table with versions, as SQL for a FROM.
 
     came, went: inserted and deleted rows, "" for none. then: the table at the old version, "" where nothing reads that.
-    version: at which the text reads the table, as `version_read` has it.
+    version: at which the text reads the table, as `version_read` has it. table: whose changes are read by options.
     """
 
     came: str
     went: str
     then: str
     version: str = ""
+    table: str = ""
 
     def parts(self, table: exp.Table) -> list[tuple[int, Callable[[exp.Table], None]]]:
         both = [(1, self.came), (-1, self.went)]

@@ -21,6 +21,7 @@ _PLAIN = re.compile(r"Relation ([^\s\[]+)\[.*\] \w")
 _HIVE = re.compile(r"HiveTableRelation \[(`[^\]]+?`),")
 #: an old Spark prints a name twice
 _VERSIONED = re.compile(rf"RelationV2\[.*\] ({_NAME})(?: (?:({_NAME})|((?:VERSION|TIMESTAMP) AS OF .*)))? *$")
+_PARTITION = re.compile(r"\b_partition#\d")
 _INSTANT = re.compile(r"TIMESTAMP AS OF (\d+)")
 _START = re.compile(r"\b(?:Relation |RelationV2\[|HiveTableRelation \[).*")
 
@@ -66,7 +67,8 @@ def other_tables(plan: str) -> list[str]:
 def versions_read(plan: str) -> dict[str, tuple[str, ...]]:
     """The tables with versions that a plan reads -> at which versions, as SQL behind their names; "" at the present.
 
-    An old Spark, which prints names twice, does not tell.
+    An old Spark, which prints names twice, does not tell. Nor does a read of Iceberg's hidden column of the fields of
+    all partitions, which are no version's.
 
     >>> versions_read("RelationV2[id#0] c.s.t\\nRelationV2[id#1] c.s.t VERSION AS OF 'it's'")
     {'c.s.t': ('', "VERSION AS OF 'it\\\\'s'")}
@@ -75,7 +77,7 @@ def versions_read(plan: str) -> dict[str, tuple[str, ...]]:
     for leaf in _START.findall(plan):
         table = table_of(leaf)
         versioned = _VERSIONED.match(leaf)
-        if table and versioned and not versioned.group(2):
+        if table and versioned and not versioned.group(2) and not _PARTITION.search(leaf):
             found.setdefault(table, []).append(_as_sql((versioned.group(3) or "").strip()))
     return {table: tuple(sorted(set(versions))) for table, versions in found.items()}
 
