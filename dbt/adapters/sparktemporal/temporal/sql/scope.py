@@ -30,11 +30,12 @@ class Source:
 class Sources(list[Source]):
     """The sources of a SELECT. Where USING or NATURAL merge columns, the first has the merged ones, and no name.
 
-    star: the columns of `*` in Spark's order, as (name of the source, column). merges: the number of merging joins.
+    star: the columns of `*` in Spark's order, as (name of the source, column). merges: of each merging join, the names
+    of the sources up to it.
     """
 
     star: list[tuple[str, str]]
-    merges: int = 0
+    merges: tuple[frozenset[str], ...] = ()
 
     @property
     def merged(self) -> list[str]:
@@ -53,8 +54,10 @@ class Sources(list[Source]):
             names = [name.lower() for _, name in self.star]
             return None if any(names.count(name) > 1 for name in merged) else self.star
         found = [one for source in self if source.name.lower() == of for one in _starred(source)]
+        if not any(of in names for names in self.merges):
+            return found
         first = sorted((c for c in found if c[1].lower() in merged), key=lambda c: merged.index(c[1].lower()))
-        return None if first and self.merges > 1 else first + [c for c in found if c not in first]
+        return None if first and len(self.merges) > 1 else first + [c for c in found if c not in first]
 
 
 def sources_of(select: exp.Select, describe: Describe, ctes: list[exp.CTE]) -> Sources:
@@ -76,10 +79,11 @@ def sources_of(select: exp.Select, describe: Describe, ctes: list[exp.CTE]) -> S
         else:
             named = theirs if (join.side or "").upper() == "RIGHT" else found.star
             keys = [_spelled(key.name, named) for key in join.args.get("using") or []]
-        found.merges += bool(keys)
         merged |= {key.lower(): key for key in keys}
         if not is_hidden:
             found.append(source)
+        if keys:
+            found.merges = (*found.merges, frozenset(one.name.lower() for one in found))
         beside = [
             one for one in found.star + ([] if is_hidden else theirs) if one[1].lower() not in map(str.lower, keys)
         ]
