@@ -152,7 +152,7 @@ PIPES = {
     "except_all": "|> select k |> except all (select k from {t} where {w})",
     "lateral": "|> where {w} |> as a |> join lateral (select max(x) as m from {o} o where o.k = a.k) l |> select id, m",
     "window": "|> where {w} |> extend row_number() over (partition by k order by id, v) as r |> where r = 1 |> drop xs",
-    "pivot": "|> pivot (sum(v) for k in ('a' as a, 'b' as b))",
+    "pivot": "|> pivot (sum(v) for k in ('a' as a, 'b' as b)) |> where {w}",
     "unpivot": "|> where {w} |> select id, v |> unpivot (n for what in (id, v))",
     "distinct": "|> where {w} |> select distinct k",
     "chain": "|> as a |> where a.v > 0 |> as b |> where mz_now() < b.due |> extend b.v * 2 as w |> drop xs |> as c "
