@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -64,6 +65,25 @@ def test_without_a_change_data_feed(events: Project, monkeypatch: pytest.MonkeyP
     events.sql(f"INSERT INTO {{s}}.events VALUES (22, timestamp_millis({T0}L))")
     message, told = read_as(events, 5)
     assert "advanced, 1 row" in message and "1 file, more than are named one by one" in told
+
+
+@pytest.mark.parametrize("later", [0, 1])
+def test_a_copy_that_went_its_own_way(events: Project, later: int) -> None:
+    """A copy in the place of the table has its id, and other rows at the same version. later: versions after it."""
+    detail = events.spark.sql(f"DESCRIBE DETAIL {events.schema}.events").first()
+    place = Path(detail["location"].removeprefix("file:"))
+    copy = place.with_name("copy")
+    shutil.copytree(place, copy)
+    events.sql(f"INSERT INTO {{s}}.events VALUES (20, timestamp_millis({T0}L))")
+    read_as(events, 1)
+    for number in range(1 + later):
+        events.sql(f"INSERT INTO delta.`{copy}` VALUES ({30 + number}, timestamp_millis({T0}L))")
+    place.rename(place.with_name("gone"))
+    copy.rename(place)
+    events.spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()  # as another session sees the folder
+    assert read_as(events, 2)[1].startswith("full (version 1 is not the commit that was read)")
+    events.sql(f"INSERT INTO {{s}}.events VALUES (50, timestamp_millis({T0}L))")
+    assert read_as(events, 3)[1] == f"changes (version {2 + later}), 1 row read"
 
 
 def test_a_schema_that_grew(events: Project) -> None:

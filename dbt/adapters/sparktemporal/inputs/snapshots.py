@@ -10,7 +10,8 @@ What one of them cannot tell (a rewrite with delete files, a changed schema, an 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from datetime import datetime
+from typing import Any, TypeAlias
 
 from ..engine.descriptions import TableInfo
 from ..engine.warehouse import Warehouse
@@ -43,7 +44,8 @@ def of(warehouse: Warehouse, name: str, info: TableInfo, read: Sequence[str] | N
             return iceberg.version_of(warehouse, name, info, read)
         if provider == "delta":
             unique = warehouse.rows(f"DESCRIBE DETAIL {name}")[0][1]
-            return DeltaVersion(int(warehouse.rows(f"DESCRIBE HISTORY {name} LIMIT 1")[0][0]), str(unique))
+            latest = warehouse.rows(f"DESCRIBE HISTORY {name} LIMIT 1")[0]
+            return DeltaVersion(int(latest[0]), str(unique), _commit(latest))
     except Exception:  # such as a table of metadata, which has no versions of its own
         pass
     return None
@@ -78,13 +80,25 @@ def _changes(
     if isinstance(then, IcebergVersion) and isinstance(now, IcebergVersion):
         return iceberg.changes_by_log(warehouse, name, then, now, columns)
     if isinstance(then, DeltaVersion) and isinstance(now, DeltaVersion) and then.table == now.table:
-        return _delta(warehouse, name, then.version, now.version, columns)
+        return _delta(warehouse, name, then, now, columns)
     return f"{then} is now {now.words}", None
 
 
-def _delta(warehouse: Warehouse, name: str, old: int, new: int, columns: Sequence[str]) -> tuple[str, AddedRows | None]:
+def _commit(row: Sequence[Any]) -> str:
+    """When a commit of DESCRIBE HISTORY was made (ms, or as the connection tells it)."""
+    at = row[1]
+    return str(round(at.timestamp() * 1000)) if isinstance(at, datetime) else str(at)
+
+
+def _delta(
+    warehouse: Warehouse, name: str, then: DeltaVersion, now: DeltaVersion, columns: Sequence[str]
+) -> tuple[str, AddedRows | None]:
+    old, new = then.version, now.version
     properties = {str(row[0]): str(row[1]) for row in warehouse.rows(f"SHOW TBLPROPERTIES {name}")}
-    history = warehouse.rows(f"DESCRIBE HISTORY {name} LIMIT {new - old}")
+    history = warehouse.rows(f"DESCRIBE HISTORY {name} LIMIT {max(new - old, 0) + 1}")
+    # a copy of the table that went its own way has the id and the versions of the table
+    if then.commit not in [_commit(row) for row in history if int(row[0]) == old]:
+        return f"version {old} is not the commit that was read", None
     done = {int(row[0]): (str(row[4]), row[11]) for row in history}
     between = [done.get(version, ("a version that is gone", False)) for version in range(old + 1, new + 1)]
     if properties.get("delta.enableChangeDataFeed", "").lower() != "true":

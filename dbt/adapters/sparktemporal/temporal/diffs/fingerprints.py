@@ -129,11 +129,13 @@ class IcebergScans(Fingerprint):
 
 @dataclass(frozen=True)
 class DeltaVersion(Fingerprint):
-    """table: the id of the table, so that another one of the same name is told apart."""
+    """table: the id of the table, so that another one of the same name is told apart. commit: when the version was
+    made, so that the version is told apart from that of a copy of the table; "" in a state of before."""
 
     tracking, kind = Tracking.VERSION, "delta"
     version: int
     table: str
+    commit: str = ""
 
     @property
     def words(self) -> str:
@@ -227,7 +229,7 @@ def as_json(fingerprint: Fingerprint) -> dict[str, Any]:
     """A fingerprint -> what stands in the state.
 
     >>> as_json(DeltaVersion(3, "a-b"))
-    {'kind': 'delta', 'version': 3, 'table': 'a-b'}
+    {'kind': 'delta', 'version': 3, 'table': 'a-b', 'commit': ''}
     """
     return {"kind": fingerprint.kind, **asdict(fingerprint)}
 
