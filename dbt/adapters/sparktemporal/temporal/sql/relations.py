@@ -72,14 +72,16 @@ def versions_read(plan: str) -> dict[str, tuple[str, ...]]:
 
     >>> versions_read("RelationV2[id#0] c.s.t\\nRelationV2[id#1] c.s.t VERSION AS OF 'it's'")
     {'c.s.t': ('', "VERSION AS OF 'it\\\\'s'")}
+    >>> versions_read("RelationV2[id#0] c.s.t\\nRelationV2[id#1, _partition#2] c.s.t")
+    {}
     """
     found: dict[str, list[str]] = {}
     for leaf in _START.findall(plan):
-        table = table_of(leaf)
-        versioned = _VERSIONED.match(leaf)
-        if table and versioned and not versioned.group(2) and not _PARTITION.search(leaf):
-            found.setdefault(table, []).append(_as_sql((versioned.group(3) or "").strip()))
-    return {table: tuple(sorted(set(versions))) for table, versions in found.items()}
+        table, versioned = table_of(leaf), _VERSIONED.match(leaf)
+        if table and versioned:
+            is_told = not versioned.group(2) and not _PARTITION.search(leaf)
+            found.setdefault(table, []).append(_as_sql((versioned.group(3) or "").strip()) if is_told else "untold")
+    return {table: tuple(sorted(set(versions))) for table, versions in found.items() if "untold" not in versions}
 
 
 def _as_sql(version: str) -> str:
