@@ -153,7 +153,7 @@ SCOPES = {
     "having, over groups in a window": (
         "select k, count(*) as n from t where mz_now() < hi group by k having mz_now() < max(ts)",
         ["< hi"],
-        "SELECT `t`.`k`, coalesce(sum(`t`.`mz_n`), CAST(0 AS BIGINT)) AS n FROM mz_core_c0 AS `t` GROUP BY `t`.`k` "
+        "SELECT `t`.`k`, coalesce(sum(`t`.`mz_n`), 0L) AS n FROM mz_core_c0 AS `t` GROUP BY `t`.`k` "
         "HAVING mz_now() < max(`t`.`ts`)",
         1,
     ),

@@ -76,7 +76,7 @@ SPLITS = {
         (
             "SELECT k AS `k` FROM t",
             ["< ts"],
-            "SELECT `t`.`k`, coalesce(sum(`t`.`mz_n`), CAST(0 AS BIGINT)) AS n FROM mz_core_c0 AS `t` GROUP BY `t`.`k`",
+            "SELECT `t`.`k`, coalesce(sum(`t`.`mz_n`), 0L) AS n FROM mz_core_c0 AS `t` GROUP BY `t`.`k`",
         ),
     ),
     "count of nothing else": (
@@ -84,7 +84,7 @@ SPLITS = {
         (
             "SELECT TRUE AS `mz_row` FROM t",
             ["< ts"],
-            "SELECT coalesce(sum(`t`.`mz_n`), CAST(0 AS BIGINT)) FROM mz_core_c0 AS `t`",
+            "SELECT coalesce(sum(`t`.`mz_n`), 0L) FROM mz_core_c0 AS `t`",
         ),
     ),
     "inner join with the clock in ON": (

@@ -44,17 +44,17 @@ WHERE `mz_diff` <> 0 OR `mz_count_0` <> 0 OR `mz_sum_1` <> 0 OR `mz_true_2` <> 0
 -- the residual
 SELECT
   `recent`.`kind`,
-  coalesce(sum(`recent`.`mz_n`), CAST(0 AS BIGINT)) AS n,
+  coalesce(sum(`recent`.`mz_n`), 0L) AS n,
   IF(
     sum(`recent`.`mz_count_0`) > 0,
     CAST(sum(`recent`.`mz_sum_1`) AS DECIMAL(22, 2)),
     NULL
   ) AS cost,
-  coalesce(sum(`recent`.`mz_true_2`), CAST(0 AS BIGINT)) AS dated
+  coalesce(sum(`recent`.`mz_true_2`), 0L) AS dated
 FROM mz_core_c0 AS `recent`
 GROUP BY
   ROLLUP (
     `recent`.`kind`
   )
 HAVING
-  coalesce(sum(`recent`.`mz_n`), CAST(0 AS BIGINT)) > 1
+  coalesce(sum(`recent`.`mz_n`), 0L) > 1

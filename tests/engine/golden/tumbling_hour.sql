@@ -34,7 +34,7 @@ WHERE `mz_diff` <> 0
 -- the residual
 SELECT
   `events`.`hour` AS hour,
-  coalesce(sum(`events`.`mz_n`), CAST(0 AS BIGINT)) AS n
+  coalesce(sum(`events`.`mz_n`), 0L) AS n
 FROM mz_core_c0 AS `events`
 GROUP BY
   `events`.`hour`

@@ -4,7 +4,7 @@
 SELECT customer AS `customer`, amount AS `mz_x0` FROM shop.orders;
 
 == residual, evaluated by each read
-SELECT `orders`.`customer`, coalesce(sum(`orders`.`mz_n`), CAST(0 AS BIGINT)) AS n, IF(sum(`orders`.`mz_count_0`) > 0, CAST(sum(`orders`.`mz_sum_1`) AS DECIMAL(20, 2)), NULL) AS total FROM mz_core_c0 AS `orders` GROUP BY `orders`.`customer`;
+SELECT `orders`.`customer`, coalesce(sum(`orders`.`mz_n`), 0L) AS n, IF(sum(`orders`.`mz_count_0`) > 0, CAST(sum(`orders`.`mz_sum_1`) AS DECIMAL(20, 2)), NULL) AS total FROM mz_core_c0 AS `orders` GROUP BY `orders`.`customer`;
 
 == a first run sends
 -- the lock
@@ -49,7 +49,7 @@ SELECT *
 FROM (
   SELECT
     `orders`.`customer`,
-    coalesce(`orders`.`mz_n`, CAST(0 AS BIGINT)) AS n,
+    coalesce(`orders`.`mz_n`, 0L) AS n,
     IF(
       `orders`.`mz_count_0` > 0,
       CAST(CAST(`orders`.`mz_sum_1` AS DECIMAL(38, 2)) AS DECIMAL(20, 2)),

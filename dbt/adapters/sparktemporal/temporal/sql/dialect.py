@@ -39,6 +39,8 @@ sys.setrecursionlimit(max(sys.getrecursionlimit(), _DEEPEST))
 IS_LITERAL = "is_literal"
 
 _NAMES = (TokenType.VAR, TokenType.IDENTIFIER, TokenType.STRING)
+#: in the meta of a cast: the number with its suffix (`1L`)
+_NUMBER = "number"
 #: in the meta of a node: what the user wrote in its place
 _WRITTEN = "written"
 
@@ -101,14 +103,15 @@ class VerbatimSpark(Spark):
             return join
 
         def _parse_lateral(self) -> exp.Lateral | None:
-            """The operators after `|> join lateral (...)` are not those of the query in parentheses."""
-            start = self._index
-            if self._match(TokenType.LATERAL) and self._match(TokenType.L_PAREN, advance=False):
-                query = self._parse_select(table=True, consume_pipe=False)
-                alias = query.args["alias"].pop() if query is not None and query.alias else None
-                return self.expression(exp.Lateral(this=query, alias=alias))
-            self._retreat(start)
-            return super()._parse_lateral()
+            return pipes.lateral(self) or super()._parse_lateral()
+
+        def build_cast(self, strict: bool, **kwargs: Any) -> exp.Expr:
+            """A number with a suffix (`1L`) is a cast that prints as it was written."""
+            suffix = self._prev
+            cast = super().build_cast(strict, **kwargs)
+            if self._tokens[self._index - 2].start == suffix.start:
+                cast.meta[_NUMBER] = self.sql[suffix.start : suffix.end + 1]
+            return cast
 
         def _parse_pipe_syntax_query(self, query: exp.Query) -> exp.Query:
             return pipes.piped(self, query)
@@ -155,7 +158,9 @@ class VerbatimSpark(Spark):
             return pipes.sets_sql(self, expression) or super().select_sql(expression)
 
         def cast_sql(self, expression: exp.Cast, safe_prefix: str | None = None) -> str:
-            """The literal of a TIME stays one: Spark has casts to TIME by a setting alone."""
+            """A number with a suffix, and the literal of a TIME: Spark has casts to TIME by a setting alone."""
+            if _NUMBER in expression.meta:
+                return str(expression.meta[_NUMBER])
             if expression.meta.get(IS_LITERAL) and expression.to.is_type(exp.DType.TIME):
                 return f"TIME {self.sql(expression.this)}"
             return super().cast_sql(expression, safe_prefix)

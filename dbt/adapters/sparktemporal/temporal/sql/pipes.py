@@ -131,6 +131,17 @@ def _joined(parser: sqlglot.Parser, query: exp.Query) -> exp.Query:
     return rows
 
 
+def lateral(parser: sqlglot.Parser) -> exp.Lateral | None:
+    """`lateral (...)`, without the operators behind: they are not those of the query in parentheses."""
+    start = parser._index
+    if parser._match(TokenType.LATERAL) and parser._match(TokenType.L_PAREN, advance=False):
+        query = parser._parse_select(table=True, consume_pipe=False)
+        alias = query.args["alias"].pop() if query is not None and query.alias else None
+        return parser.expression(exp.Lateral(this=query, alias=alias))
+    parser._retreat(start)
+    return None
+
+
 def _pivoted(parser: sqlglot.Parser, query: exp.Query) -> exp.Query:
     rows = _rows(query)
     source = rows.args["from_"].this
