@@ -221,7 +221,11 @@ def test_known_jumps(project: Project, zone: str, clock: str, text: str, row: st
     warehouse = Warehouse(project.rows)
     with pytest.raises(Refusal) as raised:
         understand(
-            warehouse, f"SELECT id FROM mz_rows WHERE {text.format(n='mz_now()')}", warehouse.settings(), "", as_of
+            warehouse,
+            f"SELECT id FROM mz_rows WHERE {text.format(n='mz_now()')}",
+            warehouse.settings(),
+            warehouse.version(),
+            as_of,
         )
     assert told in str(raised.value) and "local time" in str(raised.value), raised.value
 

@@ -426,7 +426,7 @@ table forms
 table forms order by id limit 2
 select f.id, x from (table forms) f join (table others) using (id)
 select id from forms where id in (select id from (table others)) union all (select id from (table others))
-with a as (with a as (select * from forms) select id from a) select * from a, (with a as (table others) select x from a)
+with a as (with a as (select * from forms) select a.id from a) select * from a, (with a as (table others) table a)
 select * from forms where id in (with a as (select id from others) select id from a)
 select distinct * except (m) from forms
 with recursive r(n) as (select 1 union all select n+1 from r where n < 3) select * from r

@@ -114,12 +114,9 @@ def expand_stars(rest: exp.Select, sources: Sources) -> None:
             items.append(item)
             continue
         star = item if isinstance(item, exp.Star) else item.this
-        left_out = [name for name in star.args.get("except_") or [] if isinstance(name, (exp.Identifier, exp.Column))]
-        columns = sources.starred(of)
+        left_out, columns = star.args.get("except_") or [], sources.starred(of)
+        plain = all(isinstance(n, exp.Identifier) or isinstance(n, exp.Column) and len(n.parts) == 1 for n in left_out)
         others = any(value for key, value in star.args.items() if key != "except_")
-        plain = len(left_out) == len(star.args.get("except_") or []) and all(
-            len(n.parts) == 1 for n in left_out if isinstance(n, exp.Column)
-        )
         if columns is None or others or not plain:
             raise Refusal(fragment(item), "which columns these are is not known here", "the names of the columns")
         names = {name.name.lower() for name in left_out}
