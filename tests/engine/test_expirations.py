@@ -351,11 +351,18 @@ def test_refreshes_above_a_temporal_view(project: Project) -> None:
     project.run(now=T0 + 12 * HOUR)  # midnight
     assert [ids(12 * 60, name) for name in ("hourly", "daily")] == [[0, 1, 2, 3, 4, 8]] * 2
 
-    project.model("hourly", "select id from {{ ref('below') }}", refresh_every="7 minutes", refresh_at=midnight)
-    before = project.state("hourly").frontier
-    project.run("-s", "hourly", now=T0 + 12 * HOUR + 9 * minute)
-    state = project.state("hourly")
-    assert state.since == state.frontier > before  # what the old schedule showed is not read by the new one
+    # a refresh is made once, also where nothing changed
+    project.run("-s", "each_hour", now=T0 + 13 * HOUR + 10 * minute)
+    project.sql(f"INSERT INTO {{s}}.events SELECT 9L, timestamp_millis(0), {day}")
+    again = project.run("-s", "each_hour", now=T0 + 13 * HOUR + 20 * minute).of("each_hour")
+    assert again.adapter_response["action"] == "waiting" and ids(13 * 60 + 15, "each_hour") == [0, 1, 2, 3, 4, 8]
+
+    # another schedule begins at its run; before that, readers saw the old one
+    project.model("each_hour", window, refresh_every="3 hours", refresh_at=midnight, retain_history="1 day")
+    project.run("-s", "each_hour", now=T0 + 13 * HOUR + 30 * minute)
+    assert project.state("each_hour").since == T0 + 13 * HOUR + 30 * minute
+    for after, shown in ((15, [0, 1, 2, 3, 4, 8]), (30, [0, 1, 2, 3, 4, 8, 9])):
+        assert ids(13 * 60 + after, "each_hour") == shown
 
 
 @pytest.mark.deep

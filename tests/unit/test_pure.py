@@ -287,8 +287,13 @@ def test_decisions_of_a_schedule() -> None:
         return told.action, told.as_of
 
     assert decided(119) == ("waiting", 20) and decided(120) == ("advanced", 120) and decided(250) == ("advanced", 220)
-    assert decided(119, refreshes=None) == ("advanced", 20)  # the view is to say so
-    assert decided(130, frontier=125, refreshes=Refreshes(5, 0)) == ("advanced", 125)
+    # another schedule begins at the clock: what readers saw until then was that of the old one
+    assert decided(119, refreshes=None) == ("advanced", 119)
+    assert decided(130, frontier=125, refreshes=Refreshes(5, 0)) == ("advanced", 130)
+    assert decided(120, frontier=125, refreshes=Refreshes(5, 0)) == (
+        "advanced",
+        125,
+    )  # a clock that lags
 
 
 @pytest.mark.parametrize(
@@ -321,9 +326,13 @@ def test_a_refresh_is_of_an_instant_that_the_views_below_know(
 def test_another_schedule_begins_anew() -> None:
     """What was shown by the old one is not read by the new one."""
     state, never = a_state(refreshes=Refreshes(100, 20), expiration=None, offset=None), Expiry(None, "")
-    for refreshes, expected in ((Refreshes(30, 0), 120), (Refreshes(7, 0), 126), (None, 130)):
-        told = decision.decide("m", state, replace(CONTEXT, clock=130, expiry=never, refreshes=refreshes))
-        assert (told.as_of, told.since, told.refreshes) == (expected, expected, refreshes)
+    for refreshes, also in ((Refreshes(30, 0), (130,)), (Refreshes(13, 0), ()), (None, ())):
+        for frontier, as_of in ((20, 130), (130, 131)):  # by the clock, a run is after what readers saw
+            context = replace(CONTEXT, clock=130, expiry=never, refreshes=refreshes, pinned=False)
+            told = decision.decide("m", replace(state, frontier=frontier), context)
+            expected = also if as_of == 130 else (131,)
+            assert (told.as_of, told.since) == (as_of, as_of)
+            assert told.refreshes == (refreshes and replace(refreshes, also=expected))
     first = decision.decide(
         "m", None, replace(CONTEXT, clock=130, expiry=never, refreshes=Refreshes(100, 0), inputs_from=130)
     )

@@ -23,6 +23,7 @@ from dbt.adapters.sparktemporal.run.plan import Invocation, Neighbours, RunPlan
 from dbt.adapters.sparktemporal.run.published_view import Docs
 from dbt.adapters.sparktemporal.run.writer import PHASES, Writer
 from dbt.adapters.sparktemporal.temporal.clock.expiration import NEVER
+from dbt.adapters.sparktemporal.temporal.clock.schedule import Refreshes
 from dbt.adapters.sparktemporal.temporal.decision import ADVANCED, CHECKED, Decision, Statement
 from dbt.adapters.sparktemporal.temporal.diffs.fingerprints import FilesFingerprint, FileSummary
 from dbt.adapters.sparktemporal.temporal.diffs.state import Chain, CoreState, State
@@ -111,6 +112,15 @@ def test_a_feed_wants_each_frontier() -> None:
     fed = a_plan(moved=False, neighbours=Neighbours(has_feed=True))
     assert not fed.is_noop
     assert replace(fed, decision=replace(fed.decision, as_of=T0)).is_noop
+
+
+def test_a_refresh_is_committed_once() -> None:
+    """Else a later run would make the refresh again, with what came after it."""
+    plan, every = a_plan(moved=False), Refreshes(500, T0)
+    assert plan.old is not None and plan.is_noop
+    due = replace(plan, old=replace(plan.old, refreshes=every), decision=replace(plan.decision, refreshes=every))
+    assert not due.is_noop
+    assert replace(due, decision=replace(due.decision, as_of=T0)).is_noop
 
 
 def test_what_was_shown_is_revised() -> None:

@@ -124,7 +124,8 @@ class RunPlan:
         old, d = self.old, self.decision
         if old is None or d.action != ADVANCED or self.invocation.sampled != old.sampled or not self.capture.keeps:
             return False
-        if self.neighbours.has_feed and d.as_of > old.frontier:
+        # a feed takes each frontier; a refresh is made once, with what the inputs had then
+        if (self.neighbours.has_feed or self.refreshes) and d.as_of > old.frontier:
             return False
         if self.config.store_late and old.late is None or self.config.at_function != old.at_function:
             return False

@@ -81,28 +81,31 @@ class DecisionContext:
     changes: Sequence[str] = ()
     pinned: bool = True
 
-    def earliest(self, frontier: int) -> int:
+    def keeps_refreshes(self, state: State) -> bool:
+        """Whether the model has refreshes, those of the last commit."""
+        return self.refreshes is not None and self.refreshes == state.refreshes
+
+    def earliest(self, state: State) -> int:
         """The first instant (ms) that the run may be of: after the frontier, whose updates are final."""
-        return frontier if self.pinned or self.refreshes is not None else frontier + 1
+        return state.frontier if self.pinned or self.keeps_refreshes(state) else state.frontier + 1
 
     def known(self, as_of: int) -> int:
         """The instant (ms), or the first one after it of which the temporal views below know their content."""
         return as_of if self.inputs_from is None else max(as_of, self.inputs_from)
 
-    def last_refresh(self, frontier: int | None) -> int:
-        """The instant of the run (ms): the clock, or the last refresh. frontier: of the committed state.
+    def last_refresh(self, state: State | None) -> int:
+        """The instant of the run (ms): the last refresh, or the clock.
 
-        Other refreshes than before do not lead back behind what is committed.
+        Other refreshes than before begin at the clock, since readers saw what the old ones showed until then.
         """
-        if self.refreshes is None:
+        if self.refreshes is None or state is not None and not self.keeps_refreshes(state):
             return self.clock
-        earliest = self.clock - self.refreshes.every if frontier is None else frontier
-        return max(self.refreshes.last(self.clock), min(self.clock, earliest))
+        return self.refreshes.last(self.clock)
 
 
 def decide(model: str, state: State | None, context: DecisionContext) -> Decision:
     """The decision of one run of a model. state: the last commit, None before the first run."""
-    clock = context.last_refresh(None if state is None else state.frontier)
+    clock = context.last_refresh(state)
 
     def rebuild(action: str, reason: str, as_of: int) -> Decision:
         as_of = context.known(as_of)
@@ -112,7 +115,7 @@ def decide(model: str, state: State | None, context: DecisionContext) -> Decisio
 
     if context.full_refresh:
         if state is not None and not context.pinned and state.frontier - clock < CLOCK_SKEW_MS:
-            clock = max(clock, context.earliest(state.frontier))
+            clock = max(clock, context.earliest(state))
         return rebuild(RESTARTED if state else HYDRATED, "--full-refresh", clock)
     if state is None:
         return rebuild(HYDRATED, "first run", clock)
@@ -120,7 +123,7 @@ def decide(model: str, state: State | None, context: DecisionContext) -> Decisio
         kept = "a sample of the inputs changes nothing of what was captured"
         return Decision(CHECKED, kept, state.frontier, state.started_at, state.since, state.expiration, state.refreshes)
 
-    as_of = max(clock, context.earliest(state.frontier))
+    as_of = max(clock, context.earliest(state))
     if state.frontier - clock >= CLOCK_SKEW_MS:
         raise TemporalError(
             f"found: the clock at {format_instant(clock)}, {format_duration(state.frontier - clock)} before the "
@@ -128,7 +131,7 @@ def decide(model: str, state: State | None, context: DecisionContext) -> Decisio
             f"why: updates up to the frontier are final\n"
             f"instead: a clock (or var temporal_now) from the frontier on, or dbt run --full-refresh -s {model}"
         )
-    is_waiting = context.refreshes is not None and context.refreshes == state.refreshes and as_of <= state.frontier
+    is_waiting = context.keeps_refreshes(state) and as_of <= state.frontier
     as_of = as_of if is_waiting else context.known(as_of)
     if state.sampled:
         return rebuild(RESTARTED, "the last run read a sample", as_of)
@@ -155,7 +158,7 @@ def decide(model: str, state: State | None, context: DecisionContext) -> Decisio
         following = format_instant(context.refreshes.next(as_of + 1))
         why = f"refreshed every {format_duration(context.refreshes.every)}, next at {following}"
         return Decision(WAITING, why, as_of, state.started_at, state.since, state.expiration, context.refreshes)
-    # earlier instants were shown by another schedule, which nothing remembers
+    # earlier instants were shown by another schedule
     since = state.since if context.refreshes == state.refreshes else as_of
     if context.refreshes is None:
         return Decision(ADVANCED, "", as_of, state.started_at, since, expires)
