@@ -68,8 +68,8 @@ SCHEMA = (
     "({n}L, 1, timestamp_millis({at}L), 7L, 5); ALTER TABLE {t} DROP COLUMN x{n}",
     "ALTER TABLE {t} SET TBLPROPERTIES ("
     '\'schema.name-mapping.default\' = \'[ {{"field-id": 1, "names": ["id", "i{n}"]}} ]\')',
-    "ALTER TABLE {t} ALTER COLUMN id SET NOT NULL; ALTER TABLE {t} SET IDENTIFIER FIELDS id; "
-    "ALTER TABLE {t} DROP IDENTIFIER FIELDS id; ALTER TABLE {t} ALTER COLUMN id DROP NOT NULL",
+    "ALTER TABLE {t} SET IDENTIFIER FIELDS id",
+    "ALTER TABLE {t} SET IDENTIFIER FIELDS id; ALTER TABLE {t} DROP IDENTIFIER FIELDS id",
 )
 MOVED_TAG = ("ALTER TABLE {t} CREATE OR REPLACE TAG fixed",)
 
@@ -193,9 +193,9 @@ class Lake:
 @pytest.fixture
 def lake(project: Project) -> Lake:
     table = f"spark_catalog.{project.schema}.t"
+    project.spark.sql(f"CREATE TABLE {table} (id BIGINT NOT NULL, k INT, ts TIMESTAMP, v BIGINT) USING iceberg")
     project.spark.sql(
-        f"CREATE TABLE {table} USING iceberg AS SELECT id, cast(id % 3 AS INT) AS k, "
-        f"timestamp_millis({T0}L + id * 1000) AS ts, id * 10 AS v FROM range(10)"
+        f"INSERT INTO {table} SELECT id, id % 3, timestamp_millis({T0}L + id * 1000), id * 10 FROM range(10)"
     )
     for text in ("CREATE BRANCH side", "CREATE TAG fixed", "SET TBLPROPERTIES ('write.wap.enabled' = 'true')"):
         project.spark.sql(f"ALTER TABLE {table} {text}")

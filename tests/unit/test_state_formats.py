@@ -96,7 +96,7 @@ def test_fingerprints_that_came_after_format_1() -> None:
     scans = (Scan("", None, 0, None), Scan("VERSION AS OF 'side'", 7, 2, "side"))
     later = IcebergScans(scans, "0123abcd")
     assert of_json(json.loads(json.dumps(as_json(later)))) == later
-    assert str(later) == "version empty with schema 0, snapshot 7 with schema 2 VERSION AS OF 'side'"
+    assert str(later) == "empty with schema 0, snapshot 7 with schema 2 VERSION AS OF 'side'"
 
 
 def _comment() -> str:

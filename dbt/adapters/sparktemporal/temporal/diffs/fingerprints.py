@@ -124,7 +124,7 @@ class IcebergScans(Fingerprint):
         return ", ".join(map(str, self.scans))
 
     def __str__(self) -> str:
-        return f"version {self.words}"
+        return self.words
 
 
 @dataclass(frozen=True)

@@ -45,15 +45,13 @@ class Edge:
 class MonotoneComparison:
     """A monotone function of the clock against an expression without the clock, both over the row expressions.
 
-    added: row expressions whose type decides whether the function is monotone in the session's zone; local: fragments
-    that are monotone only in a zone without daylight saving. truncates: the unit, when the function is the bare clock
-    truncated. months: see `Side`.
+    added: row expressions whose type decides whether the function is monotone in the session's zone. truncates: the
+    unit, when the function is the bare clock truncated. months: see `Side`.
     """
 
     function: exp.Expr
     other: exp.Expr
     added: tuple[int, ...]
-    local: tuple[str, ...]
     truncates: str | None = None
     months: str = NONE
 
@@ -162,9 +160,8 @@ class _Analysis:
             for a in moves.added
             if not is_below_a_day(a) and not isinstance(a.unnest(), exp.Literal)
         )
-        local = tuple(fragment(n) for n in moves.local)
         function, beside = self._hoisted(clock.copy(), guards), self._hoisted(other.copy(), guards)
-        self._steps.append(MonotoneComparison(function, beside, added, local, moves.truncates, moves.months))
+        self._steps.append(MonotoneComparison(function, beside, added, moves.truncates, moves.months))
 
     def _case(self, node: exp.Case, guards: _Guards) -> None:
         before: _Guards = guards

@@ -46,26 +46,24 @@ class Side:
     """A monotone function of the clock.
 
     is_increasing: else it is decreasing. added: operands that are added to the clock or subtracted; their types decide
-    whether the side is monotone in the session's zone, since Spark subtracts instants by local time. local: parts that
-    are monotone only without daylight saving. truncates: the unit, for the bare clock truncated to it. dated: the side
-    moves a day at a time, so an hour of daylight saving cannot turn it back. months: what the side is of a clock that
-    is moved by months (NONE, MOVED, DAYS, OTHER).
+    whether the side is monotone in the session's zone, since Spark subtracts instants by local time. truncates: the
+    unit, for the bare clock truncated to it. dated: the side moves a day at a time, so an hour of daylight saving
+    cannot turn it back. months: what the side is of a clock that is moved by months (NONE, MOVED, DAYS, OTHER).
     """
 
     is_increasing: bool
     added: tuple[exp.Expr, ...] = ()
-    local: tuple[exp.Expr, ...] = ()
     truncates: str | None = None
     dated: bool = False
     months: str = NONE
 
     def turned(self) -> Side:
-        return Side(not self.is_increasing, self.added, self.local, dated=self.dated, months=self._months())
+        return Side(not self.is_increasing, self.added, dated=self.dated, months=self._months())
 
-    def and_(self, added: tuple[exp.Expr, ...] = (), local: tuple[exp.Expr, ...] = ()) -> Side:
+    def and_(self, added: tuple[exp.Expr, ...] = ()) -> Side:
         """The side with more around it. What is added to a date does not depend on the zone."""
         added = () if self.dated else added
-        return Side(self.is_increasing, self.added + added, self.local + local, dated=self.dated, months=self._months())
+        return Side(self.is_increasing, self.added + added, dated=self.dated, months=self._months())
 
     def _months(self) -> str:
         """A function of a moved clock goes back where the moved clock does, but for dates and whole days."""
@@ -143,7 +141,7 @@ def _call(node: exp.Expr, called: Function) -> Side:
         if len({s.is_increasing for s in sides}) == 1:
             merged = Side(sides[0].is_increasing)
             for one in sides:
-                merged = merged.and_(one.added, one.local)
+                merged = merged.and_(one.added)
             return merged
     unit = "" if called.unit is None else given[called.unit].name.upper()
     holds = not called.units or unit in called.units
@@ -172,8 +170,6 @@ def _monotone(node: exp.Expr, called: Function, argument: exp.Expr, is_decreasin
         moves = moves.turned()
     elif not called.keeps_instants:
         moves = replace(moves, months=moves._months())
-    if called.local is Local.TIME:
-        moves = moves.and_(local=(node.copy(),))
     truncates = None
     if is_mz_now(argument.unnest()):
         if called.local is Local.UNIT:
