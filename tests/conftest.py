@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import uuid
 from collections import Counter
@@ -13,13 +14,13 @@ from typing import Any
 import hypothesis
 import pytest
 from dbt.adapters.spark.session import Cursor
-from jinja2 import Environment, nodes
 from pyspark.sql import SparkSession
 
 from dbt.adapters.sparktemporal.inputs import manifest
 from dbt.adapters.sparktemporal.run import lock
 from dbt.adapters.sparktemporal.temporal.diffs import chains
 from support.named_catalogs import NAMED, conf_of
+from support.parsing import parse_once
 from support.project import Project, a_project
 from support.remote_session import CONNECT, remote
 from support.seeds import fresh
@@ -57,18 +58,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def templates_parsed_once() -> Iterator[None]:
-    """Every project has the same 500 macros, and dbt would parse each anew for each project: half of a small test."""
-    parse, known = Environment.parse, {}
-
-    def once(self: Environment, source: str, name: str | None = None, filename: str | None = None) -> nodes.Template:
-        key = (type(self), frozenset(self.extensions), source)
-        if key not in known:
-            known[key] = parse(self, source, name, filename)
-        return known[key]
-
+def parsed_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Environment, "parse", once)
+        parse_once(patch)
+        gc.freeze()  # dbt and what it imports stay: the collector need not look at them again
+        gc.set_threshold(50_000, 20, 50)
         yield
 
 

@@ -201,6 +201,7 @@ def test_a_hook_that_leaves_the_catalog(events: Project, hook: str) -> None:
 
 def test_a_clone(events: Project) -> None:
     """`dbt clone` makes a view over the view of the other schema, in the same catalog, below a temporal_view too."""
+    events.has_artifacts = True
     events.model("m", f"select id, ts from {events.schema}.events where mz_now() < ts")
     events.run(now=T0 - 1)
     (prod := events.path / "prod").mkdir()

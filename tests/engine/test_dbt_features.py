@@ -243,6 +243,7 @@ def test_schemas_aliases_and_names_that_need_quotes(project: Project) -> None:
 
 @pytest.mark.deep
 def test_clone_defer_and_state(project: Project) -> None:
+    project.has_artifacts = True
     events(project)
     window(project)
     window(project, "same")
@@ -275,6 +276,7 @@ def test_clone_defer_and_state(project: Project) -> None:
 
 @pytest.mark.deep
 def test_retry_after_a_failure(project: Project) -> None:
+    project.has_artifacts = True
     window(project)  # its input is not there yet
     project.run(now=T0, check=False)
     events(project)
@@ -284,6 +286,7 @@ def test_retry_after_a_failure(project: Project) -> None:
 
 @pytest.mark.deep
 def test_docs_generate(project: Project) -> None:
+    project.has_artifacts = True
     events(project)
     window(project)
     project.properties({"models": [{"name": "m", "columns": [{"name": "id", "description": "who"}]}]})
@@ -387,6 +390,7 @@ def test_temporal_drop_leaves_other_projects_alone(project: Project) -> None:
 
 
 def test_log_line_and_run_results(project: Project) -> None:
+    project.has_artifacts = True
     events(project)
     window(project, expiration="35 seconds")
 

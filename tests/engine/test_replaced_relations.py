@@ -201,6 +201,7 @@ def test_a_failing_successor_and_back(project: Project) -> None:
 
 @pytest.mark.more
 def test_a_clone_of_what_is_not_there_drops_nothing(project: Project) -> None:
+    project.has_artifacts = True
     events(project)
     window(project)
     project.run(now=T0)

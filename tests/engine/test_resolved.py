@@ -112,6 +112,7 @@ def over(named: str) -> str:
 
 def made(project: Project, target: str, temporal: Sequence[str], views: Sequence[str] = (), now: int = Y2100) -> None:
     """Runs in a target; views as they are made without temporal_now. What they made is a state of that name."""
+    project.has_artifacts = True
     project.run("--target", target, "-s", *temporal, now=now)
     if views:
         project.run("--target", target, "-s", *views)
@@ -125,7 +126,7 @@ def keep(project: Project, target: str) -> None:
 
 
 def clone(project: Project, before: str, after: str, names: Sequence[str], *arguments: str) -> None:
-    state = ["--state", str(project.path / "state" / before)]
+    state, project.has_artifacts = ["--state", str(project.path / "state" / before)], True
     project.dbt("clone", "-s", *names, *state, "--target", after, *arguments)
     keep(project, after)
 

@@ -313,6 +313,7 @@ def test_table_of_the_name_gives_way(project: Project) -> None:
 
 
 def test_target_run_shows_every_statement(project: Project) -> None:
+    project.has_artifacts = True
     thousand(project)
     window(project)
     project.run(now=T0)

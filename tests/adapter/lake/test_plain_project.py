@@ -21,6 +21,8 @@ RELATIONS = ("customers", "orders", "stg_customers", "stg_orders", "customer_ord
 class Shop(Project):
     """A copy of the project, under an adapter type."""
 
+    has_artifacts = True
+
     def __init__(self, path: Path, spark: SparkSession, adapter: str) -> None:
         shutil.copytree(SHOP, path)
         self.path, self.spark, self.schema = path, spark, f"shop_{uuid.uuid4().hex[:10]}"

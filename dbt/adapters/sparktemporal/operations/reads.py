@@ -140,7 +140,7 @@ def _check_range(state: State, t: int) -> None:
         + (
             f"instead: an instant in that range, or dbt run -s {state.model} after the expiration"
             if late
-            else "instead: an instant in that range; a longer `retain_history` keeps more of the past from then on"
+            else "instead: an instant in that range; `retain_history` says how much of the past stays from now on"
         )
     )
 
