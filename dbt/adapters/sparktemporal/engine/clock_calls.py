@@ -90,15 +90,20 @@ def _explainable(sql: str, calls: int) -> str:
     return sql if start is None or len(mz_now_spans(sql[start:])) != calls else sql[start:]
 
 
-def type_calls(sql: str, calls: int, explain: Callable[[str], str]) -> list[str]:
-    """The type of each mz_now() in the order of the text: TIMESTAMP, or BIGINT where Spark expects a number."""
+def type_calls(
+    sql: str, calls: int, explain: Callable[[str], str], shape: Callable[[str], str] = lambda sql: sql
+) -> list[str]:
+    """The type of each mz_now() in the order of the text: TIMESTAMP, or BIGINT where Spark expects a number.
+
+    shape: an EXPLAIN -> the text of it that Spark reads, and names places of.
+    """
     kinds = [TIMESTAMP] * calls
     for _ in range(calls):
-        asked, starts = _marked(f"EXPLAIN {sql}", kinds)
+        asked = shape(_marked(f"EXPLAIN {sql}", kinds))
         message = explain(asked)
         if not _MISMATCH.search(message):
             break
-        named = [i for i in range(calls) if _mentions(message, i)] or _at(message, asked, starts)
+        named = [i for i in range(calls) if _mentions(message, i)] or _at(message, asked)
         named = [i for i in named if kinds[i] == TIMESTAMP]
         if not named:
             break  # the error is not about the clock: the statement itself raises it better
@@ -107,19 +112,17 @@ def type_calls(sql: str, calls: int, explain: Callable[[str], str]) -> list[str]
     return kinds
 
 
-def _marked(sql: str, kinds: list[str]) -> tuple[str, list[int]]:
-    """(the statement with a distinct instant for each call, the offsets of these instants)."""
-    out, starts, last = "", [], 0
+def _marked(sql: str, kinds: list[str]) -> str:
+    """The statement with a distinct instant for each call."""
+    out, last = "", 0
     for i, ((start, end), kind) in enumerate(zip(mz_now_spans(sql), kinds)):
         mark = f"{_MARK + i}L"
-        out += sql[last:start]
-        starts.append(len(out))
-        out += f"timestamp_millis({mark})" if kind == TIMESTAMP else f"({mark})"
+        out += sql[last:start] + (f"timestamp_millis({mark})" if kind == TIMESTAMP else f"({mark})")
         last = end
-    return out + sql[last:], starts
+    return out + sql[last:]
 
 
-def _at(message: str, asked: str, starts: list[int]) -> list[int]:
+def _at(message: str, asked: str) -> list[int]:
     """The call before a BETWEEN: Spark's message hides the first operand, and tells the position of the word."""
     place = re.search(r"line (\d+),? pos(?:ition)? (\d+)", message)
     if not place:
@@ -128,7 +131,8 @@ def _at(message: str, asked: str, starts: list[int]) -> list[int]:
     offset = sum(map(len, lines[: int(place.group(1)) - 1])) + int(place.group(2))
     if not re.match(r"(not\s+)?between\b", asked[offset:], re.IGNORECASE):
         return []
-    return [i for i, start in enumerate(starts) if start < offset][-1:]
+    marks = re.findall(r"\b(\d+)L\b", asked[:offset])
+    return [int(mark) - _MARK for mark in marks if int(mark) >= _MARK][-1:]
 
 
 def _mentions(message: str, call: int) -> bool:

@@ -23,6 +23,7 @@ from ..temporal.diffs.state import Chain, State
 from ..temporal.diffs.stores import store_of
 from ..temporal.ivm.upstream import fingerprint_of
 from ..temporal.predicates import clock_text
+from ..temporal.rewrite.apart import no_fact
 from ..temporal.sql import plans
 from ..temporal.sql.dialect import parse, quote, string_literal
 from ..temporal.sql.identifiers import Identifiers
@@ -231,7 +232,7 @@ def matches_source(
         verdict = f"input changed since the last run, nothing is proved: {', '.join(moved)}; run the model first"
     keys = [_key(n, t, float_digits) for n, t in state.columns]
     names = ", ".join(quote(n) for n, _ in state.columns)
-    grouped = ", ".join(f"{key} AS {quote(n)}" for key, (n, _) in zip(keys, state.columns))
+    grouped = ", ".join(f"{no_fact(key)} AS {quote(n)}" for key, (n, _) in zip(keys, state.columns))
     both = []
     for t in chosen:
         oracle = clock_text.written_at(state.written, state.kinds, f"{t}L")

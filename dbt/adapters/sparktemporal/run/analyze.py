@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..engine.clock_calls import type_calls
@@ -23,6 +23,7 @@ from ..temporal.predicates import bounds, clock_text, reach
 from ..temporal.predicates.bounds import operand_kind
 from ..temporal.predicates.conditions import Condition, MonotoneComparison
 from ..temporal.predicates.monotonicity import DAYS, MOVED
+from ..temporal.rewrite.apart import has_nested_items
 from ..temporal.rewrite.clock_casts import resolve_clock_casts
 from ..temporal.rewrite.clock_functions import put_mz_now
 from ..temporal.rewrite.column_names import Names, names_of
@@ -30,7 +31,7 @@ from ..temporal.rewrite.core import HALVES, MONTHS, UNIT, Core, Guard, TypedCore
 from ..temporal.rewrite.kept import Kept
 from ..temporal.rewrite.qualify import refuse_qualify
 from ..temporal.rewrite.split import Split, split
-from ..temporal.sql import literals, timestamps
+from ..temporal.sql import literals, plans, timestamps
 from ..temporal.sql.dialect import fragment, has_clock, mz_now_spans, render, without_end
 from ..temporal.sql.known_columns import KnownColumns
 from ..temporal.sql.parsed_model import ParsedModel
@@ -140,7 +141,12 @@ def _understand(
     )
     refuse_text_that_is_null(warehouse, parts.cores)
     cores = [
-        replace(_typed(core, columns, version, zone), window_types=window_types(core, columns, describe.known))
+        replace(
+            _typed(core, columns, version, zone),
+            window_types=window_types(core, columns, describe.known),
+            correlates=has_nested_items(core.query)
+            or plans.correlates_items(plans.analyzed(explained[render(intervals_sql.probe(core))])),
+        )
         for core, columns in zip(parts.cores, described)
     ]
     by_call = _call_kinds(warehouse, parsed.text, cores, old)
@@ -187,7 +193,7 @@ def _split(
                 raise
             except Exception as error:  # dbt's error or Spark's own
                 # is the model wrong by itself? Spark's words about its own text
-                kinds = type_calls(parsed.text, len(mz_now_spans(parsed.text)), warehouse.ask)
+                kinds = type_calls(parsed.text, len(mz_now_spans(parsed.text)), warehouse.ask, warehouse.shape)
                 warehouse.describe(clock_text.written_at(parsed.text, kinds, "0L"))
                 if "UNRESOLVED_COLUMN" not in str(error):
                     raise Refusal(
@@ -214,6 +220,13 @@ def _typed(core: Core, described: list[tuple[str, str]], version: str, zone: _Zo
     end = len(described) - row_expressions
     columns = described[: end - len(core.comparisons)]
     operands, types = described[len(columns) : end], [t for _, t in described[end:]]
+    below = upstream.read_by(core.query)
+    if below and any(name.lower().startswith("mzu_") for name, _ in columns):
+        raise Refusal(
+            f"a subquery over the temporal_view {below[0]}, which names columns from outside of it",
+            "it is evaluated when the view is read, so all columns of its rows would be stored, their times too",
+            "IN in the place of EXISTS (`id in (select id from … where mz_now() < hi)`), or a join",
+        )
     intervals_sql.check_columns(columns if core.groups is None else columns[: core.groups.keys], version)
     kinds = tuple(operand_kind(c, t) for c, (_, t) in zip(core.comparisons, operands))
     edge_kinds = tuple(operand_kind(e.comparison, types[e.index]) for e in judged.edges) if judged else ()
@@ -294,8 +307,14 @@ class _Zone:
 def _instants(warehouse: Warehouse, text: str, old: State | None) -> dict[int, str]:
     """Where each mz_now() stands in the text -> SQL of an instant that can stand there."""
     starts = [start for start, _ in mz_now_spans(text)]
-    known = old.kinds if old is not None and old.written == text else type_calls(text, len(starts), warehouse.ask)
+    known = _known_kinds(warehouse, text, old)
     return {start: clock_text.clock_literal(kind, "0L") for start, kind in zip(starts, known)}
+
+
+def _known_kinds(warehouse: Warehouse, text: str, old: State | None) -> Sequence[str]:
+    if old is not None and old.written == text:
+        return old.kinds
+    return type_calls(text, len(mz_now_spans(text)), warehouse.ask, warehouse.shape)
 
 
 def _call_kinds(warehouse: Warehouse, text: str, cores: list[TypedCore], old: State | None) -> dict[int, str]:
@@ -310,6 +329,6 @@ def _call_kinds(warehouse: Warehouse, text: str, cores: list[TypedCore], old: St
     by_call = bounds.compared_kinds([c for c, _ in compared], [k for _, k in compared])
     starts = [start for start, _ in mz_now_spans(text)]
     if any(start not in by_call for start in starts):
-        known = old.kinds if old is not None and old.written == text else type_calls(text, len(starts), warehouse.ask)
+        known = _known_kinds(warehouse, text, old)
         by_call = {**dict(zip(starts, known)), **by_call}
     return by_call

@@ -19,6 +19,7 @@ from sqlglot import exp
 
 from ...errors import Refusal
 from ..predicates.bounds import bounds, saturates
+from ..rewrite.apart import no_facts
 from ..rewrite.core import Core, TypedCore
 from ..sql.dialect import expression, quote, render
 from ..sql.identifiers import dotted
@@ -96,6 +97,7 @@ def wanted(
     core = typed.core
     quoted = [quote(n) for n, _ in typed.columns]
     names = "".join(f"{n}, " for n in quoted)
+    items = "".join(f"{item}, " for item in no_facts(quoted)) if typed.correlates else names
     compared = [
         (c.operator, operand_column(i), kind, c.optional)
         for i, (c, kind) in enumerate(zip(core.comparisons, typed.kinds))
@@ -111,10 +113,10 @@ def wanted(
     skips = "    -- the last condition is what the window implies of single columns\n" if projection else ""
     rows = f"  FROM (\n{skips}{indent(pretty(probe(core, projection)), 4)}\n  ) AS mz_rows{where}"
     if core.condition is None:
-        intervals = f"  SELECT {names}\n    {lower} AS mz_from,\n    {upper} AS mz_until\n{rows}"
+        intervals = f"  SELECT {items}\n    {lower} AS mz_from,\n    {upper} AS mz_until\n{rows}"
     else:
         row_expressions = "".join(f"{quote(static_column(i))}, " for i in range(len(core.condition.row_expressions)))
-        bounded = f"  SELECT {names}{row_expressions}\n    {lower} AS mz_lower,\n    {upper} AS mz_upper\n{rows}"
+        bounded = f"  SELECT {items}{row_expressions}\n    {lower} AS mz_lower,\n    {upper} AS mz_upper\n{rows}"
         intervals = indent(spans(bounded, quoted, typed, whole), 2)
     return (
         f"SELECT {names}mz_from, {until}, 1L AS mz_diff\n"

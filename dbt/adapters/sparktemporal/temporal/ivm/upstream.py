@@ -184,6 +184,11 @@ def stacked_name(table: exp.Table) -> str | None:
     return table.name.rstrip(MORE + LESS + BEFORE).rpartition(".")[0] if table.db == SCHEMA else None
 
 
+def read_by(query: exp.Expr) -> list[str]:
+    """The temporal views (schema.model) whose rows a query reads."""
+    return [name for table in query.find_all(exp.Table) if (name := stacked_name(table)) is not None]
+
+
 # ---- the rows of a core ------------------------------------------------------------------------------------------
 
 

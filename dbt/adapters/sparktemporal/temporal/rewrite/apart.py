@@ -1,14 +1,24 @@
-"""Keep correlated subqueries of a SELECT list apart from the UNION ALL of the chains below.
+"""Keep correlated subqueries of a SELECT list apart from a UNION ALL.
+
+Spark's optimizer fails where both meet (`key not found`):
+
+| UNION ALL | Spark | prevented by |
+|---|---|---|
+| right below | pushes the items into the branches (SPARK-59042) | a lateral view with one row for each row |
+| above | takes `item = subquery` for a fact about the rows of a branch | items that Spark knows no fact about |
 
     select id, (select max(x) from o where o.k = t.k) from mz_core_c0 as t
       ->  … from mz_core_c0 as t lateral view explode(array(0)) mz_apart as mz_one
 
-Spark pushes the items of a SELECT into the branches of a UNION ALL right below. With a correlated subquery among the
-items its optimizer fails (`key not found`, SPARK-59042). A lateral view with one row for each row prevents this push;
-filters and projections still pass.
+    select id, x from (select …) union all …
+      ->  select if(spark_partition_id() < 0, null, id) as id, … union all …
+
+Filters and projections still pass the lateral view, and filters of the SELECT itself stand below such items.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from sqlglot import exp
 
@@ -20,11 +30,30 @@ _APART = parse("SELECT 1 FROM t LATERAL VIEW explode(array(0)) mz_apart AS mz_on
 def keep_apart(residual: exp.Expr) -> None:
     """Add the lateral view, in place, to SELECTs over one source with subqueries among their items and no star."""
     for select in residual.find_all(exp.Select):
-        above = [*select.expressions, *filter(None, (select.args.get("order"), select.args.get("windows")))]
-        nested = any(n.find(exp.From) for item in above for n in _nodes(item) if isinstance(n, exp.Query))
+        nested = _is_nested(select)
         over_one = select.args.get("from_") is not None and not select.args.get("joins")
         if nested and over_one and not select.args.get("laterals") and not any(i.is_star for i in select.expressions):
             select.set("laterals", [_APART.copy()])
+
+
+def no_fact(value: str) -> str:
+    """An expression -> the same value, which depends on the partition for all that Spark knows."""
+    return f"IF(spark_partition_id() < 0, NULL, {value})"
+
+
+def no_facts(names: Sequence[str]) -> list[str]:
+    """Quoted columns -> items of the same values and types, of which a UNION ALL above learns nothing."""
+    return [f"{no_fact(name)} AS {name}" for name in names]
+
+
+def has_nested_items(query: exp.Expr) -> bool:
+    """Whether a SELECT of a query has a subquery among its items."""
+    return any(map(_is_nested, query.find_all(exp.Select)))
+
+
+def _is_nested(select: exp.Select) -> bool:
+    above = [*select.expressions, *filter(None, (select.args.get("order"), select.args.get("windows")))]
+    return any(n.find(exp.From) for item in above for n in _nodes(item) if isinstance(n, exp.Query))
 
 
 def _nodes(item: exp.Expr | list[exp.Expr]) -> list[exp.Expr]:

@@ -124,6 +124,18 @@ def optimized(plan: str) -> str:
     return _sections(plan)["Optimized"]
 
 
+def correlates_items(plan: str) -> bool:
+    """Whether an analyzed plan has a correlated subquery among the items of a SELECT, also of a view.
+
+    >>> correlates_items("Project [k#1, scalar-subquery#2 [k#1] AS m#3]"), correlates_items("Filter exists#2 [k#1]")
+    (True, False)
+    """
+    return bool(_CORRELATED.search(plan))
+
+
+_CORRELATED = re.compile(r"^[ :+\-|]*(?:Project|Aggregate) .*(?:subquery|exists|list)#\d+ \[[^\]]", re.MULTILINE)
+
+
 def moves_by_itself(plan: str) -> bool:
     """Whether an analyzed plan reads a clock or chance. The source is a view: the only clock of a model is mz_now()."""
     return bool(_BY_ITSELF.search(plan))
