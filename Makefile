@@ -17,12 +17,26 @@ java:
 	  echo "Install one (Debian: apt-get install openjdk-17-jdk-headless) or put it on PATH, then run make again."; \
 	  exit 1; }
 
-$(VENV)/.made: pyproject.toml constraints.txt
-	@echo "== setting up $(VENV): dbt, pyspark and the tools (a few minutes the first time)"
+# $(call install,extra)
+install = $(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(VENV)/constraints.txt -e '.[$(1)]' \
+  $(if $(SPARK),'pyspark==$(SPARK)')
+
+$(VENV)/.demo: pyproject.toml constraints.txt
+	@echo "== setting up $(VENV): dbt and pyspark (a minute the first time)"
 	@$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 10), "Python 3.10 or newer is needed"'
 	@$(PYTHON) -m venv $(VENV)
 	@grep -v $(if $(SPARK),'^py\(spark\|4j\)==','^$$') constraints.txt > $(VENV)/constraints.txt
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(VENV)/constraints.txt -e '.[dev]' $(if $(SPARK),'pyspark==$(SPARK)')
+	@$(call install,demo)
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.demo
+	@echo "== setting up $(VENV): what tests need"
+	@$(call install,test)
+	@touch $@
+
+$(VENV)/.made: $(VENV)/.test
+	@echo "== setting up $(VENV): the tools"
+	@$(call install,dev)
 	@touch $@
 
 setup: java $(VENV)/.made ## the virtual environment, nothing else
@@ -56,18 +70,18 @@ NAMES := tests/property/test_hostile_names.py tests/property/test_random_names.p
 # what passed goes into README's table of versions
 TRIED := $(BIN)/python tests/packaging/version_matrix.py --record
 
-test: setup ## a slice of each feature in thirteen minutes, first what needs no Spark
+test: java $(VENV)/.test ## a slice of each feature in thirteen minutes, first what needs no Spark
 	@echo "== tests without Spark"
 	@$(PYTEST) -m "not more and not deep" tests/unit
 	@echo "== a slice of each feature (thirteen minutes on 2 slow cores)"
-	@$(PYTEST) --catalog in-memory -m "not more and not deep and not lake" $(FOLDERS)
+	@$(PYTEST) --durations 10 --catalog in-memory -m "not more and not deep and not lake" $(FOLDERS)
 
-test-metastore: setup ## the tests that depend on the catalog, over Hive's metastore
+test-metastore: java $(VENV)/.test ## the tests that depend on the catalog, over Hive's metastore
 	@echo "== tests that depend on the catalog, over Hive's metastore"
 	@$(PYTEST) -m "metastore and not deep and not lake" tests/faults $(NAMES) tests/engine tests/integration \
 	  tests/thrift tests/adapter
 
-test-more: setup ## all but the full counts, over Hive's metastore
+test-more: java $(VENV)/.test ## all but the full counts, over Hive's metastore
 	@echo "== all tests but the deep ones (an hour on 2 slow cores)"
 	@$(PYTEST) -m "not deep and not lake" tests/faults tests/conformance tests/property tests/engine tests/integration \
 	  tests/thrift tests/adapter
@@ -109,7 +123,7 @@ test-matrix: java ## the demo, conformance and a history with each Spark and eac
 	@$(PYTHON) tests/packaging/version_matrix.py $(CELLS)
 
 $(VENV)/.connect: $(VENV)/.made
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(VENV)/constraints.txt -e '.[connect]'
+	@$(call install,connect)
 	@touch $@
 
 test-connect: setup $(VENV)/.connect ## over Spark Connect: the server of pyspark's own jars on loopback, and clients without a JVM
@@ -118,7 +132,7 @@ test-connect: setup $(VENV)/.connect ## over Spark Connect: the server of pyspar
 	  tests/connect tests/conformance tests/faults/test_kill.py tests/property/test_histories.py
 	@$(TRIED) "session, Spark Connect" "Hive metastore" parquet "passed: make test-connect"
 
-test-cluster: setup ## over a standalone cluster on loopback: executors and workers killed, several clients (a quarter of an hour)
+test-cluster: java $(VENV)/.test ## over a standalone cluster on loopback: executors and workers killed, several clients (a quarter of an hour)
 	@echo "== tests over a master, two workers and a Thrift server"
 	@$(BIN)/python -m pytest tests/cluster
 	@$(TRIED) "thrift, standalone cluster" "Hive metastore" parquet "passed: make test-cluster"
@@ -155,13 +169,13 @@ bench-full: setup ## reads of 30 million payments, runs at sizes up to 10 millio
 	@$(BIN)/python benchmarks/many_models.py
 	@$(BIN)/python benchmarks/scaling.py
 
-demo: setup ## the main job on the 2013 New York flights: run, look, wait, look again
+demo: java $(VENV)/.demo ## the main job on the 2013 New York flights: run, look, wait, look again
 	@$(BIN)/python integration_tests/demo.py
 
-thrift: setup ## a Spark Thrift server on loopback, for target thrift
+thrift: java $(VENV)/.test ## a Spark Thrift server on loopback, for target thrift
 	@$(BIN)/python integration_tests/thrift_server.py
 
-cluster: setup ## a standalone cluster on loopback: master, two workers and a Thrift server, for target thrift
+cluster: java $(VENV)/.test ## a standalone cluster on loopback: master, two workers and a Thrift server, for target thrift
 	@$(BIN)/python integration_tests/spark_cluster.py
 
 # with --quiet mkdocs would drop the warnings that strict mode counts

@@ -92,14 +92,8 @@ def changes(before: list[tuple], after: list[tuple]) -> list[tuple[str, tuple]]:
     return [*(("-", row) for row in sorted(gone)), *(("+", row) for row in sorted(new))]
 
 
-def wait_for_the_next(coming: list[tuple]) -> None:
-    until = coming[0][0] / 1000
-    wait = max(until - time.time(), 0) + 0.5
-    say(f"next update at {plain(coming[0][1])} UTC: waiting {wait:.0f} s. No job runs, nothing is written")
-    time.sleep(wait)
-
-
-def look_twice(spark: Any) -> None:
+def first_look(spark: Any) -> tuple[list[tuple], tuple]:
+    """(the flights in the air, the next update of in_the_air)."""
     say("departures of the last 24 hours, by carrier:  SELECT * FROM departures_24h")
     show(*query(spark, CARRIERS))
 
@@ -110,18 +104,29 @@ def look_twice(spark: Any) -> None:
     show(columns, coming)
 
     say("in the air now, the next to land first:  SELECT * FROM in_the_air")
-    columns, before = query(spark, AIR)
-    before.sort(key=lambda row: row[-1])
-    print(f"   {len(before)} flights")
+    columns, before = in_the_air(spark)
     show(columns, before[:5])
+    return before, coming[0]
 
-    wait_for_the_next(coming)
 
-    say("in the air now, the same query; + has departed since, - has landed")
-    _, after = query(spark, AIR)
-    after.sort(key=lambda row: row[-1])
+def in_the_air(spark: Any) -> tuple[list[str], list[tuple]]:
+    columns, rows = query(spark, AIR)
+    print(f"   {len(rows)} flights")
+    return columns, sorted(rows, key=lambda row: row[-1])
+
+
+def wait_for(update: tuple) -> None:
+    wait = update[0] / 1000 + 0.5 - time.time()
+    if wait > 0:
+        say(f"next update at {plain(update[1])} UTC: waiting {wait:.0f} s. No job runs, nothing is written")
+        time.sleep(wait)
+
+
+def second_look(spark: Any, before: list[tuple], update: tuple) -> None:
+    wait_for(update)
+    say("in the air now, the same query; + has departed since, - has landed. No job ran, nothing was written")
+    columns, after = in_the_air(spark)
     changed = changes(before, after)
-    print(f"   {len(after)} flights")
     kept = [("", row) for row in after if row in before][:3]
     show(columns, [row for _, row in changed + kept], [mark for mark, _ in changed + kept])
     if not changed:
@@ -164,9 +169,11 @@ def main() -> None:
 
     spark = SparkSession.builder.getOrCreate()
     spark.sql("USE flights")
-    look_twice(spark)
+    before, update = first_look(spark)
+    # by the time of the second look the clock has brought the update, mostly
     look_ahead()
     write_report()
+    second_look(spark, before, update)
 
     say(f"done in {time.monotonic() - started:.0f} s. What to try next:")
     print(
