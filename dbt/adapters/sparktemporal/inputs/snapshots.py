@@ -90,16 +90,33 @@ def _commit(row: Sequence[Any]) -> str:
     return str(round(at.timestamp() * 1000)) if isinstance(at, datetime) else str(at)
 
 
+def _history(warehouse: Warehouse, name: str, old: int, new: int) -> list[tuple[Any, ...]]:
+    """The commits of a table from a version on, the newest first.
+
+    A LIMIT counts from the newest one, and others may have come since the run saw it. The list begins at that very
+    version: of the times of commits Delta moves those that would not be later than the one before in the list.
+    """
+    most = max(new - old, 0) + 1
+    while True:
+        rows = warehouse.rows(f"DESCRIBE HISTORY {name} LIMIT {most}")
+        newest = int(rows[0][0])
+        if len(rows) < most or newest - old < most:
+            return rows
+        most = newest - old + 1
+
+
 def _delta(
     warehouse: Warehouse, name: str, then: DeltaVersion, now: DeltaVersion, columns: Sequence[str]
 ) -> tuple[str, AddedRows | None]:
     old, new = then.version, now.version
     properties = {str(row[0]): str(row[1]) for row in warehouse.rows(f"SHOW TBLPROPERTIES {name}")}
-    history = warehouse.rows(f"DESCRIBE HISTORY {name} LIMIT {max(new - old, 0) + 1}")
+    history = {int(row[0]): row for row in _history(warehouse, name, old, new)}
+    if min(history) > old:
+        return f"version {old} is gone from its history", None
     # a copy of the table that went its own way has the id and the versions of the table
-    if then.commit not in [_commit(row) for row in history if int(row[0]) == old]:
+    if old not in history or _commit(history[old]) != then.commit:
         return f"version {old} is not the commit that was read", None
-    done = {int(row[0]): (str(row[4]), row[11]) for row in history}
+    done = {version: (str(row[4]), row[11]) for version, row in history.items()}
     between = [done.get(version, ("a version that is gone", False)) for version in range(old + 1, new + 1)]
     if properties.get("delta.enableChangeDataFeed", "").lower() != "true":
         if not all(operation in _DELTA_APPENDS and blind for operation, blind in between):
