@@ -71,6 +71,7 @@ def rows_of(first: int, last: int) -> str:
 @pytest.fixture
 def targets(project: Project) -> Iterator[Project]:
     """A temporal_view with views over it, and targets of schemas of their own."""
+    project.has_artifacts = True
     project.sql(f"CREATE TABLE {{s}}.t USING parquet AS {rows_of(0, 20)}")
     project.model("inside", inside_of(project))
     for name, below in {**VIEWS, **EPHEMERAL}.items():
@@ -112,7 +113,6 @@ def over(named: str) -> str:
 
 def made(project: Project, target: str, temporal: Sequence[str], views: Sequence[str] = (), now: int = Y2100) -> None:
     """Runs in a target; views as they are made without temporal_now. What they made is a state of that name."""
-    project.has_artifacts = True
     project.run("--target", target, "-s", *temporal, now=now)
     if views:
         project.run("--target", target, "-s", *views)
@@ -126,7 +126,7 @@ def keep(project: Project, target: str) -> None:
 
 
 def clone(project: Project, before: str, after: str, names: Sequence[str], *arguments: str) -> None:
-    state, project.has_artifacts = ["--state", str(project.path / "state" / before)], True
+    state = ["--state", str(project.path / "state" / before)]
     project.dbt("clone", "-s", *names, *state, "--target", after, *arguments)
     keep(project, after)
 
