@@ -1,4 +1,4 @@
-"""What dbt would do anew for each project of a test, and what never differs: it is done once in a process.
+"""The work of dbt that is the same for each project of a test is done once in a process.
 
 | done once | otherwise |
 |---|---|
@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 from dbt.adapters.factory import get_adapter_package_names
-from dbt.contracts.graph.manifest import Manifest
 from dbt.contracts.graph.nodes import Macro
 from dbt.parser.manifest import ManifestLoader
 from dbt_common.behavior_flags import BehaviorFlagRendered
@@ -42,17 +41,12 @@ def _templates(patch: pytest.MonkeyPatch) -> None:
 
 
 def _macros(patch: pytest.MonkeyPatch) -> None:
-    """A project with macros of its own is parsed whole, since what the packages' macros depend on may be its macros."""
-    parse, known = ManifestLoader.load_and_parse_macros, {}
-
-    def packages(loader: ManifestLoader) -> tuple[str, ...]:
-        return tuple(sorted(get_adapter_package_names(loader.root_project.credentials.type)))
-
-    def of_packages(manifest: Manifest, names: tuple[str, ...]) -> list[Macro]:
-        return [macro for macro in manifest.macros.values() if macro.package_name in names]
+    """A project with macros of its own is parsed whole: the packages' macros may depend on them."""
+    parse = ManifestLoader.load_and_parse_macros
+    known: dict[tuple[str, ...], list[Macro]] = {}
 
     def once(self: ManifestLoader, files: dict[str, dict[str, list[str]]]) -> None:
-        names = packages(self)
+        names = tuple(sorted(get_adapter_package_names(self.root_project.credentials.type)))
         whole = all(files.get(name, {}).get("MacroParser") for name in names if name in self.all_projects)
         others: dict[str, Any] = {name: found for name, found in files.items() if name not in names}
         if not whole or any(found.get(parser) for found in others.values() for parser in _PARSERS):
@@ -60,7 +54,7 @@ def _macros(patch: pytest.MonkeyPatch) -> None:
             return
         if names not in known:
             parse(self, files)
-            known[names] = of_packages(self.manifest, names)
+            known[names] = [macro for macro in self.manifest.macros.values() if macro.package_name in names]
             return
         for macro in known[names]:
             self.manifest.add_macro(self.manifest.files[macro.file_id], macro)

@@ -95,7 +95,7 @@ def type_calls(
 ) -> list[str]:
     """The type of each mz_now() in the order of the text: TIMESTAMP, or BIGINT where Spark expects a number.
 
-    shape: an EXPLAIN -> the text of it that Spark reads, and names places of.
+    shape: an EXPLAIN -> the text that Spark reads. Positions in Spark's messages are those of this text.
     """
     kinds = [TIMESTAMP] * calls
     for _ in range(calls):
@@ -103,7 +103,7 @@ def type_calls(
         message = explain(asked)
         if not _MISMATCH.search(message):
             break
-        named = [i for i in range(calls) if _mentions(message, i)] or _at(message, asked)
+        named = [i for i in range(calls) if _mentions(message, i)] or _at(message, asked, calls)
         named = [i for i in named if kinds[i] == TIMESTAMP]
         if not named:
             break  # the error is not about the clock: the statement itself raises it better
@@ -122,7 +122,7 @@ def _marked(sql: str, kinds: list[str]) -> str:
     return out + sql[last:]
 
 
-def _at(message: str, asked: str) -> list[int]:
+def _at(message: str, asked: str, calls: int) -> list[int]:
     """The call before a BETWEEN: Spark's message hides the first operand, and tells the position of the word."""
     place = re.search(r"line (\d+),? pos(?:ition)? (\d+)", message)
     if not place:
@@ -131,8 +131,9 @@ def _at(message: str, asked: str) -> list[int]:
     offset = sum(map(len, lines[: int(place.group(1)) - 1])) + int(place.group(2))
     if not re.match(r"(not\s+)?between\b", asked[offset:], re.IGNORECASE):
         return []
-    marks = re.findall(r"\b(\d+)L\b", asked[:offset])
-    return [int(mark) - _MARK for mark in marks if int(mark) >= _MARK][-1:]
+    starts = {i: asked.find(f"{_MARK + i}L", 0, offset) for i in range(calls)}
+    before = [i for i in starts if starts[i] >= 0]
+    return [max(before, key=lambda i: starts[i])] if before else []
 
 
 def _mentions(message: str, call: int) -> bool:

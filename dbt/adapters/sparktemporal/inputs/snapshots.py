@@ -93,8 +93,8 @@ def _commit(row: Sequence[Any]) -> str:
 def _history(warehouse: Warehouse, name: str, old: int, new: int) -> list[tuple[Any, ...]]:
     """The commits of a table from a version on, the newest first.
 
-    A LIMIT counts from the newest one, and others may have come since the run saw it. The list begins at that very
-    version: of the times of commits Delta moves those that would not be later than the one before in the list.
+    A LIMIT counts from the newest commit, and others may have come since the run saw the table. The list begins at the
+    version itself, not before: Delta shifts the time of a commit that is not later than the one before it in the list.
     """
     most = max(new - old, 0) + 1
     while True:

@@ -144,8 +144,8 @@ def _understand(
         replace(
             _typed(core, columns, version, zone),
             window_types=window_types(core, columns, describe.known),
-            correlates=has_nested_items(core.query)
-            or plans.correlates_items(plans.analyzed(explained[render(intervals_sql.probe(core))])),
+            correlates=has_nested_items(core.query)  # those of plain views are in the plan alone
+            or plans.correlates_items(explained[render(intervals_sql.probe(core))]),
         )
         for core, columns in zip(parts.cores, described)
     ]
@@ -221,10 +221,10 @@ def _typed(core: Core, described: list[tuple[str, str]], version: str, zone: _Zo
     columns = described[: end - len(core.comparisons)]
     operands, types = described[len(columns) : end], [t for _, t in described[end:]]
     below = upstream.read_by(core.query)
-    if below and any(name.lower().startswith("mzu_") for name, _ in columns):
+    if below and {name.lower() for name, _ in columns} & upstream.TIMES:
         raise Refusal(
             f"a subquery over the temporal_view {below[0]}, which names columns from outside of it",
-            "it is evaluated when the view is read, so all columns of its rows would be stored, their times too",
+            "such a subquery is evaluated when the view is read, and the rows for it would be stored with their times",
             "IN in the place of EXISTS (`id in (select id from … where mz_now() < hi)`), or a join",
         )
     intervals_sql.check_columns(columns if core.groups is None else columns[: core.groups.keys], version)

@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ..diffs.intervals_sql import Columns, indent
-from ..rewrite.apart import no_facts
 from ..sql.dialect import quote, string_literal
 from ..sql.identifiers import folded
 from ..sql.identity import identity
@@ -61,9 +60,8 @@ def difference(rows: str, wanted: str, columns: Columns, instant: int) -> str:
     names = ", ".join(quote(n) for n, _ in columns)
     same = identity(columns)
     kept, keys = (", ".join(parts) for parts in (same.items, same.keys))
-    items = ", ".join(no_facts([quote(n) for n, _ in columns]))  # the view may have a subquery among its items
     both = (
-        f"SELECT {items}, 1L AS mz_n FROM (\n{indent(wanted, 2)}\n) AS mz_wanted\n"
+        f"SELECT {names}, 1L AS mz_n FROM (\n{indent(wanted, 2)}\n) AS mz_wanted\n"
         f"UNION ALL\nSELECT {names}, -mz_n FROM (\n{indent(rows, 2)}\n) AS mz_has"
     )
     summed = (

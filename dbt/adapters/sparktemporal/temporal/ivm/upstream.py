@@ -192,6 +192,10 @@ def read_by(query: exp.Expr) -> list[str]:
 # ---- the rows of a core ------------------------------------------------------------------------------------------
 
 
+#: columns beside those of a model, which tell when its rows are there
+TIMES = frozenset({"mzu_from", "mzu_until", "mzu_timestamp"})
+
+
 def _times(core: CoreState) -> Columns:
     if core.sums is None:
         return [("mzu_from", "BIGINT"), ("mzu_until", "BIGINT")]

@@ -37,7 +37,7 @@ def keep_apart(residual: exp.Expr) -> None:
 
 
 def no_fact(value: str) -> str:
-    """An expression -> the same value, which depends on the partition for all that Spark knows."""
+    """An expression -> the same value. Spark takes the new expression for one that depends on the partition."""
     return f"IF(spark_partition_id() < 0, NULL, {value})"
 
 

@@ -64,7 +64,8 @@ class TypedCore:
     the operands of its condition's edges. searches: the way to find the changes of each of its steps, `UNIT`, `MONTHS`
     or `HALVES`. guards: for each step, instants that must not be before another instant (ms), see `reach`.
     calls: offset of a call in the text of the model -> the kind of mz_now() there. window_types: rendered column of its
-    window -> its type, where nothing need be asked for it. correlates: a correlated subquery may be among its items.
+    window -> its type, where nothing need be asked for it. correlates: whether a SELECT list of it, or of a plain view
+    that it reads, may have a correlated subquery.
     """
 
     core: Core

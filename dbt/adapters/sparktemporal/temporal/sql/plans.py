@@ -125,7 +125,7 @@ def optimized(plan: str) -> str:
 
 
 def correlates_items(plan: str) -> bool:
-    """Whether an analyzed plan has a correlated subquery among the items of a SELECT, also of a view.
+    """Whether a plan (EXPLAIN EXTENDED) has a correlated subquery in a SELECT list, that of a plain view included.
 
     >>> correlates_items("Project [k#1, scalar-subquery#2 [k#1] AS m#3]"), correlates_items("Filter exists#2 [k#1]")
     (True, False)
