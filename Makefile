@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 SPARK ?=
 export DBT_SEND_ANONYMOUS_USAGE_STATS := false
 
-.PHONY: help setup java lint format test test-metastore test-more coverage test-deep test-deep-alone test-lake test-catalogs test-connect test-cluster test-matrix wheel wheel-check bench bench-full demo thrift cluster docs clean
+.PHONY: help setup java lint format test test-metastore test-more mutants coverage test-deep test-deep-alone test-lake test-catalogs test-connect test-cluster test-matrix wheel wheel-check bench bench-full demo thrift cluster docs clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -88,7 +88,7 @@ test-more: java $(VENV)/.test ## all but the full counts, over Hive's metastore
 	@$(TRIED) session "Hive metastore" parquet "passed: make test-more"
 	@$(TRIED) thrift "Hive metastore" parquet "passed: make test-more"
 
-test-deep: test-more test-lake test-catalogs test-connect test-cluster test-deep-alone ## the rest: property tests in full counts, faults at every statement, dbt's own suites
+test-deep: test-more test-lake test-catalogs test-connect test-cluster test-deep-alone mutants ## the rest: property tests in full counts, faults at every statement, dbt's own suites
 
 test-deep-alone: setup
 	@echo "== deep tests"
@@ -136,6 +136,13 @@ test-cluster: java $(VENV)/.test ## over a standalone cluster on loopback: execu
 	@echo "== tests over a master, two workers and a Thrift server"
 	@$(BIN)/python -m pytest tests/cluster
 	@$(TRIED) "thrift, standalone cluster" "Hive metastore" parquet "passed: make test-cluster"
+
+$(VENV)/.mutants: $(VENV)/.made
+	@$(call install,mutants)
+	@touch $@
+
+mutants: $(VENV)/.mutants ## which of 300 mutants of the core the tests without Spark kill
+	@$(BIN)/python tests/packaging/mutants.py
 
 coverage: setup ## what share of the code make test runs, branches too
 	@$(PYTEST) --catalog in-memory -m "not more and not deep and not lake" \
@@ -186,4 +193,4 @@ docs: $(VENV)/.made ## the documentation as a site, in site/: a dead link fails
 
 clean: ## what tests, demo and builds leave behind (not $(VENV))
 	@rm -rf integration_tests/target integration_tests/logs integration_tests/tpch/target integration_tests/tpch/logs \
-	  dist build site .coverage .pytest_cache .ruff_cache .hypothesis
+	  dist build site mutants .coverage .pytest_cache .ruff_cache .hypothesis

@@ -260,7 +260,12 @@ def refusals() -> list[Refused]:
         where = file.relative_to(PACKAGE).with_suffix("").as_posix()
         stage = next(heading for start, heading in _STAGES.items() if where.startswith(start))
         for node in ast.walk(_with_tables(ast.parse(file.read_text()))):
-            if isinstance(node, ast.Call) and ast.unparse(node.func) in ("Refusal", "TemporalError", "NotRun"):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in (
+                "Refusal",
+                "TemporalError",
+                "NotRun",
+                "Altered",
+            ):
                 parts = [" ".join(_text(argument).split()) for argument in node.args]
                 if len(parts) == 1:
                     parts = re.split(r"(?:^found: | why: | instead: )", parts[0])[1:]

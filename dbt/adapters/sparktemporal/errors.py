@@ -26,6 +26,10 @@ class NotRun(TemporalError):
     """A temporal_view without a commit, where what it committed is asked for."""
 
 
+class Altered(TemporalError):
+    """What a query reads is not what it was when the query was planned. The run begins again."""
+
+
 class ForeignRelation(Refusal):
     """A relation under a name of the model's own that no run of the model made. No option of a run replaces it."""
 

@@ -10,7 +10,7 @@ from ..engine import chain_files
 from ..engine.descriptions import TableInfo
 from ..engine.model_relations import ModelRelations
 from ..engine.warehouse import Warehouse
-from ..errors import Refusal
+from ..errors import Altered, Refusal
 from ..temporal.decision import Decision
 from ..temporal.diffs import intervals_sql
 from ..temporal.diffs.fingerprints import FilesFingerprint, Fingerprint, Tracking
@@ -42,16 +42,18 @@ BYTES_OF_ROW = 16
 class Request:
     """What changes are looked for.
 
-    plan: the plans of the model, at an instant that is the same in every run until the next restart. version: of
-    Spark. old: what the last run committed. plans: query of a core -> its plans, as far as known. existing: relations
-    of the model, as far as known. tables: what the metastore has of inputs, by full name, as far as known. standing:
-    the chains that the run builds on, with their schema, whose rows the statement counts that lists the files.
+    plan: the plans of the model (asked: its SQL), at an instant that is the same in every run until the next restart.
+    version: of Spark. old: what the last run committed. plans: query of a core -> its plans, as far as known.
+    existing: relations of the model, as far as known. tables: what the metastore has of inputs, by full name, as far
+    as known. standing: the chains that the run builds on, with their schema, whose rows the statement counts that
+    lists the files.
     """
 
     target: ModelRelations
     cores: Sequence[TypedCore]
     model: ParsedModel
     plan: str
+    asked: str
     version: str
     decision: Decision
     old: State | None
@@ -75,7 +77,8 @@ class Capture:
     remember none in a table; files: of few, they themselves by input. counts: rows read for what is written.
     uncounted: relation -> SQL of such a count, of a small input, which is asked for after the write. sizes: bytes read
     of relations, where known; tiny: relations of which few files of few bytes are read. request: what was asked, None
-    of a run that does not look. is_counted: the rows of `standing` were counted, and are all there.
+    of a run that does not look. is_counted: the rows of `standing` were counted, and are all there. is_bare: the forms
+    of the inputs tell what the query means.
     """
 
     inputs: Mapping[str, Input]
@@ -91,6 +94,7 @@ class Capture:
     sizes: Mapping[str, int | None] = field(default_factory=dict)
     tiny: frozenset[str] = frozenset()
     is_counted: bool = False
+    is_bare: bool = True
 
     @staticmethod
     def nothing(cores: Sequence[TypedCore]) -> Capture:
@@ -212,7 +216,25 @@ def capture_inputs(warehouse: Warehouse, request: Request, known: Routines, list
         sizes=sizes,
         tiny=tiny,
         is_counted=bool(answers),
+        is_bare=meaning.is_bare
+        and all(now.form and not now.columns for name, now in seen.items() if name not in stacked),
     )
+
+
+def refuse_redefined(warehouse: Warehouse, capture: Capture) -> None:
+    """Raise Altered where the query means something else than when its inputs were captured."""
+    request = capture.request
+    if request is None or capture.is_bare:
+        return
+    plan = warehouse.explain(request.asked)
+    now = fingerprint.of(warehouse, request.model, plan, Routines(warehouse), request.version)
+    if why := now.change(tuple(capture.read_by)):
+        model = request.target.model
+        raise Altered(
+            f"found: while {model} was read, {why}\n"
+            "why: what is stored must be of one query\n"
+            f"instead: dbt run -s {model} again"
+        )
 
 
 def _why_full(decision: Decision, old: State | None, meaning: QueryFingerprint, text: str, config: str) -> str:

@@ -20,7 +20,7 @@ from . import append_only, file_lists, iceberg, snapshots
 from . import manifest as manifests
 from .file_lists import COLUMNS, Compared
 from .manifest import Manifest
-from .observe import Input, observed, quoted
+from .observe import Input, form_of, observed, quoted
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,8 @@ def look(warehouse: Warehouse, seen: Input, change: InputChange, is_open: bool, 
     manifest of the input's files, which are its state where it was read in full.
     """
     then = seen.fingerprint
+    if seen.form and form_of(warehouse.table(quoted(seen.relation))) != seen.form:
+        return Looking.over(Look(moved=True))  # of a name that stands for another table now, its files tell nothing
     if isinstance(then, ColumnFingerprint):
         return Looking.over(Look(moved=not append_only.is_still(warehouse, then, seen.listing)))
     if seen.tracking is Tracking.VERSION:

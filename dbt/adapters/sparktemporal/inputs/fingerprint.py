@@ -34,10 +34,12 @@ _ASKED = "SELECT current_user(), current_catalog(), current_database(), version(
 
 @dataclass(frozen=True)
 class QueryFingerprint:
-    """digest: what the state keeps. untold: why rows may be others although it is the same; empty when they are not."""
+    """digest: what the state keeps. untold: why rows may be others although it is the same; empty when they are not.
+    is_bare: no view and no function stands in the query, so that tables alone decide what it means."""
 
     digest: tuple[str, ...]
     untold: str = ""
+    is_bare: bool = False
 
     def change(self, before: tuple[str, ...]) -> str:
         """What is another than when the fingerprint was taken, in words; empty for nothing."""
@@ -132,7 +134,7 @@ def of(warehouse: Warehouse, model: ParsedModel, plan: str, known: Routines, ver
         sorted((routine.name, routine.fingerprint) for routine in every),
         (version, session),
     )
-    return QueryFingerprint(tuple(map(_hash, parts)), _unseen(model, plan, infos, every))
+    return QueryFingerprint(tuple(map(_hash, parts)), _unseen(model, plan, infos, every), not (infos or every))
 
 
 def _unseen(

@@ -12,7 +12,7 @@ from typing import Any
 from ..engine.described_tables import known
 from ..engine.descriptions import TableInfo
 from ..engine.warehouse import Query, Warehouse
-from ..errors import TemporalError
+from ..errors import Altered
 from ..temporal.diffs import chains as chain_rules
 from ..temporal.diffs.fingerprints import (
     FilesFingerprint,
@@ -47,7 +47,7 @@ class Input:
     place): its files, or its latest rows; pin: the hidden column that is `file`. in_directory: its files are listed
     past Spark, which may still remember others. files: of a few files, all of them; compared: they were compared with
     those of the last run when they were listed. rows: how many it holds, where the listing counts them. columns: of a
-    table with versions.
+    table with versions. form: its columns, place and options, where a name may stand for another table meanwhile.
     """
 
     relation: str
@@ -59,6 +59,7 @@ class Input:
     columns: tuple[str, ...] = ()
     files: tuple[ListedFile, ...] | None = None
     compared: Compared | None = None
+    form: str = ""
 
     @property
     def tracking(self) -> Tracking:
@@ -93,6 +94,7 @@ def observe_beside(
     every = dict.fromkeys([*of_files, *relations.other_tables(plan)])
     versions = relations.versions_read(plan)
     infos = {table: known(tables or {}, table) or warehouse.table(quoted(table)) for table in every}
+    infos |= {table: _renewed(warehouse, table, info) for table, info in infos.items() if _provider(info) == "iceberg"}
     of_before = [t for t in of_files if not relations.has_columns(plan, t, (name for name, _ in infos[t].columns))]
     forget_altered(warehouse, of_before)
     listings: dict[str, Listing] = {}
@@ -134,19 +136,48 @@ class Listing:
 def _directory(info: TableInfo) -> str | None:
     """The directory in which all files of a table are; None where the table has partitions, options or an odd place."""
     location, options = info.details.get("Location", ""), info.details.get("Storage Properties", "[]")
-    is_of_spark = info.details.get("Provider", "").lower() in _SPARK_FILES
+    is_of_spark = _provider(info) in _SPARK_FILES
     plain = is_of_spark and not info.partitions and options == "[]" and re.fullmatch(_PLAIN_PATH, location)
     return location if plain else None
 
 
+def _renewed(warehouse: Warehouse, table: str, info: TableInfo) -> TableInfo:
+    """A table of Iceberg, whose catalog remembers what another session may have written since: asked for again.
+
+    Raises Altered where the plan of the model is of other columns.
+    """
+    warehouse.rows(f"REFRESH TABLE {quoted(table)}")
+    now = warehouse.table(quoted(table))
+    if now.columns != info.columns:
+        raise _altered([table])
+    return now
+
+
+def _altered(tables: Sequence[str]) -> Altered:
+    return Altered(
+        f"found: {', '.join(tables)} with other columns, or in another place, than before\n"
+        "why: another session may have altered the table, and this session's plans may be of what it was\n"
+        "instead: the same command again, since the session has forgotten what the table was"
+    )
+
+
+def form_of(info: TableInfo) -> str:
+    """The columns, the place and the options of a table, as a hash."""
+    location, options = info.details.get("Location", ""), info.details.get("Storage Properties", "[]")
+    form = repr((info.columns, info.partitions, _provider(info), location, options))
+    if info.defaults:  # old files have the value a column had when it was added, which only a new table changes
+        form += repr((info.defaults, info.details.get("Created Time")))
+    return hashlib.sha256(form.encode()).hexdigest()[:8]
+
+
+def _provider(info: TableInfo) -> str:
+    return info.details.get("Provider", "").lower()
+
+
 def forget_altered(warehouse: Warehouse, tables: Iterable[str]) -> None:
-    """Have the session forget tables that were altered. Where it remembers any, raise an error: the run begins anew."""
+    """Have the session forget tables that were altered. Where it remembers any, raise Altered."""
     if told := [table for table in tables if warehouse.forget(quoted(table))]:
-        raise TemporalError(
-            f"found: {', '.join(told)} with other columns, or in another place, than before\n"
-            "why: another session may have altered the table, and this session's plans may be of what it was\n"
-            "instead: the same command again, since the session has forgotten what the table was"
-        )
+        raise _altered(told)
 
 
 def refresh(warehouse: Warehouse, seen: Iterable[Input]) -> None:
@@ -168,7 +199,7 @@ def observe_files(warehouse: Warehouse, plan: str) -> dict[str, str]:
 def size(warehouse: Warehouse, table: str, of_files: bool = True) -> str:
     """How many files a table (as SQL names it) has and of how many bytes, in words."""
     info = warehouse.table(table)
-    provider = info.details.get("Provider", "").lower()
+    provider = _provider(info)
     if of_files and provider in _SPARK_FILES:
         hidden = file_lists.hidden_column(warehouse, table, info)
         if hidden is None:
@@ -197,11 +228,11 @@ def observed(
     those of the last run. versions: at which it is read, as SQL behind its name; None: not told."""
     name = quoted(table)
     info = info or warehouse.table(name)
-    provider = info.details.get("Provider", "").lower()
+    provider = _provider(info)
     version = snapshots.of(warehouse, name, info, versions)
     if version is not None:
         columns = tuple(column for column, _ in info.columns)
-        return Input(table, version, columns=columns)
+        return Input(table, version, columns=columns, form=form_of(info) if provider == "delta" else "")
     if follow:
         warehouse.rows(f"REFRESH TABLE {name}")
         followed = append_only.observe(warehouse, name, info, follow)
@@ -211,11 +242,7 @@ def observed(
     if hidden is None:
         warehouse.rows(f"REFRESH TABLE {name}")  # a session remembers the files of tables of Hive too
         return Input(table, _checksum(warehouse, name, info))
-    location, options = info.details.get("Location", ""), info.details.get("Storage Properties", "[]")
-    form = repr((info.columns, info.partitions, provider, location, options))
-    if info.defaults:  # old files have the value a column had when it was added, which only a new table changes
-        form += repr((info.defaults, info.details.get("Created Time")))
-    read_as = hashlib.sha256(form.encode()).hexdigest()[:8]
+    read_as = form_of(info)
     before = remembered.files.get(table) if remembered else None
     directory = _directory(info)
     if directory is not None:
@@ -226,7 +253,9 @@ def observed(
             compared = None if before is None else file_lists.compare_few(before, found)
             if not found.placed:
                 pin, fingerprint = f"{hidden}.{NAME}", FilesFingerprint(found.files, read_as)
-                return Input(table, fingerprint, asked.sql, pin, True, files=found.entries, compared=compared)
+                return Input(
+                    table, fingerprint, asked.sql, pin, True, files=found.entries, compared=compared, form=read_as
+                )
     warehouse.rows(f"REFRESH TABLE {name}")
     listing = file_lists.by_rows(name, info.partitions, provider, hidden)
     if provider in file_lists.NUMBERED and remembered is not None and remembered.table:
@@ -234,7 +263,7 @@ def observed(
             # a list opens every file, so that one statement makes and compares it
             both = file_lists.compare(warehouse, listing, remembered.listing(table))
             files = FilesFingerprint(both.now, read_as)
-            return Input(table, files, listing, f"{hidden}.{PATH}", files=both.entries, compared=both)
+            return Input(table, files, listing, f"{hidden}.{PATH}", files=both.entries, compared=both, form=read_as)
     counted = provider not in file_lists.NUMBERED
     found = file_lists.summary(warehouse, listing, "sum(mz_rows)" if counted else "0")
     return Input(
@@ -245,6 +274,7 @@ def observed(
         rows=found.rows if counted else None,
         files=found.entries,
         compared=None if before is None else file_lists.compare_few(before, found),
+        form=read_as,
     )
 
 

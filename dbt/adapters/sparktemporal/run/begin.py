@@ -155,6 +155,7 @@ def _begin(
             cores=model.cores,
             model=model.parsed,
             plan=plan,
+            asked=at,
             version=version,
             decision=decision,
             old=old,

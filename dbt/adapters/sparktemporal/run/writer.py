@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from ..engine.warehouse import ALREADY_THERE, Warehouse
+from ..errors import Altered
 from ..pruning.pruning import Pruning
 from ..temporal.decision import Statement
 from . import announcing, at_function, attempt, lock, merging, publishing, rights
@@ -79,8 +80,8 @@ class Writer:
 
         tell: is given a line for people when a phase begins that may take long.
 
-        A rival may commit between what this run observed and its lock. Then what was written is dropped, and the run
-        begins again under the lock.
+        A rival may commit between what this run observed and its lock, and what the query reads may be altered while
+        it is read. Then what was written is dropped, and the run begins again under the lock, once.
         """
         with rights.in_words(self.plan.target):
             yield from self._steps(execute, tell)
@@ -91,7 +92,7 @@ class Writer:
         except Exception as error:
             if self._anew is None:
                 raise
-            if not self._is_overtaken(error):
+            if not isinstance(error, Altered) and not self._is_overtaken(error):
                 if self._is_refused(error):
                     self.tools.commit.refuse_other(self.plan.run_id)
                 raise
