@@ -9,7 +9,14 @@ from typing import Any
 
 from ..engine.chain_files import is_unreadable
 from ..engine.warehouse import Query, Warehouse
-from ..temporal.diffs.fingerprints import ColumnFingerprint, FilesFingerprint, Fingerprint, IcebergScans, Tracking
+from ..temporal.diffs.fingerprints import (
+    ColumnFingerprint,
+    DeltaVersion,
+    FilesFingerprint,
+    Fingerprint,
+    IcebergScans,
+    Tracking,
+)
 from ..temporal.diffs.state import ListedFile
 from ..temporal.ivm import delta_query
 from ..temporal.ivm.delta_query import Added, AddedChains
@@ -96,8 +103,12 @@ def look(warehouse: Warehouse, seen: Input, change: InputChange, is_open: bool, 
 
 
 def _look_at_version(warehouse: Warehouse, seen: Input, change: InputChange, is_open: bool) -> Look:
-    """A snapshot of Iceberg is read under the schema of the moment, also where nothing else is read."""
+    """A snapshot of Iceberg is read under the schema of the moment, also where nothing else is read. A version of Delta
+    is a number, which the table that has the name now may have too."""
     then = seen.fingerprint
+    name = quoted(seen.relation)
+    if isinstance(then, DeltaVersion) and not change.same and not snapshots.is_in_history(warehouse, name, then):
+        return Look(moved=True)
     versions = then.versions if isinstance(then, IcebergScans) else None
     if not is_open and (change.same or versions is None):
         return Look()

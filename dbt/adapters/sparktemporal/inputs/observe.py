@@ -232,7 +232,7 @@ def observed(
     version = snapshots.of(warehouse, name, info, versions)
     if version is not None:
         columns = tuple(column for column, _ in info.columns)
-        return Input(table, version, columns=columns, form=form_of(info) if provider == "delta" else "")
+        return Input(table, version, columns=columns)
     if follow:
         warehouse.rows(f"REFRESH TABLE {name}")
         followed = append_only.observe(warehouse, name, info, follow)

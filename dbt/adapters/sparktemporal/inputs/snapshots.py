@@ -51,6 +51,14 @@ def of(warehouse: Warehouse, name: str, info: TableInfo, read: Sequence[str] | N
     return None
 
 
+def is_in_history(warehouse: Warehouse, name: str, then: DeltaVersion) -> bool:
+    """Whether a version is one of the table that has a name now."""
+    if str(warehouse.rows(f"DESCRIBE DETAIL {name}")[0][1]) != then.table:
+        return False
+    first = _history(warehouse, name, then.version, then.version)[-1]
+    return (int(first[0]), _commit(first)) == (then.version, then.commit)
+
+
 def at(warehouse: Warehouse, name: str, version: Version, read: str | None) -> str | None:
     """What stands in a FROM for a table as of a version that it had a moment ago; None where none does.
 
