@@ -199,7 +199,7 @@ def test_changes_by_delete_files(events: Project) -> None:
     events.sql("DELETE FROM {s}.events WHERE id IN (3, 4)")
     message, told = read_as(events, 1)
     assert "advanced, 2 rows" in message and "Delete files are currently not supported" in told
-    assert told.startswith("full (what version main ")
+    assert told.startswith("full (what snapshot ")
 
 
 def test_changes_of_both_sides_of_a_join(events: Project) -> None:

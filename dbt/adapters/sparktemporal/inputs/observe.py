@@ -146,7 +146,11 @@ def _renewed(warehouse: Warehouse, table: str, info: TableInfo) -> TableInfo:
 
     Raises Altered where the plan of the model is of other columns.
     """
-    warehouse.rows(f"REFRESH TABLE {quoted(table)}")
+    name = identifiers.parts(table)
+    for remembered in (name, name[:-1]):  # t.branch_side, t.snapshots: of a table by the name before
+        with suppress(Exception):
+            warehouse.rows(f"REFRESH TABLE {'.'.join(map(quote, remembered))}")
+            break
     now = warehouse.table(quoted(table))
     if now.columns != info.columns:
         raise _altered([table])
