@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 SPARK ?=
 export DBT_SEND_ANONYMOUS_USAGE_STATS := false
 
-.PHONY: help setup java lint format test test-metastore test-more mutants coverage test-deep test-deep-alone test-lake test-catalogs test-connect test-cluster test-matrix wheel wheel-check bench bench-full demo thrift cluster docs clean
+.PHONY: help setup java lint format test test-metastore test-rest test-more mutants coverage test-deep test-deep-alone test-lake test-catalogs test-connect test-cluster test-matrix wheel wheel-check bench bench-full demo thrift cluster docs clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -70,16 +70,20 @@ NAMES := tests/property/test_hostile_names.py tests/property/test_random_names.p
 # what passed goes into README's table of versions
 TRIED := $(BIN)/python tests/packaging/version_matrix.py --record
 
-test: java $(VENV)/.test ## a slice of each feature in thirteen minutes, first what needs no Spark
+test: java $(VENV)/.test ## a slice of each feature in five minutes, first what needs no Spark
 	@echo "== tests without Spark"
 	@$(PYTEST) -m "not more and not deep" tests/unit
-	@echo "== a slice of each feature (thirteen minutes on 2 slow cores)"
-	@$(PYTEST) --durations 10 --catalog in-memory -m "not more and not deep and not lake" $(FOLDERS)
+	@echo "== a slice of each feature (five minutes on 2 cores)"
+	@$(PYTEST) --durations 10 --junit-xml build/slice.xml --catalog in-memory -m "not more and not deep and not lake" $(FOLDERS)
 
 test-metastore: java $(VENV)/.test ## the tests that depend on the catalog, over Hive's metastore
 	@echo "== tests that depend on the catalog, over Hive's metastore"
 	@$(PYTEST) -m "metastore and not deep and not lake" tests/faults $(NAMES) tests/engine tests/integration \
 	  tests/thrift tests/adapter
+
+test-rest: java $(VENV)/.test ## what make test leaves out, and what depends on the catalog, over Hive's metastore
+	@echo "== what the slice left out, over Hive's metastore (half an hour on 2 slow cores)"
+	@$(PYTEST) -m "(more or metastore) and not deep and not lake" $(FOLDERS)
 
 test-more: java $(VENV)/.test ## all but the full counts, over Hive's metastore
 	@echo "== all tests but the deep ones (an hour on 2 slow cores)"
@@ -101,7 +105,7 @@ test-lake: setup ## over Delta Lake and Apache Iceberg (from Maven Central), in 
 	@$(TRIED) session "Hive metastore" delta "passed: make test-lake"
 	@$(TRIED) session "Iceberg's session catalog, type hive" iceberg "passed: make test-lake"
 
-IN_CATALOGS := -m "not more and not deep" tests/catalogs tests/conformance tests/faults \
+IN_CATALOGS := -m "(not more or sampled) and not deep" tests/catalogs tests/conformance tests/faults \
   tests/property/test_histories.py tests/property/test_stacked.py
 # Spark's own interface of views is younger than the Spark of constraints.txt
 YOUNGER := $(PYTHON) tests/packaging/version_matrix.py --in 4.3/1.11
@@ -128,7 +132,7 @@ $(VENV)/.connect: $(VENV)/.made
 
 test-connect: setup $(VENV)/.connect ## over Spark Connect: the server of pyspark's own jars on loopback, and clients without a JVM
 	@# test_function_facts asks the JVM of Spark about Spark, and a client has none
-	@$(PYTEST) --catalog connect -m "not more and not deep" --ignore tests/conformance/test_function_facts.py \
+	@$(PYTEST) --catalog connect -m "(not more or sampled) and not deep" --ignore tests/conformance/test_function_facts.py \
 	  tests/connect tests/conformance tests/faults/test_kill.py tests/property/test_histories.py
 	@$(TRIED) "session, Spark Connect" "Hive metastore" parquet "passed: make test-connect"
 

@@ -17,19 +17,21 @@ from dbt.adapters.sparktemporal.operations.reads import as_of
 from dbt.adapters.sparktemporal.temporal.clock.instants import parse_instant
 from support.cases import CASES, create, create_inputs, model_name, plain, wanted
 from support.project import Project, is_named
+from support.sampled import asked, each
 
 
 @pytest.fixture(scope="module")
-def all_cases(tmp_path_factory: pytest.TempPathFactory, spark: Any) -> Any:
-    """Every case a model of one project, hydrated by one dbt run at an instant before all that is asked."""
+def all_cases(tmp_path_factory: pytest.TempPathFactory, spark: Any, request: pytest.FixtureRequest) -> Any:
+    """Each case a model of one project, hydrated by one dbt run at an instant before all that is asked."""
     project = Project(tmp_path_factory.mktemp("cases") / "project", spark)
-    kept = [case for case in CASES["cases"] if not is_beyond(case, spark)]
+    wanted_ids = {case["id"] for case in asked(request, "case")}
+    kept = [case for case in CASES["cases"] if case["id"] in wanted_ids and not is_beyond(case, spark)]
     start, texts = 0, create_inputs(project, kept)
     for case in kept:
         project.model(model_name(case), texts[case["id"]])
         start = min([start, *(parse_instant(c["at"]) for c in case["checks"])])
-    for number, case in enumerate(CASES["reject"]):
-        project.model(f"r_{number}", over_rejected(case["sql"], project))
+    for number in asked(request, "number"):
+        project.model(f"r_{number}", over_rejected(CASES["reject"][number]["sql"], project))
     create(project, "rejected", REJECTED, REJECTED_ROWS)
     result = project.run("--threads", "2", now=start, check=False)
     answered = [c for c in kept if result.of(model_name(c)).status == "success"]
@@ -67,7 +69,7 @@ def over_rejected(sql: str, project: Project) -> str:
     return sql.replace(" FROM t", f" FROM {project.schema}.rejected AS t")
 
 
-@pytest.mark.parametrize("number", range(len(CASES["reject"])), ids=lambda n: CASES["reject"][n]["why"])
+@pytest.mark.parametrize("number", each(3, range(len(CASES["reject"]))), ids=lambda n: CASES["reject"][n]["why"])
 def test_rejected_elsewhere(number: int, all_cases: Any) -> None:
     project, result, _ = all_cases
     sql, outcome = CASES["reject"][number]["sql"], result.of(f"r_{number}")
@@ -84,7 +86,7 @@ def test_rejected_elsewhere(number: int, all_cases: Any) -> None:
     assert Counter(project.rows(" UNION ALL ".join(found))) == Counter(project.rows(" UNION ALL ".join(expected)))
 
 
-@pytest.mark.parametrize("case", CASES["cases"], ids=lambda c: c["id"])
+@pytest.mark.parametrize("case", each(3, CASES["cases"]), ids=lambda c: c["id"])
 def test_case(case: dict[str, Any], all_cases: Any) -> None:
     project, result, reads = all_cases
     if is_beyond(case, project.spark):
@@ -101,7 +103,7 @@ def test_case(case: dict[str, Any], all_cases: Any) -> None:
             assert Counter(rows) == Counter(expected), check["at"]
 
 
-@pytest.mark.parametrize("case", [c for c in CASES["cases"] if "diffs" in c], ids=lambda c: c["id"])
+@pytest.mark.parametrize("case", each(3, [c for c in CASES["cases"] if "diffs" in c]), ids=lambda c: c["id"])
 def test_change_log_of_rows(case: dict[str, Any], all_cases: Any) -> None:
     """As `temporal_changes` tells it; where the model is its core, the stored updates are the same."""
     project, _, _ = all_cases

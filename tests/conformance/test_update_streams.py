@@ -17,6 +17,7 @@ from dbt.adapters.sparktemporal.operations.changes import Request, changes
 from dbt.adapters.sparktemporal.operations.reads import as_of
 from support.cases import CASES, create, literal, model_name, plain, relation_sql
 from support.project import Project
+from support.sampled import asked, each
 
 STREAMS = CASES["diff_cases"]
 
@@ -47,11 +48,11 @@ def replace_input(project: Project, case: dict[str, Any], rows: list[list[Any]])
 
 
 @pytest.fixture(scope="module")
-def driven(tmp_path_factory: pytest.TempPathFactory, spark: Any) -> Any:
-    """All streams to their end, side by side; the refusals of the first run by model."""
+def driven(tmp_path_factory: pytest.TempPathFactory, spark: Any, request: pytest.FixtureRequest) -> Any:
+    """The streams to their end, side by side; the refusals of the first run by model."""
     project = Project(tmp_path_factory.mktemp("streams") / "project", spark)
     runs: dict[int, list[dict]] = defaultdict(list)
-    for case in STREAMS:
+    for case in asked(request, "case"):
         start = first(case)
         config: dict[str, str] = {"retain_history": "1 day"}
         if "expiration" in case:
@@ -89,7 +90,7 @@ def output_changes(project: Project, case: dict[str, Any], up_to: int) -> dict:
     return dict(found)
 
 
-@pytest.mark.parametrize("case", STREAMS, ids=lambda c: c["id"])
+@pytest.mark.parametrize("case", each(3, STREAMS), ids=lambda c: c["id"])
 def test_stream(case: dict[str, Any], driven: Any) -> None:
     project, refused = driven
     name = model_name(case)

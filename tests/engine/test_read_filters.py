@@ -196,10 +196,11 @@ def wrong(project: Project, name: str, instants: list[int]) -> str:
     return "\n".join([name, sql, *found]) if found else ""
 
 
+@pytest.mark.more
 @pytest.mark.parametrize(
     "names",
     [
-        pytest.param(USUAL, id="usual", marks=pytest.mark.more),
+        pytest.param(USUAL, id="usual"),
         pytest.param(OTHERS, id="others", marks=pytest.mark.deep),
     ],
 )

@@ -99,7 +99,8 @@ def is_number(wanted: int) -> Callable[[int, str], bool]:
     return lambda number, sql: number == wanted
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.quick(2)
+@pytest.mark.parametrize("kind", ["place", "view", *(kind for kind in KINDS if kind not in ("place", "view"))])
 def test_at_the_write(project: Project, tmp_path: Path, altering: Any, kind: str) -> None:
     assert altered(project, tmp_path, altering, kind, is_write)
 

@@ -92,7 +92,9 @@ def link(places: Places, step: int, statement: int) -> tuple[dict, str | None]:
     return json.loads(report.read_text()), killed.read_text() if killed.exists() else None
 
 
-@pytest.mark.parametrize("statements", [[5], pytest.param([4, 5], marks=[pytest.mark.more, pytest.mark.metastore])])
+@pytest.mark.more
+@pytest.mark.metastore
+@pytest.mark.parametrize("statements", [[5], [4, 5]])
 def test_killed_while_writing_and_at_the_commit(places: Places, statements: list[int]) -> None:
     """A slice of the test below: on-run-start has two statements, then come lock, chain and commit."""
     killed_at = chain_of_kills(places, [*statements, 0])

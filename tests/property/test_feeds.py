@@ -17,9 +17,11 @@ FEEDS = (
 )
 
 
-def test_feeds(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.quick(1)
+@pytest.mark.parametrize("runs", [2, 4])
+def test_feeds(project: Project, monkeypatch: pytest.MonkeyPatch, runs: int) -> None:
     small_limits(monkeypatch)
-    drive(project, monkeypatch, 4, a_seed(), FEEDS)
+    drive(project, monkeypatch, runs, a_seed(), FEEDS)
 
 
 @pytest.mark.deep

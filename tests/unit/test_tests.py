@@ -107,6 +107,17 @@ def test_each_folder_has_a_test_in_make_test() -> None:
     assert {f.parent for f in MODULES if not LAKES & {f.parent, *f.parents}} <= quick
 
 
+def test_the_table_of_features_names_each_module_of_make_test() -> None:
+    page = (
+        (TESTS.parent / "CONTRIBUTING.md").read_text().partition("## What make test tries\n")[2].partition("\n## ")[0]
+    )
+    named = re.findall(r"`(\w+(?:/\w+)+)`", page.partition("|---|---|")[2])
+    lakes = tuple(LAKES | {TESTS / "unit"})
+    quick = {f for f in MODULES if not all({"more", "deep"} & of_one for of_one in marked(f).values())}
+    quick = {f for f in quick if not any(folder in f.parents for folder in lakes)}
+    assert sorted(named) == sorted(f.relative_to(TESTS).with_suffix("").as_posix() for f in quick)
+
+
 def test_make_test_metastore_finds_each_test_of_the_metastore() -> None:
     """A mark in a folder or module that its recipe does not name would select nothing."""
     named = folders_of("test-metastore")
@@ -116,9 +127,12 @@ def test_make_test_metastore_finds_each_test_of_the_metastore() -> None:
 
 
 def test_a_landing_and_a_night() -> None:
-    """What depends on the catalog is tried over Hive's metastore for each change, and all tests each night."""
+    """Each test but the deep ones is tried for each change, and all of them over Hive's metastore each night."""
     workflow = (TESTS.parent / ".github" / "workflows" / "ci.yml").read_text()
-    assert "make lint test test-metastore" in (TESTS.parent / ".ci" / "run").read_text()
+    script = (TESTS.parent / ".ci" / "run").read_text()
+    assert re.search(r"^make lint test\n(.*\n)?make test-rest$", script, flags=re.MULTILINE)
+    rest = re.search(r"^test-rest:.*\n\t.*\n\t(.*)", MAKEFILE, flags=re.MULTILINE)
+    assert rest and '-m "(more or metastore) and not deep and not lake" $(FOLDERS)' in rest[1]
     assert "make lint test test-metastore" in workflow
     assert "target: [test-more, test-lake, test-deep-alone]" in workflow
     assert re.search(r"^test-deep: test-more ", MAKEFILE, flags=re.MULTILINE)

@@ -1,0 +1,21 @@
+"""Many parameters of one kind: make test tries some of them, make test-more all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+
+def each(step: int, values: Iterable[Any]) -> list[Any]:
+    """The values as parameters of a test; make test takes the first and each step-th after it."""
+    others = (pytest.mark.more, pytest.mark.sampled)
+    return [v if n % step == 0 else pytest.param(v, marks=others) for n, v in enumerate(values)]
+
+
+def asked(request: pytest.FixtureRequest, name: str) -> list[Any]:
+    """The values of a parameter that tests of the module will have in this run: what a fixture of theirs prepares."""
+    items = (item for item in request.session.items if isinstance(item, pytest.Function))
+    of_module = (item.callspec.params for item in items if item.module is request.module and hasattr(item, "callspec"))
+    return [params[name] for params in of_module if name in params]
