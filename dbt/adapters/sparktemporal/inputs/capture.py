@@ -10,7 +10,7 @@ from ..engine import chain_files
 from ..engine.descriptions import TableInfo
 from ..engine.model_relations import ModelRelations
 from ..engine.warehouse import Warehouse
-from ..errors import Altered, Refusal
+from ..errors import Refusal
 from ..temporal.decision import Decision
 from ..temporal.diffs import intervals_sql
 from ..temporal.diffs.fingerprints import FilesFingerprint, Fingerprint, Tracking
@@ -24,6 +24,7 @@ from ..temporal.sql.identifiers import Identifiers
 from ..temporal.sql.parsed_model import ParsedModel
 from . import changes as input_changes
 from . import fingerprint, observe, stacked_views
+from .altered import forget_altered
 from .append_only import AppendCursor
 from .changes import InputChange
 from .core_delta import CoreDelta, DeltaKind, delta_of, stacked_in
@@ -154,9 +155,7 @@ def capture_inputs(warehouse: Warehouse, request: Request, known: Routines, list
     if column and not any(now.tracking is Tracking.COLUMN for now in seen.values()):
         raise _no_such_column(column, seen)
     if old is not None:
-        observe.forget_altered(
-            warehouse, [n for n, now in seen.items() if _is_altered(now.fingerprint, old.inputs.get(n))]
-        )
+        forget_altered(warehouse, [n for n, now in seen.items() if _is_altered(now.fingerprint, old.inputs.get(n))])
     below = {table: name for core in cores for table, name in stacked_in(core)}
     stack = warehouse.stack
     stacked = {name: Input(name, fingerprint_of(stack.states[name])) for name in below.values()} if stack else {}
@@ -217,24 +216,8 @@ def capture_inputs(warehouse: Warehouse, request: Request, known: Routines, list
         tiny=tiny,
         is_counted=bool(answers),
         is_bare=meaning.is_bare
-        and all(now.form and not now.columns for name, now in seen.items() if name not in stacked),
+        and all(now.tracking is Tracking.FILES for name, now in seen.items() if name not in stacked),
     )
-
-
-def refuse_redefined(warehouse: Warehouse, capture: Capture) -> None:
-    """Raise Altered where the query means something else than when its inputs were captured."""
-    request = capture.request
-    if request is None or capture.is_bare:
-        return
-    plan = warehouse.explain(request.asked)
-    now = fingerprint.of(warehouse, request.model, plan, Routines(warehouse), request.version)
-    if why := now.change(tuple(capture.read_by)):
-        model = request.target.model
-        raise Altered(
-            f"found: while {model} was read, {why}\n"
-            "why: what is stored must be of one query\n"
-            f"instead: dbt run -s {model} again"
-        )
 
 
 def _why_full(decision: Decision, old: State | None, meaning: QueryFingerprint, text: str, config: str) -> str:

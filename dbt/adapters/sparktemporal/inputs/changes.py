@@ -22,12 +22,14 @@ from ..temporal.ivm import delta_query
 from ..temporal.ivm.delta_query import Added, AddedChains
 from ..temporal.ivm.upstream import Stack
 from ..temporal.sql.dialect import string_literal
+from ..temporal.sql.identifiers import quoted
 from ..words import quantity
 from . import append_only, file_lists, iceberg, snapshots
 from . import manifest as manifests
+from .altered import form_of
 from .file_lists import COLUMNS, Compared
 from .manifest import Manifest
-from .observe import Input, form_of, observed, quoted
+from .observe import Input, observed
 
 
 @dataclass(frozen=True)
@@ -76,8 +78,10 @@ def look(warehouse: Warehouse, seen: Input, change: InputChange, is_open: bool, 
     manifest of the input's files, which are its state where it was read in full.
     """
     then = seen.fingerprint
-    if seen.form and form_of(warehouse.table(quoted(seen.relation))) != seen.form:
-        return Looking.over(Look(moved=True))  # of a name that stands for another table now, its files tell nothing
+    if isinstance(then, FilesFingerprint) and form_of(warehouse.table(quoted(seen.relation))) != then.form:
+        return Looking.over(
+            Look(moved=True)
+        )  # the name stands for another table now, of which these files tell nothing
     if isinstance(then, ColumnFingerprint):
         return Looking.over(Look(moved=not append_only.is_still(warehouse, then, seen.listing)))
     if seen.tracking is Tracking.VERSION:

@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..engine.warehouse import Query, Warehouse
+from ..errors import Altered
 from ..temporal.rewrite.core import TypedCore
-from . import changes, pins
+from . import changes, fingerprint, pins
 from .capture import Capture
+from .fingerprint import Routines
 from .manifest import Manifest
 
 
@@ -49,6 +51,22 @@ def look(
     moved = tuple(name for name in found if found[name].moved)
     grew = tuple(name for name in found if found[name].grew)
     return replace(capture, inputs=inputs), Busy(moved, grew), list(rows)
+
+
+def refuse_redefined(warehouse: Warehouse, capture: Capture) -> None:
+    """Raise Altered where the query means something else than when its inputs were captured."""
+    request = capture.request
+    if request is None or capture.is_bare:
+        return
+    plan = warehouse.explain(request.asked)
+    now = fingerprint.of(warehouse, request.model, plan, Routines(warehouse), request.version)
+    if why := now.change(tuple(capture.read_by)):
+        model = request.target.model
+        raise Altered(
+            f"found: while {model} was read, {why}\n"
+            "why: what is stored must be of one query\n"
+            f"instead: dbt run -s {model} again"
+        )
 
 
 def pin(warehouse: Warehouse, capture: Capture, cores: Iterable[TypedCore], listed: Manifest | None) -> Capture:

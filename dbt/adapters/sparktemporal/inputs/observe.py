@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -12,7 +11,6 @@ from typing import Any
 from ..engine.described_tables import known
 from ..engine.descriptions import TableInfo
 from ..engine.warehouse import Query, Warehouse
-from ..errors import Altered
 from ..temporal.diffs import chains as chain_rules
 from ..temporal.diffs.fingerprints import (
     FilesFingerprint,
@@ -24,10 +22,11 @@ from ..temporal.diffs.intervals_sql import by_one_task
 from ..temporal.diffs.state import ListedFile
 from ..temporal.ivm import delta_query
 from ..temporal.ivm.delta_query import Added, AddedRows
-from ..temporal.sql import identifiers, relations
-from ..temporal.sql.dialect import quote
+from ..temporal.sql import relations
+from ..temporal.sql.identifiers import quoted
 from ..words import quantity
 from . import append_only, file_lists, snapshots
+from .altered import forget_altered, form_of, provider_of, renewed
 from .append_only import AppendCursor
 from .file_lists import NAME, PATH, Compared
 from .manifest import Manifest
@@ -47,7 +46,7 @@ class Input:
     place): its files, or its latest rows; pin: the hidden column that is `file`. in_directory: its files are listed
     past Spark, which may still remember others. files: of a few files, all of them; compared: they were compared with
     those of the last run when they were listed. rows: how many it holds, where the listing counts them. columns: of a
-    table with versions. form: its columns, place and options, where a name may stand for another table meanwhile.
+    table with versions.
     """
 
     relation: str
@@ -59,7 +58,6 @@ class Input:
     columns: tuple[str, ...] = ()
     files: tuple[ListedFile, ...] | None = None
     compared: Compared | None = None
-    form: str = ""
 
     @property
     def tracking(self) -> Tracking:
@@ -94,7 +92,7 @@ def observe_beside(
     every = dict.fromkeys([*of_files, *relations.other_tables(plan)])
     versions = relations.versions_read(plan)
     infos = {table: known(tables or {}, table) or warehouse.table(quoted(table)) for table in every}
-    infos |= {table: _renewed(warehouse, table, info) for table, info in infos.items() if _provider(info) == "iceberg"}
+    infos |= {table: renewed(warehouse, table, info) for table, info in infos.items() if provider_of(info) == "iceberg"}
     of_before = [t for t in of_files if not relations.has_columns(plan, t, (name for name, _ in infos[t].columns))]
     forget_altered(warehouse, of_before)
     listings: dict[str, Listing] = {}
@@ -136,52 +134,9 @@ class Listing:
 def _directory(info: TableInfo) -> str | None:
     """The directory in which all files of a table are; None where the table has partitions, options or an odd place."""
     location, options = info.details.get("Location", ""), info.details.get("Storage Properties", "[]")
-    is_of_spark = _provider(info) in _SPARK_FILES
+    is_of_spark = provider_of(info) in _SPARK_FILES
     plain = is_of_spark and not info.partitions and options == "[]" and re.fullmatch(_PLAIN_PATH, location)
     return location if plain else None
-
-
-def _renewed(warehouse: Warehouse, table: str, info: TableInfo) -> TableInfo:
-    """A table of Iceberg, whose catalog remembers what another session may have written since: asked for again.
-
-    Raises Altered where the plan of the model is of other columns.
-    """
-    name = identifiers.parts(table)
-    for remembered in (name, name[:-1]):  # t.branch_side, t.snapshots: of a table by the name before
-        with suppress(Exception):
-            warehouse.rows(f"REFRESH TABLE {'.'.join(map(quote, remembered))}")
-            break
-    now = warehouse.table(quoted(table))
-    if now.columns != info.columns:
-        raise _altered([table])
-    return now
-
-
-def _altered(tables: Sequence[str]) -> Altered:
-    return Altered(
-        f"found: {', '.join(tables)} with other columns, or in another place, than before\n"
-        "why: another session may have altered the table, and this session's plans may be of what it was\n"
-        "instead: the same command again, since the session has forgotten what the table was"
-    )
-
-
-def form_of(info: TableInfo) -> str:
-    """The columns, the place and the options of a table, as a hash."""
-    location, options = info.details.get("Location", ""), info.details.get("Storage Properties", "[]")
-    form = repr((info.columns, info.partitions, _provider(info), location, options))
-    if info.defaults:  # old files have the value a column had when it was added, which only a new table changes
-        form += repr((info.defaults, info.details.get("Created Time")))
-    return hashlib.sha256(form.encode()).hexdigest()[:8]
-
-
-def _provider(info: TableInfo) -> str:
-    return info.details.get("Provider", "").lower()
-
-
-def forget_altered(warehouse: Warehouse, tables: Iterable[str]) -> None:
-    """Have the session forget tables that were altered. Where it remembers any, raise Altered."""
-    if told := [table for table in tables if warehouse.forget(quoted(table))]:
-        raise _altered(told)
 
 
 def refresh(warehouse: Warehouse, seen: Iterable[Input]) -> None:
@@ -203,7 +158,7 @@ def observe_files(warehouse: Warehouse, plan: str) -> dict[str, str]:
 def size(warehouse: Warehouse, table: str, of_files: bool = True) -> str:
     """How many files a table (as SQL names it) has and of how many bytes, in words."""
     info = warehouse.table(table)
-    provider = _provider(info)
+    provider = provider_of(info)
     if of_files and provider in _SPARK_FILES:
         hidden = file_lists.hidden_column(warehouse, table, info)
         if hidden is None:
@@ -232,7 +187,7 @@ def observed(
     those of the last run. versions: at which it is read, as SQL behind its name; None: not told."""
     name = quoted(table)
     info = info or warehouse.table(name)
-    provider = _provider(info)
+    provider = provider_of(info)
     version = snapshots.of(warehouse, name, info, versions)
     if version is not None:
         columns = tuple(column for column, _ in info.columns)
@@ -257,9 +212,7 @@ def observed(
             compared = None if before is None else file_lists.compare_few(before, found)
             if not found.placed:
                 pin, fingerprint = f"{hidden}.{NAME}", FilesFingerprint(found.files, read_as)
-                return Input(
-                    table, fingerprint, asked.sql, pin, True, files=found.entries, compared=compared, form=read_as
-                )
+                return Input(table, fingerprint, asked.sql, pin, True, files=found.entries, compared=compared)
     warehouse.rows(f"REFRESH TABLE {name}")
     listing = file_lists.by_rows(name, info.partitions, provider, hidden)
     if provider in file_lists.NUMBERED and remembered is not None and remembered.table:
@@ -267,7 +220,7 @@ def observed(
             # a list opens every file, so that one statement makes and compares it
             both = file_lists.compare(warehouse, listing, remembered.listing(table))
             files = FilesFingerprint(both.now, read_as)
-            return Input(table, files, listing, f"{hidden}.{PATH}", files=both.entries, compared=both, form=read_as)
+            return Input(table, files, listing, f"{hidden}.{PATH}", files=both.entries, compared=both)
     counted = provider not in file_lists.NUMBERED
     found = file_lists.summary(warehouse, listing, "sum(mz_rows)" if counted else "0")
     return Input(
@@ -278,7 +231,6 @@ def observed(
         rows=found.rows if counted else None,
         files=found.entries,
         compared=None if before is None else file_lists.compare_few(before, found),
-        form=read_as,
     )
 
 
@@ -318,10 +270,6 @@ def _counts(name: str, added: delta_query.TableDelta | None, by_one: bool = Fals
     rows = f"{quoted(name)}{where}"
     rows = f"({by_one_task(f'SELECT 1 FROM {rows}')})" if by_one else rows
     return [f"(SELECT count(*) FROM {rows})"]
-
-
-def quoted(table: str) -> str:
-    return ".".join(map(quote, identifiers.parts(table)))
 
 
 def _checksum(warehouse: Warehouse, name: str, table: TableInfo) -> RowsFingerprint:

@@ -22,9 +22,10 @@ from ..temporal.ivm.upstream import stacked_name
 from ..temporal.rewrite.core import TypedCore
 from ..temporal.sql import plans
 from ..temporal.sql.dialect import render
+from ..temporal.sql.identifiers import quoted
 from . import snapshots, view_expansion
 from .manifest import Manifest
-from .observe import Input, quoted
+from .observe import Input
 
 #: what is read of inputs tracked so can be pinned
 PINNED = (Tracking.FILES, Tracking.VERSION)

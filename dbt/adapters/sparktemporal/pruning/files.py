@@ -18,7 +18,7 @@ from sqlglot import exp
 
 from ..engine.warehouse import Warehouse
 from ..errors import TemporalError
-from ..inputs.observe import Input, quoted
+from ..inputs.observe import Input
 from ..pushdown import lineage, statistics
 from ..pushdown.metrics_evaluator import Leaf, MetricsEvaluator
 from ..pushdown.sargable import Range
@@ -28,6 +28,7 @@ from ..temporal.diffs import intervals_sql
 from ..temporal.diffs.fingerprints import FilesFingerprint
 from ..temporal.rewrite.core import TypedCore
 from ..temporal.sql.dialect import expression, quote, render
+from ..temporal.sql.identifiers import quoted
 from ..words import quantity
 from .opened_core import OpenedCore, open_core, restricted
 

@@ -17,7 +17,7 @@ from ..engine.committed import read_state
 from ..engine.warehouse import Warehouse
 from ..errors import TemporalError
 from ..inputs import meanwhile
-from ..inputs.capture import capture_inputs, refuse_redefined
+from ..inputs.capture import capture_inputs
 from ..inputs.fingerprint import Routines
 from ..inputs.manifest import Manifest
 from ..inputs.meanwhile import Busy
@@ -180,7 +180,7 @@ def refuse_damaged(tools: Tools, plan: RunPlan, error: Exception) -> None:
 def look(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunPlan, Progress]:
     """One statement asks for all that a run needs to know before its commit."""
     if not plan.capture.is_same:
-        refuse_redefined(tools.warehouse, plan.capture)
+        meanwhile.refuse_redefined(tools.warehouse, plan.capture)
     asked = counting.asked(tools, plan, progress)
     try:
         capture, busy, answers = meanwhile.look(tools.warehouse, plan.capture, _manifest(plan, progress), asked.queries)

@@ -89,6 +89,15 @@ def parts(name: str) -> list[str]:
     return [part[1:-1].replace("``", "`") if part.startswith("`") else part for part in found]
 
 
+def quoted(name: str) -> str:
+    """A name as Spark prints it -> the name with each of its parts in quotes.
+
+    >>> quoted("spark_catalog.s.`a.b`")
+    '`spark_catalog`.`s`.`a.b`'
+    """
+    return ".".join("`" + part.replace("`", "``") + "`" for part in parts(name))
+
+
 def dotted(names: Iterable[str]) -> str:
     """Parts -> one name, quoted only where necessary, as in Spark's plans.
 
