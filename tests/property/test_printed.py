@@ -78,7 +78,7 @@ def test_trees(project: Project) -> None:
 
 @pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.quick(1)
-@pytest.mark.first(5)
+@pytest.mark.first(2)
 def test_answers(project: Project, part: int) -> None:
     """Part 0 has one model of each kind; the others share the rest."""
     every = written(project)

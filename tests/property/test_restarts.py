@@ -116,7 +116,7 @@ class Story:
 
 
 @pytest.mark.quick(1)
-@pytest.mark.parametrize("runs", [2, 4, 10])
+@pytest.mark.parametrize("runs", [2, 4, pytest.param(10, marks=pytest.mark.deep)])
 def test_what_was_before_restarts(
     small_plans: SparkSession, project: Project, monkeypatch: pytest.MonkeyPatch, runs: int
 ) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 def each(step: int, values: Iterable[Any]) -> list[Any]:
     """The values as parameters of a test; make test takes the first and each step-th after it."""
-    others = (pytest.mark.more, pytest.mark.sampled)
+    others = (pytest.mark.more, pytest.mark.catalogs)
     return [v if n % step == 0 else pytest.param(v, marks=others) for n, v in enumerate(values)]
 
 
