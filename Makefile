@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 SPARK ?=
 export DBT_SEND_ANONYMOUS_USAGE_STATS := false
 
-.PHONY: help setup java lint format test test-metastore test-rest test-more mutants coverage test-deep test-deep-alone test-lake test-catalogs test-connect test-cluster test-matrix wheel wheel-check bench bench-full demo thrift cluster docs clean
+.PHONY: help setup java lint format test test-metastore test-more mutants coverage test-deep test-deep-alone test-lake test-catalogs test-connect test-cluster test-matrix wheel wheel-check bench bench-full demo thrift cluster docs clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -76,14 +76,11 @@ test: java $(VENV)/.test ## a slice of each feature in five minutes, first what 
 	@echo "== a slice of each feature (five minutes on 2 cores)"
 	@$(PYTEST) --durations 10 --junit-xml build/slice.xml --catalog in-memory -m "not more and not deep and not lake" $(FOLDERS)
 
-test-metastore: java $(VENV)/.test ## the tests that depend on the catalog, over Hive's metastore
-	@echo "== tests that depend on the catalog, over Hive's metastore"
-	@$(PYTEST) -m "metastore and not deep and not lake" tests/faults $(NAMES) tests/engine tests/integration \
-	  tests/thrift tests/adapter
-
-test-rest: java $(VENV)/.test ## what make test leaves out, and what depends on the catalog, over Hive's metastore
-	@echo "== what the slice left out, over Hive's metastore (half an hour on 2 slow cores)"
-	@$(PYTEST) -m "(more or metastore) and not deep and not lake" $(FOLDERS)
+test-metastore: java $(VENV)/.test ## over Hive's metastore: what depends on the catalog, and the cases that make test leaves out
+	@echo "== over Hive's metastore: what depends on the catalog, and the cases that the slice leaves out"
+	@$(PYTEST) -m "(metastore or catalogs) and not deep and not lake" tests/conformance tests/faults $(NAMES) \
+	  tests/property/test_restarts.py tests/property/test_feeds.py tests/property/test_changes.py tests/engine \
+	  tests/integration tests/thrift tests/adapter
 
 test-more: java $(VENV)/.test ## all but the full counts, over Hive's metastore
 	@echo "== all tests but the deep ones (an hour on 2 slow cores)"

@@ -127,12 +127,10 @@ def test_make_test_metastore_finds_each_test_of_the_metastore() -> None:
 
 
 def test_a_landing_and_a_night() -> None:
-    """Each test but the deep ones is tried for each change, and all of them over Hive's metastore each night."""
+    """What depends on the catalog is tried over Hive's metastore for each change, and all tests each night."""
     workflow = (TESTS.parent / ".github" / "workflows" / "ci.yml").read_text()
     script = (TESTS.parent / ".ci" / "run").read_text()
-    assert re.search(r"^make lint test\n(.*\n)?make test-rest$", script, flags=re.MULTILINE)
-    rest = re.search(r"^test-rest:.*\n\t.*\n\t(.*)", MAKEFILE, flags=re.MULTILINE)
-    assert rest and '-m "(more or metastore) and not deep and not lake" $(FOLDERS)' in rest[1]
+    assert re.search(r"^make lint test\n(.*\n)?make test-metastore$", script, flags=re.MULTILINE)
     assert "make lint test test-metastore" in workflow
     assert "target: [test-more, test-lake, test-deep-alone]" in workflow
     assert re.search(r"^test-deep: test-more ", MAKEFILE, flags=re.MULTILINE)
