@@ -3,8 +3,7 @@
     python tests/packaging/budget.py build/slice.xml             prints the time, exits with 1 beyond the limit
     python tests/packaging/budget.py --record build/slice.xml    this run is what later ones are compared with
 
-The report is pytest's (`--junit-xml`). Machines differ: a module grew when its part of the whole did. `.ci/run` runs
-the slice again when it is beyond the limit, and fails when it is so twice.
+The report is pytest's (`--junit-xml`). Machines differ: a module grew when its part of the whole did.
 """
 
 from __future__ import annotations

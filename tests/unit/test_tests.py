@@ -129,8 +129,7 @@ def test_make_test_metastore_finds_each_test_of_the_metastore() -> None:
 def test_a_landing_and_a_night() -> None:
     """What depends on the catalog is tried over Hive's metastore for each change, and all tests each night."""
     workflow = (TESTS.parent / ".github" / "workflows" / "ci.yml").read_text()
-    script = (TESTS.parent / ".ci" / "run").read_text()
-    assert re.search(r"^make lint test\n(.*\n)?make test-metastore$", script, flags=re.MULTILINE)
+    assert "make lint test test-metastore" in (TESTS.parent / ".ci" / "run").read_text()
     assert "make lint test test-metastore" in workflow
     assert "target: [test-more, test-lake, test-deep-alone]" in workflow
     assert re.search(r"^test-deep: test-more ", MAKEFILE, flags=re.MULTILINE)
