@@ -70,10 +70,10 @@ NAMES := tests/property/test_hostile_names.py tests/property/test_random_names.p
 # what passed goes into README's table of versions
 TRIED := $(BIN)/python tests/packaging/version_matrix.py --record
 
-test: java $(VENV)/.test ## a slice of each feature in nine minutes, first what needs no Spark
+test: java $(VENV)/.test ## a slice of each feature in ten minutes, first what needs no Spark
 	@echo "== tests without Spark"
 	@$(PYTEST) -m "not more and not deep" tests/unit
-	@echo "== a slice of each feature (nine minutes on 2 slow cores)"
+	@echo "== a slice of each feature (ten minutes on 2 slow cores)"
 	@$(PYTEST) --durations 10 --junit-xml build/slice.xml --catalog in-memory -m "not more and not deep and not lake" $(FOLDERS)
 
 test-metastore: java $(VENV)/.test ## over Hive's metastore: what depends on the catalog, and the cases that make test leaves out
