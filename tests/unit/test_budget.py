@@ -1,4 +1,4 @@
-"""The time of make test, as CI judges it: the report of pytest, the limit, and which modules grew."""
+"""The time of make test: the report of pytest, the limit, and which modules grew."""
 
 from __future__ import annotations
 

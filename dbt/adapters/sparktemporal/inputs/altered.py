@@ -1,4 +1,4 @@
-"""Tables that another session altered: how a session learns of it, and by what a run tells that."""
+"""Tables that another session altered: the session forgets what it remembers of them, a run compares their forms."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from ..temporal.sql.identifiers import dotted, parts, quoted
 
 
 def renewed(warehouse: Warehouse, table: str, info: TableInfo) -> TableInfo:
-    """A table of Iceberg, whose catalog remembers what another session may have written since: asked for again.
+    """An Iceberg table as it is now. info: as the catalog of the session remembers it, whatever others wrote since.
 
-    Raises Altered where the plan of the model is of other columns.
+    Raises Altered where the columns are others, which the plan of the model does not have.
     """
     for remembered in (table, dotted(parts(table)[:-1])):  # t.branch_side, t.snapshots: of a table by the name before
         with suppress(Exception):

@@ -79,9 +79,7 @@ def look(warehouse: Warehouse, seen: Input, change: InputChange, is_open: bool, 
     """
     then = seen.fingerprint
     if isinstance(then, FilesFingerprint) and form_of(warehouse.table(quoted(seen.relation))) != then.form:
-        return Looking.over(
-            Look(moved=True)
-        )  # the name stands for another table now, of which these files tell nothing
+        return Looking.over(Look(moved=True))  # another table has the name now, and the files of this one tell nothing
     if isinstance(then, ColumnFingerprint):
         return Looking.over(Look(moved=not append_only.is_still(warehouse, then, seen.listing)))
     if seen.tracking is Tracking.VERSION:

@@ -17,6 +17,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from .dialect import quote
+
 #: the catalog of a session that names no other one
 SESSION_CATALOG = "spark_catalog"
 #: one part of a name in a plan of Spark, which quotes only parts with other characters than letters, digits and `_`
@@ -95,7 +97,7 @@ def quoted(name: str) -> str:
     >>> quoted("spark_catalog.s.`a.b`")
     '`spark_catalog`.`s`.`a.b`'
     """
-    return ".".join("`" + part.replace("`", "``") + "`" for part in parts(name))
+    return ".".join(map(quote, parts(name)))
 
 
 def dotted(names: Iterable[str]) -> str:
