@@ -60,32 +60,28 @@ format: $(VENV)/.made ## put the code in order
 
 # Two processes with a Spark session each, dbt in-process. Folders stand in the order in which their files start, the
 # longest first, so that both processes end together. Hive's metastore takes a fifth of the time of small tests: the
-# tables of make test are in Spark's own catalog. What depends on the catalog runs once more over the metastore, by
-# make test-metastore; all tests do so by make test-more.
+# tables of make test are in Spark's own catalog. What depends on the catalog runs once more over the metastore, beside
+# what make test leaves out, by make test-metastore; all tests do so by make test-more.
 APART := -n 2 --dist loadfile --no-loadscope-reorder
 PYTEST := $(BIN)/python -m pytest $(APART)
 FOLDERS := tests/conformance tests/integration tests/faults tests/thrift tests/engine tests/property tests/adapter
-NAMES := tests/property/test_hostile_names.py tests/property/test_random_names.py
 
 # what passed goes into README's table of versions
 TRIED := $(BIN)/python tests/packaging/version_matrix.py --record
 
-test: java $(VENV)/.test ## a slice of each feature in ten minutes, first what needs no Spark
+test: java $(VENV)/.test ## a slice of each feature in five minutes, first what needs no Spark
 	@echo "== tests without Spark"
 	@$(PYTEST) -m "not more and not deep" tests/unit
-	@echo "== a slice of each feature (ten minutes on 2 slow cores)"
-	@$(PYTEST) --durations 10 --junit-xml build/slice.xml --catalog in-memory -m "not more and not deep and not lake" $(FOLDERS)
+	@echo "== a slice of each feature (five minutes)"
+	@$(PYTEST) --durations 10 --junit-xml build/slice.xml --catalog in-memory -m "not landing and not more and not deep and not lake" $(FOLDERS)
 
-test-metastore: java $(VENV)/.test ## over Hive's metastore: what depends on the catalog, and the cases that make test leaves out
-	@echo "== over Hive's metastore: what depends on the catalog, and the cases that the slice leaves out"
-	@$(PYTEST) -m "(metastore or catalogs) and not deep and not lake" tests/conformance tests/faults $(NAMES) \
-	  tests/property/test_restarts.py tests/property/test_feeds.py tests/property/test_changes.py tests/engine \
-	  tests/integration tests/thrift tests/adapter
+test-metastore: java $(VENV)/.test ## over Hive's metastore: what depends on the catalog, and what make test leaves out
+	@echo "== over Hive's metastore: what depends on the catalog, and what the slice leaves out"
+	@$(PYTEST) -m "(metastore or (landing and not more)) and not deep and not lake" $(FOLDERS)
 
 test-more: java $(VENV)/.test ## all but the full counts, over Hive's metastore
 	@echo "== all tests but the deep ones (an hour on 2 slow cores)"
-	@$(PYTEST) -m "not deep and not lake" tests/faults tests/conformance tests/property tests/engine tests/integration \
-	  tests/thrift tests/adapter
+	@$(PYTEST) -m "not deep and not lake" $(FOLDERS)
 	@$(TRIED) session "Hive metastore" parquet "passed: make test-more"
 	@$(TRIED) thrift "Hive metastore" parquet "passed: make test-more"
 
@@ -102,7 +98,7 @@ test-lake: setup ## over Delta Lake and Apache Iceberg (from Maven Central), in 
 	@$(TRIED) session "Hive metastore" delta "passed: make test-lake"
 	@$(TRIED) session "Iceberg's session catalog, type hive" iceberg "passed: make test-lake"
 
-IN_CATALOGS := -m "(not more or catalogs) and not deep" tests/catalogs tests/conformance tests/faults \
+IN_CATALOGS := -m "not more and not deep" tests/catalogs tests/conformance tests/faults \
   tests/property/test_histories.py tests/property/test_stacked.py
 # Spark's own interface of views is younger than the Spark of constraints.txt
 YOUNGER := $(PYTHON) tests/packaging/version_matrix.py --in 4.3/1.11
@@ -129,7 +125,7 @@ $(VENV)/.connect: $(VENV)/.made
 
 test-connect: setup $(VENV)/.connect ## over Spark Connect: the server of pyspark's own jars on loopback, and clients without a JVM
 	@# test_function_facts asks the JVM of Spark about Spark, and a client has none
-	@$(PYTEST) --catalog connect -m "(not more or catalogs) and not deep" --ignore tests/conformance/test_function_facts.py \
+	@$(PYTEST) --catalog connect -m "not more and not deep" --ignore tests/conformance/test_function_facts.py \
 	  tests/connect tests/conformance tests/faults/test_kill.py tests/property/test_histories.py
 	@$(TRIED) "session, Spark Connect" "Hive metastore" parquet "passed: make test-connect"
 

@@ -69,7 +69,7 @@ def over_rejected(sql: str, project: Project) -> str:
     return sql.replace(" FROM t", f" FROM {project.schema}.rejected AS t")
 
 
-@pytest.mark.parametrize("number", each(3, range(len(CASES["reject"]))), ids=lambda n: CASES["reject"][n]["why"])
+@pytest.mark.parametrize("number", each(10, range(len(CASES["reject"]))), ids=lambda n: CASES["reject"][n]["why"])
 def test_rejected_elsewhere(number: int, all_cases: Any) -> None:
     project, result, _ = all_cases
     sql, outcome = CASES["reject"][number]["sql"], result.of(f"r_{number}")
@@ -86,7 +86,7 @@ def test_rejected_elsewhere(number: int, all_cases: Any) -> None:
     assert Counter(project.rows(" UNION ALL ".join(found))) == Counter(project.rows(" UNION ALL ".join(expected)))
 
 
-@pytest.mark.parametrize("case", each(3, CASES["cases"]), ids=lambda c: c["id"])
+@pytest.mark.parametrize("case", each(10, CASES["cases"]), ids=lambda c: c["id"])
 def test_case(case: dict[str, Any], all_cases: Any) -> None:
     project, result, reads = all_cases
     if is_beyond(case, project.spark):
@@ -103,7 +103,7 @@ def test_case(case: dict[str, Any], all_cases: Any) -> None:
             assert Counter(rows) == Counter(expected), check["at"]
 
 
-@pytest.mark.parametrize("case", each(3, [c for c in CASES["cases"] if "diffs" in c]), ids=lambda c: c["id"])
+@pytest.mark.parametrize("case", each(5, [c for c in CASES["cases"] if "diffs" in c]), ids=lambda c: c["id"])
 def test_change_log_of_rows(case: dict[str, Any], all_cases: Any) -> None:
     """As `temporal_changes` tells it; where the model is its core, the stored updates are the same."""
     project, _, _ = all_cases

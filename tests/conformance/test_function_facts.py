@@ -107,6 +107,7 @@ def in_order(spark: Any, texts: list[str], samples: list[str], sign: str) -> lis
     return [text for text, holds in zip(texts, answers(spark, items)) if holds is not True]
 
 
+@pytest.mark.landing
 @pytest.mark.parametrize("row", MONOTONE, ids=lambda row: f"{row.name}_{row.arguments}")
 def test_it_is_monotone(row: Function, spark: Any) -> None:
     samples = SAMPLES[row.takes]

@@ -14,6 +14,7 @@ from dbt.adapters.sparktemporal.pushdown.metrics_evaluator import Leaf, MetricsE
 from dbt.adapters.sparktemporal.pushdown.sargable import Range
 from dbt.adapters.sparktemporal.temporal.sql.dialect import expression, mz_now_calls, render
 from support.instants import T0
+from support.sampled import each
 from support.session import ALL_FUNCTIONS
 
 TYPES = {
@@ -139,18 +140,21 @@ def test_a_list_of_texts_makes_texts_of_numbers(spark: Any) -> None:
 
 @pytest.mark.parametrize(
     "predicate",
-    [
-        "dec not in (1, '01')",
-        "coalesce(k, '01') > '10'",
-        "(case when false then 'a' else k end) > '10'",
-        "if(false, concat(t, 'a'), k) > '10'",
-        "k < (case when t = 'a' then '10' else '9' end)",
-        "k < if(t = 'a', '10', '9')",
-        "'09' not in (k, 3)",
-        "big in (9007199254740993, 1.5D)",
-        "if(true, d, ts) < '2030-01-01 12:00:00'",
-        "coalesce(9, x) < '9.5'",
-    ],
+    each(
+        3,
+        [
+            "dec not in (1, '01')",
+            "coalesce(k, '01') > '10'",
+            "(case when false then 'a' else k end) > '10'",
+            "if(false, concat(t, 'a'), k) > '10'",
+            "k < (case when t = 'a' then '10' else '9' end)",
+            "k < if(t = 'a', '10', '9')",
+            "'09' not in (k, 3)",
+            "big in (9007199254740993, 1.5D)",
+            "if(true, d, ts) < '2030-01-01 12:00:00'",
+            "coalesce(9, x) < '9.5'",
+        ],
+    ),
 )
 def test_branches_and_lists_with_a_text_are_texts(spark: Any, predicate: str) -> None:
     """So '9' is after '10', and '1.00' is not 1; of two texts the least is not that of the numbers they tell.
@@ -217,52 +221,58 @@ WIDE = wide(d1="0.6", d2="7", d3="8")
 
 @pytest.mark.parametrize(
     "predicate, rows",
-    [
-        # a text that is no date, or no number, is NULL beside one
-        ("d <=> '' or mz_now() < d", [{}]),
-        ("ts <=> 'n/a' or mz_now() < ts", [{}]),
-        ("k <=> '' and mz_now() < ts", [{"ts": NEW}]),
-        ("not (d is distinct from '') and mz_now() < ts", [{"ts": NEW}]),
-        ("(k = 'abc') is null and mz_now() < ts", [{"ts": NEW, "k": "5"}]),
-        ("(d between '' and '2024-12-31') is null and mz_now() < ts", [MAY]),
-        # what is not known of both ends is not known to be a value
-        ("coalesce(d, cast('' as date)) is null and mz_now() < ts", [{"ts": NEW}]),
-        ("greatest(d, cast('' as date)) is null and mz_now() < ts", [{"ts": NEW}]),
-        ("case when k > 0 then cast('2024-02-30' as date) else d end is null and mz_now() < ts", [{**MAY, "k": "1"}]),
-        ("ts <=> cast('' as timestamp) and mz_now() < coalesce(ts, timestamp'2030-01-01 00:00:00')", [{}]),
-        # days that wrap around
-        (
-            "d + k > date'2024-03-03' and mz_now() < ts",
-            [{**MAY, "k": "5"}, {**MAY, "k": "2147483647"}],
-        ),
-        (
-            "d - k < date'2024-03-03' and mz_now() < ts",
-            [{"ts": NEW, "d": "DATE'1960-03-05'", "k": k} for k in ("5", "2147483647")],
-        ),
-        (
-            "date_add(d, 2147483647) > date'2024-03-03' and mz_now() < ts",
-            [{"ts": NEW, "d": "DATE'1960-03-05'"}, MAY],
-        ),
-        # decimals are rounded where the digits of all are too many
-        ("d1 in (1, d2) and mz_now() < ts", [WIDE]),
-        ("d1 in (1, cast(7 as decimal(38,0))) and mz_now() < ts", [WIDE]),
-        ("if(true, d1, d2) = 0 and mz_now() < ts", [wide(d1="0.4", d2="7")]),
-        (
-            "coalesce(d1, d3, d2) < 0.5 and mz_now() < ts",
-            [wide(d1="0.499999999999", d2="7", d3="8"), wide(d3="7", d2="8"), wide(d2="9")],
-        ),
-        # a number with an exponent is a DOUBLE
-        ("big in (9007199254740993, 1e0) and mz_now() < ts", [{"ts": NEW, "big": "9007199254740992"}]),
-        ("if(false, 1e0, d2) = 9007199254740993 and mz_now() < ts", [wide(d2="9007199254740992")]),
-        # a branch that never counts still says of what type all are
-        ("if(true, d + interval 1 day, ts) < '2030-01-01 12:00:00' and mz_now() < ts", [MAY]),
-        (
-            "if(true, ntz, ts) > '2024-01-01 00:00:00+05:00' and mz_now() < ts",
-            [{"ts": NEW, "ntz": "timestamp_ntz'2023-12-31 20:00:00'"}],
-        ),
-        ("if(false, d2, ceil(k)) < '9.5' and mz_now() < ts", [{"ts": NEW, "k": "9"}]),
-        ("if(false, x, f) > '0.1' and mz_now() < ts", [{"ts": NEW, "f": "CAST(0.1 AS FLOAT)"}]),
-    ],
+    each(
+        3,
+        [
+            # a text that is no date, or no number, is NULL beside one
+            ("d <=> '' or mz_now() < d", [{}]),
+            ("ts <=> 'n/a' or mz_now() < ts", [{}]),
+            ("k <=> '' and mz_now() < ts", [{"ts": NEW}]),
+            ("not (d is distinct from '') and mz_now() < ts", [{"ts": NEW}]),
+            ("(k = 'abc') is null and mz_now() < ts", [{"ts": NEW, "k": "5"}]),
+            ("(d between '' and '2024-12-31') is null and mz_now() < ts", [MAY]),
+            # what is not known of both ends is not known to be a value
+            ("coalesce(d, cast('' as date)) is null and mz_now() < ts", [{"ts": NEW}]),
+            ("greatest(d, cast('' as date)) is null and mz_now() < ts", [{"ts": NEW}]),
+            (
+                "case when k > 0 then cast('2024-02-30' as date) else d end is null and mz_now() < ts",
+                [{**MAY, "k": "1"}],
+            ),
+            ("ts <=> cast('' as timestamp) and mz_now() < coalesce(ts, timestamp'2030-01-01 00:00:00')", [{}]),
+            # days that wrap around
+            (
+                "d + k > date'2024-03-03' and mz_now() < ts",
+                [{**MAY, "k": "5"}, {**MAY, "k": "2147483647"}],
+            ),
+            (
+                "d - k < date'2024-03-03' and mz_now() < ts",
+                [{"ts": NEW, "d": "DATE'1960-03-05'", "k": k} for k in ("5", "2147483647")],
+            ),
+            (
+                "date_add(d, 2147483647) > date'2024-03-03' and mz_now() < ts",
+                [{"ts": NEW, "d": "DATE'1960-03-05'"}, MAY],
+            ),
+            # decimals are rounded where the digits of all are too many
+            ("d1 in (1, d2) and mz_now() < ts", [WIDE]),
+            ("d1 in (1, cast(7 as decimal(38,0))) and mz_now() < ts", [WIDE]),
+            ("if(true, d1, d2) = 0 and mz_now() < ts", [wide(d1="0.4", d2="7")]),
+            (
+                "coalesce(d1, d3, d2) < 0.5 and mz_now() < ts",
+                [wide(d1="0.499999999999", d2="7", d3="8"), wide(d3="7", d2="8"), wide(d2="9")],
+            ),
+            # a number with an exponent is a DOUBLE
+            ("big in (9007199254740993, 1e0) and mz_now() < ts", [{"ts": NEW, "big": "9007199254740992"}]),
+            ("if(false, 1e0, d2) = 9007199254740993 and mz_now() < ts", [wide(d2="9007199254740992")]),
+            # a branch that never counts still says of what type all are
+            ("if(true, d + interval 1 day, ts) < '2030-01-01 12:00:00' and mz_now() < ts", [MAY]),
+            (
+                "if(true, ntz, ts) > '2024-01-01 00:00:00+05:00' and mz_now() < ts",
+                [{"ts": NEW, "ntz": "timestamp_ntz'2023-12-31 20:00:00'"}],
+            ),
+            ("if(false, d2, ceil(k)) < '9.5' and mz_now() < ts", [{"ts": NEW, "k": "9"}]),
+            ("if(false, x, f) > '0.1' and mz_now() < ts", [{"ts": NEW, "f": "CAST(0.1 AS FLOAT)"}]),
+        ],
+    ),
 )
 def test_what_is_made_of_two_types(spark: Any, predicate: str, rows: list[dict[str, str]]) -> None:
     """Each is true of the first row, as Spark says."""

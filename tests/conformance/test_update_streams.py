@@ -90,7 +90,7 @@ def output_changes(project: Project, case: dict[str, Any], up_to: int) -> dict:
     return dict(found)
 
 
-@pytest.mark.parametrize("case", each(3, STREAMS), ids=lambda c: c["id"])
+@pytest.mark.parametrize("case", each(10, STREAMS), ids=lambda c: c["id"])
 def test_stream(case: dict[str, Any], driven: Any) -> None:
     project, refused = driven
     name = model_name(case)

@@ -50,6 +50,7 @@ def test_boundaries_of_all_cores(two: Project) -> None:
     assert all(str(T0 + t) in sql for t in (4, 5, 6, 7, 8)) and two.rows(sql) == []
 
 
+@pytest.mark.landing
 def test_instants_of_what_a_read_evaluates(project: Project) -> None:
     """Its boundaries are not known: instants ahead are compared, others after each run, none after the expiration."""
     project.sql(f"CREATE TABLE {{s}}.t AS SELECT id, timestamp_millis({T0}L + id * 3600000) AS ts FROM range(9)")

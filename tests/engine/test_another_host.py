@@ -44,6 +44,7 @@ MODELS = {
 }
 
 
+@pytest.mark.landing
 @pytest.mark.quick(1)
 @pytest.mark.parametrize("name", MODELS)
 def test_a_notebook(project: Project, name: str) -> None:

@@ -14,6 +14,7 @@ from dbt.adapters.sparktemporal.errors import Refusal
 from dbt.adapters.sparktemporal.run import at_function
 from support.instants import T0
 from support.project import Project
+from support.sampled import each
 
 
 @pytest.fixture
@@ -63,7 +64,7 @@ def test_settings_of_the_run(events: Project) -> None:
         events.spark.conf.set("spark.sql.session.timeZone", zone)
 
 
-@pytest.mark.parametrize("instant", ["timestamp_millis({t}L - 1)", "timestamp_millis({t}L + 6001)", "NULL"])
+@pytest.mark.parametrize("instant", each(3, ["timestamp_millis({t}L - 1)", "timestamp_millis({t}L + 6001)", "NULL"]))
 def test_instants_that_are_not_known(events: Project, instant: str) -> None:
     """Also of a model without rows."""
     for sql in ("select id from {s}.t where mz_now() < hi", "select id from {s}.t where mz_now() < hi and id > 99"):
@@ -121,6 +122,7 @@ def test_a_column_of_that_name(events: Project) -> None:
     assert "found: a column m__at in m, with at_function" in text and "instead: an alias for the column" in text
 
 
+@pytest.mark.landing
 def test_a_query_that_spark_takes_in_no_function(events: Project) -> None:
     """Spark refuses a parameter in some nested queries: the view is right, and the error says what to write."""
     model(events)
@@ -137,6 +139,7 @@ def test_a_query_that_spark_takes_in_no_function(events: Project) -> None:
     at_function.refuse_unknown(cast("Any", None), cast("Any", plan), Exception("[TABLE_OR_VIEW_NOT_FOUND] x"))
 
 
+@pytest.mark.landing
 @pytest.mark.parametrize("name", ["mz_core_c0", pytest.param("Kept", marks=pytest.mark.more)])
 def test_a_temporary_view_of_a_name_in_the_query(events: Project, name: str) -> None:
     """Spark takes the WITH of the function for the view. All else is published; the next run makes the function."""

@@ -157,6 +157,7 @@ HIDDEN = {
 }
 
 
+@pytest.mark.landing
 @pytest.mark.quick(1)
 @pytest.mark.parametrize("what", HIDDEN)
 @pytest.mark.parametrize("grows", [False, True])
@@ -180,6 +181,7 @@ def _on_run_start(project: Project, hooks: Sequence[str]) -> None:
     project.write("dbt_project.yml", json.dumps({**head, "on-run-start": hooks}))
 
 
+@pytest.mark.landing
 def test_a_setting_in_the_text(project: Project) -> None:
     """`${...}` is replaced by Spark in each statement: with another value the model is another one."""
     project.sql(f"CREATE TABLE {{s}}.t AS SELECT id, timestamp_millis({T0}L + 1000 * id) AS hi FROM range(9)")

@@ -6,6 +6,7 @@ import pytest
 
 from support.instants import T0
 from support.project import Project
+from support.sampled import each
 
 LASTS = 100_000
 #: id, ends (ms after T0, none), begins (ms after T0)
@@ -33,7 +34,7 @@ PREDICATES = {
 
 
 @pytest.mark.parametrize("aggregated", [False, True])
-@pytest.mark.parametrize("predicate", PREDICATES)
+@pytest.mark.parametrize("predicate", each(3, PREDICATES))
 def test_updates_that_are_not_stored(project: Project, predicate: str, aggregated: bool, sent: list[str]) -> None:
     begins, ends, is_told = PREDICATES[predicate]
     values = ", ".join(f"({i}, {'NULL' if e is None else f'{e}L'}, {b}L)" for i, e, b in ROWS)

@@ -122,6 +122,7 @@ GROWS = [T0 + (NARROW << wide) for wide in (1, 6)]
 WHERE = "(lo is null or mz_now() >= lo) and (hi is null or mz_now() < hi)"
 
 
+@pytest.mark.landing
 @pytest.mark.quick(1)
 @pytest.mark.parametrize("expiration, every", [(None, 5), (None, 1), ("3 hours", 1)])
 def test_rows_at_the_edges_of_buckets(

@@ -220,6 +220,7 @@ def test_an_input_that_changes_during_the_run(events: Project, times: int, monke
     assert "files), 1 row read" in run(events, 2000)[1]
 
 
+@pytest.mark.landing
 def test_full_reads_are_told_and_refused(events: Project) -> None:
     """Where a table was written anew: a warning, or an error before anything is written. A full refresh may."""
 
@@ -292,6 +293,7 @@ def test_files_of_partitions_are_listed_by_their_first_rows(project: Project, ve
     assert {place for *_, place in by_first} >= {"{true, null, x=0/}", "{true, 1, x=1/}"}
 
 
+@pytest.mark.landing
 @pytest.mark.parametrize("few", [True, False])
 def test_files_of_partitions_are_listed_twice(
     project: Project, sent: list[str], monkeypatch: pytest.MonkeyPatch, few: bool

@@ -160,6 +160,7 @@ def test_any_instant(windows: Project) -> None:
         over_time.at(warehouse, project.target("m"), f"(SELECT {T0 - 1}L AS at)", "at")
 
 
+@pytest.mark.landing
 def test_aggregates_at_any_instant(windows: Project) -> None:
     """Without keys each instant has a row, also one at which the model has none."""
     project = windows
@@ -211,6 +212,7 @@ def test_aggregates_at_any_instant(windows: Project) -> None:
             at("m", hours, aggregates, group_by)
 
 
+@pytest.mark.landing
 def test_what_comes_next(windows: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     project = windows
     warehouse = Warehouse(project.rows)
@@ -264,6 +266,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.landing
 def test_a_key_named_like_a_side_of_debezium(project: Project) -> None:
     project.sql(f"CREATE TABLE {{s}}.t AS SELECT 1 AS id, 2 AS after_id, {T0 + 5}L AS hi")
     project.model("m", f"select id, after_id from {project.schema}.t where mz_now() < hi")
@@ -287,6 +290,7 @@ def test_refusals(windows: Project) -> None:
 CLOCK = "select id, mz_now() < {due} as open from {s}.t where mz_now() >= lo"
 
 
+@pytest.mark.landing
 def test_a_query_that_reads_the_clock(project: Project) -> None:
     """Any millisecond may change it: a calendar says where it stopped looking, never that nothing is to come."""
     project.sql(f"CREATE TABLE {{s}}.t AS SELECT 1 AS id, {T0}L AS lo")
@@ -328,6 +332,7 @@ def test_a_view_would_keep_the_rows_of_now(windows: Project, materialized: str) 
     (windows.path / "models" / "kept.sql").unlink()
 
 
+@pytest.mark.landing
 def test_instants_from_a_temporal_view(windows: Project) -> None:
     """Under a pinned clock a relation of instants is read as at that clock, like everything else."""
     text = f"select id, count(*) from {{{{ temporal_at(ref('corrected'), \"(select {T0}L + 5 * id as at from \" ~ "

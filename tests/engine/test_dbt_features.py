@@ -189,6 +189,7 @@ def test_unit_tests_at_a_pinned_clock(project: Project) -> None:
     assert not project.dbt("test", check=False).success
 
 
+@pytest.mark.landing
 def test_the_recipe_of_unit_tests(project: Project) -> None:
     """The listings of docs/unit-tests.md, as they stand there."""
     page = (Path(__file__).parents[2] / "docs" / "unit-tests.md").read_text()
@@ -302,6 +303,7 @@ def test_docs_generate(project: Project) -> None:
 # ---- leaving ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.landing
 @pytest.mark.first(1)
 @pytest.mark.parametrize("kind", ["view", "table", "incremental"])
 def test_switch_there_and_back(project: Project, kind: str) -> None:
@@ -350,6 +352,7 @@ def test_temporary_views_of_the_same_names_are_nobodys(project: Project) -> None
             project.spark.catalog.dropTempView(name)
 
 
+@pytest.mark.landing
 def test_temporal_drop(project: Project) -> None:
     events(project)
     for name in ("m", "renamed", "kept"):

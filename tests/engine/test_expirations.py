@@ -98,6 +98,7 @@ def test_a_schedule_above(thousand: Project, between: str) -> None:
     assert (ran["expiration"], updates(thousand), ran["expiration_reason"]) == (T0 + days * DAY, 1000, why)
 
 
+@pytest.mark.landing
 def test_its_own_refreshes(thousand: Project) -> None:
     """It answers up to the refresh after the offset, and shows that one until the next."""
     thousand.model("m", window(3), expiration="5 days", refresh_every="2 days", refresh_at="2024-03-01 12:00:00")
@@ -310,6 +311,7 @@ def test_runs_between_refreshes(hourly: Project) -> None:
     assert (100,) in over and counted == [(len(ids),)]
 
 
+@pytest.mark.landing
 def test_refreshes_above_a_temporal_view(project: Project) -> None:
     """What a refresh is of is decided before the views below are read: it is the last one that they still know."""
     minute, midnight = HOUR // 60, "2024-01-01 00:00"

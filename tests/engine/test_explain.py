@@ -110,6 +110,7 @@ def test_the_numbers_of_a_run(events: Project) -> None:
     assert third["statements"] < second["statements"]
 
 
+@pytest.mark.landing
 def test_what_a_join_reads(events: Project) -> None:
     """All of the other side is read beside the new file, although the other side did not change."""
     events.sql("CREATE TABLE {s}.names USING parquet AS SELECT id, 'n' AS name FROM range(0, 100, 1, 3)")
@@ -187,6 +188,7 @@ def test_before_dbt_has_made_the_schema(events: Project, capsys: Any) -> None:
     assert rows(found, "does") == [("hydrated", "first run")]
 
 
+@pytest.mark.landing
 def test_a_long_run_says_what_it_does(events: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     def said(now: int) -> list[str]:
         return [line for line in events.run("-s", "m", now=now).log if "so far)" in line]
@@ -201,6 +203,7 @@ def test_a_long_run_says_what_it_does(events: Project, monkeypatch: pytest.Monke
     assert re.fullmatch(r"reads about \d+ rows of \S+events, and writes 1 chain \(\d+\.\d s so far\)", does[0]), does
 
 
+@pytest.mark.landing
 def test_the_report(events: Project, tmp_path: Any) -> None:
     """What it says, and that it is one file; of a project without a run too."""
     page = tmp_path / "deep" / "report.html"

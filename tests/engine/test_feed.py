@@ -56,6 +56,7 @@ def test_without_a_feed_the_frontier_stays(project: Project) -> None:
     assert project.state().frontier == T0
 
 
+@pytest.mark.landing
 def test_another_query_above(fed: Project) -> None:
     """The stored rows stay, and the output is another: the feed takes the difference at the instant of the change."""
     fed.run(now=T0 + 1)
@@ -68,6 +69,7 @@ def test_another_query_above(fed: Project) -> None:
     assert taken(fed) == [*FIRST, *changed, (10_000, -1, True, 10)]
 
 
+@pytest.mark.landing
 def test_a_function_above_is_redefined(fed: Project) -> None:
     """The table is trusted: that the function is another is known from the run of the view."""
     fed.sql("CREATE FUNCTION {s}.shown(x BIGINT) RETURNS BIGINT RETURN x")
@@ -88,6 +90,7 @@ def test_a_function_above_is_redefined(fed: Project) -> None:
     assert taken(fed) == [*first, *changed, (10_000, -1, True, 10)]
 
 
+@pytest.mark.landing
 def test_a_restart_is_a_difference(fed: Project) -> None:
     fed.sql(f"INSERT INTO {{s}}.t VALUES (3, {T0 + 20_000}L)")
     fed.run("--full-refresh", "-s", "m", now=T0 + 15_000)
@@ -95,6 +98,7 @@ def test_a_restart_is_a_difference(fed: Project) -> None:
     assert taken(fed) == [*FIRST, (15_000, -1, True, 1), (15_000, 1, True, 3)]
 
 
+@pytest.mark.landing
 def test_one_difference(fed: Project) -> None:
     """Not each change: an event that came and went between two runs is not told."""
     fed.model("log", "select * from {{ temporal_feed(ref('m'), each_change=false) }}", materialized="incremental")
@@ -104,6 +108,7 @@ def test_one_difference(fed: Project) -> None:
     assert taken(fed) == [*FIRST, (10_000, -1, True, 1)]
 
 
+@pytest.mark.landing
 def test_a_column_more(fed: Project) -> None:
     fed.model("m", f"select id, hi from {fed.schema}.t where mz_now() < hi")
     fed.model("log", FEED, materialized="incremental", on_schema_change="append_new_columns")
@@ -141,6 +146,7 @@ def test_refused(fed: Project, config: dict[str, Any], feed: str, words: str) ->
     assert not result.success and words in result.text and "instead: " in result.text
 
 
+@pytest.mark.landing
 def test_refused_tables(fed: Project) -> None:
     """A table without the columns of a feed; one that is ahead of the view."""
     fed.model("other", "select id, mz_timestamp from {{ temporal_feed(ref('m')) }}", materialized="incremental")
@@ -155,6 +161,7 @@ def test_refused_tables(fed: Project) -> None:
     assert taken(fed) == [*FIRST, (10_000, -1, True, 1), (20_000, -1, True, 2)]
 
 
+@pytest.mark.landing
 def test_nothing_new_for_a_trusted_table(fed: Project) -> None:
     """As after a write that is atomic: nothing is compared, and the run of the feed alone takes nothing."""
     fed.model("log", "select * from {{ temporal_feed(ref('m'), verify=false) }}", materialized="incremental")

@@ -8,6 +8,7 @@ import pytest
 
 from support.instants import T0
 from support.project import Project
+from support.sampled import each
 
 WINDOW = "mz_now() >= lo and (mz_now() < hi or hi is null)"
 
@@ -37,7 +38,7 @@ def late(project: Project, columns: str = "id, v", model: str = "m") -> list[tup
     return sorted((tuple(row) for row in rows), key=str)
 
 
-@pytest.mark.parametrize("capture", ["auto", "full"])
+@pytest.mark.parametrize("capture", each(2, ["auto", "full"]))
 def test_late_rows_are_kept(events: Project, capture: str) -> None:
     """Of new files and of inputs that are read in full. A row that came in time, or comes again, is none of them."""
     sql = f"select id, v, lo from {events.schema}.t where {WINDOW}"
@@ -64,6 +65,7 @@ def test_late_rows_are_kept(events: Project, capture: str) -> None:
     assert late(events) == missed
 
 
+@pytest.mark.landing
 def test_late_rows_of_several_cores(events: Project) -> None:
     """A column of each; keys where groups are kept; a row of a general condition when all of it is over."""
     t = f"{events.schema}.t"
@@ -122,6 +124,7 @@ def test_a_relation_of_that_name(events: Project) -> None:
     assert events.rows("SELECT * FROM {s}.m__late") == [(1,)]
 
 
+@pytest.mark.landing
 def test_late_rows_over_a_temporal_view(events: Project) -> None:
     """As changes of the view below: rows that it shows when the window above is over, and none that it loses."""
     t = f"{events.schema}.t"

@@ -175,6 +175,7 @@ def test_outside_of_a_replay_a_clock_is_as_written(events: Project) -> None:
     assert shown(events.dbt("show", "--inline", "select unix_millis(now()) as c"))[0][0] > NOW + DAY_MS
 
 
+@pytest.mark.landing
 def test_a_view_keeps_the_clock_that_made_it(events: Project) -> None:
     """A view that a replay makes is of its instant, and says so; of one that was made before the log tells."""
     clock = "where current_timestamp() < hi or 'now()' = ''"

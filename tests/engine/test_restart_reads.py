@@ -73,6 +73,7 @@ def settings(project: Project) -> Iterator[None]:
         project.spark.conf.unset(key)
 
 
+@pytest.mark.landing
 @pytest.mark.first(1)
 @pytest.mark.parametrize("layout", ["partitions", "files"])
 def test_a_rebuild_reads_the_window(project: Project, layout: str) -> None:

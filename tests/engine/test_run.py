@@ -127,6 +127,7 @@ def test_old_chains_stay_for_their_readers(project: Project) -> None:
     assert project.rows(reading) == [(1000,)]
 
 
+@pytest.mark.landing
 def test_changed_core_restarts_and_says_so(project: Project) -> None:
     thousand(project)
     window(project)

@@ -146,6 +146,7 @@ def test_an_input_that_answers_for_longer(stack: Project) -> None:
         right(stack, T0 + after)
 
 
+@pytest.mark.landing
 @pytest.mark.parametrize("aggregates", ["auto", pytest.param("rows", marks=pytest.mark.more)])
 def test_groups_below_that_are_small(project: Project, aggregates: str) -> None:
     """The updates of kept groups are no rows, so the model above keeps groups too, however few updates each has."""

@@ -47,6 +47,7 @@ def _oracle(text: str, names: dict[str, str], t: int) -> str:
     return text.replace("mz_now()", f"timestamp_millis({t}L)")
 
 
+@pytest.mark.landing
 @pytest.mark.metastore
 @pytest.mark.quick(1)
 @pytest.mark.parametrize(("names", "steps"), [(("there",), 1), (tuple(TEXTS), len(STEPS))])
@@ -97,6 +98,7 @@ BETWEEN = (
 )
 
 
+@pytest.mark.landing
 def test_between_over_temporal_views(project: Project) -> None:
     project.sql("CREATE TABLE {s}.ev (id INT, lo BIGINT, hi BIGINT) USING parquet")
     project.sql(f"INSERT INTO {{s}}.ev VALUES (1, 0, {T0 + 10}), (2, 5, {T0 + 20}), (3, {T0 + 5}, NULL), (4, NULL, 1)")

@@ -11,6 +11,7 @@ from support.listings import follow
 from support.project import Project
 
 
+@pytest.mark.landing
 def test_the_tutorial(project: Project) -> None:
     try:
         assert follow(project, "tutorial.md") > 8

@@ -44,6 +44,7 @@ def read(project: Project, sql: str = PLAIN, after: int = 1000) -> str:
     return " | ".join(ran.adapter_response["inputs"])
 
 
+@pytest.mark.landing
 @pytest.mark.first(1)
 @pytest.mark.parametrize(
     ("views", "sql"),

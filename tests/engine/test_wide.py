@@ -12,6 +12,7 @@ from dbt.adapters.sparktemporal.temporal.diffs.state_text import VIEW_TEXT_LIMIT
 from dbt.adapters.sparktemporal.temporal.diffs.view_sql import live_view
 from support.instants import HOUR, Y2100
 from support.project import Project
+from support.sampled import each
 
 pytestmark = pytest.mark.metastore
 
@@ -270,8 +271,8 @@ def test_all_kinds_of_compact_views(project: Project, monkeypatch: pytest.Monkey
     assert told["id"][2] == "which" and told["Comment"][1] == "a wide one"
 
 
-@pytest.mark.parametrize("capture", ["auto", "append"])
-@pytest.mark.parametrize("compact", [False, True])
+@pytest.mark.parametrize("capture", each(2, ["auto", "append"]))
+@pytest.mark.parametrize("compact", each(2, [False, True]))
 def test_renamed_columns_of_a_corrected_model(
     project: Project, monkeypatch: pytest.MonkeyPatch, capture: str, compact: bool
 ) -> None:

@@ -16,6 +16,7 @@ from dbt.adapters.spark.session import Cursor
 
 from support.instants import T0
 from support.project import Project, is_named
+from support.sampled import each
 
 pytestmark = pytest.mark.metastore
 
@@ -106,7 +107,7 @@ def is_number(wanted: int) -> Callable[[int, str], bool]:
 
 
 @pytest.mark.quick(2)
-@pytest.mark.parametrize("kind", ["place", "view", *(kind for kind in KINDS if kind not in ("place", "view"))])
+@pytest.mark.parametrize("kind", each(2, ["place", "view", *(kind for kind in KINDS if kind not in ("place", "view"))]))
 def test_at_the_write(project: Project, tmp_path: Path, altering: Any, kind: str) -> None:
     assert altered(project, tmp_path, altering, kind, is_write)
 
@@ -156,6 +157,7 @@ def altered(project: Project, folder: Path, altering: Any, kind: str, is_at: Cal
     return True
 
 
+@pytest.mark.landing
 def test_a_view_that_is_redefined_all_the_time(project: Project, tmp_path: Path, altering: Any) -> None:
     """A run begins again once. Then it fails in words, and the view answers what the last run stored."""
     src, there, back = sources(project, tmp_path, "view")

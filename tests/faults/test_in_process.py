@@ -125,6 +125,7 @@ def test_lock_of_a_dead_process_here(written: Project) -> None:
     assert written.count() == 10
 
 
+@pytest.mark.landing
 def test_rival_commit_is_noticed(written: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run whose lock was taken from it while it wrote must not publish over its rival."""
     written.run(now=T0)

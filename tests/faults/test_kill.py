@@ -92,8 +92,7 @@ def link(places: Places, step: int, statement: int) -> tuple[dict, str | None]:
     return json.loads(report.read_text()), killed.read_text() if killed.exists() else None
 
 
-@pytest.mark.more
-@pytest.mark.catalogs
+@pytest.mark.landing
 @pytest.mark.metastore
 def test_killed_while_writing_and_at_the_commit(places: Places) -> None:
     """A slice of the test below: on-run-start has two statements, then come lock, chain and commit."""

@@ -70,6 +70,7 @@ def test_nothing_is_new_after_the_other_run(model: Project, waiting: FakeTime) -
     assert model.state().frontier == T0 + 500
 
 
+@pytest.mark.landing
 def test_an_error_that_the_other_run_explains(model: Project, waiting: FakeTime) -> None:
     """What is observed in the middle of another run may be half of it: the run looks again when that one has ended."""
     model.sql("ALTER TABLE {s}.events RENAME TO {s}.moved")

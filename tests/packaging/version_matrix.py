@@ -33,7 +33,7 @@ TITLES = ("method", "catalog", "format of the diffs", "Spark", "dbt-core", "Pyth
 #: what the pairs of the matrix are tried with
 EMBEDDED = {"method": "session", "catalog": "in memory", "format": "parquet"}
 TESTS = {
-    "(not more or catalogs) and not deep": (
+    "not more and not deep": (
         "tests/conformance/test_cases.py",
         "tests/conformance/test_function_facts.py",
         "tests/property/test_histories.py",

@@ -15,6 +15,7 @@ from support.seeds import SAMPLE, a_seed
 pytestmark = pytest.mark.usefixtures("small_plans")
 
 
+@pytest.mark.landing
 @pytest.mark.quick(1)
 @pytest.mark.parametrize("count", [2, 3])
 def test_random_aggregations(project: Project, count: int) -> None:

@@ -85,6 +85,7 @@ def compare(project: Project, name: str, rng: random.Random) -> None:
     assert not found, (name, start, up_to, snapshot, state.frontier, found[:10])
 
 
+@pytest.mark.landing
 @pytest.mark.metastore
 @pytest.mark.quick(1)
 @pytest.mark.parametrize("kind", KINDS)

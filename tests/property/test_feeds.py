@@ -17,6 +17,7 @@ FEEDS = (
 )
 
 
+@pytest.mark.landing
 @pytest.mark.metastore
 @pytest.mark.quick(1)
 @pytest.mark.parametrize("runs", [2, 4])

@@ -13,6 +13,7 @@ import pytest
 from support.instants import T0
 from support.judged import became
 from support.project import Project
+from support.sampled import each
 
 #: {r}: dbt_utils.deduplicate, as it is rendered for Spark
 DEDUPLICATED = (
@@ -93,6 +94,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory, spark: object) -> Iterator[
     project.sql("DROP DATABASE {s} CASCADE")
 
 
+@pytest.mark.landing
 @pytest.mark.usefixtures("small_plans")
 @pytest.mark.quick(1)
 @pytest.mark.parametrize(("seed", "count"), [(0, 6), (2, 15), pytest.param(1, 40, marks=pytest.mark.deep)])
@@ -108,6 +110,6 @@ def test_merged_columns(tables: Project, seed: int, count: int) -> None:
 
 
 @pytest.mark.usefixtures("small_plans")
-@pytest.mark.parametrize("name", KNOWN)
+@pytest.mark.parametrize("name", each(3, KNOWN))
 def test_known_texts(tables: Project, name: str) -> None:
     assert became(tables, KNOWN[name]) == ("accepted", "")

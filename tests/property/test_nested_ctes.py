@@ -15,6 +15,7 @@ import pytest
 from support.instants import T0
 from support.judged import became, judged
 from support.project import Project
+from support.sampled import each
 
 #: relations of the schema, by names that CTEs have too
 NAMES = ("source", "final", "Renamed")
@@ -94,6 +95,7 @@ def drive(tables: Project, seed: int, count: int) -> list[str]:
     return said
 
 
+@pytest.mark.landing
 @pytest.mark.usefixtures("small_plans")
 @pytest.mark.quick(1)
 @pytest.mark.parametrize(("seed", "count"), [(0, 6), (2, 15), pytest.param(1, 50, marks=pytest.mark.deep)])
@@ -138,7 +140,7 @@ KNOWN = {
 
 
 @pytest.mark.usefixtures("small_plans")
-@pytest.mark.parametrize("name", KNOWN)
+@pytest.mark.parametrize("name", each(3, KNOWN))
 def test_known_texts(tables: Project, name: str) -> None:
     assert judged(tables, KNOWN[name]) == "accepted"
 

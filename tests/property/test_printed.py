@@ -76,6 +76,7 @@ def test_trees(project: Project) -> None:
     assert planned > (370 if project.spark.version >= "4" else 200)
 
 
+@pytest.mark.landing
 @pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.quick(1)
 @pytest.mark.first(2)

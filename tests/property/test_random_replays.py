@@ -143,6 +143,7 @@ class World:
         (self.project.path / "tests" / "seen.sql").unlink()
 
 
+@pytest.mark.landing
 @pytest.mark.first(2)
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.quick(1)

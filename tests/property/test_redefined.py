@@ -271,6 +271,7 @@ def tidied(project: Project) -> Any:
         project.spark.sql(f"DROP DATABASE IF EXISTS {project.schema}_{number} CASCADE")
 
 
+@pytest.mark.landing
 @pytest.mark.quick(1)
 @pytest.mark.parametrize("count", [2, ORDINARY])
 def test_redefined(tidied: Project, count: int) -> None:

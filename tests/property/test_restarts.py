@@ -115,6 +115,7 @@ class Story:
             assert all(e.since < e.until <= state.since for e in state.past)
 
 
+@pytest.mark.landing
 @pytest.mark.metastore
 @pytest.mark.quick(1)
 @pytest.mark.parametrize("runs", [2, 4, pytest.param(10, marks=pytest.mark.deep)])

@@ -231,6 +231,7 @@ def drive(project: Project, seed: int, steps: int) -> Counter[str]:
     return did
 
 
+@pytest.mark.landing
 @pytest.mark.quick(1)
 @pytest.mark.parametrize("number", range(3))
 def test_schedules(project: Project, monkeypatch: pytest.MonkeyPatch, number: int) -> None:

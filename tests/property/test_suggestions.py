@@ -16,6 +16,7 @@ from dbt.adapters.sparktemporal.run.analyze import understand
 from support.instants import T0
 from support.judged import became
 from support.project import Project
+from support.sampled import each
 
 LONG = " || ".join(f"'{n:08}'" for n in range(40))
 #: operands of a type: some quoted, some longer than a message shows
@@ -90,7 +91,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory, spark: object) -> Iterator[
 
 
 @pytest.mark.usefixtures("small_plans")
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", each(4, CASES))
 def test_what_is_suggested_is_taken(tables: Project, name: str) -> None:
     written, place = CASES[name]
     written, warehouse = written.replace("{s}", tables.schema), Warehouse(tables.rows)

@@ -244,6 +244,7 @@ def check(
         assert not more and not less, shown
 
 
+@pytest.mark.landing
 @pytest.mark.quick(1)
 @pytest.mark.parametrize(("shapes", "runs"), [((1, 5), 2), ((1, 3, 5, 11, 14), 3)])
 @pytest.mark.usefixtures("small_plans")

@@ -19,6 +19,7 @@ from dbt.adapters.sparktemporal.temporal.clock import zones
 from dbt.adapters.sparktemporal.temporal.clock.zones import Change, Zone
 from support.predicates import Grammar, compared, rows
 from support.project import Project
+from support.sampled import each
 
 #: leaps that are no whole minute or hour, dates that come twice or never, offsets that were given up, and plain ones
 ZONES = [
@@ -209,7 +210,7 @@ KNOWN = [
 
 
 @pytest.mark.usefixtures("small_plans")
-@pytest.mark.parametrize(("zone", "clock", "text", "row", "told"), KNOWN)
+@pytest.mark.parametrize(("zone", "clock", "text", "row", "told"), each(4, KNOWN))
 def test_known_jumps(project: Project, zone: str, clock: str, text: str, row: str, told: str) -> None:
     as_of = int(datetime.fromisoformat(f"{clock}+00:00").timestamp()) * 1_000
     source = rows(random.Random(zone), [row], f"{as_of}L")
@@ -234,6 +235,7 @@ def test_known_jumps(project: Project, zone: str, clock: str, text: str, row: st
 UNITS = {"MICROSECOND": 86_400_000_000, "MILLISECOND": 86_400_000, "SECOND": 86_400, "MINUTE": 1_440, "HOUR": 24}
 
 
+@pytest.mark.landing
 @pytest.mark.usefixtures("small_plans")
 def test_lengths_that_are_as_long_in_every_zone(project: Project) -> None:
     """Around each change of 2023 to 2026, by the millisecond. A day is not, and goes back; so do differences."""

@@ -1,4 +1,4 @@
-"""Many parameters of one kind: make test tries some of them, make test-more all."""
+"""Many parameters of one kind: make test tries some of them, each landing all."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ import pytest
 
 
 def each(step: int, values: Iterable[Any]) -> list[Any]:
-    """The values as parameters of a test; make test takes the first and each step-th after it."""
-    others = (pytest.mark.more, pytest.mark.catalogs)
-    return [v if n % step == 0 else pytest.param(v, marks=others) for n, v in enumerate(values)]
+    """The values as parameters of a test; make test takes the first and each step-th after it.
+
+    A tuple is the values of several names.
+    """
+    several = (value if isinstance(value, tuple) else (value,) for value in values)
+    return [pytest.param(*v, marks=[pytest.mark.landing] if n % step else []) for n, v in enumerate(several)]
 
 
 def asked(request: pytest.FixtureRequest, name: str) -> list[Any]:

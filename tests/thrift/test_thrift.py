@@ -306,6 +306,7 @@ def test_files_dropped_into_tables_that_sessions_know(project: Project, scripts:
 # ---- errors --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.landing
 def test_the_settings_of_the_profile_have_effect(project: Project) -> None:
     """The server takes them at the begin of a session, and dbt-spark sends them in a form that it ignores."""
     profile = project.path / "profiles.yml"
