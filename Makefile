@@ -64,6 +64,7 @@ format: $(VENV)/.made ## put the code in order
 # what make test leaves out, by make test-metastore; all tests do so by make test-more.
 APART := -n 2 --dist loadfile --no-loadscope-reorder
 PYTEST := $(BIN)/python -m pytest $(APART)
+SLICE := --catalog in-memory -m "not landing and not more and not deep and not lake"
 FOLDERS := tests/conformance tests/integration tests/faults tests/thrift tests/engine tests/property tests/adapter
 
 # what passed goes into README's table of versions
@@ -71,13 +72,13 @@ TRIED := $(BIN)/python tests/packaging/version_matrix.py --record
 
 test: java $(VENV)/.test ## a slice of each feature in five minutes, first what needs no Spark
 	@echo "== tests without Spark"
-	@$(PYTEST) -m "not more and not deep" tests/unit
+	@$(PYTEST) -m "not landing and not more and not deep" tests/unit
 	@echo "== a slice of each feature (five minutes)"
-	@$(PYTEST) --durations 10 --junit-xml build/slice.xml --catalog in-memory -m "not landing and not more and not deep and not lake" $(FOLDERS)
+	@$(PYTEST) --durations 10 --junit-xml build/slice.xml $(SLICE) $(FOLDERS)
 
 test-metastore: java $(VENV)/.test ## over Hive's metastore: what depends on the catalog, and what make test leaves out
 	@echo "== over Hive's metastore: what depends on the catalog, and what the slice leaves out"
-	@$(PYTEST) -m "(metastore or (landing and not more)) and not deep and not lake" $(FOLDERS)
+	@$(PYTEST) -m "(metastore or (landing and not more)) and not deep and not lake" tests/unit $(FOLDERS)
 
 test-more: java $(VENV)/.test ## all but the full counts, over Hive's metastore
 	@echo "== all tests but the deep ones (an hour on 2 slow cores)"
@@ -142,7 +143,7 @@ mutants: $(VENV)/.mutants ## which of 300 mutants of the core the tests without 
 	@$(BIN)/python tests/packaging/mutants.py
 
 coverage: setup ## what share of the code make test runs, branches too
-	@$(PYTEST) --catalog in-memory -m "not more and not deep and not lake" \
+	@$(PYTEST) $(SLICE) \
 	  --cov --cov-report=term:skip-covered tests/unit $(FOLDERS)
 
 wheel: setup ## build wheel and sdist into dist/

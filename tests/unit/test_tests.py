@@ -124,7 +124,7 @@ def test_the_table_of_features_names_each_module_of_make_test() -> None:
 
 def test_make_test_metastore_finds_each_test_of_a_landing() -> None:
     """A mark in a folder that its recipe does not name would select nothing."""
-    assert folders_of("test-metastore") == folders_of("test-more")
+    assert folders_of("test-metastore") == folders_of("test-more") | {TESTS / "unit"}
 
 
 def test_a_landing_and_a_night() -> None:
@@ -134,3 +134,10 @@ def test_a_landing_and_a_night() -> None:
     assert "make lint test test-metastore" in workflow
     assert "target: [test-more, test-lake, test-deep-alone]" in workflow
     assert re.search(r"^test-deep: test-more ", MAKEFILE, flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize("file", sorted((TESTS / "unit").glob("test_*.py")), ids=lambda f: f.stem)
+def test_a_unit_test_asks_for_no_session(file: Path) -> None:
+    """A fixture of tests/conftest.py that has one would start Spark before the first part of make test is over."""
+    tests = [node for node in ast.parse(file.read_text()).body if isinstance(node, ast.FunctionDef)]
+    assert not {"spark", "project"} & {a.arg for test in tests if test.name[:5] == "test_" for a in test.args.args}

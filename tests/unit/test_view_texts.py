@@ -219,6 +219,7 @@ def test_the_columns_are_not_listed(expiration: int | None) -> None:
     assert len(compact_sql.as_updates(narrow.cores[0], "`s`")) == len(compact_sql.as_updates(wide.cores[0], "`s`"))
 
 
+@pytest.mark.landing
 def test_too_long_for_any_form() -> None:
     state = a_state(residual="SELECT " + ", ".join(f"{i} AS x{i}" for i in range(4000)) + " FROM mz_core_c0")
     with pytest.raises(TemporalError) as raised:
@@ -276,6 +277,7 @@ def test_a_catalog_that_keeps_long_texts_is_asked_once() -> None:
         assert not [sql for sql in quiet.asked if "mz_probe" in sql]
 
 
+@pytest.mark.landing
 def test_what_makes_a_text_long_is_what_is_advised() -> None:
     long = "SELECT " + " + ".join(["length(x)"] * 4000) + " AS x FROM mz_core_c0"
     for later, advice in (
