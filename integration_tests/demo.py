@@ -144,12 +144,6 @@ def look_ahead() -> None:
     show(*shown(FORECAST % until))
 
 
-def write_report() -> None:
-    say("a page about all nine views:  dbt run-operation temporal_report")
-    run_dbt("run-operation", "temporal_report", "--args", "{path: target/demo/report.html}")
-    print("   integration_tests/target/demo/report.html, to be opened in a browser", flush=True)
-
-
 def main() -> None:
     started = time.monotonic()
     # relative paths from here on: Java options cannot carry a folder whose name has a space
@@ -172,7 +166,6 @@ def main() -> None:
     before, update = first_look(spark)
     # by the time of the second look the clock has brought the update, mostly
     look_ahead()
-    write_report()
     second_look(spark, before, update)
 
     say(f"done in {time.monotonic() - started:.0f} s. What to try next:")
@@ -182,6 +175,7 @@ def main() -> None:
         "   what the next run would do    cd integration_tests && "
         "../.venv/bin/dbt run-operation temporal_explain --args '{model: in_the_air}'\n"
         "   a run with nothing to do      cd integration_tests && ../.venv/bin/dbt run\n"
+        "   a page about all views        cd integration_tests && ../.venv/bin/dbt run-operation temporal_report\n"
         "   a view at another instant     cd integration_tests && ../.venv/bin/dbt show --limit 5 --inline \\\n"
         """     "select * from {{ temporal_as_of(ref('in_the_air'), '"""
         f"""{time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(time.time() + 6 * 3600))}') }}}}"\n"""
