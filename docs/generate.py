@@ -4,7 +4,7 @@ A page is text by hand around blocks `<!-- name: begin -->` … `<!-- name: end 
 
 | block | is made of |
 |---|---|
-| configs | the fields of `TemporalConfig`, and their words in its docstring |
+| configs | the fields of `TemporalConfig` |
 | macros, data tests, operations, others | the heads of macros/*.sql, and their signatures |
 | fields | the fields of `TemporalResponse`, and their words in its docstring |
 | refusals | each `Refusal` in the code |
@@ -22,11 +22,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from dbt.adapters.sparktemporal import config as configs
 from dbt.adapters.sparktemporal.config import TemporalConfig
 from dbt.adapters.sparktemporal.contracts import TemporalResponse
 from dbt.adapters.sparktemporal.operations import arguments
-from dbt.adapters.sparktemporal.temporal.clock.instants import format_duration
 
 ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "docs" / "reference"
@@ -57,57 +55,22 @@ def fields(of: type, without: type | None = None) -> list[Any]:
 
 # ---- configs ---------------------------------------------------------------------------------------------------------
 
-#: config -> where config.py lists its values
-_VALUES = {
-    "change_capture": "_CAPTURES",
-    "aggregates": "_AGGREGATES",
-    "pushdown": "_PUSHDOWN",
-    "full_read": "_FULL_READS",
-    "file_format": "_FORMATS",
-}
-
 
 def config_names() -> list[str]:
     """The configs of a temporal_view that a run reads."""
-    return [field.name for field in dataclasses.fields(TemporalConfig)]
+    return [config.name for config in dataclasses.fields(TemporalConfig)]
 
 
 def config_rows() -> list[list[str]]:
-    words, defaults = described(TemporalConfig), TemporalConfig.parse("m", {})
-    return [
-        [f"`{name}`", words.get(name, ""), _values(name), _default(name, getattr(defaults, name))]
-        for name in config_names()
-    ]
-
-
-def _values(name: str) -> str:
-    listed = getattr(configs, _VALUES.get(name, ""), None)
-    if listed:
-        return ", ".join(f"`{value}`" for value in listed)
-    if name in configs._DURATIONS or name == "lookback":
-        return "a length"
-    kind = str(TemporalConfig.__annotations__[name])
-    if "tuple" in kind:
-        return "`true`, `false`, or a list of names" if "bool" in kind else "a list of names"
-    return {"bool": "`true`, `false`", "float": "a number from 0 to 1"}.get(kind, _of_time(name))
-
-
-def _of_time(name: str) -> str:
-    return {"restart_at": "a time of the week", "refresh_at": "an instant"}.get(name, "a name")
-
-
-def _default(name: str, value: object) -> str:
-    if name in configs._DURATIONS:
-        return "off" if value is None else f"`{format_duration(value)}`"  # type: ignore[arg-type]  # ms
-    if value is None or value == ():
-        return "none"
-    return f"`{str(value).lower() if isinstance(value, bool) else value}`"
+    rows = []
+    for config in dataclasses.fields(TemporalConfig):
+        kind, words = config.metadata["kind"], config.metadata["words"]
+        rows.append([f"`{config.name}`", words, kind.values, kind.shown(config.default)])
+    return rows
 
 
 def configs_block() -> str:
-    planned = ", ".join(f"`{name}`" for name in configs._NOT_YET)
-    rows = table(["config", "meaning", "values", "default"], config_rows())
-    return f"{rows}\n\nReserved, and refused until a version carries them out: {planned}."
+    return table(["config", "meaning", "values", "default"], config_rows())
 
 
 # ---- macros ----------------------------------------------------------------------------------------------------------

@@ -124,7 +124,6 @@ CONFIGS: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
         {"expiration": "7 days", "restart_every": "1 week"},
         ("the view would raise 1 week after a restart, and the next one is due after 1 week", "three times"),
     ),
-    "not_yet": ({"max_staleness": "1 day"}, ("does not carry it out",)),
     "append_alone": ({"change_capture": "append"}, ("change_capture: 'append'", "append_column: <column>")),
     "append_column_alone": ({"append_column": "ts"}, ("append_column: 'ts'", "in whose order its rows come")),
     "lookback_alone": ({"lookback": "1 hour"}, ("lookback: '1 hour'", "append_column: <column>")),

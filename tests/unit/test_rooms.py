@@ -13,7 +13,7 @@ PACKAGE = adapter.__name__
 ROOMS = [
     "errors", "words", "temporal/sql/functions", "temporal/sql", "temporal/clock", "temporal/predicates",
     "temporal/rewrite", "temporal/diffs", "temporal/ivm", "temporal/duckdb", "temporal/changes", "temporal",
-    "pushdown", "config", "engine", "graph", "inputs", "pruning", "run", "operations", "connections", "contracts",
+    "pushdown", "config_kinds", "config", "engine", "graph", "inputs", "pruning", "run", "operations", "connections", "contracts",
     "impl", "__version__", "__init__", "__main__",
 ]  # fmt: skip
 PURE = ("temporal", "pushdown")

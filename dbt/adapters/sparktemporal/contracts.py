@@ -2,38 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, make_dataclass
 from typing import Any
 
 from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.spark.impl import SparkConfig
 
+from .config import TemporalConfig
 
-@dataclass
-class SparkTemporalConfig(SparkConfig):
-    """The configs that dbt knows of, as they are written. `config.TemporalConfig` reads those of a temporal_view."""
-
-    expiration: str | None = None
-    restart_every: str | None = None
-    restart_at: str | None = None
-    refresh_every: str | None = None
-    refresh_at: str | None = None
-    retain_history: str | None = None
-    diffs_retention: str | None = None
-    lock_timeout: str | None = None
-    change_capture: str | None = None
-    append_column: str | None = None
-    lookback: str | int | None = None
-    aggregates: str | None = None
-    pushdown: str | bool | None = None
-    pushdown_columns: list[str] | None = None
-    pushdown_collect: bool | None = None
-    pushdown_audit: float | None = None
-    pushdown_required: bool | list[str] | None = None
-    full_read: str | None = None
-    store_late: bool | None = None
-    at_function: bool | None = None
-    max_staleness: str | None = None
+#: the configs that dbt knows of, as they are written; `config.TemporalConfig` reads those of a temporal_view
+SparkTemporalConfig: type[SparkConfig] = make_dataclass(
+    "SparkTemporalConfig",
+    [
+        (config.name, config.metadata["kind"].written | None, None)
+        for config in fields(TemporalConfig)
+        if config.name not in SparkConfig.__dataclass_fields__
+    ],
+    bases=(SparkConfig,),
+)
 
 
 @dataclass

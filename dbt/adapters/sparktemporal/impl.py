@@ -59,7 +59,7 @@ def _say(line: str) -> None:
 
 class SparkTemporalAdapter(RunOperations, ReadMacros, SparkAdapter):
     ConnectionManager: TypeAlias = SparkTemporalConnectionManager
-    AdapterSpecificConfigs: TypeAlias = SparkTemporalConfig
+    AdapterSpecificConfigs = SparkTemporalConfig
     connections: SparkTemporalConnectionManager
 
     def __init__(self, config: Any, mp_context: Any) -> None:

@@ -1,0 +1,92 @@
+"""What a config of a model may be: how dbt types its value, how a run reads it, and what docs/reference says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from .errors import Refusal
+from .temporal.clock.instants import format_duration, parse_duration, parse_instant
+from .temporal.clock.schedule import TimeOfWeek
+
+
+@dataclass(frozen=True)
+class Kind:
+    """written: the type of the value in a config() or a yml, for dbt. values: the same in words."""
+
+    written: Any
+    values: str
+    #: (name, the value as written, which is not None) -> the value for a run. Raises Refusal
+    read: Callable[[str, Any], Any]
+    #: a default, in words
+    shown: Callable[[Any], str] = lambda default: "none" if default is None else f"`{default}`"
+
+
+def one_of(*words: str, written: Any = str) -> Kind:
+    """The first word is the default."""
+
+    def read(name: str, value: Any) -> str:
+        # YAML reads a bare `off` as false
+        word = "off" if value is False and "off" in words else str(value or words[0])
+        if word not in words:
+            raise Refusal(f"{name}: {value!r}", "this value is not known", f"one of {', '.join(words)}")
+        return word
+
+    return Kind(written, ", ".join(f"`{word}`" for word in words), read)
+
+
+def _flag(name: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise Refusal(f"{name}: {value!r}", "this is neither true nor false", "true or false")
+    return value
+
+
+def _columns(name: str, value: Any) -> tuple[str, ...]:
+    if value and not _is_list_of_names(value):
+        raise Refusal(f"{name}: {value!r}", "this is no list of columns", "[created_at]")
+    return tuple(value or ())
+
+
+def _tables(name: str, value: Any) -> bool | tuple[str, ...]:
+    if value and not isinstance(value, bool) and not _is_list_of_names(value):
+        raise Refusal(f"{name}: {value!r}", "this is no list of tables", "true, or [events]")
+    return tuple(value) if isinstance(value, list) else bool(value)
+
+
+def _is_list_of_names(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(name, str) for name in value)
+
+
+def _share(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
+        raise Refusal(f"{name}: {value!r}", "this is no share of files", "a number from 0 to 1, such as 0.01")
+    return float(value)
+
+
+def _later(name: str, value: Any) -> int | None:
+    """dbt itself fills in 1, for its microbatches."""
+    return None if value == 1 else parse_duration(value, name)
+
+
+def _as_length(default: int | None) -> str:
+    return "off" if default is None else f"`{format_duration(default)}`"
+
+
+def _as_flag(default: bool) -> str:
+    return f"`{str(default).lower()}`"
+
+
+#: ms, and None for "0"
+LENGTH = Kind(str, "a length", lambda name, value: parse_duration(value, name), _as_length)
+#: ms, and 0 for "0"
+WAIT = Kind(str, "a length", lambda name, value: parse_duration(value, name) or 0, _as_length)
+LOOKBACK = Kind(str | int, "a length", _later)
+TIME_OF_WEEK = Kind(str, "a time of the week", lambda name, value: TimeOfWeek.parse(value, name))
+#: ms since 1970
+INSTANT = Kind(str, "an instant", lambda name, value: parse_instant(value, name))
+NAME = Kind(str, "a name", lambda name, value: value or None)
+FLAG = Kind(bool, "`true`, `false`", _flag, _as_flag)
+COLUMNS = Kind(list[str], "a list of names", _columns, lambda default: "none")
+TABLES = Kind(bool | list[str], "`true`, `false`, or a list of names", _tables, _as_flag)
+SHARE = Kind(float, "a number from 0 to 1", _share)
