@@ -13,8 +13,8 @@ PACKAGE = adapter.__name__
 ROOMS = [
     "errors", "words", "temporal/sql/functions", "temporal/sql", "temporal/clock", "temporal/predicates",
     "temporal/rewrite", "temporal/diffs", "temporal/ivm", "temporal/duckdb", "temporal/changes", "temporal",
-    "pushdown", "config_kinds", "config", "engine", "graph", "inputs", "pruning", "run", "operations", "connections", "contracts",
-    "impl", "__version__", "__init__", "__main__",
+    "pushdown", "config_kinds", "config", "engine", "graph", "inputs", "pruning", "run", "operations", "connections",
+    "contracts", "impl", "__version__", "__init__", "__main__",
 ]  # fmt: skip
 PURE = ("temporal", "pushdown")
 FORBIDDEN = {"dbt", "dbt_common", "pyspark", "agate", "py4j"}

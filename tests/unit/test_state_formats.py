@@ -1,4 +1,4 @@
-"""States as they are written, and as earlier versions wrote them: no model is rebuilt because of its state's format."""
+"""States as they are written, and as earlier code of the same format wrote them: no model is rebuilt by an update."""
 
 from __future__ import annotations
 
@@ -22,17 +22,15 @@ from dbt.adapters.sparktemporal.temporal.diffs.fingerprints import (
     RowsFingerprint,
     Scan,
     Tracking,
-    UnknownFingerprint,
     as_json,
     of_json,
-    of_text,
 )
 from dbt.adapters.sparktemporal.temporal.diffs.state import Chain, State
-from dbt.adapters.sparktemporal.temporal.diffs.state_formats import FORMAT, READABLE, payload_of, state_of_payload
+from dbt.adapters.sparktemporal.temporal.diffs.state_formats import FORMAT, payload_of, state_of_payload
 from dbt.adapters.sparktemporal.temporal.diffs.state_text import Form, embed, extract
 from dbt.adapters.sparktemporal.temporal.rewrite.kept import Kept
 
-#: as format 1 was written, by the code of then
+#: as they were written, by the code of then
 STATES = Path(__file__).parent / "states"
 RUN = "018dfa3cc80deadbeef00"
 INPUTS: dict[str, Fingerprint] = {
@@ -48,16 +46,16 @@ INPUTS: dict[str, Fingerprint] = {
         10, Refreshes(3_600_000, -5), (ChainId("inner__diffs_a"), ChainId("inner__diffs_b", 15))
     ),
     "s.bare": ChainsFingerprint(10, None, ()),
-    "s.odd": UnknownFingerprint("version a b 3 in x"),
+    "s.side": IcebergScans((Scan("", None, 0, None), Scan("VERSION AS OF 'side'", 7, 2, "side")), "0123abcd"),
 }
 
 
-def format_1(name: str = "state_format_1") -> State:
+def written(name: str = "state_format_2") -> State:
     return extract((STATES / f"{name}.sql").read_text().rstrip("\n"), "m")
 
 
-def test_a_state_of_format_1_is_read_whole() -> None:
-    state = format_1()
+def test_a_written_state_is_read_whole() -> None:
+    state = written()
     assert state.inputs == INPUTS
     assert state.manifest == f"m__inputs_{RUN}" and state.max_restart_delay == 3
     assert state.read_by == ("aa", "bb", "cc", "dd") and state.refreshes == Refreshes(3_600_000, -5)
@@ -72,53 +70,55 @@ def test_a_state_of_format_1_is_read_whole() -> None:
     assert state.tables == (
         f"m__diffs_{RUN}", "m__diffs_018dfa3cc80deadbeee00", f"m__diffs_{RUN}_c1", f"m__inputs_{RUN}", f"m__stats_{RUN}"
     )  # fmt: skip
-    assert format_1("state_format_1_packed") == state
+    assert written("state_format_2_packed") == state
 
 
-def test_a_state_of_format_1_becomes_one_of_the_latest() -> None:
-    state = format_1()
+def test_a_state_is_written_and_read() -> None:
+    state = written()
     for form in (Form.INLINE, Form.PACKED):
         text = embed(state, "SELECT 1", form)
         assert f'"format":{FORMAT},"model":"m"' in text and extract(text, "m") == state
     assert json.loads(json.dumps(payload_of(state)))["manifest"] == state.manifest
 
 
+TOLD = {
+    "s.files": "files 2, 1234 bytes, 0123456789abcdef as 89abcdef",
+    "s.ice": "version main 5931, old 77 in 00002-6f1c",
+    "s.empty": "version empty in v1",
+    "s.delta": "version 7 of 3a-4b",
+    "s.events": 'column {"by": "at", "back": 60000, "to": "1709294400000000", "rows": 9, "sum": -12, '
+    '"after": 1, "after_sum": 5}',
+    "s.none": 'column {"by": "id", "back": 0, "to": null, "rows": 0, "sum": 0, "after": 0, "after_sum": 0}',
+    "s.hive": "rows 3, sum -7",
+    "s.maps": "rows 3",
+    "s.inner": "chains from 10 every 3600000 from -5: inner__diffs_a inner__diffs_b>15",
+    "s.bare": "chains from 10: ",
+    "s.side": "empty with schema 0, snapshot 7 with schema 2 VERSION AS OF 'side'",
+}
+
+
 @pytest.mark.parametrize("name", INPUTS)
 def test_fingerprints(name: str) -> None:
-    """As JSON, and as the texts of format 1, which people still read in reports."""
+    """As JSON, and in the words that people read in reports."""
     fingerprint = INPUTS[name]
     assert of_json(json.loads(json.dumps(as_json(fingerprint)))) == fingerprint
-    assert of_text(str(fingerprint)) == fingerprint
-    assert str(fingerprint) == json.loads(_comment())["inputs"][name]
+    assert str(fingerprint) == TOLD[name]
 
 
-def test_fingerprints_that_came_after_format_1() -> None:
-    scans = (Scan("", None, 0, None), Scan("VERSION AS OF 'side'", 7, 2, "side"))
-    later = IcebergScans(scans, "0123abcd")
-    assert of_json(json.loads(json.dumps(as_json(later)))) == later
-    assert str(later) == "empty with schema 0, snapshot 7 with schema 2 VERSION AS OF 'side'"
-
-
-def _comment() -> str:
-    text = (STATES / "state_format_1.sql").read_text()
-    return text.partition("mz_state: ")[2].partition(" */")[0]
-
-
-def test_fields_that_a_state_of_format_1_may_lack() -> None:
+def test_fields_that_a_state_may_lack() -> None:
     """Those that came later have a default: no input is taken for unchanged by them."""
-    payload = json.loads(_comment())
-    for later in ("check", "read_by", "watermark", "statistics", "measured", "gap", "refreshes", "state_table"):
-        del payload[later]
+    payload = json.loads(json.dumps(payload_of(written())))
+    for later in ("read_by", "refreshes", "late", "past", "files"):
+        payload.pop(later, None)
     state = state_of_payload(payload)
-    assert (state.read_by, state.manifest, state.max_restart_delay, state.refreshes) == ((), "", 0, None)
+    assert (state.read_by, state.refreshes, state.late, state.past, state.files) == ((), None, None, (), {})
 
 
 def test_what_no_version_wrote() -> None:
-    assert (1, FORMAT) == READABLE
-    text = embed(format_1(), "SELECT 1").replace(f'"format":{FORMAT}', f'"format":{FORMAT + 1}')
+    text = embed(written(), "SELECT 1").replace(f'"format":{FORMAT}', f'"format":{FORMAT + 1}')
     with pytest.raises(TemporalError) as told:
         extract(text, "m")
-    assert f"its format is {FORMAT + 1}, this version reads 1 and {FORMAT}" in str(told.value)
+    assert f"its format is {FORMAT + 1}, this version reads {FORMAT}" in str(told.value)
     assert "dbt run --full-refresh -s m" in str(told.value)
     with pytest.raises(KeyError):
         of_json({"kind": "tea leaves"})

@@ -261,9 +261,9 @@ class SparkTemporalAdapter(RunOperations, ReadMacros, SparkAdapter):
         existing: BaseRelation | None,
     ) -> Neighbours:
         """What is around a model. existing: the relation of the model's name, as dbt's cache has it."""
+        self._refuse_foreign_diffs(relation)
         lineage = Lineage(model, graph)
         return Neighbours(
-            unmarked=self._has_unmarked_diffs(relation),
             below=lineage.inputs(TEMPORAL),
             between=lineage.inputs(VIEW),
             readers=lineage.readers(),
@@ -282,18 +282,16 @@ class SparkTemporalAdapter(RunOperations, ReadMacros, SparkAdapter):
         information = {folded(known.identifier or ""): getattr(known, "information", None) or "" for known in here}
         return KnownRelations(tuple(known.identifier or "" for known in here), information)
 
-    def _has_unmarked_diffs(self, relation: BaseRelation) -> bool:
-        """Whether a `<model>__diffs` is of a version without marks; an error where it is none of the model's.
+    def _refuse_foreign_diffs(self, relation: BaseRelation) -> None:
+        """Raise an error where a `<model>__diffs` is none of the model's.
 
-        What dbt knows of the schema tells of most that they are marked.
+        What dbt's cache knows of the schema saves the question for most models.
         """
         target, name = self._target(relation), Identifier(f"{relation.identifier}__diffs")
         relations = self.list_relations(relation.database, relation.schema)  # type: ignore[arg-type]  # a model has one
         there = [known for known in relations if Identifier(known.identifier or "") == name]
-        if not there or ownership.says_marked(getattr(there[0], "information", None)):
-            return False
-        ownership.refuse_foreign_diffs(self._warehouse, target)
-        return True
+        if there and not ownership.says_marked(getattr(there[0], "information", None)):
+            ownership.refuse_foreign_diffs(self._warehouse, target)
 
     def _inputs_are_sampled(self) -> bool:
         """Whether dbt puts a part of each input in its place: --empty or --sample (which Jinja's flags do not have)."""

@@ -7,8 +7,7 @@
 | `<model>__lock` | the property `mz_run`, the run that holds it |
 | `<model>` | none: the relation of a model's own name is replaced, as dbt does with any model |
 
-Earlier versions marked neither chains nor `<model>__diffs`. Tables that a valid state names belong to the model without
-a mark. So does a view `<model>__diffs` beside a valid state, when its text begins with the columns of such a view.
+Tables that a valid state names belong to the model without a mark.
 """
 
 from __future__ import annotations
@@ -17,10 +16,8 @@ import re
 from collections.abc import Mapping
 
 from ..errors import ForeignRelation
-from ..temporal.diffs.state_text import is_commit
 from ..temporal.sql.dialect import string_literal
 from ..temporal.sql.identifiers import Identifier
-from .committed import live_view
 from .model_relations import ModelRelations
 from .warehouse import MISSING, Warehouse
 
@@ -28,8 +25,6 @@ from .warehouse import MISSING, Warehouse
 MARK = "mz_model"
 #: Parquet keeps columns of many values as differences: instants take a third of the room, and are read no slower
 _DELTA_ENCODED = "OPTIONS ('parquet.writer.version' = 'PARQUET_2_0')"
-#: the beginning of the query of a `<model>__diffs`
-_READABLE = re.compile(r"SELECT (mz_timestamp|CAST\(NULL AS BIGINT\) AS `mz_timestamp`),", re.IGNORECASE)
 
 
 def marked(target: ModelRelations) -> str:
@@ -54,17 +49,6 @@ def is_marked(warehouse: Warehouse, target: ModelRelations, name: str) -> bool:
     return Identifier(str(properties.get(MARK))) == Identifier(target.model)
 
 
-def owns_diffs(warehouse: Warehouse, target: ModelRelations) -> bool:
-    """Whether an existing `<model>__diffs` belongs to the model."""
-    if is_marked(warehouse, target, f"{target.model}__diffs"):
-        return True
-    view = warehouse.view(target.name("__diffs"))
-    if view is None or not _READABLE.match(" ".join(view.text.split())):
-        return False
-    live = live_view(warehouse, target)
-    return live is not None and is_commit(live.text, target.model)
-
-
 def says_marked(information: str | None) -> bool:
     """Whether SHOW TABLE EXTENDED of a relation, as dbt's cache has it, shows a mark: that saves a question."""
     return bool(re.search(rf"^Table Properties: \[(.*, )?{MARK}=", information or "", re.MULTILINE))
@@ -72,7 +56,7 @@ def says_marked(information: str | None) -> bool:
 
 def refuse_foreign_diffs(warehouse: Warehouse, target: ModelRelations) -> None:
     """Raise an error where an existing `<model>__diffs` does not belong to the model."""
-    if not owns_diffs(warehouse, target):
+    if not is_marked(warehouse, target, f"{target.model}__diffs"):
         raise ForeignRelation(target.name("__diffs"), target.model)
 
 

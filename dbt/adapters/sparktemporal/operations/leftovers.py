@@ -94,7 +94,7 @@ def drop(warehouse: Warehouse, target: ModelRelations) -> list[Statement]:
     steps = outside_views.drop(warehouse, target) if live.rewrite == UPDATE else []
     if target.model in names and is_thin(warehouse, target):
         steps.append(Statement("the view", f"DROP VIEW IF EXISTS {target.name()}"))
-    if f"{target.model}__diffs" in names and ownership.owns_diffs(warehouse, target):
+    if f"{target.model}__diffs" in names and ownership.is_marked(warehouse, target, f"{target.model}__diffs"):
         steps.append(Statement("its updates", f"DROP VIEW IF EXISTS {target.name('__diffs')}"))
     if f"{target.model}__late" in names and ownership.is_marked(warehouse, target, f"{target.model}__late"):
         steps.append(Statement("its late rows", f"DROP VIEW IF EXISTS {target.name('__late')}"))

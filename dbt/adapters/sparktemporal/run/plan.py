@@ -60,21 +60,21 @@ class Invocation:
 
 @dataclass(frozen=True)
 class Neighbours:
-    """What is around a model, in dbt's graph and in its schema.
+    """What is around a model, in dbt's graph and in its schema."""
 
-    below: the temporal views that the model may read; between: the plain views over them; readers: the temporal views
-    that read the model. inputs: what dbt knows of all that the model reads. in_the_way: a relation of the model's name
-    is no view. unmarked: its readable updates bear no mark, as those of earlier versions. known: the relations of the
-    schema as dbt listed them, None to ask. has_feed: a model reads the changes up to the frontier.
-    """
-
+    #: the temporal views that the model may read
     below: Sequence[ModelRelations] = ()
+    #: the plain views over them
     between: Sequence[ModelRelations] = ()
+    #: the temporal views that read the model
     readers: Sequence[ModelRelations] = ()
+    #: what dbt knows of all that the model reads
     inputs: Sequence[Dependence] = ()
+    #: whether a relation of the model's name is no view
     in_the_way: bool = False
-    unmarked: bool = False
+    #: the relations of the schema as dbt listed them, None to ask
     known: KnownRelations | None = None
+    #: whether a model reads the changes up to the frontier
     has_feed: bool = False
 
 

@@ -202,8 +202,6 @@ def _views(plan: RunPlan, progress: Progress) -> list[Statement]:
         return steps
     name, mark = target.name("__diffs"), ownership.marked(target)
     verb = found.updates_view.rewrite if found.updates_view else "CREATE VIEW"
-    if plan.neighbours.unmarked and verb == ALTER:
-        steps.append(Statement("whose the updates are", f"ALTER VIEW {name} SET {mark}"))
     clause = "" if verb == ALTER else f" {mark}"
     updates = Statement("the updates, readable", f"{verb} {name}{clause} AS\n{found.updates}")
     return [updates, *steps] if found.gives_way else [*steps, updates]

@@ -1,13 +1,12 @@
 """Fingerprints: what a state keeps of each input, by which the next run learns whether it changed.
 
-Equal fingerprints mean equal rows, but for those of `ROWS`. In JSON a fingerprint is an object that names its kind; a
-state of format 1 has a text in its place, which `of_text` reads. `str` writes the same, for people.
+Equal fingerprints mean equal rows, but for those of `ROWS`. In JSON a fingerprint is an object that names its kind;
+`str` writes it for people.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from enum import Enum
@@ -60,7 +59,7 @@ class FilesFingerprint(Fingerprint):
 
 @dataclass(frozen=True)
 class IcebergVersion(Fingerprint):
-    """What is known where Spark does not tell what a scan reads, and what versions before kept of each table.
+    """What is known where Spark does not tell what a scan reads.
 
     refs: the snapshots of all branches and tags. metadata: the file that also changes with the schema.
     """
@@ -205,22 +204,11 @@ class ChainsFingerprint(Fingerprint):
         return f"chains from {self.started_at}{every}: {' '.join(map(str, self.chains))}"
 
 
-@dataclass(frozen=True)
-class UnknownFingerprint(Fingerprint):
-    """A text of format 1 that none of the others reads. Its input is read in full."""
-
-    tracking, kind = Tracking.ROWS, "unknown"
-    text: str
-
-    def __str__(self) -> str:
-        return self.text
-
-
 _KINDS: Mapping[str, type[Fingerprint]] = {
     one.kind: one
     for one in (
         FilesFingerprint, IcebergVersion, IcebergScans, DeltaVersion, ColumnFingerprint, RowsFingerprint,
-        ChainsFingerprint, UnknownFingerprint,
+        ChainsFingerprint,
     )
 }  # fmt: skip
 
@@ -234,14 +222,12 @@ def as_json(fingerprint: Fingerprint) -> dict[str, Any]:
     return {"kind": fingerprint.kind, **asdict(fingerprint)}
 
 
-def of_json(value: Mapping[str, Any] | str) -> Fingerprint:
-    """What stands in a state of any format -> the fingerprint. Raises ValueError, KeyError, TypeError.
+def of_json(value: Mapping[str, Any]) -> Fingerprint:
+    """What stands in a state -> the fingerprint. Raises ValueError, KeyError, TypeError.
 
-    >>> of_json({'kind': 'delta', 'version': 3, 'table': 'a-b'}) == of_json("version 3 of a-b")
-    True
+    >>> str(of_json({'kind': 'delta', 'version': 3, 'table': 'a-b'}))
+    'version 3 of a-b'
     """
-    if isinstance(value, str):
-        return of_text(value)
     fields = {name: field for name, field in value.items() if name != "kind"}
     kind = _KINDS[value["kind"]]
     if kind is FilesFingerprint:
@@ -254,37 +240,3 @@ def of_json(value: Mapping[str, Any] | str) -> Fingerprint:
         fields["refreshes"] = Refreshes.of_json(fields["refreshes"])
         fields["chains"] = tuple(ChainId(**chain) for chain in fields["chains"])
     return kind(**fields)
-
-
-_FILES = re.compile(r"files (\d+), (\d+) bytes, (\S*) as (\S+)")
-_DELTA = re.compile(r"version (\d+) of (\S+)")
-_ICEBERG = re.compile(r"version (?:empty|(\S+ \d+(?:, \S+ \d+)*)) in (\S+)")
-_ROWS = re.compile(r"rows (\d+)(?:, sum (-?\d+))?")
-_CHAINS = re.compile(r"chains from (-?\d+)(?: every (\d+) from (-?\d+))?: (.*)")
-
-
-def of_text(text: str) -> Fingerprint:
-    """What a state of format 1 says of an input.
-
-    >>> of_text("files 2, 10 bytes, ab as cd")
-    FilesFingerprint(files=FileSummary(count=2, size=10, content='ab'), form='cd')
-    >>> of_text("chains from 5: a b>7").chains
-    (ChainId(table='a', after=None), ChainId(table='b', after=7))
-    """
-    if found := _FILES.fullmatch(text):
-        return FilesFingerprint(FileSummary(int(found[1]), int(found[2]), found[3]), found[4])
-    if found := _DELTA.fullmatch(text):
-        return DeltaVersion(int(found[1]), found[2])
-    if found := _ICEBERG.fullmatch(text):
-        refs = [one.split(" ") for one in found[1].split(", ")] if found[1] else []
-        return IcebergVersion(tuple(sorted((ref, int(snapshot)) for ref, snapshot in refs)), found[2])
-    if found := _ROWS.fullmatch(text):
-        return RowsFingerprint(int(found[1]), None if found[2] is None else int(found[2]))
-    if found := _CHAINS.fullmatch(text):
-        every = Refreshes(int(found[2]), int(found[3])) if found[2] else None
-        parts = [one.partition(">") for one in found[4].split()]
-        chains = [ChainId(table, int(after) if after else None) for table, _, after in parts]
-        return ChainsFingerprint(int(found[1]), every, tuple(sorted(chains, key=str)))
-    if text.startswith("column "):
-        return ColumnFingerprint(**json.loads(text.removeprefix("column ")))
-    return UnknownFingerprint(text)

@@ -26,7 +26,7 @@ from typing import Any
 from ...errors import ForeignRelation, TemporalError
 from ..sql.identifiers import Identifier
 from .state import State
-from .state_formats import FORMAT, READABLE, payload_of, state_of_payload
+from .state_formats import FORMAT, payload_of, state_of_payload
 
 MARK = "mz_state:"
 #: how the state in a text begins: with its format and its model, in every format
@@ -107,10 +107,8 @@ def extract(text: str, model: str, load: Callable[[str], str] | None = None) -> 
             raise ValueError("no state in it")
         payload = json.loads(line)
         check = payload.pop("check")
-        if payload["format"] not in READABLE:
-            raise ValueError(
-                f"its format is {payload['format']}, this version reads {' and '.join(map(str, READABLE))}"
-            )
+        if payload["format"] != FORMAT:
+            raise ValueError(f"its format is {payload['format']}, this version reads {FORMAT}")
         payload = _unpacked(payload, load)
         if check != _check(payload, head + tail):
             raise ValueError("it was edited by hand: its checksum does not match")
