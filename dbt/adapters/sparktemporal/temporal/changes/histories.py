@@ -57,26 +57,21 @@ class Range:
         return f"IF({instant} <= {self.first}L, {self.first}L, {self.refreshes.next_sql(instant)})"
 
 
-def columns_of(core: CoreState) -> Columns:
-    """The columns of a history before its times."""
-    return core.columns if core.sums is None else (*core.columns, (COUNT, "BIGINT"), *core.sums)
-
-
 def history(core: CoreState, schema: str, within: Range, totals: bool = False) -> str:
     """A query of the history of a core within a range. schema: quoted, as SQL names it.
 
     totals: a core of groups without keys has a row at each instant, of NULLs where there are no rows.
     """
     sources = [c.source(schema) for c in core.chains]
-    names = ", ".join(quote(n) for n, _ in columns_of(core))
+    names = ", ".join(quote(n) for n, _ in core.read_columns)
     comma = f"{names}, " if names else ""
     is_plain = core.sums is None and not any(c.negative for c in core.chains)
     if within.part is Part.WHOLE and not is_plain:
-        return no_rows((*columns_of(core), *TIMES))
+        return no_rows((*core.read_columns, *TIMES))
     if totals and core.sums is not None and not core.columns:
         rows = _of_total(core, sources, within)
     elif not sources:
-        return no_rows((*columns_of(core), *TIMES))
+        return no_rows((*core.read_columns, *TIMES))
     elif core.sums is not None:
         rows = _of_groups(core, sources, within)
     elif is_plain:

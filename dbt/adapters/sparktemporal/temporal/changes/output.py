@@ -31,7 +31,7 @@ from ..sql.identity import identity
 from ..sql.scope import quote_name
 from .axis import Axis
 from .ctes_inline import without_ctes
-from .histories import Part, Range, columns_of, history, instants
+from .histories import Part, Range, history, instants
 from .row_by_row import with_times
 from .sequenced import INSTANT, POINTS, sequenced
 
@@ -72,7 +72,7 @@ class Output:
     @property
     def _names(self) -> dict[str, list[str]]:
         """The placeholder of each core -> the columns of its history."""
-        return {core.placeholder: [n for n, _ in columns_of(core)] for core in self.state.cores}
+        return {core.placeholder: [n for n, _ in core.read_columns] for core in self.state.cores}
 
     @property
     def is_row_by_row(self) -> bool:

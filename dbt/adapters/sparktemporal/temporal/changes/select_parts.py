@@ -66,7 +66,7 @@ def resolved(key: exp.Expr, items: Sequence[exp.Expr], outputs: Mapping[str, exp
         if not 0 <= position < len(items):
             raise NotSequenced
         item = items[position]
-        if isinstance(item, exp.Star) or isinstance(item, exp.Column) and isinstance(item.this, exp.Star):
+        if item.is_star:
             raise NotSequenced
         return (item.this if isinstance(item, exp.Alias) else item).copy()
 

@@ -117,7 +117,7 @@ def _names(residual: exp.Expr, state: State) -> list[str] | None:
     cores = {core.placeholder: core for core in state.cores}
     found: list[str] = []
     for item in residual.expressions:
-        if isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star)):
+        if item.is_star:
             tables = list(residual.find_all(exp.Table))
             simple = {"kind", "expressions", "from_", "from", "where", "order", "limit", "offset", "sort"}
             other = [key for key, value in residual.args.items() if value and key not in simple]

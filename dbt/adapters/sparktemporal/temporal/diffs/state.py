@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from ..clock.schedule import Refreshes
 from ..rewrite.core import PLACEHOLDER
 from ..rewrite.kept import Kept
+from ..rewrite.linear_aggregates import COUNT
 from ..sql.dialect import quote
 from .fingerprints import ChainId, Fingerprint
 
@@ -68,6 +69,11 @@ class CoreState:
     @property
     def placeholder(self) -> str:
         return PLACEHOLDER + self.name
+
+    @property
+    def read_columns(self) -> tuple[tuple[str, str], ...]:
+        """The columns as a residual reads them: of a group the keys, the number of rows, and the sums."""
+        return self.columns if self.sums is None else (*self.columns, (COUNT, "BIGINT"), *self.sums)
 
 
 @dataclass(frozen=True)

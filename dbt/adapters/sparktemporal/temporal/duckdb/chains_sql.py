@@ -21,16 +21,11 @@ Sources = Mapping[str, str]
 _DAMAGED = f"error({types.literal(DAMAGED_MESSAGE)})"
 
 
-def columns_of(core: CoreState) -> list[tuple[str, str]]:
-    """The columns of a core as a residual reads them: of a group, the keys, the number of rows, and the sums."""
-    return [*core.columns, *([(COUNT, "bigint"), *core.sums] if core.sums is not None else [])]
-
-
 def rows(core: CoreState, sources: Sources, t: str, earliest: int) -> str:
     """A query of a core at t. t: SQL of an instant (ms) from `earliest` on. A chain without rows may have no files."""
     chains = [chain for chain in core.chains if chain.rows]
     if not chains:
-        nulls = [f"CAST(NULL AS {types.duckdb_type(n, k)}) AS {types.quote(n)}" for n, k in columns_of(core)]
+        nulls = [f"CAST(NULL AS {types.duckdb_type(n, k)}) AS {types.quote(n)}" for n, k in core.read_columns]
         return f"SELECT {', '.join(nulls) or '1 AS mz_nothing'} WHERE false"
     if isinstance(store_of(core), GroupStore):
         return _groups(core, chains, sources, t)

@@ -51,7 +51,7 @@ def read(state: State, sources: Mapping[str, str], t: int | None, ansi: bool, zo
 
 def _columns(core: CoreState) -> str:
     """The names of a core's columns in lower case, as a translated residual has them: DuckDB folds ASCII alone."""
-    return ", ".join(types.quote(n.lower()) for n, _ in chains_sql.columns_of(core)) or "mz_nothing"
+    return ", ".join(types.quote(n.lower()) for n, _ in core.read_columns) or "mz_nothing"
 
 
 def _residual(state: State, session: Session) -> tuple[str, list[Kind]]:
@@ -59,7 +59,7 @@ def _residual(state: State, session: Session) -> tuple[str, list[Kind]]:
         core = state.cores[0]
         names = ", ".join(types.quote(n.lower()) for n, _ in core.columns)
         return f"SELECT {names}\nFROM {types.quote(core.placeholder)}", [Kind.of(k) for _, k in core.columns]
-    cores = {core.placeholder: chains_sql.columns_of(core) for core in state.cores}
+    cores = {core.placeholder: core.read_columns for core in state.cores}
     body, columns = translated(state.residual, cores, session)
     return body, [kind for _, kind in columns]
 

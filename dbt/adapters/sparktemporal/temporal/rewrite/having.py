@@ -17,7 +17,7 @@ from sqlglot import exp
 from ..predicates.comparisons import conjuncts
 from ..sql.calls import is_aggregate_call, nondeterministic, starts_with_unit
 from ..sql.ctes import named_ctes, visible_ctes, with_ctes
-from ..sql.dialect import VerbatimSpark, has_clock, render, shown_as
+from ..sql.dialect import conjunction, has_clock, render, shown_as
 from ..sql.linear import grouping_expressions, is_aggregation, is_inside_a_value
 from ..sql.scope import Describe, quote_name
 
@@ -66,7 +66,7 @@ class _Moving:
         self.select, self.describe = select, describe
         self.items = [i.this if isinstance(i, exp.Alias) else i for i in select.expressions]
         above = [*select.expressions, select.args["having"], *filter(None, [select.args.get("order")])]
-        if any(map(_is_star, self.items)) or any(part.find(exp.Window) for part in above):
+        if any(item.is_star for item in self.items) or any(part.find(exp.Window) for part in above):
             raise _NotMovable  # window functions are over the groups that the HAVING leaves
         if any(has_clock(part) and part.find(exp.Lambda) for part in above):
             raise _NotMovable
@@ -94,13 +94,13 @@ class _Moving:
         inner = self.select.copy()
         for key in (*_ABOVE, "having", "with_"):
             inner.set(key, None)
-        inner.set("having", exp.Having(this=_all(static)) if static else None)
+        inner.set("having", exp.Having(this=conjunction(static)) if static else None)
         kept = [self._below(i) for i, item in enumerate(self.items) if not has_clock(item)]
         kept += [exp.alias_(value.copy(), name, quoted=True) for name, value in self.added.values()]
         inner.set("expressions", kept)
         grouped = exp.Subquery(this=inner, alias=exp.TableAlias(this=quote_name(_GROUPED)))
         outer = exp.select(*items).from_(grouped)
-        outer.set("where", exp.Where(this=_all(where)))
+        outer.set("where", exp.Where(this=conjunction(where)))
         for key in ("with_", "distinct", "limit", "offset"):
             found = self.select.args.get(key)
             outer.set(key, found.copy() if isinstance(found, exp.Expr) else found)
@@ -248,14 +248,6 @@ class _Moving:
         return render(copy)
 
 
-def _is_star(item: exp.Expr) -> bool:
-    return isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star))
-
-
 def _is_name(node: exp.Expr, name: str) -> bool:
     """Whether a node is a column of this name without a qualifier."""
     return isinstance(node, exp.Column) and len(node.parts) == 1 and node.name.lower() == name.lower()
-
-
-def _all(predicates: list[exp.Expr]) -> exp.Expr:
-    return exp.and_(*predicates, dialect=VerbatimSpark, copy=True)

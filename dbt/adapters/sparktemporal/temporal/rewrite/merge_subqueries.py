@@ -18,7 +18,7 @@ from ..predicates.comparisons import conjuncts
 from ..sql.calls import starts_with_unit
 from ..sql.columns import expand_stars
 from ..sql.ctes import inside, table_names, visible_ctes
-from ..sql.dialect import VerbatimSpark, has_clock, mz_now_calls, render, shown_as
+from ..sql.dialect import conjunction, has_clock, mz_now_calls, render, shown_as
 from ..sql.linear import is_inside_a_value, is_linear, kept_one_by_one
 from ..sql.scope import Describe, quote_name, sources_of
 
@@ -184,18 +184,14 @@ def _merge(
                 moved_up = exp.column(quote_name(name), table=quote_name(item.alias_or_name))
                 column.replace(shown_as(moved_up, column))
             moved.append(rewritten.this)
-        inner.set("where", exp.Where(this=_all(static)) if static else None)
+        inner.set("where", exp.Where(this=conjunction(static)) if static else None)
     if any(item.is_star for item in outer.expressions):
         rows = outer.copy()
         rows.set("where", None)
         visible = [cte for cte in visible_ctes(outer) if not has_clock(cte)]
         expand_stars(outer, sources_of(rows, describe, visible).without(lambda name: name.startswith(_COLUMN)))
     where = outer.args.get("where")
-    outer.set("where", exp.Where(this=_all([*([where.this] if where is not None else []), *moved])))
-
-
-def _all(predicates: list[exp.Expr]) -> exp.Expr:
-    return exp.and_(*predicates, dialect=VerbatimSpark, copy=True)
+    outer.set("where", exp.Where(this=conjunction([*([where.this] if where is not None else []), *moved])))
 
 
 def _temporal_ctes(tree: exp.Expr) -> dict[str, exp.CTE]:

@@ -20,7 +20,7 @@ from ..predicates.weakening import Weakened, weaken
 from ..sql.calls import starts_with_unit
 from ..sql.columns import pushdown_projections
 from ..sql.ctes import visible_ctes, with_ctes
-from ..sql.dialect import VerbatimSpark, fragment, has_clock, render, shown_as
+from ..sql.dialect import VerbatimSpark, conjunction, fragment, has_clock, render, shown_as
 from ..sql.linear import is_aggregation, is_inside_a_value, is_linear
 from ..sql.scope import Describe, is_lambda_variable, quote_name
 from .evaluated import Evaluated
@@ -43,7 +43,7 @@ def take_apart(
         if not weakened.read:
             cores.append(select)
             continue
-        predicate, why = _all(weakened.read), "; ".join(dict.fromkeys(weakened.reasons))
+        predicate, why = conjunction(weakened.read), "; ".join(dict.fromkeys(weakened.reasons))
         cut = None if is_inside_a_value(select) else _cut(select, weakened, describe, numbers)
         if cut is None:  # a read evaluates the whole predicate
             found.append(Evaluated(fragment(predicate), False, why))
@@ -84,9 +84,9 @@ def _cut(
         join.set("on", None)
         if not (join.kind or join.method) or (join.kind or "").upper() == "INNER":
             join.set("kind", "CROSS")
-    rows.set("where", exp.Where(this=_all(weakened.stored)) if weakened.stored else None)
+    rows.set("where", exp.Where(this=conjunction(weakened.stored)) if weakened.stored else None)
     rows.set("with_", None)
-    predicate = _all(weakened.read)
+    predicate = conjunction(weakened.read)
     visible = visible_ctes(select)
     try:
         if predicate.find(exp.Query):
@@ -167,7 +167,3 @@ def _of_the_rows(predicate: exp.Expr) -> Iterator[exp.Column]:
         unit = around is not None and starts_with_unit(around) and column is around.expressions[0]
         if not unit and not is_lambda_variable(column):
             yield column
-
-
-def _all(predicates: list[exp.Expr]) -> exp.Expr:
-    return exp.and_(*predicates, dialect=VerbatimSpark, copy=True)

@@ -32,7 +32,7 @@ from ..sql.ctes import (
     visible_ctes,
     with_ctes,
 )
-from ..sql.dialect import MZ_NOW_NAMES, VerbatimSpark, fragment, has_clock, mz_now_calls, suggested
+from ..sql.dialect import MZ_NOW_NAMES, conjunction, fragment, has_clock, mz_now_calls, suggested
 from ..sql.linear import is_aggregation, is_inside_a_value, is_linear, names_columns
 from ..sql.parsed_model import ParsedModel
 from ..sql.scope import Describe
@@ -260,9 +260,9 @@ def _take_core(
                 static += plain[1]
     stripped.set("where", None)
     if static:
-        stripped.set("where", exp.Where(this=exp.and_(*static, dialect=VerbatimSpark, copy=True)))
+        stripped.set("where", exp.Where(this=conjunction(static)))
     stripped.set("with_", None)
-    rest_of = condition(exp.and_(*general, dialect=VerbatimSpark, copy=True)) if general else None
+    rest_of = condition(conjunction(general)) if general else None
 
     if is_linear(stripped):
         rest = exp.select("*").from_(exp.to_table(PLACEHOLDER + name))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, TypeVar
 
 import sqlglot
@@ -239,6 +239,11 @@ def _unread(sql: str, detail: str) -> Refusal:
 def expression(sql: str) -> exp.Expr:
     """The one expression in `sql` as a tree."""
     return parse(f"SELECT {sql}").selects[0]
+
+
+def conjunction(predicates: Sequence[exp.Expr]) -> exp.Expr:
+    """All of them, of copies."""
+    return exp.and_(*predicates, dialect=VerbatimSpark, copy=True)
 
 
 def render(node: exp.Expr, pretty: bool = False) -> str:
