@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..config import TemporalConfig
@@ -138,69 +138,26 @@ def capture_inputs(warehouse: Warehouse, request: Request, known: Routines, list
 
     lists: remember files where nothing else asks for it.
     """
-    target, cores, old, config = request.target, request.cores, request.old, request.config
+    old, config = request.old, request.config
     meaning = fingerprint.of(warehouse, request.model, request.plan, known, request.version)
     analyzed = plans.analyzed(request.plan)
-    column = config.append_column
-    follow = AppendCursor(column, config.lookback or 0) if column else None
-    rebuilds = request.decision.rebuilds or old is None
-    remembered = None
-    if not rebuilds and old is not None:
-        table = old.manifest if old.manifest in Identifiers(request.existing) else ""
-        remembered = Manifest.of(target, table, old.files)
-    counted = chain_files.counts_of(request.standing)
-    seen, answers = observe.observe_beside(warehouse, analyzed, follow, remembered, request.tables, counted)
-    if answers is not None:
-        chain_files.refuse_other_counts(target.model, request.standing, chain_files.rows_counted(answers))
-    if column and not any(now.tracking is Tracking.COLUMN for now in seen.values()):
-        raise _no_such_column(column, seen)
-    if old is not None:
-        forget_altered(warehouse, [n for n, now in seen.items() if _is_altered(now.fingerprint, old.inputs.get(n))])
-    below = {table: name for core in cores for table, name in stacked_in(core)}
-    stack = warehouse.stack
-    stacked = {name: Input(name, fingerprint_of(stack.states[name])) for name in below.values()} if stack else {}
+    seen, is_counted = _observed(warehouse, request, analyzed)
+    stacked = _stacked(warehouse, request.cores)
     why = _why_full(request.decision, old, meaning, request.model.text, config.change_capture)
-    files = None
-    if why or old is None:
-        changes = {name: InputChange(why) for name in (*seen, *stacked)}
-    else:
-        asked = any(
-            now.tracking in (Tracking.FILES, Tracking.COLUMN) and old.inputs.get(name) != now.fingerprint
-            for name, now in seen.items()
-        )
-        is_listed = old.manifest in Identifiers(request.existing)
-        is_gone = asked and old.manifest and not is_listed and not warehouse.tables(target.schema, old.manifest)
-        files = Manifest.of(target, old.manifest, old.files) if asked and not is_gone else None
-        changes = input_changes.apart(
-            {name: input_changes.change(warehouse, now, old.inputs.get(name), files) for name, now in seen.items()}
-        )
-        if stack:
-            below_now = stacked.items()
-            changes |= {name: input_changes.stacked_change(stack, now, old.inputs.get(name)) for name, now in below_now}
+    changes, files = _changed(warehouse, request, seen, stacked, why)
     seen = {
         name: replace(now, fingerprint=changes[name].fingerprint or now.fingerprint) for name, now in seen.items()
     } | stacked
-    every = plans.tables_read(analyzed)
-    every = None if every is None else [*every, *stacked]
-    if not why and every is not None and all(name in seen and changes[name].same for name in every):
-        found = {core.name: CoreDelta(DeltaKind.SAME) for core in cores}
-    else:
-        found = {
-            core.name: delta_of(warehouse, core, request.plan_of(warehouse, core), seen, changes, why) for core in cores
-        }
+    found = _deltas(warehouse, request, analyzed, seen, changes, stacked, why)
     if any(not delta.is_same for delta in found.values()):
         observe.refresh(warehouse, seen.values())
     keeps = not why and all(changes[name].same for name, now in seen.items() if now.listing)
     remembers = not keeps and (lists or config.change_capture != _ALL) and not request.decision.writes_nothing
-    read: dict[str, delta_query.TableDelta | None] = {}
-    for delta in found.values():
-        for name, added in delta.read.items():
-            read[name] = added if name not in read or read[name] == added else None
     manifest, entries = input_changes.to_remember(seen.values(), changes, files) if remembers else (None, {})
+    read = _read(found.values())
     sizes = {name: input_changes.size_read(seen[name], changes[name], added) for name, added in read.items()}
     few = frozenset(name for name, added in read.items() if input_changes.are_few(seen[name], changes[name], added))
     counts, uncounted = observe.count_rows(warehouse, read, seen, sizes, stacked, few)
-    tiny = few & uncounted.keys()
     return Capture(
         inputs=seen,
         changes=changes,
@@ -213,11 +170,92 @@ def capture_inputs(warehouse: Warehouse, request: Request, known: Routines, list
         uncounted=uncounted,
         files=entries,
         sizes=sizes,
-        tiny=tiny,
-        is_counted=bool(answers),
+        tiny=few & uncounted.keys(),
+        is_counted=is_counted,
         is_bare=meaning.is_bare
         and all(now.tracking is Tracking.FILES for name, now in seen.items() if name not in stacked),
     )
+
+
+def _observed(warehouse: Warehouse, request: Request, analyzed: str) -> tuple[dict[str, Input], bool]:
+    """(each input as it is now, whether the chains that the run builds on were counted beside it)."""
+    old, column = request.old, request.config.append_column
+    remembered = None
+    if old is not None and not request.decision.rebuilds:
+        table = old.manifest if old.manifest in Identifiers(request.existing) else ""
+        remembered = Manifest.of(request.target, table, old.files)
+    follow = AppendCursor(column, request.config.lookback or 0) if column else None
+    counted = chain_files.counts_of(request.standing)
+    seen, answers = observe.observe_beside(warehouse, analyzed, follow, remembered, request.tables, counted)
+    if answers is not None:
+        chain_files.refuse_other_counts(request.target.model, request.standing, chain_files.rows_counted(answers))
+    if column and not any(now.tracking is Tracking.COLUMN for now in seen.values()):
+        raise _no_such_column(column, seen)
+    if old is not None:
+        forget_altered(warehouse, [n for n, now in seen.items() if _is_altered(now.fingerprint, old.inputs.get(n))])
+    return seen, bool(answers)
+
+
+def _stacked(warehouse: Warehouse, cores: Sequence[TypedCore]) -> dict[str, Input]:
+    """The temporal views that the cores read."""
+    if not warehouse.stack:
+        return {}
+    below = dict.fromkeys(name for core in cores for _, name in stacked_in(core))
+    return {name: Input(name, fingerprint_of(warehouse.stack.states[name])) for name in below}
+
+
+def _changed(
+    warehouse: Warehouse, request: Request, seen: Mapping[str, Input], stacked: Mapping[str, Input], why: str
+) -> tuple[dict[str, InputChange], Manifest | None]:
+    """(what each input did since the last run, the files that the last run remembered where they were asked for).
+
+    why: nothing but reading all will do.
+    """
+    old, target = request.old, request.target
+    if why or old is None:
+        return {name: InputChange(why) for name in (*seen, *stacked)}, None
+    asked = any(
+        now.tracking in (Tracking.FILES, Tracking.COLUMN) and old.inputs.get(name) != now.fingerprint
+        for name, now in seen.items()
+    )
+    is_listed = old.manifest in Identifiers(request.existing)
+    is_gone = asked and old.manifest and not is_listed and not warehouse.tables(target.schema, old.manifest)
+    files = Manifest.of(target, old.manifest, old.files) if asked and not is_gone else None
+    changes = input_changes.apart(
+        {name: input_changes.change(warehouse, now, old.inputs.get(name), files) for name, now in seen.items()}
+    )
+    if warehouse.stack:
+        for name, now in stacked.items():
+            changes[name] = input_changes.stacked_change(warehouse.stack, now, old.inputs.get(name))
+    return changes, files
+
+
+def _deltas(
+    warehouse: Warehouse,
+    request: Request,
+    analyzed: str,
+    seen: Mapping[str, Input],
+    changes: Mapping[str, InputChange],
+    stacked: Iterable[str],
+    why: str,
+) -> dict[str, CoreDelta]:
+    """How each core is brought up to date. No core is looked at where no input of the model changed."""
+    tables = plans.tables_read(analyzed)
+    if not why and tables is not None and all(name in seen and changes[name].same for name in (*tables, *stacked)):
+        return {core.name: CoreDelta(DeltaKind.SAME) for core in request.cores}
+    return {
+        core.name: delta_of(warehouse, core, request.plan_of(warehouse, core), seen, changes, why)
+        for core in request.cores
+    }
+
+
+def _read(deltas: Iterable[CoreDelta]) -> dict[str, delta_query.TableDelta | None]:
+    """Relation -> the part of it that cores read; None for all, or where two cores read different parts."""
+    read: dict[str, delta_query.TableDelta | None] = {}
+    for delta in deltas:
+        for name, added in delta.read.items():
+            read[name] = added if name not in read or read[name] == added else None
+    return read
 
 
 def _why_full(decision: Decision, old: State | None, meaning: QueryFingerprint, text: str, config: str) -> str:

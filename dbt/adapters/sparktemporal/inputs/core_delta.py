@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
@@ -58,6 +58,14 @@ class CoreDelta:
         return self.kind is DeltaKind.INCREMENTAL
 
 
+class _Full(Exception):
+    """A core has to be read in full. cause: the input that asks for that, "" for none by itself."""
+
+    def __init__(self, why: str, cause: str = "") -> None:
+        super().__init__(why)
+        self.why, self.cause = why, cause
+
+
 def delta_of(
     warehouse: Warehouse,
     core: TypedCore,
@@ -70,72 +78,85 @@ def delta_of(
 
     plan: the plans of what it reads, its predicate too. seen, changes: by input. why: all cores are read in full.
     """
-    query = core.core.query
     analyzed = plans.analyzed(plan)
     every = plans.tables_read(analyzed)
     every = None if every is None else [*every, *(name for _, name in stacked_in(core))]
-    in_full = dict.fromkeys(name for name in (seen if every is None else every) if name in seen)
-    if why:
-        return _in_full(why, in_full)
-    if every is None or any(name not in seen for name in every):
-        moves = plans.moves_by_itself(analyzed)
-        why_all = "a view below has a clock or chance in it" if moves else "it reads something other than tables"
-        return _in_full(why_all, in_full)
-    moved = [name for name in dict.fromkeys(every) if not changes[name].same]
-    if not moved:
-        return CoreDelta(DeltaKind.SAME)
-    for name in moved:
-        if changes[name].added is None:
-            return _in_full(changes[name].why, in_full, cause=name)
-    found = {name: added for name in moved if (added := changes[name].added) is not None}
-    plan_by_name = view_expansion.without_views(query, analyzed)
     try:
-        query = view_expansion.open_views(warehouse, query, found.__contains__, plan_by_name)
+        if why:
+            raise _Full(why)
+        if every is None or any(name not in seen for name in every):
+            moves = plans.moves_by_itself(analyzed)
+            raise _Full("a view below has a clock or chance in it" if moves else "it reads something other than tables")
+        moved = [name for name in dict.fromkeys(every) if not changes[name].same]
+        if not moved:
+            return CoreDelta(DeltaKind.SAME)
+        return _incremental(warehouse, core, analyzed, every, {name: changes[name] for name in moved})
+    except _Full as full:
+        read = dict.fromkeys(name for name in (seen if every is None else every) if name in seen)
+        return CoreDelta(DeltaKind.FULL, full.why, full.cause, read=read, open=frozenset(read))
+
+
+def _incremental(
+    warehouse: Warehouse, core: TypedCore, analyzed: str, every: Sequence[str], moved: Mapping[str, InputChange]
+) -> CoreDelta:
+    """By the rows that came and went. every: what the core reads; moved: those that changed, and how."""
+    for name, change in moved.items():
+        if change.added is None:
+            raise _Full(change.why, name)
+    found = {name: change.added for name, change in moved.items() if change.added is not None}
+    plan_by_name = view_expansion.without_views(core.core.query, analyzed)
+    try:
+        query = view_expansion.open_views(warehouse, core.core.query, found.__contains__, plan_by_name)
     except view_expansion.Closed as closed:
-        return _in_full(f"{', '.join(moved)} changed below a view: {closed}", in_full)
-    places: dict[int, delta_query.TableDelta] = {}
+        raise _Full(f"{', '.join(moved)} changed below a view: {closed}") from None
     read_at: list[list[str]] = []
+    places: dict[int, delta_query.TableDelta] = {}
     for place, (table, linear) in enumerate(delta_query.tables(query)):
-        above = stacked_name(table)
-        reads = [above] if above else plans.tables_read(view_expansion.described(warehouse, table, plan_by_name)) or []
-        if reads and isinstance(table.this, exp.Func):
-            return CoreDelta(
-                DeltaKind.FULL, f"{', '.join(moved)} changed below the function {table.name}", read=in_full
-            )
-        read_at.append(reads)
-        changed = next((name for name in reads if name in found), None)
-        if changed is None:
-            continue
-        version = getattr(found[changed], "version", "")
-        if delta_query.is_plain(table) and delta_query.version_read(table) != version:
-            return _in_full(f"{changed} changed, and is read at another version too", in_full)
-        if not linear:
-            return _in_full(f"{changed} changed, and one row of it may decide about others", in_full)
-        places[place] = found[changed]
+        read_at.append(_read_at(warehouse, table, plan_by_name, moved))
+        changed = next((name for name in read_at[place] if name in found), None)
+        if changed is not None:
+            _refuse_place(table, linear, changed, found[changed])
+            places[place] = found[changed]
     if sorted(name for reads in read_at for name in reads) != sorted(every):
-        return _in_full("its predicate reads tables, or where it reads which is not told", in_full)
+        raise _Full("its predicate reads tables, or where it reads which is not told")
     if (unread := delta_query.unread(places)) is not None:
-        return _in_full(f"{read_at[unread][0]} changed, and cannot be joined as it was: nothing reads that", in_full)
+        raise _Full(f"{read_at[unread][0]} changed, and cannot be joined as it was: nothing reads that")
     signed = [(s, replace(core, core=replace(core.core, query=q))) for s, q in delta_query.added_rows(query, places)]
-    asked = not delta_query.keeps_names(intervals_sql.probe(core.core), found.values())
-    for _, part in signed if asked else ():
-        try:
-            same = (
-                tuple(warehouse.describe(render(intervals_sql.probe(part.core)))[: len(core.columns)]) == core.columns
-            )
-        except Exception:  # a column named with the schema of its table, or a hidden one
-            same = False
-        if not same:
-            return _in_full("its columns are named in a way that only the tables themselves have", in_full)
+    if not delta_query.keeps_names(intervals_sql.probe(core.core), found.values()):
+        _refuse_other_columns(warehouse, core, [part for _, part in signed])
     inserts, deletes = (tuple(part for sign, part in signed if sign == wanted) for wanted in (1, -1))
     # of a place what is new alone is read, unless another place is what decides what is new
     beside = [name for at, reads in enumerate(read_at) for name in reads if set(places) - {at}]
-    why = ", ".join(changes[r].why for r in moved)
+    why = ", ".join(change.why for change in moved.values())
     return CoreDelta(DeltaKind.INCREMENTAL, why, "", inserts, deletes, found, frozenset(beside))
 
 
-def _in_full(why: str, read: Mapping[str, None], cause: str = "") -> CoreDelta:
-    return CoreDelta(DeltaKind.FULL, why, cause, read=read, open=frozenset(read))
+def _read_at(warehouse: Warehouse, table: exp.Table, plan_by_name: dict[str, str], moved: Iterable[str]) -> list[str]:
+    """The inputs that are read at one place of a query."""
+    above = stacked_name(table)
+    reads = [above] if above else plans.tables_read(view_expansion.described(warehouse, table, plan_by_name)) or []
+    if reads and isinstance(table.this, exp.Func):
+        raise _Full(f"{', '.join(moved)} changed below the function {table.name}")
+    return reads
+
+
+def _refuse_place(table: exp.Table, linear: bool, changed: str, added: delta_query.TableDelta) -> None:
+    version = getattr(added, "version", "")
+    if delta_query.is_plain(table) and delta_query.version_read(table) != version:
+        raise _Full(f"{changed} changed, and is read at another version too")
+    if not linear:
+        raise _Full(f"{changed} changed, and one row of it may decide about others")
+
+
+def _refuse_other_columns(warehouse: Warehouse, core: TypedCore, parts: Sequence[TypedCore]) -> None:
+    for part in parts:
+        probe = render(intervals_sql.probe(part.core))
+        try:
+            same = tuple(warehouse.describe(probe)[: len(core.columns)]) == core.columns
+        except Exception:  # a column named with the schema of its table, or a hidden one
+            same = False
+        if not same:
+            raise _Full("its columns are named in a way that only the tables themselves have")
 
 
 def stacked_in(core: TypedCore) -> list[tuple[exp.Table, str]]:

@@ -1,0 +1,110 @@
+"""What no run can do, and says before it decides: names, inputs and lost chains of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sqlglot import exp
+
+from ..engine.clock_calls import LIVE
+from ..engine.model_relations import ModelRelations
+from ..engine.warehouse import Warehouse
+from ..errors import Refusal, TemporalError
+from ..inputs.stacked_views import refuse_frozen
+from ..temporal.diffs import chains as chain_rules
+from ..temporal.diffs.state import State
+from ..temporal.diffs.state_text import MARK
+from ..temporal.sql import identifiers, plans, relations
+from ..temporal.sql.ctes import cte_of
+from ..temporal.sql.dialect import parse
+from ..temporal.sql.identifiers import Identifiers, folded
+from .analyze import Model
+
+#: how Spark's plan shows the clock of a view
+LIVE_IN_A_PLAN = "unix_millis(current_timestamp()"
+
+
+def refuse_long_names(target: ModelRelations, model: Model) -> None:
+    longest, limit = chain_rules.longest_name(target.model, [c.name for c in model.cores]), chain_rules.LONGEST_NAME
+    if len(longest) > limit:
+        added = len(longest) - len(target.model)
+        raise Refusal(
+            f"{target.model}, a name of {len(target.model)} characters",
+            f"a run names its tables by it, with {added} characters more ({longest[len(target.model) :]}), and a "
+            f"metastore keeps {limit} at most",
+            f"a name or alias of {limit - added} characters at most",
+        )
+
+
+def missing_chains(state: State, existing: Iterable[str]) -> list[str]:
+    have = Identifiers(existing)
+    return [c.table for c in state.chains if c.table not in have]
+
+
+def refuse_missing_chains(target: ModelRelations, state: State, existing: Iterable[str]) -> None:
+    gone = missing_chains(state, existing)
+    if gone:
+        raise TemporalError(
+            f"found: {target.model} without its chain {', '.join(gone)}\n"
+            f"why: the rows in it are lost, and a run on what is left would be wrong\n"
+            f"instead: dbt run --full-refresh -s {target.model}"
+        )
+
+
+def refuse_without_schema(sql: str) -> None:
+    """Refuse a relation that a model names without its schema, in a named catalog.
+
+    A plan shows a view of Iceberg by the name that the text has, and one of a single part looks like an alias: nothing
+    would tell that what is read is a view, with a WHERE or a clock of its own.
+    """
+    for table in parse(sql).find_all(exp.Table):
+        if not table.db and isinstance(table.this, exp.Identifier) and cte_of(table) is None:
+            raise Refusal(
+                f"{table.name} without its schema",
+                "in a catalog that the profile names, Spark does not tell whether such a name is a view",
+                f"{{{{ ref('{table.name}') }}}}, a source(), or the name with its schema",
+            )
+
+
+def refuse_inputs(warehouse: Warehouse, target: ModelRelations, analyzed: str, pinned: int | None) -> None:
+    """Refuse a model that reads itself, or what changes with the clock. pinned: the instant of a replay (ms)."""
+    _refuse_itself(target, analyzed, warehouse.catalog())
+    refuse_frozen(analyzed, "as an input", pinned)
+    _refuse_temporal_inputs(warehouse, analyzed)
+
+
+def _refuse_itself(target: ModelRelations, analyzed: str, catalog: str) -> None:
+    own = identifiers.dotted(identifiers.parts(target.name()))
+    read = [*relations.file_tables(analyzed), *relations.other_tables(analyzed), *plans.views(analyzed)]
+    names = (identifiers.dotted(identifiers.within(identifiers.parts(name), catalog)) for name in read)
+    if any(folded(name) == folded(own) for name in names):
+        raise Refusal(
+            f"{own} in the query of {target.model} itself",
+            "a temporal_view that reads itself: it takes the place of that relation, whose rows then are gone",
+            "another name (or alias) for this model, or for the relation that it reads",
+        )
+
+
+def _refuse_temporal_inputs(warehouse: Warehouse, analyzed: str) -> None:
+    live_clock = LIVE_IN_A_PLAN in analyzed
+    for view in plans.views(analyzed):
+        if live_clock:
+            info = warehouse.view(view)
+            if info and LIVE in info.text and MARK not in info.text:
+                name = identifiers.parts(view)[-1]
+                raise Refusal(
+                    f"{name}, a view with mz_now(), as an input",
+                    "its content changes with the clock between runs, and nobody would notice",
+                    f"materialized='ephemeral' for {name}: its predicate then is one of this model",
+                )
+        relation = identifiers.parts(view)[-1]
+        if not folded(relation).endswith("__live"):
+            continue
+        info = warehouse.view(view)
+        if info and MARK in info.text:
+            name = relation[: -len("__live")]
+            raise Refusal(
+                f"{name}, a temporal_view, as an input that dbt does not know of",
+                "its content changes with the clock between runs; what it stores is read instead where ref() names it",
+                f"{{{{ ref('{name}') }}}} in this model itself",
+            )
