@@ -106,24 +106,15 @@ class DecisionContext:
 def decide(model: str, state: State | None, context: DecisionContext) -> Decision:
     """The decision of one run of a model. state: the last commit, None before the first run."""
     clock = context.last_refresh(state)
-
-    def rebuild(action: str, reason: str, as_of: int) -> Decision:
-        as_of = context.known(as_of)
-        expires = expirations.earliest(context.expiry.at(as_of), context.inputs_expire)
-        refreshes = context.refreshes and context.refreshes.with_refresh(as_of, as_of)
-        return Decision(action, reason, as_of, as_of, as_of, expires, refreshes)
-
     if context.full_refresh:
         if state is not None and not context.pinned and state.frontier - clock < CLOCK_SKEW_MS:
             clock = max(clock, context.earliest(state))
-        return rebuild(RESTARTED if state else HYDRATED, "--full-refresh", clock)
+        return _rebuild(context, RESTARTED if state else HYDRATED, "--full-refresh", clock)
     if state is None:
-        return rebuild(HYDRATED, "first run", clock)
+        return _rebuild(context, HYDRATED, "first run", clock)
     if context.sampled and not state.sampled:
         kept = "a sample of the inputs changes nothing of what was captured"
         return Decision(CHECKED, kept, state.frontier, state.started_at, state.since, state.expiration, state.refreshes)
-
-    as_of = max(clock, context.earliest(state))
     if state.frontier - clock >= CLOCK_SKEW_MS:
         raise TemporalError(
             f"found: the clock at {format_instant(clock)}, {format_duration(state.frontier - clock)} before the "
@@ -131,29 +122,13 @@ def decide(model: str, state: State | None, context: DecisionContext) -> Decisio
             f"why: updates up to the frontier are final\n"
             f"instead: a clock (or var temporal_now) from the frontier on, or dbt run --full-refresh -s {model}"
         )
+    as_of = max(clock, context.earliest(state))
     is_waiting = context.keeps_refreshes(state) and as_of <= state.frontier
     as_of = as_of if is_waiting else context.known(as_of)
-    if state.sampled:
-        return rebuild(RESTARTED, "the last run read a sample", as_of)
-    if state.core_hash != context.core_hash:
-        changed = [*differences(context.settings, state.settings), *context.changes]
-        why = ", ".join(changed) or "the query of what is stored changed"
-        return rebuild(RESTARTED, why, as_of)
-    if state.expiration is not None and as_of > state.expiration:
-        return rebuild(RESTARTED, f"expired at {format_instant(state.expiration)}", as_of)
-    if state.restart:
-        return rebuild(RESTARTED, "temporal_restart", as_of)
-    due = context.restarts.due(state.started_at)
-    if due is not None and as_of >= due:
-        return rebuild(RESTARTED, context.restarts.words, as_of)
     expires, why_not = expirations.after_change(state.started_at, state.offset, context.expiry, as_of)
-    if why_not:
-        return rebuild(RESTARTED, why_not, as_of)
     expires = expirations.earliest(expires, context.inputs_expire)
-    if state.expiration is not None and (expires is None or expires > state.expiration):
-        return rebuild(RESTARTED, "what it reads expires later than before", as_of)
-    if expires is not None and as_of > expires:
-        return rebuild(RESTARTED, "what it reads expires earlier than before", as_of)
+    if why := _why_rebuild(state, context, as_of) or why_not or _other_expiration(state, expires, as_of):
+        return _rebuild(context, RESTARTED, why, as_of)
     if is_waiting and context.refreshes is not None:
         following = format_instant(context.refreshes.next(as_of + 1))
         why = f"refreshed every {format_duration(context.refreshes.every)}, next at {following}"
@@ -164,6 +139,35 @@ def decide(model: str, state: State | None, context: DecisionContext) -> Decisio
         return Decision(ADVANCED, "", as_of, state.started_at, since, expires)
     refreshes = context.refreshes.with_refresh(as_of, since)
     return Decision(ADVANCED, "", as_of, state.started_at, refreshes.known_from(since), expires, refreshes)
+
+
+def _rebuild(context: DecisionContext, action: str, reason: str, as_of: int) -> Decision:
+    as_of = context.known(as_of)
+    expires = expirations.earliest(context.expiry.at(as_of), context.inputs_expire)
+    refreshes = context.refreshes and context.refreshes.with_refresh(as_of, as_of)
+    return Decision(action, reason, as_of, as_of, as_of, expires, refreshes)
+
+
+def _why_rebuild(state: State, context: DecisionContext, as_of: int) -> str:
+    """Why what is stored cannot go on, or need not; "" where it goes on."""
+    if state.sampled:
+        return "the last run read a sample"
+    if state.core_hash != context.core_hash:
+        changed = [*differences(context.settings, state.settings), *context.changes]
+        return ", ".join(changed) or "the query of what is stored changed"
+    if state.expiration is not None and as_of > state.expiration:
+        return f"expired at {format_instant(state.expiration)}"
+    if state.restart:
+        return "temporal_restart"
+    due = context.restarts.due(state.started_at)
+    return context.restarts.words if due is not None and as_of >= due else ""
+
+
+def _other_expiration(state: State, expires: int | None, as_of: int) -> str:
+    """Why what is stored ends too early or too late for what the model reads now; "" where it fits."""
+    if state.expiration is not None and (expires is None or expires > state.expiration):
+        return "what it reads expires later than before"
+    return "what it reads expires earlier than before" if expires is not None and as_of > expires else ""
 
 
 def hash_cores(cores: Sequence[TypedCore], settings: Mapping[str, str]) -> str:

@@ -96,20 +96,25 @@ def interval(node: exp.Expr) -> Span | None:
         span = interval(node.this)
         return None if span is None else _times(span, -1)
     if isinstance(node, exp.Mul):
-        for length, factor in ((node.left, node.right), (node.right, node.left)):
-            span, count = interval(length), constant(factor)
-            # Spark rounds a fraction of a month to a whole month
-            if span is not None and count is not None and (span[0] == span[1] or not count % 1):
-                return _times(span, count)
-        return None
+        return _product(node.left, node.right) or _product(node.right, node.left)
     if isinstance(node, exp.Case):
         default = node.args.get("default")
         values = [b.args["true"] for b in node.args.get("ifs") or []] + ([] if default is None else [default])
         spans = [interval(value) for value in values if not isinstance(value.unnest(), exp.Null)]
         known = [span for span in spans if span is not None]
         return (min(k[0] for k in known), max(k[1] for k in known)) if known and len(known) == len(spans) else None
-    if not isinstance(node, exp.Interval):
+    return _written(node) if isinstance(node, exp.Interval) else None
+
+
+def _product(length: exp.Expr, factor: exp.Expr) -> Span | None:
+    span, count = interval(length), constant(factor)
+    if span is None or count is None:
         return None
+    # Spark rounds a fraction of a month to a whole month
+    return _times(span, count) if span[0] == span[1] or not count % 1 else None
+
+
+def _written(node: exp.Interval) -> Span | None:
     unit, value = node.args.get("unit"), node.this
     if isinstance(unit, exp.IntervalSpan):
         return _parts(value.name, unit.this.name.lower()) if isinstance(value, exp.Literal) else None

@@ -9,6 +9,7 @@ then solves both predicates together. Otherwise each read would evaluate one pre
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import count
 
 from sqlglot import exp
@@ -106,23 +107,33 @@ def _inner_ones(outer: exp.Select, tree: exp.Expr, passing: bool = False) -> lis
     temporal = _temporal_ctes(tree)
     found: list[tuple[exp.Expr, exp.Select]] = []
     for item in kept_one_by_one(outer):
-        inner: exp.Expr | None = item.this if isinstance(item, exp.Subquery) else None
-        if isinstance(item, exp.Table) and not item.db and item.name.lower() in temporal:
-            cte = temporal[item.name.lower()]
-            reads = [t for t in tree.find_all(exp.Table) if not t.db and t.name.lower() == item.name.lower()]
-            inner = cte.this if len(reads) == 1 and not _names_columns(cte) else None
+        inner = _body(item, tree, temporal)
         if isinstance(inner, exp.Select) and not _names_columns(item) and _gives_up(inner, tree):
             found.append((item, inner))
     with_ = outer.args.get("with_")
+    below = [inner for _, inner in found] + ([with_] if with_ is not None else [])
     for call in mz_now_calls(outer):
-        in_with = with_ is not None and inside(call, with_)
-        if not in_with and not any(call is o for o in own) and not any(inside(call, inner) for _, inner in found):
+        if not any(call is one for one in own) and not any(inside(call, one) for one in below):
             return []
     for table in outer.find_all(exp.Table):
-        named = not table.db and table.name.lower() in temporal
-        if named and not (with_ is not None and inside(table, with_)) and not any(table is item for item, _ in found):
+        is_read = with_ is None or not inside(table, with_)
+        if is_read and _is_named(table, temporal) and not any(table is item for item, _ in found):
             return []
     return found
+
+
+def _body(item: exp.Expr, tree: exp.Expr, temporal: Mapping[str, exp.CTE]) -> exp.Expr | None:
+    """The query behind an item of a FROM: a derived table, or a temporal CTE that nothing else reads."""
+    body: exp.Expr | None = item.this if isinstance(item, exp.Subquery) else None
+    if isinstance(item, exp.Table) and _is_named(item, temporal):
+        cte = temporal[item.name.lower()]
+        reads = [t for t in tree.find_all(exp.Table) if not t.db and t.name.lower() == item.name.lower()]
+        body = cte.this if len(reads) == 1 and not _names_columns(cte) else None
+    return body
+
+
+def _is_named(table: exp.Table, ctes: Mapping[str, exp.CTE]) -> bool:
+    return not table.db and table.name.lower() in ctes
 
 
 def _belongs_to(call: exp.Expr, select: exp.Select) -> bool:

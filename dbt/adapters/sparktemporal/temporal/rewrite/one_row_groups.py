@@ -45,34 +45,16 @@ def _plain(
     select: exp.Select, cores: Mapping[str, tuple[Sequence[str], Mapping[str, str]]], totals: bool
 ) -> exp.Select | None:
     """The SELECT row by row; None where it does not group by exactly the keys, or has more than sums in it."""
-    from_, group = select.args.get("from_"), select.args.get("group")
+    from_ = select.args.get("from_")
     table = from_.this if from_ is not None else None
     if not isinstance(table, exp.Table) or table.db or table.name not in cores:
         return None
-    if {name for name, value in select.args.items() if value} - _ROW_BY_ROW:
-        return None
     keys, sums = cores[table.name]
-    is_total = totals and not keys and group is None
-    if not is_total and (group is None or not keys):
-        return None
-    if group is not None and {name for name, value in group.args.items() if value} != {"expressions"}:
-        return None
-    by = group.expressions if group is not None else []
-    alias = table.alias_or_name
-    if not all(isinstance(item, exp.Column) and item.table in ("", alias) for item in by) or _folded(
-        i.name for i in by
-    ) != _folded(keys):
+    if not _has_one_row_a_group(select, table.alias_or_name, keys, totals):
         return None
     plain = select.copy()
-    aggregates = []
-    for node in plain.walk():
-        if isinstance(node, (exp.Filter, exp.Query)) and node is not plain:
-            return None
-        if isinstance(node, exp.Anonymous) and folded(node.name) not in BUILTIN:  # it may be an aggregate
-            return None
-        if is_aggregate_call(node) and not (isinstance(node.parent, exp.Window) and node.arg_key == "this"):
-            aggregates.append(node)
-    if is_total and not aggregates:
+    aggregates = _aggregates(plain)
+    if aggregates is None or not (aggregates or select.args.get("group")):
         return None
     types = {folded(name): kind for name, kind in sums.items()}
     for node in aggregates:
@@ -81,13 +63,44 @@ def _plain(
             return None
         node.replace(expression(_total(column, types[folded(column.name)])))
     plain.set("group", None)
-    having = plain.args.get("having")
-    if having is not None:
-        if any(column.table != alias for column in having.find_all(exp.Column)):  # it may be an item of the SELECT
+    return _filtered(plain, table.alias_or_name)
+
+
+def _has_one_row_a_group(select: exp.Select, alias: str, keys: Sequence[str], totals: bool) -> bool:
+    """Whether the groups of a SELECT over a core are those of the core: by all keys, or the one without keys."""
+    if {name for name, value in select.args.items() if value} - _ROW_BY_ROW:
+        return False
+    group = select.args.get("group")
+    if group is None:
+        return totals and not keys
+    if not keys or {name for name, value in group.args.items() if value} != {"expressions"}:
+        return False
+    plain = all(isinstance(item, exp.Column) and item.table in ("", alias) for item in group.expressions)
+    return plain and _folded(item.name for item in group.expressions) == _folded(keys)
+
+
+def _aggregates(select: exp.Select) -> list[exp.Expr] | None:
+    """The calls that sum the rows of a SELECT; None where they are not known, or are of other rows."""
+    found = []
+    for node in select.walk():
+        if isinstance(node, (exp.Filter, exp.Query)) and node is not select:
             return None
-        plain.set("having", None)
-        plain = plain.where(having.this, copy=False)
-    return plain
+        if isinstance(node, exp.Anonymous) and folded(node.name) not in BUILTIN:  # it may be an aggregate
+            return None
+        if is_aggregate_call(node) and not (isinstance(node.parent, exp.Window) and node.arg_key == "this"):
+            found.append(node)
+    return found
+
+
+def _filtered(plain: exp.Select, alias: str) -> exp.Select | None:
+    """HAVING becomes WHERE; None where its columns may be items of the SELECT."""
+    having = plain.args.get("having")
+    if having is None:
+        return plain
+    if any(column.table != alias for column in having.find_all(exp.Column)):
+        return None
+    plain.set("having", None)
+    return plain.where(having.this, copy=False)
 
 
 def _total(column: exp.Column, kind: str) -> str:

@@ -11,7 +11,7 @@ are stored too, so that a read at any instant sees every input as the last run r
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -171,15 +171,11 @@ def _scopes(tree: exp.Expr, calls: list[exp.Expr], at_read: frozenset[int]) -> t
             owners.append(select)
     cores, kept_from = [], {}
     for select in owners:
-        own = [(call, place) for call, owner, place in owned if owner is select]
-        starts = {call.meta["start"] for call, place in own if place == _ROWS}
+        starts = {call.meta["start"] for call, owner, place in owned if owner is select and place == _ROWS}
         if starts & at_read or not select.args.get("from_"):
             continue
-        others = [call for call, owner, _ in owned if owner is not select]
-        if any(place == _OUTER for _, place in own):
-            kept_from[id(select)] = f"the clock is {_OUTER} beside it"
-        elif any(inside(call, select) for call in others) or any(has_clock(cte) for cte in named_ctes(select)):
-            kept_from[id(select)] = "a query inside of its SELECT has the clock too"
+        if why := _beside_the_clock(select, owned):
+            kept_from[id(select)] = why
         else:
             cores.append(select)
     at_a_read = []
@@ -189,6 +185,14 @@ def _scopes(tree: exp.Expr, calls: list[exp.Expr], at_read: frozenset[int]) -> t
             is_window = place == _ROWS and owner is not None and not is_inside_a_value(owner)
             at_a_read.append((call, owner, kept_from.get(id(owner), "") if is_window else ""))
     return cores, evaluated(at_a_read, cores)
+
+
+def _beside_the_clock(select: exp.Select, owned: Sequence[tuple[exp.Expr, exp.Select | None, str]]) -> str:
+    """Why a SELECT with the clock in its WHERE is no core: the clock stands elsewhere in it too."""
+    if any(owner is select and place == _OUTER for _, owner, place in owned):
+        return f"the clock is {_OUTER} beside it"
+    others = any(owner is not select and inside(call, select) for call, owner, _ in owned)
+    return "a query inside of its SELECT has the clock too" if others or any(map(has_clock, named_ctes(select))) else ""
 
 
 _ROWS, _OUTER, _ABOVE = "filters the rows", "in the ON of an outer join, a LATERAL or a lambda", "above the rows"
