@@ -122,3 +122,41 @@ def test_columns_named_like_those_of_the_change_data_feed(events: Project) -> No
         assert sorted(found, key=repr) == sorted(oracle, key=repr)
     with pytest.raises(Exception, match="_change_type|CHANGE_DATA|CDC"):
         events.sql("ALTER TABLE {s}.odd SET TBLPROPERTIES ('delta.enableChangeDataFeed' = 'true')")
+
+
+WINDOW = "{now} < e.ts + interval 30 seconds"
+#: several places in one statement are read as they are, as they were, or by what came and went
+JOINS = {
+    "joined": f"select e.id, c.name from {{s}}.events e join {{s}}.names c on e.id % 3 = c.k where {WINDOW}",
+    "itself": f"select e.id, o.id as o from {{s}}.events e join {{s}}.events o on e.id % 3 = o.id % 3 where {WINDOW}",
+    "three": "select e.id, c.name, o.id as o from {s}.events e join {s}.names c on e.id % 3 = c.k join {s}.events o on "
+    f"o.id = e.id where {WINDOW}",
+    "union_all": f"select e.id, 'a' as name from {{s}}.events e where {WINDOW} union all "
+    f"select e.id, c.name from {{s}}.events e join {{s}}.names c on e.id % 3 = c.k where {WINDOW}",
+}
+STEPS = (
+    ["DELETE FROM {s}.names WHERE k = 1", "DELETE FROM {s}.events WHERE id = 5"],
+    ["INSERT INTO {s}.names VALUES (1, 'again')",
+     "INSERT INTO {s}.events SELECT id + 20, ts FROM {s}.events WHERE id > 7"],
+    ["UPDATE {s}.names SET name = 'u' WHERE k = 2", "UPDATE {s}.events SET ts = ts - interval 1 second WHERE id < 4"],
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("names_have_a_feed", [True, False])
+def test_changes_of_several_places(events: Project, names_have_a_feed: bool) -> None:
+    events.sql(
+        f"CREATE TABLE {{s}}.names USING delta TBLPROPERTIES ('delta.enableChangeDataFeed' = '{names_have_a_feed}') "
+        "AS SELECT id AS k, concat('n', id) AS name FROM range(3)"
+    )
+    for name, sql in JOINS.items():
+        events.model(name, sql.format(s=events.schema, now="mz_now()"))
+    events.run(now=T0)
+    for after, statements in enumerate(STEPS, 1):
+        for statement in statements:
+            events.sql(statement)
+        ran = events.run(now=T0 + after)
+        for name, sql in JOINS.items():
+            oracle = events.rows(sql.format(s="{s}", now=f"timestamp_millis({T0 + after}L)"))
+            assert sorted(events.rows(f"SELECT * FROM {events.at(name, T0 + after)}")) == sorted(oracle), (name, after)
+            told = " ".join(ran.of(name).adapter_response["inputs"])
+            assert "full" not in told or not names_have_a_feed and "names" in told, (name, told)

@@ -42,6 +42,8 @@ MISSING = re.compile(r"TABLE_OR_VIEW_NOT_FOUND|Table or view not found|NoSuchTab
 NO_VIEWS = re.compile(
     r"MISSING_CATALOG_ABILITY|not support views|UNSUPPORTED_FEATURE|view is not supported", re.IGNORECASE
 )
+#: the function of Delta by which the changes of a table are read
+CHANGES_OF_DELTA = "table_changes("
 ALREADY_THERE = re.compile(r"ALREADY_EXISTS|already exists", re.IGNORECASE)
 
 
@@ -82,10 +84,13 @@ class Warehouse:
         """The rows of several queries of one row each, by one statement; every value is text or None.
 
         The queries are arms of a UNION ALL, because Spark runs arms of one task each as one job. A join of them would
-        be a job for each, and a broadcast.
+        be a job for each, and a broadcast. Spark looks a name up once a statement: of a Delta table it would read the
+        changes, or the rows, at both places.
         """
         if not queries:
             return []
+        if len(queries) > 1 and any(CHANGES_OF_DELTA in sql for sql, _ in queries):
+            return [answer for query in queries for answer in self.rows_together([query])]
         most = max(width for _, width in queries)
         found: dict[int, tuple[Any, ...]] = {}
         for arm, *values in self.rows("\nUNION ALL\n".join(_arm(n, *query, most) for n, query in enumerate(queries))):

@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Any, TypeAlias
 
 from ..engine.descriptions import TableInfo
-from ..engine.warehouse import Warehouse
+from ..engine.warehouse import CHANGES_OF_DELTA, Warehouse
 from ..errors import without_trace
 from ..temporal.diffs.fingerprints import DeltaVersion, IcebergScans, IcebergVersion
 from ..temporal.ivm.delta_query import MOST_FILES, AddedRows
@@ -136,12 +136,14 @@ def _delta(
     taken = ", ".join(column for column in columns if column.lower() in _DELTA_FEED)
     if taken:
         return f"a column of its own is named as one of its change data feed: {taken}", None
-    feed = f"table_changes({string_literal(name)}, {old + 1}, {new})"
+    feed = f"{CHANGES_OF_DELTA}{string_literal(name)}, {old + 1}, {new})"
     log = f"(SELECT * EXCEPT ({', '.join(_DELTA_FEED)}) FROM {feed} WHERE _change_type IN "
     added = AddedRows(
         f"{log}('insert', 'update_postimage'))",
         f"{log}('delete', 'update_preimage'))",
         f"{name} VERSION AS OF {old}",
+        # Spark looks a name up once a statement: the changes of a table would have the columns of the table
+        now=f"{name} VERSION AS OF {new}",
     )
     return _span(old, new), added
 

@@ -48,6 +48,9 @@ class Added:
         """Put the old rows in place of a table."""
         restrict(table, f"NOT {self.condition}")
 
+    def after(self, table: exp.Table) -> None:
+        """Put the present rows in place of a table."""
+
 
 @dataclass(frozen=True)
 class AddedChains:
@@ -61,6 +64,9 @@ class AddedChains:
     def before(self, table: exp.Table) -> None:
         _rename(table, table.name + BEFORE)
 
+    def after(self, table: exp.Table) -> None:
+        """The stack stands for the present one."""
+
 
 @dataclass(frozen=True)
 class AddedRows:
@@ -68,6 +74,7 @@ class AddedRows:
 
     came, went: inserted and deleted rows, "" for none. then: the table at the old version, "" where nothing reads that.
     version: at which the text reads the table, as `version_read` has it. table: whose changes are read by options.
+    now: the table at the new version, where one statement cannot read the table by its name and its changes; else "".
     """
 
     came: str
@@ -75,6 +82,7 @@ class AddedRows:
     then: str
     version: str = ""
     table: str = ""
+    now: str = ""
 
     def parts(self, table: exp.Table) -> list[tuple[int, Callable[[exp.Table], None]]]:
         both = [(1, self.came), (-1, self.went)]
@@ -82,6 +90,10 @@ class AddedRows:
 
     def before(self, table: exp.Table) -> None:
         put(table, self.then)
+
+    def after(self, table: exp.Table) -> None:
+        if self.now:
+            put(table, self.now)
 
 
 TableDelta = Added | AddedChains | AddedRows
@@ -112,6 +124,8 @@ def added_rows(query: exp.Query, changes: Mapping[int, TableDelta]) -> list[tupl
             for other, added in changes.items():
                 if other < place:
                     added.before(every[other])
+                elif other > place:
+                    added.after(every[other])
             alone(every[place])
             put(every[place])
             queries.append((sign, copy))
