@@ -222,5 +222,7 @@ def sweep(
             born = born_of(model, table)
             if born is not None and table not in known and clock - born > LONGEST_RUN_MS and is_ours(table):
                 drop.append(Identifier(table))
-    kept = tuple((t.text, at) for t, at in retired.items() if t not in drop and t.text in there)
+    # dbt's list may be older than the commit that names a table
+    seen = Identifiers([*there, *(old.tables if old else ())])
+    kept = tuple((t.text, at) for t, at in retired.items() if t not in drop and t.text in seen)
     return Sweep(tuple(t.text for t in drop if t.text in there), kept)
