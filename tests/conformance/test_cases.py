@@ -103,7 +103,7 @@ def test_case(case: dict[str, Any], all_cases: Any) -> None:
             assert Counter(rows) == Counter(expected), check["at"]
 
 
-@pytest.mark.parametrize("case", each(5, [c for c in CASES["cases"] if "diffs" in c]), ids=lambda c: c["id"])
+@pytest.mark.parametrize("case", each(9, [c for c in CASES["cases"] if "diffs" in c]), ids=lambda c: c["id"])
 def test_change_log_of_rows(case: dict[str, Any], all_cases: Any) -> None:
     """As `temporal_changes` tells it; where the model is its core, the stored updates are the same."""
     project, _, _ = all_cases

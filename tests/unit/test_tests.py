@@ -130,7 +130,9 @@ def test_make_test_metastore_finds_each_test_of_a_landing() -> None:
 def test_a_landing_and_a_night() -> None:
     """What depends on the catalog is tried over Hive's metastore for each change, and all tests each night."""
     workflow = (TESTS.parent / ".github" / "workflows" / "ci.yml").read_text()
-    assert "make lint test test-metastore" in (TESTS.parent / ".ci" / "run").read_text()
+    landing = (TESTS.parent / ".ci" / "run").read_text()
+    assert re.findall(r"^\s*make (.+)$", landing, flags=re.MULTILINE) == ["lint test", "test", "test-metastore"]
+    assert landing.count("tests/packaging/budget.py build/slice.xml") == 2
     assert "make lint test test-metastore" in workflow
     assert "target: [test-more, test-lake, test-deep-alone]" in workflow
     assert re.search(r"^test-deep: test-more ", MAKEFILE, flags=re.MULTILINE)
