@@ -245,8 +245,8 @@ def test_relations_named_like_those_of_runs_are_left_alone(project: Project, eng
 
 
 @pytest.mark.more
-def test_relations_of_an_earlier_version_bear_no_marks(project: Project, engine_clock: Clock) -> None:
-    """What a valid state names is the model's: it is merged, retired and dropped, and its updates get a mark."""
+def test_relations_that_lost_their_marks(project: Project, engine_clock: Clock) -> None:
+    """Chains that a valid state names are the model's: they are merged, retired and dropped. Nothing names a view."""
     project.sql(f"CREATE TABLE {{s}}.t AS {rows_of(0, 5)}")
     window(project, "m", diffs_retention="1 hour")
     project.run(now=T0)
@@ -254,6 +254,8 @@ def test_relations_of_an_earlier_version_bear_no_marks(project: Project, engine_
     for name in old:
         project.sql(f"ALTER TABLE {{s}}.{name} UNSET TBLPROPERTIES ('mz_model')")
     project.sql("ALTER VIEW {s}.m__diffs UNSET TBLPROPERTIES ('mz_model')")
+    assert "m__diffs`, which no run of m made" in project.run(now=T0, check=False).text
+    project.sql("DROP VIEW {s}.m__diffs")
     for hours in (1, 3, 5):
         engine_clock(T0 + hours * HOUR)
         project.sql(f"INSERT OVERWRITE {{s}}.t {rows_of(0, 5 + hours)}")
