@@ -55,3 +55,13 @@ def test_all_mistakes_are_told_at_once() -> None:
 def test_defaults() -> None:
     parsed = TemporalConfig.parse("m", {"full_read": None, "store_late": False, "at_function": True})
     assert (parsed.full_read, parsed.store_late, parsed.at_function) == ("allow", False, True)
+
+
+def test_a_wrong_config_is_told_once() -> None:
+    """What it would mean beside others is not known: no second line says that the default of it does not fit."""
+    with pytest.raises(TemporalError) as told:
+        TemporalConfig.parse(
+            "m", {"change_capture": "apend", "append_column": "id", "refresh_at": "2024-01-01", "refresh_every": "x"}
+        )
+    assert str(told.value).count("found: ") == 2 and "in whose order" not in str(told.value)
+    assert "has no meaning without" not in str(told.value)

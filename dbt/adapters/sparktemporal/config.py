@@ -168,28 +168,31 @@ class TemporalConfig:
     def parse(model: str, config: Mapping[str, Any]) -> TemporalConfig:
         """The configs of one model -> TemporalConfig. Raises one error that lists every mistake."""
         read, mistakes = _read(config)
-        mistakes += [refusal for look in _TOGETHER if (refusal := look(read, config))]
-        if mistakes:
-            listed = "\n".join(map(str, mistakes))
+        told = [*mistakes.values()]
+        for names, look in _TOGETHER:
+            refusal = None if mistakes.keys() & set(names) else look(read, config)
+            told += [refusal] if refusal else []
+        if told:
+            listed = "\n".join(map(str, told))
             raise TemporalError(f"the configuration of temporal_view {model} cannot be used\n{listed}")
         return read
 
 
-def _read(config: Mapping[str, Any]) -> tuple[TemporalConfig, list[Refusal]]:
-    """(each config by itself, what is wrong). A wrong one counts as not given."""
+def _read(config: Mapping[str, Any]) -> tuple[TemporalConfig, dict[str, Refusal]]:
+    """(each config by itself, name -> what is wrong with it). A wrong one has its default."""
     given: dict[str, Any] = {}
-    mistakes = []
+    mistakes: dict[str, Refusal] = {}
     names = [of.name for of in fields(TemporalConfig)]
     for of in fields(TemporalConfig):
         if config.get(of.name) is not None:
             try:
                 given[of.name] = of.metadata["kind"].read(of.name, config[of.name])
             except Refusal as refusal:
-                mistakes.append(refusal)
+                mistakes[of.name] = refusal
     for name in config:
         close = difflib.get_close_matches(name, names, n=1, cutoff=0.85)
         if close and name not in names:
-            mistakes.append(Refusal(f"{name}: {config[name]!r}", "there is no such config", close[0]))
+            mistakes[name] = Refusal(f"{name}: {config[name]!r}", "there is no such config", close[0])
     given.setdefault("pushdown_collect", given.get("pushdown") == "statistics")
     return TemporalConfig(**given), mistakes
 
@@ -256,12 +259,13 @@ def _expires_before_a_restart(read: TemporalConfig, written: Mapping[str, Any]) 
     )
 
 
+#: looked at where each of the named configs is right by itself
 _TOGETHER = (
-    _append,
-    _nothing_is_pushed_down,
-    _always_full,
-    _needs("restart_at", "restart_every"),
-    _needs("refresh_at", "refresh_every"),
-    _more_often_than_it_comes,
-    _expires_before_a_restart,
+    (("change_capture", "append_column", "lookback"), _append),
+    (("pushdown", "pushdown_required"), _nothing_is_pushed_down),
+    (("full_read", "change_capture"), _always_full),
+    (("restart_at", "restart_every"), _needs("restart_at", "restart_every")),
+    (("refresh_at", "refresh_every"), _needs("refresh_at", "refresh_every")),
+    (("restart_at", "restart_every"), _more_often_than_it_comes),
+    (("expiration", "restart_every"), _expires_before_a_restart),
 )
