@@ -16,9 +16,9 @@ from .temporal.clock.schedule import Refreshes, Restarts, TimeOfWeek
 PATIENCE = 10_000
 
 
-def _config(kind: kinds.Kind, default: Any, words: str) -> Any:
-    """words: what docs/reference/configs.md says of it."""
-    return field(default=default, metadata={"kind": kind, "words": words})
+def _config(kind: kinds.Kind, words: str, default: Any = None) -> Any:
+    """words: what docs/reference/configs.md says of it. default: where it is not that of its kind."""
+    return field(default=kind.default if default is None else default, metadata={"kind": kind, "words": words})
 
 
 @dataclass(frozen=True)
@@ -27,83 +27,71 @@ class TemporalConfig:
 
     expiration: int | None = _config(
         kinds.LENGTH,
-        None,
         "updates later than this after the last restart are not stored, and the view *raises* after it "
         "until the next `dbt run`. Set it once for the project, a few times as long as the time between "
         "rebuilds. A run in the last fifth before the expiration warns ([page](../expiration.md))",
     )
     restart_every: int | None = _config(
         kinds.LENGTH,
-        None,
         "the first run after that time rebuilds the model, which renews the expiration",
     )
     restart_at: TimeOfWeek | None = _config(
         kinds.TIME_OF_WEEK,
-        None,
         '`"Sunday 03:00 Europe/Berlin"`: the restart is due at the last such time before `restart_every` has passed',
     )
     refresh_every: int | None = _config(
         kinds.LENGTH,
-        None,
         "readers see the content of the last refresh ([refreshes](../expiration.md#refreshes)); without "
         "it, of every instant",
     )
     refresh_at: int | None = _config(
         kinds.INSTANT,
-        None,
         "an instant from which refreshes are counted; without it they are counted from the first run",
     )
     retain_history: int | None = _config(
         kinds.LENGTH,
-        None,
         "how far back `temporal_as_of` reads at least, also over restarts ([what was before "
         "one](../expiration.md#before-a-restart)). Without it, best effort: as far back as the stored "
         "diffs allow, and not beyond the last restart",
     )
     diffs_retention: int = _config(
         kinds.WAIT,
-        3_600_000,
         "how long tables that no commit names any more stay, for readers that began before",
+        default=3_600_000,
     )
     lock_timeout: int = _config(
         kinds.WAIT,
-        PATIENCE,
         "how long a run waits for another run of the same model; `temporal_restart` and "
         '`temporal_consolidate` wait likewise. `"0"`: no waiting',
+        default=PATIENCE,
     )
     change_capture: str = _config(
         kinds.one_of("auto", "full", "append"),
-        "auto",
         "`full`: runs read their inputs in full, whatever the inputs did. `auto`: runs read no more than "
         "they must. `append`: see `append_column`",
     )
     append_column: str | None = _config(
         kinds.NAME,
-        None,
         "with `change_capture: append`: the column in whose order the rows of an input come. Runs compute "
         "with the rows after the latest row that they have seen, and notice when these were not all "
         "([append-only inputs](../semantics.md#append-only-inputs))",
     )
     lookback: int | None = _config(
         kinds.LOOKBACK,
-        None,
         "with `append_column`: how much earlier than the latest row other rows may still come",
     )
     file_format: str = _config(
         kinds.one_of("parquet", "orc", "delta", "iceberg"),
-        "parquet",
         "the format of the diffs; `orc` is accepted and not tested. Parquet is written with delta "
         "encodings (data pages of version 2)",
     )
     aggregates: str = _config(
         kinds.one_of("auto", "groups", "rows"),
-        "auto",
         "the form in which an aggregation is kept that can be kept in both. `auto`: the data decides when "
         "the model is first built, and at a `--full-refresh` ([aggregates](../semantics.md#aggregates))",
     )
     pushdown: str = _config(
         kinds.one_of("sargable", "statistics", "off", written=str | bool),
-        "sargable",
         "`sargable`: a run asks Spark only for rows whose window is not over, by comparisons of single "
         "columns with constants. `statistics`: a run also asks only for the files that can hold such "
         "rows, by statistics that it keeps of the files. `off`: a run asks for all rows "
@@ -111,41 +99,35 @@ class TemporalConfig:
     )
     pushdown_required: bool | tuple[str, ...] = _config(
         kinds.TABLES,
-        False,
         "a run that would read such a table whole fails before it reads; `true` is for all tables",
     )
     pushdown_collect: bool = _config(
         kinds.FLAG,
-        False,
         "whether statistics of files are collected, apart from whether they are used. Without it, they "
         "are with `pushdown: statistics`",
     )
     pushdown_columns: tuple[str, ...] = _config(
         kinds.COLUMNS,
-        (),
         "columns whose statistics are kept before those of other columns. Statistics of time columns are always kept",
     )
     pushdown_audit: float = _config(
         kinds.SHARE,
-        0.01,
         "the share of the skipped files that a run reads nevertheless, to verify the skipping",
+        default=0.01,
     )
     full_read: str = _config(
         kinds.one_of("allow", "warn", "error"),
-        "allow",
         "what a run does that would read all of an input, because it cannot tell what changed: nothing, a "
         "warning of dbt, or a failure before anything is written. First runs, restarts and "
         "`--full-refresh` read all by their nature",
     )
     store_late: bool = _config(
         kinds.FLAG,
-        False,
         "`true`: rows that come when their window is over are kept in `<model>__late`, with the run and "
         "the window that they missed ([late rows](../changes.md#late-rows))",
     )
     at_function: bool = _config(
         kinds.FLAG,
-        False,
         "`true`: a SQL table function `<model>__at(instant)` reads the model at any instant, for tools "
         "that know no dbt ([outside of dbt](../changes.md#outside-of-dbt); Spark 4, `spark_catalog`)",
     )

@@ -19,6 +19,7 @@ class Kind:
     values: str
     #: (name, the value as written, which is not None) -> the value for a run. Raises Refusal
     read: Callable[[str, Any], Any]
+    default: Any = None
     #: a default, in words
     shown: Callable[[Any], str] = lambda default: "none" if default is None else f"`{default}`"
 
@@ -33,7 +34,7 @@ def one_of(*words: str, written: Any = str) -> Kind:
             raise Refusal(f"{name}: {value!r}", "this value is not known", f"one of {', '.join(words)}")
         return word
 
-    return Kind(written, ", ".join(f"`{word}`" for word in words), read)
+    return Kind(written, ", ".join(f"`{word}`" for word in words), read, words[0])
 
 
 def _flag(name: str, value: Any) -> bool:
@@ -78,15 +79,15 @@ def _as_flag(default: bool) -> str:
 
 
 #: ms, and None for "0"
-LENGTH = Kind(str, "a length", lambda name, value: parse_duration(value, name), _as_length)
+LENGTH = Kind(str, "a length", lambda name, value: parse_duration(value, name), shown=_as_length)
 #: ms, and 0 for "0"
-WAIT = Kind(str, "a length", lambda name, value: parse_duration(value, name) or 0, _as_length)
+WAIT = Kind(str, "a length", lambda name, value: parse_duration(value, name) or 0, shown=_as_length)
 LOOKBACK = Kind(str | int, "a length", _later)
 TIME_OF_WEEK = Kind(str, "a time of the week", lambda name, value: TimeOfWeek.parse(value, name))
 #: ms since 1970
 INSTANT = Kind(str, "an instant", lambda name, value: parse_instant(value, name))
 NAME = Kind(str, "a name", lambda name, value: value or None)
-FLAG = Kind(bool, "`true`, `false`", _flag, _as_flag)
-COLUMNS = Kind(list[str], "a list of names", _columns, lambda default: "none")
-TABLES = Kind(bool | list[str], "`true`, `false`, or a list of names", _tables, _as_flag)
+FLAG = Kind(bool, "`true`, `false`", _flag, False, _as_flag)
+COLUMNS = Kind(list[str], "a list of names", _columns, (), lambda default: "none")
+TABLES = Kind(bool | list[str], "`true`, `false`, or a list of names", _tables, False, _as_flag)
 SHARE = Kind(float, "a number from 0 to 1", _share)
