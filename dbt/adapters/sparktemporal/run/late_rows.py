@@ -19,7 +19,7 @@ from ..engine import ownership
 from ..engine.commit_records import CREATE_VIEW
 from ..engine.descriptions import ALTER
 from ..engine.model_relations import ModelRelations
-from ..engine.warehouse import Warehouse
+from ..engine.warehouse import CHANGES_OF_DELTA, Warehouse
 from ..errors import ForeignRelation
 from ..pushdown.sargable import Range
 from ..temporal.decision import Statement
@@ -34,13 +34,16 @@ from .plan import RunPlan
 from .progress import Progress, Tools
 
 
-def find(tools: Tools, plan: RunPlan) -> str:
-    """A query of the rows that came late; "" where none are looked for."""
+def find(tools: Tools, plan: RunPlan) -> tuple[str, ...]:
+    """Queries of the rows that came late, one for each statement that writes them; none where none are looked for."""
     if not plan.config.store_late or plan.old is None or plan.decision.rebuilds:
-        return ""
+        return ()
     found = {core.name: _missed(tools, plan, core, plan.old.frontier) for core in plan.changed}
     rows = {name: sql for name, sql in found.items() if sql}
-    return late_sql.table(plan.model.cores, rows, plan.run_id, plan.decision.as_of) if rows else ""
+    queries = late_sql.of_run(plan.model.cores, rows, plan.run_id, plan.decision.as_of)
+    if any(CHANGES_OF_DELTA in query for query in queries):
+        return tuple(queries)  # Spark looks a name up once a statement, and another core may read the table itself
+    return ("\nUNION ALL\n".join(queries),) if queries else ()
 
 
 def _missed(tools: Tools, plan: RunPlan, core: TypedCore, frontier: int) -> str:
@@ -73,8 +76,9 @@ def write(plan: RunPlan, progress: Progress) -> list[Statement]:
     """The table of the rows that came late, and of none."""
     if not progress.missed:
         return []
-    create = f"CREATE TABLE {plan.target.table(plan.late())}{plan.using} AS\n{progress.missed}"
-    return [Statement("rows that came when their window was over", plan.data(create))]
+    table, (first, *others) = plan.target.table(plan.late()), progress.missed
+    writes = [f"CREATE TABLE {table}{plan.using} AS\n{first}", *(f"INSERT INTO {table}\n{query}" for query in others)]
+    return [Statement("rows that came when their window was over", plan.data(sql)) for sql in writes]
 
 
 def old(plan: RunPlan) -> Late:

@@ -69,7 +69,7 @@ class Progress:
     were written, with their rows; for_good: how many rows never leave, by what is stored; added: how many rows are new,
     where others were written with them. left_out: of each part of a core, how many updates leave no trace and how many
     windows were over, where its chain does not tell. beyond_expiration: updates
-    of what was read, None when not counted. late: windows that were over when their rows came. missed: a query of such
+    of what was read, None when not counted. late: windows that were over when their rows came. missed: queries of such
     rows, where they are kept; missed_rows: how many there are. sizes: the bytes of the chains that were written.
     """
 
@@ -92,7 +92,7 @@ class Progress:
     left_out: tuple[Sequence[Any], ...] = ()
     beyond_expiration: int | None = None
     late: int | None = None
-    missed: str = ""
+    missed: tuple[str, ...] = ()
     missed_rows: int = 0
     sizes: Mapping[str, int | None] = field(default_factory=dict)
     sweep: Sweep | None = None

@@ -66,8 +66,8 @@ def _over(windows: Sequence[str], as_of: int) -> str:
     return "\nUNION ALL\n".join(each)
 
 
-def table(cores: Sequence[TypedCore], rows: Mapping[str, str], run: str, as_of: int) -> str:
-    """The rows of a run. rows: core -> its `missed` intervals. run: its id."""
+def of_run(cores: Sequence[TypedCore], rows: Mapping[str, str], run: str, as_of: int) -> list[str]:
+    """Queries of the rows of a run, one a core. rows: core -> its `missed` intervals. run: its id."""
     shown, arms = _side_by_side(of_cores(cores)), []
     for core in cores:
         if core.name not in rows:
@@ -79,7 +79,7 @@ def table(cores: Sequence[TypedCore], rows: Mapping[str, str], run: str, as_of: 
             f"nullif(mz_from, {ALWAYS}L) AS mz_from, mz_until{', ' * bool(items)}{items}\n"
             f"FROM (\n{indent(rows[core.name], 2)}\n) AS mz_late"
         )
-    return "\nUNION ALL\n".join(arms)
+    return arms
 
 
 def together(tables: Sequence[str], of: Columns) -> str:
