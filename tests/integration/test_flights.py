@@ -125,19 +125,19 @@ def test_in_the_air_moves_as_its_diffs_say(built: Any) -> None:
 def test_the_data_now_is_the_anchor(built: Any, data: Path) -> None:
     """Counted by Python, in New York's own time of 2013."""
     spark, _ = built
-    anchor = datetime(2013, 7, 17, 17, 30)
+    anchor = datetime(2013, 5, 31, 15, 53, 30)
     flying = late = 0
     with (data / "flights.csv").open() as file:
         for f in csv.DictReader(file):
-            if f["month"] != "7" or f["day"] not in ("16", "17") or f["dep_delay"] == "NA":
+            if f["month"] != "5" or f["day"] not in ("30", "31") or f["dep_delay"] == "NA":
                 continue
-            scheduled = datetime(2013, 7, int(f["day"]), int(f["hour"]), int(f["minute"]))
+            scheduled = datetime(2013, 5, int(f["day"]), int(f["hour"]), int(f["minute"]))
             departed = scheduled + timedelta(minutes=int(f["dep_delay"]), seconds=int(f["flight"]) % 60)
             late += scheduled + timedelta(minutes=15) <= anchor < departed
             if f["air_time"] != "NA":
                 flying += departed <= anchor < departed + timedelta(minutes=int(f["air_time"]))
     assert (flying, late) == (len(view_at(spark, "in_the_air", T0)), len(view_at(spark, "delayed_now", T0)))
-    assert flying > 100 and late > 10
+    assert flying > 100 and late >= 10
 
 
 @pytest.mark.more

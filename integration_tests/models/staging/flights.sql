@@ -1,8 +1,9 @@
--- Flights as if the data's busy Wednesday afternoon were the moment it was loaded: at night nothing flies, and nobody
--- would see a view change. Five weeks back and two days ahead are kept, which is all that the views look at.
+-- Flights as if the data's busy Friday afternoon were the moment it was loaded: at night nothing flies, and nobody would
+-- see a view change. In its next three minutes a flight leaves or lands at least every 19 seconds. Five weeks back and two
+-- days ahead are kept, which is all that the views look at.
 -- The data tells minutes; the seconds are the flight number's, so that not everybody leaves on the full minute.
 with clock as (
-  select loaded_at, loaded_at - to_utc_timestamp(timestamp'2013-07-17 17:30:00', 'America/New_York') as shift
+  select loaded_at, loaded_at - to_utc_timestamp(timestamp'2013-05-31 15:53:30', 'America/New_York') as shift
   from {{ source('nycflights13', 'data_clock') }}
 ),
 
