@@ -22,6 +22,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from dbt.adapters.sparktemporal import errors
 from dbt.adapters.sparktemporal.config import TemporalConfig
 from dbt.adapters.sparktemporal.contracts import TemporalResponse
 from dbt.adapters.sparktemporal.operations import arguments
@@ -215,6 +216,10 @@ class Refused:
     instead: str
 
 
+#: the classes whose messages have three lines
+_ERRORS = frozenset(name for name, one in vars(errors).items() if isinstance(one, type))
+
+
 @cache
 def refusals() -> list[Refused]:
     """Each refusal of the code; `…` stands for what depends on the case."""
@@ -223,12 +228,7 @@ def refusals() -> list[Refused]:
         where = file.relative_to(PACKAGE).with_suffix("").as_posix()
         stage = next(heading for start, heading in _STAGES.items() if where.startswith(start))
         for node in ast.walk(_with_tables(ast.parse(file.read_text()))):
-            if isinstance(node, ast.Call) and ast.unparse(node.func) in (
-                "Refusal",
-                "TemporalError",
-                "NotRun",
-                "Altered",
-            ):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in _ERRORS:
                 parts = [" ".join(_text(argument).split()) for argument in node.args]
                 if len(parts) == 1:
                     parts = re.split(r"(?:^found: | why: | instead: )", parts[0])[1:]

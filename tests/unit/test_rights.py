@@ -7,6 +7,7 @@ import pytest
 from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
 from dbt.adapters.sparktemporal.errors import Refusal, TemporalError
 from dbt.adapters.sparktemporal.run import rights
+from dbt.adapters.sparktemporal.temporal.sql.spark_errors import SparkError
 
 TARGET = ModelRelations("`s`", "m")
 #: an error -> how its shortened words begin
@@ -29,7 +30,7 @@ DENIED = {
 @pytest.mark.parametrize("message", DENIED)
 def test_words_of_a_missing_right(message: str) -> None:
     with pytest.raises(Refusal) as found, rights.in_words(TARGET):
-        raise RuntimeError(message)
+        raise SparkError(message)
     what, why, instead = str(found.value).splitlines()
     assert what.startswith(f"found: {DENIED[message]}") and "\tat" not in what
     assert why == (
@@ -38,7 +39,7 @@ def test_words_of_a_missing_right(message: str) -> None:
     assert instead.startswith("instead: the right to do so in `s`")
 
 
-@pytest.mark.parametrize("error", [RuntimeError("[DIVIDE_BY_ZERO] Division by zero."), TemporalError("not authorized")])
+@pytest.mark.parametrize("error", [SparkError("[DIVIDE_BY_ZERO] Division by zero."), TemporalError("not authorized")])
 def test_other_errors_stay(error: Exception) -> None:
     with pytest.raises(type(error)) as found, rights.in_words(TARGET):
         raise error

@@ -21,6 +21,7 @@ from .operations import replays
 from .temporal.clock.instants import parse_instant
 from .temporal.sql.dialect import quote
 from .temporal.sql.identifiers import SESSION_CATALOG, folded, parts
+from .temporal.sql.spark_errors import SparkError
 
 logger = AdapterLogger("sparktemporal")
 #: the setting that names the current catalog of a session that was told of no other
@@ -35,6 +36,8 @@ def _as_runtime_error() -> Iterator[None]:
         yield
     except TemporalError as error:
         raise DbtRuntimeError(str(error)) from None
+    except SparkError as error:
+        raise error.__cause__ or DbtRuntimeError(str(error)) from None
 
 
 @dataclass

@@ -22,6 +22,10 @@ class Refusal(TemporalError):
         super().__init__(f"found: {found}\nwhy: {why}\ninstead: {instead}")
 
 
+class NotPlanned(Refusal):
+    """A query of which Spark makes no plan."""
+
+
 class NotRun(TemporalError):
     """A temporal_view without a commit, where what it committed is asked for."""
 

@@ -120,9 +120,9 @@ class SparkTemporalAdapter(RunOperations, ReadMacros, SparkAdapter):
         self.connections.run_is_on(False)
         self.connections.look_ahead(None)
         # of a model that failed people should read its own error
-        with suppress(Exception) if failed else nullcontext():
+        with suppress(DbtRuntimeError) if failed else nullcontext():
             self._give_back()
-        with suppress(Exception) if failed else nullcontext():
+        with suppress(DbtRuntimeError) if failed else nullcontext():
             self._settle(config, failed)
         super().post_model_hook(config, context)
 
@@ -132,7 +132,7 @@ class SparkTemporalAdapter(RunOperations, ReadMacros, SparkAdapter):
             return
         self._locks.held = self._locks.run = None
         try:
-            with suppress(Exception):  # the run has failed
+            with suppress(DbtRuntimeError), as_dbt_errors():  # the run has failed
                 if run is not None:
                     run.abandon()
             target, token = held
@@ -151,7 +151,8 @@ class SparkTemporalAdapter(RunOperations, ReadMacros, SparkAdapter):
         live = self._known(relation, f"{relation.identifier}__live")
         if live is None:
             return
-        replaced = leftovers.replaced(self._warehouse, self._target(relation), Docs.of(node.to_dict()), failed)
+        with as_dbt_errors():
+            replaced = leftovers.replaced(self._warehouse, self._target(relation), Docs.of(node.to_dict()), failed)
         for statement in replaced.statements:
             self._rows(statement.sql)
         if not replaced.statements:
@@ -187,7 +188,8 @@ class SparkTemporalAdapter(RunOperations, ReadMacros, SparkAdapter):
         relations = super().list_relations_without_caching(schema_relation)
         if not self._catalog_is_named:
             return relations
-        views = self._warehouse.views(quote(schema_relation.schema or ""))
+        with as_dbt_errors():
+            views = self._warehouse.views(quote(schema_relation.schema or ""))
         tables = [known for known in relations if known.identifier not in views]
         view = RelationType.View
         return tables + [self.Relation.create(schema=schema_relation.schema, identifier=v, type=view) for v in views]

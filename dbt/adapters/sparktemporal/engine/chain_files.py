@@ -5,7 +5,6 @@ One statement counts the rows of all chains from the footers of their files.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -14,15 +13,9 @@ from ..temporal.diffs.chains import SMALL_CHAIN, rows_held
 from ..temporal.diffs.intervals_sql import by_one_task
 from ..temporal.diffs.state import Chain
 from ..temporal.sql.dialect import quote
-from ..temporal.sql.spark_errors import spark_words
+from ..temporal.sql.spark_errors import Cause, SparkError, spark_words
 from ..words import quantity
 from .warehouse import Query, Warehouse
-
-#: Spark's errors about a listed file, or a directory, that it cannot read
-_UNREADABLE = re.compile(
-    r"FAILED_READ_FILE|FILE_NOT_EXIST|PATH_NOT_FOUND|FileNotFound|CANNOT_READ_FILE|not a Parquet file|Malformed ORC",
-    re.IGNORECASE,
-)
 
 
 def refuse_incomplete(warehouse: Warehouse, model: str, chains: Mapping[str, Sequence[Chain]]) -> None:
@@ -32,9 +25,8 @@ def refuse_incomplete(warehouse: Warehouse, model: str, chains: Mapping[str, Seq
         return
     try:
         found = rows_counted(warehouse.rows_together(counts_of(every)))
-    except Exception as error:  # dbt's error or Spark's own: the text tells which
-        if not is_unreadable(error):
-            raise
+    except SparkError as error:
+        error.expect(Cause.UNREADABLE)
         cause = spark_words(without_trace(str(error)))
         raise _error(model, f"chains with a file that cannot be read: {cause}") from None
     refuse_other_counts(model, every, found)
@@ -64,11 +56,6 @@ def refuse_other_counts(model: str, chains: Sequence[tuple[str, Chain]], found: 
         held, exact = rows_held(chain)
         if rows < held or exact and rows != held:
             raise _error(model, f"{chain.table} with {rows:,} of {quantity(held, 'committed row')}")
-
-
-def is_unreadable(error: Exception) -> bool:
-    """Whether an error of Spark says that a file is missing or damaged."""
-    return bool(_UNREADABLE.search(str(error)))
 
 
 def _error(model: str, found: str) -> TemporalError:

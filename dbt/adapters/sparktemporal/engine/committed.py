@@ -11,7 +11,7 @@ from ..temporal.diffs.state_text import extract, unpacked
 from ..temporal.sql import identifiers
 from ..temporal.sql.dialect import quote
 from ..temporal.sql.identifiers import Identifiers
-from ..temporal.sql.spark_errors import spark_words
+from ..temporal.sql.spark_errors import SparkError, spark_words
 from ..words import quantity
 from .descriptions import ViewInfo
 from .model_relations import ModelRelations
@@ -47,7 +47,7 @@ def _packed(warehouse: Warehouse, table: str) -> str:
     name = identifiers.parts(table)[-1]
     try:
         rows = warehouse.rows(f"SELECT mz_state FROM {table}")
-    except Exception as error:  # any error of Spark about a table that is gone or damaged
+    except SparkError as error:  # any error about a table that is gone or damaged
         raise ValueError(f"it is in {name}, which cannot be read: {spark_words(error)}") from None
     if len(rows) != 1:
         raise ValueError(f"{name} has {quantity(len(rows), 'row')} instead of one")

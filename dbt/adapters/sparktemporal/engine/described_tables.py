@@ -10,6 +10,7 @@ from sqlglot import exp
 from ..errors import Refusal
 from ..temporal.sql import identifiers
 from ..temporal.sql.dialect import parse, render
+from ..temporal.sql.spark_errors import Cause, SparkError, allowing
 from .descriptions import TableInfo
 from .warehouse import Warehouse
 
@@ -33,7 +34,7 @@ class DescribedTables:
             return None
         try:
             info = self._warehouse.table(name)
-        except Exception:  # a name that is no table of a catalog, or none at all: DESCRIBE QUERY tells
+        except SparkError:  # a name that is no table of a catalog, or none at all: DESCRIBE QUERY tells
             return None
         if any("char(" in kind for _, kind in info.columns):  # a query has STRING there
             return None
@@ -61,14 +62,14 @@ def forget_named(warehouse: Warehouse, sql: str) -> bool:
         named = dict.fromkeys(render(exp.Table(**{k: table.args.get(k) for k in _NAMES})) for table in tables)
     before = {name: _columns(warehouse, name) for name in named}
     for name in named:
-        with suppress(Exception):  # there is no such table, which the run itself says
+        with allowing(Cause.NOT_TAKEN):  # there is no such table, which the run itself says
             warehouse.forget(name)
     return any(_columns(warehouse, name) != columns for name, columns in before.items())
 
 
 def _columns(warehouse: Warehouse, table: str) -> list[tuple[str, str]] | None:
     """The columns that the session plans with; None where it knows of no such table."""
-    with suppress(Exception):  # any error of Spark
+    with allowing(Cause.NOT_TAKEN):
         return warehouse.describe(f"SELECT * FROM {table}")
     return None
 

@@ -18,8 +18,9 @@ from collections.abc import Mapping
 from ..errors import ForeignRelation
 from ..temporal.sql.dialect import string_literal
 from ..temporal.sql.identifiers import Identifier
+from ..temporal.sql.spark_errors import Cause, SparkError
 from .model_relations import ModelRelations
-from .warehouse import MISSING, Warehouse
+from .warehouse import Warehouse
 
 #: the property that names the owner of a table or view (Spark hides the values of properties named token)
 MARK = "mz_model"
@@ -42,10 +43,9 @@ def is_marked(warehouse: Warehouse, target: ModelRelations, name: str) -> bool:
     """Whether a relation carries the mark of a model."""
     try:
         properties = dict(row[:2] for row in warehouse.rows(f"SHOW TBLPROPERTIES {target.table(name)}"))
-    except Exception as error:  # dbt's error or Spark's own: the text tells which
-        if MISSING.search(str(error)):
-            return False
-        raise
+    except SparkError as error:
+        error.expect(Cause.NO_RELATION)
+        return False
     return Identifier(str(properties.get(MARK))) == Identifier(target.model)
 
 

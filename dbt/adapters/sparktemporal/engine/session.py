@@ -13,6 +13,7 @@ from ..errors import Refusal
 from ..temporal.diffs import view_sql
 from ..temporal.diffs.state import State
 from ..temporal.sql.settings import NOT_SET
+from ..temporal.sql.spark_errors import SparkError
 from .warehouse import Warehouse
 
 #: what Spark replaces in the text of each statement, comments and texts included
@@ -27,7 +28,7 @@ def substituted(warehouse: Warehouse, sql: str) -> str:
     for found in dict.fromkeys(_SUBSTITUTED.findall(sql)):
         try:
             value = str(warehouse.rows(f"SELECT r'{found}'")[0][0])
-        except Exception:  # a value with a quote in it
+        except SparkError:  # a value with a quote in it
             raise Refusal(
                 f"{found} in a model",
                 "Spark puts a setting of the session in its place, and the value of that one cannot be asked for",

@@ -6,13 +6,13 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..errors import Refusal, TemporalError
+from ..errors import NotPlanned, TemporalError
 from ..temporal.clock import zones
 from ..temporal.clock.zones import Zone
 from ..temporal.ivm.upstream import Stack
 from ..temporal.sql import identifiers, plans, settings
 from ..temporal.sql.identifiers import SESSION_CATALOG, Identifiers, folded
-from ..temporal.sql.spark_errors import spark_words
+from ..temporal.sql.spark_errors import Cause, SparkError, as_spark_errors, spark_words
 from ..words import quantity
 from . import commit_records, descriptions
 from .descriptions import UPDATE, TableInfo, ViewInfo
@@ -35,16 +35,8 @@ _CUTS = (
         "SET spark.sql.maxPlanStringLength = 2147483632",
     ),
 )
-#: Spark's errors about a schema that is not there
-NO_SCHEMA = re.compile(r"SCHEMA_NOT_FOUND|NoSuchNamespace|Database '[^']*' not found", re.IGNORECASE)
-MISSING = re.compile(r"TABLE_OR_VIEW_NOT_FOUND|Table or view not found|NoSuchTable", re.IGNORECASE)
-#: how catalogs say that they have no views
-NO_VIEWS = re.compile(
-    r"MISSING_CATALOG_ABILITY|not support views|UNSUPPORTED_FEATURE|view is not supported", re.IGNORECASE
-)
 #: the function of Delta by which the changes of a table are read
 CHANGES_OF_DELTA = "table_changes("
-ALREADY_THERE = re.compile(r"ALREADY_EXISTS|already exists", re.IGNORECASE)
 
 
 class Warehouse:
@@ -78,7 +70,9 @@ class Warehouse:
         return Warehouse(self._rows, stack, self._zones, self._facts, self._session, self._refreshed, self._catalog)
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
-        return self._rows(self.data(sql))
+        """The rows of a statement. Raises SparkError."""
+        with as_spark_errors():
+            return self._rows(self.data(sql))
 
     def rows_together(self, queries: Sequence[Query]) -> list[tuple[Any, ...]]:
         """The rows of several queries of one row each, by one statement; every value is text or None.
@@ -128,8 +122,8 @@ class Warehouse:
         if _is_whole(plan):
             found = plans.columns(plan)
             return (self.describe(sql) if found is None else found), plan
-        if "UNRESOLVED_COLUMN" in plan:
-            raise TemporalError(plan)
+        if Cause.NO_COLUMN.is_said_by(plan):
+            raise SparkError(plan)
         return self.describe(sql), ""
 
     def _explained(self, sql: str) -> str:
@@ -152,7 +146,7 @@ class Warehouse:
                 f"instead: a session in which this has effect: {_WHOLE_PLANS}"
             )
         if "== Optimized Logical Plan ==" not in plan:
-            raise Refusal(
+            raise NotPlanned(
                 spark_words(plan),
                 "Spark makes no plan of this query, so its inputs and its meaning are not known",
                 "a query that Spark can plan: what fails for constants alone fails for every row",
@@ -276,18 +270,16 @@ class Warehouse:
         """The tables and views of a schema with this prefix, in any case; none where there is no such schema."""
         try:
             return Identifiers(self.tables(schema, prefix))
-        except Exception as error:  # dbt's error or Spark's own: the text tells which
-            if not NO_SCHEMA.search(str(error)):
-                raise
+        except SparkError as error:
+            error.expect(Cause.NO_SCHEMA)
             return Identifiers()
 
     def views(self, schema: str, pattern: str = "*") -> list[str]:
         """The views of a schema, by SHOW VIEWS; none where the catalog has no views."""
         try:
             return [str(r[1]) for r in self.rows(f"SHOW VIEWS IN {schema} LIKE '{pattern}'") if r[0]]
-        except Exception as error:  # dbt's error or Spark's own: the text tells which
-            if not NO_VIEWS.search(str(error)):
-                raise
+        except SparkError as error:
+            error.expect(Cause.NO_VIEWS)
             return []
 
     def relations_outside(self, schema: str, prefix: str) -> list[str]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 
 from ..engine.descriptions import TableInfo
 from ..engine.warehouse import Warehouse
 from ..errors import Altered
 from ..temporal.sql.identifiers import dotted, parts, quoted
+from ..temporal.sql.spark_errors import Cause, allowing
 
 
 def renewed(warehouse: Warehouse, table: str, info: TableInfo) -> TableInfo:
@@ -18,7 +18,7 @@ def renewed(warehouse: Warehouse, table: str, info: TableInfo) -> TableInfo:
     Raises Altered where the columns are others, which the plan of the model does not have.
     """
     for remembered in (table, dotted(parts(table)[:-1])):  # t.branch_side, t.snapshots: of a table by the name before
-        with suppress(Exception):
+        with allowing(Cause.NOT_TAKEN):
             warehouse.rows(f"REFRESH TABLE {quoted(remembered)}")
             break
     now = warehouse.table(quoted(table))

@@ -19,6 +19,7 @@ from ..temporal.diffs.fingerprints import ColumnFingerprint, Fingerprint
 from ..temporal.ivm.delta_query import AddedRows
 from ..temporal.sql.dialect import quote
 from ..temporal.sql.identity import negative_zero
+from ..temporal.sql.spark_errors import SparkError
 from ..words import quantity
 
 #: SQL of the step back from the latest row, by type; their text, which names them in any time zone; and from that text
@@ -90,7 +91,7 @@ def observe(
     content = content_of(table)
     try:
         rows, total = checksum(warehouse, f"{name} WHERE {edge.up_to}", content)
-    except Exception as error:  # a type without a hash, or any error of the user's view below
+    except SparkError as error:  # a type without a hash, or any error of the user's view below
         raise Refusal(
             f"append_column: {follow.column!r} of {name}",
             f"its rows cannot be told apart: {' '.join(str(error).split())[:200]}",

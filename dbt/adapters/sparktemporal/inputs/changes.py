@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..engine.chain_files import is_unreadable
 from ..engine.warehouse import Query, Warehouse
 from ..temporal.diffs.fingerprints import (
     ColumnFingerprint,
@@ -23,6 +22,7 @@ from ..temporal.ivm.delta_query import Added, AddedChains
 from ..temporal.ivm.upstream import Stack
 from ..temporal.sql.dialect import string_literal
 from ..temporal.sql.identifiers import quoted
+from ..temporal.sql.spark_errors import Cause, SparkError
 from ..words import quantity
 from . import append_only, file_lists, iceberg, snapshots
 from . import manifest as manifests
@@ -178,9 +178,8 @@ def _change_of_files(warehouse: Warehouse, seen: Input, then: FilesFingerprint, 
     """before: SQL of the files that the input had."""
     try:
         found = seen.compared or file_lists.compare(warehouse, seen.listing, before)
-    except Exception as error:  # dbt's error or Spark's own: the text tells which
-        if not is_unreadable(error):
-            raise
+    except SparkError as error:
+        error.expect(Cause.UNREADABLE)
         return InputChange("the list of the files it had cannot be read")
     if found.before != then.files:
         return InputChange("the files remembered are not those of its state")

@@ -15,6 +15,7 @@ from ..temporal.ivm.upstream import stacked_name
 from ..temporal.rewrite.core import TypedCore
 from ..temporal.sql import plans
 from ..temporal.sql.dialect import render
+from ..temporal.sql.spark_errors import Cause, SparkError
 from . import view_expansion
 from .changes import InputChange
 from .observe import Input
@@ -153,7 +154,8 @@ def _refuse_other_columns(warehouse: Warehouse, core: TypedCore, parts: Sequence
         probe = render(intervals_sql.probe(part.core))
         try:
             same = tuple(warehouse.describe(probe)[: len(core.columns)]) == core.columns
-        except Exception:  # a column named with the schema of its table, or a hidden one
+        except SparkError as error:  # a column named with the schema of its table, or a hidden one
+            error.expect(Cause.NOT_TAKEN)
             same = False
         if not same:
             raise _Full("its columns are named in a way that only the tables themselves have")

@@ -19,6 +19,7 @@ from ..temporal.diffs.intervals_sql import by_one_task
 from ..temporal.diffs.state import ListedFile
 from ..temporal.ivm.delta_query import MOST_FILES
 from ..temporal.sql.dialect import quote, string_literal
+from ..temporal.sql.spark_errors import Cause, SparkError
 
 COLUMNS = "file, size, modified, place"
 #: fields of the hidden column that tell a file: in one directory, and anywhere
@@ -51,7 +52,8 @@ def hidden_column(warehouse: Warehouse, name: str, table: TableInfo) -> str | No
         hidden = f"_{hidden}"
     try:
         kind = warehouse.describe(f"SELECT {hidden} FROM {name}")[0][1]
-    except Exception:  # Spark 3.4 has no name for the column then
+    except SparkError as error:  # no such column in this format
+        error.expect(Cause.NOT_TAKEN)
         return None
     return hidden if kind.startswith("struct<file_path:string,file_name:string,") else None
 

@@ -8,7 +8,6 @@ in full, whatever its inputs did.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -21,6 +20,7 @@ from ..temporal.sql import identifiers, plans, routines
 from ..temporal.sql.identifiers import SESSION_CATALOG, folded
 from ..temporal.sql.parsed_model import ParsedModel
 from ..temporal.sql.routines import Name, Routine
+from ..temporal.sql.spark_errors import Cause, SparkError
 
 #: what a fingerprint is made of, in order, and what is said when one of them is another than at the last run
 PARTS = (
@@ -90,8 +90,8 @@ class Routines:
         if asked not in self._known:
             try:
                 routine = routines.of_description([str(row[0]) for row in self.warehouse.rows(_describe(asked))])
-            except Exception as error:  # dbt's error or Spark's own: the text tells which
-                if re.search(r"UNRESOLVED_ROUTINE|UNDEFINED_FUNCTION|Undefined function", str(error)):
+            except SparkError as error:
+                if Cause.NO_FUNCTION.is_said_by(error):
                     routine = None  # a word before a parenthesis that is no function
                 else:
                     routine = Routine(asked, fingerprint=without_trace(str(error)))

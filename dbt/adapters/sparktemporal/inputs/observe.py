@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,6 +23,7 @@ from ..temporal.ivm import delta_query
 from ..temporal.ivm.delta_query import Added, AddedRows
 from ..temporal.sql import relations
 from ..temporal.sql.identifiers import quoted
+from ..temporal.sql.spark_errors import Cause, SparkError, allowing
 from ..words import quantity
 from . import append_only, file_lists, snapshots
 from .altered import forget_altered, form_of, provider_of, renewed
@@ -103,7 +103,7 @@ def observe_beside(
             listings[table] = Listing(file_lists.in_directory(location), then.get(table))
     answers: list[tuple[Any, ...]] | None = None
     if listings:
-        with suppress(Exception):  # of a list that cannot be made: each is asked for by itself
+        with allowing(Cause.NOT_TAKEN, Cause.UNREADABLE):  # of a list that cannot be made: each is asked for by itself
             rows = warehouse.rows_together([*(listing.query for listing in listings.values()), *beside])
             listings = {table: replace(one, answer=row) for (table, one), row in zip(listings.items(), rows)}
             answers = rows[len(listings) :]
@@ -206,7 +206,7 @@ def observed(
     directory = _directory(info)
     if directory is not None:
         asked = listed or Listing(file_lists.in_directory(directory), before)
-        with suppress(Exception):  # a table without a directory has no files in one
+        with allowing(Cause.NOT_TAKEN, Cause.UNREADABLE):  # a table without a directory has no files in one
             row = asked.answer or warehouse.rows(asked.query[0])[0]
             found = file_lists.summarized(row)
             compared = None if before is None else file_lists.compare_few(before, found)
@@ -216,7 +216,7 @@ def observed(
     warehouse.rows(f"REFRESH TABLE {name}")
     listing = file_lists.by_rows(name, info.partitions, provider, hidden)
     if provider in file_lists.NUMBERED and remembered is not None and remembered.table:
-        with suppress(Exception):  # a manifest that is gone or damaged: the list alone may be made
+        with allowing(Cause.NOT_TAKEN, Cause.UNREADABLE):  # a manifest that is gone or damaged: the list alone may be
             # a list opens every file, so that one statement makes and compares it
             both = file_lists.compare(warehouse, listing, remembered.listing(table))
             files = FilesFingerprint(both.now, read_as)
@@ -275,5 +275,6 @@ def _counts(name: str, added: delta_query.TableDelta | None, by_one: bool = Fals
 def _checksum(warehouse: Warehouse, name: str, table: TableInfo) -> RowsFingerprint:
     try:
         return RowsFingerprint(*append_only.checksum(warehouse, name, append_only.content_of(table)))
-    except Exception:  # a type that has no hash: a test then cannot tell a changed input from another
+    except SparkError as error:  # a type that has no hash: a test then cannot tell a changed input from another
+        error.expect(Cause.NOT_TAKEN)
         return RowsFingerprint(int(warehouse.rows(f"SELECT count(*) FROM {name}")[0][0]), None)

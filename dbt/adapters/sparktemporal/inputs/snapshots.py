@@ -19,6 +19,7 @@ from ..errors import without_trace
 from ..temporal.diffs.fingerprints import DeltaVersion, IcebergScans, IcebergVersion
 from ..temporal.ivm.delta_query import MOST_FILES, AddedRows
 from ..temporal.sql.dialect import string_literal
+from ..temporal.sql.spark_errors import Cause, SparkError
 from ..words import quantity
 from . import file_lists, iceberg
 
@@ -46,8 +47,8 @@ def of(warehouse: Warehouse, name: str, info: TableInfo, read: Sequence[str] | N
             unique = warehouse.rows(f"DESCRIBE DETAIL {name}")[0][1]
             latest = warehouse.rows(f"DESCRIBE HISTORY {name} LIMIT 1")[0]
             return DeltaVersion(int(latest[0]), str(unique), _commit(latest))
-    except Exception:  # such as a table of metadata, which has no versions of its own
-        pass
+    except SparkError as error:  # such as a table of metadata, which has no versions of its own
+        error.expect(Cause.NOT_TAKEN)
     return None
 
 
@@ -76,7 +77,7 @@ def changes(
     try:
         why, added = _changes(warehouse, name, then, now, columns)
         return why, None if added is None else _readable(warehouse, added)
-    except Exception as error:  # whatever the connector raises: the input is read in full
+    except SparkError as error:  # whatever the connector raises: the input is read in full
         return f"what {then} became cannot be told: {' '.join(without_trace(str(error)).split())[:200]}", None
 
 

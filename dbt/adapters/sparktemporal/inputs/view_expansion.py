@@ -14,7 +14,7 @@ from typing import Any
 from sqlglot import exp
 
 from ..engine.warehouse import Warehouse
-from ..errors import Refusal, TemporalError
+from ..errors import NotPlanned, Refusal, TemporalError
 from ..temporal.ivm import delta_query
 from ..temporal.ivm.upstream import stacked_name
 from ..temporal.sql import plans, settings
@@ -23,6 +23,7 @@ from ..temporal.sql.dialect import fragment, parse, render
 from ..temporal.sql.identifiers import folded, parts
 from ..temporal.sql.parsed_model import told_apart
 from ..temporal.sql.scope import alias_of, quote_name
+from ..temporal.sql.spark_errors import Cause, SparkError
 
 
 class Closed(TemporalError):
@@ -94,7 +95,10 @@ def made(warehouse: Warehouse, name: str) -> Made:
         info: dict[str, Any] = json.loads(warehouse.rows(f"DESCRIBE TABLE EXTENDED {name} AS JSON")[0][0])
         text, columns, place = info["view_text"], info["columns"], info["view_catalog_and_namespace"]
         made_under = info["view_creation_spark_configuration"]
-    except Exception:  # Spark 3.5 has no AS JSON, and later ones leave fields out
+    except KeyError:
+        raise Closed("nothing tells under which settings it was made") from None
+    except SparkError as error:  # Spark 3.5 has no AS JSON
+        error.expect(Cause.NOT_TAKEN)
         raise Closed("nothing tells under which settings it was made") from None
     if info.get("collation", "UTF8_BINARY") != "UTF8_BINARY":
         raise Closed("its texts are compared in a collation of its own")
@@ -134,7 +138,10 @@ def _check_meaning(warehouse: Warehouse, name: str, opened: exp.Subquery) -> Non
     try:
         of_view, of_text = (plans.optimized(warehouse.explain(sql)) for sql in queries)
         same = of_view == of_text and warehouse.describe(queries[0]) == warehouse.describe(queries[1])
-    except Exception:  # a text that Spark does not take elsewhere has no equal meaning there
+    except NotPlanned:  # a text that Spark does not take elsewhere has no equal meaning there
+        same = False
+    except SparkError as error:
+        error.expect(Cause.NOT_TAKEN)
         same = False
     if not same:
         raise Closed("its text means something else outside of it")

@@ -16,9 +16,11 @@ from ..config import TemporalConfig
 from ..engine.committed import read_state
 from ..engine.model_relations import ModelRelations
 from ..engine.warehouse import Warehouse
+from ..errors import TemporalError
 from ..temporal.clock.instants import format_duration, format_instant
 from ..temporal.diffs import readable_updates
 from ..temporal.diffs.state import State
+from ..temporal.sql.spark_errors import SparkError
 from . import coming, report_charts, run_log
 from .status import UNREADABLE, size_of, updates_of
 
@@ -66,7 +68,7 @@ def of_model(
     try:
         found["due"] = _due(warehouse, state, since, hours)
         found["forecast"] = _forecast(warehouse, target, state, since, hours)
-    except Exception as error:
+    except (TemporalError, SparkError) as error:
         found["notes"].append(f"No forecast: {_first(error)}")
     return found
 

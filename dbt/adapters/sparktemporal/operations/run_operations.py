@@ -22,6 +22,7 @@ from ..run import lock
 from ..run.writer import Writer
 from ..temporal.sql.dialect import quote
 from ..temporal.sql.identifiers import Identifier
+from ..temporal.sql.spark_errors import SparkError
 from . import arguments, explain_pushdown, explain_run, leftovers, report, status, tables
 from .consolidate import CONSOLIDATED, consolidate
 
@@ -35,6 +36,8 @@ def as_dbt_errors(node: Any = None) -> Iterator[None]:
         raise CompilationError(str(refusal), node) from None
     except TemporalError as error:
         raise DbtRuntimeError(str(error), node) from None
+    except SparkError as error:
+        raise error.__cause__ or DbtRuntimeError(str(error), node) from None
 
 
 @contextmanager

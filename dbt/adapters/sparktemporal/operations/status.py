@@ -10,11 +10,13 @@ from ..engine import session
 from ..engine.committed import read_state
 from ..engine.model_relations import ModelRelations
 from ..engine.warehouse import Warehouse
+from ..errors import TemporalError
 from ..inputs.file_lists import hidden_column
 from ..run.commit import Commit
 from ..temporal.clock.expiration import Dependence, expiry
 from ..temporal.clock.instants import format_duration, format_instant
 from ..temporal.diffs.state import Chain, State
+from ..temporal.sql.spark_errors import SparkError
 from . import tables
 from .reads import committed
 
@@ -116,7 +118,10 @@ def of_each(target: ModelRelations, asked: Callable[[], dict[str, Any]]) -> dict
     """The facts of one of several models. One that cannot be read does not hide the others: its error is a fact."""
     try:
         return asked()
-    except Exception as error:  # ours about a state or a config, or Spark's about a chain that is gone
+    except (
+        TemporalError,
+        SparkError,
+    ) as error:  # of a state, a config, or a chain that is gone
         lines = (line.strip() for line in str(error).splitlines())
         error_line = " ".join(filter(None, lines))
         return {"model": target.model, "schema": target.plain_schema, "state": UNREADABLE, "error": error_line}

@@ -29,6 +29,7 @@ from ..temporal.diffs.fingerprints import FilesFingerprint
 from ..temporal.rewrite.core import TypedCore
 from ..temporal.sql.dialect import expression, quote, render
 from ..temporal.sql.identifiers import quoted
+from ..temporal.sql.spark_errors import Cause, SparkError
 from ..words import quantity
 from .opened_core import OpenedCore, open_core, restricted
 
@@ -121,7 +122,7 @@ class FilePruner:
         began = time.monotonic()
         try:
             self.warehouse.rows(self.collected)
-        except Exception as error:  # an expression that fails over a row costs only the statistics
+        except SparkError as error:  # an expression that fails over a row costs only the statistics
             self.warehouse.rows(f"DROP TABLE IF EXISTS {table}")
             if self._can_be_computed():
                 raise
@@ -136,7 +137,7 @@ class FilePruner:
         try:
             for one in self.measured.values():
                 self.warehouse.rows(statistics.computed(one))
-        except Exception:  # any error of a user's expression
+        except SparkError:  # any error of a user's expression
             return False
         return True
 
@@ -314,6 +315,6 @@ def _types(
         try:
             described = warehouse.describe(f"SELECT {items} FROM {quoted(relation)}")
             found |= {text: kind for text, (_, kind) in zip(computed, described)}
-        except Exception:  # a name that means something elsewhere
-            pass
+        except SparkError as error:  # a name that means something elsewhere
+            error.expect(Cause.NOT_TAKEN)
     return found

@@ -13,6 +13,7 @@ from ..temporal.rewrite.core import TypedCore
 from ..temporal.sql import plans
 from ..temporal.sql.dialect import render
 from ..temporal.sql.identifiers import parts
+from ..temporal.sql.spark_errors import Cause, SparkError
 
 
 def projected(warehouse: Warehouse, core: TypedCore, settings: Mapping[str, str], clock: Range) -> str | None:
@@ -35,7 +36,8 @@ def _types(warehouse: Warehouse, core: TypedCore) -> dict[str, str]:
         return dict(core.window_types)
     try:
         kinds = [kind.lower() for _, kind in warehouse.describe(render(probe))]
-    except Exception:  # a name that only the WHERE can resolve: no types
+    except SparkError as error:  # a name that only the WHERE can resolve: no types
+        error.expect(Cause.NOT_TAKEN)
         return {}
     return {render(column): kind for column, kind in zip(inclusive_projection.columns_of(core.core), kinds)}
 

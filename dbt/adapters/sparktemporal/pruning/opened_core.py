@@ -17,6 +17,7 @@ from ..temporal.ivm.upstream import stacked_name
 from ..temporal.rewrite.core import TypedCore
 from ..temporal.sql import plans
 from ..temporal.sql.dialect import quote, render
+from ..temporal.sql.spark_errors import Cause, SparkError
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,8 @@ def open_core(
     probed = restricted(core, {place.index: "true" for place, _ in found})
     try:
         same = tuple(warehouse.describe(render(intervals_sql.probe(probed.core)))[: len(core.columns)]) == core.columns
-    except Exception:  # a column named with the schema of its table, or a hidden one
+    except SparkError as error:  # a column named with the schema of its table, or a hidden one
+        error.expect(Cause.NOT_TAKEN)
         same = False
     if not same:
         notes.append(f"{core.name}: its columns are named in a way that only the tables themselves have")

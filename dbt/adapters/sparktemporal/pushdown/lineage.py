@@ -14,6 +14,7 @@ from itertools import count
 from typing import cast
 
 from sqlglot import exp
+from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.qualify import qualify
 from sqlglot.optimizer.scope import Scope, build_scope
 
@@ -97,7 +98,7 @@ def places(query: exp.Query, window: Sequence[exp.Expr], columns: Sequence[Colum
             quote_identifiers=False, identify=False,
         )  # fmt: skip
         root = build_scope(query)
-    except Exception:  # the optimizer cannot resolve the query: nothing follows
+    except SqlglotError:  # the optimizer cannot resolve the query: nothing follows
         return []
     if root is None:
         return []

@@ -35,7 +35,7 @@ from ..temporal.sql import literals, plans, timestamps
 from ..temporal.sql.dialect import fragment, has_clock, mz_now_spans, render, without_end
 from ..temporal.sql.known_columns import KnownColumns
 from ..temporal.sql.parsed_model import ParsedModel
-from ..temporal.sql.spark_errors import spark_words
+from ..temporal.sql.spark_errors import Cause, SparkError, spark_words
 from ..words import quantity
 
 _BY_CONFIG = Kept(rows_because="config aggregates: rows", by_config=True)
@@ -189,13 +189,11 @@ def _split(
                 asked = render(probe)
                 columns, explained[asked] = warehouse.described(asked)
                 described.append(columns)
-            except Refusal:  # no answer of Spark
-                raise
-            except Exception as error:  # dbt's error or Spark's own
+            except SparkError as error:
                 # is the model wrong by itself? Spark's words about its own text
                 kinds = type_calls(parsed.text, len(mz_now_spans(parsed.text)), warehouse.ask, warehouse.shape)
                 warehouse.describe(clock_text.written_at(parsed.text, kinds, "0L"))
-                if "UNRESOLVED_COLUMN" not in str(error):
+                if not Cause.NO_COLUMN.is_said_by(error):
                     raise Refusal(
                         fragment(core.query),
                         f"Spark does not take it by itself: {spark_words(error)}",

@@ -12,7 +12,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..engine.chain_files import is_unreadable, refuse_incomplete
+from ..engine.chain_files import refuse_incomplete
 from ..engine.committed import read_state
 from ..engine.warehouse import Warehouse
 from ..errors import TemporalError
@@ -28,6 +28,7 @@ from ..temporal.diffs.state import Chain
 from ..temporal.diffs.stores import store_of
 from ..temporal.rewrite.core import TypedCore
 from ..temporal.sql.identifiers import Identifiers
+from ..temporal.sql.spark_errors import Cause, SparkError
 from ..words import quantity
 from . import chain_rows, counting, full_reads, late_rows
 from .plan import RunPlan
@@ -170,7 +171,7 @@ def write(plan: RunPlan, progress: Progress) -> list[Statement]:
 
 def refuse_damaged(tools: Tools, plan: RunPlan, error: Exception) -> None:
     """A chain that is written again with what is new may have lost a file."""
-    if plan.standing and is_unreadable(error):
+    if plan.standing and Cause.UNREADABLE.is_said_by(error):
         refuse_incomplete(tools.warehouse, plan.target.model, plan.standing_by_schema)
 
 
@@ -184,7 +185,7 @@ def look(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunPlan, Prog
     asked = counting.asked(tools, plan, progress)
     try:
         capture, busy, answers = meanwhile.look(tools.warehouse, plan.capture, _manifest(plan, progress), asked.queries)
-    except Exception:
+    except SparkError:
         refuse_incomplete(tools.warehouse, plan.target.model, plan.standing_by_schema)  # which of it could not be read?
         raise
     progress = replace(progress, attempts=progress.attempts + 1, busy=busy)

@@ -13,7 +13,7 @@ from ..engine.commit_records import CREATE_VIEW
 from ..engine.committed import live_view, state_of
 from ..engine.descriptions import ViewInfo
 from ..engine.model_relations import ModelRelations
-from ..engine.warehouse import MISSING, Warehouse
+from ..engine.warehouse import Warehouse
 from ..errors import ForeignRelation, TemporalError
 from ..inputs.capture import Capture, Request, capture_inputs
 from ..inputs.fingerprint import Routines
@@ -31,6 +31,7 @@ from ..temporal.diffs.state_text import run_of
 from ..temporal.predicates import clock_text
 from ..temporal.sql import plans, relations, timestamps
 from ..temporal.sql.readable import in_words
+from ..temporal.sql.spark_errors import Cause, SparkError
 from . import at_function, full_reads, late_rows, refused
 from .analyze import Model, understand
 from .commit import Commit, ViewTexts
@@ -154,9 +155,8 @@ def _relations(
         existing = neighbours.known.beginning(target.model)
         try:
             return neighbours, existing, live_view(warehouse, target, existing)
-        except Exception as error:
-            if not MISSING.search(str(error)):
-                raise
+        except SparkError as error:
+            error.expect(Cause.NO_RELATION)
     existing = warehouse.tables(target.schema, target.model)
     return replace(neighbours, known=None), existing, live_view(warehouse, target, existing)
 

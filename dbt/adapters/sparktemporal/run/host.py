@@ -14,7 +14,9 @@ from typing import Any, Protocol
 from ..config import TemporalConfig
 from ..engine.model_relations import ModelRelations
 from ..engine.warehouse import Warehouse
+from ..errors import TemporalError
 from ..temporal.clock.instants import parse_instant
+from ..temporal.sql.spark_errors import SparkError
 from . import lock, report
 from .plan import Definition, Invocation, Neighbours
 from .start import start
@@ -71,7 +73,7 @@ def run_model(
         for _ in run.steps(host.rows):
             pass
     except BaseException:
-        with suppress(Exception):  # people should read the first error
+        with suppress(TemporalError, SparkError):  # people should read the first error
             if run is not None:
                 run.abandon()
         raise

@@ -13,11 +13,12 @@ from typing import NoReturn
 from ..engine import session_facts
 from ..engine.model_relations import ModelRelations
 from ..engine.ownership import refuse_foreign_lock
-from ..engine.warehouse import ALREADY_THERE, MISSING, Warehouse
+from ..engine.warehouse import Warehouse
 from ..errors import TemporalError
 from ..temporal.clock.instants import format_duration, format_instant
 from ..temporal.diffs import chains as chain_rules
 from ..temporal.sql.identifiers import Identifiers
+from ..temporal.sql.spark_errors import Cause, SparkError
 from . import rights
 
 #: pauses between two looks at a lock (s)
@@ -63,9 +64,8 @@ def _create_lock(warehouse: Warehouse, target: ModelRelations, clock: int, token
             if is_first:
                 _taken[token] = asked
             return [run for run in displaced if chain_rules.run_clock(run) is not None]
-        except Exception as error:  # dbt's error or Spark's own: the text tells which
-            if not ALREADY_THERE.search(str(error)):
-                raise
+        except SparkError as error:
+            error.expect(Cause.ALREADY_THERE)
         is_first = False
         waited = int((monotonic() - began) * 1_000)
         properties = _properties(warehouse, target)
@@ -98,10 +98,9 @@ def _properties(warehouse: Warehouse, target: ModelRelations) -> dict[str, str] 
     """What a lock says of its owner; None when it is gone."""
     try:
         rows = warehouse.rows(f"SHOW TBLPROPERTIES {target.name('__lock')}")
-    except Exception as error:  # dbt's error or Spark's own: the text tells which
-        if MISSING.search(str(error)):
-            return None
-        raise
+    except SparkError as error:
+        error.expect(Cause.NO_RELATION)
+        return None
     return {str(r[0]): str(r[1]) for r in rows}
 
 

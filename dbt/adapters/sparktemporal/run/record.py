@@ -10,11 +10,11 @@ from typing import Any
 
 from ..engine.commit_records import CREATE_TABLE, CREATE_VIEW
 from ..engine.model_relations import ModelRelations
-from ..engine.warehouse import NO_VIEWS, Warehouse
+from ..engine.warehouse import Warehouse
 from ..errors import ForeignRelation, Refusal
 from ..temporal.diffs.state_text import is_commit
 from ..temporal.sql.identifiers import Identifiers
-from ..temporal.sql.spark_errors import spark_words
+from ..temporal.sql.spark_errors import Cause, SparkError, spark_words
 from . import view_probe
 
 _WITH_VIEWS = (
@@ -63,8 +63,7 @@ def _refusal_of_a_view(warehouse: Warehouse, target: ModelRelations) -> str:
     error = view_probe.refusal(warehouse, target, target.schema)
     if error is None:
         return ""
-    if not NO_VIEWS.search(str(error)):
-        raise error
+    error.expect(Cause.NO_VIEWS)
     return spark_words(str(error))
 
 
@@ -72,7 +71,7 @@ def _refuse_others(warehouse: Warehouse, outside: ModelRelations) -> None:
     """Refuse a schema for the views that has none, or has relations of these names that are not the model's."""
     try:
         there = Identifiers(warehouse.relations_outside(outside.schema, outside.model))
-    except Exception as error:  # dbt's error or Spark's own: the text tells which
+    except SparkError as error:
         raise Refusal(
             f"views_in: {outside.schema} in the profile",
             f"the views of {outside.model} cannot be there. Spark's words: {spark_words(str(error))}",

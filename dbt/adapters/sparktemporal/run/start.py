@@ -15,8 +15,9 @@ from dataclasses import replace
 
 from ..engine.described_tables import forget_named
 from ..engine.model_relations import ModelRelations
-from ..engine.warehouse import MISSING, Warehouse
-from ..errors import Refusal
+from ..engine.warehouse import Warehouse
+from ..errors import Refusal, TemporalError
+from ..temporal.sql.spark_errors import Cause, SparkError
 from . import lock
 from .begin import begin
 from .plan import Definition, Invocation, Neighbours
@@ -46,7 +47,7 @@ def start(
     first: Writer | None = None
     try:
         first = begin(warehouse, target, definition, invocation, neighbours)
-    except Exception as error:
+    except (TemporalError, SparkError) as error:
         if not forget_named(warehouse, definition.sql) and _is_final(error):
             raise
     if first is None and not lock.is_taken(warehouse, target):
@@ -64,4 +65,4 @@ def start(
 
 def _is_final(error: Exception) -> bool:
     """Whether a model is refused, which no rival explains. A relation that is missing may be there in a moment."""
-    return isinstance(error, Refusal) and not MISSING.search(str(error))
+    return isinstance(error, Refusal) and not Cause.NO_RELATION.is_said_by(error)

@@ -17,10 +17,11 @@ import uuid
 from ..engine.model_relations import ModelRelations
 from ..engine.warehouse import Warehouse
 from ..temporal.sql.dialect import quote
+from ..temporal.sql.spark_errors import Cause, SparkError
 from . import rights
 
 
-def refusal(warehouse: Warehouse, target: ModelRelations, schema: str, size: int = 0) -> Exception | None:
+def refusal(warehouse: Warehouse, target: ModelRelations, schema: str, size: int = 0) -> SparkError | None:
     """Why a schema keeps no view whose text has `size` bytes; None where it does. Nothing is left of the view.
 
     A user who may make no view says nothing about the catalog: that is raised as Refusal.
@@ -29,8 +30,8 @@ def refusal(warehouse: Warehouse, target: ModelRelations, schema: str, size: int
     with rights.in_words(target):
         try:
             warehouse.rows(f"CREATE VIEW {view} AS SELECT length('{'x' * size}') AS a")
-        except Exception as error:  # dbt's error or Spark's own: the text tells which
-            if rights.is_denied(error):
+        except SparkError as error:
+            if Cause.DENIED.is_said_by(error):
                 raise
             return error
         warehouse.rows(f"DROP VIEW IF EXISTS {view}")

@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from ..engine.warehouse import ALREADY_THERE, Warehouse
-from ..errors import Altered
+from ..engine.warehouse import Warehouse
+from ..errors import Altered, TemporalError
 from ..pruning.pruning import Pruning
 from ..temporal.decision import Statement
+from ..temporal.sql.spark_errors import Cause, SparkError, as_spark_errors
 from . import announcing, at_function, attempt, lock, merging, publishing, rights
 from .attempt import is_committing, is_settled
 from .commit import Commit
@@ -89,7 +90,7 @@ class Writer:
     def _steps(self, execute: Callable[[str], object], tell: Callable[[str], None]) -> Iterator[Step]:
         try:
             yield from self._phases(execute, tell)
-        except Exception as error:
+        except (TemporalError, SparkError) as error:
             if self._anew is None:
                 raise
             if not isinstance(error, Altered) and not self._is_overtaken(error):
@@ -106,14 +107,14 @@ class Writer:
         """
         if self.finished or self.progress.state is not None and not self._is_refused(error):
             return False
-        with suppress(Exception):  # people should read the first error
+        with suppress(TemporalError, SparkError):  # people should read the first error
             is_ours = lock.is_held(self.tools.warehouse, self.plan.target, self._token)
             return is_ours and self.tools.commit.is_overtaken(self.plan.run_id, self._locked)
         return False
 
     def _is_refused(self, error: Exception) -> bool:
         """Whether a first commit failed for sure: a relation of its name is there."""
-        return self.progress.state is not None and self.plan.live_run is None and bool(ALREADY_THERE.search(str(error)))
+        return self.progress.state is not None and self.plan.live_run is None and Cause.ALREADY_THERE.is_said_by(error)
 
     def _begin_again(self, anew: Callable[[], Writer]) -> None:
         self.progress = replace(self.progress, prepared=None)  # the server has refused it
@@ -140,8 +141,9 @@ class Writer:
                 self._sent.append(statement)
                 yield Step(phase.name, statement)
                 try:
-                    execute(statement.sql)
-                except Exception as error:
+                    with as_spark_errors():
+                        execute(statement.sql)
+                except SparkError as error:
                     phase.refuse(self.tools, self.plan, error)
                     raise
             began = self._spent(phase.name, began)

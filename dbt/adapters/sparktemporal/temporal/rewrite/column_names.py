@@ -17,6 +17,7 @@ from ..sql.ctes import visible_ctes, with_ctes
 from ..sql.dialect import expression, fragment, has_clock, is_mz_now, render, suggested
 from ..sql.functions.registry import known
 from ..sql.linear import names_columns
+from ..sql.spark_errors import SparkError
 
 #: (number of a SELECT in the order of the tree, number of an item of its list) -> name of the column
 Names = Mapping[tuple[int, int], str]
@@ -41,7 +42,7 @@ def names_of(
         instants = clock() if instants is None else instants
         try:
             names = [name for name, _ in describe(render(_probe(select, instants)))]
-        except Exception:  # it is no query by itself, or wrong; the error of the model's own text follows later
+        except SparkError:  # it is no query by itself, or wrong; the error of the model's own text follows later
             continue
         known = dict(_aligned(items, names))
         for i in nameless:

@@ -34,6 +34,7 @@ from ..sql.identity import is_window
 from ..sql.linear import grouping_expressions, is_aggregation, is_linear
 from ..sql.names import is_reserved
 from ..sql.scope import Describe, is_lambda_variable, quote_name, resolve, sources_of
+from ..sql.spark_errors import SparkError
 from .linear_aggregates import SUMMED, NoSum, Sum, Sums
 from .window_columns import with_window_calls
 
@@ -105,7 +106,7 @@ class _Taking:
         rows = self._rows()
         try:
             described = self.describe(render(_with_ctes(rows, self.ctes)))
-        except Exception:  # the model itself is wrong, and its own text raises the error; else its rows can be kept
+        except SparkError:  # the model itself is wrong, and its own text raises the error; else its rows can be kept
             raise NoSum("Spark does not accept the expressions of the groups by themselves") from None
         types = [t.lower() for _, t in described]
         keys = len(self.keys) + len(self.values)

@@ -19,6 +19,7 @@ from sqlglot import exp
 from ..sql.dialect import VerbatimSpark, render
 from ..sql.linear import is_aggregation
 from ..sql.scope import Describe, quote_name
+from ..sql.spark_errors import SparkError
 from ..sql.timestamps import sql_type
 from .core import Core
 from .group_maintenance import take_groups
@@ -207,7 +208,7 @@ def _aligned(branches: Sequence[Branch], describe: Describe) -> list[Branch]:
     try:
         wanted = describe(render(every))
         described = [describe(render(branch.plain)) for branch in branches]
-    except Exception:  # the model's own text raises its errors
+    except SparkError:  # the model's own text raises its errors
         raise NoSum("Spark does not accept the branches of the UNION ALL by themselves") from None
     for branch, columns in zip(branches, described):
         if len({name.lower() for name, _ in columns}) < len(columns):

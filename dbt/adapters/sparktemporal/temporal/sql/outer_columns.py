@@ -18,6 +18,7 @@ from ...errors import Refusal
 from .ctes import visible_ctes
 from .dialect import fragment
 from .scope import Describe, Source, resolve, sources_of
+from .spark_errors import SparkError
 
 
 class Scopes:
@@ -64,9 +65,7 @@ class Scopes:
                 visible = [*self._ctes, *visible_ctes(scope)]
                 try:
                     found = sources_of(_with_all_sources(scope), self._describe, visible)
-                except Refusal:
-                    raise
-                except Exception as error:  # of the engine that describes, which this module does not know
+                except SparkError as error:
                     raise Refusal(
                         fragment(scope),
                         f"its columns above the windowed rows are not known: {str(error).strip().splitlines()[0]}",
