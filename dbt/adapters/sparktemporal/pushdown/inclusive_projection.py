@@ -20,6 +20,7 @@ from sqlglot import exp
 from ..temporal.predicates.comparisons import MIRRORED, OPERATORS
 from ..temporal.predicates.conditions import Condition
 from ..temporal.predicates.lengths import interval, moved
+from ..temporal.predicates.logic import both_bounds, negated
 from ..temporal.rewrite.core import Core, TypedCore
 from ..temporal.sql.calls import starts_with_unit
 from ..temporal.sql.dialect import fragment, has_clock, is_mz_now, render
@@ -122,28 +123,18 @@ class _OfCondition:
         if isinstance(node, exp.Or):
             return any_of((self.of(node.left), self.of(node.right)))
         if isinstance(node, exp.Not):
-            return self._negated(node.this.unnest())
+            turned = negated(node.this.unnest())
+            return None if turned is None else self.of(turned)
         if values_of(node):  # truth values: one that is FALSE or NULL makes no row
             return any_of(self.of(value) for value in values_of(node) if not (is_null(value) or _is_false(value)))
         if isinstance(node, exp.Between):
-            return all_of((self.of(_pair(exp.GTE, node, "low")), self.of(_pair(exp.LTE, node, "high"))))
+            return self.of(both_bounds(node))
         if isinstance(node, exp.Is) and isinstance(node.expression, exp.Boolean) and node.expression.this:
             return self.of(node.this)
         operator = OPERATORS.get(type(node))
         if operator is not None and isinstance(node, exp.Binary) and has_clock(node):
             return self._comparison(node.left.unnest(), operator, node.right.unnest())
         return self._plain(node)
-
-    def _negated(self, node: exp.Expr) -> str | None:
-        if isinstance(node, exp.Not):
-            return self.of(node.this)
-        if isinstance(node, (exp.And, exp.Or)):
-            parts = (self._negated(node.left.unnest()), self._negated(node.right.unnest()))
-            return any_of(parts) if isinstance(node, exp.And) else all_of(parts)
-        if isinstance(node, exp.Between):
-            return any_of((self.of(_pair(exp.LT, node, "low")), self.of(_pair(exp.GT, node, "high"))))
-        turned = _NEGATED.get(type(node))
-        return self.of(_pair(turned, node, "expression")) if turned else None
 
     def _comparison(self, left: exp.Expr, operator: str, right: exp.Expr) -> str | None:
         if has_clock(left) == has_clock(right):
@@ -226,12 +217,6 @@ class _OfCondition:
 
 #: types that files keep in another order than Spark compares them
 _OTHER_ORDERS = re.compile(r"\b(float|double|collate)\b")
-_NEGATED: dict[type, type] = {exp.LT: exp.GTE, exp.LTE: exp.GT, exp.GT: exp.LTE, exp.GTE: exp.LT, exp.NEQ: exp.EQ}
-
-
-def _pair(comparison: type[exp.Expr], node: exp.Expr, other: str) -> exp.Expr:
-    """Another comparison of the same operands. They are copied: a node of a tree has one parent."""
-    return comparison(this=node.this.copy(), expression=node.args[other].copy())
 
 
 def _static(node: exp.Expr) -> int | None:

@@ -12,11 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from math import ceil
+from typing import cast
 
 from sqlglot import exp
 
 from ...errors import Refusal
 from ..sql.dialect import fragment, has_clock, is_mz_now
+from .logic import both_bounds, negated
 from .monotonicity import DAY_MS, milliseconds
 from .text_instants import as_instant, has_text
 
@@ -31,13 +33,8 @@ OPERATORS: dict[type[exp.Expr], str] = {
     exp.NullSafeEQ: "=",
 }
 MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-_NEGATED: dict[type[exp.Expr], type[exp.Expr]] = {
-    exp.LT: exp.GTE,
-    exp.LTE: exp.GT,
-    exp.GT: exp.LTE,
-    exp.GTE: exp.LT,
-    exp.NEQ: exp.EQ,
-}
+#: predicates below a NOT that are solved as conjuncts
+_PUSHED = (exp.Not, exp.Or, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NEQ)
 
 #: tells whether the zone moves the clock and an instant of a row by the same length, for a length in ms
 Moves = Callable[[int], bool]
@@ -72,8 +69,8 @@ def conjuncts(predicate: exp.Expr) -> Iterator[exp.Expr]:
     if isinstance(node, exp.And):
         yield from conjuncts(node.left)
         yield from conjuncts(node.right)
-    elif isinstance(node, exp.Not) and has_clock(node):
-        yield from _negated(node.this.unnest(), node)
+    elif isinstance(node, exp.Not) and has_clock(node) and isinstance(node.this.unnest(), _PUSHED):
+        yield from conjuncts(cast("exp.Expr", negated(node.this.unnest())))
     else:
         yield node
 
@@ -88,12 +85,9 @@ def comparisons(conjunct: exp.Expr, moves: Moves = anywhere) -> tuple[list[Compa
     if isinstance(conjunct, exp.Between):
         if conjunct.args.get("symmetric"):
             raise Refusal(written, "BETWEEN SYMMETRIC is not read", "two comparisons joined by AND")
-        value, low, high = conjunct.this, conjunct.args["low"], conjunct.args["high"]
-        legs: list[exp.Expr] = [exp.GTE(this=value.copy(), expression=low.copy())]
-        legs.append(exp.LTE(this=value.copy(), expression=high.copy()))
         found: list[Comparison] = []
         static: list[exp.Expr] = []
-        for leg in legs:
+        for leg in conjuncts(both_bounds(conjunct)):
             one = _comparison(leg, written, moves) if has_clock(leg) else None
             if one is not None:
                 found.append(one)
@@ -154,17 +148,3 @@ def _unless_null(node: exp.Or, written: str, moves: Moves) -> Comparison | None:
             if one is not None and one.operator != "=" and test.this.unnest() == one.operand.unnest():
                 return replace(one, optional=True)
     return None
-
-
-def _negated(node: exp.Expr, written: exp.Expr) -> Iterator[exp.Expr]:
-    if isinstance(node, exp.Not):
-        yield from conjuncts(node.this)
-    elif isinstance(node, exp.Or):
-        yield from conjuncts(exp.Not(this=exp.paren(node.left.copy())))
-        yield from conjuncts(exp.Not(this=exp.paren(node.right.copy())))
-    elif type(node) in _NEGATED:
-        yield _NEGATED[type(node)](this=node.this.copy(), expression=node.expression.copy())
-    elif not has_clock(node):
-        yield exp.Not(this=exp.paren(node.copy()))
-    else:
-        yield written

@@ -9,7 +9,6 @@ The stored part is TRUE wherever the predicate is TRUE. Both parts together are 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import cast
 
 from sqlglot import exp
 
@@ -18,17 +17,9 @@ from ..sql.dialect import VerbatimSpark, fragment, has_clock, is_mz_now
 from ..sql.functions.row import Picks
 from .comparisons import Moves, comparisons, conjuncts
 from .conditions import condition, is_side, legs_of
+from .logic import both_bounds, branches_of, negated
 from .monotonicity import Unlistable
 from .text_instants import as_instant, refuse_words
-
-_NEGATED: dict[type[exp.Expr], type[exp.Expr]] = {
-    exp.LT: exp.GTE,
-    exp.LTE: exp.GT,
-    exp.GT: exp.LTE,
-    exp.GTE: exp.LT,
-    exp.EQ: exp.NEQ,
-    exp.NEQ: exp.EQ,
-}
 
 
 @dataclass(frozen=True)
@@ -98,16 +89,12 @@ def _weaker(node: exp.Expr, moves: Moves) -> exp.Expr | None:
     if isinstance(node, exp.Or):
         return _either(_weaker(node.left, moves), _weaker(node.right, moves))
     if isinstance(node, exp.Not):
-        negated = _negated(node.this.unnest())
-        return None if negated is None else _weaker(negated, moves)
+        turned = negated(node.this.unnest())
+        return None if turned is None else _weaker(turned, moves)
     if isinstance(node, exp.Between):
-        low = exp.GTE(this=node.this.copy(), expression=node.args["low"].copy())
-        high = exp.LTE(this=node.this.copy(), expression=node.args["high"].copy())
-        return _both(_weaker(low, moves), _weaker(high, moves))
-    if isinstance(node, exp.If):
-        return _branches([node], node.args.get("false"), moves)
-    if isinstance(node, exp.Case) and node.args.get("this") is None:
-        return _branches(node.args.get("ifs") or [], node.args.get("default"), moves)
+        return _weaker(both_bounds(node), moves)
+    if isinstance(node, exp.If) or isinstance(node, exp.Case) and node.args.get("this") is None:
+        return _branches(*branches_of(node), moves)
     if picks(node) is Picks.FIRST:
         parts = [_weaker(part, moves) for part in node.expressions]
         found = parts[0]
@@ -116,31 +103,6 @@ def _weaker(node: exp.Expr, moves: Moves) -> exp.Expr | None:
         return found
     if isinstance(node, (exp.Is, exp.EQ, exp.NullSafeEQ)) and _is(node.expression, True):
         return _weaker(node.this, moves)
-    return None
-
-
-def _negated(node: exp.Expr) -> exp.Expr | None:
-    """The negation of a node, with NOT one level further down. The result is exact in three-valued logic."""
-    if isinstance(node, exp.Not):
-        return cast("exp.Expr", node.this)
-    if isinstance(node, exp.And):
-        return exp.Or(this=_not(node.left), expression=_not(node.right))
-    if isinstance(node, exp.Or):
-        return exp.And(this=_not(node.left), expression=_not(node.right))
-    if type(node) in _NEGATED:
-        return _NEGATED[type(node)](this=node.this.copy(), expression=node.expression.copy())
-    if isinstance(node, exp.Between):
-        low = exp.LT(this=node.this.copy(), expression=node.args["low"].copy())
-        high = exp.GT(this=node.this.copy(), expression=node.args["high"].copy())
-        return exp.Or(this=low, expression=high)
-    if isinstance(node, exp.If):
-        default = node.args.get("false")
-        branch = exp.If(this=node.this.copy(), true=_not(node.args["true"]))
-        return exp.Case(ifs=[branch], default=None if default is None else _not(default))
-    if isinstance(node, exp.Case) and node.args.get("this") is None:
-        default = node.args.get("default")
-        branches = [exp.If(this=b.this.copy(), true=_not(b.args["true"])) for b in node.args.get("ifs") or []]
-        return exp.Case(ifs=branches, default=None if default is None else _not(default))
     return None
 
 
@@ -170,10 +132,6 @@ def _either(left: exp.Expr | None, right: exp.Expr | None) -> exp.Expr | None:
     if _is(left, False) or _is(right, False):
         return right if _is(left, False) else left
     return exp.or_(left, right, dialect=VerbatimSpark)
-
-
-def _not(node: exp.Expr) -> exp.Expr:
-    return exp.Not(this=exp.paren(node.copy()))
 
 
 def _is(node: exp.Expr, value: bool) -> bool:

@@ -1,0 +1,67 @@
+"""Boolean predicates rewritten one level at a time; each result is exact in three-valued logic.
+
+not (a < b or c)      a >= b and not c
+a between b and c     a >= b and a <= c
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+_OPPOSITE: dict[type[exp.Expr], type[exp.Expr]] = {exp.LT: exp.GTE, exp.LTE: exp.GT, exp.EQ: exp.NEQ}
+_OPPOSITE |= {other: one for one, other in _OPPOSITE.items()}
+
+
+def negated(node: exp.Expr) -> exp.Expr | None:
+    """The negation of a node, with each NOT one level further down; None where the node has nothing to go down to.
+
+    >>> from ..sql.dialect import expression, render
+    >>> render(negated(expression("a < b or c")))
+    'NOT (a < b) AND NOT (c)'
+    >>> render(negated(expression("a between b and c")))
+    'a < b OR a > c'
+    """
+    if isinstance(node, exp.Not):
+        inner: exp.Expr = node.this.copy()
+        return inner
+    if isinstance(node, exp.And):
+        return exp.Or(this=_not(node.left), expression=_not(node.right))
+    if isinstance(node, exp.Or):
+        return exp.And(this=_not(node.left), expression=_not(node.right))
+    if type(node) in _OPPOSITE:
+        return _compared(_OPPOSITE[type(node)], node, node.expression)
+    if isinstance(node, exp.Between):
+        return exp.Or(
+            this=_compared(exp.LT, node, node.args["low"]), expression=_compared(exp.GT, node, node.args["high"])
+        )
+    if isinstance(node, (exp.If, exp.Case)) and not (isinstance(node, exp.Case) and node.args.get("this")):
+        return _negated_branches(node)
+    return None
+
+
+def _negated_branches(node: exp.If | exp.Case) -> exp.Case:
+    branches, default = branches_of(node)
+    ifs = [exp.If(this=branch.this.copy(), true=_not(branch.args["true"])) for branch in branches]
+    return exp.Case(ifs=ifs, default=None if default is None else _not(default))
+
+
+def branches_of(node: exp.If | exp.Case) -> tuple[list[exp.Expr], exp.Expr | None]:
+    """The branches of a CASE or an IF, and what stands in its ELSE."""
+    if isinstance(node, exp.If):
+        return [node], node.args.get("false")
+    return node.args.get("ifs") or [], node.args.get("default")
+
+
+def both_bounds(node: exp.Between) -> exp.And:
+    """BETWEEN as two comparisons."""
+    low, high = node.args["low"], node.args["high"]
+    return exp.And(this=_compared(exp.GTE, node, low), expression=_compared(exp.LTE, node, high))
+
+
+def _compared(operator: type[exp.Expr], node: exp.Expr, other: exp.Expr) -> exp.Expr:
+    """Another comparison of the same operand. Both are copied: a node of a tree has one parent."""
+    return operator(this=node.this.copy(), expression=other.copy())
+
+
+def _not(node: exp.Expr) -> exp.Expr:
+    return exp.Not(this=exp.paren(node.copy()))
