@@ -74,22 +74,16 @@ def places(query: exp.Query, window: Sequence[exp.Expr], columns: Sequence[Colum
     columns: (name, type) of each table. ansi: a predicate with a subquery may raise an error.
     """
     query = query.copy()
-    linear: set[int] = set()
-    schema: dict[str, object] = {}
     if not isinstance(query, exp.Select):
         return []
-    for index, ((table, is_linear), named) in enumerate(zip(delta_query.tables(query), columns)):
-        alias = table.args.get("alias")
-        # `t AS e(a, b)` renames columns, maybe to names of other columns
-        if len({name.lower() for name, _ in named}) < len(named) or alias and alias.args.get("columns"):
-            return []
-        linear |= {index} if is_linear else set()
+    tables = delta_query.tables(query)
+    if not all(_is_plain(table, named) for (table, _), named in zip(tables, columns)):
+        return []
+    linear = {index for index, (_, is_linear) in enumerate(tables) if is_linear}
+    schema: dict[str, object] = {}
+    for index, ((table, _), named) in enumerate(zip(tables, columns)):
         schema[f"{_TABLE}{index}"] = {quote(name): "unknown" for name, _ in named}
-        if alias is None:
-            table.set("alias", exp.TableAlias(this=table.this.copy()))
-        table.set("this", exp.to_identifier(f"{_TABLE}{index}"))
-        table.set("db", None)
-        table.set("catalog", None)
+        _number(table, index)
     items = [exp.alias_(part.copy(), f"{_WINDOW}{i}") for i, part in enumerate(window)]
     query.set("expressions", [*query.expressions, *items])
     try:
@@ -106,6 +100,20 @@ def places(query: exp.Query, window: Sequence[exp.Expr], columns: Sequence[Colum
     types = [{name.lower(): kind for name, kind in named} for named in columns]
     found = [place for place in _Descent(types, ansi).below(root, terms) if place.index in linear]
     return [place for place in found if not place.predicate.find(exp.Query)]
+
+
+def _is_plain(table: exp.Table, named: Sequence[tuple[str, str]]) -> bool:
+    """Whether a name is one column of a table. `t AS e(a, b)` renames columns, maybe to names of other columns."""
+    alias = table.args.get("alias")
+    return len({name.lower() for name, _ in named}) == len(named) and not (alias and alias.args.get("columns"))
+
+
+def _number(table: exp.Table, index: int) -> None:
+    if table.args.get("alias") is None:
+        table.set("alias", exp.TableAlias(this=table.this.copy()))
+    table.set("this", exp.to_identifier(f"{_TABLE}{index}"))
+    table.set("db", None)
+    table.set("catalog", None)
 
 
 @dataclass

@@ -92,21 +92,9 @@ class MetricsEvaluator:
             return abstract_values.or_(self.truth(node.left), self.truth(node.right))
         if isinstance(node, exp.Not):
             return abstract_values.not_(self.truth(node.this))
-        if isinstance(node, exp.Between) and not node.args.get("symmetric"):
-            value = self.values(node.this)
-            low, high = self.values(node.args["low"]), self.values(node.args["high"])
-            return abstract_values.and_(self._compared(">=", value, low), self._compared("<=", value, high))
-        if isinstance(node, exp.In) and node.expressions and not node.args.get("query"):
-            return self._in(self.values(node.this), [self.values(item) for item in node.expressions])
-        if isinstance(node, exp.NEQ):
-            return abstract_values.not_(self._compared("=", self.values(node.left), self.values(node.right)))
-        if isinstance(node, exp.Binary) and type(node) in _COMPARED:
-            return self._compared(_COMPARED[type(node)], self.values(node.left), self.values(node.right))
-        if isinstance(node, (exp.NullSafeEQ, exp.NullSafeNEQ)):
-            same = self._null_safe(self.values(node.left), self.values(node.right))
-            return same if isinstance(node, exp.NullSafeEQ) else abstract_values.not_(same)
-        if isinstance(node, exp.Is):
-            return self._is(node)
+        found = self._comparison(node)
+        if found is not None:
+            return found
         if isinstance(node, (exp.Case, exp.If)) and not node.args.get("this" if isinstance(node, exp.Case) else ""):
             return self._branches(
                 node,
@@ -124,6 +112,23 @@ class MetricsEvaluator:
                 )
             return found
         return self._leaf_truth(node)
+
+    def _comparison(self, node: exp.Expr) -> Truth | None:
+        """The truth of a node that compares values; None for any other node."""
+        if isinstance(node, exp.Between) and not node.args.get("symmetric"):
+            value = self.values(node.this)
+            low, high = self.values(node.args["low"]), self.values(node.args["high"])
+            return abstract_values.and_(self._compared(">=", value, low), self._compared("<=", value, high))
+        if isinstance(node, exp.In) and node.expressions and not node.args.get("query"):
+            return self._in(self.values(node.this), [self.values(item) for item in node.expressions])
+        if isinstance(node, exp.NEQ):
+            return abstract_values.not_(self._compared("=", self.values(node.left), self.values(node.right)))
+        if isinstance(node, exp.Binary) and type(node) in _COMPARED:
+            return self._compared(_COMPARED[type(node)], self.values(node.left), self.values(node.right))
+        if isinstance(node, (exp.NullSafeEQ, exp.NullSafeNEQ)):
+            same = self._null_safe(self.values(node.left), self.values(node.right))
+            return same if isinstance(node, exp.NullSafeEQ) else abstract_values.not_(same)
+        return self._is(node) if isinstance(node, exp.Is) else None
 
     def _leaf_truth(self, node: exp.Expr) -> Truth:
         value = self._leaf(node)
@@ -188,17 +193,14 @@ class MetricsEvaluator:
 
     def _moved(self, node: exp.Expr) -> ValueRange | None:
         """A function that is not monotone: so far from its instant at most. Statistics of its own are closer."""
-        step = None if render(node) in self.leaves else moved(node)
-        a = None if step is None else self.values(step[0])
-        called = function(node)
-        in_words = called is not None and called.raises is Raises.WORDS
-        is_sum_of_date = isinstance(node, (exp.Add, exp.Sub)) and a is not None and a.kind == DATE
-        if step is None or a is None or a.kind not in (INSTANT, DATE) or in_words or is_sum_of_date:
+        step, called = None if render(node) in self.leaves else moved(node), function(node)
+        if step is None or called is not None and called.raises is Raises.WORDS:
             return None
-        low, high = step[1]
-        if a.type == "timestamp_ntz" or is_local(node):  # Spark compares a text with an offset by local time
+        a, (low, high) = self.values(step[0]), step[1]
+        if a.kind != INSTANT and (a.kind != DATE or isinstance(node, (exp.Add, exp.Sub))):
             return None
-        if max(-low, high) > _FARTHEST:
+        # Spark compares a text with an offset by local time
+        if a.type == "timestamp_ntz" or is_local(node) or max(-low, high) > _FARTHEST:
             return None
         self._leaf(node)  # statistics of its own are wanted nonetheless
         is_date = gives_date(node)
@@ -224,9 +226,7 @@ class MetricsEvaluator:
         least: str | None
         most: str | None
         least, most, nulls = leaf.columns
-        if (
-            leaf.type == "timestamp_ntz" and not self.fixed_zone
-        ):  # compared with an instant, local time goes back once a year
+        if leaf.type == "timestamp_ntz" and not self.fixed_zone:  # beside an instant it goes back once a year
             least = most = None
         if kind == "float":  # NaN comes last, and a value computed from NaN anywhere
             least, most = (f"IF(isnan({least}) OR isnan({most}), NULL, {end})" for end in (least, most))

@@ -96,27 +96,37 @@ def _kind_and_type(node: exp.Literal) -> tuple[str, str]:
 
 def added(function: str, a: ValueRange, b: ValueRange, by: exp.Expr, fixed_zone: bool) -> ValueRange | None:
     """a + b or a - b. function: try_add or try_subtract. by: b as the predicate has it."""
-    numbers = a.kind in (INTEGER, DECIMAL) and b.kind in (INTEGER, DECIMAL)
-    days = a.kind == DATE and b.kind == INTEGER
-    moved = a.kind in (INSTANT, DATE) and b.kind == LENGTH and (fixed_zone or is_below_a_day(by))
-    # the difference of two instants is by local time, which goes back once a year
-    apart = function == "try_subtract" and a.kind == b.kind == INSTANT and fixed_zone
-    if not (numbers or days or moved or apart):
+    found = _sum(function, a, b, fixed_zone or is_below_a_day(by))
+    if found is None:
         return None
     if a.least is None or a.most is None or b.least is None or b.most is None:
         return of_ends(None, None, [a, b], a.kind)
     low, high = (b.least, b.most) if function == "try_add" else (b.most, b.least)
-    kind = LENGTH if apart else DECIMAL if DECIMAL in (a.kind, b.kind) else INSTANT if moved else a.kind
     least, most = f"{function}({a.least}, {low})", f"{function}({a.most}, {high})"
-    if days:
+    if found[0] == DATE:
         least, most = (
             in_known_years(end, f"IF({by} BETWEEN -{_MOST_DAYS} AND {_MOST_DAYS}, {then}, NULL)")
             for end, by, then in ((a.least, low, least), (a.most, high, most))
         )
-    named = (
-        a.type if days or moved and a.type == "timestamp" or numbers and a.type == b.type and kind == INTEGER else ""
-    )
-    return of_ends(least, most, [a, b], kind, named)
+    return of_ends(least, most, [a, b], *found)
+
+
+def _sum(function: str, a: ValueRange, b: ValueRange, is_fixed: bool) -> tuple[str, str] | None:
+    """The kind and the type of a sum or a difference; None where its order does not follow from those of a and b.
+
+    is_fixed: the length b is as long in every zone, or the zone has one offset.
+    """
+    numbers = (INTEGER, DECIMAL)
+    if a.kind in numbers and b.kind in numbers:
+        return (INTEGER, a.type if a.type == b.type else "") if DECIMAL not in (a.kind, b.kind) else (DECIMAL, "")
+    if a.kind == DATE and b.kind == INTEGER:
+        return DATE, a.type
+    if a.kind in (INSTANT, DATE) and b.kind == LENGTH and is_fixed:
+        return INSTANT, a.type if a.type == "timestamp" else ""
+    # the difference of two instants is by local time, which goes back once a year
+    if function == "try_subtract" and a.kind == b.kind == INSTANT and is_fixed:
+        return LENGTH, ""
+    return None
 
 
 def multiplied(a: ValueRange, b: ValueRange) -> ValueRange | None:

@@ -9,7 +9,7 @@ understood bounds nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
@@ -19,6 +19,7 @@ from sqlglot import exp
 from ..temporal.predicates.bounds import TIMESTAMP
 from ..temporal.predicates.comparisons import Comparison
 from ..temporal.predicates.lengths import constant, gives_date, is_local, moved
+from ..temporal.predicates.logic import branches_of
 from ..temporal.sql.calls import function, nondeterministic, picks
 from ..temporal.sql.dialect import is_mz_now, render
 from ..temporal.sql.functions.row import DAY, SECOND, Function, Picks, Takes
@@ -107,8 +108,8 @@ class Sargable:
     def _days_added(self, node: exp.Expr) -> tuple[exp.Expr, tuple[int, int]] | None:
         """`day + 7`."""
         if isinstance(node, (exp.Add, exp.Sub)) and self.kind(node.left) == DATE:
-            days = constant(node.right)
-            if days is not None and days % 1 == 0 and self._bits(node.right) is not None:
+            days = _whole(node.right)
+            if days is not None and self._bits(node.right) is not None:
                 length = int(days) * DAY * (1 if isinstance(node, exp.Add) else -1)
                 return node.left, (length, length)
         return None
@@ -135,7 +136,7 @@ class Sargable:
         counts = _counts(node)
         if counts is not None:
             return self._counted(node.expressions[0], bound, counts.step or 1, counts.towards_zero)
-        if isinstance(node, exp.Cast) and node.to.sql(dialect="spark").upper() == "BIGINT":
+        if isinstance(node, exp.Cast) and _type_of(node) == "bigint":
             inner = node.this
             if self.kind(inner) in (INSTANT, DATE):
                 return self._counted(inner, bound, SECOND)
@@ -172,29 +173,24 @@ class Sargable:
             return None
         if isinstance(node, exp.Neg):
             return self._unless_wrapped(node.this, (_OTHER[side], -at), bits, Fraction(-1), Fraction(0))
-        if isinstance(node, (exp.Add, exp.Sub, exp.Mul)):
-            for base, other in ((node.left, node.right), (node.right, node.left)):
-                number = constant(other)
-                if number is None or number % 1 or isinstance(node, exp.Sub) and base is node.right:
-                    continue
-                by = Fraction(int(number))
-                if isinstance(node, exp.Mul):
-                    if not by:
-                        return None
-                    return self._unless_wrapped(
-                        base, (side if by > 0 else _OTHER[side], at / by), bits, by, Fraction(0)
-                    )
-                by = by if isinstance(node, exp.Add) else -by
-                return self._unless_wrapped(base, (side, at - by), bits, Fraction(1), by)
-            return None
         if isinstance(node, exp.IntDiv):
-            divisor = constant(node.right)
-            if divisor is None or divisor < 1 or divisor % 1:
+            divisor = _whole(node.right)
+            if divisor is None or divisor < 1:
                 return None
             # DIV rounds towards zero
-            whole = floor(at) - 1 if side == LEAST else ceil(at) + 1
-            return self.number(node.left, (side, whole * Fraction(int(divisor))))
-        return None
+            return self.number(node.left, (side, divisor * Fraction(floor(at) - 1 if side == LEAST else ceil(at) + 1)))
+        if not isinstance(node, (exp.Add, exp.Sub, exp.Mul)):
+            return None
+        base, by = node.left, _whole(node.right)
+        if by is None and not isinstance(node, exp.Sub):
+            base, by = node.right, _whole(node.left)
+        if by is None:
+            return None
+        if isinstance(node, exp.Mul):
+            turned = side if by > 0 else _OTHER[side]
+            return self._unless_wrapped(base, (turned, at / by), bits, by, Fraction(0)) if by else None
+        by = by if isinstance(node, exp.Add) else -by
+        return self._unless_wrapped(base, (side, at - by), bits, Fraction(1), by)
 
     def _unless_wrapped(self, base: exp.Expr, bound: Bound, bits: int, by: Fraction, plus: Fraction) -> str | None:
         """`by * base + plus` does not wrap around in a type of so many bits while base is from first to last."""
@@ -226,13 +222,10 @@ class Sargable:
         if text in self.types:
             return _INTEGERS.get(self.types[text])
         if isinstance(node, exp.Literal):
-            value = constant(node)
-            if value is None or value % 1 or node.is_string or "e" in node.name.lower():
-                return None
-            return 31 if abs(value) < 2**31 else 63
+            value = None if node.is_string or "e" in node.name.lower() else _whole(node)
+            return None if value is None else 31 if abs(value) < 2**31 else 63
         if isinstance(node, exp.Cast):
-            to = node.to.sql(dialect="spark").lower()
-            of = self._bits(node.this)
+            to, of = _type_of(node), self._bits(node.this)
             return _INTEGERS[to] if to in _INTEGERS and of is not None and of <= _INTEGERS[to] else None
         if isinstance(node, exp.Neg):
             return self._bits(node.this)
@@ -252,14 +245,7 @@ class Sargable:
             return None
         picked = picks(node)
         if picked is Picks.FIRST:
-            found: list[str | None] = []
-            before: list[str] = []
-            for argument in values:
-                one = solve(argument)
-                found.append(one if one is None or not before else " AND ".join([one, *before]))
-                text = render(argument.unnest())
-                before += [f"{text} IS NULL"] if text in self.types else []
-            return _Found(any_of(found))
+            return _Found(self._first(values, solve))
         if picked is (Picks.LEAST if side == LEAST else Picks.GREATEST):
             # each column is bounded, where it is not NULL
             columns = [a for a in values if render(a.unnest()) in self.types]
@@ -267,37 +253,43 @@ class Sargable:
             return _Found(all_of(f"({one} OR {text} IS NULL)" for text, one in each if one is not None))
         return _Found(any_of(solve(value) for value in values if not is_null(value)))
 
+    def _first(self, values: Sequence[exp.Expr], solve: Callable[[exp.Expr], str | None]) -> str | None:
+        """The first value that is not NULL: the columns before it are NULL."""
+        found: list[str | None] = []
+        before: list[str] = []
+        for value in values:
+            one = solve(value)
+            found.append(one if one is None or not before else " AND ".join([one, *before]))
+            text = render(value.unnest())
+            before += [f"{text} IS NULL"] if text in self.types else []
+        return any_of(found)
+
     def kind(self, node: exp.Expr) -> str | None:
         """Whether an expression is an instant, a date or a number; None where that is not known."""
         node = node.unnest()
         column = self.types.get(render(node))
         if column is not None:
-            if column in ("timestamp", "timestamp_ntz", "date"):
-                return DATE if column == "date" else INSTANT
-            return NUMBER if column in _INTEGERS or column.startswith("decimal") else None
-        if is_mz_now(node):
+            return _kind_of_column(column)
+        if is_mz_now(node) or self._made_of_number(node) is not None:
             return INSTANT
-        if isinstance(node, exp.Cast):
-            to = node.to.sql(dialect="spark").upper()
-            if to == "DATE" or to.startswith("TIMESTAMP"):
-                of = node.this.unnest()
-                is_instant = self.kind(of) in (INSTANT, DATE) or isinstance(of, exp.Literal) and of.is_string
-                return (DATE if to == "DATE" else INSTANT) if is_instant else None
-        values = values_of(node)
-        if values:
+        if isinstance(node, exp.Cast) and (to := _type_of(node)) in _TIMES:
+            of = node.this.unnest()
+            is_instant = self.kind(of) in (INSTANT, DATE) or isinstance(of, exp.Literal) and of.is_string
+            return None if not is_instant else DATE if to == "date" else INSTANT
+        if values := values_of(node):
             kinds = {self.kind(value) for value in values if not is_null(value)}
             return kinds.pop() if len(kinds) == 1 else INSTANT if kinds == {INSTANT, DATE} else None
-        if self._made_of_number(node) is not None:
-            return INSTANT
         if self._bits(node) is not None or constant(node) is not None:
             return NUMBER
-        step = moved(node) or self._days_added(node)
-        if step is None:
-            return None
-        inner = self.kind(step[0])
+        return self._kind_of_moved(node)
+
+    def _kind_of_moved(self, node: exp.Expr) -> str | None:
+        days = self._days_added(node)
+        step = moved(node) or days
+        inner = None if step is None else self.kind(step[0])
         if inner not in (INSTANT, DATE):
             return None
-        return DATE if gives_date(node) or inner == DATE and self._days_added(node) is not None else INSTANT
+        return DATE if gives_date(node) or inner == DATE and days is not None else INSTANT
 
 
 @dataclass(frozen=True)
@@ -306,6 +298,23 @@ class _Found:
 
 
 _OTHER = {LEAST: MOST, MOST: LEAST}
+_TIMES = ("date", "timestamp", "timestamp_ltz", "timestamp_ntz")
+
+
+def _type_of(node: exp.Cast) -> str:
+    return node.to.sql(dialect="spark").lower()
+
+
+def _kind_of_column(spark_type: str) -> str | None:
+    if spark_type in _TIMES:
+        return DATE if spark_type == "date" else INSTANT
+    return NUMBER if spark_type in _INTEGERS or spark_type.startswith("decimal") else None
+
+
+def _whole(node: exp.Expr) -> Fraction | None:
+    """A constant whole number."""
+    value = constant(node)
+    return None if value is None or value % 1 else Fraction(int(value))
 
 
 def is_constant(node: exp.Expr) -> bool:
@@ -315,10 +324,9 @@ def is_constant(node: exp.Expr) -> bool:
 
 def values_of(node: exp.Expr) -> list[exp.Expr]:
     """The values one of which a node has, or NULL; empty for any other node."""
-    if isinstance(node, exp.Case):
-        return [*(b.args["true"] for b in node.args.get("ifs") or []), *_given(node.args.get("default"))]
-    if isinstance(node, exp.If):
-        return [*_given(node.args.get("true")), *_given(node.args.get("false"))]
+    if isinstance(node, (exp.Case, exp.If)):
+        branches, default = branches_of(node)
+        return [*(branch.args["true"] for branch in branches), *([] if default is None else [default])]
     picked = picks(node)
     return [] if picked is None else node.expressions[:1] if picked is Picks.FIRST_UNLESS else list(node.expressions)
 
@@ -327,10 +335,6 @@ def _counts(node: exp.Expr) -> Function | None:
     """A function that gives an instant as a whole number; None for any other node."""
     called = function(node) if isinstance(node, exp.Anonymous) else None
     return called if called is not None and called.takes is Takes.INSTANT and called.step is not None else None
-
-
-def _given(node: exp.Expr | None) -> list[exp.Expr]:
-    return [] if node is None else [node]
 
 
 def is_null(node: exp.Expr) -> bool:

@@ -22,6 +22,7 @@ from ..clock.instants import parse_duration
 from ..sql.calls import arguments, function
 from ..sql.functions.row import DAY, SECOND, Function
 from ..sql.functions.units import HOUR, MINUTE, UNITS, unit_of
+from .logic import branches_of
 
 Span = tuple[int, int]
 
@@ -98,12 +99,15 @@ def interval(node: exp.Expr) -> Span | None:
     if isinstance(node, exp.Mul):
         return _product(node.left, node.right) or _product(node.right, node.left)
     if isinstance(node, exp.Case):
-        default = node.args.get("default")
-        values = [b.args["true"] for b in node.args.get("ifs") or []] + ([] if default is None else [default])
-        spans = [interval(value) for value in values if not isinstance(value.unnest(), exp.Null)]
-        known = [span for span in spans if span is not None]
-        return (min(k[0] for k in known), max(k[1] for k in known)) if known and len(known) == len(spans) else None
+        branches, default = branches_of(node)
+        return _any_of([*(branch.args["true"] for branch in branches), *([] if default is None else [default])])
     return _written(node) if isinstance(node, exp.Interval) else None
+
+
+def _any_of(values: list[exp.Expr]) -> Span | None:
+    spans = [interval(value) for value in values if not isinstance(value.unnest(), exp.Null)]
+    known = [span for span in spans if span is not None]
+    return (min(k[0] for k in known), max(k[1] for k in known)) if known and len(known) == len(spans) else None
 
 
 def _product(length: exp.Expr, factor: exp.Expr) -> Span | None:

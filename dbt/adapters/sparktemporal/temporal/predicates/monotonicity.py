@@ -119,11 +119,7 @@ def milliseconds(node: exp.Expr) -> float | None:
     if not isinstance(value, exp.Literal):
         return None
     if isinstance(unit, exp.IntervalSpan):
-        spans = (unit.this.name.lower(), unit.expression.name.lower())
-        first = re.match(r"\s*[+-]?\s*(\d+)", value.name)
-        if first is None or not all(s in _FIXED for s in spans):
-            return None
-        return max(_FIXED[spans[0]] * (int(first[1]) + 1), DAY_MS)
+        return _of_span(value.name, unit)
     written = value.name if unit is None else f"{value.name} {unit.name}"
     parts = re.findall(r"([+-]?\d+(?:\.\d+)?|[+-]?\.\d+)\s+([a-z]+)", written.lower())
     if not parts or "".join(f"{number}{name}" for number, name in parts) != re.sub(r"\s", "", written.lower()):
@@ -133,16 +129,21 @@ def milliseconds(node: exp.Expr) -> float | None:
     return None if any(size is None for _, size in sizes) else sum(abs(number) * (size or 0) for number, size in sizes)
 
 
+def _of_span(written: str, unit: exp.IntervalSpan) -> float | None:
+    spans = (unit.this.name.lower(), unit.expression.name.lower())
+    first = re.match(r"\s*[+-]?\s*(\d+)", written)
+    if first is None or not all(span in _FIXED for span in spans):
+        return None
+    return max(_FIXED[spans[0]] * (int(first[1]) + 1), DAY_MS)
+
+
 def _call(node: exp.Expr, called: Function) -> Side:
     given = arguments(node)
     with_clock = [i for i, a in enumerate(given) if has_clock(a)]
     if called.picks in (Picks.GREATEST, Picks.LEAST):
         sides = [side(given[i]) for i in with_clock]
         if len({s.is_increasing for s in sides}) == 1:
-            merged = Side(sides[0].is_increasing)
-            for one in sides:
-                merged = merged.and_(one.added)
-            return merged
+            return Side(sides[0].is_increasing, tuple(added for one in sides for added in one.added))
     unit = "" if called.unit is None else given[called.unit].name.upper()
     holds = not called.units or unit in called.units
     # which part of local time decides has to be known
@@ -152,13 +153,17 @@ def _call(node: exp.Expr, called: Function) -> Side:
         return _monotone(node, called, given[with_clock[0]], with_clock[0] == called.decreasing, unit)
     if len(with_clock) == 1 and not holds and called.amount is not None:
         raise _refusal(node, f"moved by a {unit.lower()}, the clock goes back at the end of a month")
+    raise _refusal_of_call(node, called)
+
+
+def _refusal_of_call(node: exp.Expr, called: Function) -> Unlistable:
     if isinstance(node, exp.Cast):
         side(node.this)
         as_type = node.to.sql(dialect="spark").upper()
-        raise _refusal(node, f"as {as_type} the clock does not only rise or only fall")
+        return _refusal(node, f"as {as_type} the clock does not only rise or only fall")
     if not isinstance(node, exp.Anonymous):
-        raise _refusal(node, "it is no function of the clock that only rises or only falls")
-    raise _refusal(node, f"{called.name} of the clock does not only rise or only fall")
+        return _refusal(node, "it is no function of the clock that only rises or only falls")
+    return _refusal(node, f"{called.name} of the clock does not only rise or only fall")
 
 
 def _monotone(node: exp.Expr, called: Function, argument: exp.Expr, is_decreasing: bool, unit: str) -> Side:
