@@ -1,0 +1,138 @@
+"""How heavy the code is, and how far a model travels: lines, complexity, imports, parses and prints. Needs no Spark.
+
+python benchmarks/weight.py [--radon PATH]      radon counts complexity, where it is installed
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import dataclasses
+import subprocess
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import sqlglot
+from sqlglot.generator import Generator
+
+import dbt.adapters.sparktemporal as product
+from dbt.adapters.sparktemporal.engine.given_types import GivenTypes
+from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
+from dbt.adapters.sparktemporal.operations.explain_model import explain
+
+PACKAGE = Path(str(product.__file__)).parent
+NOW = 1_709_294_400_000
+TABLES = {
+    "s.t": {"id": "bigint", "k": "string", "v": "bigint", "ts": "timestamp"},
+    "s.u": {"id": "bigint", "name": "string"},
+}
+WINDOW = "mz_now() <= ts + interval 30 days"
+MODELS = {
+    "window": f"select id, k, ts from s.t where {WINDOW}",
+    "grouped": f"select k, count(*) as n, sum(v) as total from s.t where {WINDOW} group by k",
+    "joined CTE": f"with w as (select * from s.t where {WINDOW}) select w.id, u.name from w join s.u on u.id = w.id",
+    "filtered at the read": f"select id, k from s.t where {WINDOW} and hour(mz_now()) >= hour(ts)",
+    "union with aggregates": f"select k, count(*) as n from (select k, ts from s.t where {WINDOW} union all "
+    f"select k, ts from s.t where {WINDOW}) group by k",
+}
+#: what a run is told in: records with fields
+RECORDS = {
+    "run.plan": ("Definition", "Invocation", "Neighbours", "RunPlan"),
+    "run.progress": ("Progress", "Tools"),
+    "inputs.capture": ("Request", "Capture"),
+    "temporal.decision": ("DecisionContext", "Decision"),
+    "temporal.diffs.state": ("State",),
+}
+
+
+@contextmanager
+def counted() -> Iterator[Counter[str]]:
+    """How often texts are parsed and trees are printed meanwhile."""
+    found: Counter[str] = Counter()
+    parse, generate = sqlglot.parse, Generator.generate
+
+    def parsed(*args: Any, **kwargs: Any) -> Any:
+        found["parses"] += 1
+        return parse(*args, **kwargs)
+
+    def generated(*args: Any, **kwargs: Any) -> str:
+        found["prints"] += 1
+        return generate(*args, **kwargs)
+
+    with patch.object(sqlglot, "parse", parsed), patch.object(Generator, "generate", generated):
+        yield found
+
+
+def travels() -> None:
+    for name, sql in MODELS.items():
+        types = GivenTypes(TABLES, NOW)
+        with counted() as found:
+            explain(sql, types, ModelRelations("`s`", "m"), NOW)
+        print(f"  {name:24} {found['parses']:4} parses {found['prints']:4} prints")
+
+
+def size() -> None:
+    lines: Counter[str] = Counter()
+    modules: Counter[str] = Counter()
+    for file in PACKAGE.rglob("*.py"):
+        room = file.relative_to(PACKAGE).parts[0] if file.parent != PACKAGE else "(root)"
+        lines[room] += len(file.read_text().splitlines())
+        modules[room] += 1
+    for room, count in lines.most_common():
+        print(f"  {room:24} {count:6,} lines {modules[room]:4} modules")
+    print(f"  {'together':24} {lines.total():6,} lines {modules.total():4} modules")
+
+
+def records() -> None:
+    every = 0
+    for module, names in RECORDS.items():
+        for name in names:
+            count = len(dataclasses.fields(getattr(import_module(f"{product.__name__}.{module}"), name)))
+            print(f"  {name:24} {count:4} fields")
+            every += count
+    print(f"  {'together':24} {every:4} fields")
+
+
+def handlers() -> None:
+    caught = 0
+    for file in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            caught += (
+                isinstance(node, ast.ExceptHandler)
+                and isinstance(node.type, ast.Name)
+                and (node.type.id == "Exception")
+            )
+    print(f"  {'except Exception':24} {caught:4}")
+
+
+def complexity(radon: str) -> None:
+    try:
+        told = subprocess.run([radon, "cc", "-s", str(PACKAGE)], capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        print(f"  {radon} is not there: pip install radon")
+        return
+    found = [int(line.rpartition("(")[2][:-1]) for line in told.splitlines() if line.strip()[:2] in ("F ", "M ")]
+    print(f"  {'functions':24} {len(found):4}, the highest {max(found)}, on average {sum(found) / len(found):.1f}")
+    for most in (25, 20, 15):
+        print(f"  {f'above {most}':24} {sum(one > most for one in found):4}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--radon", default="radon")
+    radon = parser.parse_args().radon
+    for heading, tell in {"size": size, "a model, first run": travels, "records of a run": records}.items():
+        print(heading)
+        tell()
+    print("complexity, as radon counts")
+    complexity(radon)
+    handlers()
+
+
+if __name__ == "__main__":
+    main()
