@@ -46,6 +46,10 @@ def test_the_change_data_feed(events: Project) -> None:
     assert "advanced, 3 rows" in message and told == "changes (versions 2 to 4), 3 rows read"
     events.sql("ALTER TABLE {s}.events SET TBLPROPERTIES ('mine' = 'x')")
     assert read_as(events, 4)[1].startswith("full (after version 4 came SET TBLPROPERTIES)")
+    events.sql("RESTORE TABLE {s}.events TO VERSION AS OF 1")
+    assert read_as(events, 5)[1].startswith("full (after version 5 came RESTORE)")
+    events.sql("DELETE FROM {s}.events WHERE id = 2")
+    assert read_as(events, 6)[1] == "changes (version 7), 1 row read"
 
 
 def test_without_a_change_data_feed(events: Project, monkeypatch: pytest.MonkeyPatch) -> None:
