@@ -8,11 +8,11 @@ import pytest
 
 from dbt.adapters.sparktemporal.pushdown.inclusive_projection import project
 from dbt.adapters.sparktemporal.pushdown.sargable import Range
-from dbt.adapters.sparktemporal.temporal.rewrite.core import TypedCore
 from dbt.adapters.sparktemporal.temporal.rewrite.split import split
 from dbt.adapters.sparktemporal.temporal.sql.identity import identity
 from support.instants import T0
 from support.project import Project
+from support.typed import over_timestamps
 
 MINUTE = 60_000
 
@@ -191,7 +191,7 @@ def test_nothing_is_concluded_from_the_order_of_floats(kind: str, part: str) -> 
     sql = f"select k from t where (mz_now() < hi and {part}) or (k = 1 and mz_now() >= lo)"
     (core,) = split(sql, lambda _: list(types.items())).cores
     assert core.condition is not None
-    typed = TypedCore(core, (("k", "int"),), (), tuple("TIMESTAMP" for _ in core.condition.edges))
+    typed = over_timestamps(core, (("k", "int"),))
     found = project(typed, types, Range(T0, None), True) or ""
     assert ("x" in found) == (kind == "int" and not part.startswith("0")), found
 

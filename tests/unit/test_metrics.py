@@ -15,9 +15,9 @@ from sqlglot import exp
 
 from dbt.adapters.sparktemporal.pushdown.inclusive_projection import project
 from dbt.adapters.sparktemporal.pushdown.sargable import Range
-from dbt.adapters.sparktemporal.temporal.rewrite.core import TypedCore
 from dbt.adapters.sparktemporal.temporal.rewrite.split import split
 from dbt.adapters.sparktemporal.temporal.sql.dialect import expression
+from support.typed import over_timestamps
 
 FIRST = 1_000_000
 TYPES = {
@@ -156,9 +156,7 @@ class File:
 def narrowed(predicate: str, clock: Range) -> str | None:
     sql = f"select k from t where {predicate}"
     (core,) = split(sql, lambda _: list(TYPES.items())).cores
-    edges = core.condition.edges if core.condition else ()
-    typed = TypedCore(core, (("k", "int"),), tuple("TIMESTAMP" for _ in core.comparisons), ("TIMESTAMP",) * len(edges))
-    return project(typed, TYPES, clock, True)
+    return project(over_timestamps(core, (("k", "int"),)), TYPES, clock, True)
 
 
 @pytest.mark.parametrize("seed", range(4))

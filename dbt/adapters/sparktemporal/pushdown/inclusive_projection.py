@@ -93,13 +93,10 @@ def project(typed: TypedCore, types: Mapping[str, str], clock: Range, fixed_zone
 def by_part(typed: TypedCore, types: Mapping[str, str], clock: Range, fixed_zone: bool) -> list[tuple[str, str | None]]:
     """The same for each part of the window: (the part as the user wrote it, SQL that it implies)."""
     sargable = Sargable(types, 0 if fixed_zone else DRIFT)
-    found = [
-        (comparison.written, sargable.compared(comparison, kind, clock))
-        for comparison, kind in zip(typed.core.comparisons, typed.kinds)
-    ]
+    found = [(comparison.written, sargable.compared(comparison, clock)) for comparison in typed.core.comparisons]
     condition = typed.core.condition
     if condition is not None:
-        kinds = {edge.index: kind for edge, kind in zip(condition.edges, typed.edge_kinds)}
+        kinds = {edge.index: edge.comparison.kind for edge in condition.edges}
         of_condition = _OfCondition(sargable, condition, kinds, typed.calls, clock)
         written = fragment(of_condition.written(condition.predicate))
         found.append((written, of_condition.of(condition.predicate)))

@@ -46,10 +46,10 @@ def windows(typed: TypedCore) -> tuple[list[exp.Expr], dict[int, str]]:
     """The window of a core as predicates with mz_now(), and the kind of each call by its position."""
     found: list[exp.Expr] = []
     calls = dict(typed.calls)
-    for number, (comparison, kind) in enumerate(zip(typed.core.comparisons, typed.kinds)):
+    for number, comparison in enumerate(typed.core.comparisons):
         now = exp.Anonymous(this="mz_now")
         now.meta["start"] = -2 - number
-        calls[-2 - number] = TIMESTAMP if kind == TIMESTAMP else "BIGINT"
+        calls[-2 - number] = TIMESTAMP if comparison.kind == TIMESTAMP else "BIGINT"
         compared = _OPERATORS[comparison.operator](this=now, expression=exp.paren(comparison.operand.copy()))
         if comparison.optional:
             compared = exp.Or(

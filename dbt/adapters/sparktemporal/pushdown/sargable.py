@@ -53,9 +53,9 @@ class Sargable:
     types: Mapping[str, str]
     slack: int
 
-    def compared(self, comparison: Comparison, kind: str, clock: Range) -> str | None:
+    def compared(self, comparison: Comparison, clock: Range) -> str | None:
         """SQL that a comparison with the bare clock implies; None where nothing follows."""
-        found = self.between(comparison.operand, comparison.operator, kind, clock)
+        found = self.between(comparison.operand, comparison.operator, comparison.kind, clock)
         if found is None or not comparison.optional:
             return found
         leaf = comparison.operand.unnest()

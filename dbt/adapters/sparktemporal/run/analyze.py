@@ -21,13 +21,13 @@ from ..temporal.diffs.state import State
 from ..temporal.ivm import upstream
 from ..temporal.predicates import bounds, clock_text, reach
 from ..temporal.predicates.bounds import operand_kind
-from ..temporal.predicates.conditions import Condition, MonotoneComparison
+from ..temporal.predicates.conditions import HALVES, MONTHS, UNIT, Condition, Guard, MonotoneComparison
 from ..temporal.predicates.monotonicity import DAYS, MOVED
 from ..temporal.rewrite.apart import has_nested_items
 from ..temporal.rewrite.clock_casts import resolve_clock_casts
 from ..temporal.rewrite.clock_functions import put_mz_now
 from ..temporal.rewrite.column_names import Names, names_of
-from ..temporal.rewrite.core import HALVES, MONTHS, UNIT, Core, Guard, TypedCore, refuse_nondeterministic
+from ..temporal.rewrite.core import Core, TypedCore, refuse_nondeterministic
 from ..temporal.rewrite.kept import Kept
 from ..temporal.rewrite.qualify import refuse_qualify
 from ..temporal.rewrite.split import Split, split
@@ -226,11 +226,23 @@ def _typed(core: Core, described: list[tuple[str, str]], version: str, zone: _Zo
             "IN in the place of EXISTS (`id in (select id from … where mz_now() < hi)`), or a join",
         )
     intervals_sql.check_columns(columns if core.groups is None else columns[: core.groups.keys], version)
-    kinds = tuple(operand_kind(c, t) for c, (_, t) in zip(core.comparisons, operands))
-    edge_kinds = tuple(operand_kind(e.comparison, types[e.index]) for e in judged.edges) if judged else ()
-    searches = tuple(_search(s, judged, types, zone) for s in judged.steps) if judged else ()
-    guards = tuple(zone.guards(s, judged, types) for s in judged.steps) if judged else ()
-    return TypedCore(core, tuple(columns), kinds, edge_kinds, searches, guards)
+    compared = tuple(replace(c, kind=operand_kind(c, t)) for c, (_, t) in zip(core.comparisons, operands))
+    condition = None if judged is None else _typed_condition(judged, types, zone)
+    return TypedCore(replace(core, comparisons=compared, condition=condition), tuple(columns))
+
+
+def _typed_condition(judged: Condition, types: list[str], zone: _Zone) -> Condition:
+    """types: of the row expressions."""
+    kinds = [operand_kind(e.comparison, types[e.index]) for e in judged.edges]
+    searches = [_search(step, judged, types, zone) for step in judged.steps]
+    return replace(
+        judged,
+        edges=tuple(replace(e, comparison=replace(e.comparison, kind=k)) for e, k in zip(judged.edges, kinds)),
+        steps=tuple(
+            replace(step, search=search, guards=zone.guards(step, judged, types))
+            for step, search in zip(judged.steps, searches)
+        ),
+    )
 
 
 def _other_type(step: MonotoneComparison, types: list[str]) -> str:
@@ -317,14 +329,9 @@ def _known_kinds(warehouse: Warehouse, text: str, old: State | None) -> Sequence
 
 def _call_kinds(warehouse: Warehouse, text: str, cores: list[TypedCore], old: State | None) -> dict[int, str]:
     """Where each mz_now() stands in the text -> TIMESTAMP or BIGINT."""
-    compared = [(c, k) for core in cores for c, k in zip(core.core.comparisons, core.kinds)]
-    compared += [
-        (edge.comparison, kind)
-        for core in cores
-        if core.core.condition
-        for edge, kind in zip(core.core.condition.edges, core.edge_kinds)
-    ]
-    by_call = bounds.compared_kinds([c for c, _ in compared], [k for _, k in compared])
+    compared = [comparison for core in cores for comparison in core.core.comparisons]
+    compared += [edge.comparison for core in cores if core.core.condition for edge in core.core.condition.edges]
+    by_call = bounds.compared_kinds(compared)
     starts = [start for start, _ in mz_now_spans(text)]
     if any(start not in by_call for start in starts):
         known = _known_kinds(warehouse, text, old)

@@ -180,16 +180,16 @@ def hash_cores(cores: Sequence[TypedCore], settings: Mapping[str, str]) -> str:
             core.name,
             render(probe(core)),
             compared,
-            list(typed.kinds),
+            [c.kind for c in core.comparisons],
             [list(c) for c in typed.columns],
         ]
         if core.groups is not None:
             part.append([core.groups.keys, *([s.name, s.value, s.type] for s in core.groups.sums)])
         if judged is not None:
             steps = [[render(s.function), render(s.other)] for s in judged.steps]
-            edges = [[e.index, kind] for e, kind in zip(judged.edges, typed.edge_kinds)]
+            edges = [[e.index, e.comparison.kind] for e in judged.edges]
             kinds = [typed.calls[call.meta["start"]] for call in mz_now_calls(judged.predicate)]
-            part += [render(judged.predicate), steps, list(typed.searches), edges, kinds]
+            part += [render(judged.predicate), steps, [s.search for s in judged.steps], edges, kinds]
         parts.append(part)
     text = json.dumps([parts, dict(settings)], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -98,11 +98,7 @@ def wanted(
     quoted = [quote(n) for n, _ in typed.columns]
     names = "".join(f"{n}, " for n in quoted)
     items = "".join(f"{item}, " for item in no_facts(quoted)) if typed.correlates else names
-    compared = [
-        (c.operator, operand_column(i), kind, c.optional)
-        for i, (c, kind) in enumerate(zip(core.comparisons, typed.kinds))
-    ]
-    edges = bounds(compared)
+    edges = bounds(_compared(core))
     lower = _widest("greatest", (f"{as_of}L", *edges.lowers))
     upper = _widest("least", edges.uppers) if edges.uppers else "CAST(NULL AS BIGINT)"
     where = "".join(f"\n    {'WHERE' if i == 0 else '  AND'} {p}" for i, p in enumerate(edges.present))
@@ -125,10 +121,13 @@ def wanted(
     )
 
 
+def _compared(core: Core) -> list[tuple[str, str, str, bool]]:
+    return [(c.operator, operand_column(i), c.kind, c.optional) for i, c in enumerate(core.comparisons)]
+
+
 def always_ends(typed: TypedCore) -> bool:
     """Whether each window is open at once, and ends: a row without `mz_until` then ends after the expiration."""
-    compared = list(zip(typed.core.comparisons, typed.kinds))
-    every = [(c.operator, operand_column(i), kind, c.optional) for i, (c, kind) in enumerate(compared)]
+    every = _compared(typed.core)
     ends = bounds([one for one in every if not one[-1]]).uppers
     return typed.core.condition is None and not bounds(every).lowers and not all(map(saturates, ends))
 

@@ -18,9 +18,9 @@ from ...errors import Refusal
 from ..clock.instants import format_instant
 from ..predicates.bounds import edges_of
 from ..predicates.clock_text import clock_literal
-from ..predicates.conditions import MonotoneComparison
+from ..predicates.conditions import MONTHS, UNIT, Guard, MonotoneComparison
 from ..predicates.monotonicity import TRUNCATED
-from ..rewrite.core import MONTHS, UNIT, Guard, TypedCore
+from ..rewrite.core import TypedCore
 from ..sql.dialect import fragment, has_clock, is_mz_now, quote, render, string_literal
 from ..sql.names import static_column
 
@@ -39,12 +39,12 @@ def spans(rows: str, names: Sequence[str], typed: TypedCore, whole: bool = False
     condition, calls = typed.core.condition, typed.calls
     assert condition is not None
     points = ["mz_lower"]
-    for edge, kind in zip(condition.edges, typed.edge_kinds):
-        points += edges_of(static_column(edge.index), kind)
-    for step, search, guards in zip(condition.steps, typed.searches, typed.guards, strict=True):
-        search_of = {UNIT: _unit_edges, MONTHS: _month_edges}.get(search)
+    for edge in condition.edges:
+        points += edges_of(static_column(edge.index), edge.comparison.kind)
+    for step in condition.steps:
+        search_of = {UNIT: _unit_edges, MONTHS: _month_edges}.get(step.search)
         found = search_of(step) if search_of else _crossings(step, calls)
-        for guard in guards:
+        for guard in step.guards:
             found[0] = _guarded(found[0], guard, calls)
         points += found
     listed = ",\n      ".join(dict.fromkeys(points))

@@ -139,14 +139,14 @@ def _decimal_edges(e: str) -> dict[str, str]:
 _EDGES = {TIMESTAMP: _timestamp_edges, BIGINT: _bigint_edges, DECIMAL: _decimal_edges}
 
 
-def compared_kinds(comparisons: Sequence[Comparison], kinds: Sequence[str]) -> dict[int, str]:
+def compared_kinds(comparisons: Sequence[Comparison]) -> dict[int, str]:
     """The offset of each mz_now() that is compared by itself -> TIMESTAMP, or BIGINT beside a number.
 
     A call beside both (`mz_now() BETWEEN ms AND ts`) has no type in Spark, and is refused here.
     """
     at: dict[int, str] = {}
-    for comparison, kind in zip(comparisons, kinds):
-        side = TIMESTAMP if kind == TIMESTAMP else BIGINT
+    for comparison in comparisons:
+        side = TIMESTAMP if comparison.kind == TIMESTAMP else BIGINT
         if at.setdefault(comparison.at, side) != side:
             raise Refusal(
                 comparison.written,

@@ -49,15 +49,19 @@ def anywhere(length: int) -> bool:
 class Comparison:
     """A comparison `mz_now() <operator> <operand>`. The operand has no mz_now().
 
-    written: the fragment of the query, for messages. at: the offset of the call in the model's text. optional: a NULL
-    operand sets no bound (`x is null or mz_now() < x`); otherwise a comparison with NULL is never TRUE.
+    A comparison with NULL is never TRUE, unless it is optional.
     """
 
     operator: str
     operand: exp.Expr
+    #: the fragment of the query, for messages
     written: str
+    #: the offset of the call in the model's text
     at: int
+    #: a NULL operand sets no bound (`x is null or mz_now() < x`)
     optional: bool = False
+    #: of the operand's type, see `bounds.operand_kind`; "" before Spark was asked for the type
+    kind: str = ""
 
 
 def conjuncts(predicate: exp.Expr) -> Iterator[exp.Expr]:

@@ -33,6 +33,13 @@ _COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, 
 _TRUTHS = (exp.Predicate, exp.Connector, exp.Not, exp.Case)
 
 
+#: at the edges of the truncation unit; around the days from which months lead there; by binary search
+UNIT, MONTHS, HALVES = "unit", "months", "halves"
+
+#: (SQL of an instant computed from the clock, the earliest allowed instant (ms), the zone)
+Guard = tuple[exp.Expr, int, str]
+
+
 @dataclass(frozen=True)
 class Edge:
     """A bare mz_now() against the row expression `index`."""
@@ -45,15 +52,21 @@ class Edge:
 class MonotoneComparison:
     """A monotone function of the clock against an expression without the clock, both over the row expressions.
 
-    added: row expressions whose type decides whether the function is monotone in the session's zone. truncates: the
-    unit, when the function is the bare clock truncated. months: see `Side`.
+    search and guards are known once Spark was asked for types.
     """
 
     function: exp.Expr
     other: exp.Expr
+    #: the row expressions whose type decides whether the function is monotone in the session's zone
     added: tuple[int, ...]
+    #: the unit, where the function is the bare clock truncated
     truncates: str | None = None
+    #: see `Side`
     months: str = NONE
+    #: how its changes are found: `UNIT`, `MONTHS` or `HALVES`
+    search: str = ""
+    #: instants of the row that must not be before another instant, see `reach`
+    guards: tuple[Guard, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -17,12 +17,6 @@ from .kept import Kept
 
 PLACEHOLDER = "mz_core_"
 
-#: at the edges of the truncation unit; around the days from which months lead there; by binary search
-UNIT, MONTHS, HALVES = "unit", "months", "halves"
-
-#: (SQL of an instant computed from the clock, the earliest allowed instant (ms), the zone)
-Guard = tuple[exp.Expr, int, str]
-
 
 @dataclass(frozen=True)
 class Core:
@@ -58,24 +52,16 @@ class Core:
 
 @dataclass(frozen=True)
 class TypedCore:
-    """A core with the types that Spark gives its expressions.
-
-    columns: (name, type) of the output of its query. kinds: types of the operands of its comparisons; edge_kinds: of
-    the operands of its condition's edges. searches: the way to find the changes of each of its steps, `UNIT`, `MONTHS`
-    or `HALVES`. guards: for each step, instants that must not be before another instant (ms), see `reach`.
-    calls: offset of a call in the text of the model -> the kind of mz_now() there. window_types: rendered column of its
-    window -> its type, where nothing need be asked for it. correlates: whether a SELECT list of it, or of a plain view
-    that it reads, may have a correlated subquery.
-    """
+    """A core with the types that Spark gives its expressions; those of its window are in its comparisons and steps."""
 
     core: Core
+    #: (name, type) of the output of its query
     columns: tuple[tuple[str, str], ...]
-    kinds: tuple[str, ...] = ()
-    edge_kinds: tuple[str, ...] = ()
-    searches: tuple[str, ...] = ()
-    guards: tuple[tuple[Guard, ...], ...] = ()
+    #: offset of a call in the text of the model -> the kind of mz_now() there
     calls: Mapping[int, str] = field(default_factory=dict)
+    #: rendered column of its window -> its type, where nothing need be asked for it
     window_types: Mapping[str, str] = field(default_factory=dict)
+    #: whether a SELECT list of it, or of a plain view that it reads, may have a correlated subquery
     correlates: bool = False
 
     @property
