@@ -1,4 +1,4 @@
-"""The reference pages, from the code: `python docs/generate.py` writes docs/reference, which `make docs` does first.
+"""The reference pages, from the code: `python docs/generate.py` writes `PAGES`, which `make docs` does first.
 
 A page is text by hand around blocks `<!-- name: begin -->` … `<!-- name: end -->`; `BLOCKS` makes the blocks.
 
@@ -8,6 +8,7 @@ A page is text by hand around blocks `<!-- name: begin -->` … `<!-- name: end 
 | macros, data tests, operations, others | the heads of macros/*.sql, and their signatures |
 | fields | the fields of `TemporalResponse`, and their words in its docstring |
 | refusals | each `Refusal` in the code |
+| code | the first sentences of the docstrings of packages and modules |
 """
 
 from __future__ import annotations
@@ -304,6 +305,29 @@ def refusals_block() -> str:
     return "\n\n".join(lines)
 
 
+# ---- the code --------------------------------------------------------------------------------------------------------
+
+
+def code_block() -> str:
+    """A heading for each package, the packages that import others before these, and a table of its modules."""
+    parts = []
+    for folder in (PACKAGE, *sorted({file.parent for file in PACKAGE.rglob("*.py")} - {PACKAGE})):
+        name = folder.relative_to(PACKAGE).as_posix()
+        modules = sorted(file for file in folder.glob("*.py") if file.stem not in ("__init__", "__version__"))
+        head = "the root" if folder == PACKAGE else f"`{name}/`: {_first_sentence(folder / '__init__.py')}"
+        parts.append(f"## {head.rstrip('.')}")
+        if modules:
+            parts.append(
+                table(["module", "what it does"], [[f"`{file.stem}`", _first_sentence(file)] for file in modules])
+            )
+    return "\n\n".join(parts)
+
+
+def _first_sentence(file: Path) -> str:
+    said = ast.get_docstring(ast.parse(file.read_text())) or ""
+    return " ".join(said.partition("\n\n")[0].split()).replace("|", "\\|")
+
+
 # ---- the pages -------------------------------------------------------------------------------------------------------
 
 BLOCKS: dict[str, Callable[[], str]] = {
@@ -314,7 +338,10 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "others": others_block,
     "fields": fields_block,
     "refusals": refusals_block,
+    "code": code_block,
 }
+#: the pages that have blocks
+PAGES = sorted([*REFERENCE.glob("*.md"), ROOT / "docs" / "architecture" / "code.md"])
 
 
 def written(page: Path) -> str:
@@ -328,5 +355,5 @@ def written(page: Path) -> str:
 
 
 if __name__ == "__main__":
-    for page in sorted(REFERENCE.glob("*.md")):
+    for page in PAGES:
         page.write_text(written(page))
