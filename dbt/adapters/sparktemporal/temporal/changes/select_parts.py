@@ -56,7 +56,7 @@ def has_aggregate(item: exp.Expr) -> bool:
 
 
 def merges_columns(join: exp.Join) -> bool:
-    return bool(join.args.get("using")) or (join.method or "").upper() == "NATURAL"
+    return bool(join.args.get("using")) or join.method == "NATURAL"
 
 
 def resolved(key: exp.Expr, items: Sequence[exp.Expr], outputs: Mapping[str, exp.Expr]) -> exp.Expr:

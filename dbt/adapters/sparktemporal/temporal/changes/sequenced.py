@@ -372,7 +372,7 @@ class _Sequencing:
                 raise NotSequenced  # EXCEPT and its like
             of = folded(item.table) if isinstance(item, exp.Column) else ""
             joins = select.args.get("joins") or []
-            of_one_side = of or any((join.kind or "").upper() in ("SEMI", "ANTI") for join in joins)
+            of_one_side = of or any(join.kind in ("SEMI", "ANTI") for join in joins)
             if of_one_side and any(map(merges_columns, joins)):
                 raise NotSequenced  # Spark shows merged columns first, also of one side
             named = [source for source in sources if not of or folded(source.alias) == of]

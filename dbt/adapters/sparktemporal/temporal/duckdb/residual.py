@@ -178,7 +178,7 @@ class _Queries:
         raise refusal(node, "a source of this form is not translated")
 
     def _join(self, join: exp.Join, env: Expressions, sources: dict[str, Mapping[str, Kind]]) -> str:
-        form = ((join.side or "").upper(), (join.kind or "").upper())
+        form = (join.side, join.kind)
         if form not in _JOINS or join.method or join.args.get("using"):
             raise refusal(join, "a join of this kind is not translated")
         source = self._source(join.this, env, sources)

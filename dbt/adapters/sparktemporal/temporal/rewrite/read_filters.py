@@ -82,7 +82,7 @@ def _cut(
     rows = select.copy()
     for join in _joins(rows):
         join.set("on", None)
-        if not (join.kind or join.method) or (join.kind or "").upper() == "INNER":
+        if not (join.kind or join.method) or join.kind == "INNER":
             join.set("kind", "CROSS")
     rows.set("where", exp.Where(this=conjunction(weakened.stored)) if weakened.stored else None)
     rows.set("with_", None)

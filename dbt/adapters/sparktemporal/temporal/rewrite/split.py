@@ -33,7 +33,7 @@ from ..sql.ctes import (
     with_ctes,
 )
 from ..sql.dialect import MZ_NOW_NAMES, conjunction, fragment, has_clock, mz_now_calls, suggested
-from ..sql.linear import is_aggregation, is_inside_a_value, is_linear, names_columns
+from ..sql.linear import is_aggregation, is_inner, is_inside_a_value, is_linear, names_columns
 from ..sql.parsed_model import ParsedModel
 from ..sql.scope import Describe
 from .apart import keep_apart
@@ -219,8 +219,8 @@ def _owner(call: exp.Expr) -> tuple[exp.Select | None, str]:
         joins = node.args["joins"]
         position = next(i for i, j in enumerate(joins) if j is join)
         # before a RIGHT or FULL join the rows without a partner do not pass through the predicate
-        later = any((j.side or "").upper() in ("RIGHT", "FULL") for j in joins[position:])
-        return node, _ROWS if _is_inner(join) and not later else _OUTER
+        later = any(j.side in ("RIGHT", "FULL") for j in joins[position:])
+        return node, _ROWS if is_inner(join) and not later else _OUTER
     return node, _ABOVE
 
 
@@ -237,7 +237,7 @@ def _take_core(
     predicates = [p.args["on"] for p in places]
     for join in places:
         join.set("on", None)
-        if not (join.kind or join.method) or (join.kind or "").upper() == "INNER":
+        if not (join.kind or join.method) or join.kind == "INNER":
             join.set("kind", "CROSS")
     where = stripped.args.get("where")
     if where is not None:
@@ -305,7 +305,3 @@ def _lifted(
         return lifted, rest
     reader.replace(rest)
     return lifted, residual
-
-
-def _is_inner(join: exp.Join) -> bool:
-    return (join.side or "").upper() == "" and (join.kind or "").upper() in ("", "INNER", "CROSS")

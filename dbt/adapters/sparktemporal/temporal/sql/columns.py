@@ -10,12 +10,13 @@ has stays as it is (an alias of the SELECT list, a unit such as DAY): Spark reso
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 from sqlglot import exp
 
 from ...errors import Refusal
-from .dialect import fragment
+from .dialect import fragment, has_other_parts
 from .outer_columns import Scopes
 from .scope import Source, Sources, quote_name, sources_of
 
@@ -45,53 +46,69 @@ def pushdown_projections(
     expand_stars(rest, sources)
     _expand_inner_stars(rest, sources)
 
-    wanted: dict[tuple[int, str], str] = {}
-    uses: list[tuple[exp.Column, int, str, int]] = []
-    for column in list(rest.find_all(exp.Column)):
-        found = scopes.own(column)
-        if found is not None:
-            source, name, parts = found
-            wanted.setdefault((source, name), "")
-            uses.append((column, source, name, parts))
-
-    taken: set[str] = set()
-    for source, name in wanted:
-        stored = name
-        if stored.lower() in taken:
-            stored = f"{sources[source].name}_{name}"
-            while stored.lower() in taken:
-                stored += "_"
-        taken.add(stored.lower())
-        wanted[(source, name)] = stored
-
+    uses = [_Use(c, *found) for c in rest.find_all(exp.Column) if (found := scopes.own(c)) is not None]
+    stored = _stored_names(uses, sources)
     single = len(sources) == 1
     alias = sources[0].name if single else _ROWS
-    nested = {id(column) for column, *_ in uses if scopes.is_nested(column)}
-    if nested:
+    if any(scopes.is_nested(use.column) for use in uses):
         scopes.refuse_hidden(alias)
-    for column, source, name, parts in uses:
-        stored = wanted[(source, name)]
-        if id(column) not in nested and (parts <= 2 if single else len(column.parts) == 1 and stored == name):
-            continue
-        tail = [p.copy() for p in column.parts[parts:]]
-        table = quote_name(alias) if single or id(column) in nested else None
-        new: exp.Expr = exp.column(quote_name(stored), table=table)
-        for part in tail:
-            new = exp.Dot(this=new, expression=part)
-        own_item = column.parent is rest and column.arg_key == "expressions"
-        renamed = own_item and not tail and stored != name
-        column.replace(exp.alias_(new, name, quoted=True) if renamed else with_field_name(column, new))
+    for use in uses:
+        name, is_nested = stored[use.source, use.name], scopes.is_nested(use.column)
+        means_stored = use.parts <= 2 if single else len(use.column.parts) == 1 and name == use.name
+        if is_nested or not means_stored:
+            _put_stored(use, name, alias if single or is_nested else "", rest)
+    rest.set("from_", exp.From(this=exp.to_table(placeholder).as_(exp.to_identifier(alias, quoted=True), table=True)))
+    return _rows(select, sources, stored), rest
 
+
+@dataclass(frozen=True)
+class _Use:
+    """A column of the rows as a SELECT names it: `name` of a source, by so many parts. Further parts are fields."""
+
+    column: exp.Column
+    source: int
+    name: str
+    parts: int
+
+
+def _stored_names(uses: Sequence[_Use], sources: Sources) -> dict[tuple[int, str], str]:
+    """(source, column) -> its name in the stored rows: its own, or with that of the source where two have one name."""
+    stored: dict[tuple[int, str], str] = {}
+    taken: set[str] = set()
+    for source, name in dict.fromkeys((use.source, use.name) for use in uses):
+        free = name
+        if free.lower() in taken:
+            free = f"{sources[source].name}_{name}"
+            while free.lower() in taken:
+                free += "_"
+        taken.add(free.lower())
+        stored[source, name] = free
+    return stored
+
+
+def _put_stored(use: _Use, name: str, table: str, rest: exp.Select) -> None:
+    """Put the stored column `name` in the place of a column; an item of the SELECT list keeps its name."""
+    fields = use.column.parts[use.parts :]
+    new: exp.Expr = column_of(table, name)
+    for field in fields:
+        new = exp.Dot(this=new, expression=field.copy())
+    own_item = use.column.parent is rest and use.column.arg_key == "expressions"
+    renamed = own_item and not fields and name != use.name
+    use.column.replace(exp.alias_(new, use.name, quoted=True) if renamed else with_field_name(use.column, new))
+
+
+def _rows(select: exp.Select, sources: Sources, stored: dict[tuple[int, str], str]) -> exp.Select:
+    """The rows of a SELECT, with the stored columns alone."""
     rows = select.copy()
     for key in _ABOVE_ROWS:
         rows.set(key, None)
-    items: list[exp.Expr] = []
-    for (source, name), stored in wanted.items():
-        items.append(exp.alias_(column_of(sources[source].name, name), stored, quoted=True))
+    items = [
+        exp.alias_(column_of(sources[source].name, column), name, quoted=True)
+        for (source, column), name in stored.items()
+    ]
     # a SELECT that needs no column still needs the number of rows
     rows.set("expressions", items or [exp.alias_(exp.true(), "mz_row", quoted=True)])
-    rest.set("from_", exp.From(this=exp.to_table(placeholder).as_(exp.to_identifier(alias, quoted=True), table=True)))
-    return rows, rest
+    return rows
 
 
 _ABOVE_ROWS = (
@@ -109,19 +126,26 @@ def expand_stars(rest: exp.Select, sources: Sources) -> None:
     """Replace `*` and `t.*` by the names of the columns, in place."""
     items: list[exp.Expr] = []
     for item in rest.expressions:
-        of = item.table.lower() if isinstance(item, exp.Column) and isinstance(item.this, exp.Star) else None
-        if not isinstance(item, exp.Star) and of is None:
-            items.append(item)
-            continue
-        star = item if isinstance(item, exp.Star) else item.this
-        left_out, columns = star.args.get("except_") or [], sources.starred(of)
-        plain = all(isinstance(n, exp.Identifier) or isinstance(n, exp.Column) and len(n.parts) == 1 for n in left_out)
-        others = any(value for key, value in star.args.items() if key != "except_")
-        if columns is None or others or not plain:
-            raise Refusal(fragment(item), "which columns these are is not known here", "the names of the columns")
-        names = {name.name.lower() for name in left_out}
-        items += [column_of(source, name) for source, name in columns if name.lower() not in names]
+        star = star_of(item)
+        items += [item] if star is None else _shown_by(star, item, sources)
     rest.set("expressions", items)
+
+
+def star_of(item: exp.Expr) -> exp.Star | None:
+    """The star of an item `*` or `t.*`."""
+    star = item.this if isinstance(item, exp.Column) else item
+    return star if isinstance(star, exp.Star) else None
+
+
+def _shown_by(star: exp.Star, item: exp.Expr, sources: Sources) -> list[exp.Column]:
+    """The columns that an item with a star shows."""
+    left_out = star.args.get("except_") or []
+    columns = sources.starred(item.table.lower() if isinstance(item, exp.Column) else None)
+    plain = all(isinstance(n, exp.Identifier) or isinstance(n, exp.Column) and len(n.parts) == 1 for n in left_out)
+    if columns is None or has_other_parts(star, ("except_",)) or not plain:
+        raise Refusal(fragment(item), "which columns these are is not known here", "the names of the columns")
+    names = {name.name.lower() for name in left_out}
+    return [column_of(source, name) for source, name in columns if name.lower() not in names]
 
 
 def inner_stars(select: exp.Select) -> Iterator[exp.Expr]:

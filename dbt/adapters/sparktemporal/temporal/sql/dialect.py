@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, ClassVar, TypeVar
 
 import sqlglot
@@ -98,7 +98,7 @@ class VerbatimSpark(Spark):
             """A JOIN without a condition is none of the commas between tables, which bind less than a JOIN."""
             is_comma = self._match(TokenType.COMMA, advance=False)
             join: exp.Join | None = super()._parse_join(*args, **kwargs)
-            if join is not None and not is_comma and not {k for k, v in join.args.items() if v} - {"this"}:
+            if join is not None and not is_comma and not has_other_parts(join, ("this",)):
                 join.set("kind", "INNER")
             return join
 
@@ -168,17 +168,21 @@ class VerbatimSpark(Spark):
     def tokenize(self, sql: str, dialect: object = None) -> list[Token]:
         """Keywords are names beside a dot (`s.union`, `union.id`); `window` is a name except in a WINDOW clause."""
         tokens = literals.whole(super().tokenize(sql, dialect), sql)  # type: ignore[arg-type]  # as sqlglot calls it
-        kinds = [token.token_type for token in tokens] + [TokenType.SEMICOLON] * 2
         for at, token in enumerate(tokens):
-            if token.token_type in _NAMES or not token.text.isidentifier():
-                continue
-            after_dot = at > 0 and kinds[at - 1] == TokenType.DOT and tokens[at - 1].end + 1 == token.start
-            before_dot = kinds[at + 1] == TokenType.DOT and tokens[at + 1].start == token.end + 1
-            before_name = before_dot and any(t.text == "*" or t.text.isidentifier() for t in tokens[at + 2 : at + 3])
-            function = token.token_type == TokenType.WINDOW and kinds[at + 2] != TokenType.ALIAS
-            if after_dot or before_name or function:
+            if token.token_type not in _NAMES and token.text.isidentifier() and _is_name(tokens, at):
                 token.token_type = TokenType.VAR
         return tokens
+
+
+def _is_name(tokens: list[Token], at: int) -> bool:
+    """Whether the keyword at a place is a name there."""
+    token, after = tokens[at], tokens[at + 1 : at + 3]
+    if at > 0 and tokens[at - 1].token_type == TokenType.DOT and tokens[at - 1].end + 1 == token.start:
+        return True
+    if token.token_type == TokenType.WINDOW and not (len(after) == 2 and after[1].token_type == TokenType.ALIAS):
+        return True
+    before_dot = len(after) == 2 and after[0].token_type == TokenType.DOT and after[0].start == token.end + 1
+    return before_dot and (after[1].text == "*" or after[1].text.isidentifier())
 
 
 def parse(sql: str) -> exp.Query:
@@ -282,6 +286,19 @@ def string_literal(text: str) -> str:
     """A Spark string literal; safe under variable substitution and under both backslash settings."""
     codes = {"\\": "\\\\", "'": "\\'", "$": "\\u0024", "\n": "\\n"}
     return "'" + "".join(codes.get(c, c) for c in text) + "'"
+
+
+def has_other_parts(node: exp.Expr, known: Collection[str]) -> bool:
+    """Whether a node has more than the parts of these names."""
+    return any(value for name, value in node.args.items() if name not in known)
+
+
+def put_in(tree: E, old: exp.Expr, new: E) -> E:
+    """The tree, changed in place, with `new` in the place of `old`, which may be the tree itself."""
+    if old is tree:
+        return new
+    old.replace(new)
+    return tree
 
 
 def is_mz_now(node: exp.Expr | None) -> bool:

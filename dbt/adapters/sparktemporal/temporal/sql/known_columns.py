@@ -5,11 +5,8 @@ from __future__ import annotations
 from sqlglot import exp
 
 from ...errors import Refusal
-from .dialect import parse, render
+from .dialect import has_other_parts, parse, render
 from .scope import Describe
-
-#: of a SELECT that only picks columns
-_PICKS = {"kind", "expressions", "from_"}
 
 
 class KnownColumns:
@@ -46,25 +43,31 @@ class KnownColumns:
             query = parse(sql)
         except Refusal:
             return None
-        if not isinstance(query, exp.Select) or {key for key, value in query.args.items() if value} - _PICKS:
+        table = _picked_from(query)
+        of_table = None if table is None else self._known.get(render(exp.select("*").from_(table.copy())))
+        if table is None or of_table is None:
             return None
-        from_ = query.args.get("from_")
-        table = from_.this if from_ is not None else None
-        if not isinstance(table, exp.Table) or {k for k, v in table.args.items() if v} - {"this", "db", "catalog"}:
-            return None
-        of_table = self._known.get(render(exp.select("*").from_(table.copy())))
-        if of_table is None:
-            return None
-        found = []
-        for item in query.expressions:
-            column = item.unalias()
-            if not (isinstance(item, exp.Alias) and isinstance(column, exp.Column) and len(column.parts) <= 2):
-                return None
-            if column.table and column.table != table.name:
-                return None
-            # Spark tells names apart by case in some sessions: the same letters are the same column in all
-            kinds = [kind for name, kind in of_table if name.lower() == column.name.lower()]
-            if len(kinds) != 1 or (column.name, kinds[0]) not in of_table:
-                return None
-            found.append((item.alias, kinds[0]))
-        return found
+        found = [_picked(item, table.name, of_table) for item in query.expressions]
+        return None if None in found else [column for column in found if column is not None]
+
+
+def _picked_from(query: exp.Query) -> exp.Table | None:
+    """The one table of a query that does no more than pick columns."""
+    if not isinstance(query, exp.Select) or has_other_parts(query, ("kind", "expressions", "from_")):
+        return None
+    from_ = query.args.get("from_")
+    table = from_.this if from_ is not None else None
+    is_plain = isinstance(table, exp.Table) and not has_other_parts(table, ("this", "db", "catalog"))
+    return table if is_plain else None
+
+
+def _picked(item: exp.Expr, table: str, columns: list[tuple[str, str]]) -> tuple[str, str] | None:
+    """The name and type of an item `column AS name`; None for any other item."""
+    column = item.unalias()
+    if not (isinstance(item, exp.Alias) and isinstance(column, exp.Column) and len(column.parts) <= 2):
+        return None
+    if column.table and column.table != table:
+        return None
+    # Spark tells names apart by case in some sessions: the same letters are the same column in all
+    kinds = [kind for name, kind in columns if name.lower() == column.name.lower()]
+    return (item.alias, kinds[0]) if len(kinds) == 1 and (column.name, kinds[0]) in columns else None

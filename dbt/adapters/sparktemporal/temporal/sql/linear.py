@@ -61,16 +61,24 @@ def kept_one_by_one(select: exp.Select) -> Sequence[exp.Expr]:
     start = select.args.get("from_")
     kept = [start.this] if start is not None else []
     for join in select.args.get("joins") or []:
-        side, kind = (join.side or "").upper(), (join.kind or "").upper()
-        if kind in ("SEMI", "ANTI") or side == "LEFT":
+        if only_filters(join) or join.side == "LEFT":
             continue
-        if side == "RIGHT":
+        if join.side == "RIGHT":
             kept = [join.this]
-        elif side or kind not in ("", "INNER", "CROSS"):
+        elif not is_inner(join):
             kept = []
         else:
             kept.append(join.this)
     return kept
+
+
+def only_filters(join: exp.Join) -> bool:
+    """Whether the columns of the right side of a join are not among those of the join."""
+    return join.kind in ("SEMI", "ANTI")
+
+
+def is_inner(join: exp.Join) -> bool:
+    return not join.side and join.kind in ("", "INNER", "CROSS")
 
 
 def names_columns(select: exp.Expr | None) -> bool:

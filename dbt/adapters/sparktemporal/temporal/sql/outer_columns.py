@@ -17,6 +17,7 @@ from sqlglot import exp
 from ...errors import Refusal
 from .ctes import visible_ctes
 from .dialect import fragment
+from .linear import only_filters
 from .scope import Describe, Source, resolve, sources_of
 from .spark_errors import SparkError
 
@@ -95,7 +96,7 @@ def _with_all_sources(scope: exp.Select) -> exp.Select:
     """A copy with the right sides of SEMI and ANTI joins among its sources: their ON may name these."""
     copy = scope.copy()
     for join in copy.args.get("joins") or []:
-        if (join.kind or "").upper() in ("SEMI", "ANTI"):
+        if only_filters(join):
             join.set("kind", None)
     return copy
 

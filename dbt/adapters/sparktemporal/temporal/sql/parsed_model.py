@@ -48,16 +48,21 @@ def told_apart(tree: exp.Query) -> exp.Query:
     taken = {folded(table.name) for table, cte in read if cte is None}
     known = taken | {folded(cte.alias) for cte in ctes}
     for cte in ctes:
+        _refuse_twice(cte)
         name = folded(cte.alias)
-        assert cte.parent is not None  # its WITH
-        if [folded(other.alias) for other in cte.parent.expressions].count(name) > 1:
-            raise Refusal(f"WITH {name} AS (...) twice", "two CTEs of one WITH have one name", "one name for each")
         if name in taken:
             name = next(fresh for n in count(2) if (fresh := f"{name}_{n}") not in known)
             _rename(cte, name, [table for table, of in read if of is cte])
         taken.add(name)
         known.add(name)
     return tree
+
+
+def _refuse_twice(cte: exp.CTE) -> None:
+    assert cte.parent is not None  # its WITH
+    name = folded(cte.alias)
+    if [folded(other.alias) for other in cte.parent.expressions].count(name) > 1:
+        raise Refusal(f"WITH {name} AS (...) twice", "two CTEs of one WITH have one name", "one name for each")
 
 
 def _rename(cte: exp.CTE, name: str, reads: list[exp.Table]) -> None:

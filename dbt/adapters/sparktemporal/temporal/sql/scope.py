@@ -5,7 +5,7 @@ Names resolve as in Spark: the alias of a source first, then a column, then a fi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -13,6 +13,7 @@ from sqlglot import exp
 from ...errors import Refusal
 from .ctes import with_ctes
 from .dialect import fragment, render
+from .linear import only_filters
 
 #: SQL of a query -> its columns as (name, Spark type)
 Describe = Callable[[str], "list[tuple[str, str]]"]
@@ -37,6 +38,12 @@ class Sources(list[Source]):
     star: list[tuple[str, str]]
     merges: tuple[frozenset[str], ...] = ()
 
+    @classmethod
+    def of(cls, first: Source) -> Sources:
+        found = cls([first])
+        found.star = _starred(first)
+        return found
+
     @property
     def merged(self) -> list[str]:
         return [column.lower() for source in self if not source.name for column in source.columns]
@@ -49,60 +56,65 @@ class Sources(list[Source]):
 
     def starred(self, of: str | None) -> list[tuple[str, str]] | None:
         """The columns of `*` or `of.*`, in Spark's order: first those that are merged. None where it is not known."""
+        if of is not None:
+            return self._starred_of(of)
+        names = [name.lower() for _, name in self.star]
+        return None if any(names.count(name) > 1 for name in self.merged) else self.star
+
+    def _starred_of(self, of: str) -> list[tuple[str, str]] | None:
         merged = self.merged
-        if of is None:
-            names = [name.lower() for _, name in self.star]
-            return None if any(names.count(name) > 1 for name in merged) else self.star
         found = [one for source in self if source.name.lower() == of for one in _starred(source)]
         if not any(of in names for names in self.merges):
             return found
         first = sorted((c for c in found if c[1].lower() in merged), key=lambda c: merged.index(c[1].lower()))
         return None if first and len(self.merges) > 1 else first + [c for c in found if c not in first]
 
+    def join(self, source: Source | None, keys: Sequence[str] = ()) -> None:
+        """Take in a join. source: its right side, where the columns of that are shown. keys: the merged columns."""
+        theirs = [] if source is None else _starred(source)
+        if source is not None:
+            self.append(source)
+        if keys:
+            self.merges = (*self.merges, frozenset(one.name.lower() for one in self))
+        merged = {key.lower() for key in keys}
+        beside = [one for one in self.star + theirs if one[1].lower() not in merged]
+        self.star = [("", key) for key in keys] + beside
+
 
 def sources_of(select: exp.Select, describe: Describe, ctes: list[exp.CTE]) -> Sources:
-    found = Sources([_source(select.args["from_"].this, 0, describe, ctes)])
-    found.star = _starred(found[0])
+    found = Sources.of(_source(select.args["from_"].this, 0, describe, ctes))
     merged: dict[str, str] = {}
     for join in select.args.get("joins") or []:
-        is_hidden = (join.kind or "").upper() in ("SEMI", "ANTI")
-        is_natural = (join.method or "").upper() == "NATURAL"
-        if isinstance(join.this, exp.Lateral):
-            source = _lateral(join.this)
-        elif is_hidden and not is_natural:
-            source = Source("", (), ())
-        else:
-            source = _source(join.this, len(found), describe, ctes)
-        theirs = _starred(source)
-        if is_natural:  # a name in another case is another name there
-            keys = [name for _, name in found.star if name in source.columns]
-        else:
-            named = theirs if (join.side or "").upper() == "RIGHT" else found.star
-            keys = [_spelled(key.name, named) for key in join.args.get("using") or []]
+        source = _right_side(join, len(found), describe, ctes)
+        keys = _merged_by(join, found.star, source)
         merged |= {key.lower(): key for key in keys}
-        if not is_hidden:
-            found.append(source)
-        if keys:
-            found.merges = (*found.merges, frozenset(one.name.lower() for one in found))
-        beside = [
-            one for one in found.star + ([] if is_hidden else theirs) if one[1].lower() not in map(str.lower, keys)
-        ]
-        found.star = [("", key) for key in keys] + beside
-    for source in map(_lateral, select.args.get("laterals") or []):
-        found.append(source)
-        found.star += _starred(source)
+        found.join(None if only_filters(join) else source, keys)
+    for view in select.args.get("laterals") or []:
+        found.join(_lateral(view))
     if merged:
         found.insert(0, Source("", (), tuple(merged.values())))
     return found
 
 
+def _right_side(join: exp.Join, position: int, describe: Describe, ctes: list[exp.CTE]) -> Source:
+    if isinstance(join.this, exp.Lateral):
+        return _lateral(join.this)
+    if only_filters(join) and join.method != "NATURAL":
+        return Source("", (), ())  # nothing asks for its columns
+    return _source(join.this, position, describe, ctes)
+
+
+def _merged_by(join: exp.Join, left: list[tuple[str, str]], right: Source) -> list[str]:
+    """The columns that a join merges, as the side has them that names them."""
+    if join.method == "NATURAL":  # a name in another case is another name there
+        return [name for _, name in left if name in right.columns]
+    named = right.columns if join.side == "RIGHT" else [name for _, name in left]
+    keys = [key.name for key in join.args.get("using") or []]
+    return [next((name for name in named if name.lower() == key.lower()), key) for key in keys]
+
+
 def _starred(source: Source) -> list[tuple[str, str]]:
     return [(source.name, column) for column in source.columns]
-
-
-def _spelled(key: str, columns: list[tuple[str, str]]) -> str:
-    """A key of USING, as the side has it that names the merged column."""
-    return next((name for _, name in columns if name.lower() == key.lower()), key)
 
 
 def _lateral(lateral: exp.Lateral) -> Source:

@@ -9,7 +9,7 @@ The text is spliced, never printed from the tree: everything else stays as the u
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -82,12 +82,17 @@ def _evaluated(sql: str) -> tuple[list[str], int | None]:
     kind = next((word for word in words[1:] if word not in {"OR", "REPLACE", "TEMPORARY", "TEMP"}), "")
     if words[0] not in _DEFINITIONS or kind == "FUNCTION":
         return words, None
+    return words, _query_after_as(words, tokens)
+
+
+def _query_after_as(words: Sequence[str], tokens: Sequence[sqlglot.Token]) -> int | None:
+    """The offset of the query that follows an AS outside of parentheses."""
     depth = 0
     for word, token, following, after in zip(words, tokens, words[1:], tokens[1:]):
         depth += {"(": 1, ")": -1}.get(word, 0)
         if depth == 0 and word == "AS" and following in _QUERIES and token.token_type.name != "STRING":
-            return words, after.start
-    return words, None
+            return after.start
+    return None
 
 
 def references(sql: str, catalog: str) -> list[Reference]:
