@@ -11,6 +11,7 @@ from sqlglot.optimizer.qualify import qualify
 
 from ...errors import Refusal
 from ..diffs.intervals_sql import indent
+from ..sql.dialect import has_other_parts
 from . import types
 from .expressions import Expressions, Session, refusal
 from .kinds import BIGINT, DECIMAL, DOUBLE, EQUAL, FLOAT, INT, NULL, NUMBERS, TRUTH, Kind, Typed
@@ -65,8 +66,7 @@ def translated(residual: str, cores: Mapping[str, Columns], session: Session) ->
 def _refuse_unlike(tree: exp.Expr) -> None:
     """Refuse what sqlglot resolves to other columns, or to other types, than Spark."""
     for table in tree.find_all(exp.Table):
-        alias = table.args.get("alias")
-        if alias is not None and alias.args.get("columns"):
+        if table.alias_column_names:
             raise refusal(table, "names of columns after the alias of a relation are not translated")
     for select in tree.find_all(exp.Select):
         using = any(join.args.get("using") or join.method for join in select.args.get("joins") or [])
@@ -107,7 +107,7 @@ class _Queries:
 
     def of(self, node: exp.Expr, above: Expressions | None) -> Query:
         if isinstance(node, exp.Subquery):
-            if any(value for name, value in node.args.items() if name not in ("this", "alias")):
+            if has_other_parts(node, ("this", "alias")):
                 raise refusal(node, "a clause after a query in parentheses is not translated")
             return self.of(node.this, above)
         if isinstance(node, exp.SetOperation):
@@ -128,8 +128,7 @@ class _Queries:
         return f"({one})\n{word}\n({other})", columns
 
     def _select(self, node: exp.Select, above: Expressions | None) -> Query:
-        left = [name for name, value in node.args.items() if value and name not in _TRANSLATED]
-        if left or node.args.get("kind") or node.args.get("with_"):
+        if has_other_parts(node, _TRANSLATED) or node.args.get("kind") or node.args.get("with_"):
             raise refusal(node, "a clause of it is not translated")
         sources: dict[str, Mapping[str, Kind]] = {}
         env = Expressions(self._session, sources, above, self._further)
@@ -158,7 +157,7 @@ class _Queries:
     def _items(self, node: exp.Select, env: Expressions) -> tuple[list[str], list[tuple[str, Kind]]]:
         items, columns = [], []
         for item in node.expressions:
-            sql, kind = env.of(item.this if isinstance(item, exp.Alias) else item)
+            sql, kind = env.of(item.unalias())
             items.append(f"{sql} AS {types.quote(item.alias_or_name)}")
             columns.append((item.alias_or_name, kind))
         return items, columns
@@ -167,7 +166,7 @@ class _Queries:
 
     def _source(self, node: exp.Expr, env: Expressions, sources: dict[str, Mapping[str, Kind]]) -> str:
         alias = types.quote(node.alias_or_name)
-        plain = not any(value for name, value in node.args.items() if name not in ("this", "alias"))
+        plain = not has_other_parts(node, ("this", "alias"))
         if isinstance(node, exp.Table) and node.name in self._cores and plain:
             sources[node.alias_or_name] = self._cores[node.name]
             return f"{types.quote(node.name)} AS {alias}"
@@ -204,7 +203,7 @@ class _Queries:
             self._equal(group, [k for _, k in keys])
             shown = ", ".join(sql for sql, _ in keys)
             listed.append(shown if several == [item] else f"{item.key.upper()} ({shown})")
-        if any(value for name, value in group.args.items() if name not in ("expressions", "rollup", "cube")):
+        if has_other_parts(group, ("expressions", "rollup", "cube")):
             raise refusal(group, "GROUPING SETS and ALL are not translated")
         return [f"GROUP BY {', '.join(listed)}"]
 
@@ -259,7 +258,7 @@ class _Queries:
         return None if found is None else found.with_("")
 
     def _window(self, node: exp.Window, env: Expressions) -> Typed | None:
-        if any(v for k, v in node.args.items() if k not in ("this", "partition_by", "order", "over")):
+        if has_other_parts(node, ("this", "partition_by", "order", "over")):
             return None
         rank = _RANKS.get(type(node.this))
         found = self._aggregate(node.this, env) if rank is None else _Aggregate(f"CAST({rank}()", " AS INTEGER)", _RANK)

@@ -17,7 +17,7 @@ from functools import partial
 
 from sqlglot import exp
 
-from ..sql.dialect import VerbatimSpark, string_literal
+from ..sql.dialect import VerbatimSpark, has_other_parts, string_literal
 from ..sql.linear import is_linear, kept_one_by_one
 from ..sql.relations import version_as_of
 from ..sql.scope import alias_of
@@ -208,7 +208,7 @@ def _linear_tables(query: exp.Expr, outer: Mapping[str, exp.CTE]) -> Iterator[ex
 
 def is_plain(table: exp.Table) -> bool:
     """Whether a table is read without sample or pivot, at a version that is told, and is no function."""
-    others = {key for key, value in table.args.items() if value} - {*_PLAIN, "version"}
+    others = has_other_parts(table, (*_PLAIN, "version"))
     return isinstance(table.this, exp.Identifier) and not others and version_read(table) is not None
 
 

@@ -17,7 +17,7 @@ from sqlglot import exp
 from ..predicates.comparisons import conjuncts
 from ..sql.calls import is_aggregate_call, nondeterministic, starts_with_unit
 from ..sql.ctes import named_ctes, visible_ctes, with_ctes
-from ..sql.dialect import conjunction, has_clock, render, shown_as
+from ..sql.dialect import conjunction, has_clock, put_in, render, shown_as
 from ..sql.linear import grouping_expressions, is_aggregation, is_inside_a_value
 from ..sql.scope import Describe, quote_name
 
@@ -38,13 +38,9 @@ def having_to_where(tree: exp.Query, describe: Describe) -> exp.Query:
         if not _is_candidate(select):
             continue
         try:
-            outer = _Moving(select, describe).outer()
+            tree = put_in(tree, select, _Moving(select, describe).outer())
         except _NotMovable:
             continue
-        if select is tree:
-            tree = outer
-        else:
-            select.replace(outer)
     return tree
 
 
@@ -64,7 +60,7 @@ def _is_candidate(select: exp.Select) -> bool:
 class _Moving:
     def __init__(self, select: exp.Select, describe: Describe) -> None:
         self.select, self.describe = select, describe
-        self.items = [i.this if isinstance(i, exp.Alias) else i for i in select.expressions]
+        self.items = [i.unalias() for i in select.expressions]
         above = [*select.expressions, select.args["having"], *filter(None, [select.args.get("order")])]
         if any(item.is_star for item in self.items) or any(part.find(exp.Window) for part in above):
             raise _NotMovable  # window functions are over the groups that the HAVING leaves

@@ -11,20 +11,30 @@ The operands of its comparisons are columns of the innermost SELECT. Each SELECT
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 from sqlglot import exp
 
 from ...errors import Refusal
 from ..sql.calls import nondeterministic
 from ..sql.columns import expand_stars
-from ..sql.dialect import has_clock
-from ..sql.linear import is_aggregation, is_inside_a_value, is_linear
+from ..sql.dialect import has_clock, has_other_parts
+from ..sql.linear import is_inside_a_value, is_linear, makes_groups
 from ..sql.names import operand_column, static_column
 from ..sql.scope import Describe, quote_name, sources_of
 from .core import Core
 from .group_maintenance import take_groups
 from .kept import Kept
+from .linear_aggregates import NoSum
+
+
+class Lifted(NamedTuple):
+    """A core on its way up. plain: its query without the operands of its comparisons."""
+
+    core: Core
+    plain: exp.Query
 
 
 def lift(
@@ -34,28 +44,13 @@ def lift(
 
     None when not exactly one aggregation reads the core. Raises NoSum when the aggregation needs the rows.
     """
-    if not is_whole(core, node):
+    found = only_reader(node, tree) if is_whole(core, node) else None
+    climbed = None if found is None else climb_all([Lifted(core, core.query)], *found, tree, describe)
+    if climbed is None:
         return None
-    lifted, plain = core, core.query
-    at = node
-    while True:
-        found = only_reader(at, tree)
-        if found is None:
-            return None
-        reader, item = found
-        alias = item.alias_or_name
-        above = reader.copy()
-        above.set("with_", None)
-        above.set("from_", derived(plain, alias))
-        if is_aggregation(above) or above.args.get("distinct"):
-            rows, rest, groups = take_groups(above, core.placeholder, describe, [], ansi)
-            rows.set("from_", derived(with_operands(lifted), alias))
-            lifted = replace(passed_on(lifted, alias), query=rows, groups=groups, kept=Kept(groups.kept))
-            return lifted, reader, rest
-        step = climb(lifted, plain, reader, item, describe)
-        if step is None:
-            return None
-        lifted, plain, at = *step, reader
+    (lifted,), reader, item = climbed
+    kept, rest = grouped(lifted, reader, item, describe, ansi)
+    return kept, reader, rest
 
 
 def is_whole(core: Core, place: exp.Select) -> bool:
@@ -63,16 +58,23 @@ def is_whole(core: Core, place: exp.Select) -> bool:
     return place == exp.select("*").from_(exp.to_table(core.placeholder))
 
 
-def climb(
-    core: Core, plain: exp.Query, reader: exp.Select, item: exp.Expr, describe: Describe
-) -> tuple[Core, exp.Query] | None:
-    """A core one SELECT further up, with and without the operands of its comparisons; None unless it keeps rows.
+def climb_all(
+    cores: list[Lifted], reader: exp.Select, item: exp.Expr, tree: exp.Expr, describe: Describe
+) -> tuple[list[Lifted], exp.Select, exp.Expr] | None:
+    """(cores, the aggregation that reads them, the item of its FROM), from the SELECT `reader` on."""
+    while not makes_groups(reader):
+        steps = [climb(one, reader, item, describe) for one in cores]
+        cores = [step for step in steps if step is not None]
+        above = only_reader(reader, tree)
+        if above is None or len(cores) < len(steps):
+            return None
+        reader, item = above
+    return cores, reader, item
 
-    plain: the query of the core without operands. item: the item of the FROM of `reader` that reads the core.
-    """
-    above = reader.copy()
-    above.set("with_", None)
-    above.set("from_", derived(plain, item.alias_or_name))
+
+def climb(one: Lifted, reader: exp.Select, item: exp.Expr, describe: Describe) -> Lifted | None:
+    """A core one SELECT further up; None unless the SELECT keeps rows. item: of its FROM, that reads the core."""
+    above = _over(one.plain, reader, item)
     if not is_linear(above) or has_clock(above) or nondeterministic(above) is not None:
         return None
     try:
@@ -80,8 +82,31 @@ def climb(
     except Refusal:
         return None
     carried = above.copy()
-    carried.set("from_", derived(with_operands(core), item.alias_or_name))
-    return replace(passed_on(core, item.alias_or_name), query=carried), above
+    carried.set("from_", derived(with_operands(one.core), item.alias_or_name))
+    return Lifted(replace(passed_on(one.core, item.alias_or_name), query=carried), above)
+
+
+def grouped(one: Lifted, reader: exp.Select, item: exp.Expr, describe: Describe, ansi: bool) -> tuple[Core, exp.Select]:
+    """A core kept per group of the aggregation that reads the core, and the aggregation over it. Raises NoSum."""
+    alias = item.alias_or_name
+    rows, rest, groups = take_groups(_over(one.plain, reader, item), one.core.placeholder, describe, [], ansi)
+    rows.set("from_", derived(with_operands(one.core), alias))
+    return replace(passed_on(one.core, alias), query=rows, groups=groups, kept=Kept(groups.kept)), rest
+
+
+def refuse_groups(core: Core, by_rows: Mapping[int, Kept]) -> None:
+    """Raise NoSum for a core whose rows are to be kept. by_rows: by the offset of its first mz_now()."""
+    first = core.first_call
+    if first is not None and first in by_rows:
+        raise NoSum(by_rows[first].rows_because, by_rows[first].by_config)
+
+
+def _over(plain: exp.Query, reader: exp.Select, item: exp.Expr) -> exp.Select:
+    """A SELECT over a query in the place of the item of its FROM."""
+    above = reader.copy()
+    above.set("with_", None)
+    above.set("from_", derived(plain, item.alias_or_name))
+    return above
 
 
 def derived(query: exp.Query, alias: str) -> exp.From:
@@ -121,29 +146,28 @@ def passed_on(core: Core, alias: str) -> Core:
 
 def only_reader(node: exp.Expr, tree: exp.Expr) -> tuple[exp.Select, exp.Expr] | None:
     """The one SELECT that reads `node`, with nothing else in its FROM, and the item of the FROM."""
-    parent = node.parent
-    item: exp.Expr | None = None
-    if isinstance(parent, exp.Subquery):
-        item = parent
-    elif isinstance(parent, exp.CTE) and not _column_names(parent):
-        name = parent.alias.lower()
-        uses = [t for t in tree.find_all(exp.Table) if not t.db and t.name.lower() == name]
-        item = uses[0] if len(uses) == 1 else None
-    if item is None or _column_names(item) or any(v for k, v in item.args.items() if k not in ("this", "alias")):
+    item = _read_as(node, tree)
+    if item is None or item.alias_column_names or has_other_parts(item, ("this", "alias")):
         return None
     reader = item.parent.parent if isinstance(item.parent, exp.From) else None
-    if not isinstance(reader, exp.Select) or not item.alias_or_name:
+    if not isinstance(reader, exp.Select) or not item.alias_or_name or not _reads_one_source(reader):
         return None
+    return None if is_inside_a_value(reader) else (reader, item)  # such a query may name columns from outside
+
+
+def _read_as(node: exp.Expr, tree: exp.Expr) -> exp.Expr | None:
+    """The one place where a query is read: its parentheses, or the name of its CTE."""
+    parent = node.parent
+    if isinstance(parent, exp.CTE) and not parent.alias_column_names:
+        name = parent.alias.lower()
+        uses = [t for t in tree.find_all(exp.Table) if not t.db and t.name.lower() == name]
+        return uses[0] if len(uses) == 1 else None
+    return parent if isinstance(parent, exp.Subquery) else None
+
+
+def _reads_one_source(reader: exp.Select) -> bool:
+    """Whether a SELECT has one source, and a WHERE that depends on its rows alone."""
     if any(reader.args.get(key) for key in ("joins", "laterals", "hint", "pivots", "sample", "match")):
-        return None
+        return False
     where = reader.args.get("where")
-    if where is not None and (has_clock(where) or where.find(exp.Query) or nondeterministic(where) is not None):
-        return None
-    if is_inside_a_value(reader):  # the query may name columns from outside
-        return None
-    return reader, item
-
-
-def _column_names(item: exp.Expr) -> bool:
-    alias = item.args.get("alias")
-    return bool(alias is not None and alias.args.get("columns"))
+    return where is None or not (has_clock(where) or where.find(exp.Query) or nondeterministic(where) is not None)

@@ -19,7 +19,7 @@ from ..predicates.comparisons import conjuncts
 from ..sql.calls import starts_with_unit
 from ..sql.columns import expand_stars
 from ..sql.ctes import inside, table_names, visible_ctes
-from ..sql.dialect import conjunction, has_clock, mz_now_calls, render, shown_as
+from ..sql.dialect import conjunction, has_clock, has_other_parts, mz_now_calls, render, shown_as
 from ..sql.linear import is_inside_a_value, is_linear, kept_one_by_one
 from ..sql.scope import Describe, quote_name, sources_of
 
@@ -47,7 +47,7 @@ def _each_its_own(tree: exp.Query) -> exp.Query:
     for name, cte in reversed(_temporal_ctes(changed).items()):
         reads = [t for t in changed.find_all(exp.Table) if not t.db and t.name.lower() == name]
         body = cte.this
-        if len(reads) < 2 or _names_columns(cte) or not isinstance(body, exp.Select) or not _gives_up(body, changed):
+        if len(reads) < 2 or cte.alias_column_names or not isinstance(body, exp.Select) or not _gives_up(body, changed):
             continue
         if all(_is_read_by_the_clock(table) for table in reads):
             for table in reads:
@@ -63,8 +63,8 @@ def _each_its_own(tree: exp.Query) -> exp.Query:
 def _is_read_by_the_clock(item: exp.Expr) -> bool:
     """Whether the rows of an item of a FROM are used one by one, below a predicate over the clock."""
     reader = item.parent.parent if isinstance(item.parent, (exp.From, exp.Join)) else None
-    plain = not any(value for key, value in item.args.items() if key not in ("this", "alias"))
-    if not isinstance(reader, exp.Select) or not plain or _names_columns(item) or is_inside_a_value(reader):
+    plain = not has_other_parts(item, ("this", "alias"))
+    if not isinstance(reader, exp.Select) or not plain or item.alias_column_names or is_inside_a_value(reader):
         return False
     if not any(item is one for one in kept_one_by_one(reader)):
         return False
@@ -108,18 +108,24 @@ def _inner_ones(outer: exp.Select, tree: exp.Expr, passing: bool = False) -> lis
     found: list[tuple[exp.Expr, exp.Select]] = []
     for item in kept_one_by_one(outer):
         inner = _body(item, tree, temporal)
-        if isinstance(inner, exp.Select) and not _names_columns(item) and _gives_up(inner, tree):
+        if isinstance(inner, exp.Select) and not item.alias_column_names and _gives_up(inner, tree):
             found.append((item, inner))
+    return [] if _has_more_clocks(outer, own, found, temporal) else found
+
+
+def _has_more_clocks(
+    outer: exp.Select,
+    own: list[exp.Expr],
+    found: list[tuple[exp.Expr, exp.Select]],
+    temporal: Mapping[str, exp.CTE],
+) -> bool:
+    """Whether a SELECT depends on the clock beside its own calls and the SELECTs found below."""
     with_ = outer.args.get("with_")
-    below = [inner for _, inner in found] + ([with_] if with_ is not None else [])
-    for call in mz_now_calls(outer):
-        if not any(call is one for one in own) and not any(inside(call, one) for one in below):
-            return []
-    for table in outer.find_all(exp.Table):
-        is_read = with_ is None or not inside(table, with_)
-        if is_read and _is_named(table, temporal) and not any(table is item for item, _ in found):
-            return []
-    return found
+    below = [*own, *(inner for _, inner in found), *filter(None, [with_])]
+    if not all(any(inside(call, one) for one in below) for call in mz_now_calls(outer)):
+        return True
+    others = [table for table in outer.find_all(exp.Table) if not any(table is item for item, _ in found)]
+    return any(_is_named(table, temporal) and not (with_ and inside(table, with_)) for table in others)
 
 
 def _body(item: exp.Expr, tree: exp.Expr, temporal: Mapping[str, exp.CTE]) -> exp.Expr | None:
@@ -128,7 +134,7 @@ def _body(item: exp.Expr, tree: exp.Expr, temporal: Mapping[str, exp.CTE]) -> ex
     if isinstance(item, exp.Table) and _is_named(item, temporal):
         cte = temporal[item.name.lower()]
         reads = [t for t in tree.find_all(exp.Table) if not t.db and t.name.lower() == item.name.lower()]
-        body = cte.this if len(reads) == 1 and not _names_columns(cte) else None
+        body = cte.this if len(reads) == 1 and not cte.alias_column_names else None
     return body
 
 
@@ -176,25 +182,9 @@ def _merge(
     for number, (item, inner) in enumerate(found):
         if not item.alias_or_name:
             item.set("alias", exp.TableAlias(this=quote_name(f"mz_source_h{number}")))
-        static: list[exp.Expr] = []
-        names: dict[str, str] = {}
-        for conjunct in list(conjuncts(inner.args["where"].this)):
-            if not has_clock(conjunct):
-                static.append(conjunct)
-                continue
-            rewritten = exp.Paren(this=conjunct.copy())
-            for column in list(rewritten.find_all(exp.Column)):
-                around = column.parent
-                if around is not None and starts_with_unit(around) and column is around.expressions[0]:
-                    continue
-                text = render(column)
-                if text not in names:
-                    names[text] = f"{_COLUMN}{next(numbers)}"
-                    inner.append("expressions", exp.alias_(column.copy(), names[text], quoted=True))
-                name = names[text]
-                moved_up = exp.column(quote_name(name), table=quote_name(item.alias_or_name))
-                column.replace(shown_as(moved_up, column))
-            moved.append(rewritten.this)
+        every = list(conjuncts(inner.args["where"].this))
+        moved += _moved_up([c for c in every if has_clock(c)], inner, item.alias_or_name, numbers)
+        static = [c for c in every if not has_clock(c)]
         inner.set("where", exp.Where(this=conjunction(static)) if static else None)
     if any(item.is_star for item in outer.expressions):
         rows = outer.copy()
@@ -203,6 +193,26 @@ def _merge(
         expand_stars(outer, sources_of(rows, describe, visible).without(lambda name: name.startswith(_COLUMN)))
     where = outer.args.get("where")
     outer.set("where", exp.Where(this=conjunction([*([where.this] if where is not None else []), *moved])))
+
+
+def _moved_up(predicates: list[exp.Expr], inner: exp.Select, alias: str, numbers: count[int]) -> list[exp.Expr]:
+    """Predicates of a SELECT over its columns, which the SELECT then shows, for the query that names it `alias`."""
+    names: dict[str, str] = {}
+    moved = []
+    for predicate in predicates:
+        rewritten = exp.Paren(this=predicate.copy())
+        for column in list(rewritten.find_all(exp.Column)):
+            around = column.parent
+            if around is not None and starts_with_unit(around) and column is around.expressions[0]:
+                continue
+            text = render(column)
+            if text not in names:
+                names[text] = f"{_COLUMN}{next(numbers)}"
+                inner.append("expressions", exp.alias_(column.copy(), names[text], quoted=True))
+            moved_up = exp.column(quote_name(names[text]), table=quote_name(alias))
+            column.replace(shown_as(moved_up, column))
+        moved.append(rewritten.this)
+    return moved
 
 
 def _temporal_ctes(tree: exp.Expr) -> dict[str, exp.CTE]:
@@ -214,8 +224,3 @@ def _temporal_ctes(tree: exp.Expr) -> dict[str, exp.CTE]:
         if not more:
             return {name: cte for name, cte in ctes.items() if name in found}
         found |= more
-
-
-def _names_columns(item: exp.Expr) -> bool:
-    alias = item.args.get("alias")
-    return bool(alias is not None and alias.args.get("columns"))

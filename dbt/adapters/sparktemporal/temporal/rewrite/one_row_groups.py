@@ -13,9 +13,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from sqlglot import exp
 
 from ..sql.calls import is_aggregate_call
-from ..sql.dialect import expression
+from ..sql.dialect import expression, has_other_parts, put_in
 from ..sql.functions.registry import BUILTIN
 from ..sql.identifiers import folded
+from ..sql.linear import first_source
 
 #: parts of a SELECT that read one row after the other, or the answer as a whole
 _ROW_BY_ROW = {"expressions", "from_", "group", "having", "where", "order", "limit", "offset", "kind"}
@@ -32,12 +33,8 @@ def of_one_row(
     query = query.copy()
     for select in list(query.find_all(exp.Select)):
         replaced = _plain(select, cores, totals)
-        if replaced is None:
-            continue
-        if select is query:
-            query = replaced
-        else:
-            select.replace(replaced)
+        if replaced is not None:
+            query = put_in(query, select, replaced)
     return query
 
 
@@ -45,8 +42,7 @@ def _plain(
     select: exp.Select, cores: Mapping[str, tuple[Sequence[str], Mapping[str, str]]], totals: bool
 ) -> exp.Select | None:
     """The SELECT row by row; None where it does not group by exactly the keys, or has more than sums in it."""
-    from_ = select.args.get("from_")
-    table = from_.this if from_ is not None else None
+    table = first_source(select)
     if not isinstance(table, exp.Table) or table.db or table.name not in cores:
         return None
     keys, sums = cores[table.name]
@@ -58,8 +54,8 @@ def _plain(
         return None
     types = {folded(name): kind for name, kind in sums.items()}
     for node in aggregates:
-        column = node.expressions[0] if isinstance(node, exp.Anonymous) and len(node.expressions) == 1 else None
-        if folded(node.name) != "sum" or not isinstance(column, exp.Column) or folded(column.name) not in types:
+        column = _summed(node)
+        if column is None or folded(column.name) not in types:
             return None
         node.replace(expression(_total(column, types[folded(column.name)])))
     plain.set("group", None)
@@ -68,7 +64,7 @@ def _plain(
 
 def _has_one_row_a_group(select: exp.Select, alias: str, keys: Sequence[str], totals: bool) -> bool:
     """Whether the groups of a SELECT over a core are those of the core: by all keys, or the one without keys."""
-    if {name for name, value in select.args.items() if value} - _ROW_BY_ROW:
+    if has_other_parts(select, _ROW_BY_ROW):
         return False
     group = select.args.get("group")
     if group is None:
@@ -90,6 +86,14 @@ def _aggregates(select: exp.Select) -> list[exp.Expr] | None:
         if is_aggregate_call(node) and not (isinstance(node.parent, exp.Window) and node.arg_key == "this"):
             found.append(node)
     return found
+
+
+def _summed(call: exp.Expr) -> exp.Column | None:
+    """The column whose sum a call is."""
+    if not isinstance(call, exp.Anonymous) or folded(call.name) != "sum" or len(call.expressions) != 1:
+        return None
+    (column,) = call.expressions
+    return column if isinstance(column, exp.Column) else None
 
 
 def _filtered(plain: exp.Select, alias: str) -> exp.Select | None:

@@ -20,8 +20,8 @@ from ..predicates.weakening import Weakened, weaken
 from ..sql.calls import starts_with_unit
 from ..sql.columns import pushdown_projections
 from ..sql.ctes import visible_ctes, with_ctes
-from ..sql.dialect import VerbatimSpark, conjunction, fragment, has_clock, render, shown_as
-from ..sql.linear import is_aggregation, is_inside_a_value, is_linear
+from ..sql.dialect import VerbatimSpark, conjunction, fragment, has_clock, put_in, render, shown_as
+from ..sql.linear import is_inside_a_value, is_linear, makes_groups
 from ..sql.scope import Describe, is_lambda_variable, quote_name
 from .evaluated import Evaluated
 from .kept import Kept
@@ -50,10 +50,7 @@ def take_apart(
             continue
         written = fragment(predicate)
         outer, inner = cut
-        if select is tree:
-            tree = outer
-        else:
-            select.replace(outer)
+        tree = put_in(tree, select, outer)
         windowed = has_clock(inner)
         cores += [inner] if windowed else []
         found.append(Evaluated(written, windowed, why))
@@ -63,7 +60,7 @@ def take_apart(
 def _weakened(select: exp.Select, moves: Moves) -> Weakened:
     """The weakened form of all predicates over the clock of a SELECT: its WHERE, and the ONs of its joins."""
     found = Weakened()
-    for predicate in [j.args["on"] for j in _joins(select)] + [w.this for w in [select.args.get("where")] if w]:
+    for predicate in predicates(select):
         one = weaken(predicate, moves)
         found.stored.extend(one.stored)
         found.read.extend(one.read)
@@ -71,19 +68,31 @@ def _weakened(select: exp.Select, moves: Moves) -> Weakened:
     return found
 
 
-def _joins(select: exp.Select) -> Iterator[exp.Join]:
-    return (j for j in select.args.get("joins") or [] if j.args.get("on") and has_clock(j.args["on"]))
+def _joins(select: exp.Select) -> list[exp.Join]:
+    return [j for j in select.args.get("joins") or [] if j.args.get("on") and has_clock(j.args["on"])]
+
+
+def predicates(select: exp.Select) -> list[exp.Expr]:
+    """The ONs over the clock of a SELECT, and its WHERE."""
+    where = select.args.get("where")
+    return [*(join.args["on"] for join in _joins(select)), *([where.this] if where is not None else [])]
+
+
+def without_clock_in_joins(select: exp.Select) -> exp.Select:
+    """A copy without the ONs over the clock."""
+    rows = select.copy()
+    for join in _joins(rows):
+        join.set("on", None)
+        if not (join.kind or join.method) or join.kind == "INNER":
+            join.set("kind", "CROSS")
+    return rows
 
 
 def _cut(
     select: exp.Select, weakened: Weakened, describe: Describe, numbers: count[int]
 ) -> tuple[exp.Select, exp.Select] | None:
     """(the SELECT that a read evaluates, the SELECT below it); None where the two cannot be separated."""
-    rows = select.copy()
-    for join in _joins(rows):
-        join.set("on", None)
-        if not (join.kind or join.method) or join.kind == "INNER":
-            join.set("kind", "CROSS")
+    rows = without_clock_in_joins(select)
     rows.set("where", exp.Where(this=conjunction(weakened.stored)) if weakened.stored else None)
     rows.set("with_", None)
     predicate = conjunction(weakened.read)
@@ -100,7 +109,7 @@ def _cut(
     except Refusal:
         return None
     inner = outer.args["from_"].this.this
-    if is_aggregation(outer) or outer.args.get("distinct"):
+    if makes_groups(outer):
         inner.meta[KEPT] = Kept(rows_because=f"{fragment(predicate)} is evaluated when the view is read")
     own = select.args.get("with_")
     if own is not None:

@@ -32,21 +32,21 @@ from ..sql.ctes import (
     visible_ctes,
     with_ctes,
 )
-from ..sql.dialect import MZ_NOW_NAMES, conjunction, fragment, has_clock, mz_now_calls, suggested
-from ..sql.linear import is_aggregation, is_inner, is_inside_a_value, is_linear, names_columns
+from ..sql.dialect import MZ_NOW_NAMES, conjunction, fragment, has_clock, mz_now_calls, put_in, suggested
+from ..sql.linear import is_inner, is_inside_a_value, is_linear, makes_groups, names_columns
 from ..sql.parsed_model import ParsedModel
 from ..sql.scope import Describe
 from .apart import keep_apart
 from .column_names import Names, with_names
-from .core import PLACEHOLDER, Core, refuse_nondeterministic
+from .core import Core, refuse_nondeterministic
 from .evaluated import Evaluated, evaluated, unbounded
 from .group_maintenance import take_groups
 from .having import having_to_where
 from .kept import Kept
-from .lift_aggregate import lift
+from .lift_aggregate import lift, refuse_groups
 from .linear_aggregates import NoSum
 from .merge_subqueries import merge_nested
-from .read_filters import KEPT, take_apart
+from .read_filters import KEPT, predicates, take_apart, without_clock_in_joins
 from .replaced_columns import write_out_sets
 from .static_inputs import StaticParts
 from .union_groups import lift_unions
@@ -96,19 +96,10 @@ def split(
     places: list[exp.Select] = []
     residual = tree
     for number, select in enumerate(selects):
-        visible = visible_ctes(select)
         core, rest = _take_core(select, f"c{number}", describe, moves, by_rows or {}, ansi)
-        with_ctes(core.query, visible)
-        own = select.args.get("with_")
-        with_ctes(rest, list(own.expressions) if own is not None else [])  # what stands above the rows may name them
-        core = replace(core, inner=is_inside_a_value(select), kept=core.kept or select.meta.get(KEPT, Kept()))
-        refuse_nondeterministic(core.query)
         cores.append(core)
         places.append(rest)
-        if select is tree:
-            residual = rest
-        else:
-            select.replace(rest)
+        residual = put_in(residual, select, rest)
     for number, (core, place) in enumerate(zip(cores, places)):
         if core.groups is None and not core.kept and place.parent is not None:
             cores[number], residual = _lifted(core, place, residual, describe, by_rows or {}, ansi)
@@ -148,42 +139,40 @@ def _refuse_calls(tree: exp.Expr, calls: list[exp.Expr]) -> None:
             "a predicate such as `where mz_now() <= event_ts + interval 30 days`, or materialized='view' or 'table'",
         )
     for call in calls:
-        item = call
-        while item.parent is not None and not isinstance(item.parent, exp.Select):
-            item = item.parent
-        if item.arg_key == "expressions" and not isinstance(item, exp.Alias) and names_columns(item.parent):
-            raise Refusal(
-                fragment(item),
-                "without an alias its name would hold the instant of the run, which differs each time",
-                f"{suggested(item)} AS a_name",
-            )
+        _refuse_unnamed(call)
     for cte in tree.find_all(exp.CTE):
         if is_recursive(cte) and names_itself(cte) and has_clock(cte):
             raise Refusal(fragment(cte), "a recursive query over the clock is not linear", "an upstream table")
 
 
+def _refuse_unnamed(call: exp.Expr) -> None:
+    """Refuse a call in an item of a SELECT list that has no alias."""
+    item = call
+    while item.parent is not None and not isinstance(item.parent, exp.Select):
+        item = item.parent
+    if item.arg_key == "expressions" and not isinstance(item, exp.Alias) and names_columns(item.parent):
+        raise Refusal(
+            fragment(item),
+            "without an alias its name would hold the instant of the run, which differs each time",
+            f"{suggested(item)} AS a_name",
+        )
+
+
 def _scopes(tree: exp.Expr, calls: list[exp.Expr], at_read: frozenset[int]) -> tuple[list[exp.Select], list[Evaluated]]:
     """The SELECTs that become cores, and the predicates that a read evaluates."""
     owned = [(call, *_owner(call)) for call in calls]
-    owners: list[exp.Select] = []
-    for _, select, place in owned:
-        if select is not None and place == _ROWS and not any(select is o for o in owners):
-            owners.append(select)
-    cores, kept_from = [], {}
-    for select in owners:
-        starts = {call.meta["start"] for call, owner, place in owned if owner is select and place == _ROWS}
-        if starts & at_read or not select.args.get("from_"):
-            continue
-        if why := _beside_the_clock(select, owned):
-            kept_from[id(select)] = why
-        else:
-            cores.append(select)
+    owners = {id(select): select for _, select, place in owned if select is not None and place == _ROWS}
+    for call, select, place in owned:
+        if place == _ROWS and (call.meta["start"] in at_read or select is None or not select.args.get("from_")):
+            owners.pop(id(select), None)
+    beside = {key: _beside_the_clock(select, owned) for key, select in owners.items()}
+    cores = [select for key, select in owners.items() if not beside[key]]
     at_a_read = []
     for call, owner, place in owned:
         if place == _ABOVE or not any(owner is core for core in cores):
             # of a SELECT in place of a value, the SELECT around it is the one to limit
             is_window = place == _ROWS and owner is not None and not is_inside_a_value(owner)
-            at_a_read.append((call, owner, kept_from.get(id(owner), "") if is_window else ""))
+            at_a_read.append((call, owner, beside.get(id(owner), "") if is_window else ""))
     return cores, evaluated(at_a_read, cores)
 
 
@@ -216,77 +205,79 @@ def _owner(call: exp.Expr) -> tuple[exp.Select | None, str]:
     if child.arg_key == "where":
         return node, _ROWS
     if child.arg_key == "joins" and join is not None:
-        joins = node.args["joins"]
-        position = next(i for i, j in enumerate(joins) if j is join)
-        # before a RIGHT or FULL join the rows without a partner do not pass through the predicate
-        later = any(j.side in ("RIGHT", "FULL") for j in joins[position:])
-        return node, _ROWS if is_inner(join) and not later else _OUTER
+        return node, _ROWS if _filters_rows(join, node.args["joins"]) else _OUTER
     return node, _ABOVE
+
+
+def _filters_rows(join: exp.Join, joins: Sequence[exp.Join]) -> bool:
+    """Whether the ON of one of the joins is like a WHERE."""
+    position = next(i for i, j in enumerate(joins) if j is join)
+    # before a RIGHT or FULL join the rows without a partner do not pass through the predicate
+    return is_inner(join) and not any(j.side in ("RIGHT", "FULL") for j in joins[position:])
 
 
 def _take_core(
     select: exp.Select, name: str, describe: Describe, moves: Moves, by_rows: Mapping[int, Kept], ansi: bool
 ) -> tuple[Core, exp.Select]:
     """A temporal SELECT -> its core and the SELECT that takes its place in the residual."""
+    visible = visible_ctes(select)
+    core, rest = _rows_of(_solved(select, name, moves, ansi), describe, visible, by_rows, ansi)
+    with_ctes(core.query, visible)
+    own = select.args.get("with_")
+    with_ctes(rest, list(own.expressions) if own is not None else [])  # what stands above the rows may name them
+    refuse_nondeterministic(core.query)
+    return replace(core, inner=is_inside_a_value(select), kept=core.kept or select.meta.get(KEPT, Kept())), rest
+
+
+def _solved(select: exp.Select, name: str, moves: Moves, ansi: bool) -> Core:
+    """A temporal SELECT as a core, without the clock in its query."""
     found: list[Comparison] = []
     static: list[exp.Expr] = []
     general: list[exp.Expr] = []
-    visible = visible_ctes(select)
-    stripped = select.copy()
-    places = [j for j in stripped.args.get("joins") or [] if j.args.get("on") and has_clock(j.args["on"])]
-    predicates = [p.args["on"] for p in places]
-    for join in places:
-        join.set("on", None)
-        if not (join.kind or join.method) or join.kind == "INNER":
-            join.set("kind", "CROSS")
-    where = stripped.args.get("where")
-    if where is not None:
-        predicates.append(where.this)
-    for predicate in predicates:
-        for conjunct in conjuncts(predicate):
-            if not has_clock(conjunct):
-                static.append(conjunct)
-                continue
-            sliding = makes_several_rows(conjunct)
-            if sliding is not None:
-                raise Refusal(
-                    fragment(sliding),
-                    "it makes several rows of one row beside the clock, and other rows in the SELECT list",
-                    "the window as a column of a derived table, and mz_now() compared with that column",
-                )
-            if not (ansi or moves(0)):
-                refuse_lists(conjunct)
-            plain = comparisons(conjunct, moves)
-            if plain is None:
-                general.append(conjunct)
-            else:
-                found += plain[0]
-                static += plain[1]
-    stripped.set("where", None)
-    if static:
-        stripped.set("where", exp.Where(this=conjunction(static)))
-    stripped.set("with_", None)
-    rest_of = condition(conjunction(general)) if general else None
+    for conjunct in [part for predicate in predicates(select.copy()) for part in conjuncts(predicate)]:
+        if not has_clock(conjunct):
+            static.append(conjunct)
+            continue
+        _refuse_sliding(conjunct)
+        if not (ansi or moves(0)):
+            refuse_lists(conjunct)
+        plain = comparisons(conjunct, moves)
+        if plain is None:
+            general.append(conjunct)
+        else:
+            found += plain[0]
+            static += plain[1]
+    query = without_clock_in_joins(select)
+    query.set("where", exp.Where(this=conjunction(static)) if static else None)
+    query.set("with_", None)
+    return Core(name, query, tuple(found), condition(conjunction(general)) if general else None)
 
-    if is_linear(stripped):
-        rest = exp.select("*").from_(exp.to_table(PLACEHOLDER + name))
-        return Core(name, stripped, tuple(found), rest_of), rest
-    core, kept = Core(name, stripped, tuple(found), rest_of), Kept()
-    if is_aggregation(stripped) or stripped.args.get("distinct"):
+
+def _refuse_sliding(conjunct: exp.Expr) -> None:
+    sliding = makes_several_rows(conjunct)
+    if sliding is not None:
+        raise Refusal(
+            fragment(sliding),
+            "it makes several rows of one row beside the clock, and other rows in the SELECT list",
+            "the window as a column of a derived table, and mz_now() compared with that column",
+        )
+
+
+def _rows_of(
+    core: Core, describe: Describe, visible: list[exp.CTE], by_rows: Mapping[int, Kept], ansi: bool
+) -> tuple[Core, exp.Select]:
+    """The core of the rows or groups that a SELECT reads, and the SELECT over these."""
+    if is_linear(core.query):
+        return core, exp.select("*").from_(exp.to_table(core.placeholder))
+    if makes_groups(core.query):
         try:
-            _refuse_groups(core, by_rows)
-            rows, rest, groups = take_groups(stripped, PLACEHOLDER + name, describe, visible, ansi)
+            refuse_groups(core, by_rows)
+            rows, rest, groups = take_groups(core.query, core.placeholder, describe, visible, ansi)
             return replace(core, query=rows, groups=groups, kept=Kept(groups.kept)), rest
         except NoSum as reason:
-            kept = reason.kept
-    rows, rest = pushdown_projections(stripped, PLACEHOLDER + name, describe, visible)
-    return replace(core, query=rows, kept=kept), rest
-
-
-def _refuse_groups(core: Core, by_rows: Mapping[int, Kept]) -> None:
-    first = core.first_call
-    if first is not None and first in by_rows:
-        raise NoSum(by_rows[first].rows_because, by_rows[first].by_config)
+            core = replace(core, kept=reason.kept)
+    rows, rest = pushdown_projections(core.query, core.placeholder, describe, visible)
+    return replace(core, query=rows), rest
 
 
 def _lifted(
@@ -298,10 +289,7 @@ def _lifted(
         if found is None:
             return core, residual
         lifted, reader, rest = found
-        _refuse_groups(core, by_rows)
+        refuse_groups(core, by_rows)
     except NoSum as reason:
         return replace(core, kept=reason.kept), residual
-    if reader is residual:
-        return lifted, rest
-    reader.replace(rest)
-    return lifted, residual
+    return lifted, put_in(residual, reader, rest)

@@ -12,34 +12,32 @@ Each branch gets the names and types of the UNION ALL, so that all branches are 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sqlglot import exp
 
-from ..sql.dialect import VerbatimSpark, render
-from ..sql.linear import is_aggregation
+from ..sql.dialect import VerbatimSpark, has_other_parts, put_in, render
+from ..sql.linear import makes_groups
 from ..sql.scope import Describe, quote_name
 from ..sql.spark_errors import SparkError
 from ..sql.timestamps import sql_type
 from .core import Core
-from .group_maintenance import take_groups
 from .kept import Kept
-from .lift_aggregate import climb, derived, is_whole, only_reader, passed_on, with_operands
+from .lift_aggregate import (
+    Lifted,
+    climb,
+    climb_all,
+    derived,
+    grouped,
+    is_whole,
+    only_reader,
+    passed_on,
+    refuse_groups,
+    with_operands,
+)
 from .linear_aggregates import NoSum
 
 _ALIAS = "mz_branch"
-
-
-@dataclass(frozen=True)
-class Branch:
-    """A core that is being lifted. plain: its query without the operands of its comparisons."""
-
-    number: int
-    core: Core
-    plain: exp.Query
-
-    def moved(self, core: Core, plain: exp.Query) -> Branch:
-        return replace(self, core=core, plain=plain)
 
 
 def lift_unions(
@@ -62,28 +60,25 @@ def lift_unions(
         try:
             lifted = _lifted(branches, union, residual, describe, by_rows, ansi)
         except NoSum as reason:
-            for branch in branches:
-                found[branch.number] = replace(found[branch.number], kept=reason.kept)
+            names = [branch.core.name for branch in branches]
+            found = [replace(core, kept=reason.kept) if core.name in names else core for core in found]
             continue
         if lifted is not None:
             kept, reader, rest = lifted
-            for branch in kept:
-                found[branch.number] = branch.core
-            if reader is residual:
-                residual = rest
-            else:
-                reader.replace(rest)
+            by_name = {core.name: core for core in kept}
+            found = [by_name.get(core.name, core) for core in found]
+            residual = put_in(residual, reader, rest)
     return found, residual
 
 
 def _leaves(query: exp.Expr) -> list[exp.Select] | None:
     """The SELECTs of a UNION ALL from left to right; None where another set operation stands among them."""
-    if isinstance(query, exp.Subquery) and not any(v for k, v in query.args.items() if k != "this"):
+    if isinstance(query, exp.Subquery) and not has_other_parts(query, ("this",)):
         return _leaves(query.this)
     if isinstance(query, exp.Select):
         return [query]
     plain = type(query) is exp.Union and not query.args.get("distinct")
-    if not plain or any(v for k, v in query.args.items() if k not in ("this", "expression", "distinct")):
+    if not plain or has_other_parts(query, ("this", "expression", "distinct")):
         return None
     left, right = _leaves(query.this), _leaves(query.expression)
     return None if left is None or right is None else [*left, *right]
@@ -95,24 +90,24 @@ def _branches(
     leaves: Sequence[exp.Select],
     tree: exp.Expr,
     describe: Describe,
-) -> list[Branch] | None:
+) -> list[Lifted] | None:
     """The core that each leaf reads row by row; None where a leaf reads anything else."""
-    found: dict[int, Branch] = {}
-    for number, (core, place) in enumerate(zip(cores, places)):
+    found: dict[int, Lifted] = {}
+    for core, place in zip(cores, places):
         if core.groups is not None or core.kept or place.parent is None or not is_whole(core, place):
             continue
         path, leaf = _path_up(place, leaves, tree)
         if leaf is None:
             continue
         core = core if leaf == 0 else _named(core)
-        branch = Branch(number, core, core.query)
+        branch = Lifted(core, core.query)
         for reader, item in path:
             if _is_star(reader):
                 continue
-            step = climb(branch.core, branch.plain, reader, item, describe)
+            step = climb(branch, reader, item, describe)
             if step is None:
                 return None
-            branch = branch.moved(*step)
+            branch = step
         found[leaf] = branch
     return [found[i] for i in range(len(leaves))] if len(found) == len(leaves) else None
 
@@ -150,58 +145,41 @@ def _is_star(select: exp.Select) -> bool:
     """Whether a SELECT is `select *` and nothing else."""
     (item, *more) = select.expressions
     plain = isinstance(item, exp.Star) and not more and not any(item.args.values())
-    return plain and not any(v for k, v in select.args.items() if k not in ("expressions", "from_", "kind"))
+    return plain and not has_other_parts(select, ("expressions", "from_", "kind"))
 
 
 def _lifted(
-    branches: list[Branch],
+    branches: list[Lifted],
     union: exp.Expr,
     tree: exp.Expr,
     describe: Describe,
     by_rows: Mapping[int, Kept],
     ansi: bool,
-) -> tuple[list[Branch], exp.Select, exp.Select] | None:
-    """(branches, the aggregation, its replacement); None where not exactly one aggregation reads them."""
-    at: exp.Expr = union
-    aligned = False
-    while True:
-        found = only_reader(at, tree)
-        if found is None:
-            return None
-        reader, item = found
-        if is_aggregation(reader) or reader.args.get("distinct"):
-            break
-        if not aligned:
-            branches, aligned = _aligned(branches, describe), True
-        steps = [climb(branch.core, branch.plain, reader, item, describe) for branch in branches]
-        if any(step is None for step in steps):
-            return None
-        branches, at = [b.moved(*step) for b, step in zip(branches, steps) if step is not None], reader
+) -> tuple[list[Core], exp.Select, exp.Select] | None:
+    """(cores, the aggregation, its replacement); None where not exactly one aggregation reads the branches."""
+    found = only_reader(union, tree)
+    if found is None:
+        return None
+    is_direct = makes_groups(found[0])
+    climbed = climb_all(branches if is_direct else _aligned(branches, describe), *found, tree, describe)
+    if climbed is None:
+        return None
+    branches, reader, item = climbed
     for branch in branches:
-        first = branch.core.first_call
-        if first is not None and first in by_rows:
-            raise NoSum(by_rows[first].rows_because, by_rows[first].by_config)
-    kept, rests = [], []
-    for branch in branches if aligned else _aligned(branches, describe):
-        above = reader.copy()
-        above.set("with_", None)
-        above.set("from_", derived(branch.plain, item.alias_or_name))
-        rows, rest, groups = take_groups(above, branch.core.placeholder, describe, [], ansi)
-        rows.set("from_", derived(with_operands(branch.core), item.alias_or_name))
-        core = replace(passed_on(branch.core, item.alias_or_name), query=rows, groups=groups, kept=Kept(groups.kept))
-        kept.append(branch.moved(core, branch.plain))
-        rests.append(rest)
-    if len({branch.core.groups for branch in kept}) > 1:
+        refuse_groups(branch.core, by_rows)
+    branches = _aligned(branches, describe) if is_direct else branches
+    kept, rests = zip(*(grouped(branch, reader, item, describe, ansi) for branch in branches))
+    if len({core.groups for core in kept}) > 1:
         raise NoSum("the branches of the UNION ALL would be kept in different forms")
-    every = exp.union(*(exp.select("*").from_(exp.to_table(b.core.placeholder)) for b in kept), distinct=False)
+    every = exp.union(*(exp.select("*").from_(exp.to_table(core.placeholder)) for core in kept), distinct=False)
     rest = rests[0]
     rest.set("from_", derived(every, item.alias_or_name))
     if reader.args.get("distinct"):  # the groups of one core are distinct rows; several cores may have the same groups
         rest.set("distinct", exp.Distinct())
-    return kept, reader, rest
+    return list(kept), reader, rest
 
 
-def _aligned(branches: Sequence[Branch], describe: Describe) -> list[Branch]:
+def _aligned(branches: Sequence[Lifted], describe: Describe) -> list[Lifted]:
     """The branches with the names and types of the columns of the UNION ALL."""
     every = exp.union(*(exp.select("*").from_(exp.Subquery(this=b.plain.copy())) for b in branches), distinct=False)
     aligned = []
@@ -217,7 +195,7 @@ def _aligned(branches: Sequence[Branch], describe: Describe) -> list[Branch]:
         core = passed_on(branch.core, _ALIAS)
         lifted = exp.select(*(i.copy() for i in items)).from_(derived(with_operands(branch.core), _ALIAS).this)
         plain = exp.select(*(i.copy() for i in items)).from_(derived(branch.plain, _ALIAS).this)
-        aligned.append(branch.moved(replace(core, query=lifted), plain))
+        aligned.append(Lifted(replace(core, query=lifted), plain))
     return aligned
 
 

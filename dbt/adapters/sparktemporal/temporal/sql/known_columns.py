@@ -6,6 +6,7 @@ from sqlglot import exp
 
 from ...errors import Refusal
 from .dialect import has_other_parts, parse, render
+from .linear import first_source
 from .scope import Describe
 
 
@@ -55,10 +56,9 @@ def _picked_from(query: exp.Query) -> exp.Table | None:
     """The one table of a query that does no more than pick columns."""
     if not isinstance(query, exp.Select) or has_other_parts(query, ("kind", "expressions", "from_")):
         return None
-    from_ = query.args.get("from_")
-    table = from_.this if from_ is not None else None
-    is_plain = isinstance(table, exp.Table) and not has_other_parts(table, ("this", "db", "catalog"))
-    return table if is_plain else None
+    table = first_source(query)
+    plain = isinstance(table, exp.Table) and not has_other_parts(table, ("this", "db", "catalog"))
+    return table if plain else None
 
 
 def _picked(item: exp.Expr, table: str, columns: list[tuple[str, str]]) -> tuple[str, str] | None:

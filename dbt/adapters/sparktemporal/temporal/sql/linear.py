@@ -36,6 +36,11 @@ def is_aggregation(select: exp.Select) -> bool:
     return any(not isinstance(_around(call), exp.Window) for call in calls)
 
 
+def makes_groups(select: exp.Select) -> bool:
+    """Whether several rows make one of the result: groups, or SELECT DISTINCT."""
+    return is_aggregation(select) or bool(select.args.get("distinct"))
+
+
 def _around(call: exp.Expr) -> exp.Expr | None:
     """What a call stands in, its own FILTER, IGNORE NULLS and WITHIN GROUP aside."""
     around = call.parent
@@ -56,10 +61,15 @@ def grouping_expressions(group: exp.Expr) -> Iterator[exp.Expr]:
             yield node
 
 
+def first_source(select: exp.Select) -> exp.Expr | None:
+    from_ = select.args.get("from_")
+    return from_.this if from_ is not None else None
+
+
 def kept_one_by_one(select: exp.Select) -> Sequence[exp.Expr]:
     """The sources of a FROM whose rows are used one by one: not the side of an outer join that is filled with NULLs."""
-    start = select.args.get("from_")
-    kept = [start.this] if start is not None else []
+    first = first_source(select)
+    kept = [first] if first is not None else []
     for join in select.args.get("joins") or []:
         if only_filters(join) or join.side == "LEFT":
             continue

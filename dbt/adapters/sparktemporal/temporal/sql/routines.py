@@ -129,19 +129,23 @@ def of_description(rows: Sequence[str]) -> Routine | None:
     if kind.startswith("org.apache.spark.sql.catalyst."):
         why = "" if name.lower() in registry.KNOWN else _of_class(kind)
         return Routine(name, fingerprint=kind, why=why) if why else None
+    told = _of_usage(name, fields.get("Usage", "")) if kind.startswith("sqlFunction") else None
+    return told or Routine(name, fingerprint=kind)
+
+
+def _of_usage(name: str, usage: str) -> Routine | None:
+    """A SQL function as Spark before 4.2 describes it: as JSON. None where that does not tell all."""
     try:
-        if not kind.startswith("sqlFunction"):
-            raise ValueError
-        values: dict[str, str] = json.loads(fields["Usage"])
+        values: dict[str, str] = json.loads(usage)
         body = values.get("sqlFunction.query") or f"SELECT {values['sqlFunction.expression']}"
-        if re.search(r"\w", values.get("referredTempVariableNames", "")):
-            raise ValueError  # no text tells the value of a variable
         length = int(values.get("catalogAndNamespace.numParts", 0))
         namespace = tuple(values[f"catalogAndNamespace.part.{i}"] for i in range(length))
-        temporaries = frozenset(re.findall(r"\w+", values.get("referredTempFunctionsNames", "").lower()))
-        views = re.search(r"\w", values.get("referredTempViewNames", ""))
     except (KeyError, ValueError):
-        return Routine(name, fingerprint=kind)
+        return None
+    if re.search(r"\w", values.get("referredTempVariableNames", "")):
+        return None  # no text tells the value of a variable
+    temporaries = frozenset(re.findall(r"\w+", values.get("referredTempFunctionsNames", "").lower()))
+    views = re.search(r"\w", values.get("referredTempViewNames", ""))
     properties = json.dumps({k: v for k, v in values.items() if k != "sqlFunction.createTime"}, sort_keys=True)
     why = fickle(body) or (CHANCE if values.get("sqlFunction.deterministic") == "false" else "")
     return Routine(name, None if views else body, f"{name} {properties}", namespace, temporaries, why)
@@ -167,15 +171,20 @@ def _of_table(rows: Sequence[str]) -> Routine:
         return Routine(name, body, fingerprint, why=why, is_told=False)
     calls = tuple(name[0] for name in called_in(tree) if len(name) == 1)
     parameters = {folded(parts(given)[0]) for given in fields.get("Input", ()) if parts(given)}
-    tables = [table for table in tree.find_all(exp.Table) if _is_table(table)]
-    around = {folded(of.alias_or_name) for of in tree.find_all(exp.Table, exp.Subquery)} | {folded(parts(name)[-1])}
-    variables = any(
+    is_told = not calls and not _may_name_others(tree, folded(parts(name)[-1]), parameters)
+    unplaced = tuple(name for name in calls if name.lower() != "identifier")  # a word of SQL, which names anything
+    return Routine(name, body, fingerprint, why=why, unplaced=unplaced, is_told=is_told)
+
+
+def _may_name_others(tree: exp.Expr, function: str, parameters: set[str]) -> bool:
+    """Whether a body may name variables, or tables in the schema of the moment."""
+    if any(_is_table(table) and not table.db for table in tree.find_all(exp.Table)):
+        return True
+    around = {folded(of.alias_or_name) for of in tree.find_all(exp.Table, exp.Subquery)} | {function}
+    return any(
         folded(column.table) not in parameters | around if column.table else folded(column.name) not in parameters
         for column in tree.find_all(exp.Column)
     )
-    is_told = not (calls or variables or any(not table.db for table in tables))
-    unplaced = tuple(name for name in calls if name.lower() != "identifier")  # a word of SQL, which names anything
-    return Routine(name, body, fingerprint, why=why, unplaced=unplaced, is_told=is_told)
 
 
 def _of_class(name: str) -> str:
