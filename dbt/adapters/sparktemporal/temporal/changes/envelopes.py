@@ -93,12 +93,17 @@ def keys_of(given: object, columns: Columns, envelope: str, model: str) -> list[
         why = f"{model} has no such column" if listed else "this envelope has one row for each key and instant"
         raise Refusal(what, why, f"unique_key='{columns[0][0]}', or a list of columns; or envelope='diffs'")
     found = list(dict.fromkeys(known[folded(str(k))] for k in listed))
+    if envelope == DEBEZIUM:
+        _refuse_sides(found, columns, model)
+    return found
+
+
+def _refuse_sides(keys: Sequence[str], columns: Columns, model: str) -> None:
     sides = {f"{side}_{folded(n)}" for side in ("before", "after") for n, _ in columns}
-    twice = next((k for k in found if folded(k) in sides), None)
-    if envelope == DEBEZIUM and twice is not None:
+    twice = next((k for k in keys if folded(k) in sides), None)
+    if twice is not None:
         raise Refusal(
-            f"envelope={envelope!r} with the unique_key {twice}",
+            f"envelope={DEBEZIUM!r} with the unique_key {twice}",
             "the envelope has a column of that name, of the row before or after",
             f"an alias for {twice} in {model}",
         )
-    return found

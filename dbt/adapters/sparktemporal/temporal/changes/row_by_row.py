@@ -14,9 +14,11 @@ from sqlglot import exp
 
 from ..rewrite.core import is_placeholder
 from ..sql.calls import nondeterministic
+from ..sql.columns import star_of
+from ..sql.dialect import has_other_parts
 from ..sql.functions.registry import BUILTIN
 from ..sql.identifiers import folded
-from ..sql.linear import is_linear
+from ..sql.linear import first_source, is_linear
 from ..sql.scope import alias_of, quote_name
 
 _TIMES = ("mz_from", "mz_until")
@@ -50,27 +52,12 @@ def _taken(query: exp.Expr, cores: Mapping[str, Sequence[str]]) -> list[str] | N
 
 
 def _of_select(select: exp.Select, cores: Mapping[str, Sequence[str]]) -> list[str] | None:
-    if {name for name, value in select.args.items() if value} - _PARTS or not is_linear(select):
+    source = first_source(select)
+    if source is None or _is_decorated(source) or has_other_parts(select, _PARTS) or not is_linear(select):
         return None
-    if select.args.get("from_") is None or nondeterministic(select) is not None:
+    if nondeterministic(select) is not None or any(isinstance(n, exp.Query) or _is_unknown(n) for n in _own(select)):
         return None
-    if any(isinstance(node, exp.Query) or _is_unknown(node) for node in _own(select)):
-        return None
-    source = select.args["from_"].this
-    if _is_decorated(source):
-        return None
-    if is_placeholder(source):
-        columns: list[str] | None = list(cores[source.name])
-        source.set("alias", alias_of(source))
-    elif isinstance(source, exp.Subquery):
-        columns = _taken(source.this, cores)
-        listed = source.args["alias"].columns if source.args.get("alias") else []
-        if columns is not None and listed:
-            columns = [c.name for c in listed]
-            source.args["alias"].set("columns", [*listed, *map(quote_name, _TIMES)])
-    else:
-        return None
-    alias = source.alias_or_name
+    columns, alias = _of_source(source, cores), source.alias_or_name
     names = _names(select, columns, alias) if columns is not None else None
     if names is None or columns is None:
         return None
@@ -79,6 +66,21 @@ def _of_select(select: exp.Select, cores: Mapping[str, Sequence[str]]) -> list[s
         items += [_column(c, alias) for c in columns] if _is_star(item) else [item]
     select.set("expressions", [*items, *(_column(t, alias) for t in _TIMES)])
     return names
+
+
+def _of_source(source: exp.Expr, cores: Mapping[str, Sequence[str]]) -> list[str] | None:
+    """Adds the times to a source, in place -> the names of its other columns."""
+    if isinstance(source, exp.Table):
+        if not is_placeholder(source):
+            return None
+        source.set("alias", alias_of(source))
+        return list(cores[source.name])
+    found = _taken(source.this, cores) if isinstance(source, exp.Subquery) else None
+    listed = source.alias_column_names
+    if found is None or not listed:
+        return found
+    source.args["alias"].set("columns", [*source.args["alias"].columns, *map(quote_name, _TIMES)])
+    return listed
 
 
 def _is_unknown(node: exp.Expr) -> bool:
@@ -95,7 +97,7 @@ def _own(select: exp.Select) -> list[exp.Expr]:
 
 def _is_decorated(source: exp.Expr) -> bool:
     """Whether a source is more than a name or a query with an alias: a sample, a pivot, an ORDER BY."""
-    return any(value for name, value in source.args.items() if name not in ("this", "alias"))
+    return has_other_parts(source, ("this", "alias"))
 
 
 def _names(select: exp.Select, columns: Sequence[str], alias: str) -> list[str] | None:
@@ -114,8 +116,8 @@ def _names(select: exp.Select, columns: Sequence[str], alias: str) -> list[str] 
 
 
 def _is_star(item: exp.Expr) -> bool:
-    star = item.this if isinstance(item, exp.Column) else item
-    return isinstance(star, exp.Star) and not any(star.args.get(part) for part in ("except_", "except", "replace"))
+    star = star_of(item)
+    return star is not None and not any(star.args.get(part) for part in ("except_", "except", "replace"))
 
 
 def _column(name: str, alias: str) -> exp.Column:

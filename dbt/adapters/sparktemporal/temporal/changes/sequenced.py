@@ -27,12 +27,14 @@ from sqlglot import exp
 
 from ..predicates.clock_text import clock_literal, clock_mark
 from ..rewrite.core import is_placeholder
+from ..sql.columns import star_of
 from ..sql.ctes import is_recursive, names_itself
-from ..sql.dialect import expression, render
+from ..sql.dialect import expression, has_other_parts, render
 from ..sql.identifiers import folded
-from ..sql.linear import is_aggregation
+from ..sql.linear import is_aggregation, is_inner, merges_columns, only_filters
 from ..sql.scope import alias_of, quote_name
 from .select_parts import (
+    Limit,
     NotSequenced,
     above_groups,
     column,
@@ -40,15 +42,12 @@ from .select_parts import (
     has_aggregate,
     has_query,
     has_query_or_clock,
-    merges_columns,
-    over_output,
     own_windows,
-    resolved,
     subquery,
 )
 
 INSTANT, POINTS = "mz_seq_t", "mz_points"
-_COLUMN, _ORDER, _PLACE, _ITEM = "mz_seq_t_", "mz_seq_o_", "mz_seq_r", "mz_seq_i_"
+_COLUMN, _ITEM = "mz_seq_t_", "mz_seq_i_"
 _KNOWN = {
     "with_", "expressions", "from_", "joins", "laterals", "where", "group", "having", "windows", "distinct", "order",
     "limit", "offset", "hint", "sort", "cluster", "distribute",
@@ -113,50 +112,16 @@ class _Sequencing:
             self.ctes[folded(cte.alias)] = names
 
     def limited(self, query: exp.Query, name: str) -> tuple[exp.Query, Names]:
-        """A query with its LIMIT as one by instant. An order without a limit decides nothing."""
-        order, limit, offset = (query.args.get(part) for part in ("order", "limit", "offset"))
-        if limit is not None and folded(render(limit.expression)) == "all":
-            limit = None
-        for part in ("order", "limit", "offset", "sort", "cluster", "distribute"):
-            query.set(part, None)
-        if limit is None and offset is None:
+        """A query with its LIMIT as one by instant."""
+        limit = Limit.taken_off(query)
+        if limit is None:
             return self.unlimited(query, name)
-        keys = list(order.expressions) if order is not None else []
-        if any(not isinstance(k, exp.Ordered) or isinstance(k.this, exp.Var) for k in keys):
-            raise NotSequenced
-        hidden = isinstance(query, exp.Select) and not query.args.get("distinct")
-        outputs = {} if not hidden else {folded(i.alias): i.this for i in query.expressions if isinstance(i, exp.Alias)}
-        items = list(query.expressions) if isinstance(query, exp.Select) else []
-        if hidden:
-            shown = [resolved(key.this, items, outputs) for key in keys]
-            added = [exp.alias_(e, f"{_ORDER}{i}") for i, e in enumerate(shown)]
-            query.set("expressions", [*items, *added])
+        added = limit.add_keys(query)
         inner, names = self.unlimited(query, name)
         if names is None:
             raise NotSequenced
-        own = list(names)[: len(names) - (len(keys) if hidden else 0)]
-        if len({folded(n) for n in own}) < len(own):
-            raise NotSequenced
-        orders = []
-        for position, key in enumerate(keys):
-            by = column(f"{_ORDER}{position}") if hidden else over_output(key.this, own)
-            ordered = key.copy()
-            ordered.set("this", by)
-            orders.append(ordered)
-        placed = exp.Window(
-            this=exp.Anonymous(this="row_number", expressions=[]),
-            partition_by=[column(name)],
-            order=exp.Order(expressions=orders or [exp.Ordered(this=exp.null())]),
-            over="OVER",
-        )
-        listed = [column(n) for n in (*own, name)]
-        middle = exp.select(*listed, exp.alias_(placed, _PLACE)).from_(subquery(inner, "mz_unlimited"))
-        first = render(offset.expression) if offset is not None else "0"
-        condition = f"{_PLACE} > {first}"
-        if limit is not None:
-            condition += f" AND {_PLACE} <= CAST({first} AS BIGINT) + {render(limit.expression)}"
-        outer = exp.select(*(c.copy() for c in listed)).from_(subquery(middle, "mz_placed"))
-        return outer.where(expression(condition), copy=False), own
+        own = list(names)[: len(names) - added]
+        return limit.by_instant(inner, own, name, added > 0), own
 
     def unlimited(self, query: exp.Query, name: str) -> tuple[exp.Query, Names]:
         if isinstance(query, exp.SetOperation):
@@ -178,25 +143,16 @@ class _Sequencing:
     # ---- a SELECT ----
 
     def select(self, select: exp.Select, name: str) -> tuple[exp.Query, Names]:
-        if {part for part, value in select.args.items() if value} - _KNOWN:
-            raise NotSequenced
-        if select.args.get("from_") is None:
-            if any(map(has_query, select.expressions)):
-                raise NotSequenced  # Spark 4.1 fails on it as a side of a UNION
-            table = exp.to_table(POINTS).as_("mz_from_points", table=True)
-            select.set("from_", exp.From(this=table))
-            sources = [_Source("mz_from_points", [], INSTANT)]
-            now: exp.Expr = column(INSTANT)
-        else:
-            sources, now = self.sources(select)
-        self.expand_stars(select, sources)
+        _refuse_others(select, _KNOWN)
+        sources, now = _of_points(select) if select.args.get("from_") is None else self.sources(select)
+        expand_stars(select, sources)
         group = select.args.get("group")
         if group is not None and group.args.get("all") and all(map(has_aggregate, select.expressions)):
             select.set("group", None)  # there is nothing to group by
         total = is_aggregation(select) and not select.args.get("group")
-        if is_aggregation(select) and any(has_query(part) for part in above_groups(select)):
-            raise NotSequenced  # it would be correlated by the instant, which Spark refuses there
-        if total and any(has_query_or_clock(part) for part in above_groups(select)):
+        # a query would be correlated by the instant, which Spark refuses there
+        refused = has_query_or_clock if total else has_query
+        if is_aggregation(select) and any(map(refused, above_groups(select))):
             raise NotSequenced
         self.within(select, now)
         names = [item.alias_or_name if isinstance(item, (exp.Alias, exp.Column)) else "" for item in select.expressions]
@@ -206,17 +162,15 @@ class _Sequencing:
                 window.set("partition_by", [*(window.args.get("partition_by") or []), now.copy()])
         select.set("expressions", [*select.expressions, exp.alias_(now.copy(), name)])
         self.group(select, now, total)
-        if over_nothing is None:
-            return select, names if all(names) else None
-        return self.with_empty(select, over_nothing, now, name), names if all(names) else None
+        found = select if over_nothing is None else self.with_empty(select, over_nothing, now, name)
+        return found, names if all(names) else None
 
     def group(self, select: exp.Select, now: exp.Expr, total: bool) -> None:
         group = select.args.get("group")
         if total:
             select.set("group", exp.Group(expressions=[now.copy()]))
         elif group is not None and not group.args.get("all"):
-            if {part for part, value in group.args.items() if value} - {"expressions"}:
-                raise NotSequenced  # WITH ROLLUP would leave out the instant too
+            _refuse_others(group, {"expressions"})  # WITH ROLLUP would leave out the instant too
             # first, so that grouping_id() counts the others as before; ordinals stay, it is the last column
             select.set("group", exp.Group(expressions=[now.copy(), *(e.copy() for e in group.expressions)]))
 
@@ -226,7 +180,7 @@ class _Sequencing:
         for part in ("from_", "joins", "laterals", "where"):
             value = over_nothing.args.get(part)
             there.set(part, [v.copy() for v in value] if isinstance(value, list) else value and value.copy())
-        bare = [item.this if isinstance(item, exp.Alias) else item for item in over_nothing.expressions]
+        bare = [item.unalias() for item in over_nothing.expressions]
         over_nothing.set("expressions", [exp.alias_(item, f"{_ITEM}{at}") for at, item in enumerate(bare)])
         over_nothing.set("where", exp.Where(this=exp.false()))
         listed = [column(item.alias, "mz_nothing") for item in over_nothing.expressions]
@@ -257,13 +211,12 @@ class _Sequencing:
             self.inner(query.this, outer)
             self.inner(query.expression, outer)
         elif isinstance(query, exp.Select):
-            if {part for part, value in query.args.items() if value} - _KNOWN:
-                raise NotSequenced
+            _refuse_others(query, _KNOWN)
             if query.args.get("from_") is None:
                 self.within(query, outer)
                 return
             sources, now = self.sources(query)
-            self.expand_stars(query, sources)
+            expand_stars(query, sources)
             self.within(query, now)
             query.where(exp.EQ(this=now.copy(), expression=outer.copy()), copy=False)
         else:
@@ -273,84 +226,101 @@ class _Sequencing:
 
     def sources(self, select: exp.Select) -> tuple[list[_Source], exp.Expr]:
         """Gives each source of a SELECT its instant, in place -> the sources, and SQL of the instant of a row."""
-        start = select.args["from_"]
-        node, source = self.source(start.this, f"{_COLUMN}{next(self.numbers)}")
-        start.set("this", node)
-        sources = [source]
-        now: exp.Expr = column(source.instant)
+        first = self.put_source(select.args["from_"], self.fresh_instant())
+        sources = [first]
+        now: exp.Expr = column(first.instant)
         for join in select.args.get("joins") or []:
-            side, kind, method = ((join.args.get(p) or "").upper() for p in ("side", "kind", "method"))
             if isinstance(join.this, exp.Lateral):
-                if side not in ("", "LEFT"):
-                    raise NotSequenced
-                self.inner(join.this.this, now)
-                sources.append(_lateral(join.this))
-                continue
-            using = join.args.get("using")
-            if using or method == "NATURAL":
-                if not isinstance(now, exp.Column):
-                    raise NotSequenced
-                node, source = self.source(join.this, now.name)
-                join.set("this", node)
-                _merge(sources, source, [u.name for u in using] if using else None)
-                if using:
-                    join.set("using", [*using, quote_name(now.name)])
-                sources += [source] if kind not in ("SEMI", "ANTI") else []
-                continue
-            if method:
-                raise NotSequenced
-            node, source = self.source(join.this, f"{_COLUMN}{next(self.numbers)}")
-            join.set("this", node)
-            theirs = column(source.instant)
-            same = exp.EQ(this=now.copy(), expression=theirs.copy())
-            on = join.args.get("on")
-            if on is not None and has_query(on):
-                raise NotSequenced  # correlated by the instant, which Spark refuses there
-            join.set("on", exp.and_(exp.paren(on), same, dialect="spark") if on is not None else same)
-            # a comma too: it binds from the left, as Spark reads it
-            join.set("kind", "INNER" if not side and kind in ("", "CROSS") else join.args.get("kind"))
-            if side == "RIGHT":
-                now = theirs
-            elif side == "FULL":
-                now = exp.Anonymous(this="coalesce", expressions=[now.copy(), theirs.copy()])
-            sources += [source] if kind not in ("SEMI", "ANTI") else []
-        if any(has_query(view.this) for view in select.args.get("laterals") or []):
+                source = self.lateral_join(join, now)
+            elif merges_columns(join):
+                source = self.merging_join(join, sources, now)
+            else:
+                source, now = self.join(join, now)
+            sources += [] if only_filters(join) else [source]
+        views = select.args.get("laterals") or []
+        if any(has_query(view.this) for view in views):
             raise NotSequenced
-        sources += [_lateral(view) for view in select.args.get("laterals") or []]
-        return sources, now
+        return [*sources, *map(_lateral, views)], now
+
+    def lateral_join(self, join: exp.Join, now: exp.Expr) -> _Source:
+        if join.side not in ("", "LEFT"):
+            raise NotSequenced
+        self.inner(join.this.this, now)
+        return _lateral(join.this)
+
+    def merging_join(self, join: exp.Join, sources: Sequence[_Source], now: exp.Expr) -> _Source:
+        """A join that merges the instants, too: both sides have them under one name."""
+        if not isinstance(now, exp.Column):
+            raise NotSequenced
+        source = self.put_source(join, now.name)
+        using = join.args.get("using")
+        _merge(sources, source, [u.name for u in using] if using else None)
+        if using:
+            join.set("using", [*using, quote_name(now.name)])
+        return source
+
+    def join(self, join: exp.Join, now: exp.Expr) -> tuple[_Source, exp.Expr]:
+        """A join whose condition also compares the instants -> its right side, and the instant of a row then."""
+        on = join.args.get("on")
+        if join.method:
+            raise NotSequenced
+        source = self.put_source(join, self.fresh_instant())
+        theirs = column(source.instant)
+        same = exp.EQ(this=now.copy(), expression=theirs.copy())
+        if on is not None and has_query(on):
+            raise NotSequenced  # correlated by the instant, which Spark refuses there
+        join.set("on", exp.and_(exp.paren(on), same, dialect="spark") if on is not None else same)
+        if is_inner(join):  # a comma too: it binds from the left, as Spark reads it
+            join.set("kind", "INNER")
+        if join.side == "FULL":
+            return source, exp.Anonymous(this="coalesce", expressions=[now.copy(), theirs.copy()])
+        return source, theirs if join.side == "RIGHT" else now
+
+    def fresh_instant(self) -> str:
+        return f"{_COLUMN}{next(self.numbers)}"
+
+    def fresh_alias(self, alias: exp.Expr | None) -> exp.Identifier:
+        named = alias.this if alias is not None else None
+        return named.copy() if named else quote_name(f"mz_q_{next(self.numbers)}")
+
+    def put_source(self, above: exp.Expr, instant: str) -> _Source:
+        """Gives the source of a FROM or a join its instant, in place."""
+        node, source = self.source(above.this, instant)
+        above.set("this", node)
+        return source
 
     def source(self, node: exp.Expr, instant: str) -> tuple[exp.Expr, _Source]:
-        alias = node.args.get("alias")
-        columns = [c.name for c in alias.columns] if alias is not None else []
         _refuse_others(node, {"this", "alias", "expressions"} if isinstance(node, exp.Values) else {"this", "alias"})
         if isinstance(node, exp.Values) or isinstance(node.this, (exp.Values, exp.Func)):
             return self.constant(node, instant)
-        if isinstance(node, exp.Subquery):
-            inner, names = self.query(node.this, instant)
-        elif isinstance(node, exp.Table):
-            alias = alias_of(node)
-            if is_placeholder(node):
-                names = self.cores[node.name]
-            elif not node.db and folded(node.name) in self.ctes:
-                names = self.ctes[folded(node.name)]
-            else:
-                raise NotSequenced
-            listed = [exp.Star()] if names is None else [column(n) for n in names]
-            inner = exp.select(*listed, exp.alias_(column(INSTANT), instant)).from_(exp.Table(this=node.this.copy()))
-        else:
-            raise NotSequenced
+        inner, names = self.relation(node, instant)
+        columns = node.alias_column_names
         if columns and names is not None and len(columns) != len(names):
             raise NotSequenced
-        named = alias.this.copy() if alias is not None and alias.this else quote_name(f"mz_q_{next(self.numbers)}")
-        listed_names = [*map(quote_name, columns), quote_name(instant)] if columns else None
-        found = exp.Subquery(this=inner, alias=exp.TableAlias(this=named, columns=listed_names))
+        named = self.fresh_alias(alias_of(node) if isinstance(node, exp.Table) else node.args.get("alias"))
+        listed = [*map(quote_name, columns), quote_name(instant)] if columns else None
+        found = exp.Subquery(this=inner, alias=exp.TableAlias(this=named, columns=listed))
         return found, _Source(named.name, columns or names, instant)
+
+    def relation(self, node: exp.Expr, instant: str) -> tuple[exp.Query, Names]:
+        """A source as a query with its instant, and the names of its other columns."""
+        if isinstance(node, exp.Subquery):
+            return self.query(node.this, instant)
+        if not isinstance(node, exp.Table):
+            raise NotSequenced
+        if is_placeholder(node):
+            names: Names = self.cores[node.name]
+        elif not node.db and folded(node.name) in self.ctes:
+            names = self.ctes[folded(node.name)]
+        else:
+            raise NotSequenced
+        listed = [exp.Star()] if names is None else [column(n) for n in names]
+        return exp.select(*listed, exp.alias_(column(INSTANT), instant)).from_(exp.Table(this=node.this.copy())), names
 
     def constant(self, node: exp.Expr, instant: str) -> tuple[exp.Expr, _Source]:
         """Rows without time, at each instant."""
-        alias = node.args.get("alias")
-        columns = [c.name for c in alias.columns] if alias is not None else []
-        named = alias.this.copy() if alias is not None and alias.this else quote_name(f"mz_q_{next(self.numbers)}")
+        columns, alias = node.alias_column_names, node.args.get("alias")
+        named = self.fresh_alias(alias)
         node = node.copy()
         if alias is None or not alias.this:
             node.set("alias", exp.TableAlias(this=named.copy(), columns=list(map(quote_name, columns)) or None))
@@ -359,31 +329,41 @@ class _Sequencing:
         inner = inner.join(exp.to_table(POINTS), join_type="cross", copy=False)
         return subquery(inner, named.name), _Source(named.name, columns or None, instant)
 
-    # ---- stars ----
 
-    def expand_stars(self, select: exp.Select, sources: Sequence[_Source]) -> None:
-        items: list[exp.Expr] = []
-        for item in select.expressions:
-            star = item.this if isinstance(item, exp.Column) else item
-            if not isinstance(star, exp.Star):
-                items.append(item)
-                continue
-            if any(value for value in star.args.values()):
-                raise NotSequenced  # EXCEPT and its like
-            of = folded(item.table) if isinstance(item, exp.Column) else ""
-            joins = select.args.get("joins") or []
-            of_one_side = of or any(join.kind in ("SEMI", "ANTI") for join in joins)
-            if of_one_side and any(map(merges_columns, joins)):
-                raise NotSequenced  # Spark shows merged columns first, also of one side
-            named = [source for source in sources if not of or folded(source.alias) == of]
-            if not named or any(source.names is None for source in named):
-                raise NotSequenced
-            merged = [] if of else [n for source in named for n in source.merged]
-            once = {folded(n) for n in merged}
-            items += map(column, merged)
-            for source in named:
-                items += [column(n, source.alias) for n in source.names or () if folded(n) not in once]
-        select.set("expressions", items)
+def _of_points(select: exp.Select) -> tuple[list[_Source], exp.Expr]:
+    """The source of a SELECT without FROM: the instants themselves."""
+    if any(map(has_query, select.expressions)):
+        raise NotSequenced  # Spark 4.1 fails on it as a side of a UNION
+    table = exp.to_table(POINTS).as_("mz_from_points", table=True)
+    select.set("from_", exp.From(this=table))
+    return [_Source("mz_from_points", [], INSTANT)], column(INSTANT)
+
+
+def expand_stars(select: exp.Select, sources: Sequence[_Source]) -> None:
+    """Replace `*` and `t.*` by the names of the columns, in place."""
+    items: list[exp.Expr] = []
+    for item in select.expressions:
+        star = star_of(item)
+        of = folded(item.table) if isinstance(item, exp.Column) else ""
+        items += [item] if star is None else _shown_by(star, of, select, sources)
+    select.set("expressions", items)
+
+
+def _shown_by(star: exp.Star, of: str, select: exp.Select, sources: Sequence[_Source]) -> list[exp.Column]:
+    """The columns that `*` or `of.*` shows."""
+    if any(star.args.values()):
+        raise NotSequenced  # EXCEPT and its like
+    joins = select.args.get("joins") or []
+    of_one_side = of or any(map(only_filters, joins))
+    if of_one_side and any(map(merges_columns, joins)):
+        raise NotSequenced  # Spark shows merged columns first, also of one side
+    named = [source for source in sources if not of or folded(source.alias) == of]
+    if not named or any(source.names is None for source in named):
+        raise NotSequenced
+    merged = [] if of else [n for source in named for n in source.merged]
+    once = {folded(n) for n in merged}
+    others = [column(n, source.alias) for source in named for n in source.names or () if folded(n) not in once]
+    return [*map(column, merged), *others]
 
 
 def _merge(sources: Sequence[_Source], source: _Source, using: Sequence[str] | None) -> None:
@@ -400,10 +380,9 @@ def _merge(sources: Sequence[_Source], source: _Source, using: Sequence[str] | N
 
 def _lateral(lateral: exp.Expr) -> _Source:
     alias = lateral.args.get("alias")
-    columns = [c.name for c in alias.columns] if alias is not None else []
-    return _Source(alias.name if alias is not None else "", columns or None, "")
+    return _Source(alias.name if alias is not None else "", lateral.alias_column_names or None, "")
 
 
 def _refuse_others(node: exp.Expr, known: set[str]) -> None:
-    if {part for part, value in node.args.items() if value} - known:
+    if has_other_parts(node, known):
         raise NotSequenced

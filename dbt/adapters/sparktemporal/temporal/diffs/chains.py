@@ -207,22 +207,23 @@ def sweep(
     Without an old state the owner of a table is not known, so nothing is dropped. held: tables that reading models have
     not followed yet; is_ours: whether a run made a table that no state ever named. Both are called only where needed.
     """
+    if old is None:
+        return Sweep((), ())
     there, named = Identifiers(existing), Identifiers(new_tables)
-    retired = {Identifier(table): at for table, at in old.retired} if old else {}
-    for table in old.tables if old else ():
+    retired = {Identifier(table): at for table, at in old.retired}
+    for table in old.tables:
         if table not in named:
             retired.setdefault(Identifier(table), clock)
-    drop = [t for t, at in retired.items() if clock - at >= retention and t.text not in named]
-    if drop:
-        kept_for = held()
-        drop = [t for t in drop if t.text not in kept_for or clock - retired[t] >= LONGEST_HELD_MS]
-    if old:
-        known = Identifiers([*(t.text for t in retired), *named, *old.tables])
-        for table in there:
-            born = born_of(model, table)
-            if born is not None and table not in known and clock - born > LONGEST_RUN_MS and is_ours(table):
-                drop.append(Identifier(table))
-    # dbt's list may be older than the commit that names a table
-    seen = Identifiers([*there, *(old.tables if old else ())])
+    over = [t for t, at in retired.items() if clock - at >= retention and t.text not in named]
+    kept_for = held() if over else ()
+    drop = [t for t in over if t.text not in kept_for or clock - retired[t] >= LONGEST_HELD_MS]
+    known = Identifiers([*(t.text for t in retired), *named, *old.tables])
+    drop += [Identifier(t) for t in there if t not in known and _is_of_dead_run(model, t, clock) and is_ours(t)]
+    seen = Identifiers([*there, *old.tables])  # dbt's list may be older than the commit that names a table
     kept = tuple((t.text, at) for t, at in retired.items() if t not in drop and t.text in seen)
     return Sweep(tuple(t.text for t in drop if t.text in there), kept)
+
+
+def _is_of_dead_run(model: str, table: str, clock: int) -> bool:
+    born = born_of(model, table)
+    return born is not None and clock - born > LONGEST_RUN_MS

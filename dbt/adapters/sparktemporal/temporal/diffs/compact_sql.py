@@ -14,9 +14,8 @@ from dataclasses import replace
 from sqlglot import exp
 
 from ..predicates.clock_text import at_instant
-from ..rewrite.core import is_placeholder
 from ..rewrite.linear_aggregates import COUNT
-from ..sql.dialect import parse, quote, string_literal
+from ..sql.dialect import has_other_parts, parse, quote, string_literal
 from ..sql.identity import identity
 from . import buckets, intervals_sql
 from .groups_sql import near_until
@@ -114,15 +113,10 @@ def _names(residual: exp.Expr, state: State) -> list[str] | None:
         residual = residual.this
     if not isinstance(residual, exp.Select):
         return None
-    cores = {core.placeholder: core for core in state.cores}
     found: list[str] = []
     for item in residual.expressions:
         if item.is_star:
-            tables = list(residual.find_all(exp.Table))
-            simple = {"kind", "expressions", "from_", "from", "where", "order", "limit", "offset", "sort"}
-            other = [key for key, value in residual.args.items() if value and key not in simple]
-            plain = len(tables) == 1 and is_placeholder(tables[0]) and not other and not item.args.get("except_")
-            core = cores.get(tables[0].name) if plain else None
+            core = None if item.args.get("except_") else _only_core(residual, state)
             if core is None or core.sums is not None:
                 return None
             found += [n for n, _ in core.columns]
@@ -131,6 +125,17 @@ def _names(residual: exp.Expr, state: State) -> list[str] | None:
         else:
             return None
     return found
+
+
+def _only_core(residual: exp.Select, state: State) -> CoreState | None:
+    """The core that a SELECT reads, where the SELECT reads nothing else and has no columns beside those of the core."""
+    tables = list(residual.find_all(exp.Table))
+    if len(tables) != 1 or tables[0].db or has_other_parts(residual, _WITHOUT_COLUMNS):
+        return None
+    return next((core for core in state.cores if core.placeholder == tables[0].name), None)
+
+
+_WITHOUT_COLUMNS = ("kind", "expressions", "from_", "where", "order", "limit", "offset", "sort")
 
 
 def _shape(core: CoreState, state: State) -> str:

@@ -38,12 +38,11 @@ def to_peel(core: CoreState, now: int) -> list[Chain]:
         return []
     over = [c for c in core.chains if is_due(c, now)]
     large = [c for c in core.chains if c.bucketed and c.parts and c not in over]
-    counted = [due(c, now) for c in large]
-    base = sum(base for base, _ in counted) + sum(c.rows for c in over if c.min_from == c.max_from)
-    others = sum(others for _, others in counted) + sum(c.rows for c in over if c.min_from != c.max_from)
+    counted = [*((c.rows, 0) if c.min_from == c.max_from else (0, c.rows) for c in over), *(due(c, now) for c in large)]
+    base, others = map(sum, zip((0, 0), *counted))
     if others <= max(groups_sql.FEW_UPDATES, base):
         return []
-    return [*over, *(c for c, (base, others) in zip(large, counted) if base or others)]
+    return [*over, *(c for c in large if any(due(c, now)))]
 
 
 def is_due(chain: Chain, now: int) -> bool:

@@ -13,7 +13,6 @@ from .kinds import (
     DATE,
     DECIMAL,
     DOUBLE,
-    EXACT,
     INSTANT,
     INT,
     LOCAL,
@@ -63,18 +62,18 @@ def beside_decimal(node: exp.Expr, kind: Kind) -> Kind:
 
 def cast(value: str, kind: Kind, to: Kind) -> str | None:
     """A cast that both engines do alike: without rounding, or rounded half up; an overflow is an error."""
-    same = kind == to or kind.name == NULL and to.name != OTHER
-    to_exact = kind.name in EXACT and to.name == DECIMAL or kind.name == INT and to.name == INT
-    to_double = to == DOUBLE and kind.name in NUMBERS
-    to_text = to.name == TEXT and kind.name in (INT, BOOL)
-    if same and kind.name != NULL:
+    if kind == to and kind.name != NULL:
         return value
     # DuckDB divides the digits by a power of ten, which rounds twice; a text is rounded once
-    if to_double and kind.name == DECIMAL:
+    if kind.name == DECIMAL and to == DOUBLE:
         return f"CAST(CAST({value} AS VARCHAR) AS DOUBLE)"
-    if not (same or to_exact or to_double or to_text or kind.name == BOOL and to.name == INT):
+    to_same = to.name != OTHER if kind.name == NULL else to.name in _CASTS.get(kind.name, ())
+    if not to_same and not (to == DOUBLE and kind.name in NUMBERS):
         return None
     return f"CAST({value} AS {to.sql if to.name in NUMBERS else _NAMED[to.name]})"
+
+
+_CASTS = {INT: (INT, DECIMAL, TEXT), DECIMAL: (DECIMAL,), BOOL: (INT, TEXT)}
 
 
 def quotient(one: Typed, other: Typed, kind: Kind) -> str | None:

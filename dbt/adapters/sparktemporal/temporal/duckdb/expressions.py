@@ -20,6 +20,7 @@ _COMPARED: dict[type[exp.Expr], str] = {
     exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
     exp.NullSafeEQ: "IS NOT DISTINCT FROM",
 }  # fmt: skip
+_CHOICES: dict[type[exp.Expr], str] = {exp.Coalesce: "coalesce", exp.Greatest: "greatest", exp.Least: "least"}
 _ARITHMETIC: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%"}
 _PARTS: dict[type[exp.Expr], str] = {
     exp.Hour: "hour", exp.Minute: "minute", exp.Second: "second", exp.Year: "year", exp.Month: "month",
@@ -193,24 +194,23 @@ class Expressions:
             if node.this is not None:
                 ifs = [(exp.EQ(this=node.this.copy(), expression=value.copy()), then) for value, then in ifs]
             return self._case(ifs, node.args.get("default"))
-        if isinstance(node, exp.Coalesce):
+        if type(node) in _CHOICES:
             values, kind = self.alike([node.this, *node.expressions])
-            return f"coalesce({', '.join(values)})", kind
+            return f"{_CHOICES[type(node)]}({', '.join(values)})", kind
         if isinstance(node, exp.Nullif):
             (one, other), _ = self.alike([node.this, node.expression])
             value, kind = self.of(node.this)
             return f"CASE WHEN {one} = {other} THEN NULL ELSE {value} END", kind
-        if isinstance(node, (exp.Greatest, exp.Least)):
-            values, kind = self.alike([node.this, *node.expressions])
-            return f"{'greatest' if isinstance(node, exp.Greatest) else 'least'}({', '.join(values)})", kind
         if isinstance(node, (exp.Cast, exp.TryCast)):
             return self._cast(node)
-        if type(node) in (exp.DPipe, exp.Concat):  # concat_ws is a Concat too
-            parts = [node.left, node.right] if isinstance(node, exp.DPipe) else node.expressions
-            found = [self.of(part) for part in parts]
-            if all(kind.name == TEXT for _, kind in found):
-                return f"({' || '.join(sql for sql, _ in found)})", Kind(TEXT)
-        return None
+        return self._concat(node) if type(node) in (exp.DPipe, exp.Concat) else None  # concat_ws is a Concat too
+
+    def _concat(self, node: exp.Expr) -> Typed | None:
+        parts = [node.left, node.right] if isinstance(node, exp.DPipe) else node.expressions
+        found = [self.of(part) for part in parts]
+        if any(kind.name != TEXT for _, kind in found):
+            return None
+        return f"({' || '.join(sql for sql, _ in found)})", Kind(TEXT)
 
     def _case(self, ifs: list[tuple[exp.Expr, exp.Expr]], default: exp.Expr | None) -> Typed:
         values, kind = self.alike([*(then for _, then in ifs), default or exp.Null()])

@@ -12,6 +12,7 @@ from sqlglot.optimizer.qualify import qualify
 from ...errors import Refusal
 from ..diffs.intervals_sql import indent
 from ..sql.dialect import has_other_parts
+from ..sql.linear import merges_columns
 from . import types
 from .expressions import Expressions, Session, refusal
 from .kinds import BIGINT, DECIMAL, DOUBLE, EQUAL, FLOAT, INT, NULL, NUMBERS, TRUTH, Kind, Typed
@@ -69,13 +70,21 @@ def _refuse_unlike(tree: exp.Expr) -> None:
         if table.alias_column_names:
             raise refusal(table, "names of columns after the alias of a relation are not translated")
     for select in tree.find_all(exp.Select):
-        using = any(join.args.get("using") or join.method for join in select.args.get("joins") or [])
-        if using and any(isinstance(c.this, exp.Star) and c.table for c in select.find_all(exp.Column)):
+        if any(map(merges_columns, select.args.get("joins") or [])) and _has_star_of_one(select):
             raise refusal(select, "the order of the columns of a relation in a join by names is not known")
-        numbers = {a.alias.lower() for a in select.expressions if isinstance(a, exp.Alias) and _is_number(a.this)}
-        for column in select.find_all(exp.Column):
-            if not column.table and column.name.lower() in numbers and column.find_ancestor(exp.Order) is None:
-                raise refusal(column, "Spark and sqlglot give a number under another name several types")
+        _refuse_numbers(select)
+
+
+def _has_star_of_one(select: exp.Select) -> bool:
+    return any(isinstance(c.this, exp.Star) and c.table for c in select.find_all(exp.Column))
+
+
+def _refuse_numbers(select: exp.Select) -> None:
+    """Refuse the alias of a number outside of an ORDER BY."""
+    numbers = {a.alias.lower() for a in select.expressions if isinstance(a, exp.Alias) and _is_number(a.this)}
+    for column in select.find_all(exp.Column):
+        if not column.table and column.name.lower() in numbers and column.find_ancestor(exp.Order) is None:
+            raise refusal(column, "Spark and sqlglot give a number under another name several types")
 
 
 def _is_number(node: exp.Expr) -> bool:
@@ -94,11 +103,14 @@ def _refuse_ambiguous(tree: exp.Expr, columns: set[str]) -> None:
         aliases = [item for item in select.expressions if isinstance(item, exp.Alias)]
         given = {a.alias.lower() for a in aliases if not isinstance(a.this, exp.Column) or a.this.name != a.alias}
         for clause in filter(None, (select.args.get("having"), select.args.get("order"))):
-            for column in clause.find_all(exp.Column):
-                alone = isinstance(column.parent, exp.Ordered) and column.parent.parent is clause
-                if not column.table and not alone and column.name.lower() in given & (columns | inner):
-                    why = "it may be a column of a source, or the expression of that name in the SELECT list"
-                    raise refusal(column, why)
+            _refuse_names(clause, given & (columns | inner))
+
+
+def _refuse_names(clause: exp.Expr, names: set[str]) -> None:
+    for column in clause.find_all(exp.Column):
+        alone = isinstance(column.parent, exp.Ordered) and column.parent.parent is clause
+        if not column.table and not alone and column.name.lower() in names:
+            raise refusal(column, "it may be a column of a source, or the expression of that name in the SELECT list")
 
 
 class _Queries:
@@ -138,21 +150,21 @@ class _Queries:
         lines += [self._join(join, env, sources) for join in node.args.get("joins") or []]
         if node.args.get("where"):
             lines.append(f"WHERE {env.truth(node.args['where'].this)}")
-        lines += self._group(node, env)
-        kept = [env.truth(node.args["having"].this)] if node.args.get("having") else []
-        if node.args.get("group") and node.args["group"].find(exp.Rollup, exp.Cube):
-            kept.append("count(*) > 0")  # over no rows Spark has no total
-        if kept:
-            lines.append(f"HAVING {' AND '.join(kept)}")
+        lines += [*self._group(node, env), *self._having(node, env)]
         items, columns = self._items(node, env)
-        distinct = node.args.get("distinct")
-        if distinct:
+        if distinct := node.args.get("distinct"):
             if distinct.args.get("on"):
                 raise refusal(node, "DISTINCT ON is not translated")
             self._equal(node, [k for _, k in columns])
         lines += self._order(node, env)
         head = f"SELECT {'DISTINCT ' if distinct else ''}{', '.join(items)}"
         return "\n".join([head, *filter(None, lines)]), columns
+
+    def _having(self, node: exp.Select, env: Expressions) -> list[str]:
+        kept = [env.truth(node.args["having"].this)] if node.args.get("having") else []
+        if node.args.get("group") and node.args["group"].find(exp.Rollup, exp.Cube):
+            kept.append("count(*) > 0")  # over no rows Spark has no total
+        return [f"HAVING {' AND '.join(kept)}"] if kept else []
 
     def _items(self, node: exp.Select, env: Expressions) -> tuple[list[str], list[tuple[str, Kind]]]:
         items, columns = [], []
@@ -194,18 +206,22 @@ class _Queries:
         group = node.args.get("group")
         if group is None:
             return []
-        listed = []
-        for item in [*group.expressions, *(group.args.get("rollup") or []), *(group.args.get("cube") or [])]:
-            several = item.expressions if isinstance(item, (exp.Rollup, exp.Cube)) else [item]
-            if not several or several != [item] and any(isinstance(key, exp.Literal) for key in several):
-                raise refusal(group, "WITH ROLLUP, WITH CUBE and numbers in them are not translated")
-            keys = [env.of(key) for key in several]
-            self._equal(group, [k for _, k in keys])
-            shown = ", ".join(sql for sql, _ in keys)
-            listed.append(shown if several == [item] else f"{item.key.upper()} ({shown})")
+        items = [*group.expressions, *(group.args.get("rollup") or []), *(group.args.get("cube") or [])]
+        listed = [self._grouping(item, group, env) for item in items]
         if has_other_parts(group, ("expressions", "rollup", "cube")):
             raise refusal(group, "GROUPING SETS and ALL are not translated")
         return [f"GROUP BY {', '.join(listed)}"]
+
+    def _grouping(self, item: exp.Expr, group: exp.Expr, env: Expressions) -> str:
+        """A key of a GROUP BY, or a ROLLUP or CUBE of keys."""
+        is_set = isinstance(item, (exp.Rollup, exp.Cube))
+        several = item.expressions if is_set else [item]
+        if is_set and (not several or any(isinstance(key, exp.Literal) for key in several)):
+            raise refusal(group, "WITH ROLLUP, WITH CUBE and numbers in them are not translated")
+        keys = [env.of(key) for key in several]
+        self._equal(group, [k for _, k in keys])
+        shown = ", ".join(sql for sql, _ in keys)
+        return f"{item.key.upper()} ({shown})" if is_set else shown
 
     def _equal(self, node: exp.Expr, of: Sequence[Kind]) -> None:
         if any(kind.name not in (*EQUAL, NULL) or kind.name == FLOAT for kind in of):
@@ -274,16 +290,7 @@ class _Queries:
 
     def _aggregate(self, node: exp.Expr, env: Expressions) -> _Aggregate | None:
         if isinstance(node, exp.Count) and node.this is not None and not node.expressions:
-            if isinstance(node.this, exp.Star):
-                return _Aggregate("count(*)", "", BIGINT)
-            distinct = isinstance(node.this, exp.Distinct)
-            of = node.this.expressions if distinct else [node.this]
-            if len(of) != 1:
-                return None
-            value, kind = env.of(of[0])
-            if distinct:
-                self._equal(node, [kind])
-            return _Aggregate(f"count({'DISTINCT ' if distinct else ''}{value})", "", BIGINT)
+            return self._count(node, env)
         if isinstance(node, exp.CountIf):
             return _Aggregate(f"count(CASE WHEN {env.truth(node.this)} THEN 1 END)", "", BIGINT)
         if isinstance(node, (exp.LogicalAnd, exp.LogicalOr)):
@@ -295,6 +302,18 @@ class _Queries:
         if isinstance(node, exp.Sum):
             return self._sum(node, env)
         return None
+
+    def _count(self, node: exp.Count, env: Expressions) -> _Aggregate | None:
+        if isinstance(node.this, exp.Star):
+            return _Aggregate("count(*)", "", BIGINT)
+        distinct = isinstance(node.this, exp.Distinct)
+        of = node.this.expressions if distinct else [node.this]
+        if len(of) != 1:
+            return None
+        value, kind = env.of(of[0])
+        if distinct:
+            self._equal(node, [kind])
+        return _Aggregate(f"count({'DISTINCT ' if distinct else ''}{value})", "", BIGINT)
 
     def _sum(self, node: exp.Sum, env: Expressions) -> _Aggregate | None:
         if isinstance(node.this, exp.Distinct):

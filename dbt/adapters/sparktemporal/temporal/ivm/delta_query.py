@@ -185,9 +185,15 @@ def restrict_more(table: exp.Table, condition: str) -> None:
 
 
 def _linear_tables(query: exp.Expr, outer: Mapping[str, exp.CTE]) -> Iterator[exp.Table]:
-    """outer: the CTEs in scope, by name."""
+    """The tables below a query, or a table itself, in which the query is linear. outer: the CTEs in scope, by name."""
     ctes = {**outer, **{cte.alias.lower(): cte for cte in getattr(query, "ctes", [])}}
-    if isinstance(query, exp.Subquery):
+    if isinstance(query, exp.Table):
+        cte = None if query.db else ctes.get(query.name.lower())
+        if is_plain(query) and cte is None:
+            yield query
+        elif is_plain(query) and cte is not None and _reads(query.root(), cte.alias) == 1:
+            yield from _linear_tables(cte.this, ctes)
+    elif isinstance(query, exp.Subquery):
         if not query.args.get("pivots") and not query.args.get("sample"):
             yield from _linear_tables(query.this, ctes)
     elif isinstance(query, exp.Union) and not query.args.get("distinct"):
@@ -196,14 +202,7 @@ def _linear_tables(query: exp.Expr, outer: Mapping[str, exp.CTE]) -> Iterator[ex
             yield from _linear_tables(query.right, ctes)
     elif isinstance(query, exp.Select) and is_linear(query) and not query.find(exp.QueryTransform):
         for source in kept_one_by_one(query):
-            if isinstance(source, exp.Subquery):
-                yield from _linear_tables(source, ctes)
-            elif isinstance(source, exp.Table) and is_plain(source):
-                cte = None if source.db else ctes.get(source.name.lower())
-                if cte is None:
-                    yield source
-                elif _reads(query.root(), cte.alias) == 1:
-                    yield from _linear_tables(cte.this, ctes)
+            yield from _linear_tables(source, ctes)
 
 
 def is_plain(table: exp.Table) -> bool:

@@ -96,10 +96,8 @@ class Stack:
         """Inserts (1) and deletes (-1) of an input, as names to put in place of the table."""
         name = table.name
         state, _ = self._core(name)
-        key = name.rpartition(".")[0]
-        old = self.before.get(key, ())
-        fresh = [c for c in state.chains if c.identity not in old]
-        less = bool(self._gone(key)) or any(c.negative for c in fresh)
+        fresh = [c for c in state.chains if c.identity not in self._old(name)]
+        less = bool(self._gone(_key(name))) or any(c.negative for c in fresh)
         return [(1, name + MORE), *([(-1, name + LESS)] if less else [])]
 
     def count(self, name: str, changed: bool) -> int:
@@ -126,24 +124,37 @@ class Stack:
 
     def _rows(self, name: str) -> str:
         state, core = self._core(name)
-        key = name.rstrip(MORE + LESS + BEFORE).rpartition(".")[0]
-        which, old = name[-1:], self.before.get(key, ())
-        gone = [t for t in self._gone(key) if core_of(state.model, t.table) == core.name]
-        if which in (MORE, LESS):
-            sign = 1 if which == MORE else -1
-            fresh = [c for c in core.chains if c.identity not in old]
-            # a peeled chain only lost its due updates
-            later = {c.table: c for c in fresh if any(lost.table == c.table for lost in gone)}
-            parts = [_part(state, core, c, sign, self.as_of) for c in fresh if c.table not in later]
-            for lost in map(_known, gone):
-                until = later[lost.table].after if lost.table in later else None
-                parts.append(_part(state, core, lost, -sign, self.as_of, until))
-            return "\nUNION ALL\n".join(parts) or no_rows(_columns(core))
-        if which == BEFORE:
-            chains = [c for c in core.chains if c.identity in old]
-            chains += [_known(table) for table in gone]
-            return _there(state, core, chains, self.as_of)
-        return _there(state, core, core.chains, self.as_of)
+        if name.endswith((MORE, LESS)):
+            return self._changed_rows(state, core, name)
+        chains = list(core.chains)
+        if name.endswith(BEFORE):
+            chains = [c for c in chains if c.identity in self._old(name)]
+            chains += [_known(table) for table in self._gone_of(state, core, name)]
+        return _there(state, core, chains, self.as_of)
+
+    def _changed_rows(self, state: State, core: CoreState, name: str) -> str:
+        """The inserts or the deletes of a core: the rows of new chains with one sign, of those gone with the other."""
+        sign = 1 if name.endswith(MORE) else -1
+        fresh = [c for c in core.chains if c.identity not in self._old(name)]
+        gone = self._gone_of(state, core, name)
+        # a peeled chain only lost its due updates
+        later = {c.table: c for c in fresh if any(lost.table == c.table for lost in gone)}
+        parts = [_part(state, core, c, sign, self.as_of) for c in fresh if c.table not in later]
+        for lost in map(_known, gone):
+            until = later[lost.table].after if lost.table in later else None
+            parts.append(_part(state, core, lost, -sign, self.as_of, until))
+        return "\nUNION ALL\n".join(parts) or no_rows(_columns(core))
+
+    def _old(self, name: str) -> Sequence[ChainId]:
+        return self.before.get(_key(name), ())
+
+    def _gone_of(self, state: State, core: CoreState, name: str) -> list[ChainId]:
+        return [t for t in self._gone(_key(name)) if core_of(state.model, t.table) == core.name]
+
+
+def _key(name: str) -> str:
+    """The input (schema.model) whose rows a name stands for."""
+    return name.rstrip(MORE + LESS + BEFORE).rpartition(".")[0]
 
 
 def _unquoted(found: re.Match[str]) -> str:
@@ -181,7 +192,7 @@ def _from(state: State, as_of: int) -> int:
 
 def stacked_name(table: exp.Table) -> str | None:
     """The input (schema.model) whose rows a table of a query stands for; None for a real table."""
-    return table.name.rstrip(MORE + LESS + BEFORE).rpartition(".")[0] if table.db == SCHEMA else None
+    return _key(table.name) if table.db == SCHEMA else None
 
 
 def read_by(query: exp.Expr) -> list[str]:

@@ -7,14 +7,13 @@ d::mz_timestamp   ->  CAST(floor(d) AS BIGINT)                  a DECIMAL
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from sqlglot import exp
 
 from ...errors import Refusal
 from ..sql.ctes import visible_ctes, with_ctes
 from ..sql.dialect import expression, fragment, parse, render
 from ..sql.parsed_model import told_apart
+from ..sql.scope import Describe
 from ..sql.timestamps import as_written
 
 _CONVERSIONS = {
@@ -29,32 +28,15 @@ _CONVERSIONS = {
 }
 
 
-def resolve_clock_casts(
-    sql: str, describe: Callable[[str], list[tuple[str, str]]], local_timestamps: bool = False
-) -> str:
+def resolve_clock_casts(sql: str, describe: Describe, local_timestamps: bool = False) -> str:
     """The text of a model with its casts to mz_timestamp written out; unchanged when there are none."""
     if "mz_timestamp" not in sql.lower():
         return sql
     tree = as_written(parse(sql)) if local_timestamps else parse(sql)
-    found = False
-    while True:
-        cast = _first(tree)
-        if cast is None:
-            return render(tree) if found else sql
-        found = True
-        select = (_first(told_apart(tree.copy())) or cast).find_ancestor(exp.Select)
-        if select is None or not select.args.get("from_"):
-            raise Refusal(fragment(cast), "mz_timestamp is a type for comparisons in a WHERE", "CAST(... AS BIGINT)")
-        probe = exp.select(cast.this.copy().as_("x"))
-        for key in ("from_", "joins", "laterals"):
-            value = select.args.get(key)
-            probe.set(key, [v.copy() for v in value] if isinstance(value, list) else value and value.copy())
-        for join in probe.args.get("joins") or []:
-            # an ON may itself hold such a cast; the columns of the query do not depend on the ON
-            if join.args.get("on"):
-                join.set("on", exp.true())
-        with_ctes(probe, visible_ctes(select))
-        spark_type = describe(render(probe))[0][1].lower()
+    if _first(tree) is None:
+        return sql
+    while (cast := _first(tree)) is not None:
+        spark_type = _type_of(cast, (_first(told_apart(tree.copy())) or cast).find_ancestor(exp.Select), describe)
         base = "decimal" if spark_type.startswith("decimal") else spark_type
         if base not in _CONVERSIONS:
             raise Refusal(
@@ -62,8 +44,24 @@ def resolve_clock_casts(
                 f"{spark_type.upper()} does not convert to the clock",
                 "a TIMESTAMP, DATE, TIMESTAMP_NTZ, an integer or a DECIMAL",
             )
-        text = _CONVERSIONS[base].format(render(cast.this))
-        cast.replace(expression(text))
+        cast.replace(expression(_CONVERSIONS[base].format(render(cast.this))))
+    return render(tree)
+
+
+def _type_of(cast: exp.Cast, select: exp.Select | None, describe: Describe) -> str:
+    """The type of the operand of a cast in a SELECT."""
+    if select is None or not select.args.get("from_"):
+        raise Refusal(fragment(cast), "mz_timestamp is a type for comparisons in a WHERE", "CAST(... AS BIGINT)")
+    probe = exp.select(cast.this.copy().as_("x"))
+    for key in ("from_", "joins", "laterals"):
+        value = select.args.get(key)
+        probe.set(key, [v.copy() for v in value] if isinstance(value, list) else value and value.copy())
+    for join in probe.args.get("joins") or []:
+        # an ON may itself hold such a cast; the columns of the query do not depend on the ON
+        if join.args.get("on"):
+            join.set("on", exp.true())
+    with_ctes(probe, visible_ctes(select))
+    return describe(render(probe))[0][1].lower()
 
 
 def _first(tree: exp.Expr) -> exp.Cast | None:

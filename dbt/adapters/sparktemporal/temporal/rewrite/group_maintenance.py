@@ -32,7 +32,7 @@ from ..sql.dialect import VerbatimSpark, fragment, has_clock, render
 from ..sql.functions.row import Aggregate, Window
 from ..sql.identity import is_window
 from ..sql.linear import grouping_expressions, is_aggregation, is_linear
-from ..sql.names import is_reserved
+from ..sql.names import is_reserved, numbered
 from ..sql.scope import Describe, is_lambda_variable, quote_name, resolve, sources_of
 from ..sql.spark_errors import SparkError
 from .linear_aggregates import SUMMED, NoSum, Sum, Sums
@@ -87,11 +87,7 @@ class _Taking:
         self.sums = Sums(lambda name: render(self._column(name)), ansi)
 
     def take(self) -> tuple[exp.Select, exp.Select, Groups]:
-        if next((n for n in self.rest.find_all(exp.Query) if n is not self.rest), None) is not None:
-            raise NoSum("a subquery stands beside the aggregates")
-        star = next(inner_stars(self.rest), None)
-        if star is not None:
-            raise NoSum(f"{fragment(star.parent or star)} reads all columns")
+        self._check_form()
         self._group()
         every = list(self._calls())
         of_values = [call for call in every if _is_of_values(call)]
@@ -109,32 +105,39 @@ class _Taking:
         except SparkError:  # the model itself is wrong, and its own text raises the error; else its rows can be kept
             raise NoSum("Spark does not accept the expressions of the groups by themselves") from None
         types = [t.lower() for _, t in described]
+        self._check_keys(types)
         keys = len(self.keys) + len(self.values)
+        typed = dict(zip(self.arguments, types[keys:]))
+        for call in calls:
+            self._put_merged(call, typed)
+        self._replace_keys()
+        what = f"groups with the values of {', '.join(shown)} are kept" if shown else "groups are kept"
+        return rows, self.rest, Groups(keys, self.sums.kept, what)
+
+    def _check_form(self) -> None:
+        if any(query is not self.rest for query in self.rest.find_all(exp.Query)):
+            raise NoSum("a subquery stands beside the aggregates")
+        star = next(inner_stars(self.rest), None)
+        if star is not None:
+            raise NoSum(f"{fragment(star.parent or star)} reads all columns")
+
+    # -- groups --
+
+    def _check_keys(self, types: list[str]) -> None:
+        """Refuse keys that are no values of one row, and values that are not one key. types: theirs first."""
         for (_, key), kind in zip((*self.keys.values(), *self.values.values()), types):
             if is_window(kind) and window(key) not in (Window.FIXED, Window.SLIDING):
                 raise NoSum(f"{fragment(key)} may be a session, which spans several rows")
         for (_, value), kind in zip(self.values.values(), types[len(self.keys) :]):
             if _INEXACT.search(kind):
                 raise NoSum(f"{fragment(value)} is of {kind}, whose equal values need not be the same")
-        typed = dict(zip(self.arguments, types[keys:]))
-        for call in calls:
-            whole = call.parent if isinstance(call.parent, exp.Filter) else call
-            merged: exp.Expr = exp.maybe_parse(self._merged(call, typed), dialect=VerbatimSpark)
-            for column in merged.find_all(exp.Column):
-                column.meta["mz_own"] = True
-            whole.replace(merged)
-        self._replace_keys()
-        what = f"groups with the values of {', '.join(shown)} are kept" if shown else "groups are kept"
-        return rows, self.rest, Groups(keys, self.sums.kept, what)
-
-    # -- groups --
 
     def _group(self) -> None:
         group = self.rest.args.get("group")
         if group is None:
             return
         if group.args.get("all"):
-            keys = [k for k in map(_bare, self.rest.expressions) if not _has_aggregate(k)]
+            keys = [k for k in (item.unalias() for item in self.rest.expressions) if not _has_aggregate(k)]
             self.rest.set("group", exp.Group(expressions=[k.copy() for k in keys]) if keys else None)
             group = self.rest.args.get("group")
         for leaf in list(grouping_expressions(group)) if group is not None else []:
@@ -147,7 +150,7 @@ class _Taking:
             place = int(leaf.name) - 1 if leaf.name.isdigit() else -1
             if not 0 <= place < len(items):
                 raise NoSum(f"GROUP BY {leaf.name}")
-            return _bare(items[place])
+            return cast("exp.Expr", items[place].unalias())
         if isinstance(leaf, exp.Column) and len(leaf.parts) == 1 and resolve(leaf, self.sources) is None:
             for item in items:
                 if isinstance(item, exp.Alias) and item.alias.lower() == leaf.name.lower():
@@ -168,18 +171,13 @@ class _Taking:
         taken = {name.lower() for name, _ in (*self.keys.values(), *self.values.values())}
         if isinstance(key, exp.Column):
             found = resolve(key, self.sources)
-            is_whole = found is not None and found[2] == len(key.parts)
-            if found is not None and is_whole and found[1].lower() not in taken and not is_reserved(found[1]):
+            if found is not None and found[2] == len(key.parts) and _is_free(found[1], taken):
                 return found[1]
         for item in self.rest.expressions:
-            free = isinstance(item, exp.Alias) and item.alias.lower() not in columns | taken
-            free = free and not is_reserved(item.alias)
+            free = isinstance(item, exp.Alias) and _is_free(item.alias, columns | taken)
             if free and self._canonical(item.this) == text:
                 return str(item.alias)
-        number = len(self.keys) + len(self.values)
-        while f"mz_key_{number}" in columns | taken:
-            number += 1
-        return f"mz_key_{number}"
+        return numbered("mz_key_", len(self.keys) + len(self.values), columns | taken)
 
     def _column(self, name: str) -> exp.Column:
         column = exp.column(quote_name(name), table=quote_name(self.alias))
@@ -194,17 +192,19 @@ class _Taking:
                 if aliases.get(name.name.lower(), "") not in ("", self._canonical(name)):
                     raise NoSum(f"{fragment(name)} is a column and an alias")
         for clause in _ABOVE:
-            found = self.rest.args.get(clause)
-            for node in found if isinstance(found, list) else [found] if found is not None else []:
+            for node in self._nodes(clause):
                 self._replace_in(node)
         for column in self.rest.find_all(exp.Column):
             if not column.meta.get("mz_own") and resolve(column, self.sources) is not None:
                 raise NoSum(f"{fragment(column)} is in no group as written")
 
+    def _nodes(self, clause: str) -> list[exp.Expr]:
+        found = self.rest.args.get(clause)
+        return found if isinstance(found, list) else [found] if found is not None else []
+
     def _names(self, clause: str) -> Iterator[exp.Column]:
         """The columns of the rows that a clause names without a qualifier."""
-        found = self.rest.args.get(clause)
-        for node in found if isinstance(found, list) else [found] if found is not None else []:
+        for node in self._nodes(clause):
             for column in node.find_all(exp.Column):
                 if len(column.parts) == 1 and resolve(column, self.sources) is not None:
                     yield column
@@ -268,6 +268,14 @@ class _Taking:
         """SQL of the value of a call, over rows of one group each."""
         texts = [self._canonical(a) for a in self._operands(call)]
         return self.sums.value(_aggregate(call), fragment(call), [(self._argument(t), typed[t]) for t in texts])
+
+    def _put_merged(self, call: exp.Expr, typed: dict[str, str]) -> None:
+        """Put the value of a call over the groups in its place."""
+        whole = call.parent if isinstance(call.parent, exp.Filter) else call
+        merged: exp.Expr = exp.maybe_parse(self._merged(call, typed), dialect=VerbatimSpark)
+        for column in merged.find_all(exp.Column):
+            column.meta["mz_own"] = True
+        whole.replace(merged)
 
     def _argument(self, text: str) -> str:
         return f"mz_x{list(self.arguments).index(text)}"
@@ -347,8 +355,8 @@ def _aggregate(call: exp.Expr) -> Aggregate:
     return called.aggregate if called is not None and called.aggregate is not None else Aggregate.ROWS
 
 
-def _bare(item: exp.Expr) -> exp.Expr:
-    return item.this if isinstance(item, exp.Alias) else item
+def _is_free(name: str, taken: set[str]) -> bool:
+    return name.lower() not in taken and not is_reserved(name)
 
 
 def _is_grouping(node: exp.Expr) -> bool:

@@ -18,7 +18,8 @@ from ..predicates.comparisons import conjuncts
 from ..sql.calls import is_aggregate_call, nondeterministic, starts_with_unit
 from ..sql.ctes import named_ctes, visible_ctes, with_ctes
 from ..sql.dialect import conjunction, has_clock, put_in, render, shown_as
-from ..sql.linear import grouping_expressions, is_aggregation, is_inside_a_value
+from ..sql.linear import first_source, grouping_expressions, is_aggregation, is_inside_a_value
+from ..sql.names import numbered
 from ..sql.scope import Describe, quote_name
 
 _GROUPED, _COLUMN = "mz_grouped", "mz_having_"
@@ -45,33 +46,27 @@ def having_to_where(tree: exp.Query, describe: Describe) -> exp.Query:
 
 
 def _is_candidate(select: exp.Select) -> bool:
-    having = select.args.get("having")
+    having, distinct = select.args.get("having"), select.args.get("distinct")
     if having is None or not has_clock(having) or not is_aggregation(select) or is_inside_a_value(select):
         return False
     if any(select.args.get(key) for key in _ELSEWHERE) or select.find(exp.Lateral):
         return False
-    if any(select.args[key].args.get("on") for key in ("distinct",) if select.args.get(key)):
-        return False
-    below = [v for k, v in select.args.items() if k not in ("having", "order", "expressions")]
-    nodes = [n for v in below for n in (v if isinstance(v, list) else [v]) if isinstance(n, exp.Expr)]
-    return not any(map(has_clock, (*nodes, *named_ctes(select))))
+    below = select.copy()
+    for key in ("having", "order", "expressions"):
+        below.set(key, None)
+    return not (distinct and distinct.args.get("on")) and not any(map(has_clock, [below, *named_ctes(select)]))
 
 
 class _Moving:
     def __init__(self, select: exp.Select, describe: Describe) -> None:
         self.select, self.describe = select, describe
         self.items = [i.unalias() for i in select.expressions]
-        above = [*select.expressions, select.args["having"], *filter(None, [select.args.get("order")])]
-        if any(item.is_star for item in self.items) or any(part.find(exp.Window) for part in above):
-            raise _NotMovable  # window functions are over the groups that the HAVING leaves
-        if any(has_clock(part) and part.find(exp.Lambda) for part in above):
+        if any(item.is_star for item in self.items) or select.args.get("distinct") and select.args.get("order"):
             raise _NotMovable
-        if any(nondeterministic(part) is not None for part in above):
-            raise _NotMovable
-        if select.args.get("distinct") and select.args.get("order"):
-            raise _NotMovable
-        source = select.args["from_"].this if select.args.get("from_") and not select.args.get("joins") else None
-        self.source = source.alias_or_name.lower() if source is not None else ""
+        for part in [*select.expressions, select.args["having"], *filter(None, [select.args.get("order")])]:
+            _refuse_immovable(part)
+        source = first_source(select)
+        self.source = source.alias_or_name.lower() if source is not None and not select.args.get("joins") else ""
         self.names = self._names()
         self.keys = self._keys()
         self.added: dict[str, tuple[str, exp.Expr]] = {}  # columns of the groups that are needed beside the items
@@ -180,18 +175,13 @@ class _Moving:
     def _replace(self, node: exp.Expr, aliases_first: bool) -> None:
         if isinstance(node, exp.Query):
             raise _NotMovable
-        aggregate = is_aggregate_call(node) or isinstance(node, _AROUND)
-        if aggregate:
-            if has_clock(node) or any(self._is_ambiguous(c) for c in node.find_all(exp.Column)):
-                raise _NotMovable
+        if is_aggregate_call(node) or isinstance(node, _AROUND):
             self._take(node)
             return
-        named = self._alias(node)
-        if named is not None and (aliases_first or self._text(node) not in self.keys):
+        named, is_key = self._alias(node), self._text(node) in self.keys
+        if named is not None and (aliases_first or not is_key):
             node.replace(shown_as(exp.column(quote_name(self.names[named])), node))
-        elif not has_clock(node) and self._text(node) in self.keys:
-            if any(self._is_ambiguous(c) for c in node.find_all(exp.Column)):
-                raise _NotMovable
+        elif is_key and not has_clock(node):
             self._take(node)
         elif isinstance(node, exp.Column):
             raise _NotMovable
@@ -217,6 +207,9 @@ class _Moving:
         return False
 
     def _take(self, node: exp.Expr) -> None:
+        """Put a column of the groups in the place of a key or an aggregate."""
+        if has_clock(node) or any(map(self._is_ambiguous, node.find_all(exp.Column))):
+            raise _NotMovable
         text = self._text(node)
         for item, name in zip(self.items, self.names):
             if self._text(item) == text and name:
@@ -224,10 +217,7 @@ class _Moving:
                 return
         if text not in self.added:
             taken = {name.lower() for name in self.names}
-            number = len(self.added)
-            while f"{_COLUMN}{number}" in taken:
-                number += 1
-            self.added[text] = (f"{_COLUMN}{number}", node.copy())
+            self.added[text] = (numbered(_COLUMN, len(self.added), taken), node.copy())
         node.replace(shown_as(exp.column(quote_name(self.added[text][0])), node))
 
     def _text(self, node: exp.Expr) -> str:
@@ -242,6 +232,13 @@ class _Moving:
                 rest = [p.copy() for p in column.parts[1:]]
                 column.replace(exp.Column(**dict(zip(("this", "table", "db", "catalog"), reversed(rest)))))
         return render(copy)
+
+
+def _refuse_immovable(part: exp.Expr) -> None:
+    if part.find(exp.Window):  # it is over the groups that the HAVING leaves
+        raise _NotMovable
+    if nondeterministic(part) is not None or has_clock(part) and part.find(exp.Lambda):
+        raise _NotMovable
 
 
 def _is_name(node: exp.Expr, name: str) -> bool:

@@ -13,7 +13,8 @@ from sqlglot import exp
 
 from ...errors import Refusal
 from ..sql.calls import is_aggregate_call
-from ..sql.dialect import fragment, render, suggested
+from ..sql.ctes import inside
+from ..sql.dialect import fragment, put_in, render, suggested
 
 #: clauses above the rows that QUALIFY leaves
 _AFTER = ("order", "limit", "offset", "sort", "cluster", "distribute")
@@ -39,58 +40,65 @@ def _first(tree: exp.Expr) -> exp.Select | None:
 def _without(tree: exp.Query) -> exp.Query:
     tree = tree.copy()
     while (select := _first(tree)) is not None:
-        outer = _filtered(select)
-        if select is tree:
-            tree = outer
-        else:
-            select.replace(outer)
+        tree = put_in(tree, select, _filtered(select))
     return tree
 
 
 def _filtered(select: exp.Select) -> exp.Select:
     """The equivalent filter over a derived table."""
-    inner = select.copy()
-    condition = inner.args["qualify"].this
-    outer = exp.select()
-    outer.set("with_", inner.args.get("with_"))
-    for key in ("qualify", "with_"):
+    inner, outer = select.copy(), exp.select()
+    around = exp.Paren(this=inner.args["qualify"].this)
+    inner.set("qualify", None)
+    for key in ("with_", *_AFTER, *(["distinct"] if inner.args.get("distinct") else [])):
+        outer.set(key, inner.args.get(key))
         inner.set(key, None)
     items = [
         item if _is_named(item) else exp.alias_(item, f"column_{n}") for n, item in enumerate(inner.expressions, 1)
     ]
+    added = _take_calls(around, items)
+    outer.set("where", exp.Where(this=around))
+    added += _take_columns(outer, items, added)
+    outer.args["where"].set("this", around.this)
+    inner.set("expressions", [*items, *added])
+    outer.set("expressions", _outputs(items, added))
+    outer.set("from_", exp.From(this=exp.Subquery(this=inner)))
+    return outer
+
+
+def _take_calls(condition: exp.Expr, items: list[exp.Expr]) -> list[exp.Expr]:
+    """Put columns in the place of window functions and aggregates -> the items that these need beside the others."""
     known = {render(i.this): i.alias for i in items if isinstance(i, exp.Alias)}
-    names = {i.alias_or_name.lower() for i in items if i.alias_or_name}
+    names = _names(items)
     fresh = (name for n in count(1) if (name := f"rank_{n}") not in names)
     added: list[exp.Expr] = []
-    around = exp.Paren(this=condition)
-    over = list(around.find_all(exp.Window))
-    calls = [n for n in around.walk() if is_aggregate_call(n) and not any(n is w or _inside(n, w) for w in over)]
+    over = list(condition.find_all(exp.Window))
+    calls = [n for n in condition.walk() if is_aggregate_call(n) and not any(inside(n, window) for window in over)]
     for node in [*over, *calls]:
         text = render(node)
         if text not in known:
             known[text] = next(fresh)
             added.append(exp.alias_(node.copy(), known[text]))
         node.replace(exp.column(known[text]))
-    outer.set("where", exp.Where(this=around))
-    for key in _AFTER:
-        outer.set(key, inner.args.get(key))
-        inner.set(key, None)
-    if inner.args.get("distinct"):
-        outer.set("distinct", inner.args["distinct"])
-        inner.set("distinct", None)
+    return added
+
+
+def _take_columns(outer: exp.Select, items: list[exp.Expr], added: list[exp.Expr]) -> list[exp.Expr]:
+    """Columns above the derived table lose their qualifiers -> the items that these need beside the others."""
+    names = _names(items) | {item.alias for item in added}
     star = any(item.is_star for item in items)
+    needed: list[exp.Expr] = []
     above = [part for key in ("where", *_AFTER) if isinstance(part := outer.args.get(key), exp.Expr)]
     for column in [column for part in above for column in part.find_all(exp.Column)]:
         name = column.name.lower()
-        if name not in names | {a.alias for a in added} and not star:
-            added.append(column.copy())
+        if name not in names and not star:
+            needed.append(column.copy())
             names.add(name)
         column.replace(exp.column(column.this.copy()))
-    outer.args["where"].set("this", around.this)
-    inner.set("expressions", [*items, *added])
-    outer.set("expressions", _outputs(items, added))
-    outer.set("from_", exp.From(this=exp.Subquery(this=inner)))
-    return outer
+    return needed
+
+
+def _names(items: list[exp.Expr]) -> set[str]:
+    return {i.alias_or_name.lower() for i in items if i.alias_or_name}
 
 
 def _outputs(items: list[exp.Expr], added: list[exp.Expr]) -> list[exp.Expr]:
@@ -102,7 +110,3 @@ def _outputs(items: list[exp.Expr], added: list[exp.Expr]) -> list[exp.Expr]:
 
 def _is_named(item: exp.Expr) -> bool:
     return item.is_star or isinstance(item, (exp.Alias, exp.Column))
-
-
-def _inside(node: exp.Expr, ancestor: exp.Expr) -> bool:
-    return any(n is node for n in ancestor.walk())

@@ -267,16 +267,18 @@ def _rows_of(
     core: Core, describe: Describe, visible: list[exp.CTE], by_rows: Mapping[int, Kept], ansi: bool
 ) -> tuple[Core, exp.Select]:
     """The core of the rows or groups that a SELECT reads, and the SELECT over these."""
-    if is_linear(core.query):
+    query = core.query
+    assert isinstance(query, exp.Select)
+    if is_linear(query):
         return core, exp.select("*").from_(exp.to_table(core.placeholder))
-    if makes_groups(core.query):
+    if makes_groups(query):
         try:
             refuse_groups(core, by_rows)
-            rows, rest, groups = take_groups(core.query, core.placeholder, describe, visible, ansi)
+            rows, rest, groups = take_groups(query, core.placeholder, describe, visible, ansi)
             return replace(core, query=rows, groups=groups, kept=Kept(groups.kept)), rest
         except NoSum as reason:
             core = replace(core, kept=reason.kept)
-    rows, rest = pushdown_projections(core.query, core.placeholder, describe, visible)
+    rows, rest = pushdown_projections(query, core.placeholder, describe, visible)
     return replace(core, query=rows), rest
 
 

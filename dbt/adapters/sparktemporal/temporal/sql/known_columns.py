@@ -57,8 +57,9 @@ def _picked_from(query: exp.Query) -> exp.Table | None:
     if not isinstance(query, exp.Select) or has_other_parts(query, ("kind", "expressions", "from_")):
         return None
     table = first_source(query)
-    plain = isinstance(table, exp.Table) and not has_other_parts(table, ("this", "db", "catalog"))
-    return table if plain else None
+    if not isinstance(table, exp.Table) or has_other_parts(table, ("this", "db", "catalog")):
+        return None
+    return table
 
 
 def _picked(item: exp.Expr, table: str, columns: list[tuple[str, str]]) -> tuple[str, str] | None:

@@ -87,6 +87,10 @@ def only_filters(join: exp.Join) -> bool:
     return join.kind in ("SEMI", "ANTI")
 
 
+def merges_columns(join: exp.Join) -> bool:
+    return bool(join.args.get("using")) or join.method == "NATURAL"
+
+
 def is_inner(join: exp.Join) -> bool:
     return not join.side and join.kind in ("", "INNER", "CROSS")
 

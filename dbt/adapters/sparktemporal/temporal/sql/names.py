@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Container
+from itertools import count
 
 _RESERVED = re.compile(
     r"mz_(from|until|diff|timestamp|bucket|key|n|copy|state|lower|upper|points|truth|spans|end|p|sign|[bhsx]\d+|"
@@ -24,3 +26,12 @@ def operand_column(index: int) -> str:
 def static_column(index: int) -> str:
     """Expression number `index` without the clock that a condition of a core reads."""
     return f"mz_s{index}"
+
+
+def numbered(prefix: str, first: int, taken: Container[str]) -> str:
+    """The first name `<prefix><number>` that is not taken.
+
+    >>> numbered("k_", 1, {"k_1", "k_2"})
+    'k_3'
+    """
+    return next(name for number in count(first) if (name := f"{prefix}{number}") not in taken)
