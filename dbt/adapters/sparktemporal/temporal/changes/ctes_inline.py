@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from ..sql.ctes import is_recursive, names_itself, table_names
+from ..sql.ctes import is_recursive, names_itself, remove_cte, table_names
 from ..sql.scope import alias_of
 
 
@@ -22,10 +22,7 @@ def without_ctes(residual: exp.Query) -> exp.Query | None:
         for table in list(query.find_all(exp.Table)):
             if not table.db and table.name.lower() == cte.alias.lower():
                 table.replace(_as_subquery(table, cte))
-        with_ = cte.parent
-        cte.pop()
-        if with_ is not None and not with_.expressions:
-            with_.pop()
+        remove_cte(cte)
     return query
 
 
@@ -33,5 +30,4 @@ def _as_subquery(table: exp.Table, cte: exp.CTE) -> exp.Subquery:
     alias = alias_of(table)
     if not alias.columns and cte.args["alias"].columns:
         alias.set("columns", [c.copy() for c in cte.args["alias"].columns])
-    others = {name: value for name, value in table.args.items() if value and name not in ("this", "alias")}
-    return exp.Subquery(this=cte.this.copy(), alias=alias, **others)
+    return exp.Subquery(**{**table.args, "this": cte.this.copy(), "alias": alias})

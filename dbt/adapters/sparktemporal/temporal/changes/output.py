@@ -22,9 +22,8 @@ from sqlglot import exp
 from ...errors import Refusal
 from ..diffs.intervals_sql import Columns, indent, no_rows, pretty
 from ..diffs.state import State
-from ..diffs.view_sql import inline_upstreams, read_at
+from ..diffs.view_sql import grouped_cores, inline_upstreams, read_at
 from ..predicates.clock_text import reads_clock
-from ..rewrite.linear_aggregates import COUNT
 from ..rewrite.one_row_groups import of_one_row
 from ..sql.dialect import expression, parse, quote
 from ..sql.identity import identity
@@ -55,12 +54,7 @@ class Output:
         return self._of_one_row(parse(self.state.residual))
 
     def _of_one_row(self, residual: exp.Query, totals: bool = False) -> exp.Query:
-        grouped = {
-            core.placeholder: ([name for name, _ in core.columns], {COUNT: "BIGINT", **dict(core.sums)})
-            for core in self.state.cores
-            if core.sums is not None
-        }
-        found = of_one_row(residual, grouped, totals)
+        found = of_one_row(residual, grouped_cores(self.state), totals)
         assert isinstance(found, exp.Query)
         return found
 

@@ -11,7 +11,7 @@ from ..predicates.clock_text import clock_mark
 from ..sql.dialect import expression, render
 from ..sql.identifiers import folded
 from ..sql.linear import is_aggregation
-from ..sql.scope import quote_name
+from ..sql.scope import derived, quote_name
 
 _ORDER, _PLACE = "mz_seq_o_", "mz_seq_r"
 
@@ -106,12 +106,12 @@ class Limit:
             over="OVER",
         )
         listed = [column(n) for n in (*names, instant)]
-        middle = exp.select(*listed, exp.alias_(placed, _PLACE)).from_(subquery(query, "mz_unlimited"))
+        middle = exp.select(*listed, exp.alias_(placed, _PLACE)).from_(derived(query, "mz_unlimited"))
         first = render(self.offset.expression) if self.offset is not None else "0"
         condition = f"{_PLACE} > {first}"
         if self.limit is not None:
             condition += f" AND {_PLACE} <= CAST({first} AS BIGINT) + {render(self.limit.expression)}"
-        outer = exp.select(*(c.copy() for c in listed)).from_(subquery(middle, "mz_placed"))
+        outer = exp.select(*(c.copy() for c in listed)).from_(derived(middle, "mz_placed"))
         return outer.where(expression(condition), copy=False)
 
 
@@ -139,10 +139,6 @@ def _over_output(key: exp.Expr, names: Sequence[str]) -> exp.Expr:
     if any(c.table or folded(c.name) not in known for c in key.find_all(exp.Column)):
         raise NotSequenced
     return key.copy()
-
-
-def subquery(query: exp.Query, alias: str) -> exp.Subquery:
-    return exp.Subquery(this=query, alias=exp.TableAlias(this=quote_name(alias)))
 
 
 def column(name: str, table: str = "") -> exp.Column:

@@ -32,7 +32,7 @@ from ..sql.ctes import is_recursive, names_itself
 from ..sql.dialect import expression, has_other_parts, render
 from ..sql.identifiers import folded
 from ..sql.linear import is_aggregation, is_inner, merges_columns, only_filters
-from ..sql.scope import alias_of, quote_name
+from ..sql.scope import alias_of, derived, quote_name
 from .select_parts import (
     Limit,
     NotSequenced,
@@ -43,7 +43,6 @@ from .select_parts import (
     has_query,
     has_query_or_clock,
     own_windows,
-    subquery,
 )
 
 INSTANT, POINTS = "mz_seq_t", "mz_points"
@@ -185,9 +184,9 @@ class _Sequencing:
         over_nothing.set("where", exp.Where(this=exp.false()))
         listed = [column(item.alias, "mz_nothing") for item in over_nothing.expressions]
         empty = exp.select(*listed, exp.alias_(column(INSTANT, "mz_missing"), name))
-        empty = empty.from_(subquery(over_nothing, "mz_nothing"))
+        empty = empty.from_(derived(over_nothing, "mz_nothing"))
         missing = exp.except_(exp.select(column(INSTANT)).from_(exp.to_table(POINTS)), there, dialect="spark")
-        empty = empty.join(subquery(missing, "mz_missing"), join_type="cross", copy=False)
+        empty = empty.join(derived(missing, "mz_missing"), join_type="cross", copy=False)
         return exp.union(select, empty, distinct=False, dialect="spark")
 
     def within(self, select: exp.Select, now: exp.Expr) -> None:
@@ -327,7 +326,7 @@ class _Sequencing:
         every = exp.Column(this=exp.Star(), table=named.copy())
         inner = exp.select(every, exp.alias_(column(INSTANT, POINTS), instant)).from_(node)
         inner = inner.join(exp.to_table(POINTS), join_type="cross", copy=False)
-        return subquery(inner, named.name), _Source(named.name, columns or None, instant)
+        return derived(inner, named.name), _Source(named.name, columns or None, instant)
 
 
 def _of_points(select: exp.Select) -> tuple[list[_Source], exp.Expr]:

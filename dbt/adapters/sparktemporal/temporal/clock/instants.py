@@ -134,9 +134,7 @@ def _of_datetime(moment: datetime, name: str) -> int:
     micros = (moment - _EPOCH) // timedelta(microseconds=1)
     if micros % 1000:
         raise Refusal(
-            f"{name}: {moment.isoformat()}",
-            "the clock counts whole milliseconds",
-            "an instant without microseconds",
+            f"{name}: {moment.isoformat()}", "the clock counts whole milliseconds", "an instant without microseconds"
         )
     return micros // 1000
 

@@ -210,10 +210,7 @@ def sweep(
     if old is None:
         return Sweep((), ())
     there, named = Identifiers(existing), Identifiers(new_tables)
-    retired = {Identifier(table): at for table, at in old.retired}
-    for table in old.tables:
-        if table not in named:
-            retired.setdefault(Identifier(table), clock)
+    retired = _retired(old, named, clock)
     over = [t for t, at in retired.items() if clock - at >= retention and t.text not in named]
     kept_for = held() if over else ()
     drop = [t for t in over if t.text not in kept_for or clock - retired[t] >= LONGEST_HELD_MS]
@@ -222,6 +219,15 @@ def sweep(
     seen = Identifiers([*there, *old.tables])  # dbt's list may be older than the commit that names a table
     kept = tuple((t.text, at) for t, at in retired.items() if t not in drop and t.text in seen)
     return Sweep(tuple(t.text for t in drop if t.text in there), kept)
+
+
+def _retired(old: State, named: Identifiers, clock: int) -> dict[Identifier, int]:
+    """The tables that the new state names no more -> the instant of their retirement (ms)."""
+    retired = {Identifier(table): at for table, at in old.retired}
+    for table in old.tables:
+        if table not in named:
+            retired.setdefault(Identifier(table), clock)
+    return retired
 
 
 def _is_of_dead_run(model: str, table: str, clock: int) -> bool:

@@ -85,7 +85,7 @@ def as_updates(core: CoreState, schema: str) -> str:
         pairs.append(f"SELECT mz_from AS mz_timestamp, mz_diff, {row} AS mz_row FROM {source}")
         pairs.append(f"SELECT mz_until, -mz_diff, {row} FROM {source} WHERE mz_until IS NOT NULL")
     every = "\nUNION ALL\n".join(pairs)
-    rows = f"SELECT *, {_same(core, 'mz_row')} AS mz_same\nFROM (\n{indent(every, 2)}\n) AS mz_all"
+    rows = f"SELECT *, {_same(core)} AS mz_same\nFROM (\n{indent(every, 2)}\n) AS mz_all"
     return (
         f"SELECT mz_timestamp, mz_diff, mz_row.*\n"
         f"FROM (\n  SELECT mz_timestamp, sum(mz_diff) AS mz_diff, any_value(mz_row) AS mz_row\n"
@@ -178,13 +178,13 @@ def _read(core: CoreState, state: State, t: str) -> str:
     )
 
 
-def _same(core: CoreState, row: str) -> str:
-    """SQL that is equal only for rows that are the same in every respect. row: a struct of the columns of a core.
+def _same(core: CoreState) -> str:
+    """SQL over `mz_row`, the columns of a core, that is equal only for rows that are the same in every respect.
 
     Values that compare equal and are not the same have different texts, so no column needs `identity`.
     """
     plain = tuple(quote(name) for name, _ in core.columns)
-    return row if identity(core.columns).keys == plain else f"struct({row}, CAST({row} AS STRING))"
+    return "mz_row" if identity(core.columns).keys == plain else "struct(mz_row, CAST(mz_row AS STRING))"
 
 
 def _summed(rows: str, core: CoreState) -> str:
@@ -194,7 +194,7 @@ def _summed(rows: str, core: CoreState) -> str:
         f"SELECT mz_row.*\n"
         f"FROM (\n  SELECT any_value(mz_row) AS mz_row, sum(mz_diff) AS mz_n\n"
         f"  FROM (\n{indent(rows, 4)}\n  ) AS mz_chains\n"
-        f"  GROUP BY {_same(core, 'mz_row')}\n  HAVING sum(mz_diff) <> 0\n) AS mz_sums\n"
+        f"  GROUP BY {_same(core)}\n  HAVING sum(mz_diff) <> 0\n) AS mz_sums\n"
         f"LATERAL VIEW explode(array_repeat(0, {copies})) mz_copies AS mz_copy"
     )
 
@@ -234,8 +234,7 @@ def _groups(core: CoreState, schema: str, t: str) -> str:
 def _there(chains: Sequence[Chain], schema: str, t: str, earliest: int, *less: str, also: str = "") -> str:
     """The rows of chains of intervals at t, without some columns."""
     return _together(
-        [(c, [*([also] if also else []), *conditions(c, t, earliest)], list(less)) for c in chains],
-        schema,
+        [(c, [*([also] if also else []), *conditions(c, t, earliest)], list(less)) for c in chains], schema
     )
 
 

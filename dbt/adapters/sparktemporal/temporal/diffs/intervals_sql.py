@@ -20,7 +20,7 @@ from sqlglot import exp
 from ...errors import Refusal
 from ..predicates.bounds import bounds, saturates
 from ..rewrite.apart import no_facts
-from ..rewrite.core import Core, TypedCore
+from ..rewrite.core import Core, TypedCore, with_operands
 from ..sql.dialect import expression, quote, render
 from ..sql.identifiers import dotted
 from ..sql.identity import identity, keeping_marks
@@ -42,16 +42,10 @@ def probe(core: Core, projection: str | None = None) -> exp.Query:
 
     projection: SQL over the columns of the core's SELECT that skips rows early.
     """
-    query = core.query.copy()
+    query = with_operands(core)
     if projection is not None:
         assert isinstance(query, exp.Select)
         query = query.where(expression(projection), copy=False)
-    for index, comparison in enumerate(core.comparisons):
-        item = exp.alias_(comparison.operand.copy(), operand_column(index), quoted=True)
-        query.set("expressions", [*query.expressions, item])
-    for index, static in enumerate(core.condition.row_expressions if core.condition else ()):
-        item = exp.alias_(static.copy(), static_column(index), quoted=True)
-        query.set("expressions", [*query.expressions, item])
     return query
 
 
@@ -121,15 +115,16 @@ def wanted(
     )
 
 
-def _compared(core: Core) -> list[tuple[str, str, str, bool]]:
-    return [(c.operator, operand_column(i), c.kind, c.optional) for i, c in enumerate(core.comparisons)]
-
-
 def always_ends(typed: TypedCore) -> bool:
     """Whether each window is open at once, and ends: a row without `mz_until` then ends after the expiration."""
     every = _compared(typed.core)
     ends = bounds([one for one in every if not one[-1]]).uppers
     return typed.core.condition is None and not bounds(every).lowers and not all(map(saturates, ends))
+
+
+def _compared(core: Core) -> list[tuple[str, str, str, bool]]:
+    """The comparisons of a core, as `bounds` takes them."""
+    return [(c.operator, operand_column(i), c.kind, c.optional) for i, c in enumerate(core.comparisons)]
 
 
 #: before any instant (ms)

@@ -49,12 +49,16 @@ def _read(state: State, t: str, earliest: int, splits: bool = True) -> str:
 
 def residual_of(state: State) -> exp.Expr:
     """What a read evaluates over the rows and the groups of the cores, with marks for the clock."""
-    grouped = {
+    return of_one_row(parse(state.residual), grouped_cores(state))
+
+
+def grouped_cores(state: State) -> dict[str, tuple[list[str], dict[str, str]]]:
+    """The placeholder of each core that is kept per group -> (its keys, column of a sum -> its type)."""
+    return {
         core.placeholder: ([name for name, _ in core.columns], {COUNT: "BIGINT", **dict(core.sums)})
         for core in state.cores
         if core.sums is not None
     }
-    return of_one_row(parse(state.residual), grouped)
 
 
 def inline_upstreams(residual: exp.Expr, cores: Mapping[str, str]) -> str:

@@ -8,21 +8,7 @@ from datetime import date
 from sqlglot import exp
 
 from . import types
-from .kinds import (
-    BOOL,
-    DATE,
-    DECIMAL,
-    DOUBLE,
-    INSTANT,
-    INT,
-    LOCAL,
-    NULL,
-    NUMBERS,
-    OTHER,
-    TEXT,
-    Kind,
-    Typed,
-)
+from .kinds import BOOL, DATE, DECIMAL, DOUBLE, INSTANT, INT, LOCAL, NULL, NUMBERS, OTHER, TEXT, Kind, Typed
 
 _NAMED = {TEXT: "VARCHAR", BOOL: "BOOLEAN", DATE: "DATE", INSTANT: "TIMESTAMPTZ", LOCAL: "TIMESTAMP"}
 

@@ -145,12 +145,10 @@ class Expressions:
     # -- numbers --
 
     def _number(self, node: exp.Expr) -> Typed | None:
-        if isinstance(node, exp.Neg):
+        if isinstance(node, (exp.Neg, exp.Abs)):
             value, kind = self.of(node.this)
-            return (f"(-{value})", kind) if kind.name in NUMBERS else None
-        if isinstance(node, exp.Abs):
-            value, kind = self.of(node.this)
-            return (f"abs({value})", kind) if kind.name in NUMBERS else None
+            sql = f"(-{value})" if isinstance(node, exp.Neg) else f"abs({value})"
+            return (sql, kind) if kind.name in NUMBERS else None
         operator = _ARITHMETIC.get(type(node))
         if operator is None or not isinstance(node, exp.Binary) or isinstance(node.right, exp.Interval):
             return None

@@ -81,8 +81,7 @@ def _can_be_named(select: exp.Select) -> bool:
         if node.arg_key == "expression":  # the names come from the first branch
             return False
         node = node.parent
-    alias = node.parent.args.get("alias") if node.parent is not None else None
-    if alias is not None and alias.args.get("columns"):
+    if node.parent is not None and node.parent.alias_column_names:
         return False
     return names_columns(select) and select.find_ancestor(exp.Lateral) is None
 
@@ -91,8 +90,9 @@ def _probe(select: exp.Select, instants: Mapping[int, str]) -> exp.Expr:
     probe = select.copy()
     for key in _NOT_NAMING:
         probe.set(key, None)
-    with_ctes(probe, visible_ctes(select))
-    return probe.transform(lambda n: expression(instants[n.meta["start"]]) if is_mz_now(n) else n)
+    return with_ctes(probe, visible_ctes(select)).transform(
+        lambda n: expression(instants[n.meta["start"]]) if is_mz_now(n) else n
+    )
 
 
 def _aligned(items: list[exp.Expr], names: list[str]) -> Iterator[tuple[int, str]]:

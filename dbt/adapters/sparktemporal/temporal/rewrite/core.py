@@ -12,6 +12,7 @@ from ..predicates.comparisons import Comparison
 from ..predicates.conditions import Condition
 from ..sql.calls import nondeterministic
 from ..sql.dialect import fragment, mz_now_calls
+from ..sql.names import operand_column, static_column
 from .group_maintenance import Groups
 from .kept import Kept
 
@@ -82,6 +83,17 @@ class TypedCore:
         """The columns of sums in the diffs of groups; None where rows are kept."""
         groups = self.core.groups
         return None if groups is None else tuple((s.name, s.type.lower()) for s in groups.sums)
+
+
+def with_operands(core: Core) -> exp.Query:
+    """The query of a core, with the operands of its comparisons and the row expressions of its condition as columns."""
+    query = core.query.copy()
+    row_expressions = core.condition.row_expressions if core.condition else ()
+    named = [(operand_column(i), c.operand) for i, c in enumerate(core.comparisons)]
+    named += [(static_column(i), expression) for i, expression in enumerate(row_expressions)]
+    items = [exp.alias_(operand.copy(), name, quoted=True) for name, operand in named]
+    query.set("expressions", [*query.expressions, *items])
+    return query
 
 
 def is_placeholder(table: exp.Expr) -> bool:

@@ -20,7 +20,7 @@ from ..sql.ctes import named_ctes, visible_ctes, with_ctes
 from ..sql.dialect import conjunction, has_clock, put_in, render, shown_as
 from ..sql.linear import first_source, grouping_expressions, is_aggregation, is_inside_a_value
 from ..sql.names import numbered
-from ..sql.scope import Describe, quote_name
+from ..sql.scope import Describe, derived, quote_name
 
 _GROUPED, _COLUMN = "mz_grouped", "mz_having_"
 _ABOVE = ("order", "limit", "offset", "distinct")
@@ -89,8 +89,7 @@ class _Moving:
         kept = [self._below(i) for i, item in enumerate(self.items) if not has_clock(item)]
         kept += [exp.alias_(value.copy(), name, quoted=True) for name, value in self.added.values()]
         inner.set("expressions", kept)
-        grouped = exp.Subquery(this=inner, alias=exp.TableAlias(this=quote_name(_GROUPED)))
-        outer = exp.select(*items).from_(grouped)
+        outer = exp.select(*items).from_(derived(inner, _GROUPED))
         outer.set("where", exp.Where(this=conjunction(where)))
         for key in ("with_", "distinct", "limit", "offset"):
             found = self.select.args.get(key)
@@ -112,8 +111,7 @@ class _Moving:
             # at their places: a GROUP BY may refer to them by number
             probe.set("expressions", [exp.null() if has_clock(i) else i.copy() for i in self.select.expressions])
             probe.set("with_", None)
-            with_ctes(probe, visible_ctes(self.select))
-            described = self.describe(render(probe))
+            described = self.describe(render(with_ctes(probe, visible_ctes(self.select))))
             for i in unnamed:
                 named[i] = described[i][0]
         known = [name.lower() for name in named if name]

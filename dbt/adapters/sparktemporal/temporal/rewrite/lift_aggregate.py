@@ -23,8 +23,8 @@ from ..sql.columns import expand_stars
 from ..sql.dialect import has_clock, has_other_parts
 from ..sql.linear import is_inside_a_value, is_linear, makes_groups
 from ..sql.names import operand_column, static_column
-from ..sql.scope import Describe, quote_name, sources_of
-from .core import Core
+from ..sql.scope import Describe, derived, quote_name, sources_of
+from .core import Core, with_operands
 from .group_maintenance import take_groups
 from .kept import Kept
 from .linear_aggregates import NoSum
@@ -82,7 +82,7 @@ def climb(one: Lifted, reader: exp.Select, item: exp.Expr, describe: Describe) -
     except Refusal:
         return None
     carried = above.copy()
-    carried.set("from_", derived(with_operands(one.core), item.alias_or_name))
+    carried.set("from_", exp.From(this=derived(with_operands(one.core), item.alias_or_name)))
     return Lifted(replace(passed_on(one.core, item.alias_or_name), query=carried), above)
 
 
@@ -90,7 +90,7 @@ def grouped(one: Lifted, reader: exp.Select, item: exp.Expr, describe: Describe,
     """A core kept per group of the aggregation that reads the core, and the aggregation over it. Raises NoSum."""
     alias = item.alias_or_name
     rows, rest, groups = take_groups(_over(one.plain, reader, item), one.core.placeholder, describe, [], ansi)
-    rows.set("from_", derived(with_operands(one.core), alias))
+    rows.set("from_", exp.From(this=derived(with_operands(one.core), alias)))
     return replace(passed_on(one.core, alias), query=rows, groups=groups, kept=Kept(groups.kept)), rest
 
 
@@ -105,28 +105,8 @@ def _over(plain: exp.Query, reader: exp.Select, item: exp.Expr) -> exp.Select:
     """A SELECT over a query in the place of the item of its FROM."""
     above = reader.copy()
     above.set("with_", None)
-    above.set("from_", derived(plain, item.alias_or_name))
+    above.set("from_", exp.From(this=derived(plain.copy(), item.alias_or_name)))
     return above
-
-
-def derived(query: exp.Query, alias: str) -> exp.From:
-    return exp.From(this=exp.Subquery(this=query.copy(), alias=exp.TableAlias(this=quote_name(alias))))
-
-
-def _operands(core: Core) -> list[tuple[str, exp.Expr]]:
-    """The operands of a core beside its columns, each with its name."""
-    row_expressions = core.condition.row_expressions if core.condition else ()
-    return [
-        *((operand_column(i), c.operand) for i, c in enumerate(core.comparisons)),
-        *((static_column(i), s) for i, s in enumerate(row_expressions)),
-    ]
-
-
-def with_operands(core: Core) -> exp.Query:
-    query = core.query.copy()
-    items = [exp.alias_(operand.copy(), name, quoted=True) for name, operand in _operands(core)]
-    query.set("expressions", [*query.expressions, *items])
-    return query
 
 
 def passed_on(core: Core, alias: str) -> Core:

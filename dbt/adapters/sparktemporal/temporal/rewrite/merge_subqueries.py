@@ -18,7 +18,7 @@ from ...errors import Refusal
 from ..predicates.comparisons import conjuncts
 from ..sql.calls import starts_with_unit
 from ..sql.columns import expand_stars
-from ..sql.ctes import inside, table_names, visible_ctes
+from ..sql.ctes import inside, remove_cte, table_names, visible_ctes
 from ..sql.dialect import conjunction, has_clock, has_other_parts, mz_now_calls, render, shown_as
 from ..sql.linear import is_inside_a_value, is_linear, kept_one_by_one
 from ..sql.scope import Describe, quote_name, sources_of
@@ -53,10 +53,7 @@ def _each_its_own(tree: exp.Query) -> exp.Query:
             for table in reads:
                 alias = exp.TableAlias(this=quote_name(table.alias_or_name))
                 table.replace(exp.Subquery(this=body.copy(), alias=alias))
-            with_ = cte.parent
-            cte.pop()
-            if with_ is not None and not with_.expressions:
-                with_.pop()
+            remove_cte(cte)
     return changed
 
 
@@ -114,10 +111,7 @@ def _inner_ones(outer: exp.Select, tree: exp.Expr, passing: bool = False) -> lis
 
 
 def _has_more_clocks(
-    outer: exp.Select,
-    own: list[exp.Expr],
-    found: list[tuple[exp.Expr, exp.Select]],
-    temporal: Mapping[str, exp.CTE],
+    outer: exp.Select, own: list[exp.Expr], found: list[tuple[exp.Expr, exp.Select]], temporal: Mapping[str, exp.CTE]
 ) -> bool:
     """Whether a SELECT depends on the clock beside its own calls and the SELECTs found below."""
     with_ = outer.args.get("with_")

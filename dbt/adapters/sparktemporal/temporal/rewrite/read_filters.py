@@ -22,7 +22,7 @@ from ..sql.columns import pushdown_projections
 from ..sql.ctes import visible_ctes, with_ctes
 from ..sql.dialect import VerbatimSpark, conjunction, fragment, has_clock, put_in, render, shown_as
 from ..sql.linear import is_inside_a_value, is_linear, makes_groups
-from ..sql.scope import Describe, is_lambda_variable, quote_name
+from ..sql.scope import Describe, derived, is_lambda_variable, quote_name
 from .evaluated import Evaluated
 from .kept import Kept
 
@@ -128,8 +128,7 @@ def _below_the_source(select: exp.Select, rows: exp.Select, predicate: exp.Expr)
     below.set("where", rows.args.get("where"))
     outer = select.copy()
     outer.set("where", exp.Where(this=predicate.copy()))
-    alias = exp.TableAlias(this=quote_name(source.alias_or_name))
-    outer.set("from_", exp.From(this=exp.Subquery(this=below, alias=alias)))
+    outer.set("from_", exp.From(this=derived(below, source.alias_or_name)))
     return outer
 
 
@@ -139,8 +138,7 @@ def _below_the_list(
     """The list of a linear SELECT is computed below the filter, once a row, beside the columns of the filter."""
     probe = rows.copy()
     probe.set("where", None)  # the filter holds the clock
-    with_ctes(probe, visible)
-    names = [name for name, _ in describe(render(probe))]
+    names = [name for name, _ in describe(render(with_ctes(probe, visible)))]
     taken = {name.lower() for name in names}
     if len(taken) < len(names):
         raise Refusal(fragment(rows), "two columns have one name", "an alias for one of them")
@@ -153,8 +151,7 @@ def _below_the_list(
             rows.append("expressions", exp.alias_(column.copy(), there[text], quoted=True))
         column.replace(shown_as(exp.column(quote_name(there[text])), column))
     items = [exp.column(quote_name(name)) for name in names]
-    below = exp.Subquery(this=rows, alias=exp.TableAlias(this=quote_name(_ROWS)))
-    return exp.select(*items).from_(below).where(around.this.pop(), copy=False, dialect=VerbatimSpark)
+    return exp.select(*items).from_(derived(rows, _ROWS)).where(around.this.pop(), copy=False, dialect=VerbatimSpark)
 
 
 def _named_in(rows: exp.Select, names: list[str]) -> dict[str, str]:

@@ -23,15 +23,7 @@ from ..predicates.text_instants import refuse_lists
 from ..sql import timestamps
 from ..sql.calls import makes_several_rows
 from ..sql.columns import pushdown_projections
-from ..sql.ctes import (
-    eliminate_ctes,
-    inside,
-    is_recursive,
-    named_ctes,
-    names_itself,
-    visible_ctes,
-    with_ctes,
-)
+from ..sql.ctes import eliminate_ctes, inside, is_recursive, named_ctes, names_itself, visible_ctes, with_ctes
 from ..sql.dialect import MZ_NOW_NAMES, conjunction, fragment, has_clock, mz_now_calls, put_in, suggested
 from ..sql.linear import is_inner, is_inside_a_value, is_linear, makes_groups, names_columns
 from ..sql.parsed_model import ParsedModel

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from sqlglot import exp
 
 from ...errors import Refusal
-from ..sql.ctes import eliminate_ctes, is_recursive, names_itself, visible_ctes, with_ctes
+from ..sql.ctes import eliminate_ctes, is_recursive, names_itself, table_names, visible_ctes, with_ctes
 from ..sql.dialect import fragment, has_clock
 from ..sql.scope import alias_of
 from .core import Core, is_placeholder, refuse_nondeterministic
@@ -67,27 +69,19 @@ class StaticParts:
             return False
         return bool(table.db) or table.name.lower() not in self._ctes
 
-    def _is_static(self, query: exp.Expr, seen: frozenset[str] = frozenset()) -> bool:
-        if has_clock(query):
-            return False
-        for table in query.find_all(exp.Table):
-            if is_placeholder(table):
-                return False
-            name = table.name.lower()
-            below = not table.db and name in self._ctes and name not in seen
-            if below and not self._is_static(self._ctes[name].this, seen | {name}):
-                return False
-        return True
+    def _bodies(self, query: exp.Expr, seen: frozenset[str] = frozenset()) -> Iterator[exp.Expr]:
+        """A query, and the CTEs that it reads, directly or through others."""
+        yield query
+        for name in (table_names(query) & set(self._ctes)) - seen:
+            yield from self._bodies(self._ctes[name].this, seen | {name})
 
-    def _has_input(self, query: exp.Expr, seen: frozenset[str] = frozenset()) -> bool:
-        for table in query.find_all(exp.Table):
-            if self._reads_input(table):
-                return True
-            name = table.name.lower()
-            below = not table.db and name in self._ctes and name not in seen
-            if below and self._has_input(self._ctes[name].this, seen | {name}):
-                return True
-        return False
+    def _is_static(self, query: exp.Expr) -> bool:
+        return not any(
+            has_clock(body) or any(map(is_placeholder, body.find_all(exp.Table))) for body in self._bodies(query)
+        )
+
+    def _has_input(self, query: exp.Expr) -> bool:
+        return any(self._reads_input(table) for body in self._bodies(query) for table in body.find_all(exp.Table))
 
     def _replace(self, query: exp.Query) -> None:
         taken = isinstance(query, exp.Query) and self._in_residual(query) and self._is_live(query)
@@ -98,11 +92,9 @@ class StaticParts:
             return
         if isinstance(query.parent, exp.CTE) and is_recursive(query.parent) and names_itself(query.parent):
             return  # its rows are no query by itself; the tables that it reads are stored instead
-        visible = visible_ctes(query)
         part = query.copy()
         part.set("with_", None)
-        with_ctes(part, visible)
-        core = self._new_core(part)
+        core = self._new_core(with_ctes(part, visible_ctes(query)))
         query.replace(exp.select("*").from_(exp.to_table(core.placeholder)))
 
     def _replace_table(self, table: exp.Table) -> None:

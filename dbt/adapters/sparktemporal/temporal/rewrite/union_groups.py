@@ -18,23 +18,12 @@ from sqlglot import exp
 
 from ..sql.dialect import VerbatimSpark, has_other_parts, put_in, render
 from ..sql.linear import makes_groups
-from ..sql.scope import Describe, quote_name
+from ..sql.scope import Describe, derived, quote_name
 from ..sql.spark_errors import SparkError
 from ..sql.timestamps import sql_type
-from .core import Core
+from .core import Core, with_operands
 from .kept import Kept
-from .lift_aggregate import (
-    Lifted,
-    climb,
-    climb_all,
-    derived,
-    grouped,
-    is_whole,
-    only_reader,
-    passed_on,
-    refuse_groups,
-    with_operands,
-)
+from .lift_aggregate import Lifted, climb, climb_all, grouped, is_whole, only_reader, passed_on, refuse_groups
 from .linear_aggregates import NoSum
 
 _ALIAS = "mz_branch"
@@ -149,12 +138,7 @@ def _is_star(select: exp.Select) -> bool:
 
 
 def _lifted(
-    branches: list[Lifted],
-    union: exp.Expr,
-    tree: exp.Expr,
-    describe: Describe,
-    by_rows: Mapping[int, Kept],
-    ansi: bool,
+    branches: list[Lifted], union: exp.Expr, tree: exp.Expr, describe: Describe, by_rows: Mapping[int, Kept], ansi: bool
 ) -> tuple[list[Core], exp.Select, exp.Select] | None:
     """(cores, the aggregation, its replacement); None where not exactly one aggregation reads the branches."""
     found = only_reader(union, tree)
@@ -173,7 +157,7 @@ def _lifted(
         raise NoSum("the branches of the UNION ALL would be kept in different forms")
     every = exp.union(*(exp.select("*").from_(exp.to_table(core.placeholder)) for core in kept), distinct=False)
     rest = rests[0]
-    rest.set("from_", derived(every, item.alias_or_name))
+    rest.set("from_", exp.From(this=derived(every, item.alias_or_name)))
     if reader.args.get("distinct"):  # the groups of one core are distinct rows; several cores may have the same groups
         rest.set("distinct", exp.Distinct())
     return list(kept), reader, rest
@@ -193,8 +177,8 @@ def _aligned(branches: Sequence[Lifted], describe: Describe) -> list[Lifted]:
             raise NoSum("two columns have one name")
         items = [_as(name, kind, *one) for one, (name, kind) in zip(columns, wanted)]
         core = passed_on(branch.core, _ALIAS)
-        lifted = exp.select(*(i.copy() for i in items)).from_(derived(with_operands(branch.core), _ALIAS).this)
-        plain = exp.select(*(i.copy() for i in items)).from_(derived(branch.plain, _ALIAS).this)
+        lifted = exp.select(*(i.copy() for i in items)).from_(derived(with_operands(branch.core), _ALIAS))
+        plain = exp.select(*(i.copy() for i in items)).from_(derived(branch.plain.copy(), _ALIAS))
         aligned.append(Lifted(replace(core, query=lifted), plain))
     return aligned
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from sqlglot import exp
 
 from .identifiers import folded
+
+Q = TypeVar("Q", bound=exp.Query)
 
 
 def visible_ctes(node: exp.Expr) -> list[exp.CTE]:
@@ -35,25 +39,28 @@ def cte_of(table: exp.Table) -> exp.CTE | None:
     return named[-1] if named and not table.db else None
 
 
-def with_ctes(query: exp.Query, visible: list[exp.CTE]) -> None:
-    """Give a query taken out of its model the CTEs that it names, directly or through others; RECURSIVE is kept."""
+def with_ctes(query: Q, visible: list[exp.CTE]) -> Q:
+    """A query taken out of its model, changed in place: with the CTEs that it names, directly or through others.
+
+    RECURSIVE is kept.
+    """
     needed: list[exp.CTE] = []
     names = table_names(query)
     for cte in reversed(visible):
         if cte.alias.lower() in names:
             needed.insert(0, cte)
             names |= table_names(cte.this)
-    if not needed:
-        return
-    query.set("with_", exp.With(expressions=[cte.copy() for cte in needed], recursive=any(map(is_recursive, needed))))
+    if needed:
+        recursive = any(map(is_recursive, needed))
+        query.set("with_", exp.With(expressions=[cte.copy() for cte in needed], recursive=recursive))
+    return query
 
 
 def named_ctes(select: exp.Select) -> list[exp.CTE]:
     """The CTEs that a SELECT reads, directly or through others."""
     probe = select.copy()
     probe.set("with_", None)
-    with_ctes(probe, visible_ctes(select))
-    with_ = probe.args.get("with_")
+    with_ = with_ctes(probe, visible_ctes(select)).args.get("with_")
     return list(with_.expressions) if with_ is not None else []
 
 
@@ -82,10 +89,14 @@ def eliminate_ctes(query: exp.Expr) -> None:
         if not unused:
             return
         for cte in unused:
-            with_ = cte.parent
-            cte.pop()
-            if with_ is not None and not with_.expressions:
-                with_.pop()
+            remove_cte(cte)
+
+
+def remove_cte(cte: exp.CTE) -> None:
+    with_ = cte.parent
+    cte.pop()
+    if with_ is not None and not with_.expressions:
+        with_.pop()
 
 
 def inside(node: exp.Expr, ancestor: exp.Expr) -> bool:

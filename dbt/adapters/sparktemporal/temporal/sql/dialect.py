@@ -330,6 +330,6 @@ def mz_now_spans(sql: str) -> list[tuple[int, int]]:
     return spans
 
 
-def _shorten(text: str, limit: int = 300) -> str:
+def _shorten(text: str) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= limit else line[: limit - 3] + "..."
+    return line if len(line) <= 300 else line[:297] + "..."

@@ -35,14 +35,8 @@ class Sources(list[Source]):
     of the sources up to it.
     """
 
-    star: list[tuple[str, str]]
+    star: Sequence[tuple[str, str]] = ()
     merges: tuple[frozenset[str], ...] = ()
-
-    @classmethod
-    def of(cls, first: Source) -> Sources:
-        found = cls([first])
-        found.star = _starred(first)
-        return found
 
     @property
     def merged(self) -> list[str]:
@@ -59,7 +53,7 @@ class Sources(list[Source]):
         if of is not None:
             return self._starred_of(of)
         names = [name.lower() for _, name in self.star]
-        return None if any(names.count(name) > 1 for name in self.merged) else self.star
+        return None if any(names.count(name) > 1 for name in self.merged) else list(self.star)
 
     def _starred_of(self, of: str) -> list[tuple[str, str]] | None:
         merged = self.merged
@@ -77,12 +71,13 @@ class Sources(list[Source]):
         if keys:
             self.merges = (*self.merges, frozenset(one.name.lower() for one in self))
         merged = {key.lower() for key in keys}
-        beside = [one for one in self.star + theirs if one[1].lower() not in merged]
+        beside = [one for one in (*self.star, *theirs) if one[1].lower() not in merged]
         self.star = [("", key) for key in keys] + beside
 
 
 def sources_of(select: exp.Select, describe: Describe, ctes: list[exp.CTE]) -> Sources:
-    found = Sources.of(_source(select.args["from_"].this, 0, describe, ctes))
+    found = Sources()
+    found.join(_source(select.args["from_"].this, 0, describe, ctes))
     merged: dict[str, str] = {}
     for join in select.args.get("joins") or []:
         source = _right_side(join, len(found), describe, ctes)
@@ -104,7 +99,7 @@ def _right_side(join: exp.Join, position: int, describe: Describe, ctes: list[ex
     return _source(join.this, position, describe, ctes)
 
 
-def _merged_by(join: exp.Join, left: list[tuple[str, str]], right: Source) -> list[str]:
+def _merged_by(join: exp.Join, left: Sequence[tuple[str, str]], right: Source) -> list[str]:
     """The columns that a join merges, as the side has them that names them."""
     if join.method == "NATURAL":  # a name in another case is another name there
         return [name for _, name in left if name in right.columns]
@@ -133,8 +128,7 @@ def _source(node: exp.Expr, position: int, describe: Describe, ctes: list[exp.CT
         raise Refusal(fragment(node), "the columns of this input are not tracked", "an upstream view over it")
     if not node.alias_or_name:
         node.set("alias", exp.TableAlias(this=quote_name(f"mz_source_{position}")))
-    probe = exp.select("*").from_(node.copy())
-    with_ctes(probe, ctes)
+    probe = with_ctes(exp.select("*").from_(node.copy()), ctes)
     columns = tuple(name for name, _ in describe(render(probe)))
     path = tuple(p.name for p in node.parts) if isinstance(node, exp.Table) and not node.alias else ()
     name = node.alias_or_name
@@ -183,6 +177,10 @@ def is_lambda_variable(column: exp.Column) -> bool:
 
 def quote_name(name: str) -> exp.Identifier:
     return exp.to_identifier(name, quoted=True)
+
+
+def derived(query: exp.Query, alias: str) -> exp.Subquery:
+    return exp.Subquery(this=query, alias=exp.TableAlias(this=quote_name(alias)))
 
 
 def alias_of(table: exp.Table) -> exp.TableAlias:
