@@ -24,7 +24,7 @@ from ..engine.warehouse import Warehouse
 from ..errors import NotPlanned, Refusal
 from ..temporal.clock.instants import format_instant
 from ..temporal.diffs.state import State
-from ..temporal.ivm.upstream import key_of, references
+from ..temporal.ivm.upstream import references
 from ..temporal.sql import identifiers, plans
 from ..temporal.sql.ctes import cte_of
 from ..temporal.sql.dialect import parse, quote, render
@@ -50,11 +50,11 @@ def opened(
     states: dict[str, State | None] = {}
     plain: set[str] = set()
     for number in count():
-        asked = [(place, key_of(place[2])) for place in references(sql, catalog)]
-        asked = [(place, key) for place, key in asked if key in {**temporal, **views} and key not in {*states, *plain}]
-        if not asked:
+        known = {*temporal, *views} - {*states, *plain}
+        asked = next((one for one in references(sql, catalog) if one.key in known), None)
+        if asked is None:
             break
-        (start, end, names, aliased), key = asked[0]
+        key = asked.key
         if key in temporal:
             states[key] = read_state(warehouse, temporal[key])
             if states[key] is not None:
@@ -65,7 +65,7 @@ def opened(
             continue
         states.pop(key, None)
         text, inside = found
-        sql = f"{sql[:start]}{text}{'' if aliased else f' AS {quote(names[-1])}'}{sql[end:]}"
+        sql = f"{sql[: asked.start]}{text}{'' if asked.aliased else f' AS {quote(asked.name)}'}{sql[asked.end :]}"
         for one in inside:
             if folded(one.model).endswith(plans.LIVE):
                 inner = replace(one, model=one.model[: -len(plans.LIVE)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from ..sql.ctes import is_recursive, names_itself, remove_cte, table_names
+from ..sql.ctes import is_recursive, names_itself, reads_of, remove_cte, table_names
 from ..sql.scope import alias_of
 
 
@@ -19,9 +19,8 @@ def without_ctes(residual: exp.Query) -> exp.Query | None:
             return None
         # one that reads no other CTE: its copies bring none with them
         cte = next(c for c in ctes.values() if not (c.this.find(exp.CTE) or table_names(c.this) & set(ctes)))
-        for table in list(query.find_all(exp.Table)):
-            if not table.db and table.name.lower() == cte.alias.lower():
-                table.replace(_as_subquery(table, cte))
+        for table in reads_of(cte.alias, query):
+            table.replace(_as_subquery(table, cte))
         remove_cte(cte)
     return query
 

@@ -17,6 +17,7 @@ from functools import partial
 
 from sqlglot import exp
 
+from ..sql.ctes import reads_of
 from ..sql.dialect import VerbatimSpark, has_other_parts, string_literal
 from ..sql.linear import is_linear, kept_one_by_one
 from ..sql.relations import version_as_of
@@ -191,7 +192,7 @@ def _linear_tables(query: exp.Expr, outer: Mapping[str, exp.CTE]) -> Iterator[ex
         cte = None if query.db else ctes.get(query.name.lower())
         if is_plain(query) and cte is None:
             yield query
-        elif is_plain(query) and cte is not None and _reads(query.root(), cte.alias) == 1:
+        elif is_plain(query) and cte is not None and len(reads_of(cte.alias, query.root())) == 1:
             yield from _linear_tables(cte.this, ctes)
     elif isinstance(query, exp.Subquery):
         if not query.args.get("pivots") and not query.args.get("sample"):
@@ -229,7 +230,3 @@ def unread(places: Mapping[int, TableDelta]) -> int | None:
     """The first place whose old rows a delta query would read, where nothing reads them."""
     earlier = sorted(places)[:-1]
     return next((at for at in earlier if isinstance(delta := places[at], AddedRows) and not delta.then), None)
-
-
-def _reads(query: exp.Expr, name: str) -> int:
-    return sum(not t.db and t.name.lower() == name.lower() for t in query.find_all(exp.Table))

@@ -33,8 +33,10 @@ from ..predicates.clock_text import with_clock
 from ..rewrite.core import is_placeholder
 from ..rewrite.linear_aggregates import COUNT
 from ..sql import identifiers
+from ..sql.ctes import reads_of
 from ..sql.dialect import expression, parse, quote, render
 from ..sql.scope import alias_of, quote_name
+from ..sql.statements import Reference, references_in
 
 SCHEMA = "mz_stacked"
 MORE, LESS, BEFORE = "+", "-", "@"
@@ -262,55 +264,36 @@ def _part(state: State, core: CoreState, chain: Chain, sign: int, as_of: int, un
 # ---- the text -------------------------------------------------------------------------------------------------------
 
 
-def references(sql: str, catalog: str) -> list[tuple[int, int, tuple[str, ...], bool]]:
-    """The tables that a text names with a schema: (start, end, names, whether an alias follows).
-
-    catalog: the current one, which stands in no name of the result.
-    """
-    found = []
-    for table in parse(sql).find_all(exp.Table):
-        if not table.db or not isinstance(table.this, exp.Identifier):
-            continue
-        parts = [p for p in table.parts if isinstance(p, exp.Identifier) and "start" in p.meta]
-        if len(parts) == len(table.parts):
-            start, end = min(p.meta["start"] for p in parts), max(p.meta["end"] for p in parts)
-            names = tuple(identifiers.within([p.name for p in table.parts], catalog))
-            found.append((start, end + 1, names, bool(table.alias)))
-    return sorted(found)
-
-
-def key_of(names: Sequence[str]) -> str:
-    """The key of the model that a reference names, if it names one."""
-    return identifiers.key(identifiers.dotted(names[:-1]), names[-1])
+def references(sql: str, catalog: str) -> list[Reference]:
+    """The tables that a text names with a schema. Raises Refusal for a text that cannot be parsed."""
+    return [one for one in references_in([parse(sql)], catalog) if not one.is_column]
 
 
 def inlined(sql: str, states: Mapping[str, State], catalog: str) -> str:
-    """The text of a model with a query in place of the name of each temporal view. states: by `key_of`."""
+    """The text of a model with a query in place of the name of each temporal view. states: by key."""
     out, last = [], 0
-    for number, (start, end, names, aliased) in enumerate(references(sql, catalog)):
-        state = states.get(key_of(names))
+    for number, one in enumerate(references(sql, catalog)):
+        state = states.get(one.key)
         if state is None:
             continue
-        alias = "" if aliased else f" AS {quote(names[-1])}"
-        out += [sql[last:start], f"({_query(state, names, number)}){alias}"]
-        last = end
+        alias = "" if one.aliased else f" AS {quote(one.name)}"
+        out += [sql[last : one.start], f"({_query(state, one.key, number)}){alias}"]
+        last = one.end
     return "".join(out) + sql[last:]
 
 
-def _query(state: State, names: tuple[str, ...], number: int) -> str:
+def _query(state: State, key: str, number: int) -> str:
     """The output of an upstream model as a query over the rows of its cores, with mz_now()."""
     residual = with_clock(parse(state.residual), partial(_clock, state))
     cores = {core.placeholder: core for core in state.cores}
-    key = key_of(names)
     outputs = [quote(n) for n, _ in state.columns]
     plain = render(residual) == f"SELECT * FROM {state.cores[0].placeholder}"
     if plain and len(cores) == 1 and [n for n, _ in state.cores[0].columns] == [n for n, _ in state.columns]:
         return _read(state.cores[0], f"{key}.{state.cores[0].name}")
     for cte in list(residual.find_all(exp.CTE)):
         own = f"mz_{number}_{cte.alias}"
-        for table in list(residual.find_all(exp.Table)):
-            if not table.db and table.name.lower() == cte.alias.lower():
-                table.replace(exp.Table(this=quote_name(own), alias=alias_of(table)))
+        for table in reads_of(cte.alias, residual):
+            table.replace(exp.Table(this=quote_name(own), alias=alias_of(table)))
         cte.args["alias"].set("this", quote_name(own))
     for table in list(residual.find_all(exp.Table)):
         if is_placeholder(table):

@@ -20,6 +20,7 @@ from sqlglot import exp
 from ...errors import Refusal
 from ..sql.calls import nondeterministic
 from ..sql.columns import expand_stars
+from ..sql.ctes import reads_of
 from ..sql.dialect import has_clock, has_other_parts
 from ..sql.linear import is_inside_a_value, is_linear, makes_groups
 from ..sql.names import operand_column, static_column
@@ -139,8 +140,7 @@ def _read_as(node: exp.Expr, tree: exp.Expr) -> exp.Expr | None:
     """The one place where a query is read: its parentheses, or the name of its CTE."""
     parent = node.parent
     if isinstance(parent, exp.CTE) and not parent.alias_column_names:
-        name = parent.alias.lower()
-        uses = [t for t in tree.find_all(exp.Table) if not t.db and t.name.lower() == name]
+        uses = reads_of(parent.alias, tree)
         return uses[0] if len(uses) == 1 else None
     return parent if isinstance(parent, exp.Subquery) else None
 

@@ -18,7 +18,7 @@ from ...errors import Refusal
 from ..predicates.comparisons import conjuncts
 from ..sql.calls import starts_with_unit
 from ..sql.columns import expand_stars
-from ..sql.ctes import inside, remove_cte, table_names, visible_ctes
+from ..sql.ctes import inside, reads_of, remove_cte, table_names, visible_ctes
 from ..sql.dialect import conjunction, has_clock, has_other_parts, mz_now_calls, render, shown_as
 from ..sql.linear import is_inside_a_value, is_linear, kept_one_by_one
 from ..sql.scope import Describe, quote_name, sources_of
@@ -45,7 +45,7 @@ def _each_its_own(tree: exp.Query) -> exp.Query:
     """The tree with a copy of each temporal CTE for each of its readers, where all readers have predicates."""
     changed = tree.copy()
     for name, cte in reversed(_temporal_ctes(changed).items()):
-        reads = [t for t in changed.find_all(exp.Table) if not t.db and t.name.lower() == name]
+        reads = reads_of(name, changed)
         body = cte.this
         if len(reads) < 2 or cte.alias_column_names or not isinstance(body, exp.Select) or not _gives_up(body, changed):
             continue
@@ -127,8 +127,7 @@ def _body(item: exp.Expr, tree: exp.Expr, temporal: Mapping[str, exp.CTE]) -> ex
     body: exp.Expr | None = item.this if isinstance(item, exp.Subquery) else None
     if isinstance(item, exp.Table) and _is_named(item, temporal):
         cte = temporal[item.name.lower()]
-        reads = [t for t in tree.find_all(exp.Table) if not t.db and t.name.lower() == item.name.lower()]
-        body = cte.this if len(reads) == 1 and not cte.alias_column_names else None
+        body = cte.this if len(reads_of(item.name, tree)) == 1 and not cte.alias_column_names else None
     return body
 
 

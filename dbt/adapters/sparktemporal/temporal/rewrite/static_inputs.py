@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from ...errors import Refusal
-from ..sql.ctes import eliminate_ctes, is_recursive, names_itself, table_names, visible_ctes, with_ctes
+from ..sql.ctes import eliminate_ctes, is_recursive, names_itself, reads_of, table_names, visible_ctes, with_ctes
 from ..sql.dialect import fragment, has_clock
 from ..sql.scope import alias_of
 from .core import Core, is_placeholder, refuse_nondeterministic
@@ -31,7 +31,7 @@ class StaticParts:
                 self._replace(subquery.this)
         eliminate_ctes(self.residual)
         for cte in self._ctes.values():
-            if any(self._names(t, cte) and self._is_live(t) for t in self.residual.find_all(exp.Table)):
+            if any(map(self._is_live, reads_of(cte.alias, self.residual))):
                 self._replace(cte.this)
         eliminate_ctes(self.residual)
         for table in list(self.residual.find_all(exp.Table)):
@@ -55,9 +55,6 @@ class StaticParts:
                 return True
             node = node.parent
         return False
-
-    def _names(self, table: exp.Table, cte: exp.CTE) -> bool:
-        return not table.db and table.name.lower() == cte.alias.lower()
 
     def _in_residual(self, node: exp.Expr) -> bool:
         return node.root() is self.residual.root()

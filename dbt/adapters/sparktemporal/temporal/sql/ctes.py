@@ -74,18 +74,19 @@ def is_recursive(cte: exp.CTE) -> bool:
     return cte.parent is not None and bool(cte.parent.args.get("recursive"))
 
 
+def reads_of(name: str, query: exp.Expr) -> list[exp.Table]:
+    """The places where a query names a CTE."""
+    return [t for t in query.find_all(exp.Table) if not t.db and t.name.lower() == name.lower()]
+
+
 def table_names(node: exp.Expr) -> set[str]:
     return {t.name.lower() for t in node.find_all(exp.Table) if not t.db}
 
 
 def eliminate_ctes(query: exp.Expr) -> None:
     while True:
-        unused = [
-            cte
-            for cte in query.find_all(exp.CTE)
-            if not any(t.name.lower() == cte.alias.lower() and not t.db and not inside(t, cte)
-                       for t in query.find_all(exp.Table))
-        ]  # fmt: skip
+        ctes = query.find_all(exp.CTE)
+        unused = [cte for cte in ctes if all(inside(table, cte) for table in reads_of(cte.alias, query))]
         if not unused:
             return
         for cte in unused:

@@ -52,14 +52,11 @@ def _numbered(body: str) -> str:
     """
     ids: dict[str, str] = {}
     names: dict[str, str] = {}
-    ctes: dict[str, str] = {}
-    body = body.replace("NOT isnull(", "isnotnull(")  # `x IS NOT NULL` and how the tree prints it
-    body = _CTE.sub(lambda m: m.group(1) + ctes.setdefault(m.group(2), str(len(ctes))), body)
+    body = plan_text(body.replace("NOT isnull(", "isnotnull("))  # `x IS NOT NULL` and how the tree prints it
     body = re.sub(r"\b_common_expr_\d+", lambda m: names.setdefault(m.group(), f"_common_expr_{len(names)}"), body)
     return _ID.sub(lambda m: ids.setdefault(m.group(), f"#{len(ids)}") if m.group(1) else m.group(), body)
 
 
-_CTE = re.compile(r"\b(CTERelation(?:Def|Ref) )(\d+)\b")
 _ID = re.compile(r"(#\d+L?)|(?<=[ .])`(?:[^`\n]|``)+`")
 
 
@@ -114,7 +111,7 @@ def without_names(plan: str) -> list[str]:
 
 def _operators(lines: Sequence[str]) -> list[str]:
     bare = [line.lstrip(_TREE) for line in lines]
-    return plan_text(_numbered("\n".join(line for line in bare if not line.startswith("SubqueryAlias ")))).splitlines()
+    return _numbered("\n".join(line for line in bare if not line.startswith("SubqueryAlias "))).splitlines()
 
 
 _TREE = " :+-|"

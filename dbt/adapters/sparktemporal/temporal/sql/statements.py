@@ -9,7 +9,7 @@ The text is spliced, never printed from the tree: everything else stays as the u
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -104,13 +104,18 @@ def references(sql: str, catalog: str) -> list[Reference]:
         trees = [tree for tree in sqlglot.parse(sql, read=VerbatimSpark) if tree is not None]
     except (SqlglotError, RecursionError):  # the second: nested too deeply
         return []
+    return references_in(trees, catalog)
+
+
+def references_in(trees: Iterable[exp.Expr], catalog: str) -> list[Reference]:
+    """The same of trees of one text."""
     found = []
     for tree in trees:
         for node in tree.find_all(exp.Table, exp.Column):
             is_column = isinstance(node, exp.Column)
             names: list[exp.Expr] = list(cast("exp.Table | exp.Column", node).parts)
             names = names[:-1] if is_column else names
-            if len(names) < 2 or not all(isinstance(p, exp.Identifier) and "start" in p.meta for p in names):
+            if len(names) not in (2, 3) or not all(isinstance(p, exp.Identifier) and "start" in p.meta for p in names):
                 continue
             end = names[-1].meta["start"] if is_column else names[-1].meta["end"] + 1
             start, last = names[0].meta["start"], names[-1].name
