@@ -225,7 +225,7 @@ class _Sequencing:
 
     def sources(self, select: exp.Select) -> tuple[list[_Source], exp.Expr]:
         """Gives each source of a SELECT its instant, in place -> the sources, and SQL of the instant of a row."""
-        first = self.put_source(select.args["from_"], self.fresh_instant())
+        first = self.put_source(select.args["from_"], f"{_COLUMN}{next(self.numbers)}")
         sources = [first]
         now: exp.Expr = column(first.instant)
         for join in select.args.get("joins") or []:
@@ -263,7 +263,7 @@ class _Sequencing:
         on = join.args.get("on")
         if join.method:
             raise NotSequenced
-        source = self.put_source(join, self.fresh_instant())
+        source = self.put_source(join, f"{_COLUMN}{next(self.numbers)}")
         theirs = column(source.instant)
         same = exp.EQ(this=now.copy(), expression=theirs.copy())
         if on is not None and has_query(on):
@@ -274,9 +274,6 @@ class _Sequencing:
         if join.side == "FULL":
             return source, exp.Anonymous(this="coalesce", expressions=[now.copy(), theirs.copy()])
         return source, theirs if join.side == "RIGHT" else now
-
-    def fresh_instant(self) -> str:
-        return f"{_COLUMN}{next(self.numbers)}"
 
     def fresh_alias(self, alias: exp.Expr | None) -> exp.Identifier:
         named = alias.this if alias is not None else None

@@ -19,13 +19,8 @@ _LATE = 99_999_999_999_999
 _RUN = "f" * 24
 #: (max_from, min_until, whether bucketed) of a chain of intervals decide the conditions of its read
 _READ = (
-    (None, None, True),
-    (None, None, False),
-    (_LATE, None, True),
-    (0, 0, True),
-    (_LATE, None, False),
-    (0, 0, False),
-)
+    (None, None, True), (None, None, False), (_LATE, None, True), (0, 0, True), (_LATE, None, False), (0, 0, False),
+)  # fmt: skip
 
 
 def worst(

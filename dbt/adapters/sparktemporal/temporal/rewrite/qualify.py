@@ -7,14 +7,13 @@ select id, k from t where mz_now() < due qualify row_number() over (partition by
 
 from __future__ import annotations
 
-from itertools import count
-
 from sqlglot import exp
 
 from ...errors import Refusal
 from ..sql.calls import is_aggregate_call
 from ..sql.ctes import inside
 from ..sql.dialect import fragment, put_in, render, suggested
+from ..sql.names import numbered
 
 #: clauses above the rows that QUALIFY leaves
 _AFTER = ("order", "limit", "offset", "sort", "cluster", "distribute")
@@ -69,14 +68,13 @@ def _take_calls(condition: exp.Expr, items: list[exp.Expr]) -> list[exp.Expr]:
     """Put columns in the place of window functions and aggregates -> the items that these need beside the others."""
     known = {render(i.this): i.alias for i in items if isinstance(i, exp.Alias)}
     names = _names(items)
-    fresh = (name for n in count(1) if (name := f"rank_{n}") not in names)
     added: list[exp.Expr] = []
     over = list(condition.find_all(exp.Window))
     calls = [n for n in condition.walk() if is_aggregate_call(n) and not any(inside(n, window) for window in over)]
     for node in [*over, *calls]:
         text = render(node)
         if text not in known:
-            known[text] = next(fresh)
+            known[text] = numbered("rank_", 1, names | set(known.values()))
             added.append(exp.alias_(node.copy(), known[text]))
         node.replace(exp.column(known[text]))
     return added

@@ -10,7 +10,6 @@ Rewrites move queries within the model. Each CTE has a name of its own here, so 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import count
 
 from sqlglot import exp
 
@@ -18,6 +17,7 @@ from ...errors import Refusal
 from .ctes import cte_of
 from .dialect import parse, shown_as
 from .identifiers import folded
+from .names import numbered
 from .scope import alias_of, quote_name
 
 
@@ -51,7 +51,7 @@ def told_apart(tree: exp.Query) -> exp.Query:
         _refuse_twice(cte)
         name = folded(cte.alias)
         if name in taken:
-            name = next(fresh for n in count(2) if (fresh := f"{name}_{n}") not in known)
+            name = numbered(f"{name}_", 2, known)
             _rename(cte, name, [table for table, of in read if of is cte])
         taken.add(name)
         known.add(name)

@@ -43,15 +43,10 @@ _NO_MATTER = tuple(
 _MATTER = tuple(
     f"spark.sql.{name}"
     for name in (
-        "files.ignore",
-        "hive.caseSensitiveInferenceMode",
-        "hive.convert",
-        "hive.verifyPartitionPath",
-        "sources.partitionColumnTypeInference",
-        "sources.validatePartitionColumns",
-        "sources.binaryFile",
+        "files.ignore", "hive.caseSensitiveInferenceMode", "hive.convert", "hive.verifyPartitionPath",
+        "sources.partitionColumnTypeInference", "sources.validatePartitionColumns", "sources.binaryFile",
     )
-)
+)  # fmt: skip
 #: outside of spark.sql: the branch of an Iceberg table that is read
 _OTHERS = ("spark.wap.branch", "spark.wap.id")
 
