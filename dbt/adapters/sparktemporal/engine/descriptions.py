@@ -59,6 +59,10 @@ class ViewInfo:
     rewrite: str = ALTER
     namespace: tuple[str, ...] = ()
 
+    def has_text(self, text: str) -> bool:
+        """Whether the text of the view is this one, spaces aside."""
+        return self.text.split() == text.split()
+
 
 @dataclass(frozen=True)
 class TableInfo:

@@ -74,7 +74,7 @@ def _statements(
     state = _state(model, columns, target, as_of, expiration)
     text = view_sql.live_view(state)
     yield Statement("commit, with the state in a comment", f"CREATE VIEW {target.name('__live')} AS\n{text}")
-    yield from published_view.publish(target, list(columns), Docs(), None, False)
+    yield from published_view.publish(target, columns, Docs(), None, False)
     updates = readable_updates.as_updates(state.cores, state.schema)
     yield Statement("the updates, readable", f"CREATE VIEW {target.name('__diffs')} AS\n{updates}")
     yield Statement("the lock is given back", f"DROP TABLE {lock}")

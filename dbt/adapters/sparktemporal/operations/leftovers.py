@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ..engine import ownership
@@ -72,7 +72,7 @@ def replaced(warehouse: Warehouse, target: ModelRelations, docs: Docs, failed: b
         state = read_state(warehouse, target, there) if live is not None and live.rewrite != UPDATE else None
         if state is None:  # of a commit in a table the views are elsewhere, where nothing has touched them
             return Replaced()
-        return Replaced(published_view.publish(target, list(state.columns), docs, None, False))
+        return Replaced(published_view.publish(target, state.columns, docs, None, False))
     if failed or is_thin(warehouse, target):
         return Replaced()
     return Replaced(drop(warehouse, target), is_dropped=True)
@@ -94,23 +94,29 @@ def drop(warehouse: Warehouse, target: ModelRelations) -> list[Statement]:
     steps = outside_views.drop(warehouse, target) if live.rewrite == UPDATE else []
     if target.model in names and is_thin(warehouse, target):
         steps.append(Statement("the view", f"DROP VIEW IF EXISTS {target.name()}"))
-    if f"{target.model}__diffs" in names and ownership.is_marked(warehouse, target, f"{target.model}__diffs"):
-        steps.append(Statement("its updates", f"DROP VIEW IF EXISTS {target.name('__diffs')}"))
-    if f"{target.model}__late" in names and ownership.is_marked(warehouse, target, f"{target.model}__late"):
-        steps.append(Statement("its late rows", f"DROP VIEW IF EXISTS {target.name('__late')}"))
+    for suffix, what in (("__diffs", "its updates"), ("__late", "its late rows")):
+        name = f"{target.model}{suffix}"
+        if name in names and ownership.is_marked(warehouse, target, name):
+            steps.append(Statement(what, f"DROP VIEW IF EXISTS {target.name(suffix)}"))
     state = _readable(warehouse, target, live.text)
     steps += at_function.drop(target) if state and state.at_function else []
-    known = Identifiers([*state.tables, *(name for name, _ in state.retired)] if state else [])
-    for name in names:
-        if chain_rules.born_of(target.model, name) is None:
-            continue
-        if name in known or ownership.is_marked(warehouse, target, name):
-            steps.append(Statement("a chain, or a list of files", f"DROP TABLE IF EXISTS {target.table(name)}"))
+    for name in _tables(warehouse, target, state, names):
+        steps.append(Statement("a chain, or a list of files", f"DROP TABLE IF EXISTS {target.table(name)}"))
     if f"{target.model}__lock" in names and lock.is_lock(warehouse, target):
         steps.append(Statement("its lock", f"DROP TABLE IF EXISTS {target.name('__lock')}"))
     kind = "TABLE" if live.rewrite == UPDATE else "VIEW"
     steps.append(Statement("its commit record", f"DROP {kind} IF EXISTS {target.name(_LIVE)}"))
     return steps
+
+
+def _tables(warehouse: Warehouse, target: ModelRelations, state: State | None, names: Identifiers) -> Iterator[str]:
+    """The tables of a model: those that its state names, and those that carry its mark."""
+    known = Identifiers([*state.tables, *(name for name, _ in state.retired)] if state else [])
+    for name in names:
+        if chain_rules.born_of(target.model, name) is None:
+            continue
+        if name in known or ownership.is_marked(warehouse, target, name):
+            yield name
 
 
 def _readable(warehouse: Warehouse, target: ModelRelations, text: str) -> State | None:

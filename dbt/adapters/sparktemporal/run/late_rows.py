@@ -16,8 +16,6 @@ from collections.abc import Sequence
 
 from ..config import TemporalConfig
 from ..engine import ownership
-from ..engine.commit_records import CREATE_VIEW
-from ..engine.descriptions import ALTER
 from ..engine.model_relations import ModelRelations
 from ..engine.warehouse import CHANGES_OF_DELTA, Warehouse
 from ..errors import ForeignRelation
@@ -32,6 +30,7 @@ from ..words import quantity
 from . import chain_rows
 from .plan import RunPlan
 from .progress import Progress, Tools
+from .standing_views import StandingViews
 
 
 def find(tools: Tools, plan: RunPlan) -> tuple[str, ...]:
@@ -146,19 +145,8 @@ def refuse_foreign(
         raise ForeignRelation(of.name("__late"), target.model)
 
 
-def publish(warehouse: Warehouse, plan: RunPlan, text: str | None) -> list[Statement]:
-    """The statements that make `<model>__late` as it should be."""
-    target, name = plan.target, f"{plan.target.model}__late"
-    there = name in Identifiers(plan.existing)
+def publish(views: StandingViews, text: str | None) -> list[Statement]:
+    """The statements that make `<model>__late` as it should be. text: None for no view."""
     if text is None:
-        goes = there and ownership.is_marked(warehouse, target, name)
-        return [Statement("late rows are not kept any more", f"DROP VIEW {target.name('__late')}")] if goes else []
-    known = plan.neighbours.known
-    if there and known is not None and known.is_view(name, text):
-        return []
-    found = warehouse.view(target.name("__late")) if there else None
-    if found is not None and found.text.split() == text.split():
-        return []
-    verb = found.rewrite if found else CREATE_VIEW
-    mark = "" if verb == ALTER else f" {ownership.marked(target)}"
-    return [Statement("rows that came late, readable", f"{verb} {target.name('__late')}{mark} AS\n{text}")]
+        return views.dropped("late rows are not kept any more", "__late")
+    return views.changed("rows that came late, readable", "__late", text)

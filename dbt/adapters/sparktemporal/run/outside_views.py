@@ -15,16 +15,13 @@ one with nothing new, compares the texts and mends what a run that was killed le
 
 from __future__ import annotations
 
-from ..engine import ownership
-from ..engine.commit_records import CREATE_VIEW
-from ..engine.descriptions import ALTER
 from ..engine.model_relations import ModelRelations
 from ..engine.warehouse import Warehouse
 from ..temporal.decision import Statement
 from ..temporal.diffs.state import State
-from ..temporal.sql.identifiers import Identifiers
 from . import published_view
 from .published_view import Docs
+from .standing_views import StandingViews
 
 
 def publish(
@@ -43,25 +40,13 @@ def publish(
     outside = target.outside
     if outside is None:
         return []
-    there = Identifiers(warehouse.relations_outside(outside.schema, outside.model))
-    live = warehouse.view(outside.name("__live")) if f"{target.model}__live" in there else None
-    steps = []
-    if live is None or live.text.split() != text.split():
-        verb = live.rewrite if live else CREATE_VIEW
-        steps.append(Statement("the commit, for readers", f"{verb} {outside.name('__live')} AS\n{text}"))
-    view = warehouse.view(outside.name()) if target.model in there else None
-    steps += published_view.publish(outside, list(state.columns), docs, view, retyped)
-    readable = [("__diffs", "the updates, readable", updates), ("__late", "rows that came late, readable", late)]
-    for suffix, what, wanted in readable:
-        found = warehouse.view(outside.name(suffix)) if f"{target.model}{suffix}" in there else None
-        if wanted is not None and (found is None or found.text.split() != wanted.split()):
-            verb = found.rewrite if found else CREATE_VIEW
-            mark = "" if verb == ALTER else f" {ownership.marked(target)}"
-            steps.append(Statement(what, f"{verb} {outside.name(suffix)}{mark} AS\n{wanted}"))
-    name = f"{target.model}__late"
-    if state.late is None and name in there and ownership.is_marked(warehouse, outside, name):
-        steps.append(Statement("late rows are not kept any more", f"DROP VIEW {outside.name('__late')}"))
-    return steps
+    views = StandingViews.outside(warehouse, outside)
+    steps = views.changed("the commit, for readers", "__live", text, mark=False)
+    steps += published_view.publish(outside, state.columns, docs, views.find(), retyped)
+    steps += views.changed("the updates, readable", "__diffs", updates)
+    if state.late is None:
+        return steps + views.dropped("late rows are not kept any more", "__late")
+    return steps if late is None else steps + views.changed("rows that came late, readable", "__late", late)
 
 
 def drop(warehouse: Warehouse, target: ModelRelations) -> list[Statement]:
@@ -69,9 +54,9 @@ def drop(warehouse: Warehouse, target: ModelRelations) -> list[Statement]:
     outside = target.outside
     if outside is None:
         return []
-    there = Identifiers(warehouse.relations_outside(outside.schema, outside.model))
+    views = StandingViews.outside(warehouse, outside)
     return [
         Statement("a view for readers", f"DROP VIEW IF EXISTS {outside.name(suffix)}")
         for suffix in ("", "__diffs", "__late", "__live")
-        if f"{target.model}{suffix}" in there
+        if views.has(suffix)
     ]

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..engine.descriptions import ViewInfo
 from ..engine.warehouse import Warehouse
 from ..inputs.meanwhile import Busy
 from ..pruning.pruning import Pruning
@@ -42,20 +41,17 @@ class Source:
 
 @dataclass(frozen=True)
 class Published:
-    """What stands of the relations that people read: the view, the text of the updates as it should be, and the view
-    of them as it is, None for none. is_right, are_right: nothing is to be done about the view, or about the updates.
-    gives_way: a table of the model's name is there. outside: the statements for views in another catalog. beside:
-    those for late rows. function: those for the function of any instant."""
+    """What makes the relations that people read as they should be. gives_way: a table of the model's name is there.
 
-    view: ViewInfo | None
-    is_right: bool
-    updates: str
-    updates_view: ViewInfo | None
-    are_right: bool
+    view: statements for the view, and for all views in another catalog. updates, late: for `<model>__diffs` and
+    `<model>__late`. function: for the function of any instant.
+    """
+
     gives_way: bool
-    outside: tuple[Statement, ...] = ()
-    beside: tuple[Statement, ...] = ()
-    function: tuple[Statement, ...] = ()
+    view: Sequence[Statement]
+    updates: Sequence[Statement] = ()
+    late: Sequence[Statement] = ()
+    function: Sequence[Statement] = ()
 
 
 @dataclass(frozen=True)

@@ -46,36 +46,41 @@ def publish(
     there: the view as it is; None when there is none. retyped: a column of the same name has another type now, and a
     view remembers the types it was made with.
     """
-    text = thin_view(columns, target.name("__live"))
-    differ = False
-    if len(text) > VIEW_TEXT_LIMIT:  # what `SELECT *` stands for is not told by the text
-        text = compact_sql.thin_view(target.name("__live"))
-        differ = there is not None and list(there.comments) != [n for n, _ in columns]
-    described = docs.columns or {}
-    wanted = {n.lower(): described[n.lower()] for n, _ in columns if n.lower() in described}
-    listed = ", ".join(
-        quote(n) + (f" COMMENT {string_literal(wanted[n.lower()])}" if n.lower() in wanted else "") for n, _ in columns
-    )
-    comment = f" COMMENT {string_literal(docs.relation)}" if docs.relation else ""
+    live = target.name("__live")
+    text, star = thin_view(columns, live), compact_sql.thin_view(live)
+    text = star if len(text) > VIEW_TEXT_LIMIT else text
+    wanted = _of_columns(columns, docs)
     if there is None:
-        return [Statement("the view", f"CREATE VIEW {target.name()} ({listed}){comment} AS\n{text}")]
-    changed = retyped or differ or _words(there.text) != _words(text)
-    documented = {n.lower(): c for n, c in there.comments.items() if c}
-    if (docs.columns is not None and documented != wanted) or (changed and wanted):
-        kept = comment if docs.relation is not None else _comment(there.comment)
-        return [
-            Statement("the view, with its docs", f"CREATE OR REPLACE VIEW {target.name()} ({listed}){kept} AS\n{text}")
-        ]
-    steps = [Statement("the view", f"{there.rewrite} {target.name()} AS\n{text}")] if changed else []
+        return [Statement("the view", f"CREATE VIEW {_head(target, columns, wanted, docs.relation)} AS\n{text}")]
+    is_other = retyped or not there.has_text(text)
+    if text == star:  # what it stands for is not told by the text
+        is_other = is_other or list(there.comments) != [n for n, _ in columns]
+    if is_other and wanted or not _are_documented(there, docs, wanted):
+        head = _head(target, columns, wanted, there.comment if docs.relation is None else docs.relation)
+        return [Statement("the view, with its docs", f"CREATE OR REPLACE VIEW {head} AS\n{text}")]
+    steps = [Statement("the view", f"{there.rewrite} {target.name()} AS\n{text}")] if is_other else []
     if docs.relation is not None and docs.relation != (there.comment or ""):
         comment = string_literal(docs.relation)
         steps.append(Statement("its comment", f"ALTER VIEW {target.name()} SET TBLPROPERTIES ('comment' = {comment})"))
     return steps
 
 
+def _of_columns(columns: Columns, docs: Docs) -> dict[str, str]:
+    """The comments of the columns that are described, by lower-case name."""
+    described = docs.columns or {}
+    return {n.lower(): described[n.lower()] for n, _ in columns if n.lower() in described}
+
+
+def _are_documented(there: ViewInfo, docs: Docs, wanted: Mapping[str, str]) -> bool:
+    """Whether the columns of a view have the comments that are asked for."""
+    return docs.columns is None or {n.lower(): c for n, c in there.comments.items() if c} == wanted
+
+
+def _head(target: ModelRelations, columns: Columns, comments: Mapping[str, str], comment: str | None) -> str:
+    """What stands between the verb of a CREATE and its AS."""
+    items = ", ".join(quote(n) + _comment(comments.get(n.lower())) for n, _ in columns)
+    return f"{target.name()} ({items}){_comment(comment)}"
+
+
 def _comment(text: str | None) -> str:
     return f" COMMENT {string_literal(text)}" if text else ""
-
-
-def _words(text: str) -> str:
-    return " ".join(text.split())

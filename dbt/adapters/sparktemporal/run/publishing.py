@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..engine import ownership
-from ..engine.descriptions import ALTER, ViewInfo
-from ..engine.known_relations import KnownRelations
+from ..engine.descriptions import ViewInfo
 from ..inputs import upstream
 from ..temporal.decision import Statement
 from ..temporal.diffs import chains as chain_rules
@@ -24,6 +23,7 @@ from .merging import is_large
 from .plan import RunPlan
 from .progress import Progress, Published, Tools
 from .published_view import Docs
+from .standing_views import StandingViews
 
 # -- the commit --
 
@@ -128,50 +128,45 @@ def is_publishing(plan: RunPlan, progress: Progress) -> bool:
 
 
 def find_published(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunPlan, Progress]:
-    """The relations that people read, as they are."""
+    """The relations that people read, as they are, and what makes them as they should be."""
     state = progress.state or plan.old
     assert state is not None
     live = tools.commit.confirm(plan.run_id) if progress.state else None
-    if plan.is_in_table:
-        return plan, replace(progress, published=_beside_a_table(tools, plan, progress, state, live))
-    names, known = Identifiers(plan.existing), plan.neighbours.known
-    stands = plan.target.model in names
-    is_right = stands and known is not None and _is_published(known, plan, state)
-    view = tools.warehouse.view(plan.target.name()) if stands and not is_right else None
-    updates = tools.commit.texts.updates(state.cores, state.schema)
-    updates_view, are_right = None, False
-    if f"{plan.target.model}__diffs" in names:
-        name = f"{plan.target.model}__diffs"
-        are_right = live is None and known is not None and known.is_view(name, updates)
-        if not are_right:
-            updates_view = live or tools.warehouse.view(plan.target.name("__diffs"))
-            are_right = live is None and updates_view is not None and updates_view.text.split() == updates.split()
-    gives_way = stands and view is None and not is_right
-    beside = late_rows.publish(tools.warehouse, plan, late_rows.view(plan, state.late))
+    find = _beside_a_table if plan.is_in_table else _beside_a_view
+    return plan, replace(progress, published=find(tools, plan, state, live))
+
+
+def _beside_a_view(tools: Tools, plan: RunPlan, state: State, live: ViewInfo | None) -> Published:
+    """live: what this run has committed. The updates are others after each commit, in a view of the same catalog."""
+    views = StandingViews(tools.warehouse, plan.target, Identifiers(plan.existing), plan.neighbours.known)
+    view, gives_way = _view(plan, state, views)
+    text = tools.commit.texts.updates(state.cores, state.schema)
+    updates = views.changed("the updates, readable", "__diffs", text, like=live)
+    late = late_rows.publish(views, late_rows.view(plan, state.late))
     had = plan.old is not None and plan.old.at_function
     function = at_function.publish(tools.warehouse, plan.target, state, had, live is not None)
-    shown = Published(view, is_right, updates, updates_view, are_right, gives_way)
-    found = replace(shown, beside=tuple(beside), function=tuple(function))
-    return plan, replace(progress, published=found)
+    return Published(gives_way, view, updates, late, function)
 
 
-def _beside_a_table(tools: Tools, plan: RunPlan, progress: Progress, state: State, live: ViewInfo | None) -> Published:
-    """The views of another catalog as they are to be made. live: what this run has committed."""
+def _view(plan: RunPlan, state: State, views: StandingViews) -> tuple[list[Statement], bool]:
+    """The statements for the view, and whether a table of its name is there."""
+    target, retyped = plan.target, _is_retyped(plan, state)
+    if plan.docs == Docs() and not retyped and views.is_known("", thin_view(state.columns, target.name("__live"))):
+        return [], False
+    view = views.find()
+    steps = published_view.publish(target, state.columns, plan.docs, view, retyped)
+    return steps, view is None and views.has("")
+
+
+def _beside_a_table(tools: Tools, plan: RunPlan, state: State, live: ViewInfo | None) -> Published:
+    """The views of another catalog. live: what this run has committed."""
     committed, updates = live or tools.commit.texts.live, tools.commit.texts.updates(state.cores, state.schema)
     assert committed is not None
-    retyped = _is_retyped(plan, state)
     texts = (committed.text, updates, late_rows.view(plan, state.late))
-    steps = outside_views.publish(tools.warehouse, plan.target, state, *texts, plan.docs, retyped)
+    steps = outside_views.publish(tools.warehouse, plan.target, state, *texts, plan.docs, _is_retyped(plan, state))
     if steps and live is None and not tools.commit.is_due():
         steps = []  # a run has committed meanwhile, and makes its own
-    return Published(None, True, updates, None, True, plan.neighbours.in_the_way, tuple(steps))
-
-
-def _is_published(known: KnownRelations, plan: RunPlan, state: State) -> bool:
-    """Whether the list of dbt shows the view as it should be. The list does not tell docs."""
-    if plan.docs != Docs() or _is_retyped(plan, state):
-        return False
-    return known.is_view(plan.target.model, thin_view(state.columns, plan.target.name("__live")))
+    return Published(plan.neighbours.in_the_way, steps)
 
 
 def _is_retyped(plan: RunPlan, state: State) -> bool:
@@ -183,28 +178,12 @@ def publish(plan: RunPlan, progress: Progress) -> list[Statement]:
     """What people read, where it is not as it should be. The function comes last: Spark may refuse it alone."""
     found = progress.published
     assert found is not None
-    return [*_views(plan, progress), *found.function]
-
-
-def _views(plan: RunPlan, progress: Progress) -> list[Statement]:
-    """The thin view and the readable updates, and what stands beside them."""
-    state, found, target = progress.state or plan.old, progress.published, plan.target
-    assert state is not None and found is not None
-    steps = list(found.outside)
-    if not found.is_right:
-        retyped = _is_retyped(plan, state)
-        steps = published_view.publish(target, list(state.columns), plan.docs, found.view, retyped)
-    if found.gives_way:  # a view cannot take a table's place in one statement: all else stands before
-        gone = Statement("the table of that name gives way", f"DROP TABLE IF EXISTS {target.name()}")
-        steps = [*steps, gone] if plan.is_in_table else [gone, *steps]
-    steps += found.beside
-    if found.are_right:
-        return steps
-    name, mark = target.name("__diffs"), ownership.marked(target)
-    verb = found.updates_view.rewrite if found.updates_view else "CREATE VIEW"
-    clause = "" if verb == ALTER else f" {mark}"
-    updates = Statement("the updates, readable", f"{verb} {name}{clause} AS\n{found.updates}")
-    return [updates, *steps] if found.gives_way else [*steps, updates]
+    if not found.gives_way:
+        return [*found.view, *found.late, *found.updates, *found.function]
+    # a view cannot take a table's place in one statement: all else stands before
+    gone = Statement("the table of that name gives way", f"DROP TABLE IF EXISTS {plan.target.name()}")
+    view = [*found.view, gone] if plan.is_in_table else [gone, *found.view]
+    return [*found.updates, *view, *found.late, *found.function]
 
 
 # -- what nobody names --

@@ -1,0 +1,70 @@
+"""The views of a model as they stand, and the statements that make them as they should be.
+
+| the view | the statement |
+|---|---|
+| is missing | `CREATE VIEW` |
+| has another text | the one that replaces the text in one commit, by the catalog |
+| has this text, spaces aside | none |
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..engine import ownership
+from ..engine.commit_records import CREATE_VIEW
+from ..engine.descriptions import ALTER, ViewInfo
+from ..engine.known_relations import KnownRelations
+from ..engine.model_relations import ModelRelations
+from ..engine.warehouse import Warehouse
+from ..temporal.decision import Statement
+from ..temporal.sql.identifiers import Identifiers
+
+
+@dataclass(frozen=True)
+class StandingViews:
+    """target: the names of the views. names: of the relations that stand in their schema. known: what dbt's list tells
+    of the relations, None for nothing."""
+
+    warehouse: Warehouse
+    target: ModelRelations
+    names: Identifiers
+    known: KnownRelations | None = None
+
+    @staticmethod
+    def outside(warehouse: Warehouse, target: ModelRelations) -> StandingViews:
+        """target: the names of views in another catalog."""
+        return StandingViews(warehouse, target, Identifiers(warehouse.relations_outside(target.schema, target.model)))
+
+    def has(self, suffix: str) -> bool:
+        return f"{self.target.model}{suffix}" in self.names
+
+    def find(self, suffix: str = "") -> ViewInfo | None:
+        """The view as it is; None where there is none."""
+        return self.warehouse.view(self.target.name(suffix)) if self.has(suffix) else None
+
+    def is_known(self, suffix: str, text: str) -> bool:
+        """Whether dbt's list shows a view of this text. The list does not tell docs."""
+        return self.has(suffix) and self.known is not None and self.known.is_view(f"{self.target.model}{suffix}", text)
+
+    def changed(
+        self, what: str, suffix: str, text: str, mark: bool = True, like: ViewInfo | None = None
+    ) -> list[Statement]:
+        """The statement that gives a view its text; none where dbt's list or the view shows this text.
+
+        mark: a statement that names properties marks the owner. like: a view of another text, by whose verb the view is
+        replaced, which saves a question.
+        """
+        if like is None and self.is_known(suffix, text):
+            return []
+        there = like if self.has(suffix) and like else self.find(suffix)
+        if there is not None and there.has_text(text):
+            return []
+        verb = there.rewrite if there else CREATE_VIEW
+        clause = f" {ownership.marked(self.target)}" if mark and verb != ALTER else ""
+        return [Statement(what, f"{verb} {self.target.name(suffix)}{clause} AS\n{text}")]
+
+    def dropped(self, what: str, suffix: str) -> list[Statement]:
+        """The statement that drops a view that is marked as the model's."""
+        is_own = self.has(suffix) and ownership.is_marked(self.warehouse, self.target, f"{self.target.model}{suffix}")
+        return [Statement(what, f"DROP VIEW {self.target.name(suffix)}")] if is_own else []
