@@ -15,6 +15,7 @@ from .descriptions import TableInfo
 from .warehouse import Warehouse
 
 _NAMES = {"this", "db", "catalog"}
+_STAR = {"kind", "expressions", "from_"}
 
 
 class DescribedTables:
@@ -80,14 +81,15 @@ def _table(sql: str) -> str | None:
         query = parse(sql)
     except Refusal:
         return None
-    if not isinstance(query, exp.Select) or {key for key, value in query.args.items() if value} - {
-        "kind", "expressions", "from_",
-    }:  # fmt: skip
-        return None
-    items, from_ = query.expressions, query.args.get("from_")
-    table = from_.this if from_ is not None else None
-    if len(items) != 1 or not isinstance(items[0], exp.Star) or any(items[0].args.values()):
-        return None
-    if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier) or not table.db:
-        return None
-    return None if {key for key, value in table.args.items() if value} - _NAMES else render(table)
+    match query:
+        case exp.Select(
+            expressions=[exp.Star() as star], args={"from_": exp.From(this=exp.Table(this=exp.Identifier()) as table)}
+        ) if table.db:
+            is_whole = _is_plain(query, _STAR) and _is_plain(star, set()) and _is_plain(table, _NAMES)
+            return render(table) if is_whole else None
+    return None
+
+
+def _is_plain(node: exp.Expr, parts: set[str]) -> bool:
+    """Whether a node of a tree has no other parts than these."""
+    return all(key in parts for key, value in node.args.items() if value)

@@ -112,24 +112,35 @@ def view(described: Sequence[Row], created: str | None = None) -> ViewInfo | Non
     if not details or text is None:
         return None
     is_iceberg = created is not None or "table_type=ICEBERG-VIEW" in details.get("Table Properties", "")
+    return ViewInfo(text, comments, details.get("Comment"), REPLACE if is_iceberg else ALTER, _namespace(details))
+
+
+def _namespace(details: Mapping[str, str]) -> tuple[str, ...]:
+    """Catalog and schema in which names of a view's text are looked up."""
     there = (details.get("View Current Catalog"), details.get("View Current Namespace"))
     place = details.get("View Catalog and Namespace") or ".".join(part for part in there if part)
-    namespace = tuple(part.replace("`", "") for part in re.findall(r"`(?:[^`]|``)+`|[^.`]+", place))
-    return ViewInfo(text, comments, details.get("Comment"), REPLACE if is_iceberg else ALTER, namespace)
+    return tuple(part.replace("`", "") for part in re.findall(r"`(?:[^`]|``)+`|[^.`]+", place))
 
 
 def table(described: Sequence[Row]) -> TableInfo:
-    """A table by the rows of DESCRIBE TABLE EXTENDED."""
-    heading = "# Column Default Values"
-    last = next((i for i, row in enumerate(described) if row[0] == heading and not row[1]), len(described))
+    """A table by the rows of DESCRIBE TABLE EXTENDED: columns, partitions below headings, details, defaults."""
+    pairs = [(str(name), str(kind or "")) for name, kind, *_ in described]
+    last = _first(pairs, ("# Column Default Values",))
     defaults = tuple((str(name), str(value)) for name, _, value in described[last + 1 :] if name)
-    pairs = [(str(name), str(value or "")) for name, value, *_ in described[:last]]
-    at = next((i for i, (name, kind) in enumerate(pairs) if name in _DETAILS and not kind), len(pairs))
-    head = [(name, kind) for name, kind in pairs[:at] if name or kind]
-    headings = [i for i, (name, kind) in enumerate(head) if name in _HEADINGS and kind in _NO_TYPES]
-    cut = headings[0] if headings else len(head)
-    parts = [name for i, (name, _) in enumerate(head) if i > cut and i not in headings]
+    at = _first(pairs[:last], _DETAILS)
+    head = [pair for pair in pairs[:at] if any(pair)]
+    cut = _first(head, _HEADINGS)
+    parts = tuple(name for name, kind in head[cut:] if not _is_heading(name, kind, _HEADINGS))
     details: dict[str, str] = {}
-    for name, value in pairs[at:]:
+    for name, value in pairs[at:last]:
         details.setdefault(name, value)
-    return TableInfo(tuple(head[:cut]), tuple(parts), details, defaults)
+    return TableInfo(tuple(head[:cut]), parts, details, defaults)
+
+
+def _first(pairs: Sequence[tuple[str, str]], headings: Sequence[str]) -> int:
+    """The index of the first of some headings; that of the end where there is none."""
+    return next((i for i, (name, kind) in enumerate(pairs) if _is_heading(name, kind, headings)), len(pairs))
+
+
+def _is_heading(name: str, kind: str, headings: Sequence[str]) -> bool:
+    return name in headings and kind in _NO_TYPES

@@ -41,10 +41,15 @@ def named(name: str, graph: Mapping[str, Any]) -> Node:
             f"why: the operation is about one temporal_view\n"
             f"instead: {' or '.join(choices)}"
         )
+    raise _is_none(name, meant, graph)
+
+
+def _is_none(name: str, meant: Sequence[Node], graph: Mapping[str, Any]) -> TemporalError:
+    """The error about a name of no temporal_view. meant: the models of that name."""
     kind = meant and _latest(meant)[0]["config"].get("materialized")
     what = f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}" if kind else "no enabled model of this project"
     others = sorted(_full_name(n) for n in meant if _is_temporal(n))
-    raise TemporalError(
+    return TemporalError(
         f"found: model {name!r}, {what}\n"
         f"why: {'only a temporal_view has diffs' if kind else 'the operation is about an enabled temporal_view'}\n"
         f"instead: {' or '.join(others) or _suggested(name, graph)}"

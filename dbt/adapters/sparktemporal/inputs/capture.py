@@ -69,6 +69,10 @@ class Request:
         asked = render(intervals_sql.probe(core.core))
         return self.plans.get(asked) or warehouse.explain(asked)
 
+    def remembers(self, lists: bool) -> bool:
+        """Whether a commit remembers files, where they changed. lists: also where nothing else asks for it."""
+        return (lists or self.config.change_capture != _ALL) and not self.decision.writes_nothing
+
 
 @dataclass(frozen=True)
 class Capture:
@@ -138,12 +142,11 @@ def capture_inputs(warehouse: Warehouse, request: Request, known: Routines, list
 
     lists: remember files where nothing else asks for it.
     """
-    old, config = request.old, request.config
     meaning = fingerprint.of(warehouse, request.model, request.plan, known, request.version)
     analyzed = plans.analyzed(request.plan)
     seen, is_counted = _observed(warehouse, request, analyzed)
     stacked = _stacked(warehouse, request.cores)
-    why = _why_full(request.decision, old, meaning, request.model.text, config.change_capture)
+    why = _why_full(request, meaning)
     changes, files = _changed(warehouse, request, seen, stacked, why)
     seen = {
         name: replace(now, fingerprint=changes[name].fingerprint or now.fingerprint) for name, now in seen.items()
@@ -152,7 +155,7 @@ def capture_inputs(warehouse: Warehouse, request: Request, known: Routines, list
     if any(not delta.is_same for delta in found.values()):
         observe.refresh(warehouse, seen.values())
     keeps = not why and all(changes[name].same for name, now in seen.items() if now.listing)
-    remembers = not keeps and (lists or config.change_capture != _ALL) and not request.decision.writes_nothing
+    remembers = not keeps and request.remembers(lists)
     manifest, entries = input_changes.to_remember(seen.values(), changes, files) if remembers else (None, {})
     read = _read(found.values())
     sizes = {name: input_changes.size_read(seen[name], changes[name], added) for name, added in read.items()}
@@ -258,14 +261,15 @@ def _read(deltas: Iterable[CoreDelta]) -> dict[str, delta_query.TableDelta | Non
     return read
 
 
-def _why_full(decision: Decision, old: State | None, meaning: QueryFingerprint, text: str, config: str) -> str:
+def _why_full(request: Request, meaning: QueryFingerprint) -> str:
     """Why nothing but reading all of every input will do; empty when each may be looked at."""
-    if decision.rebuilds or old is None:
-        return decision.reason
-    if config == _ALL:
+    old = request.old
+    if request.decision.rebuilds or old is None:
+        return request.decision.reason
+    if request.config.change_capture == _ALL:
         return "config change_capture: full"
     changed = meaning.change(old.read_by)
-    return changed and ", ".join(stacked_views.changes(old.written, text)) or changed or meaning.untold
+    return changed and ", ".join(stacked_views.changes(old.written, request.model.text)) or changed or meaning.untold
 
 
 def _is_altered(now: Fingerprint, then: Fingerprint | None) -> bool:

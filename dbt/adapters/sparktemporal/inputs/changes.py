@@ -230,27 +230,25 @@ def to_remember(
     Where new files alone are read these are exactly they, beside those that were remembered. before: their manifest.
     None and no files where nothing has a list.
     """
-    parts: list[str] = []
-    files: dict[str, tuple[ListedFile, ...]] = {}
-    is_few = True
-    for now in seen:
-        if not now.listing:
-            continue
-        change, listing, entries = changes[now.relation], now.listing, now.files
-        if before is not None and now.tracking is Tracking.FILES and (change.same or change.files):
-            added = [_entry(one) for one in json.loads(change.files)] if change.files else []
-            known = None if before.table else before.files.get(now.relation)
-            entries = None if known is None else (*known, *added)
-            listing = before.listing(now.relation)
-            listing += f"\nUNION ALL\n{file_lists.named(change.files)}" if change.files else ""
-        parts.append(f"SELECT {string_literal(now.relation)} AS relation, {COLUMNS} FROM ({listing})")
-        if entries is None:
-            is_few = False
-        else:
-            files[now.relation] = tuple(entries)
-    if files and is_few and manifests.are_few(files):
+    lists = {now.relation: _list_of(now, changes[now.relation], before) for now in seen if now.listing}
+    files = {name: entries for name, (_, entries) in lists.items() if entries is not None}
+    if files and len(files) == len(lists) and manifests.are_few(files):
         return None, files
+    parts = (f"SELECT {string_literal(n)} AS relation, {COLUMNS} FROM ({sql})" for n, (sql, _) in lists.items())
     return "\nUNION ALL\n".join(parts) or None, {}
+
+
+def _list_of(now: Input, change: InputChange, before: Manifest | None) -> tuple[str, tuple[ListedFile, ...] | None]:
+    """The files of an input: SQL of the list, and of few they themselves."""
+    if before is None or now.tracking is not Tracking.FILES or not (change.same or change.files):
+        return now.listing, now.files
+    known = None if before.table else before.files.get(now.relation)
+    listing = before.listing(now.relation)
+    if not change.files:
+        return listing, known if known is None else tuple(known)
+    added = [_entry(one) for one in json.loads(change.files)]
+    named = file_lists.named(change.files)
+    return f"{listing}\nUNION ALL\n{named}", None if known is None else (*known, *added)
 
 
 def _entry(one: Mapping[str, object]) -> ListedFile:

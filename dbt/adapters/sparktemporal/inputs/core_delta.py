@@ -80,8 +80,7 @@ def delta_of(
     plan: the plans of what it reads, its predicate too. seen, changes: by input. why: all cores are read in full.
     """
     analyzed = plans.analyzed(plan)
-    every = plans.tables_read(analyzed)
-    every = None if every is None else [*every, *(name for _, name in stacked_in(core))]
+    every = _inputs(core, analyzed)
     try:
         if why:
             raise _Full(why)
@@ -97,27 +96,27 @@ def delta_of(
         return CoreDelta(DeltaKind.FULL, full.why, full.cause, read=read, open=frozenset(read))
 
 
+def _inputs(core: TypedCore, analyzed: str) -> list[str] | None:
+    """The tables and temporal views that a core reads; None where it reads something else."""
+    tables = plans.tables_read(analyzed)
+    return None if tables is None else [*tables, *(name for _, name in stacked_in(core))]
+
+
 def _incremental(
     warehouse: Warehouse, core: TypedCore, analyzed: str, every: Sequence[str], moved: Mapping[str, InputChange]
 ) -> CoreDelta:
     """By the rows that came and went. every: what the core reads; moved: those that changed, and how."""
+    found: dict[str, delta_query.TableDelta] = {}
     for name, change in moved.items():
         if change.added is None:
             raise _Full(change.why, name)
-    found = {name: change.added for name, change in moved.items() if change.added is not None}
+        found[name] = change.added
     plan_by_name = view_expansion.without_views(core.core.query, analyzed)
     try:
         query = view_expansion.open_views(warehouse, core.core.query, found.__contains__, plan_by_name)
     except view_expansion.Closed as closed:
         raise _Full(f"{', '.join(moved)} changed below a view: {closed}") from None
-    read_at: list[list[str]] = []
-    places: dict[int, delta_query.TableDelta] = {}
-    for place, (table, linear) in enumerate(delta_query.tables(query)):
-        read_at.append(_read_at(warehouse, table, plan_by_name, moved))
-        changed = next((name for name in read_at[place] if name in found), None)
-        if changed is not None:
-            _refuse_place(table, linear, changed, found[changed])
-            places[place] = found[changed]
+    read_at, places = _places(warehouse, query, plan_by_name, found)
     if sorted(name for reads in read_at for name in reads) != sorted(every):
         raise _Full("its predicate reads tables, or where it reads which is not told")
     if (unread := delta_query.unread(places)) is not None:
@@ -126,10 +125,28 @@ def _incremental(
     if not delta_query.keeps_names(intervals_sql.probe(core.core), found.values()):
         _refuse_other_columns(warehouse, core, [part for _, part in signed])
     inserts, deletes = (tuple(part for sign, part in signed if sign == wanted) for wanted in (1, -1))
-    # of a place what is new alone is read, unless another place is what decides what is new
-    beside = [name for at, reads in enumerate(read_at) for name in reads if set(places) - {at}]
     why = ", ".join(change.why for change in moved.values())
-    return CoreDelta(DeltaKind.INCREMENTAL, why, "", inserts, deletes, found, frozenset(beside))
+    return CoreDelta(DeltaKind.INCREMENTAL, why, "", inserts, deletes, found, _beside(read_at, places))
+
+
+def _beside(read_at: Sequence[Sequence[str]], places: Mapping[int, delta_query.TableDelta]) -> frozenset[str]:
+    """The inputs of which all is read: of a place what is new alone is, unless another place decides what is new."""
+    return frozenset(name for at, reads in enumerate(read_at) for name in reads if set(places) - {at})
+
+
+def _places(
+    warehouse: Warehouse, query: exp.Query, plan_by_name: dict[str, str], found: Mapping[str, delta_query.TableDelta]
+) -> tuple[list[list[str]], dict[int, delta_query.TableDelta]]:
+    """The inputs that each place of a query reads, and the change that is read at a place, by its index."""
+    read_at: list[list[str]] = []
+    places: dict[int, delta_query.TableDelta] = {}
+    for place, (table, linear) in enumerate(delta_query.tables(query)):
+        read_at.append(_read_at(warehouse, table, plan_by_name, found))
+        changed = next((name for name in read_at[place] if name in found), None)
+        if changed is not None:
+            _refuse_place(table, linear, changed, found[changed])
+            places[place] = found[changed]
+    return read_at, places
 
 
 def _read_at(warehouse: Warehouse, table: exp.Table, plan_by_name: dict[str, str], moved: Iterable[str]) -> list[str]:

@@ -11,6 +11,7 @@ from ..temporal.diffs.fingerprints import FilesFingerprint, Tracking
 from ..temporal.ivm.delta_query import Added
 from ..words import quantity
 from .capture import Capture
+from .changes import InputChange
 from .core_delta import DeltaKind
 
 #: what is new of an input, in words
@@ -58,24 +59,30 @@ def _reads(capture: Capture, left: Mapping[str, PruningResult]) -> Iterator[Inpu
     beside = {name for delta in capture.cores.values() if delta.is_incremental for name in delta.open}
     for name, seen in capture.inputs.items():
         change = capture.changes[name]
-        parts = [delta.read[name] for delta in capture.cores.values() if name in delta.read]
+        is_read = any(name in delta.read for delta in capture.cores.values())
         how, why = DeltaKind.SAME.value, change.why
         if name in whole:
             how, why = DeltaKind.FULL.value, whole[name] or change.why
-        elif parts:
+        elif is_read:
             how = _NEW.get(seen.tracking, how)
         one = InputRead(name, seen.tracking.value, how, why, capture.counts.get(name, 0))
         if isinstance(seen.fingerprint, FilesFingerprint):
-            files = seen.fingerprint.files
-            one = replace(one, files=files.count, bytes=files.size, files_read=0, bytes_read=0)
-            added = change.added if isinstance(change.added, Added) else None
+            files, size = seen.fingerprint.files.count, seen.fingerprint.files.size
+            one = replace(one, files=files, bytes=size, files_read=0, bytes_read=0)
             if name in whole and name in left:
                 one = replace(one, files_read=left[name].files, bytes_read=left[name].bytes)
-            elif name in whole or name in beside or parts and added is None:
-                one = replace(one, files_read=files.count, bytes_read=files.size)
-            elif parts and added is not None:
-                one = replace(one, files_read=len(added.files), bytes_read=capture.sizes.get(name))
+            elif name in whole or name in beside:
+                one = replace(one, files_read=files, bytes_read=size)
+            elif is_read:
+                one = _with_change(one, change, capture.sizes.get(name))
         yield one
+
+
+def _with_change(one: InputRead, change: InputChange, size: int | None) -> InputRead:
+    """An input of which new files alone are read, where the change names them. size: of these files."""
+    if isinstance(change.added, Added):
+        return replace(one, files_read=len(change.added.files), bytes_read=size)
+    return replace(one, files_read=one.files, bytes_read=one.bytes)
 
 
 def totals(reads: list[InputRead]) -> dict[str, int | None]:
@@ -84,16 +91,14 @@ def totals(reads: list[InputRead]) -> dict[str, int | None]:
     if reads and not known:
         names = (f"{unit}_{what}" for unit in ("files", "bytes") for what in ("considered", "read", "left_out"))
         return dict.fromkeys(names)
-    files, files_read = sum(one.files or 0 for one in known), sum(one.files_read or 0 for one in known)
-    size, size_read = sum(one.bytes or 0 for one in known), sum(one.bytes_read or 0 for one in known)
-    return {
-        "files_considered": files,
-        "files_read": files_read,
-        "files_left_out": files - files_read,
-        "bytes_considered": size,
-        "bytes_read": size_read,
-        "bytes_left_out": size - size_read,
-    }
+    files = _sums("files", [(one.files, one.files_read) for one in known])
+    return files | _sums("bytes", [(one.bytes, one.bytes_read) for one in known])
+
+
+def _sums(unit: str, known: list[tuple[int | None, int | None]]) -> dict[str, int | None]:
+    """known: how many an input has, and how many were read."""
+    considered, read = sum(has or 0 for has, _ in known), sum(read or 0 for _, read in known)
+    return {f"{unit}_considered": considered, f"{unit}_read": read, f"{unit}_left_out": considered - read}
 
 
 def as_data(reads: list[InputRead]) -> list[dict[str, Any]]:

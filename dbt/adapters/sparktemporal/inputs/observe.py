@@ -28,7 +28,7 @@ from ..words import quantity
 from . import append_only, file_lists, snapshots
 from .altered import forget_altered, form_of, provider_of, renewed
 from .append_only import AppendCursor
-from .file_lists import NAME, PATH, Compared
+from .file_lists import NAME, PATH, Compared, Summary
 from .manifest import Manifest
 
 #: bytes of a row of a file, at the least: fewer are rare
@@ -95,18 +95,14 @@ def observe_beside(
     infos |= {table: renewed(warehouse, table, info) for table, info in infos.items() if provider_of(info) == "iceberg"}
     of_before = [t for t in of_files if not relations.has_columns(plan, t, (name for name, _ in infos[t].columns))]
     forget_altered(warehouse, of_before)
-    listings: dict[str, Listing] = {}
-    then = remembered.files if remembered else {}
-    for table in of_files:
-        location = None if follow else _directory(infos[table])
-        if location is not None:
-            listings[table] = Listing(file_lists.in_directory(location), then.get(table))
-    answers: list[tuple[Any, ...]] | None = None
-    if listings:
-        with allowing(Cause.NOT_TAKEN, Cause.UNREADABLE):  # of a list that cannot be made: each is asked for by itself
-            rows = warehouse.rows_together([*(listing.query for listing in listings.values()), *beside])
-            listings = {table: replace(one, answer=row) for (table, one), row in zip(listings.items(), rows)}
-            answers = rows[len(listings) :]
+    remembered = remembered or Manifest()
+    places = {table: _directory(infos[table]) for table in of_files}
+    listings = {
+        table: Listing(file_lists.in_directory(place), remembered.files.get(table))
+        for table, place in places.items()
+        if place
+    }
+    answers = _answered(warehouse, listings, beside) if listings and not follow else None
     found = {
         table: observed(
             warehouse, table, table in of_files, follow, infos[table], listings.get(table), remembered,
@@ -115,6 +111,17 @@ def observe_beside(
         for table in every
     }  # fmt: skip
     return found, answers
+
+
+def _answered(
+    warehouse: Warehouse, listings: dict[str, Listing], beside: Sequence[Query]
+) -> list[tuple[Any, ...]] | None:
+    """Give each list its answer -> the answers of the other queries; None where there is no answer."""
+    with allowing(Cause.NOT_TAKEN, Cause.UNREADABLE):  # of a list that cannot be made: each is asked for by itself
+        rows = warehouse.rows_together([*(listing.query for listing in listings.values()), *beside])
+        listings |= {table: replace(one, answer=row) for (table, one), row in zip(listings.items(), rows)}
+        return rows[len(listings) :]
+    return None
 
 
 @dataclass(frozen=True)
@@ -201,37 +208,41 @@ def observed(
     if hidden is None:
         warehouse.rows(f"REFRESH TABLE {name}")  # a session remembers the files of tables of Hive too
         return Input(table, _checksum(warehouse, name, info))
-    read_as = form_of(info)
-    before = remembered.files.get(table) if remembered else None
-    directory = _directory(info)
-    if directory is not None:
-        asked = listed or Listing(file_lists.in_directory(directory), before)
+    return _of_files(warehouse, table, info, hidden, listed, remembered or Manifest())
+
+
+def _of_files(
+    warehouse: Warehouse, table: str, info: TableInfo, hidden: str, listed: Listing | None, remembered: Manifest
+) -> Input:
+    """A table of files of Spark. hidden: its column that tells the files."""
+    name, provider = quoted(table), provider_of(info)
+    before = remembered.files.get(table)
+    if listed is not None:
         with allowing(Cause.NOT_TAKEN, Cause.UNREADABLE):  # a table without a directory has no files in one
-            row = asked.answer or warehouse.rows(asked.query[0])[0]
-            found = file_lists.summarized(row)
-            compared = None if before is None else file_lists.compare_few(before, found)
+            found = file_lists.summarized(listed.answer or warehouse.rows(listed.query[0])[0])
             if not found.placed:
-                pin, fingerprint = f"{hidden}.{NAME}", FilesFingerprint(found.files, read_as)
-                return Input(table, fingerprint, asked.sql, pin, True, files=found.entries, compared=compared)
+                return replace(_by(found, table, info, listed.sql, f"{hidden}.{NAME}", before), in_directory=True)
     warehouse.rows(f"REFRESH TABLE {name}")
-    listing = file_lists.by_rows(name, info.partitions, provider, hidden)
-    if provider in file_lists.NUMBERED and remembered is not None and remembered.table:
+    listing, pin = file_lists.by_rows(name, info.partitions, provider, hidden), f"{hidden}.{PATH}"
+    if provider not in file_lists.NUMBERED:
+        found = file_lists.summary(warehouse, listing, "sum(mz_rows)")
+        return replace(_by(found, table, info, listing, pin, before), rows=found.rows)
+    if remembered.table:
         with allowing(Cause.NOT_TAKEN, Cause.UNREADABLE):  # a manifest that is gone or damaged: the list alone may be
             # a list opens every file, so that one statement makes and compares it
             both = file_lists.compare(warehouse, listing, remembered.listing(table))
-            files = FilesFingerprint(both.now, read_as)
-            return Input(table, files, listing, f"{hidden}.{PATH}", files=both.entries, compared=both)
-    counted = provider not in file_lists.NUMBERED
-    found = file_lists.summary(warehouse, listing, "sum(mz_rows)" if counted else "0")
-    return Input(
-        table,
-        FilesFingerprint(found.files, read_as),
-        listing,
-        f"{hidden}.{PATH}",
-        rows=found.rows if counted else None,
-        files=found.entries,
-        compared=None if before is None else file_lists.compare_few(before, found),
-    )
+            fingerprint = FilesFingerprint(both.now, form_of(info))
+            return Input(table, fingerprint, listing, pin, files=both.entries, compared=both)
+    return _by(file_lists.summary(warehouse, listing), table, info, listing, pin, before)
+
+
+def _by(
+    found: Summary, table: str, info: TableInfo, listing: str, pin: str, before: Sequence[ListedFile] | None
+) -> Input:
+    """A table by what tells its list of files from others."""
+    compared = None if before is None else file_lists.compare_few(before, found)
+    fingerprint = FilesFingerprint(found.files, form_of(info))
+    return Input(table, fingerprint, listing, pin, files=found.entries, compared=compared)
 
 
 def count_rows(
@@ -247,12 +258,7 @@ def count_rows(
     sizes: bytes read of each relation, where known. Of a few bytes the count decides nothing, so that SQL of it is
     enough: the second mapping. few: relations of which few files are read.
     """
-    counts: dict[str, int] = {}
-    if warehouse.stack is not None:
-        counts = {
-            name: warehouse.stack.count(name, added is not None) for name, added in read.items() if name in stacked
-        }
-    counts |= {name: known for name, added in read.items() if added is None and (known := seen[name].rows) is not None}
+    counts = _known_counts(warehouse, read, seen, stacked)
     most = _ROW * chain_rules.LARGE_CHAIN
     asked = {name: " + ".join(_counts(name, added)) for name, added in read.items() if name not in counts}
     small = {name: sql for name, sql in asked.items() if (size := sizes.get(name)) is not None and size < most}
@@ -261,6 +267,19 @@ def count_rows(
     if large:
         counts |= dict(zip(large, map(int, warehouse.rows(f"SELECT {', '.join(large.values())}")[0])))
     return counts, small
+
+
+def _known_counts(
+    warehouse: Warehouse,
+    read: Mapping[str, delta_query.TableDelta | None],
+    seen: Mapping[str, Input],
+    stacked: Container[str],
+) -> dict[str, int]:
+    """The counts that chains and listings tell."""
+    counts: dict[str, int] = {}
+    if stack := warehouse.stack:
+        counts = {name: stack.count(name, added is not None) for name, added in read.items() if name in stacked}
+    return counts | {n: known for n, added in read.items() if added is None and (known := seen[n].rows) is not None}
 
 
 def _counts(name: str, added: delta_query.TableDelta | None, by_one: bool = False) -> list[str]:

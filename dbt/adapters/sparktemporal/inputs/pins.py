@@ -38,39 +38,39 @@ class Unpinnable(TemporalError):
 
 def pinned(warehouse: Warehouse, typed: TypedCore, seen: Mapping[str, Input], lists: Manifest | None) -> TypedCore:
     """A core that reads no more of its inputs than was seen. lists: the manifest of their files. Raises Unpinnable."""
-    names = [name for name, now in seen.items() if now.tracking in PINNED]
+    pinnable = {name: now for name, now in seen.items() if now.tracking in PINNED}
     plan_by_name: dict[str, str] = {}
     try:
-        query = view_expansion.open_views(warehouse, typed.core.query, names.__contains__, plan_by_name)
+        query = view_expansion.open_views(warehouse, typed.core.query, pinnable.__contains__, plan_by_name)
     except view_expansion.Closed as closed:
         raise Unpinnable(f"below a view: {closed}") from None
     opened = replace(typed, core=replace(typed.core, query=query))
-    every = _reads(warehouse, opened)
-    places = delta_query.tables(query)
-    if any(_names_hidden(column) for column in query.find_all(exp.Column)):
+    every = _tables_read(plans.analyzed(warehouse.explain(render(intervals_sql.probe(opened.core)))))
+    if any(map(_names_hidden, query.find_all(exp.Column))):
         raise Unpinnable("it names the hidden column, which may be that of another table then")
     below: list[str] = []
-    for table, _ in places:
+    for table, _ in delta_query.tables(query):
         if stacked_name(table):
             continue
-        reads = plans.tables_read(view_expansion.described(warehouse, table, plan_by_name))
-        if reads is None:
-            raise Unpinnable("it reads something other than tables")
+        reads = _tables_read(view_expansion.described(warehouse, table, plan_by_name))
         below += reads
-        if isinstance(table.this, exp.Var):  # an exact version or range of them
-            continue
-        found = [name for name in reads if name in names]
-        if found and table.args.get("version") and isinstance(seen[found[0]].fingerprint, DeltaVersion):
-            continue
-        if found and (len(reads) != 1 or not delta_query.is_plain(table)):
-            raise Unpinnable(f"of {found[0]} it reads a sample, or through a function")
-        if found:
-            _pin(warehouse, table, seen[found[0]], lists)
+        found = [name for name in reads if name in pinnable]
+        if found and not _is_pinned(table, pinnable[found[0]]):
+            if len(reads) != 1 or not delta_query.is_plain(table):
+                raise Unpinnable(f"of {found[0]} it reads a sample, or through a function")
+            _pin(warehouse, table, pinnable[found[0]], lists)
     if sorted(below) != sorted(every):
         raise Unpinnable("its predicate reads tables")
     if tuple(warehouse.describe(render(intervals_sql.probe(opened.core)))[: len(typed.columns)]) != typed.columns:
         raise Unpinnable("its columns are named in a way that only the tables themselves have")
     return opened
+
+
+def _is_pinned(table: exp.Table, seen: Input) -> bool:
+    """Whether a query reads an exact version of a table, or a range of them, as it is written."""
+    return isinstance(table.this, exp.Var) or bool(
+        table.args.get("version") and isinstance(seen.fingerprint, DeltaVersion)
+    )
 
 
 def _names_hidden(column: exp.Column) -> bool:
@@ -80,11 +80,11 @@ def _names_hidden(column: exp.Column) -> bool:
     return several and any(_HIDDEN.fullmatch(part.name) for part in column.parts)
 
 
-def _reads(warehouse: Warehouse, typed: TypedCore) -> list[str]:
-    every = plans.tables_read(plans.analyzed(warehouse.explain(render(intervals_sql.probe(typed.core)))))
-    if every is None:
+def _tables_read(analyzed: str) -> list[str]:
+    found = plans.tables_read(analyzed)
+    if found is None:
         raise Unpinnable("it reads something other than tables")
-    return every
+    return found
 
 
 def _pin(warehouse: Warehouse, table: exp.Table, seen: Input, lists: Manifest | None) -> None:

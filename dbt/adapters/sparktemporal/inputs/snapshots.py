@@ -127,11 +127,18 @@ def _delta(
         return f"version {old} is not the commit that was read", None
     done = {version: (str(row[4]), row[11]) for version, row in history.items()}
     between = [done.get(version, ("a version that is gone", False)) for version in range(old + 1, new + 1)]
-    if properties.get("delta.enableChangeDataFeed", "").lower() != "true":
-        if not all(operation in _DELTA_APPENDS and blind for operation, blind in between):
-            return f"version {old} is now {new}, and it has no change data feed", None
-        return _delta_files(warehouse, name, old, new)
-    others = sorted({operation for operation, _ in between} - _DELTA_WRITES)
+    if properties.get("delta.enableChangeDataFeed", "").lower() == "true":
+        return _delta_feed(name, old, new, {operation for operation, _ in between}, columns)
+    if not all(operation in _DELTA_APPENDS and blind for operation, blind in between):
+        return f"version {old} is now {new}, and it has no change data feed", None
+    return _delta_files(warehouse, name, old, new)
+
+
+def _delta_feed(
+    name: str, old: int, new: int, operations: set[str], columns: Sequence[str]
+) -> tuple[str, AddedRows | None]:
+    """The same by the change data feed. operations: of the commits after the old version."""
+    others = sorted(operations - _DELTA_WRITES)
     if others:
         return f"after version {old} came {', '.join(others)}", None
     taken = ", ".join(column for column in columns if column.lower() in _DELTA_FEED)

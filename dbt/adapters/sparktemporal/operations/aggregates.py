@@ -48,13 +48,8 @@ def refuse_names(what: str, taken: Sequence[str], aggregates: Any) -> None:
 
 def refuse_no_aggregate(what: str, text: Any) -> None:
     """Refuse what is not one aggregate, or an expression of aggregates."""
-    found, twice = None, False
-    if isinstance(text, str) and text.strip():
-        try:
-            found, twice = parse(f"SELECT {text}"), has_doubled_quotes(text)
-        except (Refusal, SqlglotError):
-            found = None
-    if twice:
+    found = _parsed(text)
+    if found is not None and has_doubled_quotes(text):
         raise Refusal(
             f"{what} with the aggregate {text!r}",
             "Spark 4 reads a quote that stands twice as one quote, and earlier versions as the end of one text and the "
@@ -67,20 +62,36 @@ def refuse_no_aggregate(what: str, text: Any) -> None:
             "it has another value at each read, or reads the clock, which each instant is here",
             "an aggregate over the columns of the model",
         )
-    is_one = found is not None and len(found.expressions) == 1 and not found.args.get("from_")
-    if isinstance(found, exp.Select) and is_one and is_aggregation(found):
-        value = found.expressions[0]
-        calls = [call for call in value.walk() if is_aggregate_call(call)]
-        whole = [call.parent if isinstance(call.parent, exp.Filter) else call for call in calls]
-        inside = {id(node) for call in whole for node in call.walk()}
-        bare = [node for node in value.find_all(exp.Column) if id(node) not in inside]
-        if not bare and value.find(exp.Window, exp.Query, exp.Alias) is None:
-            return
-    raise Refusal(
-        f"{what} with the aggregate {text!r}",
-        "it is not one aggregate over the columns of the model",
-        "aggregate='count(*)', or 'sum(amount)'",
-    )
+    if found is None or not _is_one_aggregate(found):
+        raise Refusal(
+            f"{what} with the aggregate {text!r}",
+            "it is not one aggregate over the columns of the model",
+            "aggregate='count(*)', or 'sum(amount)'",
+        )
+
+
+def _parsed(text: Any) -> exp.Query | None:
+    """A query of the text alone; None where that is none."""
+    if not isinstance(text, str) or not text.strip():
+        return None
+    try:
+        return parse(f"SELECT {text}")
+    except (Refusal, SqlglotError):
+        return None
+
+
+def _is_one_aggregate(query: exp.Query) -> bool:
+    """Whether a query has one item, in which columns stand in aggregates alone."""
+    if not isinstance(query, exp.Select) or len(query.expressions) != 1 or query.args.get("from_"):
+        return False
+    if not is_aggregation(query):
+        return False
+    value = query.expressions[0]
+    calls = [call for call in value.walk() if is_aggregate_call(call)]
+    whole = [call.parent if isinstance(call.parent, exp.Filter) else call for call in calls]
+    inside = {id(node) for call in whole for node in call.walk()}
+    bare = [node for node in value.find_all(exp.Column) if id(node) not in inside]
+    return not bare and value.find(exp.Window, exp.Query, exp.Alias) is None
 
 
 @dataclass(frozen=True)

@@ -24,9 +24,19 @@ _ARGUMENTS = {
 _WITHOUT_MODEL = ("temporal_status", "temporal_report")
 #: the most hours that a report looks ahead
 _HOURS = 240
-#: what a command line shows
-_MAIN = ("model", "dry_run", "schemas")
 _EXAMPLE = "recent_events"
+
+
+def _are_hours(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= _HOURS
+
+
+def _is_path(value: Any) -> bool:
+    return value is None or isinstance(value, str) and bool(value.strip())
+
+
+def _are_names(value: Any) -> bool:
+    return value is None or isinstance(value, (str, list, tuple)) and all(isinstance(name, str) for name in value)
 
 
 def checked(
@@ -50,34 +60,28 @@ def checked(
             "the operation is about one temporal_view",
             _command(operation, graph, values),
         )
-    for name in ("dry_run", "full_refresh"):
-        if values.get(name) not in (None, True, False):
-            raise Refusal(
-                f"{name}: {values[name]!r}", "the argument is true or false", _command(operation, graph, values, name)
-            )
-    if values.get("format") not in (None, *FORMATS):
-        raise Refusal(
-            f"format: {values['format']!r}",
-            f"the argument is {' or '.join(FORMATS)}",
-            _command(operation, graph, values, "format"),
-        )
-    hours = values.get("hours", 1)
-    if isinstance(hours, bool) or not isinstance(hours, int) or not 1 <= hours <= _HOURS:
-        raise Refusal(
-            f"hours: {hours!r}", f"it is a number from 1 to {_HOURS}", _command(operation, graph, values, "hours")
-        )
-    if values.get("path") is not None and not (isinstance(values["path"], str) and values["path"].strip()):
-        raise Refusal(
-            f"path: {values['path']!r}", "the argument names a file", _command(operation, graph, values, "path")
-        )
-    if values.get("schemas") is not None:
-        schemas = [values["schemas"]] if isinstance(values["schemas"], str) else values["schemas"]
-        if not (isinstance(schemas, (list, tuple)) and all(isinstance(name, str) for name in schemas)):
-            raise Refusal(
-                f"schemas: {schemas!r}", "the argument is a list of names", _command(operation, graph, values)
-            )
-        values["schemas"] = list(schemas)
+    for name in ("dry_run", "full_refresh", "format", "hours", "path", "schemas"):
+        if name in values:
+            _refuse_wrong(name, values[name], _command(operation, graph, values, name))
+    schemas = values.get("schemas")
+    if schemas is not None:
+        values["schemas"] = [schemas] if isinstance(schemas, str) else list(schemas)
     return values
+
+
+def _refuse_wrong(name: str, value: Any, command: str) -> None:
+    """Refuse a value that an argument cannot have; None is an omitted one. command: a command line to type."""
+    match name:
+        case "dry_run" | "full_refresh" if value not in (None, True, False):
+            raise Refusal(f"{name}: {value!r}", "the argument is true or false", command)
+        case "format" if value not in (None, *FORMATS):
+            raise Refusal(f"format: {value!r}", f"the argument is {' or '.join(FORMATS)}", command)
+        case "hours" if not _are_hours(value):
+            raise Refusal(f"hours: {value!r}", f"it is a number from 1 to {_HOURS}", command)
+        case "path" if not _is_path(value):
+            raise Refusal(f"path: {value!r}", "the argument names a file", command)
+        case "schemas" if not _are_names(value):
+            raise Refusal(f"schemas: {value!r}", "the argument is a list of names", command)
 
 
 def _command(operation: str, graph: Mapping[str, Any], given: Mapping[str, Any], shown: str = "") -> str:
@@ -88,7 +92,8 @@ def _command(operation: str, graph: Mapping[str, Any], given: Mapping[str, Any],
     names = [str(node["name"]) for node in nodes.every(graph)]
     asked = str(given.get("model") or "") or next((name for name in names if name in map(str, given.values())), "")
     model = asked or (names[0] if names else _EXAMPLE)
-    main = [name for name in _MAIN if name != "model" or asked or operation not in _WITHOUT_MODEL or not shown]
-    known = _ARGUMENTS[operation]
-    args = ", ".join(f"{name}: {value or model}" for name, value in known.items() if name in (*main, shown))
+    main = ["dry_run", "schemas", shown]
+    if asked or operation not in _WITHOUT_MODEL or not shown:
+        main.append("model")
+    args = ", ".join(f"{name}: {value or model}" for name, value in _ARGUMENTS[operation].items() if name in main)
     return f"dbt run-operation {operation} --args '{{{args}}}'"

@@ -76,12 +76,12 @@ def consolidate(
     if is_in_table:
         live = commit.confirm(run_id)
         assert live is not None
-        for step in outside_views.publish(warehouse, target, new, live.text, readable, None, Docs(), False):
-            warehouse.rows(step.sql)
+        steps = outside_views.publish(warehouse, target, new, live.text, readable, None, Docs(), False)
     else:
         warehouse.rows(f"{prepared.rewrite} {target.name('__diffs')} AS\n{readable}")
-        for step in at_function.publish(warehouse, target, new, new.at_function, True):
-            warehouse.rows(step.sql)
+        steps = at_function.publish(warehouse, target, new, new.at_function, True)
+    for step in steps:
+        warehouse.rows(step.sql)
     for table in swept.drop:
         warehouse.rows(f"DROP TABLE IF EXISTS {target.table(table)}")
     outcome = "all instants can be read as before"

@@ -17,7 +17,7 @@ from ..temporal.clock.instants import FIRST_MS, format_instant
 from ..temporal.clock.zones import is_offset
 from ..temporal.diffs import intervals_sql
 from ..temporal.diffs.groups_sql import aggregation_stats
-from ..temporal.diffs.state import State
+from ..temporal.diffs.state import CoreState, State
 from ..temporal.ivm import upstream
 from ..temporal.predicates import bounds, clock_text, reach
 from ..temporal.predicates.bounds import operand_kind
@@ -100,9 +100,7 @@ def understand(
 def _by_rows(warehouse: Warehouse, model: Model, as_of: int, old: State | None, aggregates: str) -> dict[int, Kept]:
     """The cores that should not be kept per group, by their first calls, and why."""
     found: dict[int, Kept] = {}
-    same = old is not None and old.written == model.written and not old.sampled
-    decided = old.cores if same and old is not None else ()
-    before = {core.name: core for core in decided if not core.kept.by_config}
+    before = _kept_before(model, old)
     for core in model.cores:
         at = core.core.first_call
         if core.core.groups is None or at is None or aggregates == "groups" or upstream.sums_groups(core.core.query):
@@ -112,14 +110,29 @@ def _by_rows(warehouse: Warehouse, model: Model, as_of: int, old: State | None, 
         elif core.name in before:
             if before[core.name].sums is None:
                 found[at] = before[core.name].kept
-        elif asked := aggregation_stats(core, as_of):
-            rows, groups, room = warehouse.rows(asked)[0]
-            if room is not None and float(room) >= _ROOM:
-                found[at] = Kept(rows_because="a sum of so many digits may outgrow what is kept of a group")
-            elif rows and groups is not None and 2 * groups > rows:
-                shape = f"{quantity(min(groups, rows), 'group')} in {quantity(rows, 'row')}"
-                found[at] = Kept(rows_because=f"an estimated {shape}")
+        elif why := _why_rows(warehouse, core, as_of):
+            found[at] = Kept(rows_because=why)
     return found
+
+
+def _kept_before(model: Model, old: State | None) -> dict[str, CoreState]:
+    """The cores of the last run that decided by themselves, where the model is the one it was; by name."""
+    if old is None or old.written != model.written or old.sampled:
+        return {}
+    return {core.name: core for core in old.cores if not core.kept.by_config}
+
+
+def _why_rows(warehouse: Warehouse, core: TypedCore, as_of: int) -> str:
+    """Why rows of a core are to be kept and no groups; "" for groups, also where that cannot be asked."""
+    asked = aggregation_stats(core, as_of)
+    if not asked:
+        return ""
+    rows, groups, room = warehouse.rows(asked)[0]
+    if room is not None and float(room) >= _ROOM:
+        return "a sum of so many digits may outgrow what is kept of a group"
+    if rows and groups is not None and 2 * groups > rows:
+        return f"an estimated {quantity(min(groups, rows), 'group')} in {quantity(rows, 'row')}"
+    return ""
 
 
 def _understand(

@@ -127,15 +127,7 @@ def answered(
     for_good = {name: rows_for_good([row]) for name, row in of_chains.items()}
     added = {name: int(row[0]) for name, row in zip(asked.added, islice(left, len(asked.added)))}
     left_out = tuple(islice(left, len(asked.not_stored)))
-    if left_out:
-        rows = iter(left_out)
-        for core in plan.changed:
-            delta = plan.capture.cores[core.name]
-            if tells_beyond(plan, core):
-                continue
-            of_core = list(islice(rows, len(delta.inserts) if delta.is_incremental else 1))
-            if progress.sources[core.name].joined and _tells_added(plan, core):
-                added[core.name] = sum(int(stored) for *_, stored in of_core)
+    added |= _added(plan, progress, left_out) if left_out else {}
     counts = dict(plan.capture.counts)
     counts |= {name: int(row[0]) for name, row in zip(plan.capture.uncounted, islice(left, len(asked.rows)))}
     missed = sum(int(row[0]) for row in islice(left, len(asked.late)))
@@ -145,6 +137,19 @@ def answered(
     plan = replace(plan, capture=replace(plan.capture, counts=counts))
     progress = replace(progress, counted=found, for_good=for_good, added=added, left_out=left_out)
     return plan, replace(progress, missed_rows=missed, sizes=sizes)
+
+
+def _added(plan: RunPlan, progress: Progress, left_out: Sequence[Sequence[Any]]) -> dict[str, int]:
+    """How many rows of a chain that was written with old ones are new, as far as the answers of `not_stored` tell."""
+    added, rows = {}, iter(left_out)
+    for core in plan.changed:
+        delta = plan.capture.cores[core.name]
+        if tells_beyond(plan, core):
+            continue
+        of_core = list(islice(rows, len(delta.inserts) if delta.is_incremental else 1))
+        if progress.sources[core.name].joined and _tells_added(plan, core):
+            added[core.name] = sum(int(stored) for *_, stored in of_core)
+    return added
 
 
 def _count_plain(tools: Tools, plan: RunPlan, core: TypedCore) -> str:

@@ -28,34 +28,44 @@ def refuse_and_name(model: Model, known: Routines) -> Model:
     if not called:
         return model
     for name, routine in called.items():
-        *schema, own = (part.lower() for part in name)
-        if not schema and own in registry.KNOWN or schema == [OF_SPARK[-1]] and own in registry.SPARKS:
-            raise Refusal(
-                f"{'.'.join(name)}(...), which is not Spark's own here but {routine.name}",
-                "versions of Spark that have a function of that name put theirs in its place, and the model would "
-                "mean another query",
-                f"its schema before its name (a_schema.{name[-1]}(...)), or another name",
-            )
+        _refuse_shadowing(name, routine)
         every = known.below([routine])
         _refuse_unplaced(name, routine, every, known)
-        fickle = next((below for below in every if below.why), None)
-        if fickle is not None:
-            raise Refusal(
-                f"{'.'.join(name)}(...), {_through(routine, fickle)} {fickle.why} in it"
-                + (f": {_short(fickle.body)}" if fickle.body else ""),
-                "its value is that of whoever evaluates it, a run or a read, and not that of the instant asked for",
-                "the body of the function in the model, with mz_now() for the clock"
-                if fickle.why == CLOCK and fickle.body
-                else "mz_now() for the clock"
-                if fickle.why == CLOCK
-                else "the value as a column of an upstream table",
-            )
+        _refuse_fickle(name, routine, every)
     residual = parse(model.residual)
     at_read = {name: called[name] for name in routines.called_in(residual) if name in called}
     for name, routine in at_read.items():
         _refuse_at_read(name, routine, known)
     full = {name[0].lower(): _parts(routine) for name, routine in at_read.items() if len(name) == 1}
     return replace(model, residual=render(routines.put_names(residual, full))) if full else model
+
+
+def _refuse_shadowing(name: Name, routine: Routine) -> None:
+    """Refuse a function under the name of one of Spark's own."""
+    *schema, own = (part.lower() for part in name)
+    if not schema and own in registry.KNOWN or schema == [OF_SPARK[-1]] and own in registry.SPARKS:
+        raise Refusal(
+            f"{'.'.join(name)}(...), which is not Spark's own here but {routine.name}",
+            "versions of Spark that have a function of that name put theirs in its place, and the model would "
+            "mean another query",
+            f"its schema before its name (a_schema.{name[-1]}(...)), or another name",
+        )
+
+
+def _refuse_fickle(name: Name, routine: Routine, every: Sequence[Routine]) -> None:
+    """Refuse a function with a clock or chance in a body. every: the functions that it calls, and itself."""
+    fickle = next((below for below in every if below.why), None)
+    if fickle is not None:
+        raise Refusal(
+            f"{'.'.join(name)}(...), {_through(routine, fickle)} {fickle.why} in it"
+            + (f": {_short(fickle.body)}" if fickle.body else ""),
+            "its value is that of whoever evaluates it, a run or a read, and not that of the instant asked for",
+            "the body of the function in the model, with mz_now() for the clock"
+            if fickle.why == CLOCK and fickle.body
+            else "mz_now() for the clock"
+            if fickle.why == CLOCK
+            else "the value as a column of an upstream table",
+        )
 
 
 def _refuse_unplaced(name: Name, routine: Routine, every: Sequence[Routine], known: Routines) -> None:
@@ -92,15 +102,30 @@ def _refuse_at_read(name: Name, routine: Routine, known: Routines) -> None:
 
 def refuse_of_session(model: Model, plan: str, known: Routines) -> None:
     """Refuse what of the session stands in a residual, and text that Spark reads as its own clock."""
-    residual, analyzed = parse(model.residual), plans.analyzed(plan)
+    analyzed = plans.analyzed(plan)
+    _refuse_variables(model, analyzed)
+    _refuse_clock_texts(model, analyzed)
+    untold = any(r.body is None for r in known.below(known.called_in(model.parsed.tree).values()))
+    if plans.runs_python(plan) and not untold and not re.search(r"\bView \(`[^`]*`,", analyzed):
+        raise Refusal(
+            "a function of Python under the name of one of Spark's own",
+            "neither the text of the model nor its view would tell the two apart",
+            "a name of its own for the function",
+        )
+
+
+def _refuse_variables(model: Model, analyzed: str) -> None:
     variables = {name.lower() for name in plans.variables(analyzed)}
-    for column in residual.find_all(exp.Column):
+    for column in parse(model.residual).find_all(exp.Column):
         if column.name.lower() in variables and column.table.lower() in ("", "session"):
             raise Refusal(
                 f"{fragment(column)}, a variable of this session",
                 "it is evaluated when the view is read, and a view can name no variables",
                 f"a dbt variable, {{{{ var('{column.name}') }}}}, or this one in the SELECT with mz_now() in its WHERE",
             )
+
+
+def _refuse_clock_texts(model: Model, analyzed: str) -> None:
     for literal in model.parsed.tree.find_all(exp.Literal):
         if literal.is_string and re.match(r"\s*(now|today|tomorrow|yesterday)\b", literal.name, re.IGNORECASE):
             cast = literal.parent if isinstance(literal.parent, exp.Cast) else None
@@ -111,13 +136,6 @@ def refuse_of_session(model: Model, plan: str, known: Routines) -> None:
                     "Spark puts its clock in its place: that of the run in what is stored, that of the read elsewhere",
                     "mz_now(), or date_trunc('DAY', mz_now())",
                 )
-    untold = any(r.body is None for r in known.below(known.called_in(model.parsed.tree).values()))
-    if plans.runs_python(plan) and not untold and not re.search(r"\bView \(`[^`]*`,", analyzed):
-        raise Refusal(
-            "a function of Python under the name of one of Spark's own",
-            "neither the text of the model nor its view would tell the two apart",
-            "a name of its own for the function",
-        )
 
 
 def _through(routine: Routine, below: Routine) -> str:

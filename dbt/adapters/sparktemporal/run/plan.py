@@ -129,6 +129,11 @@ class RunPlan:
             return False
         if self.config.store_late and old.late is None or self.config.at_function != old.at_function:
             return False
+        return not self.changed and self.since() == old.since and self._says_the_same(old)
+
+    def _says_the_same(self, old: State) -> bool:
+        """Whether a commit would say of the model and its inputs what the last one says."""
+        d = self.decision
         now = (d.expiration, self.expiry.offset, self.refreshes, self.model.residual, self.columns)
         then = (old.expiration, old.offset, old.refreshes, old.residual, old.columns)
         stored = [(core.name, core.stored, core.core.kept) for core in self.model.cores]
@@ -138,8 +143,6 @@ class RunPlan:
             and self.model.written == old.written
             and stored == [(core.name, core.columns, core.kept) for core in old.cores]
             and read == (old.inputs, old.read_by, old.project)
-            and not self.changed
-            and self.since() == old.since
         )
 
     @property
@@ -283,7 +286,7 @@ class RunPlan:
 
     def rows(self) -> Iterator[tuple[str, str, str]]:
         """What a row is about, of what, and what was observed or decided."""
-        d, capture = self.decision, self.capture
+        d = self.decision
         yield "model", self.target.name(), f"run {self.run_id}, over {self.live_run or 'nothing'}"
         yield (
             "does",
@@ -298,6 +301,14 @@ class RunPlan:
             yield "clock", "refreshed", f"every {format_duration(self.refreshes.every)}"
         for name, kind in self.columns:
             yield "column", name, kind
+        yield from self._rows_of_inputs()
+        yield "writes", "chains", ", ".join(core.name for core in self.changed) or "none"
+        yield "writes", "manifest", self._manifest_kept()
+        yield "writes", "commit", "no" if self.writes_nothing else "yes"
+
+    def _rows_of_inputs(self) -> Iterator[tuple[str, str, str]]:
+        """What is done about each core, and what each input did."""
+        capture = self.capture
         for core in self.model.cores:
             delta, chains = capture.cores[core.name], self.old_chains(core.name)
             rows = quantity(sum(c.rows for c in chains), "row")
@@ -306,9 +317,6 @@ class RunPlan:
         for name, seen in capture.inputs.items():
             change = capture.changes[name]
             yield "input", name, f"by its {seen.tracking.value}: {change.why}; {seen.fingerprint}"
-        yield "writes", "chains", ", ".join(core.name for core in self.changed) or "none"
-        yield "writes", "manifest", self._manifest_kept()
-        yield "writes", "commit", "no" if self.writes_nothing else "yes"
 
     def _manifest_kept(self) -> str:
         if self.capture.keeps:

@@ -40,11 +40,6 @@ def prepare_commit(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[Run
     epochs = past.kept(plan)
     named = [*(c.table for core in cores for c in core.chains), manifest, statistics, *kept_late]
     sweep = _sweep(tools, plan, [*named, *(table for epoch in epochs for table in epoch.tables)])
-    live = {c.table for core in cores for c in core.chains}
-    # also what this very run wrote and merged away at once
-    merged_away = [c.table for c in progress.written.values() if c.table not in live]
-    if progress.missed_rows and plan.late() not in kept_late:
-        merged_away.append(plan.late())
     state = State(
         model=plan.target.model,
         schema=plan.target.schema,
@@ -62,7 +57,7 @@ def prepare_commit(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[Run
         kinds=plan.model.calls,
         inputs=plan.inputs,
         settings=dict(plan.settings),
-        retired=(*sweep.retired, *((t, plan.invocation.engine_now) for t in merged_away)),
+        retired=(*sweep.retired, *((t, plan.invocation.engine_now) for t in _merged_away(plan, progress, named))),
         sampled=plan.invocation.sampled,
         project=plan.invocation.project,
         read_by=plan.capture.read_by,
@@ -82,18 +77,25 @@ def prepare_commit(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[Run
     return plan, replace(progress, prepared=tools.commit.prepare(state), sweep=sweep)
 
 
+def _merged_away(plan: RunPlan, progress: Progress, named: Sequence[str]) -> list[str]:
+    """The tables that this very run wrote and merged away at once."""
+    written = [chain.table for chain in progress.written.values()]
+    written += [plan.late()] if progress.missed_rows else []
+    return [table for table in written if table not in named]
+
+
 def _core_state(tools: Tools, plan: RunPlan, progress: Progress, core: TypedCore) -> CoreState:
     since, peeled = plan.since(progress.merged), plan.to_peel(progress.merged).get(core.name)
     live, gone = plan.old_chains(core.name), list(progress.merged.get(core.name, ()))
     live = [c for c in live if c not in progress.joined.get(core.name, ())]
     new = progress.written.get(core.name)
-    if gone or peeled:
-        edges_from = since if gone and is_large(gone) else None
-        one = count(tools, plan, core, plan.chain(core.name, merged=True), edges_from)
-        if gone:
-            new = one if one.rows else None
-        else:
-            live = _without_due(tools, plan, live, peeled or [], since) + ([one] if one.rows else [])
+    merged = plan.chain(core.name, merged=True)
+    if gone:
+        one = count(tools, plan, core, merged, since if is_large(gone) else None)
+        new = one if one.rows else None
+    elif peeled:
+        one = count(tools, plan, core, merged, None)
+        live = _without_due(tools, plan, live, peeled, since) + ([one] if one.rows else [])
     gone += [c for c in live if chain_rules.is_over(c, since)]
     live = [c for c in [*live, *([new] if new else [])] if c not in gone]
     return CoreState(core.name, core.stored, tuple(chain_rules.largest_first(live)), core.sums, core.core.kept)

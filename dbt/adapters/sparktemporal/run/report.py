@@ -75,6 +75,17 @@ def summary(run: Writer) -> list[str]:
     """Lines for the log: what was done, and how each input was read."""
     d, why = run.plan.decision, reason(run)
     what = action(run) + (f" ({why})" if why else "")
+    first = f"temporal_view {run.plan.target.model}: {what} at {format_instant(d.as_of)}, {', '.join(_facts(run))}"
+    lines = [] if d.rebuilds or why else [one.line for one in reads_of(run)]
+    return [
+        f"{first}, {_since(run.plan.started) / 1000:.1f} s",
+        *(f"  input {line}" for line in [*lines, *run.tools.pruning.notes]),
+    ]
+
+
+def _facts(run: Writer) -> list[str]:
+    """What a run did, in the order of the log."""
+    d = run.plan.decision
     facts = [f"{quantity(run.plan.capture.rows, 'row')} in", f"{quantity(run.progress.rows_written, 'diff')} written"]
     if _rewritten(run):
         facts.append(f"together with {quantity(_rewritten(run), 'row')} that stood")
@@ -86,20 +97,12 @@ def summary(run: Writer) -> list[str]:
     if run.plan.expiry.offset is None and run.plan.config.expiration is not None:
         facts.append(run.plan.expiry.why)
     if d.expiration is not None:
-        dropped = (
-            f", {quantity(run.progress.beyond_expiration, 'update')} after that not stored"
-            if run.progress.beyond_expiration
-            else ""
-        )
+        beyond = run.progress.beyond_expiration
+        dropped = f", {quantity(beyond, 'update')} after that not stored" if beyond else ""
         facts.append(f"expires {format_instant(d.expiration)}{dropped}")
     if run.gave_way:
         facts.append("the table of that name is dropped")
-    first = f"temporal_view {run.plan.target.model}: {what} at {format_instant(d.as_of)}, {', '.join(facts)}, "
-    lines = [] if d.rebuilds or why else [one.line for one in reads_of(run)]
-    return [
-        f"{first}{_since(run.plan.started) / 1000:.1f} s",
-        *(f"  input {line}" for line in [*lines, *run.tools.pruning.notes]),
-    ]
+    return facts
 
 
 def warnings(run: Writer) -> list[str]:
