@@ -256,11 +256,7 @@ class SparkTemporalAdapter(RunOperations, ReadMacros, SparkAdapter):
         )
 
     def _neighbours(
-        self,
-        relation: BaseRelation,
-        model: Mapping[str, Any],
-        graph: Mapping[str, Any],
-        existing: BaseRelation | None,
+        self, relation: BaseRelation, model: Mapping[str, Any], graph: Mapping[str, Any], existing: BaseRelation | None
     ) -> Neighbours:
         """What is around a model. existing: the relation of the model's name, as dbt's cache has it."""
         self._refuse_foreign_diffs(relation)

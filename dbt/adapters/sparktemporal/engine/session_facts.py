@@ -82,13 +82,10 @@ class SessionFacts:
 
     def is_touched(self, model: str) -> bool:
         """Whether a statement of somebody else may have changed a relation of a model: it names one, or hides names."""
-        words = _words(model)
         with self._guard:
-            return (
-                self._is_any_touched
-                or words <= self._touched
-                or any(w.startswith(f"{model.lower()}__") for w in self._touched)
-            )
+            if self._is_any_touched or _words(model) <= self._touched:
+                return True
+            return any(word.startswith(f"{model.lower()}__") for word in self._touched)
 
     def once(self, question: str, ask: Callable[[str], str]) -> str:
         """The answer to a question that stays the same for the invocation."""

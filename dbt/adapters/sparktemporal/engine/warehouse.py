@@ -187,15 +187,11 @@ class Warehouse:
 
     def fixed_from(self, zone: str) -> int | None:
         """The instant (ms) from which a zone has one offset; None when there is none."""
-        if zones.is_known_to_change(zone, for_ever=True):
-            return None
-        return self.zone(zone).fixed_from
+        return None if zones.is_known_to_change(zone, for_ever=True) else self.zone(zone).fixed_from
 
     def never_changed(self, zone: str) -> bool:
         """Whether a zone always had one offset."""
-        return (
-            zones.is_offset(zone) or not zones.is_known_to_change(zone, for_ever=False) and not self.zone(zone).changes
-        )
+        return zones.is_offset(zone) or not (zones.is_known_to_change(zone, for_ever=False) or self.zone(zone).changes)
 
     def settings(self) -> dict[str, str]:
         """The session's settings that decide rows: those that are set, and `settings.ALWAYS`."""

@@ -111,12 +111,7 @@ def is_still(warehouse: Warehouse, seen: ColumnFingerprint, listing: str) -> boo
 
 
 def changes(
-    warehouse: Warehouse,
-    name: str,
-    table: TableInfo,
-    then: ColumnFingerprint,
-    now: ColumnFingerprint,
-    remembered: str,
+    warehouse: Warehouse, name: str, table: TableInfo, then: ColumnFingerprint, now: ColumnFingerprint, remembered: str
 ) -> tuple[str, AddedRows | None, bool]:
     """What a table got between two states: why so, the rows if it can be told, and whether the promise was broken.
 

@@ -89,7 +89,8 @@ class Routines:
             return None
         if asked not in self._known:
             try:
-                routine = routines.of_description([str(row[0]) for row in self.warehouse.rows(_describe(asked))])
+                described = self.warehouse.rows(f"DESCRIBE FUNCTION EXTENDED {asked}")
+                routine = routines.of_description([str(row[0]) for row in described])
             except SparkError as error:
                 if Cause.NO_FUNCTION.is_said_by(error):
                     routine = None  # a word before a parenthesis that is no function
@@ -107,10 +108,6 @@ class Routines:
             return False
         catalog = name[0] if len(name) > 2 else self.warehouse.catalog()
         return folded(catalog) != SESSION_CATALOG and self.warehouse.is_icebergs(catalog)
-
-
-def _describe(name: str) -> str:
-    return f"DESCRIBE FUNCTION EXTENDED {name}"
 
 
 def of(warehouse: Warehouse, model: ParsedModel, plan: str, known: Routines, version: str) -> QueryFingerprint:

@@ -27,6 +27,8 @@ from ..temporal.sql import identifiers
 from ..temporal.sql.dialect import quote
 from ..words import quantity
 
+#: in words why a change is told or not, and what came and went
+Told = tuple[str, AddedRows | None]
 #: from Iceberg 1.11 for Spark 4.1 on
 _SCAN = re.compile(r"\bIcebergScan\(table=.*?, schemaId=(\d+), snapshotId=(\d+|null), branch=(.*?), filters=, ")
 _MAPPING = "schema.name-mapping.default="
@@ -69,9 +71,7 @@ def is_read_otherwise(then: Fingerprint, now: Fingerprint | None) -> bool:
     return isinstance(then, IcebergScans) and isinstance(now, IcebergScans) and then.reading != now.reading
 
 
-def changes(
-    warehouse: Warehouse, name: str, then: IcebergScans, now: IcebergScans, columns: Sequence[str]
-) -> tuple[str, AddedRows | None]:
+def changes(warehouse: Warehouse, name: str, then: IcebergScans, now: IcebergScans, columns: Sequence[str]) -> Told:
     """What a table got and lost, and in words why so or why not. columns: it has."""
     if is_read_otherwise(then, now):
         return "its schema changed", None
@@ -85,7 +85,7 @@ def changes(
 
 def changes_by_log(
     warehouse: Warehouse, name: str, then: IcebergVersion, now: IcebergVersion, columns: Sequence[str]
-) -> tuple[str, AddedRows | None]:
+) -> Told:
     """The same where scans are not told: each commit between made a snapshot, under the schema of the one before."""
     old, new = then.only_main, now.only_main
     if old is None or new is None:
@@ -104,7 +104,7 @@ def changes_by_log(
 
 def _between(
     warehouse: Warehouse, name: str, old: int, new: int, before: str, columns: Sequence[str], version: str
-) -> tuple[str, AddedRows | None]:
+) -> Told:
     """before: SQL of the rows at the old snapshot, "" where nothing reads them."""
     parents = {int(at): (parent, operation) for at, parent, operation in warehouse.rows(
         f"SELECT snapshot_id, parent_id, operation FROM {name}.snapshots"

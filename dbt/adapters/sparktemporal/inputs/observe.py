@@ -11,12 +11,7 @@ from ..engine.described_tables import known
 from ..engine.descriptions import TableInfo
 from ..engine.warehouse import Query, Warehouse
 from ..temporal.diffs import chains as chain_rules
-from ..temporal.diffs.fingerprints import (
-    FilesFingerprint,
-    Fingerprint,
-    RowsFingerprint,
-    Tracking,
-)
+from ..temporal.diffs.fingerprints import FilesFingerprint, Fingerprint, RowsFingerprint, Tracking
 from ..temporal.diffs.intervals_sql import by_one_task
 from ..temporal.diffs.state import ListedFile
 from ..temporal.ivm import delta_query
@@ -258,7 +253,10 @@ def count_rows(
     sizes: bytes read of each relation, where known. Of a few bytes the count decides nothing, so that SQL of it is
     enough: the second mapping. few: relations of which few files are read.
     """
-    counts = _known_counts(warehouse, read, seen, stacked)
+    counts: dict[str, int] = {}
+    if stack := warehouse.stack:
+        counts = {name: stack.count(name, added is not None) for name, added in read.items() if name in stacked}
+    counts |= {name: known for name, added in read.items() if added is None and (known := seen[name].rows) is not None}
     most = _ROW * chain_rules.LARGE_CHAIN
     asked = {name: " + ".join(_counts(name, added)) for name, added in read.items() if name not in counts}
     small = {name: sql for name, sql in asked.items() if (size := sizes.get(name)) is not None and size < most}
@@ -267,19 +265,6 @@ def count_rows(
     if large:
         counts |= dict(zip(large, map(int, warehouse.rows(f"SELECT {', '.join(large.values())}")[0])))
     return counts, small
-
-
-def _known_counts(
-    warehouse: Warehouse,
-    read: Mapping[str, delta_query.TableDelta | None],
-    seen: Mapping[str, Input],
-    stacked: Container[str],
-) -> dict[str, int]:
-    """The counts that chains and listings tell."""
-    counts: dict[str, int] = {}
-    if stack := warehouse.stack:
-        counts = {name: stack.count(name, added is not None) for name, added in read.items() if name in stacked}
-    return counts | {n: known for n, added in read.items() if added is None and (known := seen[n].rows) is not None}
 
 
 def _counts(name: str, added: delta_query.TableDelta | None, by_one: bool = False) -> list[str]:

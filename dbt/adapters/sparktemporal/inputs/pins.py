@@ -68,9 +68,8 @@ def pinned(warehouse: Warehouse, typed: TypedCore, seen: Mapping[str, Input], li
 
 def _is_pinned(table: exp.Table, seen: Input) -> bool:
     """Whether a query reads an exact version of a table, or a range of them, as it is written."""
-    return isinstance(table.this, exp.Var) or bool(
-        table.args.get("version") and isinstance(seen.fingerprint, DeltaVersion)
-    )
+    is_of_delta = isinstance(seen.fingerprint, DeltaVersion)
+    return isinstance(table.this, exp.Var) or is_of_delta and bool(table.args.get("version"))
 
 
 def _names_hidden(column: exp.Column) -> bool:

@@ -22,6 +22,7 @@ from ..temporal.sql.dialect import string_literal
 from ..temporal.sql.spark_errors import Cause, SparkError
 from ..words import quantity
 from . import file_lists, iceberg
+from .iceberg import Told
 
 #: what a version of Delta may have done for its change data feed to tell all of it
 _DELTA_APPENDS = frozenset(["WRITE", "STREAMING UPDATE"])
@@ -70,9 +71,7 @@ def at(warehouse: Warehouse, name: str, version: Version, read: str | None) -> s
     return iceberg.at(warehouse, name, version, read)
 
 
-def changes(
-    warehouse: Warehouse, name: str, then: Version, now: Version, columns: Sequence[str]
-) -> tuple[str, AddedRows | None]:
+def changes(warehouse: Warehouse, name: str, then: Version, now: Version, columns: Sequence[str]) -> Told:
     """What a table got and lost between two of its versions, and in words why so or why not. columns: it has."""
     try:
         why, added = _changes(warehouse, name, then, now, columns)
@@ -81,9 +80,7 @@ def changes(
         return f"what {then} became cannot be told: {' '.join(without_trace(str(error)).split())[:200]}", None
 
 
-def _changes(
-    warehouse: Warehouse, name: str, then: Version, now: Version, columns: Sequence[str]
-) -> tuple[str, AddedRows | None]:
+def _changes(warehouse: Warehouse, name: str, then: Version, now: Version, columns: Sequence[str]) -> Told:
     if isinstance(then, IcebergScans) and isinstance(now, IcebergScans) and then.versions == now.versions:
         return iceberg.changes(warehouse, name, then, now, columns)
     if isinstance(then, IcebergVersion) and isinstance(now, IcebergVersion):
@@ -114,9 +111,7 @@ def _history(warehouse: Warehouse, name: str, old: int, new: int) -> list[tuple[
         most = newest - old + 1
 
 
-def _delta(
-    warehouse: Warehouse, name: str, then: DeltaVersion, now: DeltaVersion, columns: Sequence[str]
-) -> tuple[str, AddedRows | None]:
+def _delta(warehouse: Warehouse, name: str, then: DeltaVersion, now: DeltaVersion, columns: Sequence[str]) -> Told:
     old, new = then.version, now.version
     properties = {str(row[0]): str(row[1]) for row in warehouse.rows(f"SHOW TBLPROPERTIES {name}")}
     history = {int(row[0]): row for row in _history(warehouse, name, old, new)}
@@ -134,9 +129,7 @@ def _delta(
     return _delta_files(warehouse, name, old, new)
 
 
-def _delta_feed(
-    name: str, old: int, new: int, operations: set[str], columns: Sequence[str]
-) -> tuple[str, AddedRows | None]:
+def _delta_feed(name: str, old: int, new: int, operations: set[str], columns: Sequence[str]) -> Told:
     """The same by the change data feed. operations: of the commits after the old version."""
     others = sorted(operations - _DELTA_WRITES)
     if others:
@@ -156,7 +149,7 @@ def _delta_feed(
     return _span(old, new), added
 
 
-def _delta_files(warehouse: Warehouse, name: str, old: int, new: int) -> tuple[str, AddedRows | None]:
+def _delta_files(warehouse: Warehouse, name: str, old: int, new: int) -> Told:
     """What blind appends added: they take no file away and change none."""
     hidden = file_lists.hidden_column(warehouse, name, warehouse.table(name))
     if hidden is None:

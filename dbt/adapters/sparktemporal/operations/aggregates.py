@@ -144,7 +144,7 @@ def of_no_rows(state: State, wanted: Wanted) -> str:
 
 def by_totals(warehouse: Warehouse, over: Output, points: str, wanted: Wanted) -> str | None:
     """The same by running totals; None where that is not possible."""
-    axis = _axis(warehouse, over, points) if over.is_row_by_row else None
+    axis = _axis(warehouse, points) if over.is_row_by_row else None
     if axis is None:
         return None
     state, name = over.state, quote(wanted.name)
@@ -157,7 +157,7 @@ def by_totals(warehouse: Warehouse, over: Output, points: str, wanted: Wanted) -
     return totals.at(over.looked_at(axis), axis, dict(state.columns), given, name)
 
 
-def _axis(warehouse: Warehouse, over: Output, points: str) -> Axis | None:
+def _axis(warehouse: Warehouse, points: str) -> Axis | None:
     """The instants; None where they are too many, or too odd, for running totals."""
     most = MAX_CHANGES + 1
     found = warehouse.rows(f"SELECT DISTINCT mz_seq_t FROM (\n{indent(points, 2)}\n) AS mz_points LIMIT {most}")

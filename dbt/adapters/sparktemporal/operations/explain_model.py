@@ -18,7 +18,6 @@ from ..temporal.diffs import readable_updates, view_sql
 from ..temporal.diffs.state import Chain, CoreState, State
 from ..temporal.diffs.stores import store_of
 from ..temporal.predicates import clock_text
-from ..temporal.rewrite.core import TypedCore
 from ..temporal.sql.dialect import render
 from ..temporal.sql.readable import in_words
 
@@ -40,14 +39,12 @@ def explain(
         written = clock_text.written_at(model.written, model.calls, f"{as_of}L")
         columns = tuple((name, kind) for name, kind in warehouse.describe(written))
         expiration = None if offset is None else as_of + offset
-        return "\n".join(_lines(model, columns, target, as_of, expiration))
+        return "\n".join(_lines(model, target, _state(model, columns, target, as_of, expiration)))
 
 
-def _lines(
-    model: Model, columns: tuple[tuple[str, str], ...], target: ModelRelations, as_of: int, expiration: int | None
-) -> Iterator[str]:
-    until = "no expiration" if expiration is None else f"expiration {format_instant(expiration)}"
-    yield f"-- {target.model} as of {format_instant(as_of)}, {until}"
+def _lines(model: Model, target: ModelRelations, state: State) -> Iterator[str]:
+    until = "no expiration" if state.expiration is None else f"expiration {format_instant(state.expiration)}"
+    yield f"-- {target.model} as of {format_instant(state.frontier)}, {until}"
     for note in (*model.notes, *model.warnings):
         yield f"-- note: {note}"
     for core in model.cores:
@@ -57,24 +54,20 @@ def _lines(
     yield "\n== residual, evaluated by each read"
     yield f"{model.residual};"
     yield "\n== a first run sends"
-    for statement in _statements(model, columns, target, as_of, expiration):
+    for statement in _statements(model, target, state):
         yield f"-- {statement.purpose}\n{statement.sql};\n"
 
 
-def _statements(
-    model: Model, columns: tuple[tuple[str, str], ...], target: ModelRelations, as_of: int, expiration: int | None
-) -> Iterator[Statement]:
+def _statements(model: Model, target: ModelRelations, state: State) -> Iterator[Statement]:
     lock = target.name("__lock")
     yield Statement("the lock", f"CREATE TABLE {lock} (mz_owner STRING) USING parquet")
     using = f" {ownership.using(target, 'parquet')}"
-    for core in model.cores:
-        rows = store_of(core).wanted(core, as_of, expiration)
-        table = target.table(chain_rules.chain_name(target.model, _RUN, core.name))
-        yield Statement(f"{core.name}: a chain", store_of(core).create(table, rows, using))
-    state = _state(model, columns, target, as_of, expiration)
+    for core, chain in zip(model.cores, state.chains):
+        rows = store_of(core).wanted(core, state.frontier, state.expiration)
+        yield Statement(f"{core.name}: a chain", store_of(core).create(target.table(chain.table), rows, using))
     text = view_sql.live_view(state)
     yield Statement("commit, with the state in a comment", f"CREATE VIEW {target.name('__live')} AS\n{text}")
-    yield from published_view.publish(target, columns, Docs(), None, False)
+    yield from published_view.publish(target, state.columns, Docs(), None, False)
     updates = readable_updates.as_updates(state.cores, state.schema)
     yield Statement("the updates, readable", f"CREATE VIEW {target.name('__diffs')} AS\n{updates}")
     yield Statement("the lock is given back", f"DROP TABLE {lock}")
@@ -84,6 +77,8 @@ def _state(
     model: Model, columns: tuple[tuple[str, str], ...], target: ModelRelations, as_of: int, expiration: int | None
 ) -> State:
     """The state that a first run commits, where nothing is known of the rows."""
+    tables = {core.name: chain_rules.chain_name(target.model, _RUN, core.name) for core in model.cores}
+    chains = {name: (Chain(table, 1, 0, None, None, None, None),) for name, table in tables.items()}
     return State(
         model=target.model,
         schema=target.schema,
@@ -96,13 +91,9 @@ def _state(
         core_hash="",
         residual=model.residual,
         columns=columns,
-        cores=tuple(CoreState(c.name, c.stored, (_chain(target, c),), c.sums, c.core.kept) for c in model.cores),
+        cores=tuple(CoreState(c.name, c.stored, chains[c.name], c.sums, c.core.kept) for c in model.cores),
         written=model.written,
         kinds=model.calls,
         inputs={},
         settings={},
     )
-
-
-def _chain(target: ModelRelations, core: TypedCore) -> Chain:
-    return Chain(chain_rules.chain_name(target.model, _RUN, core.name), 1, 0, None, None, None, None)

@@ -42,11 +42,7 @@ def explain(warehouse: Warehouse, target: ModelRelations, config: TemporalConfig
 
 
 def windows(
-    warehouse: Warehouse,
-    cores: Sequence[TypedCore],
-    config: TemporalConfig,
-    settings: Mapping[str, str],
-    clock: Range,
+    warehouse: Warehouse, cores: Sequence[TypedCore], config: TemporalConfig, settings: Mapping[str, str], clock: Range
 ) -> Iterator[Row]:
     """What the window of each core implies while the clock is in a range, and what is left of its inputs by that."""
     if config.pushdown == "off":

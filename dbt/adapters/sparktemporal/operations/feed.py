@@ -89,9 +89,8 @@ def _sources(
             return []
         return [updates(warehouse, over, what, instant, snapshot, request.max_changes)]
 
-    last_alone = (
-        not each_change or request.envelope == envelopes.UPSERT and not Output(state, Range(0, 0)).is_row_by_row
-    )
+    is_last_told = request.envelope == envelopes.UPSERT and not Output(state, Range(0, 0)).is_row_by_row
+    last_alone = is_last_told or not each_change
     if consumer is None:
         return after(state.frontier if last_alone else state.since, snapshot=True), None
     mark, frontier = consumer.mark, state.frontier

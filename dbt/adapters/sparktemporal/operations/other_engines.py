@@ -82,10 +82,8 @@ def _files(warehouse: Warehouse, target: ModelRelations, chain: Chain) -> str:
     place = _place(details.get("Location", ""), table).rstrip("/")
     buckets = "/*" if chain.bucketed else ""
     pattern = types.literal(f"{place}{buckets}/*.parquet")
-    hive = (
-        ", hive_partitioning=true, hive_types={'mz_bucket': BIGINT}" if chain.bucketed else ", hive_partitioning=false"
-    )
-    return f"read_parquet({pattern}{hive})"
+    hive = "true, hive_types={'mz_bucket': BIGINT}" if chain.bucketed else "false"
+    return f"read_parquet({pattern}, hive_partitioning={hive})"
 
 
 def _listed(warehouse: Warehouse, table: str) -> str:

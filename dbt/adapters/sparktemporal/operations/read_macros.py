@@ -35,9 +35,9 @@ class ReadMacros(metaclass=AdapterMeta):
         raise NotImplementedError  # defined by the adapter
 
     def _answer(
-        self, relation: BaseRelation, query: Callable[[Warehouse, ModelRelations], T], raises: str = "raise_error"
+        self, relation: BaseRelation, query: Callable[..., T], *arguments: Any, raises: str = "raise_error"
     ) -> T | str:
-        """What a query gives of a model, or of the model that a clone shows.
+        """What a query gives of a model, or of the model that a clone shows: query(warehouse, model, *arguments).
 
         Of a model that has not run `dbt compile` and `dbt docs generate` write a query that raises when it is executed:
         they execute none. raises: the function that raises.
@@ -45,11 +45,11 @@ class ReadMacros(metaclass=AdapterMeta):
         warehouse, target = self._warehouse, self._target(relation)
         with as_dbt_errors():
             try:
-                return query(warehouse, target)
+                return query(warehouse, target, *arguments)
             except NotRun as error:
                 shown = clones.model_shown(warehouse, target)
                 if shown is not None:
-                    return query(warehouse, shown)
+                    return query(warehouse, shown, *arguments)
                 if not self._only_compiles():
                     raise
                 return f"(SELECT {raises}({string_literal(str(error))}) AS mz_not_run)"
@@ -61,7 +61,7 @@ class ReadMacros(metaclass=AdapterMeta):
     @available
     def temporal_read(self, relation: BaseRelation, instant: Any) -> str:
         """SQL of a model at an instant."""
-        return self._answer(relation, lambda warehouse, target: reads.as_of(warehouse, target, instant))
+        return self._answer(relation, reads.as_of, instant)
 
     @available
     def temporal_now(self, relation: BaseRelation) -> Any:
@@ -110,10 +110,7 @@ class ReadMacros(metaclass=AdapterMeta):
     @available
     def temporal_match(self, relation: BaseRelation, instants: Any, samples: int, clock: int, float_digits: int) -> str:
         """SQL of the rows in which a model and the query as written differ."""
-        return self._answer(
-            relation,
-            lambda warehouse, target: reads.matches_source(warehouse, target, instants, samples, clock, float_digits),
-        )
+        return self._answer(relation, reads.matches_source, instants, samples, clock, float_digits)
 
     @available
     def temporal_inconsistencies(self, relation: BaseRelation) -> str:
@@ -123,14 +120,12 @@ class ReadMacros(metaclass=AdapterMeta):
     @available
     def temporal_expiry(self, relation: BaseRelation, at_least: Any, clock: int) -> str:
         """SQL of one row when a model expires before clock + at_least."""
-        return self._answer(relation, lambda warehouse, target: reads.expiry(warehouse, target, at_least, clock))
+        return self._answer(relation, reads.expiry, at_least, clock)
 
     @available
     def temporal_changes(self, relation: BaseRelation, asked: dict[str, Any]) -> str:
         """SQL of the updates of a model's output."""
-        return self._answer(
-            relation, lambda warehouse, target: changes.changes(warehouse, target, changes.Request(**asked))
-        )
+        return self._answer(relation, changes.changes, changes.Request(**asked))
 
     @available
     def temporal_feed(
@@ -138,9 +133,7 @@ class ReadMacros(metaclass=AdapterMeta):
     ) -> str:
         """SQL of the updates of a model's output that a table does not have yet."""
         request, table = changes.Request(**asked), None if into is None else str(into)
-        return self._answer(
-            relation, lambda warehouse, target: feed.feed(warehouse, target, table, request, verify, each_change)
-        )
+        return self._answer(relation, feed.feed, table, request, verify, each_change)
 
     @available
     def temporal_at(
@@ -159,11 +152,9 @@ class ReadMacros(metaclass=AdapterMeta):
     @available
     def temporal_calendar(self, relation: BaseRelation, count: Any, most: Any, clock: int) -> str:
         """SQL of the next instants at which a model changes."""
-        return self._answer(relation, lambda warehouse, target: coming.calendar(warehouse, target, count, most, clock))
+        return self._answer(relation, coming.calendar, count, most, clock)
 
     @available
     def temporal_forecast(self, relation: BaseRelation, every: Any, until: Any, aggregate: Any, clock: int) -> str:
         """SQL of an aggregate over a model at each step from the clock on."""
-        return self._answer(
-            relation, lambda warehouse, target: coming.forecast(warehouse, target, every, until, aggregate, clock)
-        )
+        return self._answer(relation, coming.forecast, every, until, aggregate, clock)

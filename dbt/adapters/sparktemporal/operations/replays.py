@@ -106,10 +106,9 @@ def _live(warehouse: Warehouse, plan: str) -> dict[str, State]:
     for view in plans.views(plan):
         info = warehouse.view(view) if _is_live(view) else None
         if info is not None and MARK in info.text:
-            *schema, name = identifiers.within(identifiers.parts(view), warehouse.catalog())
-            model = name[: -len(_LIVE)]
-            target = ModelRelations(".".join(map(quote, schema)), model)
-            found[identifiers.key(identifiers.dotted(schema), model)] = state_of(warehouse, target, info.text)
+            live = ModelRelations.of(view, warehouse.catalog())
+            target = ModelRelations(live.schema, live.model[: -len(_LIVE)])
+            found[target.key] = state_of(warehouse, target, info.text)
     return found
 
 

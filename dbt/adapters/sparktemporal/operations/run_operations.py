@@ -118,15 +118,11 @@ class RunOperations(metaclass=AdapterMeta):
     @available
     def temporal_dropped(self, found: Sequence[Mapping[str, Any]]) -> tables.Table:
         """What became of the relations that were left behind."""
-        rows = [
-            {
-                "schema": one["left"]["target"].plain_schema,
-                "model": one["left"]["target"].model,
-                "project": one["left"]["project"] or "unknown",
-                "outcome": one["outcome"],
-            }
-            for one in found
-        ]
+        rows = []
+        for one in found:
+            target, project = one["left"]["target"], one["left"]["project"] or "unknown"
+            facts = {"schema": target.plain_schema, "model": target.model, "project": project}
+            rows.append({**facts, "outcome": one["outcome"]})
         return tables.table(dict.fromkeys(("schema", "model", "project", "outcome"), str), rows)
 
     @available
@@ -185,11 +181,9 @@ class RunOperations(metaclass=AdapterMeta):
             if written.is_dir():
                 raise Refusal(f"path: {str(written)!r}", "it is a folder", "path: of a file, such as report.html")
             for node in chosen:
-                asked = partial(self._status, warehouse, node, graph, clock)
-                facts = status.of_each(self._target_of(node), asked)
-                found.append(
-                    report.of_model(warehouse, self._target_of(node), facts, node["config"], clock, hours, folder)
-                )
+                target = self._target_of(node)
+                facts = status.of_each(target, partial(self._status, warehouse, node, graph, clock))
+                found.append(report.of_model(warehouse, target, facts, node["config"], clock, hours, folder))
             try:
                 written.parent.mkdir(parents=True, exist_ok=True)
                 written.write_text(report.page(found, self.config.project_name, clock, hours), encoding="utf-8")

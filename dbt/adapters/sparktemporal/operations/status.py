@@ -15,7 +15,7 @@ from ..inputs.file_lists import hidden_column
 from ..run.commit import Commit
 from ..temporal.clock.expiration import Dependence, expiry
 from ..temporal.clock.instants import format_duration, format_instant
-from ..temporal.diffs.state import Chain, State
+from ..temporal.diffs.state import Chain
 from ..temporal.sql.spark_errors import SparkError
 from . import tables
 from .reads import committed
@@ -45,25 +45,10 @@ COLUMNS: Mapping[str, type] = {
     "error": str,
 }
 #: what a table of several models shows to people, with its headings
-_SHORT = {
-    "model": "model",
-    "state": "state",
-    "since": "since",
-    "frontier": "frontier",
-    "expiration": "expiration",
-    "left": "left",
-    "restart_due": "restart due",
-    "chains": "chains",
-    "rows": "rows",
-    "bytes": "bytes",
-}
-UNREADABLE = "cannot be read"
-NOT_RUN, ANSWERS, EXPIRED, RESTARTS = (
-    "has not run",
-    "answers",
-    "expired, reads raise",
-    "answers; the next run rebuilds it",
-)
+_NAMES = ("model", "state", "since", "frontier", "expiration", "left", "restart_due", "chains", "rows", "bytes")
+_SHORT = {name: name.replace("_", " ") for name in _NAMES}
+UNREADABLE, NOT_RUN, ANSWERS = "cannot be read", "has not run", "answers"
+EXPIRED, RESTARTS = "expired, reads raise", "answers; the next run rebuilds it"
 
 
 def ask_for_restart(warehouse: Warehouse, target: ModelRelations, run_id: str) -> None:
@@ -82,7 +67,8 @@ def status(
     state = read_state(warehouse, target)
     if state is None:
         return {**facts, "state": NOT_RUN}
-    until, due = state.answers_until, _restart_due(config, state)
+    until, due = state.answers_until, config.restarts.due(state.started_at)
+    due = until if due is None else due  # a model that has expired is due too
     is_over = until is not None and until < clock
     updates = sum(map(updates_of, state.chains))
     size = size_of(warehouse, [target.table(c.table) for c in state.chains])
@@ -125,12 +111,6 @@ def of_each(target: ModelRelations, asked: Callable[[], dict[str, Any]]) -> dict
         lines = (line.strip() for line in str(error).splitlines())
         error_line = " ".join(filter(None, lines))
         return {"model": target.model, "schema": target.plain_schema, "state": UNREADABLE, "error": error_line}
-
-
-def _restart_due(config: TemporalConfig, state: State) -> int | None:
-    """When the next restart is due (ms): asked for, as configured, or else when the model has expired."""
-    due = config.restarts.due(state.started_at)
-    return due if due is not None else state.answers_until
 
 
 def as_table(facts: Sequence[Mapping[str, Any]]) -> tables.Table:

@@ -33,7 +33,10 @@ def table(columns: Mapping[str, type], rows: Sequence[Mapping[str, Any]]) -> Tab
 
 def printed(shown: Table, format: str = "table") -> str:
     """A table as text: for people, or as JSON with one object for each row."""
-    return _as_json(shown) if format == "json" else _as_text(shown)
+    if format != "json":
+        return _as_text(shown)
+    rows = [{name: _plain(row[name]) for name in shown.column_names} for row in shown.rows]
+    return json.dumps(rows, indent=2, ensure_ascii=False)
 
 
 def turned(shown: Table) -> Table:
@@ -59,11 +62,6 @@ def _folded(shown: Table) -> Table:
         height = max(map(len, cells))
         rows += [list(line) for line in zip(*(cell + [""] * (height - len(cell)) for cell in cells))]
     return Table(rows, shown.column_names, [_KINDS[str]] * len(shown.column_names))
-
-
-def _as_json(shown: Table) -> str:
-    rows = [{name: _plain(row[name]) for name in shown.column_names} for row in shown.rows]
-    return json.dumps(rows, indent=2, ensure_ascii=False)
 
 
 def _plain(value: Any) -> Any:

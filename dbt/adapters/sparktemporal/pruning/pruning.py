@@ -36,10 +36,6 @@ class Pruning:
     table: str = ""
     _pruner: FilePruner | None = None
 
-    @property
-    def measures(self) -> bool:
-        return self.config.pushdown == "statistics" or bool(self.config.pushdown_collect)
-
     def measure(
         self, cores: Sequence[TypedCore], inputs: Mapping[str, Input], clock: Range, old: State | None, run: str
     ) -> str | None:

@@ -79,9 +79,8 @@ def run_of(warehouse: Warehouse, target: ModelRelations) -> str | None:
     listed = warehouse.rows(f"SHOW USER FUNCTIONS IN {target.schema} LIKE '{pattern}'")
     if folded(name) not in {folded(str(row[0]).rpartition(".")[2]) for row in listed}:
         return None
-    told = " ".join(
-        str(row[0]) for row in warehouse.rows(f"DESCRIBE FUNCTION EXTENDED {target.schema}.{name_of(target)}")
-    )
+    described = warehouse.rows(f"DESCRIBE FUNCTION EXTENDED {target.schema}.{name_of(target)}")
+    told = " ".join(str(row[0]) for row in described)
     found = re.search(r"mz_model (.+), as run (\S+) committed it", told)
     return found.group(2) if found and folded(found.group(1)) == folded(target.model) else ""
 

@@ -137,9 +137,8 @@ class Commit:
 
     def _live(self, run: str | None) -> ViewInfo | None:
         is_known = run is not None and not self.is_looked_up
-        return live_view(
-            self.texts.warehouse, self.texts.target, [f"{self.texts.target.model}__live"] if is_known else None
-        )
+        target = self.texts.target
+        return live_view(self.texts.warehouse, target, [f"{target.model}__live"] if is_known else None)
 
     @staticmethod
     def _run_of(live: ViewInfo | None) -> str | None:

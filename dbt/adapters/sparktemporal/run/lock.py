@@ -188,8 +188,7 @@ def is_held(warehouse: Warehouse, target: ModelRelations, token: str) -> bool:
 
 def is_taken(warehouse: Warehouse, target: ModelRelations) -> bool:
     """Whether the lock of a model is there, of whatever run."""
-    name = f"{target.model}__lock"
-    return name in Identifiers(warehouse.tables(target.schema, name))
+    return f"{target.model}__lock" in Identifiers(warehouse.tables(target.schema, f"{target.model}__lock"))
 
 
 def is_lock(warehouse: Warehouse, target: ModelRelations) -> bool:

@@ -1,11 +1,4 @@
-"""The views of a model as they stand, and the statements that make them as they should be.
-
-| the view | the statement |
-|---|---|
-| is missing | `CREATE VIEW` |
-| has another text | the one that replaces the text in one commit, by the catalog |
-| has this text, spaces aside | none |
-"""
+"""The views of a model as they stand, and the statements that make them as they should be."""
 
 from __future__ import annotations
 

@@ -191,7 +191,6 @@ class Writer:
         if self.finished or self.progress.state is not None:
             return
         warehouse, plan = self.tools.warehouse, self.plan
-        for step in attempt.drops(
-            plan, attempt.written_by(warehouse, plan, [plan.run_id]), "left by a run that failed"
-        ):
+        written = attempt.written_by(warehouse, plan, [plan.run_id])
+        for step in attempt.drops(plan, written, "left by a run that failed"):
             warehouse.rows(step.sql)
