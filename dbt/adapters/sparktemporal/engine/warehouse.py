@@ -278,13 +278,13 @@ class Warehouse:
             error.expect(Cause.NO_VIEWS)
             return []
 
-    def relations_outside(self, schema: str, prefix: str) -> list[str]:
+    def relations_outside(self, schema: str, prefix: str) -> Identifiers:
         """The tables and views of a schema of another catalog whose names begin so, in any case."""
         pattern = re.sub(r"[^0-9A-Za-z_]", "*", prefix) + "*"
         found = [str(r[1]) for r in self.rows(f"SHOW TABLES IN {schema} LIKE '{pattern}'") if r[0]]
         if folded(identifiers.parts(schema)[0]) != SESSION_CATALOG:  # only the session's own lists views as tables too
             found += self.views(schema, pattern)
-        return [name for name in dict.fromkeys(found) if folded(name).startswith(folded(prefix))]
+        return Identifiers(name for name in dict.fromkeys(found) if folded(name).startswith(folded(prefix)))
 
     def view(self, relation: str) -> ViewInfo | None:
         """An existing view; None when the relation is a table, unless the table holds the commits of a model."""

@@ -53,12 +53,13 @@ def open_core(
         name = render(exp.Table(**{k: table.args[k].copy() for k in ("this", "db", "catalog") if table.args.get(k)}))
         columns.append(warehouse.describe(f"SELECT * FROM {name}"))
         is_prunable = is_linear and not stacked_name(table)
-        relations.append(_one_read(warehouse, table, plan_by_name) if is_prunable else None)
+        reads = plans.tables_read(view_expansion.described(warehouse, table, plan_by_name)) if is_prunable else []
+        relations.append(reads[0] if reads and len(reads) == 1 and reads[0] in files else None)
     window, calls = lineage.windows(core)
     found = []
     for place in lineage.places(query, window, columns, ansi):
         relation = relations[place.index]
-        if relation is not None and relation in files:
+        if relation is not None:
             types[relation] = {quote(name.lower()): kind for name, kind in columns[place.index]}
             found.append((place, relation))
     opened = OpenedCore(core, found, calls)
@@ -73,12 +74,6 @@ def open_core(
     if not found:
         notes.append(f"{core.name}: its window is of no table of files whose rows are used one by one")
     return opened if same and found else None
-
-
-def _one_read(warehouse: Warehouse, table: exp.Table, plan_by_name: dict[str, str]) -> str | None:
-    """The one table that is read at a place of a query; None for several and for none."""
-    reads = plans.tables_read(view_expansion.described(warehouse, table, plan_by_name))
-    return reads[0] if reads and len(reads) == 1 else None
 
 
 def restricted(typed: TypedCore, conditions: Mapping[int, str], alone: bool = False) -> TypedCore:

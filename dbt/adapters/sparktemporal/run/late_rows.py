@@ -138,10 +138,10 @@ def refuse_foreign(
     """Raise an error where the `<model>__late` that is there is none of the model's."""
     if not config.store_late:
         return
-    name, of, there = f"{target.model}__late", target, existing
+    name, of, there = f"{target.model}__late", target, Identifiers(existing)
     if target.outside is not None:
         of, there = target.outside, warehouse.relations_outside(target.outside.schema, target.model)
-    if name in Identifiers(there) and not ownership.is_marked(warehouse, of, name):
+    if name in there and not ownership.is_marked(warehouse, of, name):
         raise ForeignRelation(of.name("__late"), target.model)
 
 

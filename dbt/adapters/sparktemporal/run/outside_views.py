@@ -40,7 +40,7 @@ def publish(
     outside = target.outside
     if outside is None:
         return []
-    views = StandingViews.outside(warehouse, outside)
+    views = StandingViews(warehouse, outside, warehouse.relations_outside(outside.schema, outside.model))
     steps = views.changed("the commit, for readers", "__live", text, mark=False)
     steps += published_view.publish(outside, state.columns, docs, views.find(), retyped)
     steps += views.changed("the updates, readable", "__diffs", updates)
@@ -54,7 +54,7 @@ def drop(warehouse: Warehouse, target: ModelRelations) -> list[Statement]:
     outside = target.outside
     if outside is None:
         return []
-    views = StandingViews.outside(warehouse, outside)
+    views = StandingViews(warehouse, outside, warehouse.relations_outside(outside.schema, outside.model))
     return [
         Statement("a view for readers", f"DROP VIEW IF EXISTS {outside.name(suffix)}")
         for suffix in ("", "__diffs", "__late", "__live")

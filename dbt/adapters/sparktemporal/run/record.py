@@ -13,7 +13,6 @@ from ..engine.model_relations import ModelRelations
 from ..engine.warehouse import Warehouse
 from ..errors import ForeignRelation, Refusal
 from ..temporal.diffs.state_text import is_commit
-from ..temporal.sql.identifiers import Identifiers
 from ..temporal.sql.spark_errors import Cause, SparkError, spark_words
 from . import view_probe
 
@@ -70,7 +69,7 @@ def _refusal_of_a_view(warehouse: Warehouse, target: ModelRelations) -> str:
 def _refuse_others(warehouse: Warehouse, outside: ModelRelations) -> None:
     """Refuse a schema for the views that has none, or has relations of these names that are not the model's."""
     try:
-        there = Identifiers(warehouse.relations_outside(outside.schema, outside.model))
+        there = warehouse.relations_outside(outside.schema, outside.model)
     except SparkError as error:
         raise Refusal(
             f"views_in: {outside.schema} in the profile",

@@ -24,11 +24,6 @@ class StandingViews:
     names: Identifiers
     known: KnownRelations | None = None
 
-    @staticmethod
-    def outside(warehouse: Warehouse, target: ModelRelations) -> StandingViews:
-        """target: the names of views in another catalog."""
-        return StandingViews(warehouse, target, Identifiers(warehouse.relations_outside(target.schema, target.model)))
-
     def has(self, suffix: str) -> bool:
         return f"{self.target.model}{suffix}" in self.names
 
