@@ -91,12 +91,10 @@ def observe_beside(
     of_before = [t for t in of_files if not relations.has_columns(plan, t, (name for name, _ in infos[t].columns))]
     forget_altered(warehouse, of_before)
     remembered = remembered or Manifest()
-    places = {table: _directory(infos[table]) for table in of_files}
-    listings = {
-        table: Listing(file_lists.in_directory(place), remembered.files.get(table))
-        for table, place in places.items()
-        if place
-    }
+    listings: dict[str, Listing] = {}
+    for table in of_files:
+        if place := _directory(infos[table]):
+            listings[table] = Listing(file_lists.in_directory(place), remembered.files.get(table))
     answers = _answered(warehouse, listings, beside) if listings and not follow else None
     found = {
         table: observed(

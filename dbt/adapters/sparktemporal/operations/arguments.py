@@ -27,18 +27,6 @@ _HOURS = 240
 _EXAMPLE = "recent_events"
 
 
-def _are_hours(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= _HOURS
-
-
-def _is_path(value: Any) -> bool:
-    return value is None or isinstance(value, str) and bool(value.strip())
-
-
-def _are_names(value: Any) -> bool:
-    return value is None or isinstance(value, (str, list, tuple)) and all(isinstance(name, str) for name in value)
-
-
 def checked(
     operation: str, given: Mapping[str, Any], others: Mapping[str, Any], graph: Mapping[str, Any]
 ) -> dict[str, Any]:
@@ -76,12 +64,16 @@ def _refuse_wrong(name: str, value: Any, command: str) -> None:
             raise Refusal(f"{name}: {value!r}", "the argument is true or false", command)
         case "format" if value not in (None, *FORMATS):
             raise Refusal(f"format: {value!r}", f"the argument is {' or '.join(FORMATS)}", command)
-        case "hours" if not _are_hours(value):
+        case "hours" if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _HOURS:
             raise Refusal(f"hours: {value!r}", f"it is a number from 1 to {_HOURS}", command)
-        case "path" if not _is_path(value):
+        case "path" if value is not None and not (isinstance(value, str) and value.strip()):
             raise Refusal(f"path: {value!r}", "the argument names a file", command)
-        case "schemas" if not _are_names(value):
+        case "schemas" if value is not None and not _are_names(value):
             raise Refusal(f"schemas: {value!r}", "the argument is a list of names", command)
+
+
+def _are_names(value: Any) -> bool:
+    return isinstance(value, (str, list, tuple)) and all(isinstance(name, str) for name in value)
 
 
 def _command(operation: str, graph: Mapping[str, Any], given: Mapping[str, Any], shown: str = "") -> str:
