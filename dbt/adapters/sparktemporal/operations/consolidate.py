@@ -52,9 +52,10 @@ def consolidate(
     refuse_incomplete(warehouse, target.model, {target.schema: state.chains})
     past = state.frontier - (config.retain_history or 0)
     since = max(state.since, state.refreshes.last(past) if state.refreshes else past)
-    cores = []
+    cores, using = [], f" {ownership.using(target, config.file_format)}"
     for core in state.cores:
-        made = _one(warehouse, target, core, config, run_id, since, state.expiration)
+        name = chain_rules.chain_name(target.model, run_id, core.name)
+        made = _one(warehouse, target, core, name, using, since, state.expiration)
         cores.append(CoreState(core.name, core.columns, (made,) if made.rows else (), core.sums, core.kept))
     named = [c.table for core in cores for c in core.chains]
     named += state.beside_chains
@@ -97,24 +98,16 @@ def consolidate(
 
 
 def _one(
-    warehouse: Warehouse,
-    target: ModelRelations,
-    core: CoreState,
-    config: TemporalConfig,
-    run_id: str,
-    since: int,
-    expiration: int | None,
+    warehouse: Warehouse, target: ModelRelations, core: CoreState, name: str, using: str, since: int, until: int | None
 ) -> Chain:
-    """Write the one chain of a core."""
+    """Write the one chain of a core. until: the expiration (ms)."""
     store = store_of(core)
     tables = [c.source(target.schema) for c in core.chains]
     bucketed = [target.table(c.table) for c in core.chains if c.bucketed]
-    name = chain_rules.chain_name(target.model, run_id, core.name)
     if not tables:
         return Chain(name, 0, 0, None, None, None, None)
     is_large = sum(c.rows for c in core.chains) >= chain_rules.LARGE_CHAIN
-    rows = store.consolidated(store.stored(tables, since, expiration, bucketed))
-    using = f" {ownership.using(target, config.file_format)}"
+    rows = store.consolidated(store.stored(tables, since, until, bucketed))
     warehouse.rows(store.create(target.table(name), rows, using, since if is_large else None))
     made = counted(name, warehouse.rows(store.count(target.table(name), is_large)), since if is_large else None)
     if not made.rows:

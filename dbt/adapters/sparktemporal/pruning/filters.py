@@ -47,11 +47,7 @@ def _is_fixed(warehouse: Warehouse, settings: Mapping[str, str]) -> bool:
 
 
 def refuse_unbounded(
-    warehouse: Warehouse,
-    core: TypedCore,
-    asked: str | None,
-    required: bool | tuple[str, ...],
-    known: Iterable[str] = (),
+    warehouse: Warehouse, core: TypedCore, asked: str | None, required: bool | tuple[str, ...], known: Iterable[str]
 ) -> None:
     """Raise TemporalError where an input would be read whole that must not be.
 

@@ -225,17 +225,12 @@ def observe_again(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunP
     request = plan.capture.request
     assert request is not None  # a run that does not look at its inputs writes nothing
     request = replace(request, tables={})  # the metastore is asked again
-    to_drop = _written(plan, progress)
-    to_drop += [progress.manifest] if progress.manifest else []
-    to_drop += tools.pruning.forget(progress.measured)
+    gone = _written(plan, progress)
+    gone += [progress.manifest] if progress.manifest else []
+    gone += tools.pruning.forget(progress.measured)
     capture = capture_inputs(tools.warehouse, request, Routines(tools.warehouse), lists=True)
     again = Progress(
-        progress.commits,
-        progress.attempts,
-        is_pinned=True,
-        busy=progress.busy,
-        to_drop=tuple(to_drop),
-        executed=progress.executed,
+        progress.commits, progress.attempts, True, busy=progress.busy, to_drop=tuple(gone), executed=progress.executed
     )
     plan = replace(plan, capture=capture)
     full_reads.refuse(plan)

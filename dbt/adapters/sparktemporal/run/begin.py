@@ -43,8 +43,9 @@ from .writer import Writer
 
 @dataclass(frozen=True)
 class _Asked:
-    """What a run is asked for."""
+    """What a run is asked for. started: when, by a clock that only counts (s)."""
 
+    started: float
     target: ModelRelations
     definition: Definition
     invocation: Invocation
@@ -112,14 +113,14 @@ def begin(
 ) -> Writer:
     """Observe, refuse what cannot be right, and decide. Writes nothing: that is for the Writer to do."""
     with in_words(definition.sql):
-        started = time.monotonic()
-        asked = _Asked(target, definition, invocation, TemporalConfig.parse(target.model, definition.config))
+        started, config = time.monotonic(), TemporalConfig.parse(target.model, definition.config)
+        asked = _Asked(started, target, definition, invocation, config)
         there = _look(warehouse, asked, neighbours or Neighbours())
         understood = _understand(warehouse, asked, there)
         decided = _decide(asked, there, understood)
         explained = _explain(asked, there, understood, decided)
         capture = _capture(asked, there, understood, decided, explained)
-        return _writer(asked, there, understood, decided, explained, capture, started)
+        return _writer(asked, there, understood, decided, explained, capture)
 
 
 def _look(warehouse: Warehouse, asked: _Asked, neighbours: Neighbours) -> _Standing:
@@ -269,13 +270,7 @@ def _capture(asked: _Asked, there: _Standing, of: _Understood, decided: _Decided
 
 
 def _writer(
-    asked: _Asked,
-    there: _Standing,
-    of: _Understood,
-    decided: _Decided,
-    explained: _Explained,
-    capture: Capture,
-    started: float,
+    asked: _Asked, there: _Standing, of: _Understood, decided: _Decided, explained: _Explained, capture: Capture
 ) -> Writer:
     warehouse, target, decision, old = decided.warehouse, asked.target, decided.decision, there.old
     built_on = _built_on(warehouse, old, decision, capture)
@@ -307,7 +302,7 @@ def _writer(
         capture=capture,
         expiry=decided.expiry,
         stack=warehouse.stack,
-        started=started,
+        started=asked.started,
         standing=by_schema(built_on) if waits else (),
         is_in_table=there.texts.is_table,
     )
