@@ -83,9 +83,8 @@ class SessionFacts:
     def is_touched(self, model: str) -> bool:
         """Whether a statement of somebody else may have changed a relation of a model: it names one, or hides names."""
         with self._guard:
-            if self._is_any_touched or _words(model) <= self._touched:
-                return True
-            return any(word.startswith(f"{model.lower()}__") for word in self._touched)
+            is_named = any(word.startswith(f"{model.lower()}__") for word in self._touched)
+            return is_named or self._is_any_touched or _words(model) <= self._touched
 
     def once(self, question: str, ask: Callable[[str], str]) -> str:
         """The answer to a question that stays the same for the invocation."""

@@ -101,8 +101,7 @@ class Warehouse:
 
     def describe(self, sql: str) -> list[tuple[str, str]]:
         """The columns of a query as (name, type), each type with all its fields."""
-        asked = self.shape(f"DESCRIBE QUERY {sql}")
-        return [(r[0], r[1]) for r in self._uncut(asked)]
+        return [(row[0], row[1]) for row in self._uncut(self.shape(f"DESCRIBE QUERY {sql}"))]
 
     def _uncut(self, describe: str) -> list[tuple[Any, ...]]:
         """The rows of a DESCRIBE whose types have all their fields."""

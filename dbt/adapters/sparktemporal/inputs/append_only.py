@@ -47,9 +47,7 @@ class AppendCursor:
     @staticmethod
     def of(fingerprint: Fingerprint) -> AppendCursor | None:
         """By which column an input is followed."""
-        if not isinstance(fingerprint, ColumnFingerprint):
-            return None
-        return AppendCursor(fingerprint.by, fingerprint.back)
+        return AppendCursor(fingerprint.by, fingerprint.back) if isinstance(fingerprint, ColumnFingerprint) else None
 
 
 @dataclass(frozen=True)

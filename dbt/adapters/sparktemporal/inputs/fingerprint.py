@@ -55,17 +55,11 @@ class Routines:
     warehouse: Warehouse
     _known: dict[str, Routine | None] = field(default_factory=dict)
 
-    def called(self, sql: str, namespace: Name = (), temporaries: frozenset[str] = frozenset()) -> dict[Name, Routine]:
-        """The functions that a text calls, by how it names them. namespace: where it looks them up."""
-        return self._every(routines.called(sql), namespace, temporaries)
-
-    def called_in(self, tree: exp.Expr) -> dict[Name, Routine]:
-        """The same of the tree of a text."""
-        return self._every(routines.called_in(tree))
-
-    def _every(
-        self, names: Iterable[Name], namespace: Name = (), temporaries: frozenset[str] = frozenset()
+    def called(
+        self, query: str | exp.Expr, namespace: Name = (), temporaries: frozenset[str] = frozenset()
     ) -> dict[Name, Routine]:
+        """The functions that a text or its tree calls, by how it names them. namespace: where it looks them up."""
+        names = routines.called(query) if isinstance(query, str) else routines.called_in(query)
         found = {name: self._of(name, namespace, temporaries) for name in names}
         return {name: routine for name, routine in found.items() if routine is not None}
 
@@ -117,7 +111,7 @@ def of(warehouse: Warehouse, model: ParsedModel, plan: str, known: Routines, ver
     """
     analyzed = plans.analyzed(plan)
     infos = [(name, warehouse.view(name)) for name in plans.views(analyzed)]
-    text, first = model.text, [*known.called_in(model.tree).values()]
+    text, first = model.text, [*known.called(model.tree).values()]
     for _, info in infos:
         if info is not None:
             first += known.called(info.text, info.namespace).values()

@@ -67,13 +67,13 @@ def without_views(query: exp.Query, analyzed: str) -> dict[str, str]:
         name = [folded(part.name) for part in table.parts]
         named = [leaf for read, leaf in leaves.items() if [folded(part) for part in parts(read)][-len(name) :] == name]
         if len(named) == 1:
-            found[render(_plain(table))] = f"the columns\n{named[0]}"
+            found[plain_name(table)] = f"the columns\n{named[0]}"
     return found
 
 
 def described(warehouse: Warehouse, table: exp.Table, plan_by_name: dict[str, str]) -> str:
     """The analyzed plan of reading a table or view. plan_by_name: plans that Spark is not asked for again."""
-    name = render(_plain(table))
+    name = plain_name(table)
     if name not in plan_by_name:
         plan_by_name[name] = plans.analyzed(warehouse.explain(f"SELECT * FROM {name}"))
     return plan_by_name[name]
@@ -113,7 +113,7 @@ def made(warehouse: Warehouse, name: str) -> Made:
 
 def _text(warehouse: Warehouse, table: exp.Table, prefix: str) -> exp.Subquery:
     """A view -> its text, under the names it gives its columns. prefix: of the names of its CTEs."""
-    name = render(_plain(table))
+    name = plain_name(table)
     view = made(warehouse, name)
     tree = told_apart(view.tree)
     _name_alone(tree, view.schema, prefix)
@@ -169,5 +169,6 @@ def _put(table: exp.Table, opened: exp.Subquery) -> None:
     table.replace(opened)
 
 
-def _plain(table: exp.Table) -> exp.Table:
-    return exp.Table(**{key: table.args[key].copy() for key in ("this", "db", "catalog") if table.args.get(key)})
+def plain_name(table: exp.Table) -> str:
+    """A table as SQL names it, without what stands behind its name."""
+    return render(exp.Table(**{k: table.args[k].copy() for k in ("this", "db", "catalog") if table.args.get(k)}))

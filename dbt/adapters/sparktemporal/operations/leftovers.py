@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ..engine import ownership
@@ -109,14 +109,11 @@ def drop(warehouse: Warehouse, target: ModelRelations) -> list[Statement]:
     return steps
 
 
-def _tables(warehouse: Warehouse, target: ModelRelations, state: State | None, names: Identifiers) -> Iterator[str]:
+def _tables(warehouse: Warehouse, target: ModelRelations, state: State | None, names: Identifiers) -> list[str]:
     """The tables of a model: those that its state names, and those that carry its mark."""
     known = Identifiers([*state.tables, *(name for name, _ in state.retired)] if state else [])
-    for name in names:
-        if chain_rules.born_of(target.model, name) is None:
-            continue
-        if name in known or ownership.is_marked(warehouse, target, name):
-            yield name
+    born = [name for name in names if chain_rules.born_of(target.model, name) is not None]
+    return [name for name in born if name in known or ownership.is_marked(warehouse, target, name)]
 
 
 def _readable(warehouse: Warehouse, target: ModelRelations, text: str) -> State | None:

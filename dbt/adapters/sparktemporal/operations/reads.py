@@ -123,9 +123,7 @@ def answered(state: State, t: int) -> int:
     """The instant (ms) whose rows a model shows at t: the last refresh, where it has refreshes. Raises TemporalError
     where the model does not know its rows at t."""
     _check_range(state, t)
-    if not state.refreshes:
-        return t
-    return max(state.refreshes.last(t), state.since)
+    return max(state.refreshes.last(t), state.since) if state.refreshes else t
 
 
 def _check_range(state: State, t: int) -> None:

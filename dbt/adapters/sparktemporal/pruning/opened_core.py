@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from sqlglot import exp
-
 from ..engine.warehouse import Warehouse
 from ..inputs import view_expansion
 from ..inputs.observe import Input
@@ -50,8 +48,7 @@ def open_core(
     core = replace(core, core=replace(core.core, query=query))
     columns, relations = [], []
     for table, is_linear in delta_query.tables(query):
-        name = render(exp.Table(**{k: table.args[k].copy() for k in ("this", "db", "catalog") if table.args.get(k)}))
-        columns.append(warehouse.describe(f"SELECT * FROM {name}"))
+        columns.append(warehouse.describe(f"SELECT * FROM {view_expansion.plain_name(table)}"))
         is_prunable = is_linear and not stacked_name(table)
         reads = plans.tables_read(view_expansion.described(warehouse, table, plan_by_name)) if is_prunable else []
         relations.append(reads[0] if reads and len(reads) == 1 and reads[0] in files else None)

@@ -24,7 +24,7 @@ from .analyze import Model
 
 def refuse_and_name(model: Model, known: Routines) -> Model:
     """A model with the functions of its residual named in full, or a refusal of one of its functions."""
-    called = known.called_in(model.parsed.tree)
+    called = known.called(model.parsed.tree)
     if not called:
         return model
     for name, routine in called.items():
@@ -105,7 +105,7 @@ def refuse_of_session(model: Model, plan: str, known: Routines) -> None:
     analyzed = plans.analyzed(plan)
     _refuse_variables(model, analyzed)
     _refuse_clock_texts(model, analyzed)
-    untold = any(r.body is None for r in known.below(known.called_in(model.parsed.tree).values()))
+    untold = any(r.body is None for r in known.below(known.called(model.parsed.tree).values()))
     if plans.runs_python(plan) and not untold and not re.search(r"\bView \(`[^`]*`,", analyzed):
         raise Refusal(
             "a function of Python under the name of one of Spark's own",

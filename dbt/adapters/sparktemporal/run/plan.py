@@ -288,11 +288,8 @@ class RunPlan:
         """What a row is about, of what, and what was observed or decided."""
         d = self.decision
         yield "model", self.target.name(), f"run {self.run_id}, over {self.live_run or 'nothing'}"
-        yield (
-            "does",
-            "unchanged" if self.is_noop else d.action,
-            d.reason or ("nothing new" if self.is_noop else "what the inputs did"),
-        )
+        does, why = ("unchanged", "nothing new") if self.is_noop else (d.action, "what the inputs did")
+        yield "does", does, d.reason or why
         for what, t in (("as of", d.as_of), ("started", d.started_at), ("since", self.since())):
             yield "clock", what, format_instant(t)
         why = f" ({self.expiry.why})" if self.expiry.why else ""
