@@ -28,7 +28,7 @@ from common import ROOT, SCHEMA, Project, ratio, read_all, session, spread
 from pyspark.sql import SparkSession
 from run_cost import DAY, KEPT, WINDOW, add
 
-from dbt.adapters.sparktemporal.inputs import file_lists
+from dbt.adapters.sparktemporal.inputs.observing import file_lists
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt

@@ -23,7 +23,7 @@ from sqlglot.generator import Generator
 import dbt.adapters.sparktemporal as product
 from dbt.adapters.sparktemporal.engine.given_types import GivenTypes
 from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
-from dbt.adapters.sparktemporal.operations.explain_model import explain
+from dbt.adapters.sparktemporal.looking.explain_model import explain
 
 PACKAGE = Path(str(product.__file__)).parent
 NOW = 1_709_294_400_000
@@ -44,7 +44,7 @@ MODELS = {
 RECORDS = {
     "run.plan": ("Definition", "Invocation", "Neighbours", "RunPlan"),
     "run.progress": ("Progress", "Tools"),
-    "inputs.capture": ("Request", "Capture"),
+    "inputs.changing.capture": ("Request", "Capture"),
     "temporal.decision": ("DecisionContext", "Decision"),
     "temporal.diffs.state": ("State",),
 }

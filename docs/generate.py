@@ -26,7 +26,7 @@ from typing import Any
 from dbt.adapters.sparktemporal import errors
 from dbt.adapters.sparktemporal.config import TemporalConfig
 from dbt.adapters.sparktemporal.contracts import TemporalResponse
-from dbt.adapters.sparktemporal.operations import arguments
+from dbt.adapters.sparktemporal.looking import arguments
 
 ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "docs" / "reference"
@@ -191,10 +191,10 @@ def _json(kind: str) -> str:
 #: where a refusal is raised -> the heading of its table; the first that fits
 _STAGES = {
     "config": "Configs",
-    "operations/arguments": "Operations",
-    "operations": "Macros",
-    "temporal/changes": "Macros",
-    "temporal/duckdb": "Queries for DuckDB",
+    "looking/arguments": "Operations",
+    "looking/duckdb": "Queries for DuckDB",
+    "looking": "Macros",
+    "over_time": "Macros",
     "temporal/clock": "Instants and lengths",
     "__main__": "`explain`",
     "engine/given_types": "`explain`",

@@ -16,7 +16,7 @@ import pytest
 from dbt.adapters.spark.session import Cursor
 from pyspark.sql import SparkSession
 
-from dbt.adapters.sparktemporal.inputs import manifest
+from dbt.adapters.sparktemporal.inputs.observing import manifest
 from dbt.adapters.sparktemporal.run import lock
 from dbt.adapters.sparktemporal.temporal.diffs import chains
 from support.named_catalogs import NAMED, conf_of

@@ -32,19 +32,19 @@ class Station:
 
 PATH_OF_A_MODEL = (
     Station(0, "text", "SQL, as dbt compiled it", ("materializations/temporal_view.sql",)),
-    Station(1, "tree", "parsed; Spark's plans are compared", ("temporal/sql/dialect", "temporal/sql/plans")),
+    Station(1, "tree", "parsed; Spark's plans are compared", ("temporal/sql/text/dialect", "temporal/sql/spark/plans")),
     Station(2, "cores + residual", "rows to store, and the rest", ("temporal/rewrite/split", "temporal/predicates")),
     Station(4, "chains", "each row, with its two instants", ("temporal/diffs/stores",)),
     Station(7, "commit view", "reads all chains; holds the state", ("temporal/diffs/view_sql",)),
     Station(8, "reader", "<model>, at the instant of a query", ("run/published_view",)),
 )
 PATH_OF_A_RUN = (
-    Station(0, "observe", "the last commit, model, inputs", ("run/begin", "run/analyze")),
+    Station(0, "observe", "the last commit, model, inputs", ("run/plan_run", "run/analyze")),
     Station(1, "refuse", "what would not be right", ("run/refused", "errors")),
     Station(2, "decide", "build, go on, restart or wait", ("temporal/decision",)),
-    Station(3, "plan", "nothing new: the run ends here", ("run/plan", "inputs/capture")),
-    Station(4, "write chains", "one CTAS for each core", ("run/attempt", "run/chain_rows")),
-    Station(5, "look again", "did an input move meanwhile?", ("run/attempt", "inputs/meanwhile")),
+    Station(3, "plan", "nothing new: the run ends here", ("run/plan", "inputs/changing/capture")),
+    Station(4, "write chains", "one CTAS for each core", ("run/write_chains", "run/chain_rows")),
+    Station(5, "look again", "did an input move meanwhile?", ("run/write_chains", "inputs/changing/conflicts")),
     Station(6, "merge", "few chains, for quick reads", ("run/merging",)),
     Station(7, "commit", "one statement, all or nothing", ("run/publishing", "run/commit")),
     Station(8, "publish", "the views that people read", ("run/publishing", "run/published_view")),

@@ -11,7 +11,7 @@ from pyiceberg.catalog import load_catalog
 
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.errors import Refusal
-from dbt.adapters.sparktemporal.operations import other_engines
+from dbt.adapters.sparktemporal.looking import other_engines
 from support.histories import small_limits
 from support.instants import HOUR, T0
 from support.named_catalogs import PLAIN

@@ -9,7 +9,7 @@ import pytest
 
 from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
-from dbt.adapters.sparktemporal.run import record
+from dbt.adapters.sparktemporal.run import first_commit as record
 from support.instants import T0
 from support.named_catalogs import PLAIN
 from support.project import Project, inputs_of

@@ -14,8 +14,8 @@ from dbt.adapters.sparktemporal.engine import commit_records
 from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.errors import Refusal
-from dbt.adapters.sparktemporal.operations.reads import now as read_now
-from dbt.adapters.sparktemporal.run.record import first_commit
+from dbt.adapters.sparktemporal.over_time.reads import now as read_now
+from dbt.adapters.sparktemporal.run.first_commit import first_commit
 from support.instants import T0, Y2100
 from support.named_catalogs import PLAIN, TABLES_ALONE
 from support.project import Project, is_named

@@ -12,8 +12,8 @@ import pytest
 
 from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
-from dbt.adapters.sparktemporal.operations.changes import Request, changes
-from dbt.adapters.sparktemporal.operations.reads import as_of
+from dbt.adapters.sparktemporal.over_time.changes import Request, changes
+from dbt.adapters.sparktemporal.over_time.reads import as_of
 from dbt.adapters.sparktemporal.temporal.clock.instants import parse_instant
 from support.cases import CASES, create, create_inputs, model_name, plain, wanted
 from support.project import Project, is_named

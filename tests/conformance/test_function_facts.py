@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from dbt.adapters.sparktemporal.temporal.predicates.lengths import moved
-from dbt.adapters.sparktemporal.temporal.sql.dialect import expression
 from dbt.adapters.sparktemporal.temporal.sql.functions import others
 from dbt.adapters.sparktemporal.temporal.sql.functions.registry import BUILTIN, KNOWN, ROWS
 from dbt.adapters.sparktemporal.temporal.sql.functions.row import (
@@ -26,7 +25,8 @@ from dbt.adapters.sparktemporal.temporal.sql.functions.row import (
     Takes,
     Window,
 )
-from dbt.adapters.sparktemporal.temporal.sql.routines import of_description
+from dbt.adapters.sparktemporal.temporal.sql.spark.routines import of_description
+from dbt.adapters.sparktemporal.temporal.sql.text.dialect import expression
 from support.session import ALL_FUNCTIONS
 
 INSTANTS = (

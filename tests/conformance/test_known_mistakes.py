@@ -12,7 +12,7 @@ import pytest
 from dbt.adapters.sparktemporal.pushdown import statistics
 from dbt.adapters.sparktemporal.pushdown.metrics_evaluator import Leaf, MetricsEvaluator
 from dbt.adapters.sparktemporal.pushdown.sargable import Range
-from dbt.adapters.sparktemporal.temporal.sql.dialect import expression, mz_now_calls, render
+from dbt.adapters.sparktemporal.temporal.sql.text.dialect import expression, mz_now_calls, render
 from support.instants import T0
 from support.sampled import each
 from support.session import ALL_FUNCTIONS

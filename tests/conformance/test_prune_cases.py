@@ -11,7 +11,7 @@ import yaml
 from dbt.adapters.sparktemporal.pushdown.metrics_evaluator import Leaf, MetricsEvaluator
 from dbt.adapters.sparktemporal.pushdown.sargable import Range
 from dbt.adapters.sparktemporal.temporal.clock.instants import parse_instant
-from dbt.adapters.sparktemporal.temporal.sql.dialect import expression, mz_now_calls, render
+from dbt.adapters.sparktemporal.temporal.sql.text.dialect import expression, mz_now_calls, render
 
 CASES = yaml.safe_load((Path(__file__).parent / "cases.yaml").read_text())["prune_cases"]
 

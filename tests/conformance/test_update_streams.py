@@ -13,8 +13,8 @@ import pytest
 
 from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
-from dbt.adapters.sparktemporal.operations.changes import Request, changes
-from dbt.adapters.sparktemporal.operations.reads import as_of
+from dbt.adapters.sparktemporal.over_time.changes import Request, changes
+from dbt.adapters.sparktemporal.over_time.reads import as_of
 from support.cases import CASES, create, literal, model_name, plain, relation_sql
 from support.project import Project
 from support.sampled import asked, each

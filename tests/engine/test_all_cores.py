@@ -7,7 +7,7 @@ import re
 import pytest
 
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
-from dbt.adapters.sparktemporal.operations import reads
+from dbt.adapters.sparktemporal.over_time import reads
 from dbt.adapters.sparktemporal.temporal.clock.instants import parse_instant
 from support.instants import DAY, HOUR, T0
 from support.project import Project

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import SparkSession
 
-from dbt.adapters.sparktemporal.temporal.changes.axis import Axis
+from dbt.adapters.sparktemporal.over_time.sequenced.axis import Axis
 
 DAY = 86_400_000
 GIVEN = {

@@ -10,7 +10,7 @@ import pytest
 
 from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
-from dbt.adapters.sparktemporal.operations import reads
+from dbt.adapters.sparktemporal.over_time import reads
 from dbt.adapters.sparktemporal.temporal.diffs import buckets, chains, groups_sql
 from dbt.adapters.sparktemporal.temporal.diffs.state import Chain
 from support.instants import DAY, HOUR, T0

@@ -11,11 +11,11 @@ import pytest
 from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.errors import TemporalError
-from dbt.adapters.sparktemporal.inputs.input_reads import input_reads
-from dbt.adapters.sparktemporal.inputs.manifest import Manifest
-from dbt.adapters.sparktemporal.run import attempt
-from dbt.adapters.sparktemporal.run.begin import begin
+from dbt.adapters.sparktemporal.inputs.changing.input_reads import input_reads
+from dbt.adapters.sparktemporal.inputs.observing.manifest import Manifest
+from dbt.adapters.sparktemporal.run import write_chains as attempt
 from dbt.adapters.sparktemporal.run.plan import Definition, Invocation
+from dbt.adapters.sparktemporal.run.plan_run import begin
 from support.instants import STEP, T0
 from support.project import Project
 

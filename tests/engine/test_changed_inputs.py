@@ -12,7 +12,7 @@ import pytest
 
 from dbt.adapters.sparktemporal.connections import SparkTemporalConnectionManager
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
-from dbt.adapters.sparktemporal.inputs import file_lists, manifest
+from dbt.adapters.sparktemporal.inputs.observing import file_lists, manifest
 from support.instants import T0
 from support.project import Project
 
@@ -202,7 +202,7 @@ def test_an_input_that_grows_during_the_run(events: Project, monkeypatch: pytest
 @pytest.mark.more
 def test_an_input_that_changes_during_the_run(events: Project, times: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was read of two states is dropped and read again; when it never stays, the run fails and nothing is lost."""
-    monkeypatch.setattr("dbt.adapters.sparktemporal.run.attempt.PAUSES", (0.0,) * 5)
+    monkeypatch.setattr("dbt.adapters.sparktemporal.run.write_chains.PAUSES", (0.0,) * 5)
     add(events, 1)
     disturb(events, times, monkeypatch, f"INSERT OVERWRITE {{s}}.t SELECT 50L, timestamp_millis({T0}L + 500000)")
     before = sorted(events.rows("SHOW TABLES IN {s}"))

@@ -10,8 +10,10 @@ from pyspark.errors import PySparkException
 
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.errors import TemporalError
-from dbt.adapters.sparktemporal.operations import changes, coming, feed, over_time
-from dbt.adapters.sparktemporal.operations.changes import Request
+from dbt.adapters.sparktemporal.over_time import changes, feed
+from dbt.adapters.sparktemporal.over_time import forecast as coming
+from dbt.adapters.sparktemporal.over_time import temporal_at as over_time
+from dbt.adapters.sparktemporal.over_time.changes import Request
 from support.instants import DAY, HOUR, T0
 from support.project import Project
 

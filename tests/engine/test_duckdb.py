@@ -12,7 +12,7 @@ import pytest
 
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.errors import Refusal, TemporalError
-from dbt.adapters.sparktemporal.operations.other_engines import sql_of
+from dbt.adapters.sparktemporal.looking.other_engines import sql_of
 from support.histories import small_limits
 from support.instants import DAY, HOUR, T0
 from support.project import Project

@@ -9,7 +9,7 @@ import pytest
 from dbt.adapters.sparktemporal.pushdown.inclusive_projection import project
 from dbt.adapters.sparktemporal.pushdown.sargable import Range
 from dbt.adapters.sparktemporal.temporal.rewrite.split import split
-from dbt.adapters.sparktemporal.temporal.sql.identity import identity
+from dbt.adapters.sparktemporal.temporal.sql.spark.identity import identity
 from support.instants import T0
 from support.project import Project
 from support.typed import over_timestamps

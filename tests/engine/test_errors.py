@@ -10,10 +10,10 @@ import pytest
 from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.errors import Refusal
-from dbt.adapters.sparktemporal.run import start
+from dbt.adapters.sparktemporal.run import under_lock as start
 from dbt.adapters.sparktemporal.run.analyze import understand
-from dbt.adapters.sparktemporal.run.begin import begin
 from dbt.adapters.sparktemporal.run.lock import take_lock
+from dbt.adapters.sparktemporal.run.plan_run import begin
 from support.instants import T0
 from support.project import Project
 

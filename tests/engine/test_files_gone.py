@@ -11,12 +11,12 @@ from dbt.adapters.sparktemporal.config import TemporalConfig
 from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.errors import TemporalError
-from dbt.adapters.sparktemporal.inputs import manifest
-from dbt.adapters.sparktemporal.inputs.input_reads import input_reads
-from dbt.adapters.sparktemporal.operations.consolidate import consolidate
-from dbt.adapters.sparktemporal.operations.reads import inconsistencies
-from dbt.adapters.sparktemporal.run.begin import begin
+from dbt.adapters.sparktemporal.inputs.changing.input_reads import input_reads
+from dbt.adapters.sparktemporal.inputs.observing import manifest
+from dbt.adapters.sparktemporal.looking.consolidate import consolidate
+from dbt.adapters.sparktemporal.over_time.reads import inconsistencies
 from dbt.adapters.sparktemporal.run.plan import Definition, Invocation
+from dbt.adapters.sparktemporal.run.plan_run import begin
 from dbt.adapters.sparktemporal.run.writer import Writer
 from support.instants import T0
 from support.project import Project

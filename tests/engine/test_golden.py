@@ -16,7 +16,7 @@ from dbt.adapters.sparktemporal.pruning import filters
 from dbt.adapters.sparktemporal.pushdown.sargable import Range
 from dbt.adapters.sparktemporal.run.analyze import understand
 from dbt.adapters.sparktemporal.temporal.diffs.stores import store_of
-from dbt.adapters.sparktemporal.temporal.sql.dialect import parse, render
+from dbt.adapters.sparktemporal.temporal.sql.text.dialect import parse, render
 from support.instants import T0
 from support.project import Project
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from dbt.adapters.sparktemporal.inputs import file_lists
+from dbt.adapters.sparktemporal.inputs.observing import file_lists
 
 #: more files than a listing has tasks, each of the size of a whole task
 FILES, SIZE = 100, 128 << 20

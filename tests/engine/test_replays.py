@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dbt.adapters.sparktemporal.connections import SparkTemporalConnectionManager
-from dbt.adapters.sparktemporal.temporal.sql.statements import reading_part, replaced
+from dbt.adapters.sparktemporal.temporal.sql.text.statements import reading_part, replaced
 from support.instants import T0
 from support.project import Project
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import dbt.adapters.sparktemporal as adapter
-from dbt.adapters.sparktemporal.temporal.sql.names import is_reserved
+from dbt.adapters.sparktemporal.temporal.sql.text.helper_columns import is_reserved
 from support.instants import T0
 from support.project import Project
 

@@ -8,9 +8,9 @@ import pytest
 
 from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
-from dbt.adapters.sparktemporal.operations.reads import as_of
+from dbt.adapters.sparktemporal.over_time.reads import as_of
 from dbt.adapters.sparktemporal.pushdown.sargable import Range, Sargable
-from dbt.adapters.sparktemporal.temporal.sql.dialect import expression
+from dbt.adapters.sparktemporal.temporal.sql.text.dialect import expression
 from support.instants import DAY, T0
 from support.project import Project
 

@@ -11,9 +11,9 @@ import pytest
 from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.errors import Refusal
-from dbt.adapters.sparktemporal.operations.reads import committed, matches_source
+from dbt.adapters.sparktemporal.over_time.reads import committed, matches_source
 from dbt.adapters.sparktemporal.temporal.diffs.state_text import embed
-from dbt.adapters.sparktemporal.temporal.sql import settings
+from dbt.adapters.sparktemporal.temporal.sql.spark import settings
 from support.instants import T0
 from support.project import Project
 

@@ -12,7 +12,7 @@ import pytest
 
 from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
-from dbt.adapters.sparktemporal.operations.reads import as_of
+from dbt.adapters.sparktemporal.over_time.reads import as_of
 from dbt.adapters.sparktemporal.pruning.files import FilePruner
 from dbt.adapters.sparktemporal.temporal.diffs import chains
 from support.instants import DAY, T0

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.sparktemporal.temporal.sql import plans
+from dbt.adapters.sparktemporal.temporal.sql.spark import plans
 from support.instants import T0
 from support.project import Project
 

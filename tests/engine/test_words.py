@@ -12,7 +12,7 @@ from sqlglot import exp
 from dbt.adapters.sparktemporal.errors import Refusal
 from dbt.adapters.sparktemporal.temporal.ivm import delta_query
 from dbt.adapters.sparktemporal.temporal.ivm.delta_query import Added, AddedRows, TableDelta
-from dbt.adapters.sparktemporal.temporal.sql.dialect import parse, render
+from dbt.adapters.sparktemporal.temporal.sql.text.dialect import parse, render
 
 #: {w} is the word, bare or quoted
 SHAPES = (

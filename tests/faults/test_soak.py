@@ -19,8 +19,8 @@ import pytest
 from dbt.adapters.sparktemporal.connections import SparkTemporalConnectionManager
 from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
-from dbt.adapters.sparktemporal.inputs import capture
-from dbt.adapters.sparktemporal.operations.reads import as_of
+from dbt.adapters.sparktemporal.inputs.changing import capture
+from dbt.adapters.sparktemporal.over_time.reads import as_of
 from dbt.adapters.sparktemporal.temporal.diffs import buckets, chains, groups_sql
 from support.instants import STEP, T0
 from support.project import Project

@@ -17,7 +17,7 @@ from dbt.cli.main import dbtRunner
 from dbt.adapters.sparktemporal.connections import SparkTemporalConnectionManager
 from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
-from dbt.adapters.sparktemporal.operations.reads import now
+from dbt.adapters.sparktemporal.over_time.reads import now
 
 #: statements that change something; a kill between two of these is a kill at any statement between them
 CHANGES = ("CREATE", "ALTER", "DROP", "INSERT", "UPDATE")

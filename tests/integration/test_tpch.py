@@ -15,7 +15,7 @@ from dbt.cli.main import dbtRunner
 
 from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
-from dbt.adapters.sparktemporal.operations.reads import as_of
+from dbt.adapters.sparktemporal.over_time.reads import as_of
 from support import flights
 
 PROJECT = flights.PROJECT / "tpch"

@@ -30,7 +30,7 @@ def check_contents(wheel: Path) -> None:
     shipped = {n.rsplit("/", 1)[1] for n in names if n.startswith(INCLUDE) and n.endswith(".sql")}
     assert shipped == MACROS, f"macros missing {MACROS - shipped}, unknown {shipped - MACROS}"
     assert f"{INCLUDE}profile_template.yml" in names, "dbt init has no questions to ask"
-    page = "dbt/adapters/sparktemporal/operations/report.html.j2"
+    page = "dbt/adapters/sparktemporal/looking/report.html.j2"
     assert page in names, "temporal_report has no page"
     # these would be deleted with the package, and they are dbt-core's
     foreign = {"dbt/__init__.py", "dbt/adapters/__init__.py", "dbt/include/__init__.py"} & set(names)

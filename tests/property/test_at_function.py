@@ -8,7 +8,7 @@ import pytest
 
 from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
-from dbt.adapters.sparktemporal.operations.reads import as_of
+from dbt.adapters.sparktemporal.over_time.reads import as_of
 from support.histories import small_limits
 from support.instants import STEP
 from support.output_models import KINDS, configs, play

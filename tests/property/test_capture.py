@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from dbt.adapters.sparktemporal.inputs import capture
+from dbt.adapters.sparktemporal.inputs.changing import capture
 from dbt.adapters.sparktemporal.temporal.diffs import chains
 from support.histories import boundaries, mismatches
 from support.instants import STEP, T0

@@ -8,10 +8,10 @@ import pytest
 
 from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
-from dbt.adapters.sparktemporal.operations.changes import Request, changes
-from dbt.adapters.sparktemporal.operations.reads import as_of
-from dbt.adapters.sparktemporal.temporal.changes.histories import Range
-from dbt.adapters.sparktemporal.temporal.changes.output import Output
+from dbt.adapters.sparktemporal.over_time.changes import Request, changes
+from dbt.adapters.sparktemporal.over_time.reads import as_of
+from dbt.adapters.sparktemporal.over_time.sequenced.histories import Range
+from dbt.adapters.sparktemporal.over_time.sequenced.output import Output
 from support.histories import small_limits
 from support.instants import STEP
 from support.output_models import CLOCK, KINDS, ROW_BY_ROW, configs, play

@@ -9,13 +9,13 @@ import pytest
 
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.errors import TemporalError
-from dbt.adapters.sparktemporal.inputs import observe
+from dbt.adapters.sparktemporal.inputs.observing import observe
 from dbt.adapters.sparktemporal.pruning.files import FilePruner
 from dbt.adapters.sparktemporal.pushdown.sargable import Range
 from dbt.adapters.sparktemporal.run.analyze import understand
 from dbt.adapters.sparktemporal.temporal.diffs.stores import store_of
 from dbt.adapters.sparktemporal.temporal.predicates import clock_text
-from dbt.adapters.sparktemporal.temporal.sql import plans
+from dbt.adapters.sparktemporal.temporal.sql.spark import plans
 from support.instants import T0
 from support.parts import Idioms, More, parts
 from support.project import Project

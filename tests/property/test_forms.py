@@ -9,8 +9,9 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.sparktemporal.errors import Refusal
-from dbt.adapters.sparktemporal.temporal.sql import literals, plans
-from dbt.adapters.sparktemporal.temporal.sql.dialect import parse, render
+from dbt.adapters.sparktemporal.temporal.sql.spark import plans
+from dbt.adapters.sparktemporal.temporal.sql.text import literals
+from dbt.adapters.sparktemporal.temporal.sql.text.dialect import parse, render
 from support.forms import EXPRESSIONS, QUERIES, TABLES
 from support.project import Project
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import sqlglot
 
-from dbt.adapters.sparktemporal.temporal.sql.dialect import VerbatimSpark, quote
+from dbt.adapters.sparktemporal.temporal.sql.text.dialect import VerbatimSpark, quote
 from support.instants import T0
 from support.project import Project
 from support.seeds import a_seed

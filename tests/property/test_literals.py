@@ -10,8 +10,8 @@ import random
 import pytest
 from sqlglot import exp
 
-from dbt.adapters.sparktemporal.temporal.sql import literals
-from dbt.adapters.sparktemporal.temporal.sql.dialect import expression, render
+from dbt.adapters.sparktemporal.temporal.sql.text import literals
+from dbt.adapters.sparktemporal.temporal.sql.text.dialect import expression, render
 from support.project import Project
 from support.seeds import a_seed
 

@@ -12,7 +12,7 @@ from collections import Counter
 
 import pytest
 
-from dbt.adapters.sparktemporal.temporal.sql.dialect import parse, render
+from dbt.adapters.sparktemporal.temporal.sql.text.dialect import parse, render
 from support.instants import T0
 from support.judged import judged
 from support.project import Project

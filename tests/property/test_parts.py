@@ -13,7 +13,7 @@ import pytest
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.pushdown.metrics_evaluator import Leaf, MetricsEvaluator
 from dbt.adapters.sparktemporal.pushdown.sargable import Range
-from dbt.adapters.sparktemporal.temporal.sql.dialect import expression, mz_now_calls, render
+from dbt.adapters.sparktemporal.temporal.sql.text.dialect import expression, mz_now_calls, render
 from support.parts import COLUMNS, Idioms, More, parts
 from support.predicates import ZONES, Grammar
 from support.project import Project

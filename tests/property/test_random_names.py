@@ -15,7 +15,7 @@ import pytest
 
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.temporal.diffs import chains
-from dbt.adapters.sparktemporal.temporal.sql.identifiers import Identifier, Identifiers
+from dbt.adapters.sparktemporal.temporal.sql.text.identifiers import Identifier, Identifiers
 from support.instants import HOUR, T0
 from support.project import Project, Result
 from support.tables import rows_of

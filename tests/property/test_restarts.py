@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.errors import TemporalError
-from dbt.adapters.sparktemporal.operations.reads import inconsistencies
+from dbt.adapters.sparktemporal.over_time.reads import inconsistencies
 from support.histories import change, event, fill, load_events, small_limits
 from support.instants import STEP, T0
 from support.project import Project

@@ -20,7 +20,7 @@ from dbt.adapters.sparktemporal.config import TemporalConfig
 from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.errors import TemporalError
-from dbt.adapters.sparktemporal.operations.consolidate import consolidate
+from dbt.adapters.sparktemporal.looking.consolidate import consolidate
 from dbt.adapters.sparktemporal.run.host import run_model
 from dbt.adapters.sparktemporal.run.plan import Neighbours
 from dbt.adapters.sparktemporal.temporal.diffs import view_sql

@@ -18,7 +18,7 @@ import pytest
 
 from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
-from dbt.adapters.sparktemporal.operations.reads import as_of
+from dbt.adapters.sparktemporal.over_time.reads import as_of
 from dbt.adapters.sparktemporal.temporal.clock.instants import format_instant
 from dbt.adapters.sparktemporal.temporal.diffs import chains
 from support.instants import STEP, T0

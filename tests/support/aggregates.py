@@ -14,7 +14,7 @@ from dbt.adapters.sparktemporal.temporal.diffs.state import Chain, CoreState, St
 from dbt.adapters.sparktemporal.temporal.diffs.stores import store_of
 from dbt.adapters.sparktemporal.temporal.predicates import clock_text
 from dbt.adapters.sparktemporal.temporal.rewrite.core import TypedCore
-from dbt.adapters.sparktemporal.temporal.sql.dialect import quote
+from dbt.adapters.sparktemporal.temporal.sql.text.dialect import quote
 from support.histories import RUNS, change, event
 from support.instants import STEP, T0
 from support.project import Project

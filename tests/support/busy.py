@@ -8,9 +8,9 @@ import pytest
 
 from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
-from dbt.adapters.sparktemporal.run import attempt
-from dbt.adapters.sparktemporal.run.begin import begin
+from dbt.adapters.sparktemporal.run import write_chains as attempt
 from dbt.adapters.sparktemporal.run.plan import Definition, Invocation
+from dbt.adapters.sparktemporal.run.plan_run import begin
 from support.instants import T0
 from support.project import Project
 

@@ -29,7 +29,7 @@ import yaml
 from dbt.adapters.sparktemporal.engine.committed import read_state
 from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
-from dbt.adapters.sparktemporal.operations.reads import as_of
+from dbt.adapters.sparktemporal.over_time.reads import as_of
 from dbt.adapters.sparktemporal.temporal.clock.instants import parse_instant
 from dbt.adapters.sparktemporal.temporal.diffs.state import CoreState, State
 from dbt.adapters.sparktemporal.temporal.diffs.stores import store_of

@@ -11,9 +11,9 @@ import pytest
 
 from dbt.adapters.sparktemporal.connections import SparkTemporalConnectionManager
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
-from dbt.adapters.sparktemporal.operations.changes import Request
-from dbt.adapters.sparktemporal.operations.feed import feed
-from dbt.adapters.sparktemporal.temporal.sql.identity import identity
+from dbt.adapters.sparktemporal.over_time.changes import Request
+from dbt.adapters.sparktemporal.over_time.feed import feed
+from dbt.adapters.sparktemporal.temporal.sql.spark.identity import identity
 from support.histories import change, event, fill, load_events
 from support.instants import STEP, T0
 from support.project import Project

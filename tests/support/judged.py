@@ -11,12 +11,12 @@ from sqlglot import exp
 from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.errors import Refusal
-from dbt.adapters.sparktemporal.run.begin import begin
 from dbt.adapters.sparktemporal.run.plan import Definition, Invocation
+from dbt.adapters.sparktemporal.run.plan_run import begin
 from dbt.adapters.sparktemporal.temporal.diffs import intervals_sql
 from dbt.adapters.sparktemporal.temporal.predicates import clock_text
 from dbt.adapters.sparktemporal.temporal.rewrite.core import TypedCore
-from dbt.adapters.sparktemporal.temporal.sql.dialect import VerbatimSpark, parse, quote, render
+from dbt.adapters.sparktemporal.temporal.sql.text.dialect import VerbatimSpark, parse, quote, render
 from support.instants import T0
 from support.project import Project
 

@@ -17,7 +17,7 @@ from dbt_common.events.base_types import EventMsg
 from dbt.adapters.sparktemporal.engine.committed import read_state
 from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
-from dbt.adapters.sparktemporal.operations.reads import as_of
+from dbt.adapters.sparktemporal.over_time.reads import as_of
 from dbt.adapters.sparktemporal.temporal.diffs.state import State
 from support.named_catalogs import TABLES_ALONE
 

@@ -10,8 +10,8 @@ import pytest
 from jinja2 import Undefined
 
 from dbt.adapters.sparktemporal.errors import Refusal
-from dbt.adapters.sparktemporal.operations.arguments import checked
-from dbt.adapters.sparktemporal.operations.changes import FEWER_INSTANTS, FEWER_READS
+from dbt.adapters.sparktemporal.looking.arguments import checked
+from dbt.adapters.sparktemporal.over_time.changes import FEWER_INSTANTS, FEWER_READS
 
 MACROS = sorted((Path(__file__).parents[2] / "macros").glob("*.sql"))
 NODE = {"resource_type": "model", "name": "late", "package_name": "p", "config": {"materialized": "temporal_view"}}

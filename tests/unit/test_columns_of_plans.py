@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.sparktemporal.temporal.sql import plans
+from dbt.adapters.sparktemporal.temporal.sql.spark import plans
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from dbt.adapters.sparktemporal.temporal.predicates.conditions import condition
 from dbt.adapters.sparktemporal.temporal.predicates.monotonicity import is_below_a_day, milliseconds, side
 from dbt.adapters.sparktemporal.temporal.rewrite.clock_functions import put_mz_now
 from dbt.adapters.sparktemporal.temporal.rewrite.split import split
-from dbt.adapters.sparktemporal.temporal.sql.dialect import parse, render
+from dbt.adapters.sparktemporal.temporal.sql.text.dialect import parse, render
 
 COLUMNS = {"t": ["id", "k", "ts", "hi"], "u": ["id", "until"]}
 

@@ -12,7 +12,7 @@ from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.errors import Refusal
 from dbt.adapters.sparktemporal.temporal.ivm import upstream
 from dbt.adapters.sparktemporal.temporal.rewrite.clock_functions import put_mz_now
-from dbt.adapters.sparktemporal.temporal.sql import dialect, statements
+from dbt.adapters.sparktemporal.temporal.sql.text import dialect, statements
 
 DEEP = {
     "calls": f"select {'abs(' * 900}id{')' * 900} as x from s.e where mz_now() < ts",

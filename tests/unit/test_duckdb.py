@@ -8,12 +8,12 @@ import duckdb
 import pytest
 
 from dbt.adapters.sparktemporal.errors import Refusal
-from dbt.adapters.sparktemporal.operations import other_engines
+from dbt.adapters.sparktemporal.looking import other_engines
+from dbt.adapters.sparktemporal.looking.duckdb import read, types
+from dbt.adapters.sparktemporal.looking.duckdb.expressions import Session
+from dbt.adapters.sparktemporal.looking.duckdb.residual import translated
 from dbt.adapters.sparktemporal.temporal.clock.schedule import Refreshes
 from dbt.adapters.sparktemporal.temporal.diffs.state import Chain, CoreState, State
-from dbt.adapters.sparktemporal.temporal.duckdb import read, types
-from dbt.adapters.sparktemporal.temporal.duckdb.expressions import Session
-from dbt.adapters.sparktemporal.temporal.duckdb.residual import translated
 from support.instants import DAY, T0
 
 COLUMNS = (("id", "bigint"), ("name", "string"), ("cost", "decimal(10,2)"), ("ts", "timestamp"), ("x", "double"))

@@ -6,7 +6,7 @@ import pytest
 
 from dbt.adapters.sparktemporal.pushdown.lineage import places
 from dbt.adapters.sparktemporal.temporal.ivm import delta_query
-from dbt.adapters.sparktemporal.temporal.sql.dialect import expression, parse, render
+from dbt.adapters.sparktemporal.temporal.sql.text.dialect import expression, parse, render
 
 EVENTS = [("id", "int"), ("uid", "int"), ("ts", "timestamp"), ("kind", "string"), ("f", "struct<at:timestamp>")]
 USERS = [("uid", "int"), ("Na me", "string"), ("since", "timestamp")]

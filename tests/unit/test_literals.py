@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.sparktemporal.errors import Refusal
-from dbt.adapters.sparktemporal.temporal.sql import literals
+from dbt.adapters.sparktemporal.temporal.sql.text import literals
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-import dbt.adapters.sparktemporal.words as words
+import dbt.adapters.sparktemporal.plurals as words
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.errors import Refusal
 
@@ -28,11 +28,7 @@ def test_numbers_and_their_nouns() -> None:
             for value, after in zip(text.values, text.values[1:]):
                 said = after.value if isinstance(after, ast.Constant) else ""
                 # the text of a fingerprint stays as states of format 1 have it
-                if (
-                    file.name != "fingerprints.py"
-                    and isinstance(value, ast.FormattedValue)
-                    and COUNTED.match(str(said))
-                ):
+                if file.name != "input_state.py" and isinstance(value, ast.FormattedValue) and COUNTED.match(str(said)):
                     found.append(f"{file.name}:{value.lineno}: {ast.unparse(value.value)}{said!r}")
     assert found == []
 

@@ -16,7 +16,7 @@ from sqlglot import exp
 from dbt.adapters.sparktemporal.pushdown.inclusive_projection import project
 from dbt.adapters.sparktemporal.pushdown.sargable import Range
 from dbt.adapters.sparktemporal.temporal.rewrite.split import split
-from dbt.adapters.sparktemporal.temporal.sql.dialect import expression
+from dbt.adapters.sparktemporal.temporal.sql.text.dialect import expression
 from support.typed import over_timestamps
 
 FIRST = 1_000_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.sparktemporal.temporal.rewrite.split import split
-from dbt.adapters.sparktemporal.temporal.sql.dialect import render
+from dbt.adapters.sparktemporal.temporal.sql.text.dialect import render
 
 COLUMNS = {"t": ["id", "due", "hi"], "u": ["id", "k"]}
 

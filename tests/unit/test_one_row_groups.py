@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.sparktemporal.temporal.rewrite.one_row_groups import of_one_row
-from dbt.adapters.sparktemporal.temporal.sql.dialect import parse, render
+from dbt.adapters.sparktemporal.temporal.sql.text.dialect import parse, render
 
 CORES = {"mz_core_c0": (["k", "day"], {"mz_n": "BIGINT", "mz_sum_1": "decimal(37,2)"})}
 PLAIN = {

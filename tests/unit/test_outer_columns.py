@@ -6,8 +6,8 @@ import pytest
 
 from dbt.adapters.sparktemporal.errors import Refusal
 from dbt.adapters.sparktemporal.temporal.rewrite.split import split
-from dbt.adapters.sparktemporal.temporal.sql.dialect import parse, render
-from dbt.adapters.sparktemporal.temporal.sql.readable import in_words
+from dbt.adapters.sparktemporal.temporal.sql.text.dialect import parse, render
+from dbt.adapters.sparktemporal.temporal.sql.text.readable import in_words
 
 COLUMNS = {"t": ["id", "k", "v", "due"], "o": ["k", "x"], "p": ["v", "y"]}
 

@@ -6,7 +6,7 @@ import pytest
 
 from dbt.adapters.sparktemporal.errors import Refusal
 from dbt.adapters.sparktemporal.temporal.rewrite.replaced_columns import write_out_sets
-from dbt.adapters.sparktemporal.temporal.sql.dialect import parse, render
+from dbt.adapters.sparktemporal.temporal.sql.text.dialect import parse, render
 
 READ = {
     "from t |> as x |> where x.a > 1 |> where b = 2": "SELECT * FROM t AS x WHERE x.a > 1 AND b = 2",

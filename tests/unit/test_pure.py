@@ -18,12 +18,12 @@ from dbt.adapters.sparktemporal.temporal.clock.expiration import Expiry
 from dbt.adapters.sparktemporal.temporal.clock.instants import format_instant, parse_duration, parse_instant
 from dbt.adapters.sparktemporal.temporal.clock.schedule import Refreshes, Restarts
 from dbt.adapters.sparktemporal.temporal.diffs import chains
-from dbt.adapters.sparktemporal.temporal.diffs.fingerprints import RowsFingerprint
+from dbt.adapters.sparktemporal.temporal.diffs.input_state import RowsFingerprint
 from dbt.adapters.sparktemporal.temporal.diffs.state import Chain, CoreState, State
 from dbt.adapters.sparktemporal.temporal.diffs.state_text import embed, extract
 from dbt.adapters.sparktemporal.temporal.rewrite.split import Split, split
-from dbt.adapters.sparktemporal.temporal.sql import plans
-from dbt.adapters.sparktemporal.temporal.sql.dialect import mz_now_spans, parse, render
+from dbt.adapters.sparktemporal.temporal.sql.spark import plans
+from dbt.adapters.sparktemporal.temporal.sql.text.dialect import mz_now_spans, parse, render
 from support.instants import DAY
 
 TABLES = {"t": ["id", "k", "ts", "v"], "u": ["id", "name", "until"]}

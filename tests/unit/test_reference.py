@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from dbt.adapters.sparktemporal.contracts import SparkTemporalConfig, TemporalResponse
-from dbt.adapters.sparktemporal.operations import arguments
+from dbt.adapters.sparktemporal.looking import arguments
 
 DOCS = Path(__file__).parents[2] / "docs"
 

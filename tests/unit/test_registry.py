@@ -10,9 +10,7 @@ from pathlib import Path
 import pytest
 
 import dbt.adapters.sparktemporal as adapter
-from dbt.adapters.sparktemporal.temporal.sql import calls
-from dbt.adapters.sparktemporal.temporal.sql.dialect import expression
-from dbt.adapters.sparktemporal.temporal.sql.functions import others
+from dbt.adapters.sparktemporal.temporal.sql.functions import calls, others
 from dbt.adapters.sparktemporal.temporal.sql.functions.registry import BUILTIN, ROWS, known
 from dbt.adapters.sparktemporal.temporal.sql.functions.row import (
     CAST,
@@ -26,6 +24,7 @@ from dbt.adapters.sparktemporal.temporal.sql.functions.row import (
     Local,
     Takes,
 )
+from dbt.adapters.sparktemporal.temporal.sql.text.dialect import expression
 
 ROOT = Path(adapter.__file__).parent
 TYPES = {"", "date", "timestamp", "timestamp_ntz", "int", "bigint", "double"}
@@ -112,7 +111,7 @@ _ALSO = """
     version user concat mean inline measure
 """
 #: the grammar of calls with words inside; a direction of rounding
-NO_LISTS = {"temporal/sql/dialect.py": {"EXTRACT", "TRIM", "SUBSTRING"}, "temporal/predicates/bounds.py": {"ceil"}}
+NO_LISTS = {"temporal/sql/text/dialect.py": {"EXTRACT", "TRIM", "SUBSTRING"}, "temporal/predicates/bounds.py": {"ceil"}}
 _NAMES = {row.name for row in ROWS} - set(_ALSO.split())
 
 

@@ -7,7 +7,7 @@ import pytest
 from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
 from dbt.adapters.sparktemporal.errors import Refusal, TemporalError
 from dbt.adapters.sparktemporal.run import rights
-from dbt.adapters.sparktemporal.temporal.sql.spark_errors import SparkError
+from dbt.adapters.sparktemporal.temporal.sql.spark.errors import SparkError
 
 TARGET = ModelRelations("`s`", "m")
 #: an error -> how its shortened words begin

@@ -10,13 +10,13 @@ from sqlglot import exp
 
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.errors import Refusal
-from dbt.adapters.sparktemporal.inputs.fingerprint import Routines
+from dbt.adapters.sparktemporal.inputs.changing.query_fingerprint import Routines
 from dbt.adapters.sparktemporal.run.live_functions import refuse_and_name
-from dbt.adapters.sparktemporal.temporal.sql import routines
-from dbt.adapters.sparktemporal.temporal.sql.calls import function
-from dbt.adapters.sparktemporal.temporal.sql.dialect import MZ_NOW_NAMES, expression, parse, render
 from dbt.adapters.sparktemporal.temporal.sql.functions import registry
+from dbt.adapters.sparktemporal.temporal.sql.functions.calls import function
 from dbt.adapters.sparktemporal.temporal.sql.functions.row import Function
+from dbt.adapters.sparktemporal.temporal.sql.spark import routines
+from dbt.adapters.sparktemporal.temporal.sql.text.dialect import MZ_NOW_NAMES, expression, parse, render
 
 EXPRESSIONS = "org.apache.spark.sql.catalyst.expressions."
 

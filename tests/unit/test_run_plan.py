@@ -11,25 +11,25 @@ import pytest
 from dbt.adapters.sparktemporal.config import TemporalConfig
 from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
-from dbt.adapters.sparktemporal.inputs.capture import Capture
-from dbt.adapters.sparktemporal.inputs.changes import InputChange
-from dbt.adapters.sparktemporal.inputs.core_delta import CoreDelta, DeltaKind
-from dbt.adapters.sparktemporal.inputs.observe import Input
+from dbt.adapters.sparktemporal.inputs.changing.capture import Capture
+from dbt.adapters.sparktemporal.inputs.changing.changes import InputChange
+from dbt.adapters.sparktemporal.inputs.changing.core_delta import CoreDelta, DeltaKind
+from dbt.adapters.sparktemporal.inputs.observing.observe import Input
 from dbt.adapters.sparktemporal.run import writer
 from dbt.adapters.sparktemporal.run.analyze import Model
-from dbt.adapters.sparktemporal.run.begin import begin
 from dbt.adapters.sparktemporal.run.commit import Commit, ViewTexts
 from dbt.adapters.sparktemporal.run.plan import Invocation, Neighbours, RunPlan
+from dbt.adapters.sparktemporal.run.plan_run import begin
 from dbt.adapters.sparktemporal.run.published_view import Docs
 from dbt.adapters.sparktemporal.run.writer import PHASES, Writer
 from dbt.adapters.sparktemporal.temporal.clock.expiration import NEVER
 from dbt.adapters.sparktemporal.temporal.clock.schedule import Refreshes
 from dbt.adapters.sparktemporal.temporal.decision import ADVANCED, CHECKED, Decision, Statement
-from dbt.adapters.sparktemporal.temporal.diffs.fingerprints import FilesFingerprint, FileSummary
+from dbt.adapters.sparktemporal.temporal.diffs.input_state import FilesFingerprint, FileSummary
 from dbt.adapters.sparktemporal.temporal.diffs.state import Chain, CoreState, State
 from dbt.adapters.sparktemporal.temporal.rewrite.core import Core, TypedCore
-from dbt.adapters.sparktemporal.temporal.sql.dialect import parse
-from dbt.adapters.sparktemporal.temporal.sql.parsed_model import ParsedModel
+from dbt.adapters.sparktemporal.temporal.sql.names.parsed_model import ParsedModel
+from dbt.adapters.sparktemporal.temporal.sql.text.dialect import parse
 from support.instants import T0
 
 RUN, LAST = "018dfa3cc80deadbeef00", "018dfa3cc80deadbee000"

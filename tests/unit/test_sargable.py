@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.sparktemporal.pushdown.sargable import Range, Sargable
-from dbt.adapters.sparktemporal.temporal.sql.dialect import expression
+from dbt.adapters.sparktemporal.temporal.sql.text.dialect import expression
 from support.instants import DAY
 
 TYPES = {

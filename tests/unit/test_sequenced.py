@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.sparktemporal.temporal.changes.ctes_inline import without_ctes
-from dbt.adapters.sparktemporal.temporal.changes.row_by_row import with_times
-from dbt.adapters.sparktemporal.temporal.changes.sequenced import sequenced
-from dbt.adapters.sparktemporal.temporal.sql.dialect import parse, render
+from dbt.adapters.sparktemporal.over_time.sequenced.ctes_inline import without_ctes
+from dbt.adapters.sparktemporal.over_time.sequenced.row_by_row import with_times
+from dbt.adapters.sparktemporal.over_time.sequenced.sequenced import sequenced
+from dbt.adapters.sparktemporal.temporal.sql.text.dialect import parse, render
 
 CORES = {"mz_core_c0": ["id", "k"], "mz_core_c1": ["k", "nm"]}
 X = "(SELECT `id`, `k`, `mz_seq_t` AS mz_seq_t_0 FROM mz_core_c0) AS x"

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
-from dbt.adapters.sparktemporal.inputs import snapshots
-from dbt.adapters.sparktemporal.temporal.diffs.fingerprints import DeltaVersion
+from dbt.adapters.sparktemporal.inputs.observing import snapshots
+from dbt.adapters.sparktemporal.temporal.diffs.input_state import DeltaVersion
 
 
 class Table:

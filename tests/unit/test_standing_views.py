@@ -10,7 +10,7 @@ from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.run.standing_views import StandingViews
 from dbt.adapters.sparktemporal.temporal.decision import Statement
-from dbt.adapters.sparktemporal.temporal.sql.identifiers import Identifiers
+from dbt.adapters.sparktemporal.temporal.sql.text.identifiers import Identifiers
 
 TARGET = ModelRelations("`s`", "m")
 MARK = "TBLPROPERTIES ('mz_model' = 'm')"

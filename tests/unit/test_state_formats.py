@@ -9,7 +9,7 @@ import pytest
 
 from dbt.adapters.sparktemporal.errors import TemporalError
 from dbt.adapters.sparktemporal.temporal.clock.schedule import Refreshes
-from dbt.adapters.sparktemporal.temporal.diffs.fingerprints import (
+from dbt.adapters.sparktemporal.temporal.diffs.input_state import (
     ChainId,
     ChainsFingerprint,
     ColumnFingerprint,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from dbt.adapters.sparktemporal.operations import report_charts, status, tables
+from dbt.adapters.sparktemporal.looking import report_charts, status, tables
 
 COLUMNS = {"name": str, "rows": int, "share": float, "is_on": bool}
 

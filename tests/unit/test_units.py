@@ -7,9 +7,9 @@ import pytest
 from dbt.adapters.sparktemporal.temporal.clock import instants
 from dbt.adapters.sparktemporal.temporal.predicates import lengths, monotonicity, reach
 from dbt.adapters.sparktemporal.temporal.predicates.conditions import condition
-from dbt.adapters.sparktemporal.temporal.sql.dialect import expression
 from dbt.adapters.sparktemporal.temporal.sql.functions.row import DAY
 from dbt.adapters.sparktemporal.temporal.sql.functions.units import UNITS, unit_of
+from dbt.adapters.sparktemporal.temporal.sql.text.dialect import expression
 
 
 def test_units_rise() -> None:

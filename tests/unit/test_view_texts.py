@@ -16,12 +16,12 @@ from dbt.adapters.sparktemporal.errors import Refusal, TemporalError
 from dbt.adapters.sparktemporal.run.commit import ViewTexts
 from dbt.adapters.sparktemporal.run.published_view import Docs, publish
 from dbt.adapters.sparktemporal.temporal.diffs import compact_sql, intervals_read, readable_updates, view_sql
-from dbt.adapters.sparktemporal.temporal.diffs.fingerprints import RowsFingerprint
+from dbt.adapters.sparktemporal.temporal.diffs.input_state import RowsFingerprint
 from dbt.adapters.sparktemporal.temporal.diffs.longest_view import worst
 from dbt.adapters.sparktemporal.temporal.diffs.state import Chain, CoreState, State
 from dbt.adapters.sparktemporal.temporal.diffs.state_text import VIEW_TEXT_LIMIT, Form, embed, extract, packed, run_of
 from dbt.adapters.sparktemporal.temporal.rewrite.core import Core, TypedCore
-from dbt.adapters.sparktemporal.temporal.sql.dialect import parse
+from dbt.adapters.sparktemporal.temporal.sql.text.dialect import parse
 
 TARGET = ModelRelations("`s`", "m")
 RUN = "0" * 24

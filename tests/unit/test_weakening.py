@@ -9,7 +9,7 @@ from dbt.adapters.sparktemporal.errors import Refusal
 from dbt.adapters.sparktemporal.temporal.predicates.weakening import weaken
 from dbt.adapters.sparktemporal.temporal.rewrite.having import having_to_where
 from dbt.adapters.sparktemporal.temporal.rewrite.split import split
-from dbt.adapters.sparktemporal.temporal.sql.dialect import parse, render
+from dbt.adapters.sparktemporal.temporal.sql.text.dialect import parse, render
 
 COLUMNS = {"t": ["id", "k", "ts", "hi"], "u": ["id", "until"]}
 H = "hour(mz_now()) = h"

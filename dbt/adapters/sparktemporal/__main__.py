@@ -15,9 +15,9 @@ from typing import Any
 from .engine.given_types import GivenTypes
 from .engine.model_relations import ModelRelations
 from .errors import Refusal, TemporalError
-from .operations.explain_model import explain
+from .looking.explain_model import explain
 from .temporal.clock.instants import parse_duration, parse_instant
-from .temporal.sql.dialect import quote
+from .temporal.sql.text.dialect import quote
 
 #: the instant of the run, where none is given: the one of the examples in the docs
 _NOW = "2024-03-01 12:00:00"

@@ -17,11 +17,11 @@ from dbt_common.invocation import get_invocation_id
 from .engine.clock_calls import LIVE, has_clock_calls, is_lasting_view, put_clock
 from .engine.session_facts import Ask, SessionFacts
 from .errors import TemporalError, without_trace
-from .operations import replays
+from .over_time import replays
 from .temporal.clock.instants import parse_instant
-from .temporal.sql.dialect import quote
-from .temporal.sql.identifiers import SESSION_CATALOG, folded, parts
-from .temporal.sql.spark_errors import SparkError
+from .temporal.sql.spark.errors import SparkError
+from .temporal.sql.text.dialect import quote
+from .temporal.sql.text.identifiers import SESSION_CATALOG, folded, parts
 
 logger = AdapterLogger("sparktemporal")
 #: the setting that names the current catalog of a session that was told of no other

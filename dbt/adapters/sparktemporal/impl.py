@@ -32,22 +32,22 @@ from .graph.collisions import refuse_collisions
 from .graph.lineage import TEMPORAL, VIEW, Lineage
 from .graph.plain_names import refuse_names, refuse_schema
 from .graph.time_dependence import dependences
-from .operations import leftovers, run_log
-from .operations.read_macros import ReadMacros
-from .operations.report import run_log_name
-from .operations.run_operations import RunOperations, as_dbt_errors
+from .looking import leftovers, run_log
+from .looking.read_macros import ReadMacros
+from .looking.report import run_log_name
+from .looking.run_operations import RunOperations, as_dbt_errors
+from .plurals import quantity
 from .run import lock
 from .run import report as reports
-from .run.begin import begin
 from .run.plan import Definition, Invocation, Neighbours
+from .run.plan_run import begin
 from .run.published_view import Docs
-from .run.start import start
+from .run.under_lock import start
 from .run.writer import Step, Writer
 from .temporal.clock.instants import parse_instant
 from .temporal.clock.zones import Zone
-from .temporal.sql.dialect import quote
-from .temporal.sql.identifiers import SESSION_CATALOG, Identifier, folded
-from .words import quantity
+from .temporal.sql.text.dialect import quote
+from .temporal.sql.text.identifiers import SESSION_CATALOG, Identifier, folded
 
 logger = AdapterLogger("sparktemporal")
 

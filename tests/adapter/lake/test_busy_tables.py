@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from dbt.adapters.sparktemporal.run import attempt
+from dbt.adapters.sparktemporal.run import write_chains as attempt
 from support.busy import rows_come_at_every_phase, run_beside
 from support.instants import T0
 from support.project import Project, a_project

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from dbt.adapters.sparktemporal.inputs import snapshots
+from dbt.adapters.sparktemporal.inputs.observing import snapshots
 from support.instants import T0
 from support.project import Project
 

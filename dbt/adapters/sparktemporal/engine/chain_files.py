@@ -9,12 +9,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..errors import TemporalError, without_trace
+from ..plurals import quantity
 from ..temporal.diffs.chains import SMALL_CHAIN, rows_held
 from ..temporal.diffs.intervals_sql import by_one_task
 from ..temporal.diffs.state import Chain
-from ..temporal.sql.dialect import quote
-from ..temporal.sql.spark_errors import Cause, SparkError, spark_words
-from ..words import quantity
+from ..temporal.sql.spark.errors import Cause, SparkError, spark_words
+from ..temporal.sql.text.dialect import quote
 from .warehouse import Query, Warehouse
 
 

@@ -20,9 +20,9 @@ from ..errors import Refusal
 from ..temporal.predicates.bounds import BIGINT, TIMESTAMP
 from ..temporal.predicates.clock_text import written_at
 from ..temporal.rewrite.clock_functions import bare_names, names_clock, put_mz_now_in_statement
-from ..temporal.sql import plans
-from ..temporal.sql.dialect import MZ_NOW_NAMES, VerbatimSpark, mz_now_spans
-from ..temporal.sql.statements import evaluated_part, reading_part
+from ..temporal.sql.spark import plans
+from ..temporal.sql.text.dialect import MZ_NOW_NAMES, VerbatimSpark, mz_now_spans
+from ..temporal.sql.text.statements import evaluated_part, reading_part
 
 LIVE = "unix_millis(current_timestamp())"
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..temporal.sql import statements
-from ..temporal.sql.identifiers import dotted, folded
+from ..temporal.sql.text import statements
+from ..temporal.sql.text.identifiers import dotted, folded
 from .descriptions import ViewInfo
 from .model_relations import ModelRelations
 from .warehouse import Warehouse

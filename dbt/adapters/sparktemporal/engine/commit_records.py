@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..temporal.sql.dialect import string_literal
+from ..temporal.sql.text.dialect import string_literal
 from .descriptions import UPDATE
 
 #: the verbs of a first commit

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..errors import TemporalError
+from ..plurals import quantity
 from ..temporal.clock.instants import format_instant
 from ..temporal.diffs.state import Epoch, State
 from ..temporal.diffs.state_text import extract, unpacked
-from ..temporal.sql import identifiers
-from ..temporal.sql.dialect import quote
-from ..temporal.sql.identifiers import Identifiers
-from ..temporal.sql.spark_errors import SparkError, spark_words
-from ..words import quantity
+from ..temporal.sql.spark.errors import SparkError, spark_words
+from ..temporal.sql.text import identifiers
+from ..temporal.sql.text.dialect import quote
+from ..temporal.sql.text.identifiers import Identifiers
 from .descriptions import ViewInfo
 from .model_relations import ModelRelations
 from .warehouse import Warehouse

@@ -8,9 +8,9 @@ from contextlib import suppress
 from sqlglot import exp
 
 from ..errors import Refusal
-from ..temporal.sql import identifiers
-from ..temporal.sql.dialect import parse, render
-from ..temporal.sql.spark_errors import Cause, SparkError, allowing
+from ..temporal.sql.spark.errors import Cause, SparkError, allowing
+from ..temporal.sql.text import identifiers
+from ..temporal.sql.text.dialect import parse, render
 from .descriptions import TableInfo
 from .warehouse import Warehouse
 

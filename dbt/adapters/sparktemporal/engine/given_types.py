@@ -21,8 +21,8 @@ from sqlglot.optimizer.annotate_types import annotate_types
 from sqlglot.optimizer.qualify import qualify
 
 from ..errors import Refusal
-from ..temporal.sql.dialect import fragment
-from ..temporal.sql.identifiers import dotted, folded, parts
+from ..temporal.sql.text.dialect import fragment
+from ..temporal.sql.text.identifiers import dotted, folded, parts
 
 #: relation, as the model names it -> column -> type, in Spark's words
 Schema = Mapping[str, Mapping[str, str]]

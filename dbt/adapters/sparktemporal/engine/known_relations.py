@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..temporal.sql.identifiers import folded
+from ..temporal.sql.text.identifiers import folded
 
 
 @dataclass(frozen=True)

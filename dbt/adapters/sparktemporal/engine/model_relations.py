@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ..temporal.sql import identifiers
-from ..temporal.sql.dialect import quote
+from ..temporal.sql.text import identifiers
+from ..temporal.sql.text.dialect import quote
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ import re
 from collections.abc import Mapping
 
 from ..errors import ForeignRelation
-from ..temporal.sql.dialect import string_literal
-from ..temporal.sql.identifiers import Identifier
-from ..temporal.sql.spark_errors import Cause, SparkError
+from ..temporal.sql.spark.errors import Cause, SparkError
+from ..temporal.sql.text.dialect import string_literal
+from ..temporal.sql.text.identifiers import Identifier
 from .model_relations import ModelRelations
 from .warehouse import Warehouse
 

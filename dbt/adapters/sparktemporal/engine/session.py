@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from ..errors import Refusal
 from ..temporal.diffs import view_sql
 from ..temporal.diffs.state import State
-from ..temporal.sql.settings import NOT_SET
-from ..temporal.sql.spark_errors import SparkError
+from ..temporal.sql.spark.errors import SparkError
+from ..temporal.sql.spark.settings import NOT_SET
 from .warehouse import Warehouse
 
 #: what Spark replaces in the text of each statement, comments and texts included

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from ..temporal.predicates.text_instants import no_instant, texts
 from ..temporal.rewrite.core import Core
-from ..temporal.sql.dialect import string_literal
+from ..temporal.sql.text.dialect import string_literal
 from .warehouse import Warehouse
 
 

@@ -7,13 +7,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..errors import NotPlanned, TemporalError
+from ..plurals import quantity
 from ..temporal.clock import zones
 from ..temporal.clock.zones import Zone
 from ..temporal.ivm.upstream import Stack
-from ..temporal.sql import identifiers, plans, settings
-from ..temporal.sql.identifiers import SESSION_CATALOG, Identifiers, folded
-from ..temporal.sql.spark_errors import Cause, SparkError, as_spark_errors, spark_words
-from ..words import quantity
+from ..temporal.sql.spark import plans, settings
+from ..temporal.sql.spark.errors import Cause, SparkError, as_spark_errors, spark_words
+from ..temporal.sql.text import identifiers
+from ..temporal.sql.text.identifiers import SESSION_CATALOG, Identifiers, folded
 from . import commit_records, descriptions
 from .descriptions import UPDATE, TableInfo, ViewInfo
 from .session_facts import SessionFacts

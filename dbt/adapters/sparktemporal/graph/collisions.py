@@ -12,7 +12,7 @@ from typing import Any
 
 from ..errors import Refusal
 from ..temporal.diffs.chains import is_relation_of
-from ..temporal.sql.identifiers import Identifier
+from ..temporal.sql.text.identifiers import Identifier
 
 _WITH_RELATIONS = ("model", "seed", "snapshot")
 

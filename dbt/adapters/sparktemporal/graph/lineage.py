@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..engine.model_relations import ModelRelations
-from ..temporal.sql.dialect import quote
+from ..temporal.sql.text.dialect import quote
 
 Node = Mapping[str, Any]
 

@@ -1,5 +1,5 @@
 """Change data capture: what each input did since the last run.
 
 Takes the plan of a model and the state of the last run; gives the way each core is read now. Writes nothing.
-May import `graph/` and what is below.
+Its rooms, from the bottom up: `views`, `observing`, `changing`. May import `graph/` and what is below.
 """

@@ -18,19 +18,19 @@ from sqlglot import exp
 
 from ..engine.warehouse import Warehouse
 from ..errors import TemporalError
-from ..inputs.observe import Input
+from ..inputs.observing.observe import Input
+from ..plurals import quantity
 from ..pushdown import lineage, statistics
 from ..pushdown.metrics_evaluator import Leaf, MetricsEvaluator
 from ..pushdown.sargable import Range
 from ..pushdown.statistics import Measured, PruningResult
 from ..temporal.clock.instants import format_instant
 from ..temporal.diffs import intervals_sql
-from ..temporal.diffs.fingerprints import FilesFingerprint
+from ..temporal.diffs.input_state import FilesFingerprint
 from ..temporal.rewrite.core import TypedCore
-from ..temporal.sql.dialect import expression, quote, render
-from ..temporal.sql.identifiers import quoted
-from ..temporal.sql.spark_errors import Cause, SparkError
-from ..words import quantity
+from ..temporal.sql.spark.errors import Cause, SparkError
+from ..temporal.sql.text.dialect import expression, quote, render
+from ..temporal.sql.text.identifiers import quoted
 from .opened_core import OpenedCore, open_core, restricted
 
 #: an audit reads at most so many bytes

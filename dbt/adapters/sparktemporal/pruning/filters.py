@@ -10,10 +10,10 @@ from ..pushdown import inclusive_projection
 from ..pushdown.sargable import Range
 from ..temporal.diffs import intervals_sql
 from ..temporal.rewrite.core import TypedCore
-from ..temporal.sql import plans
-from ..temporal.sql.dialect import render
-from ..temporal.sql.identifiers import parts
-from ..temporal.sql.spark_errors import Cause, SparkError
+from ..temporal.sql.spark import plans
+from ..temporal.sql.spark.errors import Cause, SparkError
+from ..temporal.sql.text.dialect import render
+from ..temporal.sql.text.identifiers import parts
 
 
 def projected(warehouse: Warehouse, core: TypedCore, settings: Mapping[str, str], clock: Range) -> str | None:

@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..engine.warehouse import Warehouse
-from ..inputs import view_expansion
-from ..inputs.observe import Input
+from ..inputs.observing.observe import Input
+from ..inputs.views import expansion as view_expansion
 from ..pushdown import lineage
 from ..temporal.diffs import intervals_sql
 from ..temporal.ivm import delta_query
 from ..temporal.ivm.upstream import stacked_name
 from ..temporal.rewrite.core import TypedCore
-from ..temporal.sql import plans
-from ..temporal.sql.dialect import quote, render
-from ..temporal.sql.spark_errors import Cause, SparkError
+from ..temporal.sql.spark import plans
+from ..temporal.sql.spark.errors import Cause, SparkError
+from ..temporal.sql.text.dialect import quote, render
 
 
 @dataclass(frozen=True)

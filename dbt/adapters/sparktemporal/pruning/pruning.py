@@ -9,7 +9,7 @@ from ..config import TemporalConfig
 from ..engine import ownership
 from ..engine.model_relations import ModelRelations
 from ..engine.warehouse import Warehouse
-from ..inputs.observe import Input
+from ..inputs.observing.observe import Input
 from ..pushdown.sargable import Range
 from ..pushdown.statistics import PruningResult
 from ..temporal.diffs.chains import statistics_name

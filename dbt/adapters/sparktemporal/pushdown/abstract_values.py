@@ -13,7 +13,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ..temporal.sql.timestamps import sql_type
+from ..temporal.sql.spark.timestamps import sql_type
 
 YES, NO = "true", "false"
 #: kinds of values; CONSTANT: a text that is a constant, NULL: a bare NULL

@@ -22,8 +22,8 @@ from ..temporal.predicates.conditions import Condition
 from ..temporal.predicates.lengths import interval, moved
 from ..temporal.predicates.logic import both_bounds, negated
 from ..temporal.rewrite.core import Core, TypedCore
-from ..temporal.sql.calls import starts_with_unit
-from ..temporal.sql.dialect import fragment, has_clock, is_mz_now, render
+from ..temporal.sql.functions.calls import starts_with_unit
+from ..temporal.sql.text.dialect import fragment, has_clock, is_mz_now, render
 from .sargable import (
     DATE,
     DRIFT,

@@ -21,7 +21,7 @@ from sqlglot.optimizer.scope import Scope, build_scope
 from ..temporal.ivm import delta_query
 from ..temporal.predicates.bounds import TIMESTAMP
 from ..temporal.rewrite.core import TypedCore
-from ..temporal.sql.dialect import VerbatimSpark, has_clock, quote
+from ..temporal.sql.text.dialect import VerbatimSpark, has_clock, quote
 
 Columns = Sequence["tuple[str, str]"]
 

@@ -15,10 +15,10 @@ from typing import TypeVar
 from sqlglot import exp
 
 from ..temporal.predicates.lengths import gives_date, is_local, moved
-from ..temporal.sql.calls import function, picks
-from ..temporal.sql.dialect import has_clock, is_mz_now, render
+from ..temporal.sql.functions.calls import function, picks
 from ..temporal.sql.functions.registry import known
 from ..temporal.sql.functions.row import DAY, Picks, Raises
+from ..temporal.sql.text.dialect import has_clock, is_mz_now, render
 from . import abstract_values, monotone
 from .abstract_values import (
     ANY_TRUTH,

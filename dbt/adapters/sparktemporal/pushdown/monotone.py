@@ -17,9 +17,9 @@ from sqlglot import exp
 
 from ..temporal.predicates.lengths import constant, interval
 from ..temporal.predicates.monotonicity import is_below_a_day
-from ..temporal.sql.dialect import render
 from ..temporal.sql.functions.row import Function, Local, Picks, Takes
-from ..temporal.sql.timestamps import sql_type
+from ..temporal.sql.spark.timestamps import sql_type
+from ..temporal.sql.text.dialect import render
 from . import abstract_values
 from .abstract_values import ANYTHING, DATE, DECIMAL, INSTANT, INTEGER, LENGTH, NO, YES, ValueRange, both, either
 

@@ -20,9 +20,9 @@ from ..temporal.predicates.bounds import TIMESTAMP
 from ..temporal.predicates.comparisons import Comparison
 from ..temporal.predicates.lengths import constant, gives_date, is_local, moved
 from ..temporal.predicates.logic import branches_of
-from ..temporal.sql.calls import function, nondeterministic, picks
-from ..temporal.sql.dialect import is_mz_now, render
+from ..temporal.sql.functions.calls import function, nondeterministic, picks
 from ..temporal.sql.functions.row import DAY, SECOND, Function, Picks, Takes
+from ..temporal.sql.text.dialect import is_mz_now, render
 
 INSTANT, DATE, NUMBER = "instant", "date", "number"
 

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from ..temporal.ivm.delta_query import MOST_FILES
-from ..temporal.sql.calls import nondeterministic
-from ..temporal.sql.dialect import quote, string_literal
+from ..temporal.sql.functions.calls import nondeterministic
 from ..temporal.sql.functions.registry import known as known_function
-from ..temporal.sql.timestamps import sql_type
+from ..temporal.sql.spark.timestamps import sql_type
+from ..temporal.sql.text.dialect import quote, string_literal
 from .metrics_evaluator import Leaf
 
 _KEY = "file, size, modified, place"

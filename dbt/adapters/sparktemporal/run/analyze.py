@@ -12,6 +12,7 @@ from ..engine.descriptions import TableInfo
 from ..engine.text_timestamps import refuse_text_that_is_null
 from ..engine.warehouse import Warehouse
 from ..errors import Refusal
+from ..plurals import quantity
 from ..pushdown.inclusive_projection import window_types
 from ..temporal.clock.instants import FIRST_MS, format_instant
 from ..temporal.clock.zones import is_offset
@@ -31,12 +32,12 @@ from ..temporal.rewrite.core import Core, TypedCore, refuse_nondeterministic
 from ..temporal.rewrite.kept import Kept
 from ..temporal.rewrite.qualify import refuse_qualify
 from ..temporal.rewrite.split import Split, split
-from ..temporal.sql import literals, plans, timestamps
-from ..temporal.sql.dialect import fragment, has_clock, mz_now_spans, render, without_end
-from ..temporal.sql.known_columns import KnownColumns
-from ..temporal.sql.parsed_model import ParsedModel
-from ..temporal.sql.spark_errors import Cause, SparkError, spark_words
-from ..words import quantity
+from ..temporal.sql.names.known_columns import KnownColumns
+from ..temporal.sql.names.parsed_model import ParsedModel
+from ..temporal.sql.spark import plans, timestamps
+from ..temporal.sql.spark.errors import Cause, SparkError, spark_words
+from ..temporal.sql.text import literals
+from ..temporal.sql.text.dialect import fragment, has_clock, mz_now_spans, render, without_end
 
 _BY_CONFIG = Kept(rows_because="config aggregates: rows", by_config=True)
 #: of the digits of a kept sum as large a part may be used at first: later runs have room for a thousand times as much

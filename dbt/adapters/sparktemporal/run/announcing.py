@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from ..words import quantity
+from ..plurals import quantity
 from .plan import RunPlan
 
 #: a run that reads about so many rows says what it does: on two cores these are a few seconds

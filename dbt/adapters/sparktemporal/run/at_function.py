@@ -17,9 +17,9 @@ from ..temporal.decision import Statement
 from ..temporal.diffs import function_sql
 from ..temporal.diffs.state import State
 from ..temporal.rewrite.core import TypedCore
-from ..temporal.sql.dialect import quote
-from ..temporal.sql.identifiers import SESSION_CATALOG, Identifiers, folded
-from ..temporal.sql.spark_errors import spark_words
+from ..temporal.sql.spark.errors import spark_words
+from ..temporal.sql.text.dialect import quote
+from ..temporal.sql.text.identifiers import SESSION_CATALOG, Identifiers, folded
 from .plan import RunPlan
 from .progress import Tools
 

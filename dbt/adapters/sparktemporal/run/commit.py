@@ -28,14 +28,14 @@ from ..engine.model_relations import ModelRelations
 from ..engine.ownership import marked
 from ..engine.warehouse import Warehouse
 from ..errors import ForeignRelation, Refusal, TemporalError, without_trace
+from ..plurals import quantity
 from ..temporal.decision import Statement
 from ..temporal.diffs import chains as chain_rules
 from ..temporal.diffs import compact_sql, intervals_sql, readable_updates, view_sql
 from ..temporal.diffs.state import Chain, CoreState, State
 from ..temporal.diffs.state_text import VIEW_TEXT_LIMIT, Form, embed, is_commit, packed, run_of
 from ..temporal.diffs.stores import store_of
-from ..temporal.sql.spark_errors import spark_words
-from ..words import quantity
+from ..temporal.sql.spark.errors import spark_words
 from . import view_probe
 
 _STATIC = "move static parts of the model (long CASEs, CTEs, lists of columns) into an upstream model"

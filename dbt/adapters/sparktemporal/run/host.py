@@ -1,7 +1,7 @@
 """What this package needs of whoever runs models: dbt's adapter, another adapter, a notebook.
 
 dbt's adapter drives the same pieces from its macros, because dbt wants to see each statement before it is sent
-(`impl`, `connections` and `operations/run_operations` are all that know dbt). `run_model` is the whole of it for a host
+(`impl`, `connections` and `looking/run_operations` are all that know dbt). `run_model` is the whole of it for a host
 that has no macros.
 """
 
@@ -16,10 +16,10 @@ from ..engine.model_relations import ModelRelations
 from ..engine.warehouse import Warehouse
 from ..errors import TemporalError
 from ..temporal.clock.instants import parse_instant
-from ..temporal.sql.spark_errors import SparkError
+from ..temporal.sql.spark.errors import SparkError
 from . import lock, report
 from .plan import Definition, Invocation, Neighbours
-from .start import start
+from .under_lock import start
 
 
 class Host(Protocol):

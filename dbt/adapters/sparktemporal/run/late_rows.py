@@ -19,14 +19,14 @@ from ..engine import ownership
 from ..engine.model_relations import ModelRelations
 from ..engine.warehouse import CHANGES_OF_DELTA, Warehouse
 from ..errors import ForeignRelation
+from ..plurals import quantity
 from ..pushdown.sargable import Range
 from ..temporal.decision import Statement
 from ..temporal.diffs import chains as chain_rules
 from ..temporal.diffs import intervals_sql, late_sql
 from ..temporal.diffs.state import Late
 from ..temporal.rewrite.core import TypedCore
-from ..temporal.sql.identifiers import Identifiers
-from ..words import quantity
+from ..temporal.sql.text.identifiers import Identifiers
 from . import chain_rows
 from .plan import RunPlan
 from .progress import Progress, Tools

@@ -13,12 +13,12 @@ from dataclasses import replace
 from sqlglot import exp
 
 from ..errors import Refusal
-from ..inputs.fingerprint import Routines
-from ..temporal.sql import plans, routines
-from ..temporal.sql.dialect import OF_SPARK, fragment, parse, render
+from ..inputs.changing.query_fingerprint import Routines
 from ..temporal.sql.functions import registry
 from ..temporal.sql.functions.row import CLOCK
-from ..temporal.sql.routines import Name, Routine
+from ..temporal.sql.spark import plans, routines
+from ..temporal.sql.spark.routines import Name, Routine
+from ..temporal.sql.text.dialect import OF_SPARK, fragment, parse, render
 from .analyze import Model
 
 

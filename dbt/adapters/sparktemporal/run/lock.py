@@ -17,8 +17,8 @@ from ..engine.warehouse import Warehouse
 from ..errors import TemporalError
 from ..temporal.clock.instants import format_duration, format_instant
 from ..temporal.diffs import chains as chain_rules
-from ..temporal.sql.identifiers import Identifiers
-from ..temporal.sql.spark_errors import Cause, SparkError
+from ..temporal.sql.spark.errors import Cause, SparkError
+from ..temporal.sql.text.identifiers import Identifiers
 from . import rights
 
 #: pauses between two looks at a lock (s)

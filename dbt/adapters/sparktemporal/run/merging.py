@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from ..plurals import quantity
 from ..temporal.decision import Statement
 from ..temporal.diffs import chains as chain_rules
 from ..temporal.diffs import compaction
 from ..temporal.diffs.state import Chain
 from ..temporal.diffs.stores import counted, rows_for_good, size_of, store_of
 from ..temporal.rewrite.core import TypedCore
-from ..words import quantity
 from . import chain_rows, late_rows, past
 from .counting import asks_for_all, not_stored, parts_of, tells_beyond
 from .plan import RunPlan

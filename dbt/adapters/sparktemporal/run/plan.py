@@ -10,9 +10,10 @@ from ..config import TemporalConfig
 from ..engine import ownership
 from ..engine.known_relations import KnownRelations
 from ..engine.model_relations import ModelRelations
-from ..inputs.capture import Capture
-from ..inputs.manifest import Manifest
-from ..inputs.observe import Input
+from ..inputs.changing.capture import Capture
+from ..inputs.observing.manifest import Manifest
+from ..inputs.observing.observe import Input
+from ..plurals import quantity
 from ..pushdown.sargable import Range
 from ..temporal.clock.expiration import Dependence, Expiry
 from ..temporal.clock.instants import format_duration, format_instant
@@ -20,12 +21,11 @@ from ..temporal.clock.schedule import Refreshes
 from ..temporal.decision import ADVANCED, Decision
 from ..temporal.diffs import chains as chain_rules
 from ..temporal.diffs import compaction
-from ..temporal.diffs.fingerprints import Fingerprint
+from ..temporal.diffs.input_state import Fingerprint
 from ..temporal.diffs.state import Chain, State
 from ..temporal.ivm.upstream import Stack
 from ..temporal.rewrite.core import TypedCore
-from ..temporal.sql.identifiers import Identifiers
-from ..words import quantity
+from ..temporal.sql.text.identifiers import Identifiers
 from .analyze import Model
 from .published_view import Docs
 

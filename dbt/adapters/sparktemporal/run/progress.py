@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..engine.warehouse import Warehouse
-from ..inputs.meanwhile import Busy
+from ..inputs.changing.conflicts import Busy
 from ..pruning.pruning import Pruning
 from ..temporal.decision import Statement
 from ..temporal.diffs.chains import Sweep

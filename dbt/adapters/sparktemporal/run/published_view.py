@@ -17,7 +17,7 @@ from ..temporal.diffs import compact_sql
 from ..temporal.diffs.intervals_sql import Columns
 from ..temporal.diffs.state_text import VIEW_TEXT_LIMIT
 from ..temporal.diffs.view_sql import thin_view
-from ..temporal.sql.dialect import quote, string_literal
+from ..temporal.sql.text.dialect import quote, string_literal
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ..engine import ownership
 from ..engine.descriptions import ViewInfo
-from ..inputs import upstream
+from ..inputs.views import upstream
 from ..temporal.decision import Statement
 from ..temporal.diffs import chains as chain_rules
 from ..temporal.diffs import compaction
@@ -15,15 +15,15 @@ from ..temporal.diffs.chains import Sweep
 from ..temporal.diffs.state import Chain, CoreState, State
 from ..temporal.diffs.view_sql import thin_view
 from ..temporal.rewrite.core import TypedCore
-from ..temporal.sql.identifiers import Identifiers
+from ..temporal.sql.text.identifiers import Identifiers
 from . import at_function, late_rows, outside_views, past, published_view
-from .attempt import drops
 from .counting import count
 from .merging import is_large
 from .plan import RunPlan
 from .progress import Progress, Published, Tools
 from .published_view import Docs
 from .standing_views import StandingViews
+from .write_chains import drops
 
 # -- the commit --
 

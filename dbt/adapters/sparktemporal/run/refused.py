@@ -10,14 +10,15 @@ from ..engine.clock_calls import LIVE
 from ..engine.model_relations import ModelRelations
 from ..engine.warehouse import Warehouse
 from ..errors import Refusal, TemporalError
-from ..inputs.stacked_views import refuse_frozen
+from ..inputs.views.stacked import refuse_frozen
 from ..temporal.diffs import chains as chain_rules
 from ..temporal.diffs.state import State
 from ..temporal.diffs.state_text import MARK
-from ..temporal.sql import identifiers, plans, relations
-from ..temporal.sql.ctes import cte_of
-from ..temporal.sql.dialect import parse
-from ..temporal.sql.identifiers import Identifiers, folded
+from ..temporal.sql.names.ctes import cte_of
+from ..temporal.sql.spark import plans, relations
+from ..temporal.sql.text import identifiers
+from ..temporal.sql.text.dialect import parse
+from ..temporal.sql.text.identifiers import Identifiers, folded
 from .analyze import Model
 
 #: how Spark's plan shows the clock of a view

@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from ..inputs.input_reads import InputRead, as_data, input_reads, totals
+from ..inputs.changing.input_reads import InputRead, as_data, input_reads, totals
+from ..plurals import quantity
 from ..temporal.clock.instants import format_duration, format_instant
 from ..temporal.decision import ADVANCED
-from ..words import quantity
 from . import full_reads
 from .writer import Writer
 

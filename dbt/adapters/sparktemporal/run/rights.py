@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from ..engine.model_relations import ModelRelations
 from ..errors import Refusal, without_trace
-from ..temporal.sql.spark_errors import Cause, SparkError, spark_words
+from ..temporal.sql.spark.errors import Cause, SparkError, spark_words
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from ..engine.known_relations import KnownRelations
 from ..engine.model_relations import ModelRelations
 from ..engine.warehouse import Warehouse
 from ..temporal.decision import Statement
-from ..temporal.sql.identifiers import Identifiers
+from ..temporal.sql.text.identifiers import Identifiers
 
 
 @dataclass(frozen=True)

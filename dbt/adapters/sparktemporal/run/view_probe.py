@@ -16,8 +16,8 @@ import uuid
 
 from ..engine.model_relations import ModelRelations
 from ..engine.warehouse import Warehouse
-from ..temporal.sql.dialect import quote
-from ..temporal.sql.spark_errors import Cause, SparkError
+from ..temporal.sql.spark.errors import Cause, SparkError
+from ..temporal.sql.text.dialect import quote
 from . import rights
 
 

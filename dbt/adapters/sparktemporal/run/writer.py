@@ -14,12 +14,13 @@ from ..engine.warehouse import Warehouse
 from ..errors import Altered, TemporalError
 from ..pruning.pruning import Pruning
 from ..temporal.decision import Statement
-from ..temporal.sql.spark_errors import Cause, SparkError, as_spark_errors
-from . import announcing, at_function, attempt, lock, merging, publishing, rights
-from .attempt import is_committing, is_settled
+from ..temporal.sql.spark.errors import Cause, SparkError, as_spark_errors
+from . import announcing, at_function, lock, merging, publishing, rights
+from . import write_chains as attempt
 from .commit import Commit
 from .plan import RunPlan
 from .progress import Phase, Progress, Tools
+from .write_chains import is_committing, is_settled
 
 PHASES = (
     Phase("fence", attempt.is_displacing, attempt.find_displaced, attempt.fence),

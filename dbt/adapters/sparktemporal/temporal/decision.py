@@ -15,8 +15,8 @@ from .clock.schedule import Refreshes, Restarts
 from .diffs.intervals_sql import probe
 from .diffs.state import State
 from .rewrite.core import TypedCore
-from .sql.dialect import mz_now_calls, render
-from .sql.settings import differences
+from .sql.spark.settings import differences
+from .sql.text.dialect import mz_now_calls, render
 
 #: a run's clock may lag the frontier by less than this (ms); it then uses the frontier
 CLOCK_SKEW_MS = 60_000

@@ -20,7 +20,7 @@ from datetime import datetime, timedelta, timezone
 from functools import lru_cache
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from ..sql.dialect import string_literal
+from ..sql.text.dialect import string_literal
 from .instants import FIRST_MS
 
 _OFFSET = re.compile(r"(UTC|GMT|UT)?[+-]\d{1,2}(:?\d{2}){0,2}|Z|UTC|GMT|UT|Etc/.*", re.IGNORECASE)

@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 
-from ..sql.identifiers import Identifier, Identifiers
+from ..sql.text.identifiers import Identifier, Identifiers
 from .state import Chain, State
 
 #: each chain has at least RATIO times the rows of the next, and there are at most CHAIN_CAP chains

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from ..sql.dialect import quote
-from ..sql.identifiers import folded
-from ..sql.timestamps import sql_type
+from ..sql.spark.timestamps import sql_type
+from ..sql.text.dialect import quote
+from ..sql.text.identifiers import folded
 from .intervals_sql import Columns
 
 

@@ -15,8 +15,8 @@ from sqlglot import exp
 
 from ..predicates.clock_text import at_instant
 from ..rewrite.linear_aggregates import COUNT
-from ..sql.dialect import has_other_parts, parse, quote, string_literal
-from ..sql.identity import identity
+from ..sql.spark.identity import identity
+from ..sql.text.dialect import has_other_parts, parse, quote, string_literal
 from . import buckets, intervals_sql
 from .groups_sql import near_until
 from .intervals_read import FEW_CORRECTIONS, conditions

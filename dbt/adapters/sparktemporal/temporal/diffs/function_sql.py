@@ -17,9 +17,9 @@ from ..clock.instants import format_instant
 from ..predicates import clock_text
 from ..predicates.bounds import BIGINT, TIMESTAMP
 from ..predicates.clock_text import clock_literal, with_clock
-from ..sql.dialect import expression, quote, string_literal
-from ..sql.linear import is_inside_a_value
-from ..sql.timestamps import sql_type
+from ..sql.names.linear import is_inside_a_value
+from ..sql.spark.timestamps import sql_type
+from ..sql.text.dialect import expression, quote, string_literal
 from .intervals_sql import indent, pretty
 from .state import State
 from .stores import store_of

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from ..rewrite.core import TypedCore
 from ..rewrite.linear_aggregates import COUNT, minus, whole
-from ..sql.dialect import quote
+from ..sql.text.dialect import quote
 from . import buckets, intervals_sql
 from .intervals_sql import Columns, indent
 from .state import Chain

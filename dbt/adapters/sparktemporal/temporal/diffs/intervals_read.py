@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ..sql.dialect import quote
-from ..sql.identity import identity, keeping_marks
+from ..sql.spark.identity import identity, keeping_marks
+from ..sql.text.dialect import quote
 from . import buckets
 from .intervals_sql import DAMAGED, Columns, indent, no_rows
 from .state import Chain

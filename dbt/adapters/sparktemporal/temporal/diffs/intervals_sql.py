@@ -21,11 +21,11 @@ from ...errors import Refusal
 from ..predicates.bounds import bounds, saturates
 from ..rewrite.apart import no_facts
 from ..rewrite.core import Core, TypedCore, with_operands
-from ..sql.dialect import expression, quote, render
-from ..sql.identifiers import dotted
-from ..sql.identity import identity, keeping_marks
-from ..sql.names import is_reserved, operand_column, static_column
-from ..sql.timestamps import sql_type
+from ..sql.spark.identity import identity, keeping_marks
+from ..sql.spark.timestamps import sql_type
+from ..sql.text.dialect import expression, quote, render
+from ..sql.text.helper_columns import is_reserved, operand_column, static_column
+from ..sql.text.identifiers import dotted
 from .spans import spans
 
 Columns = Sequence["tuple[str, str]"]

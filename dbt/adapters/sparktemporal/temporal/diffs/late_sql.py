@@ -16,7 +16,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 
 from ..rewrite.core import TypedCore
-from ..sql.dialect import quote, string_literal
+from ..sql.text.dialect import quote, string_literal
 from . import intervals_sql
 from .columns_of_cores import ColumnsOfCores, side_by_side
 from .intervals_sql import ALWAYS, Columns, indent

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..sql.dialect import quote, string_literal
+from ..sql.text.dialect import quote, string_literal
 from . import compact_sql
 from .columns_of_cores import side_by_side
 from .intervals_sql import indent

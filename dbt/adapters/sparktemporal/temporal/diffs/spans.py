@@ -21,8 +21,8 @@ from ..predicates.clock_text import clock_literal
 from ..predicates.conditions import MONTHS, UNIT, Guard, MonotoneComparison
 from ..predicates.monotonicity import TRUNCATED
 from ..rewrite.core import TypedCore
-from ..sql.dialect import fragment, has_clock, is_mz_now, quote, render, string_literal
-from ..sql.names import static_column
+from ..sql.text.dialect import fragment, has_clock, is_mz_now, quote, render, string_literal
+from ..sql.text.helper_columns import static_column
 
 #: searches end here: the year 287396, to which Spark can still add 6,000 years. A bound may lie anywhere in a BIGINT,
 #: so it is cut here (least skips NULLs); otherwise the binary search would not come down to a millisecond

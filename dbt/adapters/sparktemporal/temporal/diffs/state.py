@@ -12,8 +12,8 @@ from ..clock.schedule import Refreshes
 from ..rewrite.core import PLACEHOLDER
 from ..rewrite.kept import Kept
 from ..rewrite.linear_aggregates import COUNT
-from ..sql.dialect import quote
-from .fingerprints import ChainId, Fingerprint
+from ..sql.text.dialect import quote
+from .input_state import ChainId, Fingerprint
 
 
 @dataclass(frozen=True)

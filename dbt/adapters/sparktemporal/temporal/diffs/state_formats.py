@@ -11,7 +11,7 @@ from typing import Any
 
 from ..clock.schedule import Refreshes
 from ..rewrite.kept import Kept
-from .fingerprints import as_json, of_json
+from .input_state import as_json, of_json
 from .state import Chain, CoreState, Epoch, Late, State
 
 FORMAT = 2

@@ -24,7 +24,7 @@ from enum import Enum
 from typing import Any
 
 from ...errors import ForeignRelation, TemporalError
-from ..sql.identifiers import Identifier
+from ..sql.text.identifiers import Identifier
 from .state import State
 from .state_formats import FORMAT, payload_of, state_of_payload
 

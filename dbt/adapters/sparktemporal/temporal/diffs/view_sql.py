@@ -16,9 +16,9 @@ from ..predicates.clock_text import at_instant
 from ..rewrite.core import is_placeholder
 from ..rewrite.linear_aggregates import COUNT
 from ..rewrite.one_row_groups import of_one_row
-from ..sql.dialect import parse, quote, string_literal
-from ..sql.timestamps import sql_type
-from .fingerprints import Tracking
+from ..sql.spark.timestamps import sql_type
+from ..sql.text.dialect import parse, quote, string_literal
+from .input_state import Tracking
 from .intervals_sql import Columns, indent, pretty
 from .state import State
 from .stores import store_of

@@ -20,10 +20,10 @@ from functools import partial
 from sqlglot import exp
 
 from ...errors import TemporalError
-from ...words import quantity
+from ...plurals import quantity
 from ..clock.instants import LAST_MS, format_instant
 from ..diffs.chains import core_of
-from ..diffs.fingerprints import ChainId, ChainsFingerprint, Fingerprint
+from ..diffs.input_state import ChainId, ChainsFingerprint, Fingerprint
 from ..diffs.intervals_read import over_time
 from ..diffs.intervals_sql import Columns, no_rows
 from ..diffs.state import Chain, CoreState, State
@@ -32,11 +32,11 @@ from ..predicates.bounds import TIMESTAMP
 from ..predicates.clock_text import with_clock
 from ..rewrite.core import is_placeholder
 from ..rewrite.linear_aggregates import COUNT
-from ..sql import identifiers
-from ..sql.ctes import reads_of
-from ..sql.dialect import expression, parse, quote, render
-from ..sql.scope import alias_of, quote_name
-from ..sql.statements import Reference, references_in
+from ..sql.names.ctes import reads_of
+from ..sql.names.scope import alias_of, quote_name
+from ..sql.text import identifiers
+from ..sql.text.dialect import expression, parse, quote, render
+from ..sql.text.statements import Reference, references_in
 
 SCHEMA = "mz_stacked"
 MORE, LESS, BEFORE = "+", "-", "@"

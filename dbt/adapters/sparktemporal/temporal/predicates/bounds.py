@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 from ...errors import Refusal
 from ..clock.instants import FIRST_MS
-from ..sql.dialect import quote, suggested
+from ..sql.text.dialect import quote, suggested
 from .comparisons import Comparison
 
 TIMESTAMP, BIGINT, DECIMAL = "timestamp", "bigint", "decimal"

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from sqlglot import exp
 
-from ..sql.dialect import expression, is_mz_now, mz_now_spans, render
-from ..sql.parsed_model import ParsedModel
-from ..sql.timestamps import as_written
+from ..sql.names.parsed_model import ParsedModel
+from ..sql.spark.timestamps import as_written
+from ..sql.text.dialect import expression, is_mz_now, mz_now_spans, render
 from .bounds import BIGINT, TIMESTAMP
 
 

@@ -17,7 +17,7 @@ from typing import cast
 from sqlglot import exp
 
 from ...errors import Refusal
-from ..sql.dialect import fragment, has_clock, is_mz_now
+from ..sql.text.dialect import fragment, has_clock, is_mz_now
 from .logic import both_bounds, negated
 from .monotonicity import DAY_MS, milliseconds
 from .text_instants import as_instant, has_text

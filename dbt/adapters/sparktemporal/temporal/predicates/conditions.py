@@ -19,9 +19,9 @@ from typing import cast
 from sqlglot import exp
 
 from ...errors import Refusal
-from ..sql.calls import starts_with_unit
-from ..sql.dialect import fragment, has_clock, is_mz_now, render
-from ..sql.names import static_column
+from ..sql.functions.calls import starts_with_unit
+from ..sql.text.dialect import fragment, has_clock, is_mz_now, render
+from ..sql.text.helper_columns import static_column
 from .comparisons import Comparison
 from .monotonicity import NONE, Side, Unlistable, is_below_a_day, side
 from .text_instants import as_instant, refuse_words

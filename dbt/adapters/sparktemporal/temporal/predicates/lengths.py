@@ -19,7 +19,7 @@ from sqlglot import exp
 
 from ...errors import Refusal
 from ..clock.instants import parse_duration
-from ..sql.calls import arguments, function
+from ..sql.functions.calls import arguments, function
 from ..sql.functions.row import DAY, SECOND, Function
 from ..sql.functions.units import HOUR, MINUTE, UNITS, unit_of
 from .logic import branches_of
@@ -38,7 +38,7 @@ _PARTS = {"day": DAY, "hour": HOUR, "minute": MINUTE, "second": SECOND}
 def moved(node: exp.Expr) -> tuple[exp.Expr, Span] | None:
     """A function of an instant -> the instant, and how far the function moves it; None for any other expression.
 
-    >>> from ..sql.dialect import expression
+    >>> from ..sql.text.dialect import expression
     >>> moved(expression("date_trunc('MINUTE', ts)"))[1]
     (-60000000, 0)
     """
@@ -88,7 +88,7 @@ def _call(called: Function, given: Sequence[exp.Expr]) -> tuple[exp.Expr, Span] 
 def interval(node: exp.Expr) -> Span | None:
     """The length of a constant interval (µs); None for any other expression.
 
-    >>> from ..sql.dialect import expression
+    >>> from ..sql.text.dialect import expression
     >>> interval(expression("interval '1 02:00' day to minute")), interval(expression("-2 * interval 1 hour"))
     ((93600000000, 93600000000), (-7200000000, -7200000000))
     """
@@ -135,7 +135,7 @@ def _written(node: exp.Interval) -> Span | None:
 def constant(node: exp.Expr) -> Fraction | None:
     """A constant number, also in quotes, exact; None for any other expression.
 
-    >>> from ..sql.dialect import expression
+    >>> from ..sql.text.dialect import expression
     >>> constant(expression("-10000000000000000000000000001")), constant(expression("1e999")), constant(expression("a"))
     (Fraction(-10000000000000000000000000001, 1), None, None)
     """

@@ -15,7 +15,7 @@ _OPPOSITE |= {other: one for one, other in _OPPOSITE.items()}
 def negated(node: exp.Expr) -> exp.Expr | None:
     """The negation of a node, with each NOT one level further down; None where the node has nothing to go down to.
 
-    >>> from ..sql.dialect import expression, render
+    >>> from ..sql.text.dialect import expression, render
     >>> render(negated(expression("a < b or c")))
     'NOT (a < b) AND NOT (c)'
     >>> render(negated(expression("a between b and c")))

@@ -20,10 +20,10 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from ...errors import Refusal
-from ..sql.calls import arguments, function
-from ..sql.dialect import fragment, has_clock, is_mz_now
+from ..sql.functions.calls import arguments, function
 from ..sql.functions.row import DAY, Function, Local, Picks
 from ..sql.functions.units import UNITS
+from ..sql.text.dialect import fragment, has_clock, is_mz_now
 
 DAY_MS = DAY // 1_000
 #: unit of an interval -> its length (ms), for the units of one length

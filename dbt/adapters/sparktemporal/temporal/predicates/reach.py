@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from ..clock.zones import Change, Zone
-from ..sql.dialect import has_clock, is_mz_now, render
 from ..sql.functions.registry import known
 from ..sql.functions.row import DAY, SECOND, Local, Picks, Takes
 from ..sql.functions.units import UNITS, unit_of
+from ..sql.text.dialect import has_clock, is_mz_now, render
 from .lengths import moved
 from .monotonicity import is_below_a_day
 
@@ -59,7 +59,7 @@ def readings(
 
     other: the type of the other side, "" where it is not known.
 
-    >>> from ..sql.dialect import expression
+    >>> from ..sql.text.dialect import expression
     >>> [r.written for r in readings(expression("date_trunc('HOUR', mz_now() - interval 5 minutes)"), (), ())]
     ["date_trunc('HOUR', mz_now() - INTERVAL '5' MINUTES)"]
     >>> readings(expression("unix_millis(mz_now()) + 5"), (), ())

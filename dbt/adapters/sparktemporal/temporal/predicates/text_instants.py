@@ -11,7 +11,7 @@ import re
 from sqlglot import exp
 
 from ...errors import Refusal
-from ..sql.dialect import fragment, is_mz_now, string_literal, suggested
+from ..sql.text.dialect import fragment, is_mz_now, string_literal, suggested
 
 #: in the meta of a cast that was put around text: the text
 TEXT = "text_instant"

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from ..sql.calls import makes_several_rows, picks
-from ..sql.dialect import VerbatimSpark, fragment, has_clock, is_mz_now
+from ..sql.functions.calls import makes_several_rows, picks
 from ..sql.functions.row import Picks
+from ..sql.text.dialect import VerbatimSpark, fragment, has_clock, is_mz_now
 from .comparisons import Moves, comparisons, conjuncts
 from .conditions import condition, is_side, legs_of
 from .logic import both_bounds, branches_of, negated

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from ..sql.dialect import parse
+from ..sql.text.dialect import parse
 
 _APART = parse("SELECT 1 FROM t LATERAL VIEW explode(array(0)) mz_apart AS mz_one").args["laterals"][0]
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 from sqlglot import exp
 
 from ...errors import Refusal
-from ..sql.ctes import visible_ctes, with_ctes
-from ..sql.dialect import expression, fragment, parse, render
-from ..sql.parsed_model import told_apart
-from ..sql.scope import Describe
-from ..sql.timestamps import as_written
+from ..sql.names.ctes import visible_ctes, with_ctes
+from ..sql.names.parsed_model import told_apart
+from ..sql.names.scope import Describe
+from ..sql.spark.timestamps import as_written
+from ..sql.text.dialect import expression, fragment, parse, render
 
 _CONVERSIONS = {
     "timestamp": "unix_millis({})",

@@ -13,9 +13,9 @@ import sqlglot
 from sqlglot.errors import SqlglotError
 
 from ...errors import Refusal
-from ..sql.dialect import OF_SPARK, VerbatimSpark
 from ..sql.functions.registry import ROWS, known
 from ..sql.functions.row import CLOCK
+from ..sql.text.dialect import OF_SPARK, VerbatimSpark
 
 #: current_time() too, which is no mz_now()
 _OF_SPARK = frozenset(row.name for row in ROWS if row.depends_on == CLOCK)

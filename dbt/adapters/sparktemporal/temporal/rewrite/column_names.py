@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator, Mapping
 from sqlglot import exp
 
 from ...errors import Refusal
-from ..sql.ctes import visible_ctes, with_ctes
-from ..sql.dialect import expression, fragment, has_clock, is_mz_now, render, suggested
 from ..sql.functions.registry import known
-from ..sql.linear import names_columns
-from ..sql.spark_errors import SparkError
+from ..sql.names.ctes import visible_ctes, with_ctes
+from ..sql.names.linear import names_columns
+from ..sql.spark.errors import SparkError
+from ..sql.text.dialect import expression, fragment, has_clock, is_mz_now, render, suggested
 
 #: (number of a SELECT in the order of the tree, number of an item of its list) -> name of the column
 Names = Mapping[tuple[int, int], str]

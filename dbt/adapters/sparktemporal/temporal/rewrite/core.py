@@ -10,9 +10,9 @@ from sqlglot import exp
 from ...errors import Refusal
 from ..predicates.comparisons import Comparison
 from ..predicates.conditions import Condition
-from ..sql.calls import nondeterministic
-from ..sql.dialect import fragment, mz_now_calls
-from ..sql.names import operand_column, static_column
+from ..sql.functions.calls import nondeterministic
+from ..sql.text.dialect import fragment, mz_now_calls
+from ..sql.text.helper_columns import operand_column, static_column
 from .group_maintenance import Groups
 from .kept import Kept
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from ..sql.ctes import inside, visible_ctes, with_ctes
-from ..sql.dialect import fragment, has_clock
+from ..sql.names.ctes import inside, visible_ctes, with_ctes
+from ..sql.text.dialect import fragment, has_clock
 
 
 @dataclass(frozen=True)

@@ -25,16 +25,16 @@ from typing import cast
 
 from sqlglot import exp
 
-from ..sql.calls import function, is_aggregate_call, makes_sessions, nondeterministic, window
-from ..sql.columns import inner_stars, with_field_name
-from ..sql.ctes import with_ctes
-from ..sql.dialect import VerbatimSpark, fragment, has_clock, render
+from ..sql.functions.calls import function, is_aggregate_call, makes_sessions, nondeterministic, window
 from ..sql.functions.row import Aggregate, Window
-from ..sql.identity import is_window
-from ..sql.linear import grouping_expressions, is_aggregation, is_linear
-from ..sql.names import is_reserved, numbered
-from ..sql.scope import Describe, is_lambda_variable, quote_name, resolve, sources_of
-from ..sql.spark_errors import SparkError
+from ..sql.names.ctes import with_ctes
+from ..sql.names.linear import grouping_expressions, is_aggregation, is_linear
+from ..sql.names.projection import inner_stars, with_field_name
+from ..sql.names.scope import Describe, is_lambda_variable, quote_name, resolve, sources_of
+from ..sql.spark.errors import SparkError
+from ..sql.spark.identity import is_window
+from ..sql.text.dialect import VerbatimSpark, fragment, has_clock, render
+from ..sql.text.helper_columns import is_reserved, numbered
 from .linear_aggregates import SUMMED, NoSum, Sum, Sums
 from .window_columns import with_window_calls
 

@@ -15,12 +15,12 @@ from typing import cast
 from sqlglot import exp
 
 from ..predicates.comparisons import conjuncts
-from ..sql.calls import is_aggregate_call, nondeterministic, starts_with_unit
-from ..sql.ctes import named_ctes, visible_ctes, with_ctes
-from ..sql.dialect import conjunction, has_clock, put_in, render, shown_as
-from ..sql.linear import first_source, grouping_expressions, is_aggregation, is_inside_a_value
-from ..sql.names import numbered
-from ..sql.scope import Describe, derived, quote_name
+from ..sql.functions.calls import is_aggregate_call, nondeterministic, starts_with_unit
+from ..sql.names.ctes import named_ctes, visible_ctes, with_ctes
+from ..sql.names.linear import first_source, grouping_expressions, is_aggregation, is_inside_a_value
+from ..sql.names.scope import Describe, derived, quote_name
+from ..sql.text.dialect import conjunction, has_clock, put_in, render, shown_as
+from ..sql.text.helper_columns import numbered
 
 _GROUPED, _COLUMN = "mz_grouped", "mz_having_"
 _ABOVE = ("order", "limit", "offset", "distinct")

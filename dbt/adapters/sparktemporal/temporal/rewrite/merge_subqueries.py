@@ -16,12 +16,12 @@ from sqlglot import exp
 
 from ...errors import Refusal
 from ..predicates.comparisons import conjuncts
-from ..sql.calls import starts_with_unit
-from ..sql.columns import expand_stars
-from ..sql.ctes import inside, reads_of, remove_cte, table_names, visible_ctes
-from ..sql.dialect import conjunction, has_clock, has_other_parts, mz_now_calls, render, shown_as
-from ..sql.linear import is_inside_a_value, is_linear, kept_one_by_one
-from ..sql.scope import Describe, quote_name, sources_of
+from ..sql.functions.calls import starts_with_unit
+from ..sql.names.ctes import inside, reads_of, remove_cte, table_names, visible_ctes
+from ..sql.names.linear import is_inside_a_value, is_linear, kept_one_by_one
+from ..sql.names.projection import expand_stars
+from ..sql.names.scope import Describe, quote_name, sources_of
+from ..sql.text.dialect import conjunction, has_clock, has_other_parts, mz_now_calls, render, shown_as
 
 _COLUMN = "mz_h"
 

@@ -12,11 +12,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from sqlglot import exp
 
-from ..sql.calls import is_aggregate_call
-from ..sql.dialect import expression, has_other_parts, put_in
+from ..sql.functions.calls import is_aggregate_call
 from ..sql.functions.registry import BUILTIN
-from ..sql.identifiers import folded
-from ..sql.linear import first_source
+from ..sql.names.linear import first_source
+from ..sql.text.dialect import expression, has_other_parts, put_in
+from ..sql.text.identifiers import folded
 
 #: parts of a SELECT that read one row after the other, or the answer as a whole
 _ROW_BY_ROW = {"expressions", "from_", "group", "having", "where", "order", "limit", "offset", "kind"}

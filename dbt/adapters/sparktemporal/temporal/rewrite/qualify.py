@@ -10,10 +10,10 @@ from __future__ import annotations
 from sqlglot import exp
 
 from ...errors import Refusal
-from ..sql.calls import is_aggregate_call
-from ..sql.ctes import inside
-from ..sql.dialect import fragment, put_in, render, suggested
-from ..sql.names import numbered
+from ..sql.functions.calls import is_aggregate_call
+from ..sql.names.ctes import inside
+from ..sql.text.dialect import fragment, put_in, render, suggested
+from ..sql.text.helper_columns import numbered
 
 #: clauses above the rows that QUALIFY leaves
 _AFTER = ("order", "limit", "offset", "sort", "cluster", "distribute")

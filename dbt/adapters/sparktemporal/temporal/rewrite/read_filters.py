@@ -17,12 +17,12 @@ from sqlglot import exp
 from ...errors import Refusal
 from ..predicates.comparisons import Moves
 from ..predicates.weakening import Weakened, weaken
-from ..sql.calls import starts_with_unit
-from ..sql.columns import pushdown_projections
-from ..sql.ctes import visible_ctes, with_ctes
-from ..sql.dialect import VerbatimSpark, conjunction, fragment, has_clock, put_in, render, shown_as
-from ..sql.linear import is_inside_a_value, is_linear, makes_groups
-from ..sql.scope import Describe, derived, is_lambda_variable, quote_name
+from ..sql.functions.calls import starts_with_unit
+from ..sql.names.ctes import visible_ctes, with_ctes
+from ..sql.names.linear import is_inside_a_value, is_linear, makes_groups
+from ..sql.names.projection import pushdown_projections
+from ..sql.names.scope import Describe, derived, is_lambda_variable, quote_name
+from ..sql.text.dialect import VerbatimSpark, conjunction, fragment, has_clock, put_in, render, shown_as
 from .evaluated import Evaluated
 from .kept import Kept
 

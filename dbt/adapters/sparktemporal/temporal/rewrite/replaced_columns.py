@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from ..sql.ctes import visible_ctes, with_ctes
-from ..sql.dialect import expression, has_clock, is_mz_now, render
-from ..sql.identifiers import folded
-from ..sql.pipes import around, replaced_columns
-from ..sql.scope import Describe, quote_name
+from ..sql.names.ctes import visible_ctes, with_ctes
+from ..sql.names.scope import Describe, quote_name
+from ..sql.text.dialect import expression, has_clock, is_mz_now, render
+from ..sql.text.identifiers import folded
+from ..sql.text.pipes import around, replaced_columns
 
 
 def write_out_sets(tree: exp.Expr, describe: Describe) -> None:

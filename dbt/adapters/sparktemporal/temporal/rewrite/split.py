@@ -20,14 +20,14 @@ from ...errors import Refusal
 from ..predicates.comparisons import Comparison, Moves, anywhere, comparisons, conjuncts
 from ..predicates.conditions import condition
 from ..predicates.text_instants import refuse_lists
-from ..sql import timestamps
-from ..sql.calls import makes_several_rows
-from ..sql.columns import pushdown_projections
-from ..sql.ctes import eliminate_ctes, inside, is_recursive, named_ctes, names_itself, visible_ctes, with_ctes
-from ..sql.dialect import MZ_NOW_NAMES, conjunction, fragment, has_clock, mz_now_calls, put_in, suggested
-from ..sql.linear import is_inner, is_inside_a_value, is_linear, makes_groups, names_columns
-from ..sql.parsed_model import ParsedModel
-from ..sql.scope import Describe
+from ..sql.functions.calls import makes_several_rows
+from ..sql.names.ctes import eliminate_ctes, inside, is_recursive, named_ctes, names_itself, visible_ctes, with_ctes
+from ..sql.names.linear import is_inner, is_inside_a_value, is_linear, makes_groups, names_columns
+from ..sql.names.parsed_model import ParsedModel
+from ..sql.names.projection import pushdown_projections
+from ..sql.names.scope import Describe
+from ..sql.spark import timestamps
+from ..sql.text.dialect import MZ_NOW_NAMES, conjunction, fragment, has_clock, mz_now_calls, put_in, suggested
 from .apart import keep_apart
 from .column_names import Names, with_names
 from .core import Core, refuse_nondeterministic

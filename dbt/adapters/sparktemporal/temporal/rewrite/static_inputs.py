@@ -7,9 +7,17 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from ...errors import Refusal
-from ..sql.ctes import eliminate_ctes, is_recursive, names_itself, reads_of, table_names, visible_ctes, with_ctes
-from ..sql.dialect import fragment, has_clock
-from ..sql.scope import alias_of
+from ..sql.names.ctes import (
+    eliminate_ctes,
+    is_recursive,
+    names_itself,
+    reads_of,
+    table_names,
+    visible_ctes,
+    with_ctes,
+)
+from ..sql.names.scope import alias_of
+from ..sql.text.dialect import fragment, has_clock
 from .core import Core, is_placeholder, refuse_nondeterministic
 
 

@@ -16,11 +16,11 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from ..sql.dialect import VerbatimSpark, has_other_parts, put_in, render
-from ..sql.linear import makes_groups
-from ..sql.scope import Describe, derived, quote_name
-from ..sql.spark_errors import SparkError
-from ..sql.timestamps import sql_type
+from ..sql.names.linear import makes_groups
+from ..sql.names.scope import Describe, derived, quote_name
+from ..sql.spark.errors import SparkError
+from ..sql.spark.timestamps import sql_type
+from ..sql.text.dialect import VerbatimSpark, has_other_parts, put_in, render
 from .core import Core, with_operands
 from .kept import Kept
 from .lift_aggregate import Lifted, climb, climb_all, grouped, is_whole, only_reader, passed_on, refuse_groups

@@ -12,8 +12,8 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from ..sql.dialect import render
 from ..sql.functions.registry import names
+from ..sql.text.dialect import render
 
 _WINDOWS = sorted(names(lambda row: row.window), reverse=True)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from . import aggregates, choices, fickle, others, times
+from . import aggregates, choices, others, times
+from . import nondeterministic as fickle
 from .row import CAST, Function
 
 ROWS: tuple[Function, ...] = (*times.ROWS, *choices.ROWS, *aggregates.ROWS, *fickle.ROWS)

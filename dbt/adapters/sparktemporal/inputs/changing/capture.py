@@ -1,0 +1,289 @@
+"""How a run learns what its inputs did, core by core: no more than a list of files, new ones alone, or all rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from ...config import TemporalConfig
+from ...engine import chain_files
+from ...engine.descriptions import TableInfo
+from ...engine.model_relations import ModelRelations
+from ...engine.warehouse import Warehouse
+from ...errors import Refusal
+from ...temporal.decision import Decision
+from ...temporal.diffs import intervals_sql
+from ...temporal.diffs.input_state import FilesFingerprint, Fingerprint, Tracking
+from ...temporal.diffs.state import Chain, ListedFile, State
+from ...temporal.ivm import delta_query
+from ...temporal.ivm.upstream import fingerprint_of
+from ...temporal.rewrite.core import TypedCore
+from ...temporal.sql.names.parsed_model import ParsedModel
+from ...temporal.sql.spark import plans
+from ...temporal.sql.text.dialect import render
+from ...temporal.sql.text.identifiers import Identifiers
+from ..observing import observe
+from ..observing.altered import forget_altered
+from ..observing.append_only import AppendCursor
+from ..observing.manifest import Manifest
+from ..observing.observe import Input
+from ..views import stacked as stacked_views
+from . import changes as input_changes
+from . import query_fingerprint as fingerprint
+from .changes import InputChange
+from .core_delta import CoreDelta, DeltaKind, delta_of, stacked_in
+from .query_fingerprint import QueryFingerprint, Routines
+
+#: of `change_capture`
+_ALL = "full"
+
+#: about how many bytes a row takes in a file
+BYTES_OF_ROW = 16
+
+
+@dataclass(frozen=True)
+class Request:
+    """What changes are looked for.
+
+    plan: the plans of the model (asked: its SQL), at an instant that is the same in every run until the next restart.
+    version: of Spark. old: what the last run committed. plans: query of a core -> its plans, as far as known.
+    existing: relations of the model, as far as known. tables: what the metastore has of inputs, by full name, as far
+    as known. standing: the chains that the run builds on, with their schema, whose rows the statement counts that
+    lists the files.
+    """
+
+    target: ModelRelations
+    cores: Sequence[TypedCore]
+    model: ParsedModel
+    plan: str
+    asked: str
+    version: str
+    decision: Decision
+    old: State | None
+    config: TemporalConfig
+    plans: Mapping[str, str] = field(default_factory=dict)
+    existing: Sequence[str] = ()
+    tables: Mapping[str, TableInfo] = field(default_factory=dict)
+    standing: Sequence[tuple[str, Chain]] = ()
+
+    def plan_of(self, warehouse: Warehouse, core: TypedCore) -> str:
+        """The plans of what a core reads, its predicate too, which may read tables by a subquery."""
+        asked = render(intervals_sql.probe(core.core))
+        return self.plans.get(asked) or warehouse.explain(asked)
+
+    def remembers(self, lists: bool) -> bool:
+        """Whether a commit remembers files, where they changed. lists: also where nothing else asks for it."""
+        return (lists or self.config.change_capture != _ALL) and not self.decision.writes_nothing
+
+
+@dataclass(frozen=True)
+class Capture:
+    """What the inputs of a model did since the last run.
+
+    cores: by name. keeps: the files remembered are those of now. manifest: else SQL of those to remember, None to
+    remember none in a table; files: of few, they themselves by input. counts: rows read for what is written.
+    uncounted: relation -> SQL of such a count, of a small input, which is asked for after the write. sizes: bytes read
+    of relations, where known; tiny: relations of which few files of few bytes are read. request: what was asked, None
+    of a run that does not look. is_counted: the rows of `standing` were counted, and are all there. is_bare: the forms
+    of the inputs tell what the query means.
+    """
+
+    inputs: Mapping[str, Input]
+    changes: Mapping[str, InputChange]
+    cores: Mapping[str, CoreDelta]
+    read_by: tuple[str, ...]
+    keeps: bool
+    manifest: str | None
+    counts: Mapping[str, int]
+    request: Request | None = None
+    uncounted: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, tuple[ListedFile, ...]] = field(default_factory=dict)
+    sizes: Mapping[str, int | None] = field(default_factory=dict)
+    tiny: frozenset[str] = frozenset()
+    is_counted: bool = False
+    is_bare: bool = True
+
+    @staticmethod
+    def nothing(cores: Sequence[TypedCore]) -> Capture:
+        """Of a run that does not look at the inputs."""
+        return Capture({}, {}, {core.name: CoreDelta(DeltaKind.SAME) for core in cores}, (), True, None, {})
+
+    @property
+    def rows(self) -> int:
+        return sum(self.counts.values())
+
+    def rows_about(self, relation: str) -> int:
+        """About how many rows are read of a relation."""
+        return self.counts.get(relation, (self.sizes.get(relation) or 0) // BYTES_OF_ROW)
+
+    @property
+    def is_same(self) -> bool:
+        """Whether no core has an input that changed."""
+        return all(delta.is_same for delta in self.cores.values())
+
+    @property
+    def broken(self) -> list[str]:
+        """The inputs that did what `change_capture: append` promises that they do not do, and what."""
+        return [f"{name}: {change.why}" for name, change in self.changes.items() if change.broken]
+
+    @property
+    def read_in_full(self) -> dict[str, str]:
+        """The inputs of which a core reads all rows, and why."""
+        found: dict[str, str] = {}
+        for name in self.inputs:
+            deltas = [d for d in self.cores.values() if name in d.read and d.kind is DeltaKind.FULL]
+            if deltas:
+                found[name] = (deltas[0].why if deltas[0].cause == name else deltas[0].reason) or self.changes[name].why
+        return found
+
+
+def capture_inputs(warehouse: Warehouse, request: Request, known: Routines, lists: bool = False) -> Capture:
+    """Ask what each input did since the last run. known: functions asked for already.
+
+    Raises TemporalError where a chain that the run builds on has lost rows.
+
+    lists: remember files where nothing else asks for it.
+    """
+    meaning = fingerprint.of(warehouse, request.model, request.plan, known, request.version)
+    analyzed = plans.analyzed(request.plan)
+    seen, is_counted = _observed(warehouse, request, analyzed)
+    stacked = _stacked(warehouse, request.cores)
+    why = _why_full(request, meaning)
+    changes, files = _changed(warehouse, request, seen, stacked, why)
+    seen = {
+        name: replace(now, fingerprint=changes[name].fingerprint or now.fingerprint) for name, now in seen.items()
+    } | stacked
+    found = _deltas(warehouse, request, analyzed, seen, changes, stacked, why)
+    if any(not delta.is_same for delta in found.values()):
+        observe.refresh(warehouse, seen.values())
+    keeps = not why and all(changes[name].same for name, now in seen.items() if now.listing)
+    remembers = not keeps and request.remembers(lists)
+    manifest, entries = input_changes.to_remember(seen.values(), changes, files) if remembers else (None, {})
+    read = _read(found.values())
+    sizes = {name: input_changes.size_read(seen[name], changes[name], added) for name, added in read.items()}
+    few = frozenset(name for name, added in read.items() if input_changes.are_few(seen[name], changes[name], added))
+    counts, uncounted = observe.count_rows(warehouse, read, seen, sizes, stacked, few)
+    return Capture(
+        inputs=seen,
+        changes=changes,
+        cores=found,
+        read_by=meaning.digest,
+        keeps=keeps,
+        manifest=manifest,
+        counts=counts,
+        request=request,
+        uncounted=uncounted,
+        files=entries,
+        sizes=sizes,
+        tiny=few & uncounted.keys(),
+        is_counted=is_counted,
+        is_bare=meaning.is_bare
+        and all(now.tracking is Tracking.FILES for name, now in seen.items() if name not in stacked),
+    )
+
+
+def _observed(warehouse: Warehouse, request: Request, analyzed: str) -> tuple[dict[str, Input], bool]:
+    """(each input as it is now, whether the chains that the run builds on were counted beside it)."""
+    old, column = request.old, request.config.append_column
+    remembered = None
+    if old is not None and not request.decision.rebuilds:
+        table = old.manifest if old.manifest in Identifiers(request.existing) else ""
+        remembered = Manifest.of(request.target, table, old.files)
+    follow = AppendCursor(column, request.config.lookback or 0) if column else None
+    counted = chain_files.counts_of(request.standing)
+    seen, answers = observe.observe_beside(warehouse, analyzed, follow, remembered, request.tables, counted)
+    if answers is not None:
+        chain_files.refuse_other_counts(request.target.model, request.standing, chain_files.rows_counted(answers))
+    if column and not any(now.tracking is Tracking.COLUMN for now in seen.values()):
+        raise _no_such_column(column, seen)
+    if old is not None:
+        forget_altered(warehouse, [n for n, now in seen.items() if _is_altered(now.fingerprint, old.inputs.get(n))])
+    return seen, bool(answers)
+
+
+def _stacked(warehouse: Warehouse, cores: Sequence[TypedCore]) -> dict[str, Input]:
+    """The temporal views that the cores read."""
+    if not warehouse.stack:
+        return {}
+    below = dict.fromkeys(name for core in cores for _, name in stacked_in(core))
+    return {name: Input(name, fingerprint_of(warehouse.stack.states[name])) for name in below}
+
+
+def _changed(
+    warehouse: Warehouse, request: Request, seen: Mapping[str, Input], stacked: Mapping[str, Input], why: str
+) -> tuple[dict[str, InputChange], Manifest | None]:
+    """(what each input did since the last run, the files that the last run remembered where they were asked for).
+
+    why: nothing but reading all will do.
+    """
+    old, target = request.old, request.target
+    if why or old is None:
+        return {name: InputChange(why) for name in (*seen, *stacked)}, None
+    asked = any(
+        now.tracking in (Tracking.FILES, Tracking.COLUMN) and old.inputs.get(name) != now.fingerprint
+        for name, now in seen.items()
+    )
+    is_listed = old.manifest in Identifiers(request.existing)
+    is_gone = asked and old.manifest and not is_listed and not warehouse.tables(target.schema, old.manifest)
+    files = Manifest.of(target, old.manifest, old.files) if asked and not is_gone else None
+    changes = input_changes.apart(
+        {name: input_changes.change(warehouse, now, old.inputs.get(name), files) for name, now in seen.items()}
+    )
+    if warehouse.stack:
+        for name, now in stacked.items():
+            changes[name] = input_changes.stacked_change(warehouse.stack, now, old.inputs.get(name))
+    return changes, files
+
+
+def _deltas(
+    warehouse: Warehouse,
+    request: Request,
+    analyzed: str,
+    seen: Mapping[str, Input],
+    changes: Mapping[str, InputChange],
+    stacked: Iterable[str],
+    why: str,
+) -> dict[str, CoreDelta]:
+    """How each core is brought up to date. No core is looked at where no input of the model changed."""
+    tables = plans.tables_read(analyzed)
+    if not why and tables is not None and all(name in seen and changes[name].same for name in (*tables, *stacked)):
+        return {core.name: CoreDelta(DeltaKind.SAME) for core in request.cores}
+    return {
+        core.name: delta_of(warehouse, core, request.plan_of(warehouse, core), seen, changes, why)
+        for core in request.cores
+    }
+
+
+def _read(deltas: Iterable[CoreDelta]) -> dict[str, delta_query.TableDelta | None]:
+    """Relation -> the part of it that cores read; None for all, or where two cores read different parts."""
+    read: dict[str, delta_query.TableDelta | None] = {}
+    for delta in deltas:
+        for name, added in delta.read.items():
+            read[name] = added if name not in read or read[name] == added else None
+    return read
+
+
+def _why_full(request: Request, meaning: QueryFingerprint) -> str:
+    """Why nothing but reading all of every input will do; empty when each may be looked at."""
+    old = request.old
+    if request.decision.rebuilds or old is None:
+        return request.decision.reason
+    if request.config.change_capture == _ALL:
+        return "config change_capture: full"
+    changed = meaning.change(old.read_by)
+    return changed and ", ".join(stacked_views.changes(old.written, request.model.text)) or changed or meaning.untold
+
+
+def _is_altered(now: Fingerprint, then: Fingerprint | None) -> bool:
+    """Whether a table of files has other columns, another place or other options than at the last run."""
+    return isinstance(now, FilesFingerprint) and isinstance(then, FilesFingerprint) and now.form != then.form
+
+
+def _no_such_column(column: str, seen: Mapping[str, Input]) -> Refusal:
+    by_version = [name for name, now in seen.items() if now.tracking is Tracking.VERSION]
+    versions = f"; {', '.join(by_version)} tells what changed by itself" if by_version else ""
+    return Refusal(
+        f"append_column: {column!r}",
+        f"it is a column of none of {', '.join(seen) or 'the inputs, of which there are none'}{versions}",
+        "a column of an input table in whose order its rows come, or change_capture: auto",
+    )

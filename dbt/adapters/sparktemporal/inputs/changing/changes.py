@@ -1,0 +1,255 @@
+"""What an input did: since the last run, and while a run read it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ...engine.warehouse import Query, Warehouse
+from ...plurals import quantity
+from ...temporal.diffs.input_state import (
+    ColumnFingerprint,
+    DeltaVersion,
+    FilesFingerprint,
+    Fingerprint,
+    IcebergScans,
+    Tracking,
+)
+from ...temporal.diffs.state import ListedFile
+from ...temporal.ivm import delta_query
+from ...temporal.ivm.delta_query import Added, AddedChains
+from ...temporal.ivm.upstream import Stack
+from ...temporal.sql.spark.errors import Cause, SparkError
+from ...temporal.sql.text.dialect import string_literal
+from ...temporal.sql.text.identifiers import quoted
+from ..observing import append_only, file_lists, iceberg, snapshots
+from ..observing import manifest as manifests
+from ..observing.altered import form_of
+from ..observing.file_lists import COLUMNS, Compared
+from ..observing.manifest import Manifest
+from ..observing.observe import Input, observed
+
+
+@dataclass(frozen=True)
+class InputChange:
+    """What an input did since a run read it: nothing (`same`), more rows (`added`), or what only its rows tell.
+
+    broken: it did what `change_capture: append` promises that it does not do. fingerprint: of the state that `added`
+    leads to, where the files were listed anew for it; files: what they added to the list, as JSON.
+    """
+
+    why: str
+    same: bool = False
+    added: delta_query.TableDelta | None = None
+    broken: bool = False
+    fingerprint: Fingerprint | None = None
+    files: str = ""
+
+
+@dataclass(frozen=True)
+class Look:
+    """An input after it was read. moved: what it was is gone; grew: it is there, and more. fingerprint: of it then."""
+
+    moved: bool = False
+    grew: bool = False
+    fingerprint: Fingerprint | None = None
+
+
+@dataclass(frozen=True)
+class Looking:
+    """A look at an input, before its query is sent. query: SQL of one row and the number of its columns, None for no
+    query; means: what the row says."""
+
+    query: Query | None
+    means: Callable[[Sequence[Any]], Look]
+
+    @staticmethod
+    def over(look: Look) -> Looking:
+        """One that has asked already."""
+        return Looking(None, lambda row: look)
+
+
+def look(warehouse: Warehouse, seen: Input, change: InputChange, is_open: bool, listed: Manifest | None) -> Looking:
+    """What an input is after it was read, as far as Spark tells.
+
+    is_open: the run read more of the input than what can be pinned, so nothing may have been added. listed: the
+    manifest of the input's files, which are its state where it was read in full.
+    """
+    then = seen.fingerprint
+    if isinstance(then, FilesFingerprint) and form_of(warehouse.table(quoted(seen.relation))) != then.form:
+        return Looking.over(Look(moved=True))  # another table has the name now, and the files of this one tell nothing
+    if isinstance(then, ColumnFingerprint):
+        return Looking.over(Look(moved=not append_only.is_still(warehouse, then, seen.listing)))
+    if seen.tracking is Tracking.VERSION:
+        return Looking.over(_look_at_version(warehouse, seen, change, is_open))
+    if not isinstance(then, FilesFingerprint):  # chains are never written again; nothing tells that rows changed
+        return Looking.over(Look())
+    files = then.files
+    if not seen.in_directory:
+        warehouse.rows(f"REFRESH TABLE {quoted(seen.relation)}")
+    if listed is None:
+        query = (file_lists.summarizing(seen.listing), file_lists.SUMMARY_COLUMNS)
+        return Looking(query, lambda row: Look(moved=file_lists.summarized(row).files != files))
+    before = listed.listing(seen.relation)
+    if not seen.in_directory or not listed.files:
+        query = (file_lists.comparing(seen.listing, before), file_lists.COMPARED_COLUMNS)
+        return Looking(query, lambda row: _judged(then, change, is_open, file_lists.compared(row)))
+
+    def means(row: Sequence[Any]) -> Look:
+        few = file_lists.compare_few(listed.files.get(seen.relation, ()), file_lists.summarized(row))
+        return _judged(then, change, is_open, few or file_lists.compare(warehouse, seen.listing, before))
+
+    return Looking((file_lists.summarizing(seen.listing, by_one=True), file_lists.SUMMARY_COLUMNS), means)
+
+
+def _look_at_version(warehouse: Warehouse, seen: Input, change: InputChange, is_open: bool) -> Look:
+    """A snapshot of Iceberg is read under the schema of the moment, also where nothing else is read. A version of Delta
+    is a number, which the table that has the name now may have too."""
+    then = seen.fingerprint
+    name = quoted(seen.relation)
+    if isinstance(then, DeltaVersion) and not change.same and not snapshots.is_in_history(warehouse, name, then):
+        return Look(moved=True)
+    versions = then.versions if isinstance(then, IcebergScans) else None
+    if not is_open and (change.same or versions is None):
+        return Look()
+    now = observed(warehouse, seen.relation, False, versions=versions).fingerprint
+    moved = iceberg.is_read_otherwise(then, now)
+    return Look(moved=moved, grew=is_open and not moved and now != then)
+
+
+def _judged(then: FilesFingerprint, change: InputChange, is_open: bool, found: Compared) -> Look:
+    """The files of an input after it was read, beside those that were remembered."""
+    if (change.same or change.added is not None) and found.before != then.files:  # what was remembered is damaged
+        return Look(moved=found.now != then.files)
+    if found.gone or is_open and found.new:
+        return Look(moved=found.gone > 0, grew=not found.gone)
+    return Look(fingerprint=replace(then, files=found.before))
+
+
+def change(warehouse: Warehouse, seen: Input, then: Fingerprint | None, manifest: Manifest | None) -> InputChange:
+    """What an input did since it had a fingerprint. manifest: of the files it had then."""
+    now = seen.fingerprint
+    if then is None:
+        return InputChange("not read before")
+    if not seen.is_tracked:
+        return InputChange("only its rows tell whether it changed")
+    if now == then:
+        return InputChange("no change", same=True)
+    if isinstance(now, snapshots.VERSIONS) and isinstance(then, snapshots.VERSIONS):
+        why, delta = snapshots.changes(warehouse, quoted(seen.relation), then, now, seen.columns)
+        return InputChange(why, added=delta)
+    before = ""
+    if manifest is not None:
+        before = manifest.listing(seen.relation)
+    if isinstance(now, ColumnFingerprint):
+        if not isinstance(then, ColumnFingerprint):
+            return InputChange("it was not followed by append_column before")
+        name = quoted(seen.relation)
+        why, rows, broken = append_only.changes(warehouse, name, warehouse.table(name), then, now, before)
+        return InputChange(why, added=rows, broken=broken)
+    if not (isinstance(now, FilesFingerprint) and isinstance(then, FilesFingerprint)):
+        return InputChange(f"{then} is now {now}")
+    if now.form != then.form:
+        return InputChange("its columns, place or options changed")
+    if not before:
+        return InputChange("the list of the files it had is gone")
+    return _change_of_files(warehouse, seen, then, before)
+
+
+def apart(changes: Mapping[str, InputChange]) -> dict[str, InputChange]:
+    """Changes that one statement can read together. Of one name Spark takes the options of the first for all, so what
+    two branches of one table got is not told."""
+    read: dict[str, set[delta_query.AddedRows]] = {}
+    for change in changes.values():
+        if isinstance(change.added, delta_query.AddedRows) and change.added.table:
+            read.setdefault(change.added.table, set()).add(change.added)
+    several = {table for table, added in read.items() if len({(a.came, a.went) for a in added}) > 1}
+    return {
+        name: InputChange(f"{change.why}, beside another branch of the table that changed")
+        if getattr(change.added, "table", "") in several
+        else change
+        for name, change in changes.items()
+    }
+
+
+def _change_of_files(warehouse: Warehouse, seen: Input, then: FilesFingerprint, before: str) -> InputChange:
+    """before: SQL of the files that the input had."""
+    try:
+        found = seen.compared or file_lists.compare(warehouse, seen.listing, before)
+    except SparkError as error:
+        error.expect(Cause.UNREADABLE)
+        return InputChange("the list of the files it had cannot be read")
+    if found.before != then.files:
+        return InputChange("the files remembered are not those of its state")
+    if found.gone:
+        return InputChange(f"gone or changed: {found.gone:,} of {quantity(found.had, 'file')}")
+    if not found.new:
+        return InputChange("no change", same=True, fingerprint=then)
+    if found.files is None:
+        return InputChange(f"{quantity(found.new, 'new file')}, more than are named one by one")
+    return InputChange(
+        f"{quantity(found.new, 'new file')} of {found.had + found.new:,}",
+        added=Added(seen.pin, found.names),
+        fingerprint=replace(then, files=found.now),
+        files=found.files,
+    )
+
+
+def size_read(seen: Input, change: InputChange, added: delta_query.TableDelta | None) -> int | None:
+    """How many bytes of files are read: those of new files where they alone are read; None where nothing tells."""
+    if not isinstance(seen.fingerprint, FilesFingerprint):
+        return None
+    if added is None:
+        return seen.fingerprint.files.size
+    return sum(one["size"] for one in json.loads(change.files)) if change.files else None
+
+
+def are_few(seen: Input, change: InputChange, added: delta_query.TableDelta | None) -> bool:
+    """Whether few files are read: one task opens them as fast as several."""
+    if not isinstance(seen.fingerprint, FilesFingerprint):
+        return False
+    number = seen.fingerprint.files.count if added is None else len(json.loads(change.files or "[]"))
+    return 0 < number <= manifests.FEW
+
+
+def stacked_change(stack: Stack, seen: Input, then: Fingerprint | None) -> InputChange:
+    """What a temporal view that is read did since it had a fingerprint."""
+    if seen.fingerprint == then:
+        return InputChange("no change", same=True)
+    why, is_told = stack.change(seen.relation, then)
+    return InputChange(why, added=AddedChains(stack) if is_told else None)
+
+
+def to_remember(
+    seen: Iterable[Input], changes: Mapping[str, InputChange], before: Manifest | None
+) -> tuple[str | None, dict[str, tuple[ListedFile, ...]]]:
+    """What is remembered of all inputs: SQL of it (relation, file, size, modified, place), or the files themselves.
+
+    Where new files alone are read these are exactly they, beside those that were remembered. before: their manifest.
+    None and no files where nothing has a list.
+    """
+    lists = {now.relation: _list_of(now, changes[now.relation], before) for now in seen if now.listing}
+    files = {name: entries for name, (_, entries) in lists.items() if entries is not None}
+    if files and len(files) == len(lists) and manifests.are_few(files):
+        return None, files
+    parts = (f"SELECT {string_literal(n)} AS relation, {COLUMNS} FROM ({sql})" for n, (sql, _) in lists.items())
+    return "\nUNION ALL\n".join(parts) or None, {}
+
+
+def _list_of(now: Input, change: InputChange, before: Manifest | None) -> tuple[str, tuple[ListedFile, ...] | None]:
+    """The files of an input: SQL of the list, and of few they themselves."""
+    if before is None or now.tracking is not Tracking.FILES or not (change.same or change.files):
+        return now.listing, now.files
+    known = None if before.table else before.files.get(now.relation)
+    listing = before.listing(now.relation)
+    if not change.files:
+        return listing, known if known is None else tuple(known)
+    added = [_entry(one) for one in json.loads(change.files)]
+    named = file_lists.named(change.files)
+    return f"{listing}\nUNION ALL\n{named}", None if known is None else (*known, *added)
+
+
+def _entry(one: Mapping[str, object]) -> ListedFile:
+    return str(one["file"]), int(str(one["size"])), int(str(one["modified"])), str(one["place"])

@@ -1,0 +1,94 @@
+"""What inputs did while a run read them: whether they are as they were read, and how to read no more than was seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ...engine.warehouse import Query, Warehouse
+from ...errors import Altered
+from ...temporal.rewrite.core import TypedCore
+from ..observing.manifest import Manifest
+from . import changes, pins
+from . import query_fingerprint as fingerprint
+from .capture import Capture
+from .query_fingerprint import Routines
+
+
+@dataclass(frozen=True)
+class Busy:
+    """Inputs that changed while they were read. moved: what was read of them is gone; grew: it is there, and more."""
+
+    moved: tuple[str, ...] = ()
+    grew: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.moved or self.grew)
+
+
+def look(
+    warehouse: Warehouse, capture: Capture, listed: Manifest | None, beside: Sequence[Query] = ()
+) -> tuple[Capture, Busy, list[tuple[Any, ...]]]:
+    """The inputs of what was written, looked at again -> the capture with the states that were read, what changed.
+
+    listed: the manifest of the files that the inputs had, of which their states are from then on. beside: other queries
+    of one row, each with the number of its columns, which the same statement asks; their rows come last.
+    """
+    if capture.is_same:
+        return capture, Busy(), warehouse.rows_together(beside)
+    opened = frozenset[str]().union(*(delta.open for delta in capture.cores.values()))
+    looks = {
+        name: changes.look(warehouse, seen, capture.changes[name], name in opened, listed)
+        for name, seen in capture.inputs.items()
+    }
+    queries = [look.query for look in looks.values() if look.query is not None]
+    rows = iter(warehouse.rows_together([*queries, *beside]))
+    found = {name: look.means(next(rows) if look.query else ()) for name, look in looks.items()}
+    inputs = {
+        name: replace(seen, fingerprint=found[name].fingerprint or seen.fingerprint)
+        for name, seen in capture.inputs.items()
+    }
+    moved = tuple(name for name in found if found[name].moved)
+    grew = tuple(name for name in found if found[name].grew)
+    return replace(capture, inputs=inputs), Busy(moved, grew), list(rows)
+
+
+def refuse_redefined(warehouse: Warehouse, capture: Capture) -> None:
+    """Raise Altered where the query means something else than when its inputs were captured."""
+    request = capture.request
+    if request is None or capture.is_bare:
+        return
+    plan = warehouse.explain(request.asked)
+    now = fingerprint.of(warehouse, request.model, plan, Routines(warehouse), request.version)
+    if why := now.change(tuple(capture.read_by)):
+        model = request.target.model
+        raise Altered(
+            f"found: while {model} was read, {why}\n"
+            "why: what is stored must be of one query\n"
+            f"instead: dbt run -s {model} again"
+        )
+
+
+def pin(warehouse: Warehouse, capture: Capture, cores: Iterable[TypedCore], listed: Manifest | None) -> Capture:
+    """Read from now on what was seen of the inputs, and nothing that came since, where that can be pinned."""
+
+    def pinned(core: TypedCore) -> TypedCore:
+        return pins.pinned(warehouse, core, capture.inputs, listed)
+
+    found = dict(capture.cores)
+    for core in cores:
+        delta = found[core.name]
+        if delta.is_same:
+            continue
+        left = frozenset(name for name in delta.open if capture.inputs[name].tracking not in pins.PINNED)
+        try:
+            if delta.is_incremental:
+                inserts, deletes = (tuple(map(pinned, signed)) for signed in (delta.inserts, delta.deletes))
+                found[core.name] = replace(delta, inserts=inserts, deletes=deletes, open=left)
+            else:
+                pinned(core)
+                found[core.name] = replace(delta, pin=pinned, open=left)
+        except pins.Unpinnable:
+            pass
+    return replace(capture, cores=found)

@@ -1,0 +1,184 @@
+"""How one core is brought up to date: not at all, by the rows that came and went, or by reading all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+
+from sqlglot import exp
+
+from ...engine.warehouse import Warehouse
+from ...temporal.diffs import intervals_sql
+from ...temporal.ivm import delta_query
+from ...temporal.ivm.upstream import stacked_name
+from ...temporal.rewrite.core import TypedCore
+from ...temporal.sql.spark import plans
+from ...temporal.sql.spark.errors import Cause, SparkError
+from ...temporal.sql.text.dialect import render
+from ..observing.observe import Input
+from ..views import expansion as view_expansion
+from .changes import InputChange
+
+
+class DeltaKind(Enum):
+    """How a core is brought up to date: not at all, by what came and went, or by reading all."""
+
+    SAME, INCREMENTAL, FULL = "unchanged", "incremental", "full"
+
+
+@dataclass(frozen=True)
+class CoreDelta:
+    """How a core is brought up to date.
+
+    inserts, deletes: of an incremental one, queries of the rows that came and that went. why: one is read in full;
+    cause: the input that asks for that, "" for none by itself.
+    read: relation -> the part of it that decides what is written, None for all. open: the inputs of which more is read
+    than what is pinned, so that what comes meanwhile would be too. pin: it was pinned: what pins a query like it.
+    """
+
+    kind: DeltaKind
+    why: str = ""
+    cause: str = ""
+    inserts: tuple[TypedCore, ...] = ()
+    deletes: tuple[TypedCore, ...] = ()
+    read: Mapping[str, delta_query.TableDelta | None] = field(default_factory=dict)
+    open: frozenset[str] = frozenset()
+    pin: Callable[[TypedCore], TypedCore] | None = None
+
+    @property
+    def reason(self) -> str:
+        return f"{self.cause}: {self.why}" if self.cause else self.why
+
+    @property
+    def is_same(self) -> bool:
+        return self.kind is DeltaKind.SAME
+
+    @property
+    def is_incremental(self) -> bool:
+        return self.kind is DeltaKind.INCREMENTAL
+
+
+class _Full(Exception):
+    """A core has to be read in full. cause: the input that asks for that, "" for none by itself."""
+
+    def __init__(self, why: str, cause: str = "") -> None:
+        super().__init__(why)
+        self.why, self.cause = why, cause
+
+
+def delta_of(
+    warehouse: Warehouse,
+    core: TypedCore,
+    plan: str,
+    seen: Mapping[str, Input],
+    changes: Mapping[str, InputChange],
+    why: str,
+) -> CoreDelta:
+    """How a core is brought up to date, the cheapest sound way first.
+
+    plan: the plans of what it reads, its predicate too. seen, changes: by input. why: all cores are read in full.
+    """
+    analyzed = plans.analyzed(plan)
+    every = _inputs(core, analyzed)
+    try:
+        if why:
+            raise _Full(why)
+        if every is None or any(name not in seen for name in every):
+            moves = plans.moves_by_itself(analyzed)
+            raise _Full("a view below has a clock or chance in it" if moves else "it reads something other than tables")
+        moved = [name for name in dict.fromkeys(every) if not changes[name].same]
+        if not moved:
+            return CoreDelta(DeltaKind.SAME)
+        return _incremental(warehouse, core, analyzed, every, {name: changes[name] for name in moved})
+    except _Full as full:
+        read = dict.fromkeys(name for name in (seen if every is None else every) if name in seen)
+        return CoreDelta(DeltaKind.FULL, full.why, full.cause, read=read, open=frozenset(read))
+
+
+def _inputs(core: TypedCore, analyzed: str) -> list[str] | None:
+    """The tables and temporal views that a core reads; None where it reads something else."""
+    tables = plans.tables_read(analyzed)
+    return None if tables is None else [*tables, *(name for _, name in stacked_in(core))]
+
+
+def _incremental(
+    warehouse: Warehouse, core: TypedCore, analyzed: str, every: Sequence[str], moved: Mapping[str, InputChange]
+) -> CoreDelta:
+    """By the rows that came and went. every: what the core reads; moved: those that changed, and how."""
+    found: dict[str, delta_query.TableDelta] = {}
+    for name, change in moved.items():
+        if change.added is None:
+            raise _Full(change.why, name)
+        found[name] = change.added
+    plan_by_name = view_expansion.without_views(core.core.query, analyzed)
+    try:
+        query = view_expansion.open_views(warehouse, core.core.query, found.__contains__, plan_by_name)
+    except view_expansion.Closed as closed:
+        raise _Full(f"{', '.join(moved)} changed below a view: {closed}") from None
+    read_at, places = _places(warehouse, query, plan_by_name, found)
+    if sorted(name for reads in read_at for name in reads) != sorted(every):
+        raise _Full("its predicate reads tables, or where it reads which is not told")
+    if (unread := delta_query.unread(places)) is not None:
+        raise _Full(f"{read_at[unread][0]} changed, and cannot be joined as it was: nothing reads that")
+    signed = [(s, replace(core, core=replace(core.core, query=q))) for s, q in delta_query.added_rows(query, places)]
+    if not delta_query.keeps_names(intervals_sql.probe(core.core), found.values()):
+        _refuse_other_columns(warehouse, core, [part for _, part in signed])
+    inserts, deletes = (tuple(part for sign, part in signed if sign == wanted) for wanted in (1, -1))
+    why = ", ".join(change.why for change in moved.values())
+    return CoreDelta(DeltaKind.INCREMENTAL, why, "", inserts, deletes, found, _beside(read_at, places))
+
+
+def _beside(read_at: Sequence[Sequence[str]], places: Mapping[int, delta_query.TableDelta]) -> frozenset[str]:
+    """The inputs of which all is read: of a place what is new alone is, unless another place decides what is new."""
+    return frozenset(name for at, reads in enumerate(read_at) for name in reads if set(places) - {at})
+
+
+def _places(
+    warehouse: Warehouse, query: exp.Query, plan_by_name: dict[str, str], found: Mapping[str, delta_query.TableDelta]
+) -> tuple[list[list[str]], dict[int, delta_query.TableDelta]]:
+    """The inputs that each place of a query reads, and the change that is read at a place, by its index."""
+    read_at: list[list[str]] = []
+    places: dict[int, delta_query.TableDelta] = {}
+    for place, (table, linear) in enumerate(delta_query.tables(query)):
+        read_at.append(_read_at(warehouse, table, plan_by_name, found))
+        changed = next((name for name in read_at[place] if name in found), None)
+        if changed is not None:
+            _refuse_place(table, linear, changed, found[changed])
+            places[place] = found[changed]
+    return read_at, places
+
+
+def _read_at(warehouse: Warehouse, table: exp.Table, plan_by_name: dict[str, str], moved: Iterable[str]) -> list[str]:
+    """The inputs that are read at one place of a query."""
+    above = stacked_name(table)
+    reads = [above] if above else plans.tables_read(view_expansion.described(warehouse, table, plan_by_name)) or []
+    if reads and isinstance(table.this, exp.Func):
+        raise _Full(f"{', '.join(moved)} changed below the function {table.name}")
+    return reads
+
+
+def _refuse_place(table: exp.Table, linear: bool, changed: str, added: delta_query.TableDelta) -> None:
+    version = getattr(added, "version", "")
+    if delta_query.is_plain(table) and delta_query.version_read(table) != version:
+        raise _Full(f"{changed} changed, and is read at another version too")
+    if not linear:
+        raise _Full(f"{changed} changed, and one row of it may decide about others")
+
+
+def _refuse_other_columns(warehouse: Warehouse, core: TypedCore, parts: Sequence[TypedCore]) -> None:
+    for part in parts:
+        probe = render(intervals_sql.probe(part.core))
+        try:
+            same = tuple(warehouse.describe(probe)[: len(core.columns)]) == core.columns
+        except SparkError as error:  # a column named with the schema of its table, or a hidden one
+            error.expect(Cause.NOT_TAKEN)
+            same = False
+        if not same:
+            raise _Full("its columns are named in a way that only the tables themselves have")
+
+
+def stacked_in(core: TypedCore) -> list[tuple[exp.Table, str]]:
+    """Where a core reads temporal views, and which."""
+    probe = intervals_sql.probe(core.core)
+    return [(table, name) for table in probe.find_all(exp.Table) if (name := stacked_name(table)) is not None]

@@ -1,0 +1,105 @@
+"""How a run read each of its inputs, as data: for the log, for run_results.json, for an explanation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from ...plurals import quantity
+from ...pushdown.statistics import PruningResult
+from ...temporal.diffs.input_state import FilesFingerprint, Tracking
+from ...temporal.ivm.delta_query import Added
+from .capture import Capture
+from .changes import InputChange
+from .core_delta import DeltaKind
+
+#: what is new of an input, in words
+_NEW = {
+    Tracking.FILES: "new files",
+    Tracking.VERSION: "changes",
+    Tracking.COLUMN: "new rows",
+    Tracking.STACKED: "new chains",
+}
+
+
+@dataclass(frozen=True)
+class InputRead:
+    """One input of a run.
+
+    tracking: by what the run learnt what the input did. read: `unchanged`, `full`, or what is new of it; reason: why.
+    rows: that were read of it. files, bytes: that it has; files_read, bytes_read: that Spark was asked to read of
+    them, which may skip more by partitions and row groups; None where nothing tells.
+    """
+
+    relation: str
+    tracking: str
+    read: str
+    reason: str
+    rows: int
+    files: int | None = None
+    files_read: int | None = None
+    bytes: int | None = None
+    bytes_read: int | None = None
+
+    @property
+    def line(self) -> str:
+        """The same in words, without the files."""
+        return f"{self.relation}: {self.read} ({self.reason}), {quantity(self.rows, 'row')} read"
+
+
+def input_reads(capture: Capture, left: Mapping[str, PruningResult] | None = None) -> list[InputRead]:
+    """How each input was read. left: of an input, what statistics of its files leave."""
+    return list(_reads(capture, left or {}))
+
+
+def _reads(capture: Capture, left: Mapping[str, PruningResult]) -> Iterator[InputRead]:
+    whole = capture.read_in_full
+    # a delta query reads all of an input that is joined to what is new of another one
+    beside = {name for delta in capture.cores.values() if delta.is_incremental for name in delta.open}
+    for name, seen in capture.inputs.items():
+        change = capture.changes[name]
+        is_read = any(name in delta.read for delta in capture.cores.values())
+        how, why = DeltaKind.SAME.value, change.why
+        if name in whole:
+            how, why = DeltaKind.FULL.value, whole[name] or change.why
+        elif is_read:
+            how = _NEW.get(seen.tracking, how)
+        one = InputRead(name, seen.tracking.value, how, why, capture.counts.get(name, 0))
+        if isinstance(seen.fingerprint, FilesFingerprint):
+            files, size = seen.fingerprint.files.count, seen.fingerprint.files.size
+            one = replace(one, files=files, bytes=size, files_read=0, bytes_read=0)
+            if name in whole and name in left:
+                one = replace(one, files_read=left[name].files, bytes_read=left[name].bytes)
+            elif name in whole or name in beside:
+                one = replace(one, files_read=files, bytes_read=size)
+            elif is_read:
+                one = _with_change(one, change, capture.sizes.get(name))
+        yield one
+
+
+def _with_change(one: InputRead, change: InputChange, size: int | None) -> InputRead:
+    """An input of which new files alone are read, where the change names them. size: of these files."""
+    if isinstance(change.added, Added):
+        return replace(one, files_read=len(change.added.files), bytes_read=size)
+    return replace(one, files_read=one.files, bytes_read=one.bytes)
+
+
+def totals(reads: list[InputRead]) -> dict[str, int | None]:
+    """Sums over the inputs of which files are known; None where there are inputs and none of them is."""
+    known = [one for one in reads if one.files is not None and one.files_read is not None]
+    if reads and not known:
+        names = (f"{unit}_{what}" for unit in ("files", "bytes") for what in ("considered", "read", "left_out"))
+        return dict.fromkeys(names)
+    files = _sums("files", [(one.files, one.files_read) for one in known])
+    return files | _sums("bytes", [(one.bytes, one.bytes_read) for one in known])
+
+
+def _sums(unit: str, known: list[tuple[int | None, int | None]]) -> dict[str, int | None]:
+    """known: how many an input has, and how many were read."""
+    considered, read = sum(has or 0 for has, _ in known), sum(read or 0 for _, read in known)
+    return {f"{unit}_considered": considered, f"{unit}_read": read, f"{unit}_left_out": considered - read}
+
+
+def as_data(reads: list[InputRead]) -> list[dict[str, Any]]:
+    return [asdict(one) for one in reads]

@@ -1,0 +1,54 @@
+"""Tables that another session altered: the session forgets what it remembers of them, a run compares their forms."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+
+from ...engine.descriptions import TableInfo
+from ...engine.warehouse import Warehouse
+from ...errors import Altered
+from ...temporal.sql.spark.errors import Cause, allowing
+from ...temporal.sql.text.identifiers import dotted, parts, quoted
+
+
+def renewed(warehouse: Warehouse, table: str, info: TableInfo) -> TableInfo:
+    """An Iceberg table as it is now. info: as the catalog of the session remembers it, whatever others wrote since.
+
+    Raises Altered where the columns are others, which the plan of the model does not have.
+    """
+    for remembered in (table, dotted(parts(table)[:-1])):  # t.branch_side, t.snapshots: of a table by the name before
+        with allowing(Cause.NOT_TAKEN):
+            warehouse.rows(f"REFRESH TABLE {quoted(remembered)}")
+            break
+    now = warehouse.table(quoted(table))
+    if now.columns != info.columns:
+        raise _altered([table])
+    return now
+
+
+def _altered(tables: Sequence[str]) -> Altered:
+    return Altered(
+        f"found: {', '.join(tables)} with other columns, or in another place, than before\n"
+        "why: another session may have altered the table, and this session's plans may be of what it was\n"
+        "instead: the same command again, since the session has forgotten what the table was"
+    )
+
+
+def form_of(info: TableInfo) -> str:
+    """The columns, the place and the options of a table, as a hash."""
+    location, options = info.details.get("Location", ""), info.details.get("Storage Properties", "[]")
+    form = repr((info.columns, info.partitions, provider_of(info), location, options))
+    if info.defaults:  # old files have the value a column had when it was added, which only a new table changes
+        form += repr((info.defaults, info.details.get("Created Time")))
+    return hashlib.sha256(form.encode()).hexdigest()[:8]
+
+
+def provider_of(info: TableInfo) -> str:
+    return info.details.get("Provider", "").lower()
+
+
+def forget_altered(warehouse: Warehouse, tables: Iterable[str]) -> None:
+    """Have the session forget tables that were altered. Where it remembers any, raise Altered."""
+    if told := [table for table in tables if warehouse.forget(quoted(table))]:
+        raise _altered(told)

@@ -1,0 +1,229 @@
+"""Tables whose rows only come, in the order of one of their columns: what `change_capture: append` promises.
+
+    ───── older: summed up ─────┤ lookback: each row remembered ├──── new ────▶
+                              edge                          latest row
+
+What is older is read once a run, for a checksum; what is new or came late is all that is computed with. A row that
+changed, went, or came before the edge breaks the promise, and the table is read in full.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...engine.descriptions import TableInfo
+from ...engine.warehouse import Warehouse
+from ...errors import Refusal
+from ...plurals import quantity
+from ...temporal.clock.instants import format_duration, format_instant
+from ...temporal.diffs.input_state import ColumnFingerprint, Fingerprint
+from ...temporal.ivm.delta_query import AddedRows
+from ...temporal.sql.spark.errors import SparkError
+from ...temporal.sql.spark.identity import negative_zero
+from ...temporal.sql.text.dialect import quote
+
+#: SQL of the step back from the latest row, by type; their text, which names them in any time zone; and from that text
+_BACK = {
+    "timestamp": "{value} - make_dt_interval(0, 0, 0, {ms} / 1000)",
+    "timestamp_ntz": "{value} - make_dt_interval(0, 0, 0, {ms} / 1000)",
+    "date": "date_sub({value}, CAST(ceil({ms} / 86400000) AS INT))",
+}
+_NUMBERS = ("int", "bigint", "decimal")
+_NESTED = ("array", "map", "struct", "variant")
+#: else a NULL would be as if the field were not there, and instants lose their microseconds and their zone
+_AS_JSON = (
+    "map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS XXX', "
+    "'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')"
+)
+
+
+@dataclass(frozen=True)
+class AppendCursor:
+    """The column by which inputs that have it are followed. lookback: how much earlier rows may still come, ms."""
+
+    column: str
+    lookback: int
+
+    @staticmethod
+    def of(fingerprint: Fingerprint) -> AppendCursor | None:
+        """By which column an input is followed."""
+        return AppendCursor(fingerprint.by, fingerprint.back) if isinstance(fingerprint, ColumnFingerprint) else None
+
+
+@dataclass(frozen=True)
+class _Edge:
+    """SQL about the rows after an edge, and about those up to it, which are all others. at: None before any row."""
+
+    column: str
+    kind: str
+    at: str | None
+
+    @property
+    def after(self) -> str:
+        if self.at is None:
+            return f"{self.column} IS NOT NULL"
+        literal = f"timestamp_micros({self.at}L)"
+        return f"{self.column} > {literal if self.kind == 'timestamp' else f'CAST({self.at!r} AS {self.kind})'}"
+
+    @property
+    def up_to(self) -> str:
+        return f"NOT coalesce({self.after}, false)"
+
+
+def observe(
+    warehouse: Warehouse, name: str, table: TableInfo, follow: AppendCursor
+) -> tuple[ColumnFingerprint, str] | None:
+    """A table (name quoted) as it is -> its fingerprint, and SQL of the rows to remember; None without the column.
+
+    The rows to remember are (file, size, modified, place) as files are: a hash of the row, how often it is there.
+    """
+    edge = _edge(table, follow, None)
+    if edge is None:
+        return None
+    kind = edge.kind
+    latest = "max(" + edge.column + ")"
+    back = _BACK.get(kind, f"CAST({{value}} - {{ms}} AS {kind})").format(value=latest, ms=follow.lookback)
+    text = f"unix_micros({back})" if kind == "timestamp" else back
+    at = warehouse.rows(f"SELECT CAST({text} AS STRING) FROM {name}")[0][0]
+    edge = _Edge(edge.column, kind, None if at is None else str(at))
+    content = content_of(table)
+    try:
+        rows, total = checksum(warehouse, f"{name} WHERE {edge.up_to}", content)
+    except SparkError as error:  # a type without a hash, or any error of the user's view below
+        raise Refusal(
+            f"append_column: {follow.column!r} of {name}",
+            f"its rows cannot be told apart: {' '.join(str(error).split())[:200]}",
+            "change_capture: auto",
+        ) from None
+    listing = (
+        f"SELECT {_row(content)} AS file, count(*) AS size, 0L AS modified, '' AS place\n"
+        f"FROM {name} WHERE {edge.after} GROUP BY 1"
+    )
+    after = _after(warehouse, listing)
+    return ColumnFingerprint(follow.column, follow.lookback, edge.at, rows, total, *after), listing
+
+
+def is_still(warehouse: Warehouse, seen: ColumnFingerprint, listing: str) -> bool:
+    """Whether no row came after the edge: one before it is noticed by the next run."""
+    return (seen.after, seen.after_sum) == _after(warehouse, listing)
+
+
+def changes(
+    warehouse: Warehouse, name: str, table: TableInfo, then: ColumnFingerprint, now: ColumnFingerprint, remembered: str
+) -> tuple[str, AddedRows | None, bool]:
+    """What a table got between two states: why so, the rows if it can be told, and whether the promise was broken.
+
+    remembered: SQL of the rows after the edge of `then` (file, size), "" when it is gone.
+    """
+    if (then.by, then.back) != (now.by, now.back):
+        return "append_column or lookback are others than before", None, False
+    follow = AppendCursor(then.by, then.back)
+    edge, later = _edge(table, follow, then.to), _edge(table, follow, now.to)
+    if edge is None or later is None:
+        return f"its column {follow.column} is gone", None, True
+    content = content_of(table)
+    passed, total = checksum(warehouse, f"{name} WHERE {edge.after} AND {later.up_to}", content)
+    rows, content_sum = now.rows - passed, now.sum - total
+    if (rows, content_sum) != (then.rows, then.sum):  # where the latest row went, the edge may have gone back
+        passed, total = checksum(warehouse, f"{name} WHERE {later.after} AND {edge.up_to}", content)
+        rows, content_sum = rows + passed, content_sum + total
+    if rows != then.rows:
+        return f"of {quantity(then.rows, 'row')} up to {_shown(edge)} there are {rows:,} now", None, True
+    if content_sum != then.sum:
+        return f"of {quantity(then.rows, 'row')} up to {_shown(edge)} some changed", None, True
+    columns = ", ".join(f"mz_row.{quote(column)}" for column, _ in table.columns)
+    if not then.after:
+        came = f"(SELECT {columns} FROM {name} AS mz_row WHERE {edge.after})"
+        return "rows after the latest", AddedRows(came, "", f"(SELECT * FROM {name} WHERE {edge.up_to})"), False
+    if not remembered:
+        return "the list of the rows it had is gone", None, False
+    file, nth = (_free(table, wanted) for wanted in ("mz_file", "mz_nth"))
+    numbered = (
+        f"(SELECT *, row_number() OVER (PARTITION BY {file} ORDER BY {file}) AS {nth}\n"
+        f"FROM (SELECT *, {_opaque(_row(content))} AS {file} FROM {name} WHERE {edge.after})) AS mz_row"
+    )
+    lost, counted, known = warehouse.rows(
+        f"SELECT count_if(size > coalesce(n, 0)), coalesce(sum(size), 0), {_sum('file, size')}\n"
+        f"FROM ({remembered}) LEFT JOIN (SELECT {_row(content)} AS mz_file, count(*) AS n FROM {name} "
+        f"WHERE {edge.after} GROUP BY 1) ON file = mz_file"
+    )[0]
+    if (int(counted), int(known)) != (then.after, then.after_sum):
+        return "the rows remembered are not those of its state", None, False
+    if int(lost):
+        return f"gone or changed: {int(lost):,} of {quantity(then.after, 'row')} after {_shown(edge)}", None, True
+    both = f"{numbered} LEFT JOIN ({remembered}) AS mz_old ON mz_row.{file} = mz_old.file"
+    came = f"(SELECT {columns} FROM {both} WHERE mz_row.{nth} > coalesce(mz_old.size, 0))"
+    had = (
+        f"(SELECT * FROM {name} WHERE {edge.up_to}\nUNION ALL\n"
+        f"SELECT {columns} FROM {both} WHERE mz_row.{nth} <= mz_old.size)"
+    )
+    late = f", and those of the {format_duration(follow.lookback)} before it that came late"
+    return f"rows after the latest{late}", AddedRows(came, "", had), False
+
+
+def _edge(table: TableInfo, follow: AppendCursor, at: str | None) -> _Edge | None:
+    found = next(((n, kind) for n, kind in table.columns if n.lower() == follow.column.lower()), None)
+    if found is None:
+        return None
+    name, kind = found
+    if kind not in _BACK and kind.split("(")[0] not in _NUMBERS:
+        raise Refusal(
+            f"append_column: {follow.column!r}, of type {kind}",
+            "which of two rows is later is told by an instant or a number",
+            "a TIMESTAMP, TIMESTAMP_NTZ or DATE column, or one of whole numbers or DECIMAL (lookback is then of ms)",
+        )
+    return _Edge(quote(name), kind, at)
+
+
+def _free(table: TableInfo, wanted: str) -> str:
+    """A name that no column of a table has."""
+    taken = {column.lower() for column, _ in table.columns}
+    while wanted in taken:
+        wanted += "_"
+    return wanted
+
+
+def content_of(table: TableInfo) -> str:
+    """What tells two rows apart: hashes pass over NULLs, so each column says whether it is one."""
+    values = []
+    for column, kind in table.columns:
+        name = quote(column)
+        nested = kind.split("<")[0] in _NESTED
+        plain = f"CAST({name} AS BINARY)" if kind.startswith("string collate") else name
+        values += [f"isnull({name})", f"to_json(struct({name}), {_AS_JSON})" if nested else plain]
+        values += [negative_zero(name)] if kind in ("float", "double") else []
+    return ", ".join(values)
+
+
+def _row(content: str) -> str:
+    """128 bits of a row."""
+    return f"concat(hex(xxhash64({content})), '-', hex(xxhash64('mz', {content})))"
+
+
+def _opaque(value: str) -> str:
+    """A value of which Spark's planning infers nothing.
+
+    Beside a column that is made of all others, planning takes twice as long with each column that is renamed above.
+    """
+    return f"IF(spark_partition_id() < 0, NULL, {value})"
+
+
+def checksum(warehouse: Warehouse, source: str, content: str) -> tuple[int, int]:
+    rows, total = warehouse.rows(f"SELECT count(*), {_sum(content)} FROM {source}")[0]
+    return int(rows), int(total)
+
+
+def _sum(content: str) -> str:
+    return f"coalesce(sum(CAST(xxhash64({content}) AS DECIMAL(38, 0))), 0)"
+
+
+def _after(warehouse: Warehouse, listing: str) -> tuple[int, int]:
+    """What the fingerprint says of the rows remembered: how many, and a checksum."""
+    rows, total = warehouse.rows(f"SELECT coalesce(sum(size), 0), {_sum('file, size')} FROM ({listing})")[0]
+    return int(rows), int(total)
+
+
+def _shown(edge: _Edge) -> str:
+    if edge.at is None:
+        return "the beginning"
+    return f"{edge.column} {format_instant(int(edge.at) // 1000) if edge.kind == 'timestamp' else edge.at}"

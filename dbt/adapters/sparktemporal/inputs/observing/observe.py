@@ -1,0 +1,282 @@
+"""The inputs of a model at a run: the state of each, and what it got since another run read it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ...engine.described_tables import known
+from ...engine.descriptions import TableInfo
+from ...engine.warehouse import Query, Warehouse
+from ...plurals import quantity
+from ...temporal.diffs import chains as chain_rules
+from ...temporal.diffs.input_state import FilesFingerprint, Fingerprint, RowsFingerprint, Tracking
+from ...temporal.diffs.intervals_sql import by_one_task
+from ...temporal.diffs.state import ListedFile
+from ...temporal.ivm import delta_query
+from ...temporal.ivm.delta_query import Added, AddedRows
+from ...temporal.sql.spark import relations
+from ...temporal.sql.spark.errors import Cause, SparkError, allowing
+from ...temporal.sql.text.identifiers import quoted
+from . import append_only, file_lists, snapshots
+from .altered import forget_altered, form_of, provider_of, renewed
+from .append_only import AppendCursor
+from .file_lists import NAME, PATH, Compared, Summary
+from .manifest import Manifest
+
+#: bytes of a row of a file, at the least: fewer are rare
+_ROW = 4
+_SPARK_FILES = ("parquet", "orc", "csv", "json", "text", "avro")
+#: what is written the same in a path and in a URI
+_PLAIN_PATH = "[0-9A-Za-z:/._=-]+"
+
+
+@dataclass(frozen=True)
+class Input:
+    """A table that a model reads, as it is now.
+
+    fingerprint: its state, as the commit keeps it. listing: SQL of what is to be remembered (file, size, modified,
+    place): its files, or its latest rows; pin: the hidden column that is `file`. in_directory: its files are listed
+    past Spark, which may still remember others. files: of a few files, all of them; compared: they were compared with
+    those of the last run when they were listed. rows: how many it holds, where the listing counts them. columns: of a
+    table with versions.
+    """
+
+    relation: str
+    fingerprint: Fingerprint
+    listing: str = ""
+    pin: str = ""
+    in_directory: bool = False
+    rows: int | None = None
+    columns: tuple[str, ...] = ()
+    files: tuple[ListedFile, ...] | None = None
+    compared: Compared | None = None
+
+    @property
+    def tracking(self) -> Tracking:
+        return self.fingerprint.tracking
+
+    @property
+    def is_tracked(self) -> bool:
+        """Whether equal states mean equal rows, and its rows can be known to be of one state."""
+        return self.tracking in (Tracking.FILES, Tracking.VERSION, Tracking.COLUMN)
+
+
+def observe(warehouse: Warehouse, plan: str, follow: AppendCursor | None = None) -> dict[str, Input]:
+    """The tables an analyzed plan reads -> their states."""
+    return observe_beside(warehouse, plan, follow)[0]
+
+
+def observe_beside(
+    warehouse: Warehouse,
+    plan: str,
+    follow: AppendCursor | None = None,
+    remembered: Manifest | None = None,
+    tables: Mapping[str, TableInfo] | None = None,
+    beside: Sequence[Query] = (),
+) -> tuple[dict[str, Input], list[tuple[Any, ...]] | None]:
+    """The tables an analyzed plan reads -> their states. Spark may still remember older lists of files: `refresh`.
+
+    follow: the column in whose order rows come, in the tables that have it. remembered: the files that tables had at
+    the last run. tables: what the metastore has of them, as far as known.
+    beside: other queries, which the statement that lists files asks too. The answers come second, None without any.
+    """
+    of_files = relations.file_tables(plan)
+    every = dict.fromkeys([*of_files, *relations.other_tables(plan)])
+    versions = relations.versions_read(plan)
+    infos = {table: known(tables or {}, table) or warehouse.table(quoted(table)) for table in every}
+    infos |= {table: renewed(warehouse, table, info) for table, info in infos.items() if provider_of(info) == "iceberg"}
+    of_before = [t for t in of_files if not relations.has_columns(plan, t, (name for name, _ in infos[t].columns))]
+    forget_altered(warehouse, of_before)
+    remembered = remembered or Manifest()
+    listings: dict[str, Listing] = {}
+    for table in of_files:
+        if place := _directory(infos[table]):
+            listings[table] = Listing(file_lists.in_directory(place), remembered.files.get(table))
+    answers = _answered(warehouse, listings, beside) if listings and not follow else None
+    found = {
+        table: observed(
+            warehouse, table, table in of_files, follow, infos[table], listings.get(table), remembered,
+            versions.get(table),
+        )
+        for table in every
+    }  # fmt: skip
+    return found, answers
+
+
+def _answered(
+    warehouse: Warehouse, listings: dict[str, Listing], beside: Sequence[Query]
+) -> list[tuple[Any, ...]] | None:
+    """Give each list its answer -> the answers of the other queries; None where there is no answer."""
+    with allowing(Cause.NOT_TAKEN, Cause.UNREADABLE):  # of a list that cannot be made: each is asked for by itself
+        rows = warehouse.rows_together([*(listing.query for listing in listings.values()), *beside])
+        listings |= {table: replace(one, answer=row) for (table, one), row in zip(listings.items(), rows)}
+        return rows[len(listings) :]
+    return None
+
+
+@dataclass(frozen=True)
+class Listing:
+    """The list of the files of a table. sql: of it; before: the files at the last run; answer: the row of the query."""
+
+    sql: str
+    before: Sequence[ListedFile] | None = None
+    answer: tuple[Any, ...] | None = None
+
+    @property
+    def query(self) -> Query:
+        """What tells the list from others, and how many columns that is. Where files were few, one task lists them."""
+        return file_lists.summarizing(self.sql, by_one=self.before is not None), file_lists.SUMMARY_COLUMNS
+
+
+def _directory(info: TableInfo) -> str | None:
+    """The directory in which all files of a table are; None where the table has partitions, options or an odd place."""
+    location, options = info.details.get("Location", ""), info.details.get("Storage Properties", "[]")
+    is_of_spark = provider_of(info) in _SPARK_FILES
+    plain = is_of_spark and not info.partitions and options == "[]" and re.fullmatch(_PLAIN_PATH, location)
+    return location if plain else None
+
+
+def refresh(warehouse: Warehouse, seen: Iterable[Input]) -> None:
+    """Have Spark list the files again that were listed past it, so that it reads all of them."""
+    for now in seen:
+        if now.in_directory:
+            warehouse.rows(f"REFRESH TABLE {quoted(now.relation)}")
+
+
+def observe_files(warehouse: Warehouse, plan: str) -> dict[str, str]:
+    """The tables an analyzed plan reads -> how many files they have and of how many bytes, in words."""
+    of_files = relations.file_tables(plan)
+    found = {}
+    for table in dict.fromkeys([*of_files, *relations.other_tables(plan)]):
+        found[table] = size(warehouse, quoted(table), table in of_files)
+    return found
+
+
+def size(warehouse: Warehouse, table: str, of_files: bool = True) -> str:
+    """How many files a table (as SQL names it) has and of how many bytes, in words."""
+    info = warehouse.table(table)
+    provider = provider_of(info)
+    if of_files and provider in _SPARK_FILES:
+        hidden = file_lists.hidden_column(warehouse, table, info)
+        if hidden is None:
+            return "a table with a column _metadata, whose files are not listed"
+        listing = file_lists.by_rows(table, info.partitions, provider, hidden)
+        asked = f"SELECT count(*), coalesce(sum(size), 0) FROM (SELECT DISTINCT file, size FROM ({listing}))"
+    elif provider == "iceberg":
+        asked = f"SELECT count(*), coalesce(sum(file_size_in_bytes), 0) FROM {table}.files"
+    else:
+        return f"a {info.details.get('Provider', 'table')} table, whose files are not listed"
+    count, total = warehouse.rows(asked)[0]
+    return f"{quantity(int(count), 'file')}, {quantity(int(total), 'byte')}"
+
+
+def observed(
+    warehouse: Warehouse,
+    table: str,
+    of_files: bool,
+    follow: AppendCursor | None = None,
+    info: TableInfo | None = None,
+    listed: Listing | None = None,
+    remembered: Manifest | None = None,
+    versions: Sequence[str] | None = None,
+) -> Input:
+    """A table as it is. info: what the metastore has of it, listed: its files, where they were asked for, remembered:
+    those of the last run. versions: at which it is read, as SQL behind its name; None: not told."""
+    name = quoted(table)
+    info = info or warehouse.table(name)
+    provider = provider_of(info)
+    version = snapshots.of(warehouse, name, info, versions)
+    if version is not None:
+        columns = tuple(column for column, _ in info.columns)
+        return Input(table, version, columns=columns)
+    if follow:
+        warehouse.rows(f"REFRESH TABLE {name}")
+        followed = append_only.observe(warehouse, name, info, follow)
+        if followed is not None:
+            return Input(table, *followed)
+    hidden = file_lists.hidden_column(warehouse, name, info) if of_files and provider in _SPARK_FILES else None
+    if hidden is None:
+        warehouse.rows(f"REFRESH TABLE {name}")  # a session remembers the files of tables of Hive too
+        return Input(table, _checksum(warehouse, name, info))
+    return _of_files(warehouse, table, info, hidden, listed, remembered or Manifest())
+
+
+def _of_files(
+    warehouse: Warehouse, table: str, info: TableInfo, hidden: str, listed: Listing | None, remembered: Manifest
+) -> Input:
+    """A table of files of Spark. hidden: its column that tells the files."""
+    name, provider = quoted(table), provider_of(info)
+    before = remembered.files.get(table)
+    if listed is not None:
+        with allowing(Cause.NOT_TAKEN, Cause.UNREADABLE):  # a table without a directory has no files in one
+            found = file_lists.summarized(listed.answer or warehouse.rows(listed.query[0])[0])
+            if not found.placed:
+                return replace(_by(found, table, info, listed.sql, f"{hidden}.{NAME}", before), in_directory=True)
+    warehouse.rows(f"REFRESH TABLE {name}")
+    listing, pin = file_lists.by_rows(name, info.partitions, provider, hidden), f"{hidden}.{PATH}"
+    if provider not in file_lists.NUMBERED:
+        found = file_lists.summary(warehouse, listing, "sum(mz_rows)")
+        return replace(_by(found, table, info, listing, pin, before), rows=found.rows)
+    if remembered.table:
+        with allowing(Cause.NOT_TAKEN, Cause.UNREADABLE):  # a manifest that is gone or damaged: the list alone may be
+            # a list opens every file, so that one statement makes and compares it
+            both = file_lists.compare(warehouse, listing, remembered.listing(table))
+            fingerprint = FilesFingerprint(both.now, form_of(info))
+            return Input(table, fingerprint, listing, pin, files=both.entries, compared=both)
+    return _by(file_lists.summary(warehouse, listing), table, info, listing, pin, before)
+
+
+def _by(
+    found: Summary, table: str, info: TableInfo, listing: str, pin: str, before: Sequence[ListedFile] | None
+) -> Input:
+    """A table by what tells its list of files from others."""
+    compared = None if before is None else file_lists.compare_few(before, found)
+    fingerprint = FilesFingerprint(found.files, form_of(info))
+    return Input(table, fingerprint, listing, pin, files=found.entries, compared=compared)
+
+
+def count_rows(
+    warehouse: Warehouse,
+    read: Mapping[str, delta_query.TableDelta | None],
+    seen: Mapping[str, Input],
+    sizes: Mapping[str, int | None],
+    stacked: Container[str] = (),
+    few: Container[str] = (),
+) -> tuple[dict[str, int], dict[str, str]]:
+    """relation -> how many rows it holds, or what was added to it does. Of chains that is known.
+
+    sizes: bytes read of each relation, where known. Of a few bytes the count decides nothing, so that SQL of it is
+    enough: the second mapping. few: relations of which few files are read.
+    """
+    counts: dict[str, int] = {}
+    if stack := warehouse.stack:
+        counts = {name: stack.count(name, added is not None) for name, added in read.items() if name in stacked}
+    counts |= {name: known for name, added in read.items() if added is None and (known := seen[name].rows) is not None}
+    most = _ROW * chain_rules.LARGE_CHAIN
+    asked = {name: " + ".join(_counts(name, added)) for name, added in read.items() if name not in counts}
+    small = {name: sql for name, sql in asked.items() if (size := sizes.get(name)) is not None and size < most}
+    small |= {name: " + ".join(_counts(name, read[name], True)) for name in small if name in few}
+    large = {name: sql for name, sql in asked.items() if name not in small}
+    if large:
+        counts |= dict(zip(large, map(int, warehouse.rows(f"SELECT {', '.join(large.values())}")[0])))
+    return counts, small
+
+
+def _counts(name: str, added: delta_query.TableDelta | None, by_one: bool = False) -> list[str]:
+    if isinstance(added, AddedRows):
+        return [f"(SELECT count(*) FROM {source})" for source in (added.came, added.went) if source]
+    where = f" WHERE {added.condition}" if isinstance(added, Added) else ""
+    rows = f"{quoted(name)}{where}"
+    rows = f"({by_one_task(f'SELECT 1 FROM {rows}')})" if by_one else rows
+    return [f"(SELECT count(*) FROM {rows})"]
+
+
+def _checksum(warehouse: Warehouse, name: str, table: TableInfo) -> RowsFingerprint:
+    try:
+        return RowsFingerprint(*append_only.checksum(warehouse, name, append_only.content_of(table)))
+    except SparkError as error:  # a type that has no hash: a test then cannot tell a changed input from another
+        error.expect(Cause.NOT_TAKEN)
+        return RowsFingerprint(int(warehouse.rows(f"SELECT count(*) FROM {name}")[0][0]), None)

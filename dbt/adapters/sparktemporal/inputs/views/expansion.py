@@ -1,0 +1,174 @@
+"""Views between a model and its tables: what is new of a table below one is read through the view's own text.
+
+Spark keeps with a view the settings it was made under, and reads it under them whatever the session says. So its text
+may only stand in its place in a session that says the same, which Spark 4 tells (DESCRIBE … AS JSON).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from sqlglot import exp
+
+from ...engine.warehouse import Warehouse
+from ...errors import NotPlanned, Refusal, TemporalError
+from ...temporal.ivm import delta_query
+from ...temporal.ivm.upstream import stacked_name
+from ...temporal.sql.names.ctes import cte_of
+from ...temporal.sql.names.parsed_model import told_apart
+from ...temporal.sql.names.scope import alias_of, quote_name
+from ...temporal.sql.spark import plans, settings
+from ...temporal.sql.spark.errors import Cause, SparkError
+from ...temporal.sql.text.dialect import fragment, parse, render
+from ...temporal.sql.text.identifiers import folded, parts
+
+
+class Closed(TemporalError):
+    """A view whose text cannot stand in its place, and why."""
+
+
+def open_views(
+    warehouse: Warehouse, query: exp.Query, moved: Callable[[str], bool], plan_by_name: dict[str, str]
+) -> exp.Query:
+    """A query with the text of the views in the place of those that read an input that moved.
+
+    moved: tells of a table's name whether the table moved. plan_by_name: the plans that Spark was asked for already;
+    the function adds to them. Raises Closed.
+    """
+    query, number = query.copy(), 0
+    while True:
+        for table, _ in delta_query.tables(query):
+            if stacked_name(table):
+                continue
+            plan = described(warehouse, table, plan_by_name)
+            if plan and plans.views(plan) and any(map(moved, plans.tables_read(plan) or [])):
+                _put(table, _text(warehouse, table, f"mz_{number}_"))
+                number += 1
+                break
+        else:
+            return query
+
+
+def without_views(query: exp.Query, analyzed: str) -> dict[str, str]:
+    """`plan_by_name` of the tables of a query whose plan has no view in it: a leaf of the plan tells what each reads.
+
+    Only a name with its schema counts, and only where one leaf alone has the name: nothing is guessed.
+    """
+    found: dict[str, str] = {}
+    if plans.tables_read(analyzed) is None or plans.views(analyzed):
+        return found
+    leaves = plans.leaves_of_tables(analyzed)
+    for table, _ in delta_query.tables(query):
+        if stacked_name(table) or not table.db or not isinstance(table.this, exp.Identifier):
+            continue
+        name = [folded(part.name) for part in table.parts]
+        named = [leaf for read, leaf in leaves.items() if [folded(part) for part in parts(read)][-len(name) :] == name]
+        if len(named) == 1:
+            found[plain_name(table)] = f"the columns\n{named[0]}"
+    return found
+
+
+def described(warehouse: Warehouse, table: exp.Table, plan_by_name: dict[str, str]) -> str:
+    """The analyzed plan of reading a table or view. plan_by_name: plans that Spark is not asked for again."""
+    name = plain_name(table)
+    if name not in plan_by_name:
+        plan_by_name[name] = plans.analyzed(warehouse.explain(f"SELECT * FROM {name}"))
+    return plan_by_name[name]
+
+
+@dataclass(frozen=True)
+class Made:
+    """A view as it was made: its text, read as a tree; the names of its columns; the schema of names without one."""
+
+    text: str
+    tree: exp.Query
+    columns: tuple[str, ...]
+    schema: str
+
+
+def made(warehouse: Warehouse, name: str) -> Made:
+    """A view by its name in SQL. Raises Closed where its text means something else in this session."""
+    try:
+        info: dict[str, Any] = json.loads(warehouse.rows(f"DESCRIBE TABLE EXTENDED {name} AS JSON")[0][0])
+        text, columns, place = info["view_text"], info["columns"], info["view_catalog_and_namespace"]
+        made_under = info["view_creation_spark_configuration"]
+    except KeyError:
+        raise Closed("nothing tells under which settings it was made") from None
+    except SparkError as error:  # Spark 3.5 has no AS JSON
+        error.expect(Cause.NOT_TAKEN)
+        raise Closed("nothing tells under which settings it was made") from None
+    if info.get("collation", "UTF8_BINARY") != "UTF8_BINARY":
+        raise Closed("its texts are compared in a collation of its own")
+    _check_settings(warehouse, made_under)
+    try:
+        tree = parse(text)
+    except Refusal as refusal:
+        raise Closed(f"its text is not read here: {refusal.found}") from None
+    names = tuple(str(column["name"]) for column in columns)
+    return Made(text, tree, names, parts(place)[-1])
+
+
+def _text(warehouse: Warehouse, table: exp.Table, prefix: str) -> exp.Subquery:
+    """A view -> its text, under the names it gives its columns. prefix: of the names of its CTEs."""
+    name = plain_name(table)
+    view = made(warehouse, name)
+    tree = told_apart(view.tree)
+    _name_alone(tree, view.schema, prefix)
+    columns = [quote_name(column) for column in view.columns]
+    opened = exp.Subquery(this=tree, alias=exp.TableAlias(this=alias_of(table).this, columns=columns))
+    _check_meaning(warehouse, name, opened)
+    return opened
+
+
+def _check_settings(warehouse: Warehouse, made: dict[str, str]) -> None:
+    """Spark keeps those that were not as by default, so both sides are asked."""
+    ours = warehouse.settings_set()
+    for key in sorted({*(key for key in made if settings.decides(key)), *ours}):
+        here = ours[key] if key in ours else warehouse.setting(key)
+        if made.get(key) != here:
+            raise Closed(f"{key} was {made.get(key, settings.NOT_SET)} when it was made, and is {here}")
+
+
+def _check_meaning(warehouse: Warehouse, name: str, opened: exp.Subquery) -> None:
+    """Spark's plan of the text is that of the view, as far as it prints it."""
+    queries = (f"SELECT * FROM {name}", render(exp.select("*").from_(opened.copy())))
+    try:
+        of_view, of_text = (plans.optimized(warehouse.explain(sql)) for sql in queries)
+        same = of_view == of_text and warehouse.describe(queries[0]) == warehouse.describe(queries[1])
+    except NotPlanned:  # a text that Spark does not take elsewhere has no equal meaning there
+        same = False
+    except SparkError as error:
+        error.expect(Cause.NOT_TAKEN)
+        same = False
+    if not same:
+        raise Closed("its text means something else outside of it")
+
+
+def _name_alone(tree: exp.Query, schema: str, prefix: str) -> None:
+    """Names that mean the same wherever the text stands: tables with their schema, CTEs with a prefix."""
+    for table in list(tree.find_all(exp.Table)):
+        if table.db or not isinstance(table.this, exp.Identifier):
+            continue
+        if cte_of(table) is not None:
+            table.set("alias", alias_of(table))
+            table.set("this", quote_name(prefix + table.name.lower()))
+        else:
+            table.set("db", quote_name(schema))
+    for cte in tree.find_all(exp.CTE):
+        cte.args["alias"].set("this", quote_name(prefix + cte.alias.lower()))
+
+
+def _put(table: exp.Table, opened: exp.Subquery) -> None:
+    alias = table.args.get("alias")
+    others = {key for key, value in table.args.items() if value} - {"this", "db", "catalog", "alias"}
+    if others or (alias and alias.args.get("columns")):
+        raise Closed(f"it is read as {fragment(table)}")
+    table.replace(opened)
+
+
+def plain_name(table: exp.Table) -> str:
+    """A table as SQL names it, without what stands behind its name."""
+    return render(exp.Table(**{k: table.args[k].copy() for k in ("this", "db", "catalog") if table.args.get(k)}))

@@ -1,0 +1,192 @@
+"""Plain views between a temporal view and those that it reads: their text stands in their place.
+
+    select id from s.between where mz_now() < hi                        what is written, s.between a view over s.inside
+      ->  select id from (SELECT * FROM (select * from s.inside where k = 1) AS `mz_view s.between`(id, k, hi))
+          AS between where mz_now() < hi                                what is run; `inlined` replaces s.inside
+
+`inlined` stands in `temporal.ivm.upstream`. A model over such a view so is a model over the temporal views below the
+view. The text is the one that Spark keeps, with the settings of the session that made the view. Where these are not the
+session's, or the text means something else outside of the view, the model is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import count
+
+from sqlglot import exp
+
+from ...engine import clones
+from ...engine.committed import read_state
+from ...engine.model_relations import ModelRelations
+from ...engine.warehouse import Warehouse
+from ...errors import NotPlanned, Refusal
+from ...temporal.clock.instants import format_instant
+from ...temporal.diffs.state import State
+from ...temporal.ivm.upstream import references
+from ...temporal.sql.names.ctes import cte_of
+from ...temporal.sql.spark import plans
+from ...temporal.sql.spark.errors import Cause, SparkError
+from ...temporal.sql.text import identifiers
+from ...temporal.sql.text.dialect import parse, quote, render
+from ...temporal.sql.text.identifiers import folded
+from .expansion import Closed, Made, made
+
+#: the alias of a text that stands in the place of a view begins so; the view's name follows
+_OPENED = "mz_view "
+
+
+def opened(
+    warehouse: Warehouse, model: str, sql: str, below: Sequence[ModelRelations], between: Sequence[ModelRelations]
+) -> tuple[str, dict[str, State | None]]:
+    """A model's text with the text of each view in the place of its name, outermost first, and the states of the
+    temporal_views that the text then names: key -> state, None where none was committed. Raises Refusal.
+
+    below: the temporal_views that the model may name; between: the plain views over some. What the views name in turn
+    is known from Spark's plans of them.
+    """
+    catalog = warehouse.catalog()
+    temporal, views = {one.key: one for one in below}, {one.key: one for one in between}
+    states: dict[str, State | None] = {}
+    plain: set[str] = set()
+    for number in count():
+        known = {*temporal, *views} - {*states, *plain}
+        asked = next((one for one in references(sql, catalog) if one.key in known), None)
+        if asked is None:
+            break
+        key = asked.key
+        if key in temporal:
+            states[key] = read_state(warehouse, temporal[key])
+            if states[key] is not None:
+                continue
+        found = _opened(warehouse, model, temporal.get(key) or views[key], key in temporal, f"mz_v{number}_")
+        if found is None:
+            plain.add(key)
+            continue
+        states.pop(key, None)
+        text, inside = found
+        sql = f"{sql[: asked.start]}{text}{'' if asked.aliased else f' AS {quote(asked.name)}'}{sql[asked.end :]}"
+        for one in inside:
+            if folded(one.model).endswith(plans.LIVE):
+                inner = replace(one, model=one.model[: -len(plans.LIVE)])
+                temporal.setdefault(inner.key, inner)
+            else:
+                views.setdefault(one.key, one)
+    return sql, states
+
+
+def refuse_frozen(analyzed: str, place: str, at: int | None) -> None:
+    """Refuse a plan that reads a view made with var temporal_now, but for one made at the instant `at` (ms)."""
+    instants = plans.frozen_at(analyzed) - {at}
+    if instants:
+        views = ", ".join(identifiers.dotted(identifiers.parts(view)[-2:]) for view in plans.views(analyzed))
+        raise Refusal(
+            f"the view {views}, made at var temporal_now, {format_instant(min(instants))}, {place}",
+            "a view that is made with that variable shows its temporal views and its clock as at then, for good",
+            "that view made in the same invocation (dbt build -s +...), or materialized='ephemeral' for it",
+        )
+
+
+def changes(before: str, now: str) -> list[str]:
+    """What is to be told of the views whose text stands in a model, of two texts of the model."""
+    if _OPENED not in before and _OPENED not in now:
+        return []
+    then, texts = dict(_opened_in(before)), dict(_opened_in(now))
+    both = [name for name in texts if name in then and texts[name] != then[name]]
+    return [f"the text of the view {name} changed" for name in dict.fromkeys(both)]
+
+
+def _opened_in(sql: str) -> Iterator[tuple[str, str]]:
+    for query in parse(sql).find_all(exp.Subquery):
+        if query.alias.startswith(_OPENED):
+            whole = query.find_ancestor(exp.Select)  # its CTEs stand there
+            yield query.alias.removeprefix(_OPENED), render(whole if whole is not None else query)
+
+
+def _opened(
+    warehouse: Warehouse, model: str, view: ModelRelations, may_be_none: bool, prefix: str
+) -> tuple[str, list[ModelRelations]] | None:
+    """(what stands in the place of a view: the name that a clone shows, or a query in parentheses; the views below it).
+
+    None for a view that reads no temporal_view, and for no view where there may be none. prefix: of the names of its
+    CTEs.
+    """
+    name = identifiers.dotted(identifiers.parts(view.name()))
+    try:
+        info = warehouse.view(view.name()) if view.model in warehouse.beginning(view.schema, view.model) else None
+        if info is None and may_be_none:
+            return None
+        if info is None:
+            raise Closed("there is no view of that name yet")
+        plan = plans.analyzed(warehouse.explain(f"SELECT * FROM {view.name()}"))
+        if not plans.is_temporal(plan):
+            return None
+        inside = [ModelRelations.of(one, warehouse.catalog()) for one in plans.views(plan)]
+        shown = clones.shown(warehouse, view, info)
+        if shown is not None:
+            if not _same_columns(warehouse, view.name(), shown.name()):
+                raise Closed(f"it was made when {shown.name()} had other columns")
+            return shown.name(), inside
+        its = made(warehouse, view.name())
+        if any(one.alias.startswith(plans.FROZEN) for one in its.tree.find_all(exp.Subquery)):
+            raise Closed("it was made with var temporal_now and shows its temporal views as at that instant, for good")
+        columns = ", ".join(map(quote, its.columns))
+        text = _named_alone(its, prefix)
+        whole = f"SELECT * FROM (\n{text}\n) AS {quote(_OPENED + name)}({columns})"
+        _check_analysis(warehouse, view.name(), plan, text, whole)
+    except Closed as closed:
+        raise Refusal(
+            f"the view {name} over a temporal_view, as an input of {model}",
+            f"a temporal_view reads such a view by its text, and that cannot stand in its place here: {closed}",
+            f"dbt run -s {view.model} in a session like this one, without var temporal_now, and then {model}; or "
+            f"materialized='ephemeral' for {view.model}",
+        ) from None
+    return f"({whole})", inside
+
+
+def _named_alone(view: Made, prefix: str) -> str:
+    """The text of a view with names that mean the same elsewhere: tables with their schema, CTEs with a prefix.
+
+    Nothing else of it is touched.
+    """
+    edits: list[tuple[int, int, str]] = []
+
+    def replace(name: exp.Expr | None, by: str) -> None:
+        if name is None or "start" not in name.meta:
+            raise Closed("where its names stand is not told")
+        edits.append((name.meta["start"], name.meta["end"] + 1, by))
+
+    for table in view.tree.find_all(exp.Table):
+        if table.db or not isinstance(table.this, exp.Identifier):
+            continue
+        if cte_of(table) is not None:
+            alias = "" if table.args.get("alias") else f" AS {quote(table.name)}"
+            replace(table.this, quote(prefix + table.name.lower()) + alias)
+        else:
+            replace(table.this, f"{quote(view.schema)}.{quote(table.name)}")
+    for cte in view.tree.find_all(exp.CTE):
+        replace(cte.args["alias"].this, quote(prefix + cte.alias.lower()))
+    text = view.text
+    for start, end, by in sorted(edits, reverse=True):
+        text = text[:start] + by + text[end:]
+    return text
+
+
+def _check_analysis(warehouse: Warehouse, name: str, plan: str, text: str, whole: str) -> None:
+    """Spark's analysis of the text is that of the view. (In later plans the clock is a constant.) plan: of the view."""
+    try:
+        alone = plans.without_names(plans.analyzed(warehouse.explain(text)))
+        same = plans.inside_of_view(plan) == alone and _same_columns(warehouse, name, f"({whole})")
+    except NotPlanned:  # a text that Spark does not take elsewhere has no equal meaning there
+        same = False
+    except SparkError as error:
+        error.expect(Cause.NOT_TAKEN)
+        same = False
+    if not same:
+        raise Closed("its text means something else outside of it")
+
+
+def _same_columns(warehouse: Warehouse, view: str, other: str) -> bool:
+    of_view, of_other = (warehouse.describe(f"SELECT * FROM {one}") for one in (view, other))
+    return of_view == of_other

@@ -1,0 +1,90 @@
+"""The temporal views below a temporal view, read as they are committed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ...engine import session
+from ...engine.committed import read_state
+from ...engine.model_relations import ModelRelations
+from ...engine.warehouse import Warehouse
+from ...errors import TemporalError
+from ...temporal.decision import CLOCK_SKEW_MS
+from ...temporal.diffs import view_sql
+from ...temporal.diffs.input_state import ChainId, Tracking
+from ...temporal.diffs.state import State
+from ...temporal.ivm import upstream
+from ...temporal.ivm.upstream import Stack
+from ...temporal.sql.text import identifiers
+from ...temporal.sql.text.dialect import quote
+from ...temporal.sql.text.identifiers import Identifiers
+from . import stacked as stacked_views
+
+
+def held(warehouse: Warehouse, target: ModelRelations, by: Sequence[ModelRelations]) -> Identifiers:
+    """The chains of a model that others have read and not yet what became of them."""
+    tables: set[str] = set()
+    for reader in by:
+        try:
+            state = read_state(warehouse, reader)
+        except TemporalError:  # it needs a full refresh, and then reads all anew
+            continue
+        if state is not None:
+            tables.update(chain.table for chain in upstream.chains_of(state.inputs.get(target.key)))
+    return Identifiers(tables)
+
+
+def inline_upstreams(
+    warehouse: Warehouse,
+    target: ModelRelations,
+    sql: str,
+    below: Sequence[ModelRelations],
+    between: Sequence[ModelRelations],
+    old: State | None,
+    as_of: int,
+    settings: Mapping[str, str],
+) -> tuple[str, Warehouse, int]:
+    """A model's text -> the same with the queries of its temporal inputs, a warehouse that knows them, and the as-of.
+
+    below, between: see `stacked_views.opened`.
+    The as-of is that of the invocation, or the latest frontier of an input that is less than a minute ahead of it. The
+    run decides of which instant it is (`Stack.at`).
+    """
+    if not (below or between):
+        return sql, warehouse, as_of
+    sql, found = stacked_views.opened(warehouse, target.model, sql, below, between)
+    states = {}
+    for key, state in found.items():
+        states[key] = upstream.known(target.model, key, state)
+        upstream.refuse_earlier(target.model, key, states[key], as_of, CLOCK_SKEW_MS)
+        as_of = max(as_of, states[key].frontier)
+        if view_sql.evaluates(states[key]):
+            session.refuse_differences(settings, states[key], f"{key} as an input of {target.model}")
+    if not states:
+        return sql, warehouse, as_of
+    sql = upstream.inlined(sql, states, warehouse.catalog())
+    return sql, warehouse.over(_stack(warehouse, states, old, as_of)), as_of
+
+
+def as_captured(warehouse: Warehouse, state: State) -> Warehouse:
+    """A warehouse that knows the temporal views below a committed model."""
+    states = {}
+    for name, fingerprint in state.inputs.items():
+        if fingerprint.tracking is Tracking.STACKED:
+            schema, model = identifiers.parts(name)
+            inner = read_state(warehouse, ModelRelations(quote(schema), model))
+            states[name] = upstream.known(state.model, name, inner)
+    if not states:
+        return warehouse
+    return warehouse.over(_stack(warehouse, states, state, state.frontier).at(state.model, state.frontier))
+
+
+def _stack(warehouse: Warehouse, states: Mapping[str, State], old: State | None, as_of: int) -> Stack:
+    before = {name: upstream.chains_of(old.inputs.get(name)) for name in states} if old else {}
+    kept: set[ChainId] = set()
+    for name, state in states.items():
+        gone = set(before.get(name, ())) - {chain.identity for chain in state.chains}
+        if gone:
+            there = Identifiers(warehouse.tables(state.schema, f"{state.model}__diffs_"))
+            kept |= {chain for chain in gone if chain.table in there}
+    return Stack(states, as_of, before, frozenset(kept))

@@ -1,0 +1,289 @@
+"""Expressions of a residual: Spark's text -> DuckDB's, each with its kind.
+
+Only what both engines compute alike is translated; everything else is refused. An operation that would have another
+type, precision or rounding in DuckDB is cast to Spark's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from ...errors import Refusal
+from . import conversions, kinds, types
+from .kinds import (
+    BIGINT,
+    BOOL,
+    DATE,
+    DECIMAL,
+    EQUAL,
+    FLOAT,
+    INSTANT,
+    INT,
+    NUMBERS,
+    TEXT,
+    TRUTH,
+    Kind,
+    Typed,
+)
+
+_COMPARED: dict[type[exp.Expr], str] = {
+    exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
+    exp.NullSafeEQ: "IS NOT DISTINCT FROM",
+}  # fmt: skip
+_CHOICES: dict[type[exp.Expr], str] = {exp.Coalesce: "coalesce", exp.Greatest: "greatest", exp.Least: "least"}
+_ARITHMETIC: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%"}
+_PARTS: dict[type[exp.Expr], str] = {
+    exp.Hour: "hour", exp.Minute: "minute", exp.Second: "second", exp.Year: "year", exp.Month: "month",
+    exp.Quarter: "quarter", exp.Day: "day", exp.DayOfMonth: "day",
+}  # fmt: skip
+_OF_A_TIME = (exp.Hour, exp.Minute, exp.Second)
+#: units of an interval that has one length (µs)
+_UNITS = {"MILLISECOND": 1_000, "SECOND": 10**6, "MINUTE": 60 * 10**6, "HOUR": 3_600 * 10**6, "DAY": 86_400 * 10**6}
+_UTC = ("utc", "etc/utc", "gmt", "z", "+00:00")
+
+
+@dataclass(frozen=True)
+class Session:
+    """t: SQL of the instant of the read (ms). ansi, zone: Spark's mode and time zone."""
+
+    t: str
+    ansi: bool
+    zone: str
+
+
+def refusal(node: exp.Expr, why: str) -> Refusal:
+    return Refusal(
+        f"{node.sql(dialect='spark')} in what a read evaluates",
+        why,
+        "the expression as a column of an inner query that reads no clock, which is stored; or a read by Spark",
+    )
+
+
+@dataclass
+class Expressions:
+    """names: alias of a source -> its columns. above: the expressions of the query around a subquery.
+
+    further: what is translated besides, as aggregates; gives None where it does not know an expression.
+    """
+
+    session: Session
+    names: Mapping[str, Mapping[str, Kind]]
+    above: Expressions | None = None
+    further: Callable[[exp.Expr, Expressions], Typed | None] | None = None
+
+    def of(self, node: exp.Expr) -> Typed:
+        """Raises Refusal for what is not known to be the same in both engines."""
+        if isinstance(node, exp.Paren):
+            return self.of(node.this)
+        if isinstance(node, exp.Column):
+            return self._column(node)
+        found = self._constant(node) or self._truth(node) or self._number(node) or self._branch(node)
+        found = found or self._instant(node) or (self.further(node, self) if self.further else None)
+        if found is None:
+            raise refusal(node, "no translation of it is known to give the same in DuckDB")
+        return found
+
+    def truth(self, node: exp.Expr) -> str:
+        sql, kind = self.of(node)
+        if kind.name not in (BOOL, kinds.NULL):
+            raise refusal(node, "Spark makes a boolean of it, in a way that DuckDB does not")
+        return sql
+
+    def alike(self, nodes: list[exp.Expr]) -> tuple[list[str], Kind]:
+        """Values as one kind."""
+        found = [self.of(node) for node in nodes]
+        kind = kinds.common([k for _, k in found])
+        if kind is None or kind.name not in (*EQUAL, kinds.NULL):
+            raise refusal(
+                nodes[0].parent or nodes[0], "its operands are of types that DuckDB does not compare as Spark"
+            )
+        same = (k == kind or kind.name not in NUMBERS for _, k in found)
+        return [sql if s else f"CAST({sql} AS {kind.sql})" for s, (sql, _) in zip(same, found)], kind
+
+    def _column(self, node: exp.Column) -> Typed:
+        env: Expressions | None = self
+        while env is not None:
+            kind = env.names.get(node.table, {}).get(node.name)
+            if kind is not None:
+                return f"{types.quote(node.table)}.{types.quote(node.name)}", kind
+            env = env.above
+        raise refusal(node, "where it comes from is not known")
+
+    def _constant(self, node: exp.Expr) -> Typed | None:
+        if isinstance(node, exp.Null):
+            return "NULL", Kind(kinds.NULL)
+        if isinstance(node, exp.Boolean):
+            return ("true" if node.this else "false"), TRUTH
+        if isinstance(node, exp.Literal):
+            return (types.literal(node.name), Kind(TEXT)) if node.is_string else conversions.number(node)
+        if isinstance(node, exp.Anonymous) and not node.expressions:
+            if node.name.lower() == "mz_now_timestamp":
+                return f"make_timestamptz(({self.session.t}) * 1000)", Kind(INSTANT)
+            if node.name.lower() == "mz_now_bigint":
+                return f"CAST({self.session.t} AS BIGINT)", BIGINT
+        return None
+
+    # -- truth values --
+
+    def _truth(self, node: exp.Expr) -> Typed | None:
+        if isinstance(node, (exp.And, exp.Or)):
+            word = "AND" if isinstance(node, exp.And) else "OR"
+            return f"({self.truth(node.left)} {word} {self.truth(node.right)})", TRUTH
+        if isinstance(node, exp.Not):
+            return f"(NOT {self.truth(node.this)})", TRUTH
+        if isinstance(node, exp.Is):
+            return self._is(node)
+        if type(node) in _COMPARED and isinstance(node, exp.Binary):
+            (one, other), _ = self.alike([node.left, node.right])
+            return f"({one} {_COMPARED[type(node)]} {other})", TRUTH
+        if isinstance(node, exp.Between) and not node.args.get("symmetric"):
+            (value, low, high), _ = self.alike([node.this, node.args["low"], node.args["high"]])
+            return f"({value} BETWEEN {low} AND {high})", TRUTH
+        if isinstance(node, exp.In) and node.expressions and not node.args.get("query"):
+            (value, *items), _ = self.alike([node.this, *node.expressions])
+            return f"({value} IN ({', '.join(items)}))", TRUTH
+        return None
+
+    def _is(self, node: exp.Is) -> Typed:
+        value, _ = self.of(node.this)
+        if isinstance(node.expression, exp.Null):
+            return f"({value} IS NULL)", TRUTH
+        if isinstance(node.expression, exp.Boolean):
+            return f"({self.truth(node.this)} IS {'TRUE' if node.expression.this else 'FALSE'})", TRUTH
+        raise refusal(node, "IS is translated for NULL, TRUE and FALSE alone")
+
+    # -- numbers --
+
+    def _number(self, node: exp.Expr) -> Typed | None:
+        if isinstance(node, (exp.Neg, exp.Abs)):
+            value, kind = self.of(node.this)
+            sql = f"(-{value})" if isinstance(node, exp.Neg) else f"abs({value})"
+            return (sql, kind) if kind.name in NUMBERS else None
+        operator = _ARITHMETIC.get(type(node))
+        if operator is None or not isinstance(node, exp.Binary) or isinstance(node.right, exp.Interval):
+            return None
+        (one, a), (other, b) = self.of(node.left), self.of(node.right)
+        if DECIMAL in (a.name, b.name):  # beside a decimal a whole number has the digits that are written
+            a, b = conversions.beside_decimal(node.left, a), conversions.beside_decimal(node.right, b)
+        result = kinds.arithmetic(operator, a, b)
+        return None if result is None else self._computed(operator, (one, a), (other, b), result)
+
+    def _computed(self, operator: str, one: Typed, other: Typed, kind: Kind) -> Typed | None:
+        a, b = (self._as_operand(value, kind) for value in (one, other))
+        if a is None or b is None:
+            return None
+        divides = operator in "/%"
+        if operator == "/" and kind.name == DECIMAL:
+            found = conversions.quotient(one, other, kind)
+        else:
+            found = f"({a} {operator} {b})" if kind.name == FLOAT else f"CAST({a} {operator} {b} AS {kind.sql})"
+            if kind.name == DECIMAL and kind.digits > 18 and one[1].digits <= 18:
+                # DuckDB computes with 18 digits while both operands have as few
+                wide = Kind(DECIMAL, 19, one[1].scale)
+                found = f"CAST(CAST({a} AS {wide.sql}) {operator} {b} AS {kind.sql})"
+        if not divides or found is None:
+            return None if found is None else (found, kind)
+        by_zero = "error('division by zero')" if self.session.ansi else "NULL"
+        return f"CASE WHEN {b} = 0 THEN CAST({by_zero} AS {kind.sql}) ELSE {found} END", kind
+
+    def _as_operand(self, value: Typed, result: Kind) -> str | None:
+        sql, kind = value
+        if result.name == DECIMAL:
+            return sql if kind.name == DECIMAL else f"CAST({sql} AS DECIMAL({kind.digits},0))"
+        return sql if kind == result else conversions.cast(sql, kind, result)
+
+    # -- choices --
+
+    def _branch(self, node: exp.Expr) -> Typed | None:
+        if isinstance(node, exp.If):
+            return self._case([(node.this, node.args["true"])], node.args.get("false"))
+        if isinstance(node, exp.Case):
+            ifs = [(i.this, i.args["true"]) for i in node.args["ifs"]]
+            if node.this is not None:
+                ifs = [(exp.EQ(this=node.this.copy(), expression=value.copy()), then) for value, then in ifs]
+            return self._case(ifs, node.args.get("default"))
+        if type(node) in _CHOICES:
+            values, kind = self.alike([node.this, *node.expressions])
+            return f"{_CHOICES[type(node)]}({', '.join(values)})", kind
+        if isinstance(node, exp.Nullif):
+            (one, other), _ = self.alike([node.this, node.expression])
+            value, kind = self.of(node.this)
+            return f"CASE WHEN {one} = {other} THEN NULL ELSE {value} END", kind
+        if isinstance(node, (exp.Cast, exp.TryCast)):
+            return self._cast(node)
+        return self._concat(node) if type(node) in (exp.DPipe, exp.Concat) else None  # concat_ws is a Concat too
+
+    def _concat(self, node: exp.Expr) -> Typed | None:
+        parts = [node.left, node.right] if isinstance(node, exp.DPipe) else node.expressions
+        found = [self.of(part) for part in parts]
+        if any(kind.name != TEXT for _, kind in found):
+            return None
+        return f"({' || '.join(sql for sql, _ in found)})", Kind(TEXT)
+
+    def _case(self, ifs: list[tuple[exp.Expr, exp.Expr]], default: exp.Expr | None) -> Typed:
+        values, kind = self.alike([*(then for _, then in ifs), default or exp.Null()])
+        branches = " ".join(f"WHEN {self.truth(when)} THEN {then}" for (when, _), then in zip(ifs, values))
+        return f"CASE {branches} ELSE {values[-1]} END", kind
+
+    def _cast(self, node: exp.Cast | exp.TryCast) -> Typed | None:
+        value, kind = self.of(node.this)
+        to = Kind.of(node.to.sql(dialect="spark"))
+        if isinstance(node.this, exp.Literal) and node.this.is_string:
+            return conversions.day(node.this.name) if to.name == DATE else None
+        found = (
+            self._local_date(value, kind)
+            if (kind.name, to.name) == (INSTANT, DATE)
+            else conversions.cast(value, kind, to)
+        )
+        return None if found is None else (found, to)
+
+    # -- instants --
+
+    def _instant(self, node: exp.Expr) -> Typed | None:
+        if isinstance(node, exp.UnixMillis):
+            value, kind = self.of(node.this)
+            micros = f"epoch_us({value})"
+            whole = f"(({micros} - ((({micros}) % 1000 + 1000) % 1000)) // 1000)"
+            return (whole, BIGINT) if kind.name == INSTANT else None
+        if type(node) in _PARTS:
+            # sqlglot wraps the operand of parts of a date, and to_date(ts) beside parts of a time is one
+            wrapped = isinstance(node.this, exp.TsOrDsToDate) and type(node) not in _OF_A_TIME
+            value, kind = self.of(node.this.this if wrapped else node.this)
+            # a day begins later than at 0:00 where clocks are set forward at midnight
+            is_local = kind.name == kinds.LOCAL or kind.name == DATE and type(node) not in _OF_A_TIME
+            local = value if is_local else self._local(value, kind)
+            return None if local is None else (f"CAST({_PARTS[type(node)]}({local}) AS INTEGER)", Kind(INT, 10))
+        if isinstance(node, (exp.Add, exp.Sub)):
+            return self._moved(node)
+        return None
+
+    def _moved(self, node: exp.Add | exp.Sub) -> Typed | None:
+        """An instant and an interval that is always as long."""
+        by = node.right
+        if not isinstance(by, exp.Interval) or not isinstance(by.this, exp.Literal) or by.args.get("unit") is None:
+            return None
+        value, kind = self.of(node.left)
+        unit = by.args["unit"].name.upper().removesuffix("S")
+        days_are_fixed = unit != "DAY" or self.session.zone.lower() in _UTC
+        if (
+            kind.name != INSTANT
+            or unit not in _UNITS
+            or not re.fullmatch(r"-?\d{1,9}", by.this.name)
+            or not days_are_fixed
+        ):
+            return None
+        micros = int(by.this.name) * _UNITS[unit] * (1 if isinstance(node, exp.Add) else -1)
+        return f"make_timestamptz(epoch_us({value}) + ({micros}))", kind
+
+    def _local(self, value: str, kind: Kind) -> str | None:
+        """An instant as local time; None where the zone's rules are not the same in both engines for sure."""
+        is_known = kind.name == INSTANT and self.session.zone.lower() in _UTC
+        return f"make_timestamp(epoch_us({value}))" if is_known else None
+
+    def _local_date(self, value: str, kind: Kind) -> str | None:
+        local = self._local(value, kind)
+        return None if local is None else f"CAST({local} AS DATE)"

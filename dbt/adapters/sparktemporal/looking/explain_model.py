@@ -1,0 +1,99 @@
+"""`explain`: what a model is made of and what its first run sends, from its text and given types, without Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..engine import ownership
+from ..engine.given_types import GivenTypes
+from ..engine.model_relations import ModelRelations
+from ..engine.warehouse import Warehouse
+from ..run import published_view
+from ..run.analyze import Model, understand
+from ..run.published_view import Docs
+from ..temporal.clock.instants import format_instant
+from ..temporal.decision import Statement
+from ..temporal.diffs import chains as chain_rules
+from ..temporal.diffs import readable_updates, view_sql
+from ..temporal.diffs.state import Chain, CoreState, State
+from ..temporal.diffs.stores import store_of
+from ..temporal.predicates import clock_text
+from ..temporal.sql.text.dialect import render
+from ..temporal.sql.text.readable import in_words
+
+#: in the names of tables, where a run has its id
+_RUN = "run"
+
+
+def explain(
+    sql: str, types: GivenTypes, target: ModelRelations, as_of: int, offset: int | None = None, zone: str = "UTC"
+) -> str:
+    """The cores, the residual, and the statements of a first run, as text. Raises Refusal.
+
+    sql: the model, as dbt compiled it. as_of: the instant of the run (ms); offset: the config expiration (ms).
+    """
+    warehouse = Warehouse(types)
+    with in_words(sql):
+        settings = {**warehouse.settings(), "spark.sql.session.timeZone": zone}
+        model = understand(warehouse, sql, settings, warehouse.version(), as_of, None, "groups")
+        written = clock_text.written_at(model.written, model.calls, f"{as_of}L")
+        columns = tuple((name, kind) for name, kind in warehouse.describe(written))
+        expiration = None if offset is None else as_of + offset
+        return "\n".join(_lines(model, target, _state(model, columns, target, as_of, expiration)))
+
+
+def _lines(model: Model, target: ModelRelations, state: State) -> Iterator[str]:
+    until = "no expiration" if state.expiration is None else f"expiration {format_instant(state.expiration)}"
+    yield f"-- {target.model} as of {format_instant(state.frontier)}, {until}"
+    for note in (*model.notes, *model.warnings):
+        yield f"-- note: {note}"
+    for core in model.cores:
+        stored = ", ".join(f"{name} {kind}" for name, kind in (*core.stored, *(core.sums or ())))
+        yield f"\n== core {core.name}: {'rows' if core.sums is None else 'groups'} of {stored}"
+        yield f"{render(core.core.query)};"
+    yield "\n== residual, evaluated by each read"
+    yield f"{model.residual};"
+    yield "\n== a first run sends"
+    for statement in _statements(model, target, state):
+        yield f"-- {statement.purpose}\n{statement.sql};\n"
+
+
+def _statements(model: Model, target: ModelRelations, state: State) -> Iterator[Statement]:
+    lock = target.name("__lock")
+    yield Statement("the lock", f"CREATE TABLE {lock} (mz_owner STRING) USING parquet")
+    using = f" {ownership.using(target, 'parquet')}"
+    for core, chain in zip(model.cores, state.chains):
+        rows = store_of(core).wanted(core, state.frontier, state.expiration)
+        yield Statement(f"{core.name}: a chain", store_of(core).create(target.table(chain.table), rows, using))
+    text = view_sql.live_view(state)
+    yield Statement("commit, with the state in a comment", f"CREATE VIEW {target.name('__live')} AS\n{text}")
+    yield from published_view.publish(target, state.columns, Docs(), None, False)
+    updates = readable_updates.as_updates(state.cores, state.schema)
+    yield Statement("the updates, readable", f"CREATE VIEW {target.name('__diffs')} AS\n{updates}")
+    yield Statement("the lock is given back", f"DROP TABLE {lock}")
+
+
+def _state(
+    model: Model, columns: tuple[tuple[str, str], ...], target: ModelRelations, as_of: int, expiration: int | None
+) -> State:
+    """The state that a first run commits, where nothing is known of the rows."""
+    tables = {core.name: chain_rules.chain_name(target.model, _RUN, core.name) for core in model.cores}
+    chains = {name: (Chain(table, 1, 0, None, None, None, None),) for name, table in tables.items()}
+    return State(
+        model=target.model,
+        schema=target.schema,
+        run=_RUN,
+        since=as_of,
+        frontier=as_of,
+        started_at=as_of,
+        offset=None,
+        expiration=expiration,
+        core_hash="",
+        residual=model.residual,
+        columns=columns,
+        cores=tuple(CoreState(c.name, c.stored, chains[c.name], c.sums, c.core.kept) for c in model.cores),
+        written=model.written,
+        kinds=model.calls,
+        inputs={},
+        settings={},
+    )

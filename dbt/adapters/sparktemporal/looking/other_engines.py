@@ -1,0 +1,123 @@
+"""A committed model in the SQL of another engine, which reads the chains without Spark."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ..engine import session
+from ..engine.model_relations import ModelRelations
+from ..engine.warehouse import Warehouse
+from ..errors import Refusal
+from ..over_time.reads import answered, committed
+from ..plurals import quantity
+from ..temporal.clock.instants import parse_instant
+from ..temporal.diffs.state import Chain
+from ..temporal.sql.spark import settings
+from .duckdb import read, types
+
+#: a list of so many files of a chain is a text that no one sends
+_MOST_FILES = 5_000
+#: schemes of places -> the ones that DuckDB knows them by
+_SCHEMES = {"file": "", "": "", "s3": "s3", "s3a": "s3", "gs": "gs", "abfss": "abfss"}
+_PROVIDERS = ("parquet", "iceberg")
+
+
+def sql_of(warehouse: Warehouse, target: ModelRelations, schema: str, dialect: Any, instant: Any, chains: Any) -> str:
+    """A query of a model for another engine.
+
+    schema: the plain name. dialect: duckdb. instant: as of `temporal_as_of`; None for the instant of the query. chains:
+    `files`, the Parquet files of the chains, or `tables`, their names as `"schema"."table"`.
+    Raises Refusal for what the other engine would not answer as Spark does.
+    """
+    _refuse_words(dialect, chains)
+    state = committed(warehouse, target)
+    what = f"temporal_sql of {state.model}"
+    t = None if instant is None else answered(state, parse_instant(instant, "temporal_sql"))
+    session.refuse_other(warehouse, state, what, always=True)
+    if warehouse.setting(settings.CASE) == "true":
+        raise Refusal(
+            f"{what} with {settings.CASE}", "DuckDB takes names that differ in case for one", "a read by Spark"
+        )
+    for kind in ("datetime", "int96"):
+        key = f"spark.sql.parquet.{kind}RebaseModeInWrite"
+        if warehouse.setting(key).upper() == "LEGACY":
+            raise Refusal(
+                f"{what} with {key} LEGACY",
+                "days before 1582 are written as those of another calendar, which DuckDB does not know",
+                f"{key} CORRECTED and dbt run --full-refresh, or a read by Spark",
+            )
+    sources = {
+        c.table: f"{types.quote(schema)}.{types.quote(c.table)}" if chains == "tables" else _files(warehouse, target, c)
+        for c in state.chains
+        if c.rows
+    }
+    ansi = warehouse.setting(settings.ANSI).lower() == "true"
+    return read.read(state, sources, t, ansi, warehouse.setting(settings.ZONE))
+
+
+def _refuse_words(dialect: Any, chains: Any) -> None:
+    if str(dialect).lower() != "duckdb":
+        raise Refusal(
+            f"temporal_sql with dialect {dialect!r}",
+            "the query is printed for DuckDB alone, whose answers are compared with Spark's",
+            "dialect='duckdb'",
+        )
+    if chains not in ("files", "tables"):
+        raise Refusal(f"temporal_sql with chains {chains!r}", "it says where chains are read", "'files' or 'tables'")
+
+
+def _files(warehouse: Warehouse, target: ModelRelations, chain: Chain) -> str:
+    table = target.table(chain.table)
+    details = warehouse.table(table).details
+    provider = details.get("Provider", "").lower()
+    if provider not in _PROVIDERS:
+        raise Refusal(
+            f"{table}, a chain of {target.model} in the format {provider or 'of a catalog that does not tell it'}",
+            "the files of Parquet and Iceberg tables are what DuckDB reads as Spark does",
+            "+file_format: parquet or iceberg, and dbt run --full-refresh",
+        )
+    if provider == "iceberg":
+        return _listed(warehouse, table)
+    place = _place(details.get("Location", ""), table).rstrip("/")
+    buckets = "/*" if chain.bucketed else ""
+    pattern = types.literal(f"{place}{buckets}/*.parquet")
+    hive = "true, hive_types={'mz_bucket': BIGINT}" if chain.bucketed else "false"
+    return f"read_parquet({pattern}, hive_partitioning={hive})"
+
+
+def _listed(warehouse: Warehouse, table: str) -> str:
+    """The files of an Iceberg table, by name: those of older snapshots stand beside them."""
+    found = warehouse.rows(f"SELECT content, file_format, file_path FROM {table}.files LIMIT {_MOST_FILES + 1}")
+    if any(int(content) for content, _, _ in found) or any(str(f).lower() != "parquet" for _, f, _ in found):
+        raise Refusal(
+            f"{table} with files of deletes, or files that are not Parquet",
+            "a list of data files does not say what the table holds",
+            "chains='tables' where DuckDB has the table; or a read by Spark",
+        )
+    if len(found) > _MOST_FILES:
+        raise Refusal(
+            f"{table} with more than {quantity(_MOST_FILES, 'file')}",
+            "each of them would stand in the text of the query",
+            "dbt run --full-refresh, which writes few files; or chains='tables' where DuckDB has the table",
+        )
+    places = ", ".join(types.literal(_place(str(path), table)) for _, _, path in found)
+    return f"read_parquet([{places}], hive_partitioning=false)"
+
+
+def _place(location: str, table: str) -> str:
+    """A place as DuckDB names it. Spark shows places without escapes, so that `%` and `#` are parts of names.
+
+    >>> _place("file:/a b/c[1]", "t"), _place("s3a://bucket/c%41", "t")
+    ('/a b/c[[]1[]]', 's3://bucket/c%41')
+    """
+    found = re.fullmatch(r"(?:([a-z0-9]+):)?(//[^/]*)?(/.*)", location, re.DOTALL)
+    scheme = _SCHEMES.get(found[1] or "") if found else None
+    if found is None or scheme is None:
+        raise Refusal(
+            f"{table} at {location or 'a place that is not told'}",
+            "DuckDB reads local paths, s3, gs and abfss",
+            "chains='tables' where DuckDB has the table; or a read by Spark",
+        )
+    literally = "".join(f"[{c}]" if c in "*?[]" else c for c in found[3])  # a place is a pattern there
+    return f"{scheme}:{found[2]}{literally}" if scheme else literally

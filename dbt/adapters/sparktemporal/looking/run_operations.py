@@ -1,0 +1,227 @@
+"""The methods of the adapter behind `dbt run-operation`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from dbt.adapters.base.meta import AdapterMeta, available
+from dbt_common.exceptions import CompilationError, DbtRuntimeError
+
+from ..config import PATIENCE, TemporalConfig
+from ..engine.model_relations import ModelRelations
+from ..engine.warehouse import Warehouse
+from ..errors import Refusal, TemporalError
+from ..graph import nodes
+from ..graph.lineage import Lineage
+from ..graph.time_dependence import dependences
+from ..run import lock
+from ..run.writer import Writer
+from ..temporal.sql.spark.errors import SparkError
+from ..temporal.sql.text.dialect import quote
+from ..temporal.sql.text.identifiers import Identifier
+from . import arguments, explain_pushdown, explain_run, leftovers, report, status, tables
+from .consolidate import CONSOLIDATED, consolidate
+
+
+@contextmanager
+def as_dbt_errors(node: Any = None) -> Iterator[None]:
+    """Our errors as dbt's: a refusal is a compilation error of the model."""
+    try:
+        yield
+    except Refusal as refusal:
+        raise CompilationError(str(refusal), node) from None
+    except TemporalError as error:
+        raise DbtRuntimeError(str(error), node) from None
+    except SparkError as error:
+        raise error.__cause__ or DbtRuntimeError(str(error), node) from None
+
+
+@contextmanager
+def locked(warehouse: Warehouse, target: ModelRelations, patience: int) -> Iterator[tuple[str, int]]:
+    """The lock of a model, taken and given back -> (the id of the run that the lock names, the engine's clock in ms).
+
+    patience: how long to wait for another run (ms).
+    """
+    clock = warehouse.clock()
+    run_id, _ = lock.take_lock(warehouse, target, clock, patience)
+    try:
+        yield run_id, clock
+    finally:
+        lock.give_back_lock(warehouse, target, run_id)
+
+
+class RunOperations(metaclass=AdapterMeta):
+    """A mixin of the adapter, with its connections, its config and its schemas."""
+
+    config: Any
+    connections: Any
+    list_schemas: Any
+    get_macro_resolver: Any
+
+    @property
+    def _warehouse(self) -> Warehouse:
+        raise NotImplementedError  # defined by the adapter
+
+    def _begun(self, node: Mapping[str, Any], graph: Mapping[str, Any], sql: str, full_refresh: bool) -> Writer:
+        raise NotImplementedError  # defined by the adapter
+
+    @property
+    def _views_in(self) -> str | None:
+        """See `ModelRelations`."""
+        found: str | None = self.config.credentials.views_schema
+        return found
+
+    def _model_of(self, node: Mapping[str, Any]) -> tuple[ModelRelations, TemporalConfig]:
+        """dbt's node of a temporal_view -> its relations and its config."""
+        return self._target_of(node), TemporalConfig.parse(node["name"], node["config"])
+
+    def _target_of(self, node: Mapping[str, Any]) -> ModelRelations:
+        return ModelRelations(quote(node["schema"]), node["alias"], self._views_in)
+
+    @available
+    def temporal_arguments(self, operation: str, given: Any, others: Any, graph: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments of a run-operation, checked: see `arguments`."""
+        with as_dbt_errors():
+            return arguments.checked(operation, given, others, graph)
+
+    @available
+    def temporal_leftovers(self, graph: Mapping[str, Any], schemas: list[str] | None = None) -> list[dict[str, Any]]:
+        """The temporal_views that no model of this project names: (model, project, whether this project made it)."""
+        # two spellings of one schema share their names: a model under one spelling is no leftover of the other
+        named: dict[Identifier, list[str]] = {Identifier(schema): [] for schema in schemas or []}
+        named.setdefault(Identifier(self.config.credentials.schema), [])
+        for node in graph.get("nodes", {}).values():
+            if node.get("resource_type") == "model":
+                names = named.setdefault(Identifier(node["schema"]), [])
+                if node["config"].get("materialized") == "temporal_view":
+                    names.append(node["alias"])
+        with as_dbt_errors():
+            return [
+                {"target": left.target, "project": left.project, "mine": left.project == self.config.project_name}
+                for schema in sorted(self.list_schemas(None))
+                if Identifier(schema) in named
+                for left in leftovers.find(self._warehouse, quote(schema), named[Identifier(schema)], self._views_in)
+            ]
+
+    @available
+    def temporal_drop(self, target: ModelRelations) -> None:
+        """Drop all relations of a temporal_view, under its lock."""
+        warehouse = self._warehouse
+        with as_dbt_errors(), locked(warehouse, target, PATIENCE):
+            for step in leftovers.drop(warehouse, target):
+                warehouse.rows(step.sql)
+
+    @available
+    def temporal_dropped(self, found: Sequence[Mapping[str, Any]]) -> tables.Table:
+        """What became of the relations that were left behind."""
+        rows = []
+        for one in found:
+            target, project = one["left"]["target"], one["left"]["project"] or "unknown"
+            facts = {"schema": target.plain_schema, "model": target.model, "project": project}
+            rows.append({**facts, "outcome": one["outcome"]})
+        return tables.table(dict.fromkeys(("schema", "model", "project", "outcome"), str), rows)
+
+    @available
+    def temporal_consolidate(self, model: str, graph: Mapping[str, Any]) -> tables.Table:
+        """Merge the chains of each core of a model, under its lock -> what that did to diffs and first instant."""
+        warehouse = self._warehouse
+        with as_dbt_errors():
+            node = nodes.named(model, graph)
+            target, config = self._model_of(node)
+            with locked(warehouse, target, config.lock_timeout) as (run_id, clock):
+                made = consolidate(warehouse, target, config, run_id, clock, Lineage(node, graph).readers())
+        return tables.table(CONSOLIDATED, [{"model": model, **made}])
+
+    @available
+    def temporal_restart(self, model: str, graph: Mapping[str, Any]) -> tables.Table:
+        """Make the next run of a model rebuild it -> what that means."""
+        warehouse = self._warehouse
+        with as_dbt_errors():
+            target, config = self._model_of(nodes.named(model, graph))
+            with locked(warehouse, target, config.lock_timeout) as (run_id, _):
+                status.ask_for_restart(warehouse, target, run_id)
+        outcome = "the next run rebuilds it; until then it answers as before"
+        return tables.table({"model": str, "outcome": str}, [{"model": model, "outcome": outcome}])
+
+    @available
+    def temporal_status(self, graph: Mapping[str, Any], model: str | None = None) -> tables.Table:
+        """The facts of every temporal_view of the project, or of one: a row each, with the columns of `COLUMNS`."""
+        warehouse = self._warehouse
+        with as_dbt_errors():
+            chosen = [nodes.named(model, graph)] if model else nodes.every(graph)
+            clock, facts = self._clock(warehouse), []
+            for node in chosen:
+                asked = partial(self._status, warehouse, node, graph, clock)
+                facts.append(asked() if model else status.of_each(self._target_of(node), asked))
+        return status.as_table(facts)
+
+    def _clock(self, warehouse: Warehouse) -> int:
+        """What reads of this invocation would go by (ms): var temporal_now, else the engine's clock."""
+        return self.connections.as_of() if self.connections.is_pinned else warehouse.clock()
+
+    def _status(
+        self, warehouse: Warehouse, node: Mapping[str, Any], graph: Mapping[str, Any], clock: int
+    ) -> dict[str, Any]:
+        target, config = self._model_of(node)
+        return status.status(warehouse, target, config, dependences(Lineage(node, graph)), clock)
+
+    @available
+    def temporal_report(self, graph: Mapping[str, Any], model: str | None, path: str | None, hours: int) -> str:
+        """Write the page about every temporal_view, or about one -> where it is."""
+        warehouse, folder = self._warehouse, Path(self.config.project_target_path)
+        with as_dbt_errors():
+            chosen = [nodes.named(model, graph)] if model else nodes.every(graph)
+            clock = self._clock(warehouse)
+            found = []
+            written = Path(path) if path else folder / "temporal_report.html"
+            if written.is_dir():
+                raise Refusal(f"path: {str(written)!r}", "it is a folder", "path: of a file, such as report.html")
+            for node in chosen:
+                target = self._target_of(node)
+                facts = status.of_each(target, partial(self._status, warehouse, node, graph, clock))
+                found.append(report.of_model(warehouse, target, facts, node["config"], clock, hours, folder))
+            try:
+                written.parent.mkdir(parents=True, exist_ok=True)
+                written.write_text(report.page(found, self.config.project_name, clock, hours), encoding="utf-8")
+            except OSError as error:
+                raise Refusal(
+                    f"path: {str(written)!r}", str(error.strerror), "path: of a file that can be written"
+                ) from None
+        return str(written)
+
+    @available
+    def temporal_printed(self, shown: tables.Table, format: str) -> str:
+        """A table of an operation as text."""
+        if format != "json" and tuple(shown.column_names) == tuple(status.COLUMNS):
+            shown = status.for_people(shown)
+        if format != "json" and explain_run.is_explanation(shown):
+            shown = explain_run.for_people(shown)
+        return tables.printed(shown, format)
+
+    @available
+    def temporal_explain_pushdown(self, model: str, graph: Mapping[str, Any]) -> tables.Table:
+        """What a rebuild of a model would read."""
+        warehouse = self._warehouse
+        with as_dbt_errors():
+            target, config = self._model_of(nodes.named(model, graph))
+            return explain_run.as_table(explain_pushdown.explain(warehouse, target, config, self.connections.as_of()))
+
+    @available
+    def temporal_explain(self, model: str, graph: Mapping[str, Any], full_refresh: bool = False) -> tables.Table:
+        """What the next run of a model would do and why. Nothing is written."""
+        with as_dbt_errors():
+            node = nodes.named(model, graph)
+            begun = self._begun(node, graph, self._compiled(node), full_refresh)
+            return explain_run.explain(begun)
+
+    def _compiled(self, node: Mapping[str, Any]) -> str:
+        """The SQL of a model, as `dbt run` would compile it now."""
+        from dbt.compilation import Compiler  # dbt itself, which an operation runs in
+
+        manifest: Any = self.get_macro_resolver()
+        compiled = Compiler(self.config).compile_node(manifest.nodes[node["unique_id"]], manifest, write=False)
+        return str(compiled.compiled_code)

@@ -1,0 +1,172 @@
+"""Aggregates over the output of a committed model at many instants: what is asked for, and the query."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from ..engine.warehouse import Warehouse
+from ..errors import Refusal
+from ..temporal.diffs.intervals_sql import indent, no_rows
+from ..temporal.diffs.state import State
+from ..temporal.rewrite.linear_aggregates import NoSum
+from ..temporal.sql.functions.calls import is_aggregate_call, nondeterministic
+from ..temporal.sql.names.linear import is_aggregation
+from ..temporal.sql.text.dialect import has_clock, parse, quote, string_literal
+from ..temporal.sql.text.helper_columns import is_reserved
+from ..temporal.sql.text.identifiers import Identifiers
+from ..temporal.sql.text.literals import has_doubled_quotes
+from .changes import MAX_CHANGES, readable
+from .sequenced.axis import Axis
+from .sequenced.output import Output
+from .sequenced.totals import OUTPUT, Totals
+
+#: what a query says whose relation of instants has changed since
+OTHERS = "the instants are others than when the query was made"
+
+
+def refuse_names(what: str, taken: Sequence[str], aggregates: Any) -> None:
+    """Refuse aggregates that are none, and names that are there already."""
+    if not isinstance(aggregates, Mapping) or not aggregates:
+        raise Refusal(
+            f"{what} with aggregates={aggregates!r}",
+            "it names the aggregates over the columns of the model",
+            "aggregates={'n': 'count(*)', 'total': 'sum(amount)'}",
+        )
+    seen: list[str] = []
+    for name in (*taken, *aggregates):
+        if not isinstance(name, str) or not name or is_reserved(name) or name in Identifiers(seen):
+            raise Refusal(f"{what} with a column {name}", "the answer has one of that name already", "another name")
+        seen.append(name)
+    for text in aggregates.values():
+        refuse_no_aggregate(what, text)
+
+
+def refuse_no_aggregate(what: str, text: Any) -> None:
+    """Refuse what is not one aggregate, or an expression of aggregates."""
+    found = _parsed(text)
+    if found is not None and has_doubled_quotes(text):
+        raise Refusal(
+            f"{what} with the aggregate {text!r}",
+            "Spark 4 reads a quote that stands twice as one quote, and earlier versions as the end of one text and the "
+            "beginning of the next",
+            "a backslash before the quote, or a text between quotes of the other kind",
+        )
+    if found is not None and (nondeterministic(found) is not None or has_clock(found)):
+        raise Refusal(
+            f"{what} with the aggregate {text!r}",
+            "it has another value at each read, or reads the clock, which each instant is here",
+            "an aggregate over the columns of the model",
+        )
+    if found is None or not _is_one_aggregate(found):
+        raise Refusal(
+            f"{what} with the aggregate {text!r}",
+            "it is not one aggregate over the columns of the model",
+            "aggregate='count(*)', or 'sum(amount)'",
+        )
+
+
+def _parsed(text: Any) -> exp.Query | None:
+    """A query of the text alone; None where that is none."""
+    if not isinstance(text, str) or not text.strip():
+        return None
+    try:
+        return parse(f"SELECT {text}")
+    except (Refusal, SqlglotError):
+        return None
+
+
+def _is_one_aggregate(query: exp.Query) -> bool:
+    """Whether a query has one item, in which columns stand in aggregates alone."""
+    if not isinstance(query, exp.Select) or len(query.expressions) != 1 or query.args.get("from_"):
+        return False
+    if not is_aggregation(query):
+        return False
+    value = query.expressions[0]
+    calls = [call for call in value.walk() if is_aggregate_call(call)]
+    whole = [call.parent if isinstance(call.parent, exp.Filter) else call for call in calls]
+    inside = {id(node) for call in whole for node in call.walk()}
+    bare = [node for node in value.find_all(exp.Column) if id(node) not in inside]
+    return not bare and value.find(exp.Window, exp.Query, exp.Alias) is None
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Aggregates at many instants. what: the macro and the model, for messages. name: of the column of the instants.
+    aggregates: by name, SQL over the columns of the model; keys: columns of the model."""
+
+    what: str
+    name: str
+    aggregates: Mapping[str, str]
+    keys: Sequence[str] = ()
+
+    def items(self) -> str:
+        """The items of a SELECT over the model."""
+        values = (f"{sql} AS {quote(name)}" for name, sql in self.aggregates.items())
+        return ", ".join([*map(quote, self.keys), *values])
+
+
+def aggregated(warehouse: Warehouse, over: Output, points: str, wanted: Wanted) -> str:
+    """A query: the instants, the keys, and the aggregates over the output at each instant.
+
+    points: a query of the instants under their name, and as `mz_seq_t` (ms).
+    """
+    state, name = over.state, quote(wanted.name)
+    found = by_totals(warehouse, over, points, wanted)
+    if found is not None:
+        return found
+    over = over if over.is_row_by_row else readable(warehouse, over, points, wanted.what)
+    columns = ", ".join(["mz_seq_given", "mz_seq_t", *(quote(n) for n, _ in state.columns)])
+    by = ", ".join(["mz_seq_given", *map(quote, wanted.keys)])
+    found = (
+        f"SELECT mz_seq_given AS {name}, {wanted.items()}\n"
+        f"FROM (\n{indent(over.at(points, 'mz_seq_t'), 2)}\n) AS {OUTPUT}({columns})\nGROUP BY {by}"
+    )
+    if wanted.keys:
+        return found
+    return (
+        f"WITH mz_found AS (\n{indent(found, 2)}\n)\nSELECT * FROM mz_found\nUNION ALL\n"
+        f"SELECT mz_given.{name}, mz_nothing.*\nFROM (\n{indent(points, 2)}\n) AS mz_given\n"
+        f"LEFT ANTI JOIN mz_found ON mz_found.{name} = mz_given.{name}\n"
+        f"CROSS JOIN (\n{indent(of_no_rows(state, wanted), 2)}\n) AS mz_nothing"
+    )
+
+
+def of_no_rows(state: State, wanted: Wanted) -> str:
+    """A query: the keys and the aggregates over no rows."""
+    by = f"\nGROUP BY {', '.join(map(quote, wanted.keys))}" if wanted.keys else ""
+    return f"SELECT {wanted.items()}\nFROM (\n{indent(no_rows(state.columns), 2)}\n) AS {OUTPUT}{by}"
+
+
+def by_totals(warehouse: Warehouse, over: Output, points: str, wanted: Wanted) -> str | None:
+    """The same by running totals; None where that is not possible."""
+    axis = _axis(warehouse, points) if over.is_row_by_row else None
+    if axis is None:
+        return None
+    state, name = over.state, quote(wanted.name)
+    ansi = state.settings["spark.sql.ansi.enabled"].lower() == "true"
+    try:
+        totals = Totals.of(state.columns, wanted.aggregates, wanted.keys, warehouse.describe, ansi)
+    except NoSum:
+        return None
+    given = _on(axis, points, name, wanted.what)
+    return totals.at(over.looked_at(axis), axis, dict(state.columns), given, name)
+
+
+def _axis(warehouse: Warehouse, points: str) -> Axis | None:
+    """The instants; None where they are too many, or too odd, for running totals."""
+    most = MAX_CHANGES + 1
+    found = warehouse.rows(f"SELECT DISTINCT mz_seq_t FROM (\n{indent(points, 2)}\n) AS mz_points LIMIT {most}")
+    return Axis.of(int(t) for (t,) in found) if 0 < len(found) < most else None
+
+
+def _on(axis: Axis, points: str, name: str, what: str) -> str:
+    """The points; an error where one is not of the axis, which the query was made for."""
+    message = string_literal(f"{what}: {OTHERS}")
+    is_known = f"{axis.instant(axis.place('mz_seq_t'))} <=> mz_seq_t"
+    checked = f"IF({is_known}, mz_seq_t, CAST(raise_error({message}) AS BIGINT)) AS mz_seq_t"
+    return f"SELECT {name}, {checked}\nFROM (\n{indent(points, 2)}\n) AS mz_points"

@@ -1,0 +1,140 @@
+"""`temporal_feed`: what an incremental model has not yet taken of the updates of a committed model.
+
+The instant of the last update in the table of the incremental model is its *mark*.
+
+    mark < frontier, nothing else happened     the updates from the mark to the frontier
+    since, or a revised output, after the mark  the difference to what the table has, then the updates
+    a table whose writes are not atomic         the same: a killed write may have left a part of its rows
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..engine import session
+from ..engine.model_relations import ModelRelations
+from ..engine.warehouse import Warehouse
+from ..errors import Refusal, TemporalError
+from ..temporal.clock.instants import format_instant
+from ..temporal.diffs.intervals_sql import indent, no_rows
+from ..temporal.diffs.state import State
+from ..temporal.diffs.view_sql import read_at
+from ..temporal.sql.text.dialect import quote
+from ..temporal.sql.text.identifiers import folded
+from .changes import Request, checked, updates
+from .reads import answered, committed
+from .sequenced import continued, envelopes
+from .sequenced.histories import Range
+from .sequenced.output import COLUMNS, Output
+
+#: formats in which a write is seen whole or not at all
+_ATOMIC = ("delta", "iceberg", "hudi")
+
+
+@dataclass(frozen=True)
+class Consumer:
+    """The table that takes the updates. held: folded names of its columns -> the names. mark: ms. batch: the last."""
+
+    table: str
+    held: Mapping[str, str]
+    mark: int
+    batch: int
+
+
+def feed(
+    warehouse: Warehouse, target: ModelRelations, into: str | None, request: Request, verify: Any, each_change: Any
+) -> str:
+    """A parenthesised query: the updates of a model's output that a table does not have yet.
+
+    into: the table as it stands in a FROM; None where there is none yet. verify: read the table, and take what it
+    lacks; None where a killed write may have left a part. each_change: false for one difference at the frontier.
+    """
+    state = committed(warehouse, target)
+    what = f"temporal_feed of {state.model}"
+    key = checked(state, request, "temporal_feed")
+    for name, given in (("verify", verify), ("each_change", each_change)):
+        if not (isinstance(given, bool) or name == "verify" and given is None):
+            raise Refusal(f"{what} with {name} {given!r}", "it is true or false", f"{name}=true")
+    session.refuse_other(warehouse, state, what, always=True)
+    consumer = None if into is None else _consumer(warehouse, state, into, request, key)
+    sources, later_than = _sources(warehouse, state, consumer, request, key, verify, each_change)
+    sources = sources or [no_rows((*COLUMNS, *state.columns))]
+    sql = "\nUNION ALL\n".join(f"SELECT * FROM (\n{indent(source, 2)}\n) AS mz_part" for source in sources)
+    if request.envelope != envelopes.DIFFS:
+        last = request.envelope == envelopes.UPSERT
+        sql = envelopes.by_key(sql, state.model, state.columns, key, request.envelope, later_than, last, nulls=False)
+    if request.envelope == envelopes.DEBEZIUM:
+        batch = 1 if consumer is None else consumer.batch + 1
+        sql = f"SELECT *, {batch}L AS {continued.BATCH}\nFROM (\n{indent(sql, 2)}\n) AS mz_taken"
+    return f"(\n{indent(sql, 2)}\n)"
+
+
+def _sources(
+    warehouse: Warehouse,
+    state: State,
+    consumer: Consumer | None,
+    request: Request,
+    key: list[str],
+    verify: bool | None,
+    each_change: bool,
+) -> tuple[list[str], int | None]:
+    """Queries of updates, and the instant (ms) up to which they are only what the table has."""
+    what, by_key = f"temporal_feed of {state.model}", request.envelope != envelopes.DIFFS
+
+    def after(instant: int, snapshot: bool) -> list[str]:
+        over = Output(state, Range(answered(state, instant), state.frontier, state.refreshes))
+        if instant == state.frontier and not snapshot:
+            return []
+        return [updates(warehouse, over, what, instant, snapshot, request.max_changes)]
+
+    is_last_told = request.envelope == envelopes.UPSERT and not Output(state, Range(0, 0)).is_row_by_row
+    last_alone = is_last_told or not each_change
+    if consumer is None:
+        return after(state.frontier if last_alone else state.since, snapshot=True), None
+    mark, frontier = consumer.mark, state.frontier
+    if verify is None:
+        details = warehouse.table(consumer.table).details
+        verify = details.get("Provider", "").lower() not in _ATOMIC
+    is_revised = state.revised is not None and mark <= state.revised
+    from_ = max(mark, state.since, state.revised if is_revised and state.revised is not None else mark)
+    is_known = not (verify or is_revised or mark < state.since)
+    from_ = frontier if last_alone else min(from_, frontier)
+    if is_known and from_ == mark:
+        return after(mark, snapshot=by_key), mark
+    if is_known:
+        rows = f"SELECT *, 1L AS mz_n FROM (\n{indent(read_at(state, answered(state, mark)), 2)}\n) AS mz_before"
+    else:
+        rows = continued.rows_of(consumer.table, consumer.held, state.columns, request.envelope, key)
+    wanted = read_at(state, answered(state, from_))
+    sources = [continued.difference(rows, wanted, state.columns, from_), *after(from_, snapshot=False)]
+    if by_key:
+        sources.append(continued.standing(rows, state.columns, from_ - 1))
+    return sources, from_ - 1
+
+
+def _consumer(warehouse: Warehouse, state: State, table: str, request: Request, key: list[str]) -> Consumer | None:
+    """The table that takes the updates; None for an empty one."""
+    held = {folded(name): name for name, _ in warehouse.describe(f"SELECT * FROM {table}")}
+    needed = ["mz_timestamp", "mz_diff"] if request.envelope == envelopes.DIFFS else ["mz_timestamp", "mz_state", *key]
+    needed += [continued.BATCH] if request.envelope == envelopes.DEBEZIUM else []
+    missing = next((name for name in needed if folded(name) not in held), None)
+    if missing is not None:
+        raise Refusal(
+            f"temporal_feed of {state.model} into {table}, which has no column {missing}",
+            f"the next run goes on after the last {needed[0]}, from what the table has by {', '.join(needed[1:])}",
+            f"select * from {{{{ temporal_feed(ref('{state.model}')) }}}}, and a run of it with --full-refresh",
+        )
+    batch = f"max({quote(held[continued.BATCH])})" if continued.BATCH in needed else "0"
+    ((mark, batch),) = warehouse.rows(f"SELECT max({quote(held['mz_timestamp'])}), {batch} FROM {table}")
+    if mark is None:
+        return None
+    if mark > state.frontier:
+        raise TemporalError(
+            f"found: {table} has updates of {state.model} up to {format_instant(mark)}, and the frontier of "
+            f"{state.model} is {format_instant(state.frontier)}\n"
+            f"why: {state.model} was built anew at an earlier instant, so what the table has is not its past\n"
+            f"instead: dbt run -s {state.model} at a later clock, or --full-refresh of the model with the feed"
+        )
+    return Consumer(table, held, int(mark), int(batch))

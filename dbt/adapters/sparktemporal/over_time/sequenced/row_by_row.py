@@ -1,0 +1,124 @@
+"""A residual that reads row by row, over histories: each row of the output is there while its row of a core is.
+
+    SELECT k, upper(v) AS v FROM mz_core_c0 WHERE n > 1
+      ->  SELECT k, upper(v) AS v, mz_from, mz_until FROM (the history of c0) WHERE n > 1
+
+Filters, projections, LATERAL VIEW, derived tables, CTEs and UNION ALL are row by row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sqlglot import exp
+
+from ...temporal.rewrite.core import is_placeholder
+from ...temporal.sql.functions.calls import nondeterministic
+from ...temporal.sql.functions.registry import BUILTIN
+from ...temporal.sql.names.linear import first_source, is_linear
+from ...temporal.sql.names.projection import star_of
+from ...temporal.sql.names.scope import alias_of, quote_name
+from ...temporal.sql.text.dialect import has_other_parts
+from ...temporal.sql.text.identifiers import folded
+
+_TIMES = ("mz_from", "mz_until")
+#: the parts of a SELECT that read one row after the other
+_PARTS = {"expressions", "from_", "where", "laterals", "kind"}
+
+
+def with_times(residual: exp.Query, cores: Mapping[str, Sequence[str]]) -> exp.Query | None:
+    """A residual without CTEs -> one with mz_from and mz_until as its last columns; None where it is not row by row.
+
+    cores: the placeholder of a core -> the names of its columns. In the place of each stands its history then.
+    """
+    query = residual.copy()
+    return query if _taken(query, cores) is not None else None
+
+
+def _taken(query: exp.Expr, cores: Mapping[str, Sequence[str]]) -> list[str] | None:
+    """Adds the times to a query, in place -> the names of its other columns; None where that is not possible.
+
+    A name is empty where Spark makes one up.
+    """
+    if isinstance(query, exp.Subquery):
+        return None if _is_decorated(query) else _taken(query.this, cores)
+    if isinstance(query, exp.Union):
+        plain = not any(query.args.get(part) for part in ("order", "limit", "offset", "with_", "by_name", "on"))
+        if query.args.get("distinct") or not plain:
+            return None
+        left, right = _taken(query.left, cores), _taken(query.right, cores)
+        return left if left is not None and right is not None and len(left) == len(right) else None
+    return _of_select(query, cores) if isinstance(query, exp.Select) else None
+
+
+def _of_select(select: exp.Select, cores: Mapping[str, Sequence[str]]) -> list[str] | None:
+    source = first_source(select)
+    if source is None or _is_decorated(source) or has_other_parts(select, _PARTS) or not is_linear(select):
+        return None
+    if nondeterministic(select) is not None or any(isinstance(n, exp.Query) or _is_unknown(n) for n in _own(select)):
+        return None
+    columns, alias = _of_source(source, cores), source.alias_or_name
+    names = _names(select, columns, alias) if columns is not None else None
+    if names is None or columns is None:
+        return None
+    items: list[exp.Expr] = []
+    for item in select.expressions:
+        items += [_column(c, alias) for c in columns] if _is_star(item) else [item]
+    select.set("expressions", [*items, *(_column(t, alias) for t in _TIMES)])
+    return names
+
+
+def _of_source(source: exp.Expr, cores: Mapping[str, Sequence[str]]) -> list[str] | None:
+    """Adds the times to a source, in place -> the names of its other columns."""
+    if isinstance(source, exp.Table):
+        if not is_placeholder(source):
+            return None
+        source.set("alias", alias_of(source))
+        return list(cores[source.name])
+    found = _taken(source.this, cores) if isinstance(source, exp.Subquery) else None
+    listed = source.alias_column_names
+    if found is None or not listed:
+        return found
+    source.args["alias"].set("columns", [*source.args["alias"].columns, *map(quote_name, _TIMES)])
+    return listed
+
+
+def _is_unknown(node: exp.Expr) -> bool:
+    """Whether a call may be an aggregate of a user, or is the clock."""
+    return isinstance(node, exp.Anonymous) and folded(node.name) not in BUILTIN
+
+
+def _own(select: exp.Select) -> list[exp.Expr]:
+    """The nodes of a SELECT outside of its FROM. A LATERAL VIEW is one of rows."""
+    parts = [*select.expressions, *filter(None, [select.args.get("where")])]
+    parts += [view.this for view in select.args.get("laterals") or []]
+    return [node for part in parts for node in part.walk()]
+
+
+def _is_decorated(source: exp.Expr) -> bool:
+    """Whether a source is more than a name or a query with an alias: a sample, a pivot, an ORDER BY."""
+    return has_other_parts(source, ("this", "alias"))
+
+
+def _names(select: exp.Select, columns: Sequence[str], alias: str) -> list[str] | None:
+    """The names of the columns of a SELECT over one source; None where they are not known."""
+    names: list[str] = []
+    for item in select.expressions:
+        if _is_star(item):
+            qualifier = item.table if isinstance(item, exp.Column) else ""
+            known = alias and all(columns) and not select.args.get("laterals")
+            if not known or qualifier.lower() not in ("", alias.lower()):
+                return None
+            names += columns
+        else:
+            names.append(item.alias_or_name if isinstance(item, (exp.Alias, exp.Column)) else "")
+    return names
+
+
+def _is_star(item: exp.Expr) -> bool:
+    star = star_of(item)
+    return star is not None and not any(star.args.get(part) for part in ("except_", "except", "replace"))
+
+
+def _column(name: str, alias: str) -> exp.Column:
+    return exp.column(quote_name(name), table=quote_name(alias) if alias else None)

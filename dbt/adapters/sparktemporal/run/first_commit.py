@@ -1,0 +1,82 @@
+"""Where the commits of a new model go: a view, or a table where the catalog has no views.
+
+Whether a catalog has views is tried, once an invocation (`view_probe`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..engine.commit_records import CREATE_TABLE, CREATE_VIEW
+from ..engine.model_relations import ModelRelations
+from ..engine.warehouse import Warehouse
+from ..errors import ForeignRelation, Refusal
+from ..temporal.diffs.state_text import is_commit
+from ..temporal.sql.spark.errors import Cause, SparkError, spark_words
+from . import view_probe
+
+_WITH_VIEWS = (
+    "a catalog with views: spark_catalog, one of Iceberg of type rest, jdbc, hive or nessie, or, from Spark 4.2 on, "
+    "any that implements Spark's ViewCatalog"
+)
+_WITHOUT = (
+    "Or in the profile views_in: <catalog>.<schema>, a schema that has views, in which the views then are; or "
+    "views_in: none, and {{ temporal_read(ref('m')) }} in what reads the model m"
+)
+
+
+def first_commit(warehouse: Warehouse, target: ModelRelations) -> str:
+    """The verb of the first commit of a model. Raises Refusal where the catalog can keep none, before anything is
+    written."""
+    if not warehouse.catalog_is_named():
+        return CREATE_VIEW
+    why = warehouse.once(f"views of {target.schema}", lambda: _refusal_of_a_view(warehouse, target))
+    if not why:
+        return CREATE_VIEW
+    catalog = warehouse.catalog()
+    found = f"schema {target.schema} of the catalog {catalog}, which has no views"
+    if target.views_in is None:
+        raise Refusal(found, f"a temporal_view is a view. Spark's words: {why}", f"{_WITH_VIEWS}. {_WITHOUT}")
+    if not warehouse.catalog_is_icebergs():
+        raise Refusal(
+            found, "where there are no views, a commit is an UPDATE of a row, and only Iceberg's is known", _WITH_VIEWS
+        )
+    if target.outside is not None:
+        _refuse_others(warehouse, target.outside)
+    return CREATE_TABLE
+
+
+def refuse_grants(target: ModelRelations, config: Mapping[str, Any]) -> None:
+    """Refuse grants of a model without a view in dbt's schema."""
+    if config.get("grants"):
+        raise Refusal(
+            f"grants of {target.model}, in a catalog without views",
+            "dbt grants on a relation of the model's schema, and none is there",
+            "no grants config for this model; GRANT by a post-hook, or by whoever keeps the catalog",
+        )
+
+
+def _refusal_of_a_view(warehouse: Warehouse, target: ModelRelations) -> str:
+    """Why a catalog makes no view; "" where it makes one."""
+    error = view_probe.refusal(warehouse, target, target.schema)
+    if error is None:
+        return ""
+    error.expect(Cause.NO_VIEWS)
+    return spark_words(str(error))
+
+
+def _refuse_others(warehouse: Warehouse, outside: ModelRelations) -> None:
+    """Refuse a schema for the views that has none, or has relations of these names that are not the model's."""
+    try:
+        there = warehouse.relations_outside(outside.schema, outside.model)
+    except SparkError as error:
+        raise Refusal(
+            f"views_in: {outside.schema} in the profile",
+            f"the views of {outside.model} cannot be there. Spark's words: {spark_words(str(error))}",
+            "a schema that exists, with its catalog",
+        ) from None
+    names = [name for suffix in ("__live", "", "__diffs", "__late") if (name := f"{outside.model}{suffix}") in there]
+    live = warehouse.view(outside.name("__live")) if f"{outside.model}__live" in there else None
+    if names and (live is None or not is_commit(live.text, outside.model)):
+        raise ForeignRelation(outside.table(names[0]), outside.model)

@@ -1,0 +1,68 @@
+"""The start of a run: observed without the lock, and again under the lock where a rival may be in between.
+
+| the first observation | the run |
+|---|---|
+| finds nothing new | ends; it takes no lock |
+| ends in a Refusal | ends with it, unless the session planned with columns that a table no longer has |
+| ends in another error while a rival has the lock | observes again under the lock: the rival may explain the error |
+| ends in another error | observes again at once |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from ..engine.described_tables import forget_named
+from ..engine.model_relations import ModelRelations
+from ..engine.warehouse import Warehouse
+from ..errors import Refusal, TemporalError
+from ..temporal.sql.spark.errors import Cause, SparkError
+from . import lock
+from .plan import Definition, Invocation, Neighbours
+from .plan_run import begin
+from .writer import Writer
+
+
+def start(
+    warehouse: Warehouse,
+    target: ModelRelations,
+    definition: Definition,
+    invocation: Invocation,
+    neighbours: Neighbours,
+    patience: int,
+    taken: Callable[[str], None],
+) -> Writer:
+    """A run that is decided, under the model's lock where something is to be written.
+
+    patience: how long to wait for another run (ms). taken: is told the id in the lock as soon as the lock is taken;
+    from then on the caller gives the lock back, however the run ends (`lock.give_back_lock`).
+    """
+
+    def anew() -> Writer:
+        # what the host listed may be older than a rival
+        return begin(warehouse, target, definition, invocation, replace(neighbours, known=None))
+
+    # most scheduled runs find nothing new: they need no lock
+    first: Writer | None = None
+    try:
+        first = begin(warehouse, target, definition, invocation, neighbours)
+    except (TemporalError, SparkError) as error:
+        if not forget_named(warehouse, definition.sql) and _is_final(error):
+            raise
+    if first is None and not lock.is_taken(warehouse, target):
+        first = anew()  # nobody else is at work: what is still wrong now is an error
+    if first is not None and first.plan.writes_nothing:
+        return first
+    token, displaced = lock.take_lock(warehouse, target, invocation.engine_now, patience)
+    taken(token)
+    # a lock that was free may have been a rival's a moment ago: the commit asks before it is sent
+    is_due = first is not None and (lock.was_free(token) or first.tools.commit.is_due())
+    run = first if first is not None and is_due else anew()
+    run.under_lock(token, displaced, anew)
+    return run
+
+
+def _is_final(error: Exception) -> bool:
+    """Whether a model is refused, which no rival explains. A relation that is missing may be there in a moment."""
+    return isinstance(error, Refusal) and not Cause.NO_RELATION.is_said_by(error)

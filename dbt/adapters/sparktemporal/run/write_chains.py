@@ -1,0 +1,251 @@
+"""Reading the inputs and writing what they did, as often as they change meanwhile.
+
+give_up? ─▶ remember ─▶ measure ─▶ write ─▶ look ─┬─▶ nothing moved: merge
+    ▲                                            ├─▶ unwrite: they only grew ──┐
+    │                                            └─▶ undo: what was read moved ┤
+    └──────────────────────────────────────────────────────────────────────────┘
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ..engine.chain_files import refuse_incomplete
+from ..engine.committed import read_state
+from ..engine.warehouse import Warehouse
+from ..errors import TemporalError
+from ..inputs.changing import conflicts as meanwhile
+from ..inputs.changing.capture import capture_inputs
+from ..inputs.changing.conflicts import Busy
+from ..inputs.changing.query_fingerprint import Routines
+from ..inputs.observing.manifest import Manifest
+from ..plurals import quantity
+from ..pruning import filters
+from ..temporal.decision import Statement
+from ..temporal.diffs import chains as chain_rules
+from ..temporal.diffs.state import Chain
+from ..temporal.diffs.stores import store_of
+from ..temporal.rewrite.core import TypedCore
+from ..temporal.sql.spark.errors import Cause, SparkError
+from ..temporal.sql.text.identifiers import Identifiers
+from . import chain_rows, counting, full_reads, late_rows
+from .plan import RunPlan
+from .progress import Progress, Source, Tools
+
+#: of each attempt to read inputs that change meanwhile: how long to wait after it (s)
+PAUSES = (0.2, 0.5, 1.0, 2.0, 0.0)
+
+
+def drops(plan: RunPlan, tables: Sequence[str], why: str) -> list[Statement]:
+    return [Statement(why, f"DROP TABLE IF EXISTS {plan.target.table(table)}") for table in tables]
+
+
+# -- a lock that was taken over --
+
+
+def is_displacing(plan: RunPlan, progress: Progress) -> bool:
+    return progress.commits and bool(plan.displaced)
+
+
+def find_displaced(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunPlan, Progress]:
+    return plan, replace(progress, to_drop=written_by(tools.warehouse, plan, plan.displaced))
+
+
+def fence(plan: RunPlan, progress: Progress) -> list[Statement]:
+    """What a run wrote whose lock was taken over: should it still go on, it cannot commit without it."""
+    return drops(plan, progress.to_drop, "left by a run whose lock was taken over")
+
+
+def written_by(warehouse: Warehouse, plan: RunPlan, runs: Sequence[str]) -> tuple[str, ...]:
+    """The tables of some runs that no commit names. The state is read again: they may have committed meanwhile."""
+    target, state = plan.target, read_state(warehouse, plan.target)
+    named = Identifiers(state.tables if state else ())
+    tables = warehouse.tables(target.schema, target.model)
+    of_them = [t for t in tables if any(chain_rules.is_of_run(target.model, t, run) for run in runs)]
+    return tuple(t for t in of_them if t not in named)
+
+
+# -- what is known of the inputs before they are read --
+
+
+def is_out_of_patience(plan: RunPlan, progress: Progress) -> bool:
+    return progress.commits and progress.attempts == len(PAUSES)
+
+
+def give_up(plan: RunPlan, progress: Progress) -> list[Statement]:
+    model, moving = plan.target.model, ", ".join([*progress.busy.moved, *progress.busy.grew])
+    raise TemporalError(
+        f"found: inputs of {model} that changed during each of {len(PAUSES)} attempts to read them\n"
+        f"why: what is stored must be of one state of each input\n"
+        f"instead: dbt run -s {model} when nothing writes to {moving}"
+    )
+
+
+def is_remembering(plan: RunPlan, progress: Progress) -> bool:
+    return progress.commits and not progress.is_seen and plan.capture.manifest is not None
+
+
+def name_manifest(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunPlan, Progress]:
+    return plan, replace(progress, manifest=chain_rules.manifest_name(plan.target.model, plan.run_id))
+
+
+def remember(plan: RunPlan, progress: Progress) -> list[Statement]:
+    """The files of the inputs: a later run tells by them what is new, and this one asks for no more lists."""
+    head = f"CREATE TABLE {plan.target.table(progress.manifest)}{plan.using} AS"
+    return [Statement("the files of the inputs", f"{head}\n{plan.capture.manifest}")]
+
+
+def is_measuring(plan: RunPlan, progress: Progress) -> bool:
+    return progress.commits and not progress.is_seen and plan.measures
+
+
+def measure(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunPlan, Progress]:
+    """What is known of the inputs' files, and is not yet. Where that cannot be collected the run goes on without."""
+    # of all cores, whichever of them are read in full now: what is measured stays the same
+    listed = plan.listed(_manifest(plan, progress))
+    collected = tools.pruning.measure(plan.model.cores, listed, plan.clock_range, plan.old, plan.run_id)
+    executed = (Statement("what is known of the inputs' files", collected),) if collected else ()
+    return plan, replace(progress, measured=plan.run_id, executed=(*progress.executed, *executed))
+
+
+# -- the chains of the run --
+
+
+def is_committing(plan: RunPlan, progress: Progress) -> bool:
+    return progress.commits
+
+
+def find_sources(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunPlan, Progress]:
+    """What each chain is written from: pinned where an input was busy, without the files that cannot matter."""
+    if progress.is_pinned:
+        capture = meanwhile.pin(tools.warehouse, plan.capture, plan.changed, _manifest(plan, progress))
+        plan = replace(plan, capture=capture)
+    filters.refuse_unknown(plan.capture.inputs, plan.config.pushdown_required)
+    sources = {core.name: _source(tools, plan, core) for core in plan.changed}
+    return plan, replace(progress, is_seen=True, sources=sources, missed=late_rows.find(tools, plan))
+
+
+def _source(tools: Tools, plan: RunPlan, core: TypedCore) -> Source:
+    delta, counts = plan.capture.cores[core.name], plan.capture.counts
+    if delta.is_incremental:
+        is_large = sum(counts.get(name, 0) for name in delta.read) >= chain_rules.LARGE_CHAIN
+        return Source(core, None, is_large, () if is_large else _joined(plan, core))
+    narrowed, projection = tools.pruning.of(core, plan.clock_range, plan.run_id)
+    narrowed = delta.pin(narrowed) if delta.pin else narrowed
+    left = tools.pruning.rows(core, plan.clock_range)
+    most = sum(left.get(name, counts.get(name, 0)) for name in delta.read)
+    known = sum(c.rows for c in plan.old_chains(core.name))
+    return Source(narrowed, projection, most - known >= chain_rules.LARGE_CHAIN)
+
+
+def _joined(plan: RunPlan, core: TypedCore) -> tuple[Chain, ...]:
+    """The last chains of a core that are written again with what is new: a merge after the write is a table more."""
+    old = plan.old_chains(core.name)
+    if core.name in plan.to_peel({}):
+        return ()
+    new = sum(plan.capture.rows_about(name) for name in plan.capture.cores[core.name].read)
+    taken = chain_rules.taken_at_once([c.rows for c in old], new)
+    return tuple(c for c in old[len(old) - taken :] if not c.bucketed)
+
+
+def write(plan: RunPlan, progress: Progress) -> list[Statement]:
+    """One CTAS a core whose inputs changed: all that is wanted, what new files bring, or the corrections."""
+    steps = []
+    for core in plan.changed:
+        source = progress.sources[core.name]
+        what = "intervals" if core.sums is None else "updates of groups"
+        if plan.capture.cores[core.name].is_incremental:
+            purpose = f"{what} of new rows"
+            purpose += f" and {quantity(len(source.joined), 'chain')}" if source.joined else ""
+            rows = chain_rows.added_to(plan, core, source.joined)
+        else:
+            purpose = f"wanted {what} minus stored ones" if plan.old_chains(core.name) else f"all {what}"
+            rows = chain_rows.wanted(plan, core, source)
+        table, since = plan.target.table(plan.chain(core.name)), plan.decision.as_of if source.is_large else None
+        create = store_of(core).create(table, rows, plan.using, since)
+        steps.append(Statement(f"{core.name}: {purpose} -> a new chain", plan.data(create)))
+    return [*steps, *late_rows.write(plan, progress)]
+
+
+def refuse_damaged(tools: Tools, plan: RunPlan, error: Exception) -> None:
+    """A chain that is written again with what is new may have lost a file."""
+    if plan.standing and Cause.UNREADABLE.is_said_by(error):
+        refuse_incomplete(tools.warehouse, plan.target.model, plan.standing_by_schema)
+
+
+# -- what the inputs did meanwhile --
+
+
+def look(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunPlan, Progress]:
+    """One statement asks for all that a run needs to know before its commit."""
+    if not plan.capture.is_same:
+        meanwhile.refuse_redefined(tools.warehouse, plan.capture)
+    asked = counting.asked(tools, plan, progress)
+    try:
+        capture, busy, answers = meanwhile.look(tools.warehouse, plan.capture, _manifest(plan, progress), asked.queries)
+    except SparkError:
+        refuse_incomplete(tools.warehouse, plan.target.model, plan.standing_by_schema)  # which of it could not be read?
+        raise
+    progress = replace(progress, attempts=progress.attempts + 1, busy=busy)
+    plan, progress = counting.answered(replace(plan, capture=capture), progress, asked, answers)
+    if not counting.adds_up(plan, progress):
+        refuse_incomplete(tools.warehouse, plan.target.model, plan.standing_by_schema)
+    return plan, progress
+
+
+def has_grown(plan: RunPlan, progress: Progress) -> bool:
+    """Whether reading again what was seen, and no more, may help."""
+    return progress.commits and bool(progress.busy.grew) and not progress.busy.moved and not progress.is_pinned
+
+
+def rename(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunPlan, Progress]:
+    to_drop = tuple(_written(plan, progress))
+    return plan.renamed(), replace(progress, to_drop=to_drop, is_pinned=True)
+
+
+def _written(plan: RunPlan, progress: Progress) -> list[str]:
+    """The tables of this attempt."""
+    return [*(plan.chain(core.name) for core in plan.changed), *([plan.late()] if progress.missed else [])]
+
+
+def unwrite(plan: RunPlan, progress: Progress) -> list[Statement]:
+    """What was written may hold rows that came meanwhile: it goes, and is read again without them."""
+    return drops(plan, progress.to_drop, "read while an input grew")
+
+
+def has_moved(plan: RunPlan, progress: Progress) -> bool:
+    return progress.commits and bool(progress.busy)
+
+
+def observe_again(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunPlan, Progress]:
+    """Wait for a moment, and learn anew what the inputs did."""
+    time.sleep(PAUSES[progress.attempts - 1])
+    request = plan.capture.request
+    assert request is not None  # a run that does not look at its inputs writes nothing
+    request = replace(request, tables={})  # the metastore is asked again
+    gone = _written(plan, progress)
+    gone += [progress.manifest] if progress.manifest else []
+    gone += tools.pruning.forget(progress.measured)
+    capture = capture_inputs(tools.warehouse, request, Routines(tools.warehouse), lists=True)
+    again = Progress(
+        progress.commits, progress.attempts, True, busy=progress.busy, to_drop=tuple(gone), executed=progress.executed
+    )
+    plan = replace(plan, capture=capture)
+    full_reads.refuse(plan)
+    return plan.renamed(), again
+
+
+def undo(plan: RunPlan, progress: Progress) -> list[Statement]:
+    """What was written is of inputs that changed meanwhile: it goes."""
+    return drops(plan, progress.to_drop, "read while an input changed")
+
+
+def _manifest(plan: RunPlan, progress: Progress) -> Manifest | None:
+    """The files of the inputs that this run has seen."""
+    return Manifest.of(plan.target, progress.manifest, plan.capture.files)
+
+
+def is_settled(plan: RunPlan, progress: Progress) -> bool:
+    return progress.commits and progress.busy == Busy()

@@ -1,4 +1,0 @@
-"""The read of a model in the SQL of DuckDB: the chains as files or tables, and the residual over the rows of them.
-
-Takes a `State` and where its chains are; gives a query. May import `diffs` and what is below.
-"""

@@ -1,0 +1,83 @@
+"""Calls of Spark's functions in trees: what the registry knows of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from .registry import cast_to, known, of_class
+from .row import Function, Picks, Window
+
+
+def function(node: exp.Expr) -> Function | None:
+    """What is known of a call or a cast; None for any other node.
+
+    >>> from ..text.dialect import expression
+    >>> [function(expression(sql)).name for sql in ("CAST(a AS DATE)", "extract(YEAR FROM a)", "Last_Day(a)", "f(a)")]
+    ['date', 'extract', 'last_day', 'f']
+    """
+    if isinstance(node, exp.Anonymous):
+        return known(node.name, len(node.expressions))
+    if isinstance(node, exp.Cast):
+        return cast_to(node.to.sql(dialect="spark"))
+    return of_class(type(node).__name__)
+
+
+def arguments(node: exp.Expr) -> Sequence[exp.Expr]:
+    """The arguments of a call, in the order in which the registry counts them."""
+    if isinstance(node, exp.Anonymous):
+        return node.expressions
+    if isinstance(node, exp.Extract):
+        return (node.this, node.expression)
+    return (node.this,)
+
+
+def starts_with_unit(node: exp.Expr | None) -> bool:
+    """Whether the first argument of a call is a word such as DAY, which looks like a column."""
+    return isinstance(node, exp.Anonymous) and known(node.name, len(node.expressions)).keyword
+
+
+def picks(node: exp.Expr) -> Picks | None:
+    """Which of its arguments a call gives; None for any other node."""
+    return known(node.name, len(node.expressions)).picks if isinstance(node, exp.Anonymous) else None
+
+
+def is_aggregate_call(node: exp.Expr) -> bool:
+    called = None if isinstance(node, exp.Cast) else function(node)
+    return isinstance(node, exp.AggFunc) or called is not None and called.aggregate is not None
+
+
+def makes_sessions(node: exp.Expr) -> bool:
+    """Whether it has a session_window, whose value over groups is of all rows that are near each other."""
+    return any(window(call) is Window.SESSION for call in node.find_all(exp.Anonymous))
+
+
+def makes_several_rows(node: exp.Expr) -> exp.Expr | None:
+    """The first part that makes more than one row of a row: windows that slide."""
+    return next((call for call in node.find_all(exp.Anonymous) if window(call) is Window.SLIDING), None)
+
+
+def window(node: exp.Expr) -> Window | None:
+    """The windows of time that a call makes; None for any other node."""
+    return known(node.name, len(node.expressions)).window if isinstance(node, exp.Anonymous) else None
+
+
+def nondeterministic(query: exp.Expr) -> exp.Expr | None:
+    """The first part of a query that gives another answer over the same rows."""
+    for node in query.walk():
+        if isinstance(node, exp.TableSample):
+            return node.parent or node
+        if isinstance(node, exp.Func):
+            called = by_name(node)
+            is_excepted = called.unless and any(word.name.upper() == called.unless for word in node.expressions[2:])
+            if called.is_nondeterministic and not is_excepted:
+                return node
+    return None
+
+
+def by_name(node: exp.Func) -> Function:
+    """What is known of a call by its name, also where the parser has a class for it (`current_date`)."""
+    if isinstance(node, exp.Anonymous):
+        return known(node.name, len(node.expressions))
+    return known(node.sql_name(), 0)

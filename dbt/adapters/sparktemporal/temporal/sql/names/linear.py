@@ -1,0 +1,115 @@
+"""Linearity of a SELECT: whether each row of the result comes from one input row, or several rows make one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sqlglot import exp
+
+from ..functions.calls import is_aggregate_call
+from ..text.dialect import has_clock
+
+_NOT_LINEAR = (
+    "group", "having", "distinct", "qualify", "windows", "order", "limit", "offset", "sort", "cluster", "distribute"
+)  # fmt: skip
+
+
+def is_linear(select: exp.Select) -> bool:
+    """Whether each row of the result comes from one input row, and does not depend on other rows."""
+    if any(select.args.get(key) for key in _NOT_LINEAR):
+        return False
+    for item in select.expressions:
+        if has_clock(item):
+            return False
+        for node in item.walk(prune=lambda n: isinstance(n, exp.Query)):
+            if isinstance(node, exp.Window) or is_aggregate_call(node):
+                return False
+    return True
+
+
+def is_aggregation(select: exp.Select) -> bool:
+    if select.args.get("group"):
+        return True
+    above = [*select.expressions, *filter(None, (select.args.get("having"), select.args.get("order")))]
+    own = (n for item in above for n in item.walk(prune=lambda n: isinstance(n, exp.Query)))
+    calls = (n for n in own if is_aggregate_call(n))
+    return any(not isinstance(_around(call), exp.Window) for call in calls)
+
+
+def makes_groups(select: exp.Select) -> bool:
+    """Whether several rows make one of the result: groups, or SELECT DISTINCT."""
+    return is_aggregation(select) or bool(select.args.get("distinct"))
+
+
+def _around(call: exp.Expr) -> exp.Expr | None:
+    """What a call stands in, its own FILTER, IGNORE NULLS and WITHIN GROUP aside."""
+    around = call.parent
+    while isinstance(around, (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)):
+        around = around.parent
+    return around
+
+
+def grouping_expressions(group: exp.Expr) -> Iterator[exp.Expr]:
+    """The expressions of a GROUP BY, through ROLLUP, CUBE, GROUPING SETS and their tuples."""
+    nested = (exp.Rollup, exp.Cube, exp.GroupingSets)
+    for node in group.iter_expressions():
+        if isinstance(node, nested):
+            yield from grouping_expressions(node)
+        elif isinstance(group, nested) and isinstance(node, (exp.Tuple, exp.Paren)):
+            yield from node.expressions if isinstance(node, exp.Tuple) else [node.this]
+        else:
+            yield node
+
+
+def first_source(select: exp.Select) -> exp.Expr | None:
+    from_ = select.args.get("from_")
+    return from_.this if from_ is not None else None
+
+
+def kept_one_by_one(select: exp.Select) -> Sequence[exp.Expr]:
+    """The sources of a FROM whose rows are used one by one: not the side of an outer join that is filled with NULLs."""
+    first = first_source(select)
+    kept = [first] if first is not None else []
+    for join in select.args.get("joins") or []:
+        if only_filters(join) or join.side == "LEFT":
+            continue
+        if join.side == "RIGHT":
+            kept = [join.this]
+        elif not is_inner(join):
+            kept = []
+        else:
+            kept.append(join.this)
+    return kept
+
+
+def only_filters(join: exp.Join) -> bool:
+    """Whether the columns of the right side of a join are not among those of the join."""
+    return join.kind in ("SEMI", "ANTI")
+
+
+def merges_columns(join: exp.Join) -> bool:
+    return bool(join.args.get("using")) or join.method == "NATURAL"
+
+
+def is_inner(join: exp.Join) -> bool:
+    return not join.side and join.kind in ("", "INNER", "CROSS")
+
+
+def names_columns(select: exp.Expr | None) -> bool:
+    """Whether the outer query can name the columns of a SELECT: not below EXISTS, IN or a scalar subquery."""
+    above = select.parent if select is not None else None
+    while isinstance(above, exp.SetOperation):
+        above = above.parent
+    if isinstance(above, exp.Subquery):
+        return isinstance(above.parent, (exp.From, exp.Join))
+    return above is None or isinstance(above, exp.CTE)
+
+
+def is_inside_a_value(select: exp.Expr) -> bool:
+    """Whether a SELECT stands below EXISTS, IN or a scalar subquery, at any depth."""
+    node = select
+    while node.parent is not None:
+        if isinstance(node, exp.Select) and not names_columns(node):
+            return True
+        node = node.parent
+    return False

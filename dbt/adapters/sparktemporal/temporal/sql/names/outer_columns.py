@@ -1,0 +1,107 @@
+"""Correlated subqueries above the rows of a SELECT: which of their columns are the SELECT's own.
+
+    select k, (select max(x) from other o where o.k = t.k) from t where <temporal> group by k
+                                            ^^^          ^^^
+                                            of other     of t, from outside of the subquery
+
+Spark looks a name up from the inside outwards: the sources of the query that holds the name, the aliases of its SELECT
+list, then the outer query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from ....errors import Refusal
+from ..spark.errors import SparkError
+from ..text.dialect import fragment
+from .ctes import visible_ctes
+from .linear import only_filters
+from .scope import Describe, Source, resolve, sources_of
+
+
+class Scopes:
+    """Resolves the columns of a SELECT and of its subqueries.
+
+    select: without its FROM, whose `sources` are given. ctes: the CTEs in its scope.
+    """
+
+    def __init__(self, select: exp.Select, sources: Sequence[Source], describe: Describe, ctes: list[exp.CTE]) -> None:
+        self._select, self._sources, self._describe, self._ctes = select, list(sources), describe, ctes
+        self._inner: dict[int, list[Source]] = {}
+
+    def own(self, column: exp.Column) -> tuple[int, str, int] | None:
+        """A column -> its source as `resolve` gives it, when the column belongs to the SELECT's rows; else None."""
+        if isinstance(column.find_ancestor(exp.Select, exp.SetOperation), exp.SetOperation):
+            return None  # the ORDER BY of a UNION in a subquery names columns of the UNION
+        scope = column.find_ancestor(exp.Select)
+        while scope is not None and scope is not self._select:
+            if resolve(column, self._sources_of(scope)) is not None or _is_alias(column, scope):
+                return None
+            scope = _around(scope)
+        return resolve(column, self._sources)
+
+    def is_nested(self, column: exp.Column) -> bool:
+        return column.find_ancestor(exp.Select) is not self._select
+
+    def refuse_hidden(self, name: str) -> None:
+        """Refuse subqueries in which the alias of the rows means another relation or column."""
+        for query in self._select.find_all(exp.Select):
+            if query is self._select or not query.args.get("from_"):
+                continue
+            for source in self._sources_of(query):
+                if name.lower() in (source.name.lower(), *(c.lower() for c in source.columns)):
+                    raise Refusal(
+                        fragment(query),
+                        f"{name} is a name in this subquery, and the alias of the rows that the outer query reads",
+                        f"another alias for one of the two {name}",
+                    )
+
+    def _sources_of(self, scope: exp.Select) -> list[Source]:
+        if id(scope) not in self._inner:
+            found: list[Source] = []
+            if scope.args.get("from_"):
+                visible = [*self._ctes, *visible_ctes(scope)]
+                try:
+                    found = sources_of(_with_all_sources(scope), self._describe, visible)
+                except SparkError as error:
+                    raise Refusal(
+                        fragment(scope),
+                        f"its columns above the windowed rows are not known: {str(error).strip().splitlines()[0]}",
+                        "a join in an outer query over the temporal SELECT",
+                    ) from None
+            self._inner[id(scope)] = found
+        return self._inner[id(scope)]
+
+
+def _around(scope: exp.Select) -> exp.Select | None:
+    """The SELECT in which a name is looked up next: a derived table and a CTE do not see the sources beside them."""
+    node: exp.Expr = scope
+    while isinstance(node.parent, exp.SetOperation):
+        node = node.parent
+    above = node.parent
+    if isinstance(above, exp.Subquery) and isinstance(above.parent, exp.Lateral):
+        return above.find_ancestor(exp.Select)
+    derived = isinstance(above, exp.CTE) or isinstance(above, exp.Subquery) and isinstance(above.parent, _SOURCES)
+    owner = node.find_ancestor(exp.Select)
+    return _around(owner) if derived and owner is not None else owner
+
+
+_SOURCES = (exp.From, exp.Join)
+
+
+def _with_all_sources(scope: exp.Select) -> exp.Select:
+    """A copy with the right sides of SEMI and ANTI joins among its sources: their ON may name these."""
+    copy = scope.copy()
+    for join in copy.args.get("joins") or []:
+        if only_filters(join):
+            join.set("kind", None)
+    return copy
+
+
+def _is_alias(column: exp.Column, scope: exp.Select) -> bool:
+    return len(column.parts) == 1 and any(
+        isinstance(item, exp.Alias) and item.alias.lower() == column.name.lower() for item in scope.expressions
+    )

@@ -1,0 +1,76 @@
+"""A model as a tree in which each name of a relation means one thing, wherever it stands.
+
+    with a as (select 1 as x), b as (with a as (select 2 as x) select a.x from a) select * from a join b
+      ->  with a as (select 1 as x), b as (with a_2 as (select 2 as x) select a.x from a_2 as a) select * from a join b
+
+The queries of ephemeral models, of packages and of derived tables often have a CTE of the same name (`source`).
+Rewrites move queries within the model. Each CTE has a name of its own here, so a moved query reads the same relations.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from ....errors import Refusal
+from ..text.dialect import parse, shown_as
+from ..text.helper_columns import numbered
+from ..text.identifiers import folded
+from .ctes import cte_of
+from .scope import alias_of, quote_name
+
+
+@dataclass(frozen=True)
+class ParsedModel:
+    """The SQL of a model, parsed once. `tree` is to be read; who changes it takes `copied`."""
+
+    text: str
+    tree: exp.Query
+
+    @staticmethod
+    def of(text: str) -> ParsedModel:
+        return ParsedModel(text, told_apart(parse(text)))
+
+    def copied(self) -> exp.Query:
+        return self.tree.copy()
+
+
+def told_apart(tree: exp.Query) -> exp.Query:
+    """The tree, changed in place, with names of CTEs that no other CTE has, and no table named without a schema.
+
+    Spark resolves a name to the nearest CTE. Under another `spark.sql.legacy.ctePrecedencePolicy` Spark's plan of the
+    tree is not that of the text, and `plans.check` refuses the model.
+    """
+    tables = [t for t in tree.find_all(exp.Table) if not t.db and isinstance(t.this, exp.Identifier)]
+    read = [(table, cte_of(table)) for table in tables]
+    ctes = list(tree.find_all(exp.CTE))
+    taken = {folded(table.name) for table, cte in read if cte is None}
+    known = taken | {folded(cte.alias) for cte in ctes}
+    for cte in ctes:
+        _refuse_twice(cte)
+        name = folded(cte.alias)
+        if name in taken:
+            name = numbered(f"{name}_", 2, known)
+            _rename(cte, name, [table for table, of in read if of is cte])
+        taken.add(name)
+        known.add(name)
+    return tree
+
+
+def _refuse_twice(cte: exp.CTE) -> None:
+    assert cte.parent is not None  # its WITH
+    name = folded(cte.alias)
+    if [folded(other.alias) for other in cte.parent.expressions].count(name) > 1:
+        raise Refusal(f"WITH {name} AS (...) twice", "two CTEs of one WITH have one name", "one name for each")
+
+
+def _rename(cte: exp.CTE, name: str, reads: list[exp.Table]) -> None:
+    """Columns go on naming the relation as it was written: each read has the old name as its alias."""
+    for table in reads:
+        written = table.copy()
+        table.set("alias", alias_of(table))
+        table.set("this", quote_name(name))
+        shown_as(table, written)
+    alias = cte.args["alias"]
+    alias.set("this", shown_as(quote_name(name), alias.this.copy()))

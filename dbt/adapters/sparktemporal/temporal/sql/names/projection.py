@@ -1,0 +1,193 @@
+"""Projection pushdown: the columns of its inputs that a SELECT that is not linear needs; only these are stored.
+
+    select t.k, count(*) from t join u using (id) where <static> group by t.k
+      ->  rows   select t.k from t join u using (id) where <static>
+          rest   select t.k, count(*) from mz_core_c0 as t group by t.k
+
+Names resolve as in Spark: the alias of a source first, then a column, then a field of a column. A name that no source
+has stays as it is (an alias of the SELECT list, a unit such as DAY): Spark resolves it, or raises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from ....errors import Refusal
+from ..text.dialect import fragment, has_other_parts
+from .outer_columns import Scopes
+from .scope import Source, Sources, quote_name, sources_of
+
+_ROWS = "mz_rows"
+
+
+def pushdown_projections(
+    select: exp.Select,
+    placeholder: str,
+    describe: Callable[[str], list[tuple[str, str]]],
+    ctes: list[exp.CTE],
+    at_read: exp.Expr | None = None,
+) -> tuple[exp.Select, exp.Select]:
+    """A SELECT without clock -> (a query of the rows it reads, the SELECT over the table `placeholder`).
+
+    at_read: a predicate for the WHERE of the second query.
+    Changes `select` in place: derived tables without a name get one.
+    """
+    sources = sources_of(select, describe, ctes)
+    rest = select.copy()
+    for key in ("where", "joins", "laterals", "hint"):
+        rest.set(key, None)
+    if at_read is not None:
+        rest.set("where", exp.Where(this=at_read.copy()))
+    rest.set("from_", None)
+    scopes = Scopes(rest, sources, describe, ctes)
+    expand_stars(rest, sources)
+    _expand_inner_stars(rest, sources)
+
+    uses = [_Use(c, *found) for c in rest.find_all(exp.Column) if (found := scopes.own(c)) is not None]
+    stored = _stored_names(uses, sources)
+    single = len(sources) == 1
+    alias = sources[0].name if single else _ROWS
+    if any(scopes.is_nested(use.column) for use in uses):
+        scopes.refuse_hidden(alias)
+    for use in uses:
+        name, is_nested = stored[use.source, use.name], scopes.is_nested(use.column)
+        means_stored = use.parts <= 2 if single else len(use.column.parts) == 1 and name == use.name
+        if is_nested or not means_stored:
+            _put_stored(use, name, alias if single or is_nested else "", rest)
+    rest.set("from_", exp.From(this=exp.to_table(placeholder).as_(exp.to_identifier(alias, quoted=True), table=True)))
+    return _rows(select, sources, stored), rest
+
+
+@dataclass(frozen=True)
+class _Use:
+    """A column of the rows as a SELECT names it: `name` of a source, by so many parts. Further parts are fields."""
+
+    column: exp.Column
+    source: int
+    name: str
+    parts: int
+
+
+def _stored_names(uses: Sequence[_Use], sources: Sources) -> dict[tuple[int, str], str]:
+    """(source, column) -> its name in the stored rows: its own, or with that of the source where two have one name."""
+    stored: dict[tuple[int, str], str] = {}
+    taken: set[str] = set()
+    for source, name in dict.fromkeys((use.source, use.name) for use in uses):
+        free = name
+        if free.lower() in taken:
+            free = f"{sources[source].name}_{name}"
+            while free.lower() in taken:
+                free += "_"
+        taken.add(free.lower())
+        stored[source, name] = free
+    return stored
+
+
+def _put_stored(use: _Use, name: str, table: str, rest: exp.Select) -> None:
+    """Put the stored column `name` in the place of a column; an item of the SELECT list keeps its name."""
+    fields = use.column.parts[use.parts :]
+    new: exp.Expr = column_of(table, name)
+    for field in fields:
+        new = exp.Dot(this=new, expression=field.copy())
+    own_item = use.column.parent is rest and use.column.arg_key == "expressions"
+    renamed = own_item and not fields and name != use.name
+    use.column.replace(exp.alias_(new, use.name, quoted=True) if renamed else with_field_name(use.column, new))
+
+
+def _rows(select: exp.Select, sources: Sources, stored: dict[tuple[int, str], str]) -> exp.Select:
+    """The rows of a SELECT, with the stored columns alone."""
+    rows = select.copy()
+    for key in _ABOVE_ROWS:
+        rows.set(key, None)
+    items = [
+        exp.alias_(column_of(sources[source].name, column), name, quoted=True)
+        for (source, column), name in stored.items()
+    ]
+    # a SELECT that needs no column still needs the number of rows
+    rows.set("expressions", items or [exp.alias_(exp.true(), "mz_row", quoted=True)])
+    return rows
+
+
+_ABOVE_ROWS = (
+    "expressions", "group", "having", "distinct", "qualify", "windows", "order", "limit", "offset", "sort",
+    "cluster", "distribute",
+)  # fmt: skip
+
+
+def column_of(source: str, name: str) -> exp.Column:
+    """A column of a source by its name; one that a join merged has no source."""
+    return exp.column(quote_name(name), table=quote_name(source) if source else None)
+
+
+def expand_stars(rest: exp.Select, sources: Sources) -> None:
+    """Replace `*` and `t.*` by the names of the columns, in place."""
+    items: list[exp.Expr] = []
+    for item in rest.expressions:
+        star = star_of(item)
+        items += [item] if star is None else _shown_by(star, item, sources)
+    rest.set("expressions", items)
+
+
+def star_of(item: exp.Expr) -> exp.Star | None:
+    """The star of an item `*` or `t.*`."""
+    star = item.this if isinstance(item, exp.Column) else item
+    return star if isinstance(star, exp.Star) else None
+
+
+def _shown_by(star: exp.Star, item: exp.Expr, sources: Sources) -> list[exp.Column]:
+    """The columns that an item with a star shows."""
+    left_out = star.args.get("except_") or []
+    columns = sources.starred(item.table.lower() if isinstance(item, exp.Column) else None)
+    plain = all(isinstance(n, exp.Identifier) or isinstance(n, exp.Column) and len(n.parts) == 1 for n in left_out)
+    if columns is None or has_other_parts(star, ("except_",)) or not plain:
+        raise Refusal(fragment(item), "which columns these are is not known here", "the names of the columns")
+    names = {name.name.lower() for name in left_out}
+    return [column_of(source, name) for source, name in columns if name.lower() not in names]
+
+
+def inner_stars(select: exp.Select) -> Iterator[exp.Expr]:
+    """The `*` and `t.*` among the arguments of functions, except in subqueries and in `count(*)`."""
+    for star in list(select.find_all(exp.Star)):
+        if star.find_ancestor(exp.Select) is not select:
+            continue
+        node = star.parent if isinstance(star.parent, exp.Column) else star
+        above = node.parent
+        counts = isinstance(above, exp.Anonymous) and above.name.lower() == "count" and node is star
+        if not isinstance(above, exp.Select) and not counts:
+            yield node
+
+
+def _expand_inner_stars(rest: exp.Select, sources: list[Source]) -> None:
+    """`max(struct(*))` -> `max(struct(`t`.`k`, `t`.`v`))`, in place."""
+    for node in list(inner_stars(rest)):
+        star, known = node, len(sources) == 1
+        if isinstance(node, exp.Column):
+            star, of = node.this, node.table.lower()
+            known = known and of == sources[0].name.lower() and len(node.parts) == 2
+        if not known or any(star.args.values()) or not isinstance(node.parent, (exp.Anonymous, exp.Distinct)):
+            raise Refusal(
+                fragment(node.parent or node), "the columns of this star are not known here", "the names of the columns"
+            )
+        columns = [exp.column(quote_name(c), table=quote_name(sources[0].name)) for c in sources[0].columns]
+        arguments = node.parent.expressions
+        at = next(i for i, argument in enumerate(arguments) if argument is node)
+        node.parent.set("expressions", [*arguments[:at], *columns, *arguments[at + 1 :]])
+
+
+def with_field_name(old: exp.Expr, new: exp.Expr) -> exp.Expr:
+    """The replacement of an expression. An argument of struct() names a field, so the replacement keeps that name.
+
+    >>> from ..text.dialect import expression, render
+    >>> [render(with_field_name(a, exp.column("k"))) for a in expression("struct(s.a, d.f(b))").expressions]
+    ['k AS `a`', 'k AS `col2`']
+    """
+    above = old.parent
+    if not isinstance(above, exp.Anonymous) or above.name.lower() != "struct":
+        return new
+    place = next(i for i, argument in enumerate(above.expressions) if argument is old)
+    is_named = isinstance(old, exp.Column) or isinstance(old, exp.Dot) and not isinstance(old.expression, exp.Func)
+    name = old.name if is_named else f"col{place + 1}"
+    return new if isinstance(new, exp.Column) and new.name == name else exp.alias_(new, name, quoted=True)

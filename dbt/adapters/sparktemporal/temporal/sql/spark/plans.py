@@ -1,0 +1,287 @@
+"""Spark's plans as EXPLAIN prints them: equality of two queries, and the tables, functions and scans of a plan.
+
+sqlglot's grammar is close to Spark's, and not the same. A model is accepted only when Spark makes the same plan of the
+written text and of the text printed from the tree. So a query parsed wrongly is refused, never answered wrongly.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ....errors import Refusal
+from ..functions import registry
+from ..functions.row import CLOCK, SESSION
+from ..text.identifiers import PART, folded, parts
+from .relations import table_of
+
+
+def check(plan_of_text: str, plan_of_tree: str) -> None:
+    """Refuse when two outputs of EXPLAIN EXTENDED are of different queries. Names of CTEs and aliases may differ.
+
+    Optimized plans alone do not decide: Spark orders several `count(DISTINCT …)` in them by chance.
+    """
+    text, tree = _sections(plan_of_text), _sections(plan_of_tree)
+    if any(text.get(k) == tree.get(k) is not None for k in ("Parsed", "Analyzed", "Optimized")):
+        return
+    analyses = [_operators(sections.get("Analyzed", "").splitlines()) for sections in (text, tree)]
+    if analyses[0] == analyses[1] != []:
+        return
+    ours = tree.get("Optimized", "").splitlines()
+    line = next((a for a, b in zip(text.get("Optimized", "").splitlines(), ours) if a != b), "its plan")
+    raise Refusal(
+        line.strip(),
+        "this part of the model is read differently here than by Spark, and nothing is guessed",
+        "the same in plainer SQL, or move this part into an upstream model",
+    )
+
+
+def _sections(plan: str) -> dict[str, str]:
+    """Section -> its text with expression ids numbered in order of appearance."""
+    parts = re.findall(r"== (\w+) Logical Plan ==\n(.*?)(?=\n== |\Z)", plan, re.DOTALL)
+    return {name: _numbered(body).strip() for name, body in parts}
+
+
+def _numbered(body: str) -> str:
+    """Number expression ids, and the names that Spark numbers, in order of appearance. Quoted names stay as they are.
+
+    >>> _numbered("_common_expr_34#7 AS a#9L, _common_expr_34#7"), _numbered("RelationV2[a#7] c.s.`t#7`")
+    ('_common_expr_0#0 AS a#1, _common_expr_0#0', 'RelationV2[a#0] c.s.`t#7`')
+    >>> _numbered("CTERelationDef 31, false ... CTERelationRef 31, true")
+    'CTERelationDef 0, false ... CTERelationRef 0, true'
+    """
+    ids: dict[str, str] = {}
+    names: dict[str, str] = {}
+    body = plan_text(body.replace("NOT isnull(", "isnotnull("))  # `x IS NOT NULL` and how the tree prints it
+    body = re.sub(r"\b_common_expr_\d+", lambda m: names.setdefault(m.group(), f"_common_expr_{len(names)}"), body)
+    return _ID.sub(lambda m: ids.setdefault(m.group(), f"#{len(ids)}") if m.group(1) else m.group(), body)
+
+
+_ID = re.compile(r"(#\d+L?)|(?<=[ .])`(?:[^`\n]|``)+`")
+
+
+def analyzed(plan: str) -> str:
+    return _sections(plan).get("Analyzed", "")
+
+
+def columns(plan: str) -> list[tuple[str, str]] | None:
+    """The columns of a query as (name, type), as DESCRIBE QUERY gives them, from the first line of its analyzed plan.
+
+    None where the line can be read in two ways, as with a name that has a colon in it. EXPLAIN then does not tell.
+
+    >>> columns("== Analyzed Logical Plan ==\\na: int, b: struct<c:int,d:decimal(3,1)>\\nProject [a#1, b#2]")
+    [('a', 'int'), ('b', 'struct<c:int,d:decimal(3,1)>')]
+    >>> columns("== Analyzed Logical Plan ==\\na: int, b: int\\nProject [a: int, b#1]") is None
+    True
+    """
+    _, _, section = plan.partition("== Analyzed Logical Plan ==\n")
+    line, _, body = section.partition("\n== ")[0].partition("\n")
+    found = [_COLUMN.fullmatch(part) for part in line.split(", ")]
+    pairs = [(match[1], match[2]) for match in found if match is not None]
+    if len(pairs) != len(found) or not all(_is_type(kind) for _, kind in pairs):
+        return None
+    if any(not re.search(rf"\b{name}#\d", body) for name, _ in pairs):
+        return None
+    if any(f"{name}: {kind}, {after}" in body for (name, kind), (after, _) in zip(pairs, pairs[1:])):
+        return None
+    return pairs
+
+
+#: a column in the first line of an analyzed plan: a plain name, and a type without a blank after a comma or colon
+_COLUMN = re.compile(r"(\w+): ([a-z](?:[\w<>(),]|:(?! )| (?=[a-z]))*)")
+
+
+def _is_type(kind: str) -> bool:
+    """Whether a text can be a whole type: the names of columns and fields may have commas and colons in them."""
+    return kind[-1] not in ",:" and kind.count("<") == kind.count(">") and kind.count("(") == kind.count(")")
+
+
+def inside_of_view(plan: str) -> list[str]:
+    """The operators of an analyzed plan below a view and the casts to the types of its columns."""
+    lines = plan.splitlines()
+    at = next(i for i, line in enumerate(lines) if line.lstrip(_TREE).startswith("View ("))
+    assert lines[at + 1].lstrip(_TREE).startswith("Project [cast("), lines[at + 1]
+    return _operators(lines[at + 2 :])
+
+
+def without_names(plan: str) -> list[str]:
+    """The operators of an analyzed plan, without the aliases of queries."""
+    return _operators(plan.splitlines()[1:])  # the first is the schema
+
+
+def _operators(lines: Sequence[str]) -> list[str]:
+    bare = [line.lstrip(_TREE) for line in lines]
+    return _numbered("\n".join(line for line in bare if not line.startswith("SubqueryAlias "))).splitlines()
+
+
+_TREE = " :+-|"
+
+
+def optimized(plan: str) -> str:
+    return _sections(plan)["Optimized"]
+
+
+def correlates_items(plan: str) -> bool:
+    """Whether a plan (EXPLAIN EXTENDED) has a correlated subquery in a SELECT list, that of a plain view included.
+
+    >>> correlates_items("Project [k#1, scalar-subquery#2 [k#1] AS m#3]"), correlates_items("Filter exists#2 [k#1]")
+    (True, False)
+    """
+    return bool(_CORRELATED.search(plan))
+
+
+_CORRELATED = re.compile(r"^[ :+\-|]*(?:Project|Aggregate) .*(?:subquery|exists|list)#\d+ \[[^\]]", re.MULTILINE)
+
+
+def moves_by_itself(plan: str) -> bool:
+    """Whether an analyzed plan reads a clock or chance. The source is a view: the only clock of a model is mz_now()."""
+    return bool(_BY_ITSELF.search(plan))
+
+
+def reads_clock(plan: str) -> bool:
+    """Whether an analyzed plan reads Spark's clock by a function.
+
+    >>> reads_clock("Project [cast(now() as date) AS d#1]"), reads_clock("Project [mz_now#1, now#2]")
+    (True, False)
+    """
+    return bool(_CLOCK.search(plan))
+
+
+def frozen_at(plan: str) -> set[int]:
+    """The instants (ms) in an analyzed plan at which a pinned clock made a view, or put a temporal_view.
+
+    >>> frozen_at("Project [a#1]\\n+- SubqueryAlias mz_at_5")
+    {5}
+    """
+    return {int(instant) for instant in re.findall(rf"SubqueryAlias `?{FROZEN}(-?\d+)\b", plan)}
+
+
+def tables_read(plan: str) -> list[str] | None:
+    """The tables at the leaves of an analyzed plan, one a leaf; None when a leaf is neither table nor constant."""
+    if moves_by_itself(plan):
+        return None
+    lines = plan.splitlines()[1:]  # the first is the schema
+    depths = [len(line) - len(line.lstrip(" :+-")) for line in lines]
+    leaves = [line[depth:] for line, depth, after in zip(lines, depths, [*depths[1:], 0]) if after <= depth]
+    found = []
+    for leaf in leaves:
+        table = table_of(leaf)
+        if table is not None:
+            found.append(table)
+        elif not _CONSTANT.match(leaf):
+            return None
+    return found if leaves else None
+
+
+def leaves_of_tables(plan: str) -> dict[str, str]:
+    """The tables of an analyzed plan -> the leaf that reads each, as Spark prints the leaf."""
+    lines = [line.lstrip(_TREE) for line in plan.splitlines()[1:]]
+    return {table: line for line in lines if (table := table_of(line)) is not None}
+
+
+_MOVING = registry.names(lambda row: row.depends_on not in ("", SESSION) and row.arguments is None)
+#: the alias of rows as at an instant begins so, and the instant follows
+FROZEN = "mz_at_"
+#: unix_timestamp() has another clock as its argument there
+_CLOCKS = registry.names(lambda row: row.depends_on == CLOCK and row.arguments is None)
+_CLOCK = re.compile(rf"\b(?:{'|'.join(sorted(_CLOCKS))})\(", re.IGNORECASE)
+_UNLESS = {row.name: row.unless for row in registry.ROWS if row.unless}
+_TEXTS = (*sorted(registry.names(lambda row: row.makes_text)), "variablereference")
+_WORD = r"(?:now|today|tomorrow|yesterday)\b(?!#)"
+_BY_ITSELF = re.compile(
+    rf"\b(?:{'|'.join(sorted(_MOVING - set(_UNLESS)))})\(|"
+    + "".join(rf"\b{name}\((?![^\n]*\b{word}\b)|" for name, word in _UNLESS.items())
+    +
+    # text that Spark reads as its clock: `cast(now as timestamp)`, `to_date(today, None, ...)`
+    rf"\(\s*{_WORD}[^,()#]* as (?:date|timestamp)|\bto_(?:date|timestamp)\w*\(\s*{_WORD}|"
+    rf"\bcast\((?:{'|'.join(_TEXTS)})"
+    r"\([^#\n]*?\) as (?:date|timestamp)",
+    re.IGNORECASE,
+)
+_CONSTANT = re.compile(r"LocalRelation\b|OneRowRelation$|Range \(|CTERelationRef\b")
+
+
+def plan_text(plan: str) -> str:
+    """An analyzed plan whose CTE ids, which Spark counts from the start of the session, are numbered anew."""
+    ctes: dict[str, str] = {}
+    return re.sub(r"(?<=CTERelation)(Def|Ref) (\d+)", lambda m: f"{m[1]} {ctes.setdefault(m[2], str(len(ctes)))}", plan)
+
+
+def runs_python(plan: str) -> bool:
+    """Whether Spark hands rows to Python: the name of a function does not tell."""
+    return bool(re.search(r"^[ :|+*()\d-]*\w*(?:EvalPython|Pandas|Python\w*|InArrow)\b", optimized(plan), re.MULTILINE))
+
+
+def variables(plan: str) -> list[str]:
+    """The session variables that a plan reads."""
+    return list(dict.fromkeys(re.findall(r"\bvariablereference\([\w.`]*?\.?(\w+)`?=", plan)))
+
+
+def views(plan: str) -> list[str]:
+    """The views that an analyzed plan reads through, as Spark quotes them.
+
+    A view of Iceberg in a named catalog leaves a name of several parts alone, which no table below it has.
+
+    >>> views("SubqueryAlias spark_catalog.s.v\\n+- View (`spark_catalog`.`s`.`v`, [a#1])")
+    ['`spark_catalog`.`s`.`v`']
+    >>> views("SubqueryAlias s.v\\n+- Project [a#1]\\n   +- SubqueryAlias l.s.t\\n      +- RelationV2[a#1] l.s.t")
+    ['s.v']
+    """
+    found = re.findall(r"\bView \((`[^(]*?`), \[", plan)
+    lines = [line.lstrip(_TREE) for line in plan.splitlines()]
+    for at, line in enumerate(lines):
+        name = _NAMED.fullmatch(line)
+        if name is None:
+            continue
+        below = next((i for i in range(at + 1, len(lines)) if not _BETWEEN.match(lines[i])), len(lines) - 1)
+        leaf = table_of(lines[below])
+        is_table = leaf is not None and parts(leaf)[-len(parts(name[1])) :] == parts(name[1])
+        if not is_table and not lines[below].startswith("View ("):
+            found.append(name[1])
+    return list(dict.fromkeys(found))
+
+
+#: a name that a query gives itself has one part
+_NAMED = re.compile(rf"SubqueryAlias ({PART}(?:\.{PART})+)")
+#: what Spark puts between the name of a table and its rows, such as the padding of CHAR columns
+_BETWEEN = re.compile(r"(?:Project|Filter) ")
+
+
+#: what the name of the commit record of a temporal_view ends with
+LIVE = "__live"
+
+
+def is_temporal(plan: str) -> bool:
+    """Whether an analyzed plan may read a temporal_view, at the clock or at an instant for good."""
+    return bool(frozen_at(plan)) or any(folded(parts(view)[-1]).endswith(LIVE) for view in views(plan))
+
+
+def scans(plan: str) -> list[tuple[str, str]]:
+    """The scans of files in a plan -> (table, the filters that reach partitions and statistics, as Spark prints them).
+
+    >>> scans("== Physical Plan ==\\nFileScan parquet s.t[a#1] PushedFilters: [IsNotNull(a)], ReadSchema: x")
+    [('s.t', 'PushedFilters: [IsNotNull(a)]')]
+    >>> scans("== Physical Plan ==\\nBatchScan c.s.t[a#1] IcebergScan(table=c.s.t, filters=a >= 5, runtimeFilters=)")
+    [('c.s.t', 'filters=a >= 5')]
+    """
+    physical = plan.rpartition("== Physical Plan ==")[2]
+    return [(name, (of_spark or of_iceberg).strip()) for name, of_spark, of_iceberg in _SCAN.findall(physical)]
+
+
+_SCAN = re.compile(
+    r"(?:FileScan|BatchScan) (?:\w+ )?([\w.`]+)\[.*?"
+    r"(?:((?:PartitionFilters|PushedFilters): .*?)(?:, ReadSchema|$)|"
+    r"\b(filters=.*?)(?:, (?:runtimeFilters|groupedBy)=|$))",
+    re.MULTILINE,
+)
+
+
+def is_bounded(filters: str) -> bool:
+    """Whether the filters of a scan have more than IS NOT NULL.
+
+    >>> is_bounded("filters=ts IS NOT NULL, ts >= 5"), is_bounded("filters=ts IS NOT NULL")
+    (True, False)
+    """
+    items = re.sub(r"\w+Filters: |filters=|[\[\]]", "", filters)
+    other = re.sub(r"isnotnull\([^)]*\)|[\w.`]+ IS NOT NULL|\.\.\.", "", items, flags=re.IGNORECASE)
+    return bool(other.strip(" ,"))
