@@ -9,7 +9,7 @@ import pytest
 
 from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
-from dbt.adapters.sparktemporal.run import first_commit as record
+from dbt.adapters.sparktemporal.run import first_commit
 from support.instants import T0
 from support.named_catalogs import PLAIN
 from support.project import Project, inputs_of
@@ -87,10 +87,10 @@ def test_texts_and_names_of_a_view(events: Project) -> None:
 
 def test_a_catalog_of_tables_alone_is_refused(events: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where there are no views, only Iceberg's UPDATE is known as a commit."""
-    monkeypatch.setattr(record, "_refusal_of_a_view", lambda *_: "MISSING_CATALOG_ABILITY.VIEWS")
+    monkeypatch.setattr(first_commit, "_refusal_of_a_view", lambda *_: "MISSING_CATALOG_ABILITY.VIEWS")
     target = ModelRelations(f"`{events.schema}`", "m", views_in="")
-    with pytest.raises(record.Refusal, match="only Iceberg's is known"):
-        record.first_commit(Warehouse(events.rows), target)
+    with pytest.raises(first_commit.Refusal, match="only Iceberg's is known"):
+        first_commit.first_commit(Warehouse(events.rows), target)
 
 
 def test_files_are_left_out_by_their_statistics(events: Project) -> None:

@@ -13,7 +13,7 @@ from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.errors import TemporalError
 from dbt.adapters.sparktemporal.inputs.changing.input_reads import input_reads
 from dbt.adapters.sparktemporal.inputs.observing.manifest import Manifest
-from dbt.adapters.sparktemporal.run import write_chains as attempt
+from dbt.adapters.sparktemporal.run import write_chains
 from dbt.adapters.sparktemporal.run.plan import Definition, Invocation
 from dbt.adapters.sparktemporal.run.plan_run import begin
 from support.instants import STEP, T0
@@ -88,7 +88,7 @@ def right(project: Project, model: str, now: int, every: bool = False) -> None:
 
 
 def drive(project: Project, models: list[str], count: int, monkeypatch: pytest.MonkeyPatch) -> Busy:
-    monkeypatch.setattr(attempt, "PAUSES", (0.0,) * 5)
+    monkeypatch.setattr(write_chains, "PAUSES", (0.0,) * 5)
     busy = Busy(project)
     for model in models:
         for number in range(count):
@@ -136,7 +136,7 @@ def test_a_writer_beside_ten_runs(project: Project) -> None:
 
 def test_a_file_that_is_rewritten_each_time(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was seen is gone: nothing can be pinned, and after some attempts the run fails, leaving nothing behind."""
-    monkeypatch.setattr(attempt, "PAUSES", (0.0,) * 3)
+    monkeypatch.setattr(write_chains, "PAUSES", (0.0,) * 3)
     busy = Busy(project)
     before = sorted(project.rows("SHOW TABLES IN {s}"))
     with pytest.raises(TemporalError) as told:

@@ -10,9 +10,7 @@ from pyspark.errors import PySparkException
 
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.errors import TemporalError
-from dbt.adapters.sparktemporal.over_time import changes, feed
-from dbt.adapters.sparktemporal.over_time import forecast as coming
-from dbt.adapters.sparktemporal.over_time import temporal_at as over_time
+from dbt.adapters.sparktemporal.over_time import changes, feed, forecast, temporal_at
 from dbt.adapters.sparktemporal.over_time.changes import Request
 from support.instants import DAY, HOUR, T0
 from support.project import Project
@@ -143,7 +141,7 @@ def test_any_instant(windows: Project) -> None:
     warehouse = Warehouse(project.rows)
 
     def at(model: str, column: str = "at") -> list[tuple]:
-        sql = over_time.at(warehouse, project.target(model), f"{project.schema}.hours", column)
+        sql = temporal_at.at(warehouse, project.target(model), f"{project.schema}.hours", column)
         return sorted(project.rows(f"SELECT * FROM {sql}"))
 
     assert at("m") == [(T0, 1, "a"), (T0 + 5, 1, "a"), (T0 + 5, 2, "a"), (T0 + 5, 3, "b"), (T0 + 30, 3, "b")]
@@ -153,13 +151,13 @@ def test_any_instant(windows: Project) -> None:
     project.sql("CREATE TABLE {s}.seq AS SELECT 1L AS mz_seq_t, CAST(1 AS DECIMAL(20, 1)) AS d, 'x' AS s")
     for column, why in (("mz_seq_t", "keeps its own column"), ("s", "it is no instant")):
         with pytest.raises(TemporalError, match=why):
-            over_time.at(warehouse, project.target("m"), f"{project.schema}.seq", column)
+            temporal_at.at(warehouse, project.target("m"), f"{project.schema}.seq", column)
     with pytest.raises(TemporalError, match="has two columns of that name"):
-        over_time.at(warehouse, project.target("m"), f"(SELECT {T0}L AS at, {T0}L AS At)", "at")
-    decimal = over_time.at(warehouse, project.target("m"), f"(SELECT {T0}.5BD AS at)", "at")
+        temporal_at.at(warehouse, project.target("m"), f"(SELECT {T0}L AS at, {T0}L AS At)", "at")
+    decimal = temporal_at.at(warehouse, project.target("m"), f"(SELECT {T0}.5BD AS at)", "at")
     assert [row[1:] for row in project.rows(f"SELECT * FROM {decimal}")] == [(1, "a")]
     with pytest.raises(TemporalError, match="why: the model can be read from 2024-03-01 12:00:00.000 UTC"):
-        over_time.at(warehouse, project.target("m"), f"(SELECT {T0 - 1}L AS at)", "at")
+        temporal_at.at(warehouse, project.target("m"), f"(SELECT {T0 - 1}L AS at)", "at")
 
 
 @pytest.mark.landing
@@ -169,7 +167,7 @@ def test_aggregates_at_any_instant(windows: Project) -> None:
     warehouse, hours = Warehouse(project.rows), f"(SELECT explode(array({T0}L, {T0 + 5}L, {T0 + 30}L, NULL)) AS at)"
 
     def at(model: str, instants: str, aggregates: Any, group_by: Any = None) -> list[tuple]:
-        sql = over_time.at(warehouse, project.target(model), instants, "at", aggregates, group_by)
+        sql = temporal_at.at(warehouse, project.target(model), instants, "at", aggregates, group_by)
         return sorted(tuple(row) for row in project.rows(f"SELECT * FROM {sql}"))
 
     both = {"n": "count(*)", "ids": "sum(id)"}
@@ -190,10 +188,10 @@ def test_aggregates_at_any_instant(windows: Project) -> None:
     # sums of more digits than are kept are Spark's, and the instants may have the name of a column of the model
     assert at("m", hours, {"x": "sum(CAST(id AS DECIMAL(38, 0)))"}) == [(T0, 1), (T0 + 5, 6), (T0 + 30, 3)]
     for aggregate in ("sum(id)", "array_sort(collect_list(id))"):
-        sql = over_time.at(warehouse, project.target("m"), f"(SELECT {T0 + 30}L AS id)", "id", {"x": aggregate})
+        sql = temporal_at.at(warehouse, project.target("m"), f"(SELECT {T0 + 30}L AS id)", "id", {"x": aggregate})
         assert project.rows(f"SELECT id, array(x)[0] FROM {sql}")[0][0] == T0 + 30
     assert at("m", "(SELECT 1L AS at WHERE false)", both, ["k"]) == []
-    told = over_time.at(warehouse, project.target("m"), "(SELECT 1L AS at WHERE false)", "at", both, ["k"])
+    told = temporal_at.at(warehouse, project.target("m"), "(SELECT 1L AS at WHERE false)", "at", both, ["k"])
     assert [row[0] for row in project.rows(f"DESCRIBE QUERY SELECT * FROM {told}")] == ["at", "k", "n", "ids"]
     for aggregates, group_by, words in (
         (None, ["k"], "it lists the columns beside aggregates\ninstead: a list of names"),
@@ -220,12 +218,12 @@ def test_what_comes_next(windows: Project, monkeypatch: pytest.MonkeyPatch) -> N
     warehouse = Warehouse(project.rows)
 
     def calendar(model: str, count: int, clock: int = T0, most: int = 1000) -> list[tuple]:
-        sql = coming.calendar(warehouse, project.target(model), count, most, clock)
+        sql = forecast.calendar(warehouse, project.target(model), count, most, clock)
         return [(t - T0, *rest) for t, _, *rest in project.rows(f"SELECT * FROM {sql}")]
 
     assert calendar("m", 2) == [(5, 2, 0), (10, 0, 1)]
     assert calendar("m", 5, T0 + 10) == [(20, 0, 1)]
-    monkeypatch.setattr(coming, "_NEAR", 1)
+    monkeypatch.setattr(forecast, "_NEAR", 1)
     assert calendar("m", 1, T0 + 5, most=1) == [(10, 0, 1)]
     assert calendar("filtered", 1, T0 + 5, most=1) == [(20, 0, 1)]  # the nearest instant changes nothing of it
     monkeypatch.undo()
@@ -239,18 +237,18 @@ def test_what_comes_next(windows: Project, monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(TemporalError, match="n=1000000000\nwhy: it is a number from 1 to 10,000"):
         calendar("m", 10**9)
 
-    def forecast(model: str, aggregate: str, clock: int = T0) -> list[tuple]:
+    def values(model: str, aggregate: str, clock: int = T0) -> list[tuple]:
         target = project.target(model)
-        sql = coming.forecast(warehouse, target, "5 milliseconds", T0 + 20, aggregate, clock)
+        sql = forecast.forecast(warehouse, target, "5 milliseconds", T0 + 20, aggregate, clock)
         return sorted((t - T0, value) for t, _, value in project.rows(f"SELECT * FROM {sql}"))
 
-    assert forecast("m", "count(*)") == [(0, 1), (5, 3), (10, 2), (15, 2), (20, 1)]
-    assert forecast("m", "count(*)", T0 + 12) == [(12, 2), (17, 2)]
+    assert values("m", "count(*)") == [(0, 1), (5, 3), (10, 2), (15, 2), (20, 1)]
+    assert values("m", "count(*)", T0 + 12) == [(12, 2), (17, 2)]
     for wrong in ("", "id", "1", "sum(id) over ()", "count(*), 1", "(select 1)", "sum(id) + k", "count(*) as n", None):
         with pytest.raises(TemporalError, match="it is not one aggregate over the columns of the model"):
-            forecast("m", wrong)
-    assert forecast("m", "max(id) - min(id) + 1", T0 + 5) == [(5, 3), (10, 2), (15, 2), (20, 1)]
-    assert forecast("least", "sum(id)") == [(0, 1), (5, 4), (10, 5), (15, 5), (20, 3)]
+            values("m", wrong)
+    assert values("m", "max(id) - min(id) + 1", T0 + 5) == [(5, 3), (10, 2), (15, 2), (20, 1)]
+    assert values("least", "sum(id)") == [(0, 1), (5, 4), (10, 5), (15, 5), (20, 3)]
 
 
 REFUSED = {

@@ -10,7 +10,7 @@ import pytest
 from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.errors import Refusal
-from dbt.adapters.sparktemporal.run import under_lock as start
+from dbt.adapters.sparktemporal.run import under_lock
 from dbt.adapters.sparktemporal.run.analyze import understand
 from dbt.adapters.sparktemporal.run.lock import take_lock
 from dbt.adapters.sparktemporal.run.plan_run import begin
@@ -176,8 +176,8 @@ def refusals(tmp_path_factory: pytest.TempPathFactory, spark: Any) -> Any:
         return take_lock(warehouse, target, *others)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(start, "begin", counted)
-        patch.setattr(start.lock, "take_lock", locked)
+        patch.setattr(under_lock, "begin", counted)
+        patch.setattr(under_lock.lock, "take_lock", locked)
         result = project.run(now=T0, check=False)
     spark.conf.unset("mz.quote")
     result.begun, result.locks = begun, locks

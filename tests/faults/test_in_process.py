@@ -138,8 +138,7 @@ def test_rival_commit_is_noticed(written: Project, monkeypatch: pytest.MonkeyPat
             rival_run(written, T0 + 500)
         return merging.count_written(*given)
 
-    phases = [replace(phase, observe=slow) if phase.name == "merge" else phase for phase in writer.PHASES]
-    monkeypatch.setattr(writer, "PHASES", phases)
+    monkeypatch.setitem(writer.PHASES, "merge", replace(writer.PHASES["merge"], observe=slow))
     result = written.run(now=T0 + 1000, check=False)
     assert rivals == [1]
     assert not result.success and "another run committed meanwhile" in result.text

@@ -8,7 +8,7 @@ import pytest
 
 from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
-from dbt.adapters.sparktemporal.run import write_chains as attempt
+from dbt.adapters.sparktemporal.run import write_chains
 from dbt.adapters.sparktemporal.run.plan import Definition, Invocation
 from dbt.adapters.sparktemporal.run.plan_run import begin
 from support.instants import T0
@@ -33,7 +33,7 @@ def rows_come_at_every_phase(
 
     branch: that is read and written, behind the name of the table: in a query, in an INSERT.
     """
-    monkeypatch.setattr(attempt, "PAUSES", (0.0,) * 3)
+    monkeypatch.setattr(write_chains, "PAUSES", (0.0,) * 3)
     table, count = f"{project.schema}.busy", 0
     project.spark.sql(f"CREATE TABLE {table} (id BIGINT, k INT, hi BIGINT) USING {using}")
     if branch[1]:

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-import dbt.adapters.sparktemporal.plurals as words
+from dbt.adapters.sparktemporal import plurals
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.errors import Refusal
 
-ROOT = Path(words.__file__).parent
+ROOT = Path(plurals.__file__).parent
 #: a noun right behind a number that was put in
 COUNTED = re.compile(
     r"^ (?:new |more )?(?:rows|files|chains|updates|diffs|bytes|snapshots|groups|columns|relations|models|tables|views|"

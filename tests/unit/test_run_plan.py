@@ -152,27 +152,19 @@ def phases(plan: RunPlan, monkeypatch: pytest.MonkeyPatch, *busy: str) -> list[s
     def look(tools: Any, plan: Any, progress: Any) -> Any:
         told = looks.pop(0) if looks else ""
         now = replace(progress.busy, moved=("t",) * (told == "moved"), grew=("t",) * (told == "grew"))
-        return plan, replace(progress, attempts=progress.attempts + 1, busy=now, is_seen=True)
+        return plan, replace(progress, attempts=progress.attempts + 1, busy=now)
 
     def asked(name: str) -> Any:
         def ask(tools: Any, plan: Any, progress: Any) -> Any:
             found.append(name)
-            done = {"unwrite": {"is_pinned": True}, "undo": {"is_pinned": True, "is_seen": False}}.get(name, {})
-            return plan, replace(progress, **done)
+            return plan, replace(progress, is_pinned=progress.is_pinned or name in ("unwrite", "undo"))
 
         return ask
 
-    table = [
-        phase
-        if phase.name == "give_up"
-        else replace(
-            phase,
-            observe=look if phase.name == "look" else asked(phase.name),
-            statements=lambda plan, progress: [Statement("", "")],
-        )
-        for phase in PHASES
-    ]
-    monkeypatch.setattr(writer, "PHASES", table)
+    for name, phase in PHASES.items():
+        observe = look if name == "look" else asked(name)
+        now = replace(phase, observe=observe, statements=lambda plan, progress: [Statement("", "")])
+        monkeypatch.setitem(writer.PHASES, name, now)
     texts = ViewTexts(Warehouse(lambda sql: []), TARGET, None)
     run = Writer(texts.warehouse, plan, Commit(texts, LAST, ""))
     list(run.steps(lambda sql: None))

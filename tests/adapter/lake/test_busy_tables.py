@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from dbt.adapters.sparktemporal.run import write_chains as attempt
+from dbt.adapters.sparktemporal.run import write_chains
 from support.busy import rows_come_at_every_phase, run_beside
 from support.instants import T0
 from support.project import Project, a_project
@@ -26,7 +26,7 @@ def test_rows_come_at_every_phase(written: Project, monkeypatch: pytest.MonkeyPa
 
 def test_another_table_under_its_name(written: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """The feed is asked for by the name of the table, which two tables of as many versions swap."""
-    monkeypatch.setattr(attempt, "PAUSES", (0.0,) * 3)
+    monkeypatch.setattr(write_chains, "PAUSES", (0.0,) * 3)
     names, sql = {name: f"{written.schema}.{name}" for name in "tu"}, "select id from {t} where {now} < hi"
     for name in names.values():
         feed = "TBLPROPERTIES ('delta.enableChangeDataFeed' = 'true')"

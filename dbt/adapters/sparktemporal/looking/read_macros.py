@@ -12,9 +12,7 @@ from ..engine import clones
 from ..engine.model_relations import ModelRelations
 from ..engine.warehouse import Warehouse
 from ..errors import NotRun
-from ..over_time import changes, feed, reads
-from ..over_time import forecast as coming
-from ..over_time import temporal_at as over_time
+from ..over_time import changes, feed, forecast, reads, temporal_at
 from ..temporal.sql.text.dialect import string_literal
 from . import other_engines
 from .run_operations import as_dbt_errors
@@ -148,16 +146,16 @@ class ReadMacros(metaclass=AdapterMeta):
             listed = str(instants)
             if self.connections.is_pinned:
                 listed = f"(\n{self.connections.pinned(f'SELECT * FROM {listed}')}\n)"
-            return over_time.at(warehouse, target, listed, column, aggregates, group_by)
+            return temporal_at.at(warehouse, target, listed, column, aggregates, group_by)
 
         return self._answer(relation, at)
 
     @available
     def temporal_calendar(self, relation: BaseRelation, count: Any, most: Any, clock: int) -> str:
         """SQL of the next instants at which a model changes."""
-        return self._answer(relation, coming.calendar, count, most, clock)
+        return self._answer(relation, forecast.calendar, count, most, clock)
 
     @available
     def temporal_forecast(self, relation: BaseRelation, every: Any, until: Any, aggregate: Any, clock: int) -> str:
         """SQL of an aggregate over a model at each step from the clock on."""
-        return self._answer(relation, coming.forecast, every, until, aggregate, clock)
+        return self._answer(relation, forecast.forecast, every, until, aggregate, clock)

@@ -17,7 +17,7 @@ from ..engine.committed import read_state
 from ..engine.model_relations import ModelRelations
 from ..engine.warehouse import Warehouse
 from ..errors import TemporalError
-from ..over_time import forecast as coming
+from ..over_time import forecast
 from ..temporal.clock.instants import format_duration, format_instant
 from ..temporal.diffs import readable_updates
 from ..temporal.diffs.state import State
@@ -121,7 +121,7 @@ def _forecast(
 ) -> report_charts.Chart:
     """The rows of the view in each of the next hours, if no input changes."""
     until = min(clock + hours * HOUR, state.answers_until if state.answers_until is not None else clock + hours * HOUR)
-    asked = coming.forecast(warehouse, target, "1 hour", format_instant(until)[:-4], "count(*)", clock)
+    asked = forecast.forecast(warehouse, target, "1 hour", format_instant(until)[:-4], "count(*)", clock)
     rows = sorted((int(at), float(value or 0)) for at, _, value in warehouse.rows(f"SELECT * FROM {asked}"))
     texts = [format_instant(at) for at, _ in rows]
     return report_charts.curve([((at - clock) / HOUR, value) for at, value in rows], hours, texts)

@@ -17,7 +17,7 @@ from ..engine.committed import state_of
 from ..engine.model_relations import ModelRelations
 from ..engine.warehouse import Rows, Warehouse
 from ..errors import Refusal, without_trace
-from ..inputs.views import stacked as stacked_views
+from ..inputs.views import stacked
 from ..run import view_probe
 from ..temporal.clock.instants import format_instant
 from ..temporal.diffs.state import State
@@ -80,7 +80,7 @@ def query_at(sql: str, instant: int, rows: Rows, catalog: str, warn: Callable[[s
         sql = statements.replaced(sql, queries, catalog)
         plan = _plan(warehouse, sql)
         _refuse_wall_clock(live, plans.views(plan), instant, catalog)
-    stacked_views.refuse_frozen(plan, f"in a statement at {format_instant(instant)}", instant)
+    stacked.refuse_frozen(plan, f"in a statement at {format_instant(instant)}", instant)
     if plans.reads_clock(plan):
         _warn_of_clock(warehouse, sql, plan, instant, warn)
     return sql

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from ..engine.warehouse import Warehouse
 from ..inputs.observing.observe import Input
-from ..inputs.views import expansion as view_expansion
+from ..inputs.views import expansion
 from ..pushdown import lineage
 from ..temporal.diffs import intervals_sql
 from ..temporal.ivm import delta_query
@@ -41,16 +41,16 @@ def open_core(
     """
     plan_by_name: dict[str, str] = {}
     try:
-        query = view_expansion.open_views(warehouse, core.core.query, files.__contains__, plan_by_name)
-    except view_expansion.Closed as closed:
+        query = expansion.open_views(warehouse, core.core.query, files.__contains__, plan_by_name)
+    except expansion.Closed as closed:
         notes.append(f"{core.name}: below a view: {closed}")
         return None
     core = replace(core, core=replace(core.core, query=query))
     columns, relations = [], []
     for table, is_linear in delta_query.tables(query):
-        columns.append(warehouse.describe(f"SELECT * FROM {view_expansion.plain_name(table)}"))
+        columns.append(warehouse.describe(f"SELECT * FROM {expansion.plain_name(table)}"))
         is_prunable = is_linear and not stacked_name(table)
-        reads = plans.tables_read(view_expansion.described(warehouse, table, plan_by_name)) if is_prunable else []
+        reads = plans.tables_read(expansion.described(warehouse, table, plan_by_name)) if is_prunable else []
         relations.append(reads[0] if reads and len(reads) == 1 and reads[0] in files else None)
     window, calls = lineage.windows(core)
     found = []

@@ -56,40 +56,41 @@ class Published:
 
 @dataclass(frozen=True)
 class Progress:
-    """commits: decided by the first plan, whatever the inputs do meanwhile.
+    """What a run has written and learnt so far. Mappings are by core, but for `for_good`."""
 
-    attempts: to read inputs that change meanwhile. is_pinned: they did during some attempt, so what is read is pinned
-    to what was seen. is_seen: their files are remembered (`manifest`: in that table) and measured (`measured`: under
-    that id).
-    sources, written, merged: by core; joined: chains whose rows were written with what is new. counted: chains that
-    were written, with their rows; for_good: how many rows never leave, by what is stored; added: how many rows are new,
-    where others were written with them. left_out: of each part of a core, how many updates leave no trace and how many
-    windows were over, where its chain does not tell. beyond_expiration: updates
-    of what was read, None when not counted. late: windows that were over when their rows came. missed: queries of such
-    rows, where they are kept; missed_rows: how many there are. sizes: the bytes of the chains that were written.
-    """
-
-    commits: bool
+    #: to read inputs that change meanwhile
     attempts: int = 0
+    #: an input changed during some attempt, so what is read is pinned to what was seen
     is_pinned: bool = False
-    is_seen: bool = False
+    #: the table of the files of the inputs; the run under whose id they are measured
     manifest: str = ""
     measured: str = ""
+    #: what the inputs did during the last attempt, and the tables that go for that
     busy: Busy = field(default_factory=Busy)
     to_drop: tuple[str, ...] = ()
-    executed: tuple[Statement, ...] = ()  # by an observation itself
+    #: statements that an observation itself executed
+    executed: tuple[Statement, ...] = ()
     sources: Mapping[str, Source] = field(default_factory=dict)
+    #: chains that were written; chains that become one with these; chains whose rows were written with what is new
     written: Mapping[str, Chain] = field(default_factory=dict)
     merged: Mapping[str, tuple[Chain, ...]] = field(default_factory=dict)
     joined: Mapping[str, tuple[Chain, ...]] = field(default_factory=dict)
+    #: chains that were written, with their rows
     counted: Mapping[str, Chain] = field(default_factory=dict)
+    #: how many rows never leave, by what is stored
     for_good: Mapping[str, int] = field(default_factory=dict)
+    #: how many rows are new, where others were written with them
     added: Mapping[str, int] = field(default_factory=dict)
+    #: of each part of a core: updates that leave no trace, and windows that were over, where its chain does not tell
     left_out: tuple[Sequence[Any], ...] = ()
+    #: updates of what was read; None when not counted
     beyond_expiration: int | None = None
+    #: windows that were over when their rows came
     late: int | None = None
+    #: queries of such rows where they are kept, and how many there are
     missed: tuple[str, ...] = ()
     missed_rows: int = 0
+    #: the bytes of the chains that were written
     sizes: Mapping[str, int | None] = field(default_factory=dict)
     sweep: Sweep | None = None
     prepared: Prepared | None = None
@@ -112,7 +113,6 @@ class Progress:
         return sum(known) if len(known) == len(self.sizes) else None
 
 
-When = Callable[[RunPlan, Progress], bool]
 #: asks Spark, and writes nothing
 Observe = Callable[[Tools, RunPlan, Progress], tuple[RunPlan, Progress]]
 #: asks nothing
@@ -133,12 +133,10 @@ def no_refusal(tools: Tools, plan: RunPlan, error: Exception) -> None:
 
 @dataclass(frozen=True)
 class Phase:
-    """A step of a run: whether it is due, what it asks, and the statements that follow. back_to: the phase after it,
-    where that is not the next one. refuse: raises what explains the error of a statement, where anything does."""
+    """A step of a run: what it asks, and the statements that follow."""
 
     name: str
-    when: When
     observe: Observe = nothing_to_ask
     statements: Statements = no_statements
-    back_to: str = ""
+    #: raises what explains the error of a statement, where anything does
     refuse: Callable[[Tools, RunPlan, Exception], None] = no_refusal

@@ -125,10 +125,6 @@ def commit(plan: RunPlan, progress: Progress) -> list[Statement]:
 # -- what people read --
 
 
-def is_publishing(plan: RunPlan, progress: Progress) -> bool:
-    return is_tidying(plan, progress) or plan.is_view_missing
-
-
 def find_published(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunPlan, Progress]:
     """The relations that people read, as they are, and what makes them as they should be."""
     state = progress.state or plan.old
@@ -189,10 +185,6 @@ def publish(plan: RunPlan, progress: Progress) -> list[Statement]:
 
 
 # -- what nobody names --
-
-
-def is_tidying(plan: RunPlan, progress: Progress) -> bool:
-    return not plan.decision.writes_nothing
 
 
 def find_unnamed(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunPlan, Progress]:

@@ -1,24 +1,17 @@
-"""Reading the inputs and writing what they did, as often as they change meanwhile.
-
-give_up? ─▶ remember ─▶ measure ─▶ write ─▶ look ─┬─▶ nothing moved: merge
-    ▲                                            ├─▶ unwrite: they only grew ──┐
-    │                                            └─▶ undo: what was read moved ┤
-    └──────────────────────────────────────────────────────────────────────────┘
-"""
+"""Reading the inputs and writing what they did, as often as they change meanwhile (`reading`)."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from ..engine.chain_files import refuse_incomplete
 from ..engine.committed import read_state
 from ..engine.warehouse import Warehouse
 from ..errors import TemporalError
-from ..inputs.changing import conflicts as meanwhile
+from ..inputs.changing import conflicts
 from ..inputs.changing.capture import capture_inputs
-from ..inputs.changing.conflicts import Busy
 from ..inputs.changing.query_fingerprint import Routines
 from ..inputs.observing.manifest import Manifest
 from ..plurals import quantity
@@ -42,11 +35,41 @@ def drops(plan: RunPlan, tables: Sequence[str], why: str) -> list[Statement]:
     return [Statement(why, f"DROP TABLE IF EXISTS {plan.target.table(table)}") for table in tables]
 
 
+def reading(now: Callable[[], tuple[RunPlan, Progress]]) -> Iterator[str]:
+    """The phases in which a run reads its inputs and writes what they did, until they are as they were read.
+
+    now: the plan, and how far the run is, after the phase before.
+    """
+    is_listed = False
+    while True:
+        plan, progress = now()
+        _refuse_restless(plan, progress)
+        if not is_listed and plan.capture.manifest is not None:
+            yield "remember"
+        if not is_listed and plan.measures:
+            yield "measure"
+        yield "write"
+        yield "look"
+        plan, progress = now()
+        if not progress.busy:
+            return
+        # reading again what was seen, and no more, may help once
+        is_listed = bool(progress.busy.grew) and not progress.busy.moved and not progress.is_pinned
+        yield "unwrite" if is_listed else "undo"
+
+
+def _refuse_restless(plan: RunPlan, progress: Progress) -> None:
+    if progress.attempts < len(PAUSES):
+        return
+    model, moving = plan.target.model, ", ".join([*progress.busy.moved, *progress.busy.grew])
+    raise TemporalError(
+        f"found: inputs of {model} that changed during each of {len(PAUSES)} attempts to read them\n"
+        f"why: what is stored must be of one state of each input\n"
+        f"instead: dbt run -s {model} when nothing writes to {moving}"
+    )
+
+
 # -- a lock that was taken over --
-
-
-def is_displacing(plan: RunPlan, progress: Progress) -> bool:
-    return progress.commits and bool(plan.displaced)
 
 
 def find_displaced(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunPlan, Progress]:
@@ -70,23 +93,6 @@ def written_by(warehouse: Warehouse, plan: RunPlan, runs: Sequence[str]) -> tupl
 # -- what is known of the inputs before they are read --
 
 
-def is_out_of_patience(plan: RunPlan, progress: Progress) -> bool:
-    return progress.commits and progress.attempts == len(PAUSES)
-
-
-def give_up(plan: RunPlan, progress: Progress) -> list[Statement]:
-    model, moving = plan.target.model, ", ".join([*progress.busy.moved, *progress.busy.grew])
-    raise TemporalError(
-        f"found: inputs of {model} that changed during each of {len(PAUSES)} attempts to read them\n"
-        f"why: what is stored must be of one state of each input\n"
-        f"instead: dbt run -s {model} when nothing writes to {moving}"
-    )
-
-
-def is_remembering(plan: RunPlan, progress: Progress) -> bool:
-    return progress.commits and not progress.is_seen and plan.capture.manifest is not None
-
-
 def name_manifest(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunPlan, Progress]:
     return plan, replace(progress, manifest=chain_rules.manifest_name(plan.target.model, plan.run_id))
 
@@ -95,10 +101,6 @@ def remember(plan: RunPlan, progress: Progress) -> list[Statement]:
     """The files of the inputs: a later run tells by them what is new, and this one asks for no more lists."""
     head = f"CREATE TABLE {plan.target.table(progress.manifest)}{plan.using} AS"
     return [Statement("the files of the inputs", f"{head}\n{plan.capture.manifest}")]
-
-
-def is_measuring(plan: RunPlan, progress: Progress) -> bool:
-    return progress.commits and not progress.is_seen and plan.measures
 
 
 def measure(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunPlan, Progress]:
@@ -113,18 +115,14 @@ def measure(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunPlan, P
 # -- the chains of the run --
 
 
-def is_committing(plan: RunPlan, progress: Progress) -> bool:
-    return progress.commits
-
-
 def find_sources(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunPlan, Progress]:
     """What each chain is written from: pinned where an input was busy, without the files that cannot matter."""
     if progress.is_pinned:
-        capture = meanwhile.pin(tools.warehouse, plan.capture, plan.changed, _manifest(plan, progress))
+        capture = conflicts.pin(tools.warehouse, plan.capture, plan.changed, _manifest(plan, progress))
         plan = replace(plan, capture=capture)
     filters.refuse_unknown(plan.capture.inputs, plan.config.pushdown_required)
     sources = {core.name: _source(tools, plan, core) for core in plan.changed}
-    return plan, replace(progress, is_seen=True, sources=sources, missed=late_rows.find(tools, plan))
+    return plan, replace(progress, sources=sources, missed=late_rows.find(tools, plan))
 
 
 def _source(tools: Tools, plan: RunPlan, core: TypedCore) -> Source:
@@ -181,10 +179,10 @@ def refuse_damaged(tools: Tools, plan: RunPlan, error: Exception) -> None:
 def look(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunPlan, Progress]:
     """One statement asks for all that a run needs to know before its commit."""
     if not plan.capture.is_same:
-        meanwhile.refuse_redefined(tools.warehouse, plan.capture)
+        conflicts.refuse_redefined(tools.warehouse, plan.capture)
     asked = counting.asked(tools, plan, progress)
     try:
-        capture, busy, answers = meanwhile.look(tools.warehouse, plan.capture, _manifest(plan, progress), asked.queries)
+        capture, busy, answers = conflicts.look(tools.warehouse, plan.capture, _manifest(plan, progress), asked.queries)
     except SparkError:
         refuse_incomplete(tools.warehouse, plan.target.model, plan.standing_by_schema)  # which of it could not be read?
         raise
@@ -193,11 +191,6 @@ def look(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunPlan, Prog
     if not counting.adds_up(plan, progress):
         refuse_incomplete(tools.warehouse, plan.target.model, plan.standing_by_schema)
     return plan, progress
-
-
-def has_grown(plan: RunPlan, progress: Progress) -> bool:
-    """Whether reading again what was seen, and no more, may help."""
-    return progress.commits and bool(progress.busy.grew) and not progress.busy.moved and not progress.is_pinned
 
 
 def rename(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunPlan, Progress]:
@@ -215,10 +208,6 @@ def unwrite(plan: RunPlan, progress: Progress) -> list[Statement]:
     return drops(plan, progress.to_drop, "read while an input grew")
 
 
-def has_moved(plan: RunPlan, progress: Progress) -> bool:
-    return progress.commits and bool(progress.busy)
-
-
 def observe_again(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunPlan, Progress]:
     """Wait for a moment, and learn anew what the inputs did."""
     time.sleep(PAUSES[progress.attempts - 1])
@@ -229,9 +218,7 @@ def observe_again(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunP
     gone += [progress.manifest] if progress.manifest else []
     gone += tools.pruning.forget(progress.measured)
     capture = capture_inputs(tools.warehouse, request, Routines(tools.warehouse), lists=True)
-    again = Progress(
-        progress.commits, progress.attempts, True, busy=progress.busy, to_drop=tuple(gone), executed=progress.executed
-    )
+    again = Progress(progress.attempts, True, busy=progress.busy, to_drop=tuple(gone), executed=progress.executed)
     plan = replace(plan, capture=capture)
     full_reads.refuse(plan)
     return plan.renamed(), again
@@ -245,7 +232,3 @@ def undo(plan: RunPlan, progress: Progress) -> list[Statement]:
 def _manifest(plan: RunPlan, progress: Progress) -> Manifest | None:
     """The files of the inputs that this run has seen."""
     return Manifest.of(plan.target, progress.manifest, plan.capture.files)
-
-
-def is_settled(plan: RunPlan, progress: Progress) -> bool:
-    return progress.commits and progress.busy == Busy()

@@ -1,4 +1,4 @@
-"""The execution of a plan: one table of phases, in order.
+"""The execution of a plan: its phases, in order.
 
 Nothing before the commit changes what a reader sees, and the commit is one statement.
 """
@@ -15,33 +15,41 @@ from ..errors import Altered, TemporalError
 from ..pruning.pruning import Pruning
 from ..temporal.decision import Statement
 from ..temporal.sql.spark.errors import Cause, SparkError, as_spark_errors
-from . import announcing, at_function, lock, merging, publishing, rights
-from . import write_chains as attempt
+from . import announcing, at_function, lock, merging, publishing, rights, write_chains
 from .commit import Commit
 from .plan import RunPlan
 from .progress import Phase, Progress, Tools
-from .write_chains import is_committing, is_settled
 
-PHASES = (
-    Phase("fence", attempt.is_displacing, attempt.find_displaced, attempt.fence),
-    Phase("give_up", attempt.is_out_of_patience, statements=attempt.give_up),
-    Phase("remember", attempt.is_remembering, attempt.name_manifest, attempt.remember),
-    Phase("measure", attempt.is_measuring, attempt.measure),
-    Phase("write", is_committing, attempt.find_sources, attempt.write, refuse=attempt.refuse_damaged),
-    Phase("look", is_committing, attempt.look),
-    Phase("unwrite", attempt.has_grown, attempt.rename, attempt.unwrite, back_to="give_up"),
-    Phase("undo", attempt.has_moved, attempt.observe_again, attempt.undo, back_to="give_up"),
-    Phase("merge", is_settled, merging.count_written, merging.merge),
-    Phase("commit", is_settled, publishing.prepare_commit, publishing.commit),
-    Phase(
-        "publish",
-        publishing.is_publishing,
-        publishing.find_published,
-        publishing.publish,
-        refuse=at_function.refuse_unknown,
-    ),
-    Phase("clean_up", publishing.is_tidying, publishing.find_unnamed, publishing.clean_up),
+_EACH = (
+    Phase("fence", write_chains.find_displaced, write_chains.fence),
+    Phase("remember", write_chains.name_manifest, write_chains.remember),
+    Phase("measure", write_chains.measure),
+    Phase("write", write_chains.find_sources, write_chains.write, write_chains.refuse_damaged),
+    Phase("look", write_chains.look),
+    Phase("unwrite", write_chains.rename, write_chains.unwrite),
+    Phase("undo", write_chains.observe_again, write_chains.undo),
+    Phase("merge", merging.count_written, merging.merge),
+    Phase("commit", publishing.prepare_commit, publishing.commit),
+    Phase("publish", publishing.find_published, publishing.publish, at_function.refuse_unknown),
+    Phase("clean_up", publishing.find_unnamed, publishing.clean_up),
 )
+PHASES = {phase.name: phase for phase in _EACH}
+
+
+def order(now: Callable[[], tuple[RunPlan, Progress]]) -> Iterator[str]:
+    """The phases of a run. now: the plan, and how far the run is, after the phase before."""
+    plan, _ = now()
+    if not plan.writes_nothing:
+        if plan.displaced:
+            yield "fence"
+        yield from write_chains.reading(now)
+        yield "merge"
+        yield "commit"
+    is_quiet = plan.decision.writes_nothing
+    if not is_quiet or plan.is_view_missing:
+        yield "publish"
+    if not is_quiet:
+        yield "clean_up"
 
 
 @dataclass(frozen=True)
@@ -61,7 +69,7 @@ class Writer:
     def __init__(self, warehouse: Warehouse, plan: RunPlan, commit: Commit) -> None:
         pruning = Pruning(warehouse, plan.target, plan.config, plan.settings)
         self.tools = Tools(warehouse, pruning, commit)
-        self.plan, self.progress = plan, Progress(commits=not plan.writes_nothing)
+        self.plan, self.progress = plan, Progress()
         self.seconds: dict[str, float] = {}
         self.finished = False
         self._sent: list[Statement] = []
@@ -128,28 +136,23 @@ class Writer:
 
     def _phases(self, execute: Callable[[str], object], tell: Callable[[str], None]) -> Iterator[Step]:
         began = self._spent("begin", self.plan.started)
-        at = 0
-        while at < len(PHASES):
-            phase, at = PHASES[at], at + 1
-            if not phase.when(self.plan, self.progress):
-                continue
-            if said := announcing.line(self.plan, phase.name):
+        for name in order(lambda: (self.plan, self.progress)):
+            phase = PHASES[name]
+            if said := announcing.line(self.plan, name):
                 tell(said)
             known = len(self.progress.executed)
             self.plan, self.progress = phase.observe(self.tools, self.plan, self.progress)
             self._sent += self.progress.executed[known:]
             for statement in phase.statements(self.plan, self.progress):
                 self._sent.append(statement)
-                yield Step(phase.name, statement)
+                yield Step(name, statement)
                 try:
                     with as_spark_errors():
                         execute(statement.sql)
                 except SparkError as error:
                     phase.refuse(self.tools, self.plan, error)
                     raise
-            began = self._spent(phase.name, began)
-            if phase.back_to:
-                at = next(number for number, other in enumerate(PHASES) if other.name == phase.back_to)
+            began = self._spent(name, began)
         self.finished = True
 
     def _spent(self, phase: str, began: float) -> float:
@@ -159,15 +162,13 @@ class Writer:
 
     def preview(self) -> Iterator[Step]:
         """The statements up to the look at what was written. None of them is executed, and no statistics are made."""
-        plan, progress = self.plan, self.progress
-        for phase in PHASES:
-            if phase.name == "look":
+        now = [(self.plan, self.progress)]
+        for name in order(lambda: now[-1]):
+            if name == "look":
                 return
-            if phase.name == "measure" or not phase.when(plan, progress):
-                continue
-            plan, progress = phase.observe(self.tools, plan, progress)
-            for statement in phase.statements(plan, progress):
-                yield Step(phase.name, statement)
+            if name != "measure":
+                now.append(PHASES[name].observe(self.tools, *now[-1]))
+                yield from (Step(name, statement) for statement in PHASES[name].statements(*now[-1]))
 
     @property
     def script(self) -> str:
@@ -192,6 +193,6 @@ class Writer:
         if self.finished or self.progress.state is not None:
             return
         warehouse, plan = self.tools.warehouse, self.plan
-        written = attempt.written_by(warehouse, plan, [plan.run_id])
-        for step in attempt.drops(plan, written, "left by a run that failed"):
+        written = write_chains.written_by(warehouse, plan, [plan.run_id])
+        for step in write_chains.drops(plan, written, "left by a run that failed"):
             warehouse.rows(step.sql)

@@ -27,9 +27,9 @@ from ..observing.altered import forget_altered
 from ..observing.append_only import AppendCursor
 from ..observing.manifest import Manifest
 from ..observing.observe import Input
-from ..views import stacked as stacked_views
+from ..views.stacked import changes as changes_of_views
 from . import changes as input_changes
-from . import query_fingerprint as fingerprint
+from . import query_fingerprint
 from .changes import InputChange
 from .core_delta import CoreDelta, DeltaKind, delta_of, stacked_in
 from .query_fingerprint import QueryFingerprint, Routines
@@ -144,7 +144,7 @@ def capture_inputs(warehouse: Warehouse, request: Request, known: Routines, list
 
     lists: remember files where nothing else asks for it.
     """
-    meaning = fingerprint.of(warehouse, request.model, request.plan, known, request.version)
+    meaning = query_fingerprint.of(warehouse, request.model, request.plan, known, request.version)
     analyzed = plans.analyzed(request.plan)
     seen, is_counted = _observed(warehouse, request, analyzed)
     stacked = _stacked(warehouse, request.cores)
@@ -271,7 +271,7 @@ def _why_full(request: Request, meaning: QueryFingerprint) -> str:
     if request.config.change_capture == _ALL:
         return "config change_capture: full"
     changed = meaning.change(old.read_by)
-    return changed and ", ".join(stacked_views.changes(old.written, request.model.text)) or changed or meaning.untold
+    return changed and ", ".join(changes_of_views(old.written, request.model.text)) or changed or meaning.untold
 
 
 def _is_altered(now: Fingerprint, then: Fingerprint | None) -> bool:

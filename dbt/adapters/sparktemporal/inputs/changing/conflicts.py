@@ -10,8 +10,7 @@ from ...engine.warehouse import Query, Warehouse
 from ...errors import Altered
 from ...temporal.rewrite.core import TypedCore
 from ..observing.manifest import Manifest
-from . import changes, pins
-from . import query_fingerprint as fingerprint
+from . import changes, pins, query_fingerprint
 from .capture import Capture
 from .query_fingerprint import Routines
 
@@ -60,7 +59,7 @@ def refuse_redefined(warehouse: Warehouse, capture: Capture) -> None:
     if request is None or capture.is_bare:
         return
     plan = warehouse.explain(request.asked)
-    now = fingerprint.of(warehouse, request.model, plan, Routines(warehouse), request.version)
+    now = query_fingerprint.of(warehouse, request.model, plan, Routines(warehouse), request.version)
     if why := now.change(tuple(capture.read_by)):
         model = request.target.model
         raise Altered(

@@ -17,7 +17,7 @@ from ...temporal.sql.spark import plans
 from ...temporal.sql.spark.errors import Cause, SparkError
 from ...temporal.sql.text.dialect import render
 from ..observing.observe import Input
-from ..views import expansion as view_expansion
+from ..views import expansion
 from .changes import InputChange
 
 
@@ -111,10 +111,10 @@ def _incremental(
         if change.added is None:
             raise _Full(change.why, name)
         found[name] = change.added
-    plan_by_name = view_expansion.without_views(core.core.query, analyzed)
+    plan_by_name = expansion.without_views(core.core.query, analyzed)
     try:
-        query = view_expansion.open_views(warehouse, core.core.query, found.__contains__, plan_by_name)
-    except view_expansion.Closed as closed:
+        query = expansion.open_views(warehouse, core.core.query, found.__contains__, plan_by_name)
+    except expansion.Closed as closed:
         raise _Full(f"{', '.join(moved)} changed below a view: {closed}") from None
     read_at, places = _places(warehouse, query, plan_by_name, found)
     if sorted(name for reads in read_at for name in reads) != sorted(every):
@@ -152,7 +152,7 @@ def _places(
 def _read_at(warehouse: Warehouse, table: exp.Table, plan_by_name: dict[str, str], moved: Iterable[str]) -> list[str]:
     """The inputs that are read at one place of a query."""
     above = stacked_name(table)
-    reads = [above] if above else plans.tables_read(view_expansion.described(warehouse, table, plan_by_name)) or []
+    reads = [above] if above else plans.tables_read(expansion.described(warehouse, table, plan_by_name)) or []
     if reads and isinstance(table.this, exp.Func):
         raise _Full(f"{', '.join(moved)} changed below the function {table.name}")
     return reads

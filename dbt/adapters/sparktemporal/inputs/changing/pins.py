@@ -26,7 +26,7 @@ from ...temporal.sql.text.identifiers import quoted
 from ..observing import snapshots
 from ..observing.manifest import Manifest
 from ..observing.observe import Input
-from ..views import expansion as view_expansion
+from ..views import expansion
 
 #: what is read of inputs tracked so can be pinned
 PINNED = (Tracking.FILES, Tracking.VERSION)
@@ -42,8 +42,8 @@ def pinned(warehouse: Warehouse, typed: TypedCore, seen: Mapping[str, Input], li
     pinnable = {name: now for name, now in seen.items() if now.tracking in PINNED}
     plan_by_name: dict[str, str] = {}
     try:
-        query = view_expansion.open_views(warehouse, typed.core.query, pinnable.__contains__, plan_by_name)
-    except view_expansion.Closed as closed:
+        query = expansion.open_views(warehouse, typed.core.query, pinnable.__contains__, plan_by_name)
+    except expansion.Closed as closed:
         raise Unpinnable(f"below a view: {closed}") from None
     opened = replace(typed, core=replace(typed.core, query=query))
     every = _tables_read(plans.analyzed(warehouse.explain(render(intervals_sql.probe(opened.core)))))
@@ -53,7 +53,7 @@ def pinned(warehouse: Warehouse, typed: TypedCore, seen: Mapping[str, Input], li
     for table, _ in delta_query.tables(query):
         if stacked_name(table):
             continue
-        reads = _tables_read(view_expansion.described(warehouse, table, plan_by_name))
+        reads = _tables_read(expansion.described(warehouse, table, plan_by_name))
         below += reads
         found = [name for name in reads if name in pinnable]
         if found and not _is_pinned(table, pinnable[found[0]]):

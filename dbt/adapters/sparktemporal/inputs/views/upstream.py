@@ -18,7 +18,7 @@ from ...temporal.ivm.upstream import Stack
 from ...temporal.sql.text import identifiers
 from ...temporal.sql.text.dialect import quote
 from ...temporal.sql.text.identifiers import Identifiers
-from . import stacked as stacked_views
+from . import stacked
 
 
 def held(warehouse: Warehouse, target: ModelRelations, by: Sequence[ModelRelations]) -> Identifiers:
@@ -46,13 +46,13 @@ def inline_upstreams(
 ) -> tuple[str, Warehouse, int]:
     """A model's text -> the same with the queries of its temporal inputs, a warehouse that knows them, and the as-of.
 
-    below, between: see `stacked_views.opened`.
+    below, between: see `stacked.opened`.
     The as-of is that of the invocation, or the latest frontier of an input that is less than a minute ahead of it. The
     run decides of which instant it is (`Stack.at`).
     """
     if not (below or between):
         return sql, warehouse, as_of
-    sql, found = stacked_views.opened(warehouse, target.model, sql, below, between)
+    sql, found = stacked.opened(warehouse, target.model, sql, below, between)
     states = {}
     for key, state in found.items():
         states[key] = upstream.known(target.model, key, state)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from . import aggregates, choices, others, times
-from . import nondeterministic as fickle
+from . import aggregates, choices, nondeterministic, others, times
 from .row import CAST, Function
 
-ROWS: tuple[Function, ...] = (*times.ROWS, *choices.ROWS, *aggregates.ROWS, *fickle.ROWS)
+ROWS: tuple[Function, ...] = (*times.ROWS, *choices.ROWS, *aggregates.ROWS, *nondeterministic.ROWS)
 #: rows of casts alone: Spark has no function of the name of the type
 _CASTS = {row.name: row for row in ROWS if row.parsed_as == CAST}
 _BY_CALL = {(row.name, row.arguments): row for row in ROWS if row.parsed_as != CAST}
