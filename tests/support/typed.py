@@ -1,11 +1,22 @@
-"""Cores with types, without Spark."""
+"""Cores with types, and the columns of queries, without Spark."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+
+from sqlglot import exp
 
 from dbt.adapters.sparktemporal.temporal.predicates.bounds import TIMESTAMP
 from dbt.adapters.sparktemporal.temporal.rewrite.core import Core, TypedCore
+from dbt.adapters.sparktemporal.temporal.sql.text.dialect import render
+
+Columns = list[tuple[str, str]]
+
+
+def by_text(columns: Callable[[str], Columns]) -> Callable[[exp.Query], Columns]:
+    """A `Describe` from a function of SQL."""
+    return lambda query: columns(render(query))
 
 
 def over_timestamps(core: Core, columns: tuple[tuple[str, str], ...]) -> TypedCore:

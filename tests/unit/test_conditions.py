@@ -12,6 +12,7 @@ from dbt.adapters.sparktemporal.temporal.predicates.monotonicity import is_below
 from dbt.adapters.sparktemporal.temporal.rewrite.clock_functions import put_mz_now
 from dbt.adapters.sparktemporal.temporal.rewrite.split import split
 from dbt.adapters.sparktemporal.temporal.sql.text.dialect import parse, render
+from support.typed import by_text
 
 COLUMNS = {"t": ["id", "k", "ts", "hi"], "u": ["id", "until"]}
 
@@ -20,6 +21,7 @@ def expression(text: str):
     return parse(f"SELECT {text}").expressions[0]
 
 
+@by_text
 def described(sql: str) -> list[tuple[str, str]]:
     return [(name, "int") for table, names in COLUMNS.items() if f" {table}" in sql for name in names]
 

@@ -6,8 +6,10 @@ import pytest
 
 from dbt.adapters.sparktemporal.temporal.rewrite.split import split
 from dbt.adapters.sparktemporal.temporal.sql.text.dialect import render
+from support.typed import by_text
 
 
+@by_text
 def describe(sql: str) -> list[tuple[str, str]]:
     assert "mz_now" not in sql
     return [("k", "string"), ("v", "int"), ("hi", "timestamp")]

@@ -6,10 +6,12 @@ import pytest
 
 from dbt.adapters.sparktemporal.temporal.rewrite.split import split
 from dbt.adapters.sparktemporal.temporal.sql.text.dialect import render
+from support.typed import by_text
 
 COLUMNS = {"t": ["id", "due", "hi"], "u": ["id", "k"]}
 
 
+@by_text
 def describe(sql: str) -> list[tuple[str, str]]:
     assert "mz_now" not in sql
     name = sql.split("FROM ")[-1].split()[0]

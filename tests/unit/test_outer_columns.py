@@ -8,10 +8,12 @@ from dbt.adapters.sparktemporal.errors import Refusal
 from dbt.adapters.sparktemporal.temporal.rewrite.split import split
 from dbt.adapters.sparktemporal.temporal.sql.text.dialect import parse, render
 from dbt.adapters.sparktemporal.temporal.sql.text.readable import in_words
+from support.typed import by_text
 
 COLUMNS = {"t": ["id", "k", "v", "due"], "o": ["k", "x"], "p": ["v", "y"]}
 
 
+@by_text
 def describe(sql: str) -> list[tuple[str, str]]:
     table = sql.split("FROM ")[-1].split()[0].strip("()")
     return [(c, "int") for c in COLUMNS[table]]

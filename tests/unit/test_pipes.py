@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from sqlglot import exp
 
 from dbt.adapters.sparktemporal.errors import Refusal
 from dbt.adapters.sparktemporal.temporal.rewrite.replaced_columns import write_out_sets
@@ -42,8 +43,8 @@ def test_columns_that_are_replaced() -> None:
     tree = parse("from t |> where a > mz_now() |> set b = b + 1, a = b")
     asked: list[str] = []
 
-    def describe(sql: str) -> list[tuple[str, str]]:
-        asked.append(sql)
+    def describe(query: exp.Query) -> list[tuple[str, str]]:
+        asked.append(render(query))
         return [("a", "int"), ("B", "int"), ("c", "int")]
 
     write_out_sets(tree, describe)

@@ -25,10 +25,12 @@ from dbt.adapters.sparktemporal.temporal.rewrite.split import Split, split
 from dbt.adapters.sparktemporal.temporal.sql.spark import plans
 from dbt.adapters.sparktemporal.temporal.sql.text.dialect import mz_now_spans, parse, render
 from support.instants import DAY
+from support.typed import by_text
 
 TABLES = {"t": ["id", "k", "ts", "v"], "u": ["id", "name", "until"]}
 
 
+@by_text
 def describe(sql: str) -> list[tuple[str, str]]:
     table = sql.split("FROM ")[-1].split()[0].strip("()")
     return [(c, "int") for c in TABLES.get(table.split(".")[-1], ["id"])]

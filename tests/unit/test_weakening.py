@@ -76,8 +76,7 @@ def test_text_that_is_no_instant_is_no_filter(text: str) -> None:
     assert weaken(kind.expressions[0], lambda _: True).read
 
 
-def described(sql: str) -> list[tuple[str, str]]:
-    query = parse(sql)
+def described(query: exp.Query) -> list[tuple[str, str]]:
     star = [name for table in query.find_all(exp.Table) for name in COLUMNS[table.name]]
     return [(name, "int") for item in query.selects for name in (star if item.is_star else [item.output_name])]
 

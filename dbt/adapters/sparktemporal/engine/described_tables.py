@@ -25,12 +25,13 @@ class DescribedTables:
         self._warehouse = warehouse
         self.found: dict[str, TableInfo] = {}
 
-    def __call__(self, sql: str) -> list[tuple[str, str]]:
-        columns = self._of_table(sql) if self._warehouse.shape(sql) == sql else None
+    def __call__(self, query: exp.Query) -> list[tuple[str, str]]:
+        sql = render(query)
+        columns = self._of_table(query) if self._warehouse.shape(sql) == sql else None
         return self._warehouse.describe(sql) if columns is None else columns
 
-    def _of_table(self, sql: str) -> list[tuple[str, str]] | None:
-        name = _table(sql)
+    def _of_table(self, query: exp.Query) -> list[tuple[str, str]] | None:
+        name = _table(query)
         if name is None:
             return None
         try:
@@ -75,12 +76,8 @@ def _columns(warehouse: Warehouse, table: str) -> list[tuple[str, str]] | None:
     return None
 
 
-def _table(sql: str) -> str | None:
+def _table(query: exp.Query) -> str | None:
     """The table of `SELECT * FROM s.t`, as SQL names it; None for any other query."""
-    try:
-        query = parse(sql)
-    except Refusal:
-        return None
     match query:
         case exp.Select(
             expressions=[exp.Star() as star], args={"from_": exp.From(this=exp.Table(this=exp.Identifier()) as table)}

@@ -16,7 +16,7 @@ from ..temporal.diffs.state import State
 from ..temporal.rewrite.linear_aggregates import NoSum
 from ..temporal.sql.functions.calls import is_aggregate_call, nondeterministic
 from ..temporal.sql.names.linear import is_aggregation
-from ..temporal.sql.text.dialect import has_clock, parse, quote, string_literal
+from ..temporal.sql.text.dialect import has_clock, parse, quote, render, string_literal
 from ..temporal.sql.text.helper_columns import is_reserved
 from ..temporal.sql.text.identifiers import Identifiers
 from ..temporal.sql.text.literals import has_doubled_quotes
@@ -149,8 +149,12 @@ def by_totals(warehouse: Warehouse, over: Output, points: str, wanted: Wanted) -
         return None
     state, name = over.state, quote(wanted.name)
     ansi = state.settings["spark.sql.ansi.enabled"].lower() == "true"
+
+    def describe(query: exp.Query) -> list[tuple[str, str]]:
+        return warehouse.describe(render(query))
+
     try:
-        totals = Totals.of(state.columns, wanted.aggregates, wanted.keys, warehouse.describe, ansi)
+        totals = Totals.of(state.columns, wanted.aggregates, wanted.keys, describe, ansi)
     except NoSum:
         return None
     given = _on(axis, points, name, wanted.what)

@@ -62,7 +62,7 @@ def probe(core: Core) -> exp.Select | None:
 
 
 def window_types(
-    core: Core, columns: Sequence[tuple[str, str]], known: Callable[[str], list[tuple[str, str]] | None]
+    core: Core, columns: Sequence[tuple[str, str]], known: Callable[[exp.Query], list[tuple[str, str]] | None]
 ) -> dict[str, str]:
     """Rendered column of a window -> its type, as far as nothing need be asked; nothing where one is not known.
 
@@ -78,7 +78,7 @@ def window_types(
         selected = {render(item.unalias()): kind.lower() for item, (_, kind) in zip(items, columns)}
         if all(name in selected for name in wanted):
             return {name: selected[name] for name in wanted}
-    found = known(render(asked)) or ()
+    found = known(asked) or ()
     return {name: kind.lower() for name, (_, kind) in zip(wanted, found)}
 
 

@@ -60,7 +60,7 @@ def _type_of(cast: exp.Cast, select: exp.Select | None, describe: Describe) -> s
         # an ON may itself hold such a cast; the columns of the query do not depend on the ON
         if join.args.get("on"):
             join.set("on", exp.true())
-    return describe(render(with_ctes(probe, visible_ctes(select))))[0][1].lower()
+    return describe(with_ctes(probe, visible_ctes(select)))[0][1].lower()
 
 
 def _first(tree: exp.Expr) -> exp.Cast | None:

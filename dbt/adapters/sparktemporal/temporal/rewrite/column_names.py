@@ -9,6 +9,7 @@ Spark refuses generated names in a view, and a kept aggregate is another express
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import cast
 
 from sqlglot import exp
 
@@ -16,8 +17,9 @@ from ...errors import Refusal
 from ..sql.functions.registry import known
 from ..sql.names.ctes import visible_ctes, with_ctes
 from ..sql.names.linear import names_columns
+from ..sql.names.scope import Describe
 from ..sql.spark.errors import SparkError
-from ..sql.text.dialect import expression, fragment, has_clock, is_mz_now, render, suggested
+from ..sql.text.dialect import expression, fragment, has_clock, is_mz_now, suggested
 
 #: (number of a SELECT in the order of the tree, number of an item of its list) -> name of the column
 Names = Mapping[tuple[int, int], str]
@@ -25,12 +27,10 @@ Names = Mapping[tuple[int, int], str]
 _NOT_NAMING = ("having", "order", "limit", "offset", "sort", "cluster", "distribute")
 
 
-def names_of(
-    tree: exp.Expr, describe: Callable[[str], list[tuple[str, str]]], clock: Callable[[], Mapping[int, str]]
-) -> Names:
+def names_of(tree: exp.Expr, describe: Describe, clock: Callable[[], Mapping[int, str]]) -> Names:
     """The names that Spark generates for the columns without an alias.
 
-    describe: SQL of a query -> its columns. clock: offset of a call of mz_now() -> SQL of an instant in its place.
+    clock: offset of a call of mz_now() -> SQL of an instant in its place.
     """
     found: dict[tuple[int, int], str] = {}
     instants: Mapping[int, str] | None = None
@@ -41,7 +41,7 @@ def names_of(
             continue
         instants = clock() if instants is None else instants
         try:
-            names = [name for name, _ in describe(render(_probe(select, instants)))]
+            names = [name for name, _ in describe(_probe(select, instants))]
         except SparkError:  # it is no query by itself, or wrong; the error of the model's own text follows later
             continue
         known = dict(_aligned(items, names))
@@ -86,13 +86,12 @@ def _can_be_named(select: exp.Select) -> bool:
     return names_columns(select) and select.find_ancestor(exp.Lateral) is None
 
 
-def _probe(select: exp.Select, instants: Mapping[int, str]) -> exp.Expr:
+def _probe(select: exp.Select, instants: Mapping[int, str]) -> exp.Query:
     probe = select.copy()
     for key in _NOT_NAMING:
         probe.set(key, None)
-    return with_ctes(probe, visible_ctes(select)).transform(
-        lambda n: expression(instants[n.meta["start"]]) if is_mz_now(n) else n
-    )
+    with_ctes(probe, visible_ctes(select))
+    return cast("exp.Query", probe.transform(lambda n: expression(instants[n.meta["start"]]) if is_mz_now(n) else n))
 
 
 def _aligned(items: list[exp.Expr], names: list[str]) -> Iterator[tuple[int, str]]:

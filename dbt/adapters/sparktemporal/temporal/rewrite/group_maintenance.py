@@ -101,7 +101,7 @@ class _Taking:
                 self.arguments.setdefault(self._canonical(argument), argument.copy())
         rows = self._rows()
         try:
-            described = self.describe(render(with_ctes(rows.copy(), self.ctes)))
+            described = self.describe(with_ctes(rows.copy(), self.ctes))
         except SparkError:  # the model itself is wrong, and its own text raises the error; else its rows can be kept
             raise NoSum("Spark does not accept the expressions of the groups by themselves") from None
         types = [t.lower() for _, t in described]
@@ -333,7 +333,7 @@ def _distinct(
     rows.set("distinct", None)
     if distinct.args.get("on") or not is_linear(rows):
         raise NoSum("DISTINCT stands over more than a filter")
-    described = describe(render(with_ctes(rows.copy(), ctes)))
+    described = describe(with_ctes(rows.copy(), ctes))
     names = [name for name, _ in described]
     for name, kind in described:
         if is_window(kind):

@@ -111,7 +111,7 @@ class _Moving:
             # at their places: a GROUP BY may refer to them by number
             probe.set("expressions", [exp.null() if has_clock(i) else i.copy() for i in self.select.expressions])
             probe.set("with_", None)
-            described = self.describe(render(with_ctes(probe, visible_ctes(self.select))))
+            described = self.describe(with_ctes(probe, visible_ctes(self.select)))
             for i in unnamed:
                 named[i] = described[i][0]
         known = [name.lower() for name in named if name]

@@ -138,7 +138,7 @@ def _below_the_list(
     """The list of a linear SELECT is computed below the filter, once a row, beside the columns of the filter."""
     probe = rows.copy()
     probe.set("where", None)  # the filter holds the clock
-    names = [name for name, _ in describe(render(with_ctes(probe, visible)))]
+    names = [name for name, _ in describe(with_ctes(probe, visible))]
     taken = {name.lower() for name in names}
     if len(taken) < len(names):
         raise Refusal(fragment(rows), "two columns have one name", "an alias for one of them")

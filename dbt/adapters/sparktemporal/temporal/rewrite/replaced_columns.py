@@ -7,11 +7,13 @@ No clause of a SELECT replaces a column.
 
 from __future__ import annotations
 
+from typing import cast
+
 from sqlglot import exp
 
 from ..sql.names.ctes import visible_ctes, with_ctes
 from ..sql.names.scope import Describe, quote_name
-from ..sql.text.dialect import expression, has_clock, is_mz_now, render
+from ..sql.text.dialect import expression, has_clock, is_mz_now
 from ..sql.text.identifiers import folded
 from ..sql.text.pipes import around, replaced_columns
 
@@ -23,7 +25,7 @@ def write_out_sets(tree: exp.Expr, describe: Describe) -> None:
             _take_last(select)
     for select in reversed(list(tree.find_all(exp.Select))):
         for item in replaced_columns(select):
-            names = [name for name, _ in describe(render(_without_clock(select)))]
+            names = [name for name, _ in describe(_without_clock(select))]
             found = folded(item.alias)
             select.set("expressions", [item if folded(n) == found else exp.column(quote_name(n)) for n in names])
 
@@ -41,7 +43,7 @@ def _take_last(select: exp.Select) -> None:
         select.set(key, value)
 
 
-def _without_clock(select: exp.Select) -> exp.Expr:
+def _without_clock(select: exp.Select) -> exp.Query:
     """A query with the columns of the rows of a SELECT: which rows there are does not matter."""
     probe = select.copy()
     probe.set("expressions", [exp.Star()])
@@ -50,4 +52,5 @@ def _without_clock(select: exp.Select) -> exp.Expr:
     for below in probe.find_all(exp.Where):
         if has_clock(below):
             below.set("this", exp.true())
-    return probe.transform(lambda node: expression("timestamp_millis(0L)") if is_mz_now(node) else node)
+    clock = expression("timestamp_millis(0L)")
+    return cast("exp.Query", probe.transform(lambda node: clock.copy() if is_mz_now(node) else node))

@@ -168,8 +168,8 @@ def _aligned(branches: Sequence[Lifted], describe: Describe) -> list[Lifted]:
     every = exp.union(*(exp.select("*").from_(exp.Subquery(this=b.plain.copy())) for b in branches), distinct=False)
     aligned = []
     try:
-        wanted = describe(render(every))
-        described = [describe(render(branch.plain)) for branch in branches]
+        wanted = describe(every)
+        described = [describe(branch.plain) for branch in branches]
     except SparkError:  # the model's own text raises its errors
         raise NoSum("Spark does not accept the branches of the UNION ALL by themselves") from None
     for branch, columns in zip(branches, described):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from ....errors import Refusal
-from ..text.dialect import has_other_parts, parse, render
+from ..text.dialect import has_other_parts, render
 from .linear import first_source
 from .scope import Describe
 
@@ -17,33 +16,33 @@ class KnownColumns:
         self._ask = ask
         self._known: dict[str, list[tuple[str, str]]] = {}
 
-    def __call__(self, sql: str) -> list[tuple[str, str]]:
-        found = self.known(sql)
+    def __call__(self, query: exp.Query) -> list[tuple[str, str]]:
+        found = self.known(query)
         if found is None:
-            found = self._known[sql] = self._ask(sql)
+            found = self._known[render(query)] = self._ask(query)
         return list(found)
 
-    def known(self, sql: str) -> list[tuple[str, str]] | None:
+    def known(self, query: exp.Query) -> list[tuple[str, str]] | None:
         """The columns of a query as (name, type) where they need not be asked for.
 
-        >>> columns = KnownColumns(lambda sql: [("a", "int"), ("b", "string")])
-        >>> columns.known("SELECT b AS c FROM s.t"), columns("SELECT * FROM s.t")
+        >>> from ..text.dialect import parse
+        >>> columns = KnownColumns(lambda query: [("a", "int"), ("b", "string")])
+        >>> columns.known(parse("SELECT b AS c FROM s.t")), columns(parse("SELECT * FROM s.t"))
         (None, [('a', 'int'), ('b', 'string')])
-        >>> columns.known("SELECT b AS c, t.a AS b FROM s.t"), columns.known("SELECT B AS c FROM s.t")
+        >>> columns.known(parse("SELECT b AS c, t.a AS b FROM s.t")), columns.known(parse("SELECT B AS c FROM s.t"))
         ([('c', 'string'), ('b', 'int')], None)
         """
+        if not self._known:
+            return None
+        sql = render(query)
         if sql not in self._known:
-            found = self._picked(sql) if self._known else None
+            found = self._picked(query)
             if found is None:
                 return None
             self._known[sql] = found
         return self._known[sql]
 
-    def _picked(self, sql: str) -> list[tuple[str, str]] | None:
-        try:
-            query = parse(sql)
-        except Refusal:
-            return None
+    def _picked(self, query: exp.Query) -> list[tuple[str, str]] | None:
         table = _picked_from(query)
         of_table = None if table is None else self._known.get(render(exp.select("*").from_(table.copy())))
         if table is None or of_table is None:

@@ -10,7 +10,7 @@ has stays as it is (an alias of the SELECT list, a unit such as DAY): Spark reso
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -18,7 +18,7 @@ from sqlglot import exp
 from ....errors import Refusal
 from ..text.dialect import fragment, has_other_parts
 from .outer_columns import Scopes
-from .scope import Source, Sources, quote_name, sources_of
+from .scope import Describe, Source, Sources, quote_name, sources_of
 
 _ROWS = "mz_rows"
 
@@ -26,7 +26,7 @@ _ROWS = "mz_rows"
 def pushdown_projections(
     select: exp.Select,
     placeholder: str,
-    describe: Callable[[str], list[tuple[str, str]]],
+    describe: Describe,
     ctes: list[exp.CTE],
     at_read: exp.Expr | None = None,
 ) -> tuple[exp.Select, exp.Select]:

@@ -11,12 +11,13 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from ....errors import Refusal
-from ..text.dialect import fragment, render
+from ..text.dialect import fragment
 from .ctes import with_ctes
 from .linear import only_filters
 
 #: SQL of a query -> its columns as (name, Spark type)
-Describe = Callable[[str], "list[tuple[str, str]]"]
+#: a query -> its columns as (name, type)
+Describe = Callable[[exp.Query], "list[tuple[str, str]]"]
 
 
 @dataclass(frozen=True)
@@ -129,7 +130,7 @@ def _source(node: exp.Expr, position: int, describe: Describe, ctes: list[exp.CT
     if not node.alias_or_name:
         node.set("alias", exp.TableAlias(this=quote_name(f"mz_source_{position}")))
     probe = with_ctes(exp.select("*").from_(node.copy()), ctes)
-    columns = tuple(name for name, _ in describe(render(probe)))
+    columns = tuple(name for name, _ in describe(probe))
     path = tuple(p.name for p in node.parts) if isinstance(node, exp.Table) and not node.alias else ()
     name = node.alias_or_name
     return Source(name, path or (name,), columns)
