@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -21,6 +20,7 @@ from sqlglot.optimizer.annotate_types import annotate_types
 from sqlglot.optimizer.qualify import qualify
 
 from ..errors import Refusal
+from ..temporal.sql.spark import decimals
 from ..temporal.sql.text.dialect import fragment
 from ..temporal.sql.text.identifiers import dotted, folded, parts
 
@@ -134,13 +134,12 @@ def _summed(value: exp.Expr, of: str | None) -> str | None:
     is_sum = isinstance(value, exp.Sum)
     if of in ("tinyint", "smallint", "int", "bigint"):
         return "bigint" if is_sum else "double"
-    digits = re.fullmatch(r"decimal\((\d+),(\d+)\)", of or "")
+    digits = decimals.digits(of or "")
     if digits is None:
         return "double" if of in ("float", "double") else None
-    precision, scale = int(digits[1]), int(digits[2])
     if is_sum:
-        return f"decimal({min(precision + 10, 38)},{scale})"
-    return f"decimal({precision + 4},{scale + 4})" if precision <= 34 else None
+        return decimals.of_sum(*digits).lower()
+    return decimals.of_mean(*digits).lower() if digits[0] <= decimals.MOST - 4 else None
 
 
 def _in_words(value: exp.Expr) -> str | None:

@@ -9,10 +9,10 @@ values is unknown, and nothing is concluded from an unknown end. Spark evaluates
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from ..temporal.sql.spark import decimals
 from ..temporal.sql.spark.timestamps import sql_type
 
 YES, NO = "true", "false"
@@ -134,8 +134,6 @@ def when(condition: str, a: Truth) -> Truth:
 _NUMBERS, _INSTANTS = frozenset([INTEGER, DECIMAL, "float"]), frozenset([INSTANT, DATE])
 _TEXTS = frozenset(["string", CONSTANT])
 _WHOLE_DIGITS = {"tinyint": 3, "smallint": 5, "int": 10}
-#: the most digits of a DECIMAL of Spark
-MOST_DIGITS = 38
 
 
 def comparable(a: ValueRange, b: ValueRange) -> bool:
@@ -188,20 +186,14 @@ def _type_of_both(a: ValueRange, b: ValueRange) -> str | None:
         return b.type if a.kind == NULL else a.type
     if DECIMAL not in (a.kind, b.kind) or "float" in (a.kind, b.kind):
         return a.type if a.type == b.type else ""
-    digits = [_digits(v) for v in (a, b)]
-    known = [d for d in digits if d is not None]
-    if len(known) < 2:
-        return None
-    whole, scale = max(d[0] for d in known), max(d[1] for d in known)
-    return f"decimal({whole + scale},{scale})" if whole + scale <= MOST_DIGITS else None
+    one, other = _digits(a), _digits(b)
+    common = None if one is None or other is None else decimals.of_both(one, other)
+    return None if common is None else f"decimal({common[0]},{common[1]})"
 
 
 def _digits(value: ValueRange) -> tuple[int, int] | None:
-    """The digits of a number before and after the point."""
-    if value.kind == INTEGER:
-        return _WHOLE_DIGITS.get(value.type, 20), 0
-    digits = re.fullmatch(r"decimal\((\d+), ?(\d+)\)", value.type)
-    return (int(digits[1]) - int(digits[2]), int(digits[2])) if digits else None
+    """The digits of a number, and how many of them are behind the point."""
+    return (_WHOLE_DIGITS.get(value.type, 20), 0) if value.kind == INTEGER else decimals.digits(value.type)
 
 
 def union(a: ValueRange, b: ValueRange) -> ValueRange:

@@ -9,13 +9,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from ...temporal.sql.spark import decimals
+from ...temporal.sql.spark.decimals import MOST
+
 INT, DECIMAL, FLOAT = "integer", "decimal", "floating"
 TEXT, BOOL, DATE, INSTANT, LOCAL, NULL = "text", "boolean", "date", "timestamp", "timestamp_ntz", "null"
 OTHER = "other"
 NUMBERS, EXACT = (INT, DECIMAL, FLOAT), (INT, DECIMAL)
 #: kinds of which equal values have one form that both engines agree about
 EQUAL = (*NUMBERS, TEXT, BOOL, DATE, INSTANT, LOCAL)
-_MOST = 38
 _SIMPLE = {
     "tinyint": (INT, 3), "smallint": (INT, 5), "int": (INT, 10), "bigint": (INT, 20), "float": (FLOAT, 0),
     "double": (FLOAT, 1), "string": (TEXT, 0), "boolean": (BOOL, 0), "date": (DATE, 0), "timestamp": (INSTANT, 0),
@@ -39,9 +41,9 @@ class Kind:
         (Kind(name='decimal', digits=10, scale=2), 'other')
         """
         said = spark_type.lower().replace(" ", "")
-        found = re.fullmatch(r"decimal\((\d+),(\d+)\)", said)
+        found = decimals.digits(said)
         if found:
-            return Kind(DECIMAL, int(found[1]), int(found[2]))
+            return Kind(DECIMAL, *found)
         name, digits = _SIMPLE.get("string" if re.fullmatch(r"varchar\(\d+\)", said) else said, (OTHER, 0))
         return Kind(name, digits)
 
@@ -74,7 +76,7 @@ def common(kinds: list[Kind]) -> Kind | None:
         if all(kind.name == INT for kind in named):
             return max(named, key=lambda kind: kind.digits)
         scale, whole = max(k.scale for k in named), max(k.whole for k in named)
-        return Kind(DECIMAL, whole + scale, scale) if whole + scale <= _MOST else None
+        return Kind(DECIMAL, whole + scale, scale) if whole + scale <= MOST else None
     if all(kind == named[0] for kind in named):
         return named[0]
     # doubles beside floats or whole numbers are compared as doubles by both
@@ -111,12 +113,12 @@ def _decimal(operator: str, one: Kind, other: Kind) -> Kind | None:
         digits = one.digits + other.digits + 1
     elif operator == "%":
         digits = min(one.whole, other.whole) + scale
-        if max(one.whole, other.whole) + scale > _MOST:  # DuckDB would take both as doubles
+        if max(one.whole, other.whole) + scale > MOST:  # DuckDB would take both as doubles
             return None
     else:
         scale = max(6, one.scale + other.digits + 1)
         digits = one.whole + other.scale + scale
-        if digits > _MOST:  # Spark keeps the whole digits, and of the others at least six
-            scale = max(_MOST - (digits - scale), min(scale, 6))
-            return Kind(DECIMAL, _MOST, scale)
-    return Kind(DECIMAL, digits, scale) if digits <= _MOST else None
+        if digits > MOST:  # Spark keeps the whole digits, and of the others at least six
+            scale = max(MOST - (digits - scale), min(scale, 6))
+            return Kind(DECIMAL, MOST, scale)
+    return Kind(DECIMAL, digits, scale) if digits <= MOST else None

@@ -12,10 +12,11 @@ from sqlglot.optimizer.qualify import qualify
 from ...errors import Refusal
 from ...temporal.diffs.intervals_sql import indent
 from ...temporal.sql.names.linear import merges_columns
+from ...temporal.sql.spark import decimals
 from ...temporal.sql.text.dialect import has_other_parts
 from . import types
 from .expressions import Expressions, Session, refusal
-from .kinds import BIGINT, DECIMAL, DOUBLE, EQUAL, FLOAT, INT, NULL, NUMBERS, TRUTH, Kind, Typed
+from .kinds import BIGINT, DOUBLE, EQUAL, FLOAT, INT, NULL, NUMBERS, TRUTH, Kind, Typed
 
 #: a query: its text, and the names and kinds of its columns
 Query = tuple[str, list[tuple[str, Kind]]]
@@ -323,5 +324,5 @@ class _Queries:
             return None
         if kind.name == FLOAT:
             return _Aggregate(f"sum(CAST({value} AS DOUBLE))", "", DOUBLE)
-        total = BIGINT if kind.name == INT else Kind(DECIMAL, min(38, kind.digits + 10), kind.scale)
+        total = BIGINT if kind.name == INT else Kind.of(decimals.of_sum(kind.digits, kind.scale))
         return _Aggregate(f"CAST(sum({value})", f" AS {total.sql})", total)

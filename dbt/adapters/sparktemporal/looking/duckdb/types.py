@@ -8,6 +8,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from ...errors import Refusal
+from ...temporal.sql.spark import decimals
 
 #: Spark's simple types -> DuckDB's
 _SIMPLE = {
@@ -15,7 +16,6 @@ _SIMPLE = {
     "float": "FLOAT", "double": "DOUBLE", "string": "VARCHAR", "binary": "BLOB", "date": "DATE",
     "timestamp": "TIMESTAMPTZ", "timestamp_ntz": "TIMESTAMP",
 }  # fmt: skip
-_DECIMAL = re.compile(r"decimal\((\d+),\s*(\d+)\)", re.IGNORECASE)
 _VARCHAR = re.compile(r"varchar\(\d+\)", re.IGNORECASE)
 _NESTED = (exp.DType.ARRAY, exp.DType.MAP, exp.DType.STRUCT)
 
@@ -70,9 +70,8 @@ def holds_doubles(spark_type: str) -> bool:
 
 
 def _simple(spark_type: str) -> str | None:
-    digits = _DECIMAL.fullmatch(spark_type)
-    if digits:
-        return f"DECIMAL({digits[1]},{digits[2]})"
+    if digits := decimals.digits(spark_type):
+        return f"DECIMAL({digits[0]},{digits[1]})"
     return "VARCHAR" if _VARCHAR.fullmatch(spark_type) else _SIMPLE.get(spark_type.lower())
 
 

@@ -9,11 +9,11 @@ what an earlier update added.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ..sql.functions.row import Aggregate
+from ..sql.spark import decimals
 from .kept import Kept
 
 #: the number of rows of a group
@@ -101,7 +101,7 @@ class Sums:
         return f"IF({n} > 0, {self._sum_or_mean(aggregate is Aggregate.MEAN, call, x, kind, n)}, NULL)"
 
     def _sum_or_mean(self, mean: bool, call: str, x: str, kind: str, n: str) -> str:
-        decimal = re.fullmatch(r"decimal\((\d+),(\d+)\)", kind)
+        decimal = decimals.digits(kind)
         if kind in _INTEGERS or (kind == "bigint" and not self._ansi and not mean):
             s = self._total(self._keep(("sum", "BIGINT", x), f"coalesce(CAST({x} AS BIGINT), 0L)", "BIGINT"))
             return f"CAST({s} AS DOUBLE) / {n}" if mean else s
@@ -110,12 +110,12 @@ class Sums:
             return f"CAST({s} AS DOUBLE) / {n}" if mean else f"CAST({s} AS BIGINT)"
         if decimal is None:
             raise NoSum(f"{call} is of {kind}, whose sum depends on the order of the rows")
-        p, d = int(decimal.group(1)), int(decimal.group(2))
+        p, d = decimal
         if mean and (p > 27 or d > 11):
             raise NoSum(f"{call} is of {kind}, whose mean has more digits than a division")
         if d > 30:
             raise NoSum(f"{call} is of {kind}, which leaves no room for a sum")
-        total = f"CAST({self._decimal(x, d, p > NARROW, p <= NARROW)} AS DECIMAL({min(p + 10, 38)},{d}))"
+        total = f"CAST({self._decimal(x, d, p > NARROW, p <= NARROW)} AS {decimals.of_sum(p, d)})"
         return _mean(total, n, p, d) if mean else total
 
     def _count(self, arguments: Sequence[str]) -> str:
@@ -159,4 +159,4 @@ def _mean(total: str, n: str, p: int, d: int) -> str:
     rest = f"CAST({total} % CAST({n} AS DECIMAL(13,0)) AS DECIMAL({13 + d},{d}))"
     integer = f"CAST(({total} - {rest}) / CAST({n} AS DECIMAL(13,0)) AS DECIMAL({p + 4 - d},0))"
     fraction = f"CAST({rest} / CAST({n} AS DECIMAL(13,0)) AS DECIMAL({d + 5},{d + 4}))"
-    return f"CAST({integer} + {fraction} AS DECIMAL({p + 4},{d + 4}))"
+    return f"CAST({integer} + {fraction} AS {decimals.of_mean(p, d)})"

@@ -7,7 +7,6 @@ A read then aggregates once, over the stored updates.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from sqlglot import exp
@@ -15,6 +14,7 @@ from sqlglot import exp
 from ..sql.functions.calls import is_aggregate_call
 from ..sql.functions.registry import BUILTIN
 from ..sql.names.linear import first_source
+from ..sql.spark import decimals
 from ..sql.text.dialect import expression, has_other_parts, put_in
 from ..sql.text.identifiers import folded
 
@@ -110,10 +110,8 @@ def _filtered(plain: exp.Select, alias: str) -> exp.Select | None:
 def _total(column: exp.Column, kind: str) -> str:
     """SQL of one value of a column with the type that a sum of it has."""
     sql = column.sql(dialect="spark", identify=True)
-    decimal = re.fullmatch(r"decimal\((\d+), ?(\d+)\)", kind.lower())
-    if decimal is None:
-        return sql
-    return f"CAST({sql} AS DECIMAL({min(38, int(decimal[1]) + 10)}, {decimal[2]}))"
+    decimal = decimals.digits(kind)
+    return sql if decimal is None else f"CAST({sql} AS {decimals.of_sum(*decimal)})"
 
 
 def _folded(names: Iterable[str]) -> set[str]:
