@@ -22,12 +22,14 @@ from support.project import Project
 pytestmark = pytest.mark.more
 
 ROW = "id BIGINT, k INT, lo BIGINT, hi BIGINT"
-#: model -> its query; {e} and {f} are inputs. The last of each name tells how it is read
+#: model -> its query. {e} and {f} are inputs; {in_s} is the schema in front of a column, {as_e} a name in its place
 MODELS = {
     "rows": "select id, k from {e} where {now} >= lo and {now} < hi",
     "pairs": "select a.id, b.id as other from {e} a join {e} b on a.k = b.k and a.id < b.id where {now} < a.hi "
     "and {now} >= b.lo",
     "both": "select e.id, f.id as other from {e} e join {f} f on e.k = f.k where {now} >= f.lo and {now} < e.hi",
+    "named": "select {in_s}e.id, f.id as other from {e}{as_e} join {f} f on {in_s}e.k = f.k where {now} >= f.lo "
+    "and {now} < {in_s}e.hi",
     "latest": "select id, k from (select k, max(id) as id, max(hi) as hi from {f} group by k) where {now} < hi",
     "unless": "select id from {e} where {now} < hi and k not in (select k from {f} where id % 7 = 0)",
     "counted": "select k, count(*) as n, sum(id) as total from {f} where {now} >= lo and {now} < hi group by k",
@@ -56,7 +58,8 @@ class Busy:
 def run(project: Project, model: str, now: int, between: Callable[[], None]) -> str:
     """A run without dbt; something happens before each of its phases and statements -> how it read its inputs."""
     warehouse, target = Warehouse(project.rows), ModelRelations(f"`{project.schema}`", model)
-    sql = MODELS[model].format(e=f"{project.schema}.e", f=f"{project.schema}.f", now="mz_now()")
+    schema = f"{project.schema}."
+    sql = MODELS[model].format(e=f"{schema}e", f=f"{schema}f", in_s=schema, as_e="", now="mz_now()")
     invocation = Invocation(now, now, warehouse.settings(), warehouse.version())
     current = begin(warehouse, target, Definition(sql, CONFIG.get(model, {})), invocation)
     between()
@@ -82,7 +85,8 @@ def right(project: Project, model: str, now: int, every: bool = False) -> None:
         listed = f"SELECT file FROM ({manifest.listing(f'spark_catalog.{name}')})"
         return f"(SELECT * FROM {name} WHERE _metadata.{column} IN ({listed}))"
 
-    sql = MODELS[model].format(e=seen("e", "file_name"), f=seen("f", "file_path"), now=f"{now}L")
+    e, f = seen("e", "file_name"), seen("f", "file_path")
+    sql = MODELS[model].format(e=e, f=f, in_s="", as_e=" e", now=f"{now}L")
     found, oracle = project.rows(f"SELECT * FROM ({project.at(model, now)})"), project.rows(sql)
     assert sorted(found) == sorted(oracle), model
 
@@ -100,7 +104,7 @@ def drive(project: Project, models: list[str], count: int, monkeypatch: pytest.M
     return busy
 
 
-@pytest.mark.parametrize("model", ["rows", "both", "latest"])
+@pytest.mark.parametrize("model", ["rows", "both", "named", "latest"])
 def test_rows_come_at_every_phase(project: Project, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
     drive(project, [model], 2, monkeypatch)
 

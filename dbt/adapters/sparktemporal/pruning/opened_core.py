@@ -6,16 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..engine.warehouse import Warehouse
+from ..inputs.changing.core_delta import OTHER_COLUMNS, keeps_columns
 from ..inputs.observing.observe import Input
 from ..inputs.views import expansion
 from ..pushdown import lineage
-from ..temporal.diffs import intervals_sql
 from ..temporal.ivm import delta_query
 from ..temporal.ivm.upstream import stacked_name
 from ..temporal.rewrite.core import TypedCore
 from ..temporal.sql.spark import plans
-from ..temporal.sql.spark.errors import Cause, SparkError
-from ..temporal.sql.text.dialect import quote, render
+from ..temporal.sql.text.dialect import quote
 
 
 @dataclass(frozen=True)
@@ -61,13 +60,9 @@ def open_core(
             found.append((place, relation))
     opened = OpenedCore(core, found, calls)
     probed = restricted(core, {place.index: "true" for place, _ in found})
-    try:
-        same = tuple(warehouse.describe(render(intervals_sql.probe(probed.core)))[: len(core.columns)]) == core.columns
-    except SparkError as error:  # a column named with the schema of its table, or a hidden one
-        error.expect(Cause.NOT_TAKEN)
-        same = False
+    same = keeps_columns(warehouse, probed)
     if not same:
-        notes.append(f"{core.name}: its columns are named in a way that only the tables themselves have")
+        notes.append(f"{core.name}: {OTHER_COLUMNS}")
     if not found:
         notes.append(f"{core.name}: its window is of no table of files whose rows are used one by one")
     return opened if same and found else None

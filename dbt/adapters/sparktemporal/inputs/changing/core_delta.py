@@ -14,7 +14,7 @@ from ...temporal.ivm import delta_query
 from ...temporal.ivm.upstream import stacked_name
 from ...temporal.rewrite.core import TypedCore
 from ...temporal.sql.spark import plans
-from ...temporal.sql.spark.errors import Cause, SparkError
+from ...temporal.sql.spark.errors import Cause, allowing
 from ...temporal.sql.text.dialect import render
 from ..observing.observe import Input
 from ..views import expansion
@@ -122,8 +122,9 @@ def _incremental(
     if (unread := delta_query.unread(places)) is not None:
         raise _Full(f"{read_at[unread][0]} changed, and cannot be joined as it was: nothing reads that")
     signed = [(s, replace(core, core=replace(core.core, query=q))) for s, q in delta_query.added_rows(query, places)]
-    if not delta_query.keeps_names(intervals_sql.probe(core.core), found.values()):
-        _refuse_other_columns(warehouse, core, [part for _, part in signed])
+    keeps_names = delta_query.keeps_names(intervals_sql.probe(core.core), found.values())
+    if not keeps_names and not all(keeps_columns(warehouse, part) for _, part in signed):
+        raise _Full(OTHER_COLUMNS)
     inserts, deletes = (tuple(part for sign, part in signed if sign == wanted) for wanted in (1, -1))
     why = ", ".join(change.why for change in moved.values())
     return CoreDelta(DeltaKind.INCREMENTAL, why, "", inserts, deletes, found, _beside(read_at, places))
@@ -166,16 +167,19 @@ def _refuse_place(table: exp.Table, linear: bool, changed: str, added: delta_que
         raise _Full(f"{changed} changed, and one row of it may decide about others")
 
 
-def _refuse_other_columns(warehouse: Warehouse, core: TypedCore, parts: Sequence[TypedCore]) -> None:
-    for part in parts:
-        probe = render(intervals_sql.probe(part.core))
-        try:
-            same = tuple(warehouse.describe(probe)[: len(core.columns)]) == core.columns
-        except SparkError as error:  # a column named with the schema of its table, or a hidden one
-            error.expect(Cause.NOT_TAKEN)
-            same = False
-        if not same:
-            raise _Full("its columns are named in a way that only the tables themselves have")
+#: why a core does not keep its columns when something else stands in the place of its tables
+OTHER_COLUMNS = "its columns are named in a way that only the tables themselves have"
+
+
+def keeps_columns(warehouse: Warehouse, changed: TypedCore) -> bool:
+    """Whether a core has its columns, after something else was put in the place of its tables.
+
+    A column may be named with the schema of its table, or be a hidden one.
+    """
+    probe = render(intervals_sql.probe(changed.core))
+    with allowing(Cause.NOT_TAKEN):
+        return tuple(warehouse.describe(probe)[: len(changed.columns)]) == changed.columns
+    return False
 
 
 def stacked_in(core: TypedCore) -> list[tuple[exp.Table, str]]:

@@ -27,6 +27,7 @@ from ..observing import snapshots
 from ..observing.manifest import Manifest
 from ..observing.observe import Input
 from ..views import expansion
+from .core_delta import OTHER_COLUMNS, keeps_columns
 
 #: what is read of inputs tracked so can be pinned
 PINNED = (Tracking.FILES, Tracking.VERSION)
@@ -62,8 +63,8 @@ def pinned(warehouse: Warehouse, typed: TypedCore, seen: Mapping[str, Input], li
             _pin(warehouse, table, pinnable[found[0]], lists)
     if sorted(below) != sorted(every):
         raise Unpinnable("its predicate reads tables")
-    if tuple(warehouse.describe(render(intervals_sql.probe(opened.core)))[: len(typed.columns)]) != typed.columns:
-        raise Unpinnable("its columns are named in a way that only the tables themselves have")
+    if not keeps_columns(warehouse, opened):
+        raise Unpinnable(OTHER_COLUMNS)
     return opened
 
 

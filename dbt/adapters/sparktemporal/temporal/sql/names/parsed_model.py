@@ -5,6 +5,9 @@
 
 The queries of ephemeral models, of packages and of derived tables often have a CTE of the same name (`source`).
 Rewrites move queries within the model. Each CTE has a name of its own here, so a moved query reads the same relations.
+
+Rewrites also put the changed rows of a table in its place, which then has no schema. So a column is named by its table
+alone: `select s.t.id from s.t` -> `select t.id from s.t`.
 """
 
 from __future__ import annotations
@@ -55,7 +58,23 @@ def told_apart(tree: exp.Query) -> exp.Query:
             _rename(cte, name, [table for table, of in read if of is cte])
         taken.add(name)
         known.add(name)
+    for column in list(tree.find_all(exp.Column)):
+        if column.args.get("db") and _is_of_its_select(column):
+            shown_as(column, column.copy())
+            column.set("db", None)
+            column.set("catalog", None)
     return tree
+
+
+def _is_of_its_select(column: exp.Column) -> bool:
+    """Whether the SELECT of `s.t.c` reads the table `s.t` under no other name, and nothing else is named `t` or `s`."""
+    select = column.find_ancestor(exp.Select)
+    sources = [] if select is None else _sources(select)
+    names = [folded(source.alias_or_name) for source in sources]
+    wanted = [folded(part.name) for part in column.parts[:-1]]
+    tables = [source for source in sources if isinstance(source, exp.Table) and source.db and not source.alias]
+    same = [table for table in tables if [folded(part.name) for part in table.parts][-len(wanted) :] == wanted]
+    return len(same) == 1 and names.count(wanted[-1]) == 1 and wanted[-2] not in names
 
 
 def _refuse_twice(cte: exp.CTE) -> None:
@@ -74,3 +93,10 @@ def _rename(cte: exp.CTE, name: str, reads: list[exp.Table]) -> None:
         shown_as(table, written)
     alias = cte.args["alias"]
     alias.set("this", shown_as(quote_name(name), alias.this.copy()))
+
+
+def _sources(select: exp.Select) -> list[exp.Expr]:
+    """What a SELECT reads, without what its subqueries read."""
+    parts = [select.args.get("from_"), *(select.args.get("joins") or []), *(select.args.get("laterals") or [])]
+    found = (node for part in parts if part for node in part.find_all(exp.Table, exp.Subquery, exp.Lateral))
+    return [node for node in found if node.find_ancestor(exp.Select) is select]
