@@ -140,9 +140,7 @@ def change(warehouse: Warehouse, seen: Input, then: Fingerprint | None, manifest
     if isinstance(now, snapshots.VERSIONS) and isinstance(then, snapshots.VERSIONS):
         why, delta = snapshots.changes(warehouse, quoted(seen.relation), then, now, seen.columns)
         return InputChange(why, added=delta)
-    before = ""
-    if manifest is not None:
-        before = manifest.listing(seen.relation)
+    before = "" if manifest is None else manifest.listing(seen.relation)
     if isinstance(now, ColumnFingerprint):
         if not isinstance(then, ColumnFingerprint):
             return InputChange("it was not followed by append_column before")

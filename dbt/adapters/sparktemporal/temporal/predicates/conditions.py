@@ -23,6 +23,7 @@ from ..sql.functions.calls import starts_with_unit
 from ..sql.text.dialect import fragment, has_clock, is_mz_now, render
 from ..sql.text.helper_columns import static_column
 from .comparisons import Comparison
+from .logic import branches_of
 from .monotonicity import NONE, Side, Unlistable, is_below_a_day, side
 from .text_instants import as_instant, refuse_words
 
@@ -119,15 +120,11 @@ class _Analysis:
                 "mz_now() is a value here and not compared, so the instants at which it matters cannot be listed",
                 "a comparison of mz_now() with an expression over the row",
             )
-        legs = legs_of(node)
-        for left, right in legs:
-            self._leg(node, left, right, guards)
-        if isinstance(node, exp.Case) and legs:
-            for branch in node.args.get("ifs") or []:
-                self._changes(branch.args["true"], guards)
-            if node.args.get("default") is not None:
-                self._changes(node.args["default"], guards)
-        if legs:
+        if legs := legs_of(node):
+            for left, right in legs:
+                self._leg(node, left, right, guards)
+            if isinstance(node, exp.Case):
+                self._values(node, guards)
             return
         if isinstance(node, exp.Is) and isinstance(node.expression.unnest(), exp.Null) and is_side(node.this):
             return  # the clock is never NULL
@@ -142,6 +139,12 @@ class _Analysis:
             )
         for child in node.iter_expressions():
             self._changes(child, guards)
+
+    def _values(self, node: exp.Case, guards: _Guards) -> None:
+        branches, default = branches_of(node)
+        for value in (*(branch.args["true"] for branch in branches), default):
+            if value is not None:
+                self._changes(value, guards)
 
     def _leg(self, node: exp.Expr, left: exp.Expr, right: exp.Expr, guards: _Guards) -> None:
         left, right = left.unnest(), right.unnest()
