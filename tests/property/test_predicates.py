@@ -40,6 +40,10 @@ class Months(Grammar):
             f"cast({{n}} {sign} {length} as date) {op} d",
             f"date_trunc('{rng.choice(['DAY', 'MONTH', 'YEAR'])}', {{n}} {sign} {length}) {op} {instant}",
             f"year({{n}} {sign} {length}) {op} year(a)",
+            f"date_trunc('{rng.choice(['DAY', 'MONTH', 'QUARTER', 'YEAR'])}', {{n}}) {sign} {length} {op} {instant}",
+            f"date_trunc('MONTH', {{n}}) - interval 1 month {op} date_trunc('MONTH', {instant})",
+            f"{rng.choice(['dateadd', 'timestampadd'])}({rng.choice(['MONTH', 'QUARTER', 'YEAR'])}, "
+            f"{rng.choice([1, -1, 5])}, {{n}}) {op} {instant}",
             f"timestampdiff(MONTH, {instant}, {{n}}) {op} k",
         ]
         return rng.choice(forms)

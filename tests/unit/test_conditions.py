@@ -8,7 +8,14 @@ import pytest
 
 from dbt.adapters.sparktemporal.errors import Refusal
 from dbt.adapters.sparktemporal.temporal.predicates.conditions import condition
-from dbt.adapters.sparktemporal.temporal.predicates.monotonicity import is_below_a_day, milliseconds, side
+from dbt.adapters.sparktemporal.temporal.predicates.monotonicity import (
+    DAYS,
+    MOVED,
+    NONE,
+    is_below_a_day,
+    milliseconds,
+    side,
+)
 from dbt.adapters.sparktemporal.temporal.rewrite.clock_functions import put_mz_now
 from dbt.adapters.sparktemporal.temporal.rewrite.split import split
 from dbt.adapters.sparktemporal.temporal.sql.text.dialect import parse, render
@@ -270,3 +277,11 @@ def test_a_schema_may_have_the_name_of_sparks() -> None:
     with pytest.raises(Refusal, match="builtin may be a schema") as raised:
         put_mz_now("select builtin.now() from t")
     assert "instead: mz_now(), now(), or the name of the schema with its catalog" in str(raised.value)
+
+
+def test_months_beside_the_beginnings_of_days() -> None:
+    """They keep the order of days. Beside hours they do not: 30 March 12:00 and 31 March 00:00 have a month before."""
+    for unit, months in {"DAY": DAYS, "MONTH": DAYS, "YEAR": DAYS, "HOUR": NONE}.items():
+        assert side(expression(f"date_trunc('{unit}', mz_now()) - interval 1 month")).months == months
+    assert side(expression("date_trunc('DAY', mz_now()) - interval 1 hour + x")).months == DAYS
+    assert side(expression("mz_now() - interval 1 month")).months == MOVED

@@ -20,6 +20,7 @@ from sqlglot.optimizer.annotate_types import annotate_types
 from sqlglot.optimizer.qualify import qualify
 
 from ..errors import Refusal
+from ..pushdown.monotone import kind_and_type
 from ..temporal.sql.spark import decimals
 from ..temporal.sql.text.dialect import fragment
 from ..temporal.sql.text.identifiers import dotted, folded, parts
@@ -29,6 +30,8 @@ Schema = Mapping[str, Mapping[str, str]]
 #: what sqlglot calls types that Spark's DESCRIBE calls otherwise
 _SPARK = {"text": "string", "varchar": "string", "timestamptz": "timestamp", "timestampntz": "timestamp_ntz"}
 _UNKNOWN = (exp.DType.UNKNOWN, exp.DType.NULL)
+#: unit of an interval -> unit of its type
+_OF_INTERVALS = {u: u for u in ("year", "month", "day", "hour", "minute", "second")} | {"week": "day"}
 
 
 class GivenTypes:
@@ -115,6 +118,10 @@ def _known(value: exp.Expr) -> str | None:
     value = value.unnest()
     if isinstance(value, (exp.Column, exp.Dot, exp.Cast, exp.TryCast)):
         return _in_words(value)
+    if isinstance(value, (exp.Neg, exp.Literal, exp.Interval)):
+        return _of_literal(value)
+    if isinstance(value, exp.TimestampTrunc):
+        return "timestamp"
     if isinstance(value, exp.Count):
         return "bigint"
     if isinstance(value, (exp.Min, exp.Max)):
@@ -127,6 +134,21 @@ def _known(value: exp.Expr) -> str | None:
     if isinstance(value, (exp.Predicate, exp.Not, exp.Boolean)):
         return "boolean"
     return "string" if isinstance(value, (exp.Lower, exp.Upper)) else None
+
+
+def _of_literal(value: exp.Expr) -> str | None:
+    number = value.this.unnest() if isinstance(value, exp.Neg) else value
+    if isinstance(number, exp.Literal):
+        return kind_and_type(number)[1]
+    return _length(value.args.get("unit")) if isinstance(value, exp.Interval) else None
+
+
+def _length(unit: exp.Expr | None) -> str | None:
+    """The type of a literal interval of one unit, or of one unit to another."""
+    if isinstance(unit, exp.IntervalSpan):
+        return f"interval {unit.this.name.lower()} to {unit.expression.name.lower()}"
+    name = "" if unit is None else unit.name.lower().rstrip("s")
+    return f"interval {_OF_INTERVALS[name]}" if name in _OF_INTERVALS else None
 
 
 def _summed(value: exp.Expr, of: str | None) -> str | None:

@@ -66,7 +66,7 @@ def literal(node: exp.Expr) -> ValueRange | None:
     """The range of a constant: one value. None for an expression that is no constant."""
     text = render(node)
     if isinstance(node, exp.Literal):
-        return ValueRange(text, text, YES, NO, NO, *_kind_and_type(node))
+        return ValueRange(text, text, YES, NO, NO, *kind_and_type(node))
     if isinstance(node, exp.Neg) and isinstance(node.this.unnest(), exp.Literal):
         value = literal(node.this.unnest())
         return None if value is None else replace(value, least=text, most=text)
@@ -81,7 +81,8 @@ def literal(node: exp.Expr) -> ValueRange | None:
     return None
 
 
-def _kind_and_type(node: exp.Literal) -> tuple[str, str]:
+def kind_and_type(node: exp.Literal) -> tuple[str, str]:
+    """The kind of a literal, and its type in Spark."""
     text = node.name.lower()
     if node.is_string:
         return abstract_values.CONSTANT, "string"

@@ -49,6 +49,7 @@ class Side:
     whether the side is monotone in the session's zone, since Spark subtracts instants by local time. truncates: the
     unit, for the bare clock truncated to it. dated: the side moves a day at a time, so an hour of daylight saving
     cannot turn it back. months: what the side is of a clock that is moved by months (NONE, MOVED, DAYS, OTHER).
+    of_days: its values are beginnings of days, so that months which are added to it do not turn it back.
     """
 
     is_increasing: bool
@@ -56,6 +57,7 @@ class Side:
     truncates: str | None = None
     dated: bool = False
     months: str = NONE
+    of_days: bool = False
 
     def turned(self) -> Side:
         return Side(not self.is_increasing, self.added, dated=self.dated, months=self._months())
@@ -83,11 +85,9 @@ def side(node: exp.Expr) -> Side:
         if has_clock(left) and has_clock(right):
             raise _refusal(node, "mz_now() stands in it twice")
         if has_clock(left):
-            moves = side(left).and_(added=(right.copy(),))
-            return replace(moves, months=MOVED) if is_mz_now(left.unnest()) else moves
+            return _moved(left, by=right)
         if isinstance(node, exp.Add):
-            moves = side(right).and_(added=(left.copy(),))
-            return replace(moves, months=MOVED) if is_mz_now(right.unnest()) else moves
+            return _moved(right, by=left)
         return side(right).turned().and_(added=(left.copy(),))
     if isinstance(node, exp.Neg):
         return side(node.this).turned()
@@ -97,6 +97,15 @@ def side(node: exp.Expr) -> Side:
     if called is not None:
         return _call(node, called)
     raise _refusal(node, "it is no function of the clock that only rises or only falls")
+
+
+def _moved(clock: exp.Expr, by: exp.Expr) -> Side:
+    """A side with a length beside it, which may be of months."""
+    base = side(clock)
+    moves = base.and_(added=(by.copy(),))
+    if is_mz_now(clock.unnest()):
+        return replace(moves, months=MOVED)
+    return replace(moves, months=DAYS) if base.of_days and moves.months == NONE else moves
 
 
 def is_below_a_day(node: exp.Expr) -> bool:
@@ -168,8 +177,8 @@ def _refusal_of_call(node: exp.Expr, called: Function) -> Unlistable:
 
 def _monotone(node: exp.Expr, called: Function, argument: exp.Expr, is_decreasing: bool, unit: str) -> Side:
     """A call that is monotone in an argument. unit: the unit that the call names, or ""."""
-    moves = side(argument)
-    if called.by_date or called.local is Local.UNIT and unit in _OF_DAYS:
+    moves, of_days = side(argument), called.local is Local.UNIT and unit in _OF_DAYS
+    if called.by_date or of_days:
         moves = moves.to_days()
     if is_decreasing:
         moves = moves.turned()
@@ -181,7 +190,7 @@ def _monotone(node: exp.Expr, called: Function, argument: exp.Expr, is_decreasin
             truncates = unit if unit in TRUNCATED else None
         elif called.truncates_to_date:
             truncates = "DAY"
-    return replace(moves, truncates=truncates, dated=moves.dated or called.type == "date")
+    return replace(moves, truncates=truncates, dated=moves.dated or called.type == "date", of_days=of_days)
 
 
 def _scaled(moves: Side, divisor: exp.Expr, node: exp.Expr) -> Side:

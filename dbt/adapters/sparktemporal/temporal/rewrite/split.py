@@ -28,6 +28,7 @@ from ..sql.names.projection import pushdown_projections
 from ..sql.names.scope import Describe
 from ..sql.spark import timestamps
 from ..sql.text.dialect import MZ_NOW_NAMES, conjunction, fragment, has_clock, mz_now_calls, put_in, suggested
+from .added_months import with_added_months
 from .apart import keep_apart
 from .column_names import Names, with_names
 from .core import Core, refuse_nondeterministic
@@ -78,6 +79,7 @@ def split(
     tree = timestamps.as_written(tree) if local_timestamps else tree
     with_names(tree, names or {})  # by the order of the tree
     write_out_sets(tree, describe)
+    with_added_months(tree)
     eliminate_ctes(tree)
     tree = merge_nested(having_to_where(tree, describe), describe)
     calls = list(mz_now_calls(tree))

@@ -1,0 +1,39 @@
+"""The clock moved by a whole number of months, as an interval that is added to it.
+
+    dateadd(MONTH, -1, mz_now())         ->  mz_now() + INTERVAL '-1' MONTH
+    timestampadd(QUARTER, 2, mz_now())   ->  mz_now() + INTERVAL '6' MONTH
+
+Spark adds both alike. Of an interval it is known where the clock goes back: at the end of a month.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from ..predicates.lengths import constant
+from ..sql.functions.calls import function
+from ..sql.text.dialect import is_mz_now, shown_as
+
+#: unit -> months
+_MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
+
+
+def with_added_months(tree: exp.Expr) -> None:
+    """Write such calls as sums, in place.
+
+    >>> from ..sql.text.dialect import expression, render
+    >>> tree = expression("ts >= timestampadd(QUARTER, -2, mz_now())")
+    >>> with_added_months(tree)
+    >>> render(tree)
+    "ts >= mz_now() + INTERVAL '-6' MONTH"
+    """
+    for node in list(tree.find_all(exp.Anonymous)):
+        called = function(node)
+        if called is None or called.unit is None or called.amount is None:
+            continue
+        unit, count, clock = (node.expressions[i] for i in (called.unit, called.amount, called.increasing or 0))
+        months, number = _MONTHS.get(unit.name.upper()), constant(count)
+        if months is None or number is None or number % 1 or not is_mz_now(clock.unnest()):
+            continue
+        length = exp.Interval(this=exp.Literal.string(str(int(number) * months)), unit=exp.var("MONTH"))
+        node.replace(shown_as(exp.Add(this=clock.copy(), expression=length), node))
