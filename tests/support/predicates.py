@@ -86,6 +86,7 @@ class Grammar:
             lambda: f"datediff({{n}}, d) {op} k",
             lambda: f"{rng.choice(['date_add', 'dateadd'])}(cast({{n}} as date), k) {op} d",
             lambda: f"year({{n}}) {op} year({instant})",
+            lambda: f"extract(YEAROFWEEK FROM {{n}}) {op} extract(YEAROFWEEK FROM {instant})",
             lambda: f"cast({{n}} as date) - interval {rng.choice(['7 days', '1 month'])} {op} {rng.choice(['d', 'a'])}",
             lambda: f"d - cast({{n}} as date) {op} iv",
             lambda: f"(case {{m}} when ms then true when {number} then b end)",

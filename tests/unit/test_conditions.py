@@ -40,13 +40,16 @@ INCREASING = [
     "date_add(CAST(mz_now() AS DATE), k)", "add_months(mz_now(), 1)", "datediff(mz_now(), d)", "floor(mz_now() / 1000)",
     "greatest(mz_now(), x)", "timestampdiff(HOUR, x, mz_now())", "trunc(mz_now(), 'MM')", "last_day(mz_now())",
     "dateadd(CAST(mz_now() AS DATE), 7)", "date_add(DAY, 7, mz_now())", "to_unix_timestamp(mz_now())",
-    "to_timestamp_ltz(mz_now())",
+    "to_timestamp_ltz(mz_now())", "extract(yearofweek FROM mz_now())", "date_part('YEAROFWEEK', mz_now())",
+    "datepart('yrs', mz_now())",
 ]  # fmt: skip
 DECREASING = ["x - mz_now()", "-mz_now()", "mz_now() DIV -1", "datediff(d, mz_now())", "least(x, y - mz_now())",
            "timestampdiff(DAY, mz_now(), x)"]  # fmt: skip
 NOT_MONOTONE = {
     "hour(mz_now())": "hour of the clock",
     "EXTRACT(HOUR FROM mz_now())": "no function of the clock that only rises",
+    "EXTRACT(WEEK FROM mz_now())": "no function of the clock that only rises",
+    "date_part('WEEK', mz_now())": "date_part of the clock",
     "mz_now() - mz_now()": "stands in it twice",
     "mz_now() DIV k": "not known before the row",
     "mz_now() / 0.001": "not known before the row",

@@ -6,6 +6,8 @@ from .row import DAY, SECOND, Function, Local, Raises, Takes
 
 #: units that are as long at any time; Spark counts days and weeks by the calendar of the zone
 _FIXED = ("MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "DAYOFYEAR", "WEEK")
+#: the fields of a date that only rise: the year, by each of its names, and the year of the week
+_YEARS = ("YEAR", "Y", "YEARS", "YR", "YRS", "YEAROFWEEK")
 
 # fmt: off
 ROWS = (
@@ -60,10 +62,10 @@ ROWS = (
              towards_zero=True),
     Function("unix_date", 1, type="int", increasing=0, local=Local.DATE, at_ends=True),
     Function("year", 1, type="int", increasing=0, local=Local.DATE, at_ends=True),
-    Function("date_part", 2, type="int", increasing=1, local=Local.DATE, unit=0, units=("YEAR",)),
-    Function("datepart", 2, type="int", increasing=1, local=Local.DATE, unit=0, units=("YEAR",)),
-    Function("extract", 2, parsed_as="Extract", type="int", increasing=1, local=Local.DATE, unit=0,
-             units=("YEAR", "YEARS", "YR"), keyword=True),
+    Function("date_part", 2, type="int", increasing=1, local=Local.DATE, unit=0, units=_YEARS),
+    Function("datepart", 2, type="int", increasing=1, local=Local.DATE, unit=0, units=_YEARS),
+    Function("extract", 2, parsed_as="Extract", type="int", increasing=1, local=Local.DATE, unit=0, units=_YEARS,
+             keyword=True),
 
     # number -> instant
     Function("timestamp_micros", 1, takes=Takes.INTEGER, type="timestamp", increasing=0, at_ends=True, farthest=10**17,
