@@ -19,6 +19,7 @@ ALIVE = "from t where mz_now() < hi"
 PER_GROUP = (
     f"with a as (select k, v {ALIVE}) select k, sum(v) as n from a group by k",
     f"with a as (select k, v {ALIVE}), b as (select * from a) select k, count(*) as n from b group by k",
+    f"with a as (select k, v {ALIVE}) select distinct * from a",
 )
 
 
@@ -26,6 +27,12 @@ PER_GROUP = (
 def test_per_group(sql: str) -> None:
     (core,) = split(sql, describe).cores
     assert core.groups is not None
+
+
+def test_a_star_is_of_the_columns_of_the_model() -> None:
+    """Not of the operands of the comparisons, which stand beside them."""
+    (core,) = split(PER_GROUP[2], describe).cores
+    assert not any(item.is_star for item in core.query.expressions)
 
 
 #: of the rows that pass the predicate these make others, which are what the aggregation counts

@@ -21,7 +21,7 @@ from ...errors import Refusal
 from ..sql.functions.calls import nondeterministic
 from ..sql.names.ctes import reads_of
 from ..sql.names.linear import is_inside_a_value, is_linear, makes_groups
-from ..sql.names.projection import expand_stars
+from ..sql.names.projection import expand_stars, star_of
 from ..sql.names.scope import Describe, derived, quote_name, sources_of
 from ..sql.text.dialect import has_clock, has_other_parts
 from ..sql.text.helper_columns import operand_column, static_column
@@ -90,9 +90,24 @@ def climb(one: Lifted, reader: exp.Select, item: exp.Expr, describe: Describe) -
 def grouped(one: Lifted, reader: exp.Select, item: exp.Expr, describe: Describe, ansi: bool) -> tuple[Core, exp.Select]:
     """A core kept per group of the aggregation that reads the core, and the aggregation over it. Raises NoSum."""
     alias = item.alias_or_name
-    rows, rest, groups = take_groups(_over(one.plain, reader, item), one.core.placeholder, describe, [], ansi)
+    above = _over(one.plain, reader, item)
+    if any(map(star_of, above.expressions)):
+        _write_out_stars(above, describe)
+    rows, rest, groups = take_groups(above, one.core.placeholder, describe, [], ansi)
     rows.set("from_", exp.From(this=derived(with_operands(one.core), alias)))
     return replace(passed_on(one.core, alias), query=rows, groups=groups, kept=Kept(groups.kept)), rest
+
+
+def _write_out_stars(above: exp.Select, describe: Describe) -> None:
+    """Name the columns of `*` in place: below it the operands of the comparisons are columns too."""
+    sources = sources_of(above, describe, [])
+    names = [name.lower() for _, name in sources.star]
+    if len(set(names)) < len(names):
+        raise NoSum("two columns have one name")
+    try:
+        expand_stars(above, sources)
+    except Refusal:
+        raise NoSum("which columns its star has is not known") from None
 
 
 def refuse_groups(core: Core, by_rows: Mapping[int, Kept]) -> None:
