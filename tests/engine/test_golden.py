@@ -55,6 +55,8 @@ MODELS = {
     "select live.id, u.name from live left join users u on u.id = live.id",
     "two_windows": "select id, 'soon' as w from events where mz_now() >= ts and mz_now() < ts + interval 1 hour "
     "union all select id, 'late' from events where mz_now() >= ends_at",
+    "one_of_two_windows": "select kind, day from events where mz_now() < ts "
+    "union select kind, null from events where mz_now() >= ends_at",
     "top_of_the_window": "select * from (select id, kind, row_number() over (partition by kind order by ts desc) as r "
     "from events where mz_now() < ts + interval 1 day) where r <= 3",
     "sums": "with recent as (select * from events where mz_now() <= ts + interval 7 days) "

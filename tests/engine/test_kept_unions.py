@@ -34,7 +34,7 @@ MODELS = {
     "with_static": ("select k, count(*) as n from (select k from {s}.t where mz_now() < hi union all "
                     "select k from {s}.t) as x group by k", 0),
     "union_of_sets": ("select k, count(*) as n from (select k from {s}.t where mz_now() < hi union "
-                      "select k from {s}.t where mz_now() >= hi) as x group by k", 0),
+                      "select k from {s}.t where mz_now() >= hi) as x group by k", 2),
     "some_rows": ("select k, count(*) as n from (select k from (select k, v from {s}.t where mz_now() < hi "
                   "order by v, k limit 2) as y union all select k from {s}.t where mz_now() >= hi) as x group by k", 0),
 }  # fmt: skip

@@ -35,6 +35,7 @@ MODELS = (
     "select id, row_number() over (partition by k order by id, v) as r from {s}.t where due is null or mz_now() < due",
     "select id, x from {s}.t lateral view explode(xs) e as x where case k when 'a' then mz_now() < due else v > 1 end",
     "select k, v from {s}.t where mz_now() < due union all select k, x from {s}.union where x in (1, 2)",
+    "select k, v from {s}.t where mz_now() < due union select k, id from {s}.t where mz_now() >= ts",
 )
 WORDS = (
     "select", "from", "where", "union", "order", "table", "window", "lateral", "not", "and", "or", "(", ")", ",", "'",

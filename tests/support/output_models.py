@@ -33,6 +33,7 @@ AT_POINTS = {
     "newest": f"select count(*) as n, sum(v) as total, max(id) as last from {{e}} where {WINDOW} and h < 3",
     "rolled": f"select h, k, count(*) as n from {{e}} where {WINDOW} and h < 9 group by rollup(h, k)",
     "doubles": f"select h, cast(sum(cast(v as double)) as int) as x from {{e}} where {WINDOW} group by h",
+    "either_once": f"select h, k from {{e}} where {WINDOW} union select h, null from {{e}} where {{now}} < lo",
     "ranked": LIVE + "select h, id, row_number() over (partition by h order by lo, hi, id, k, v, price) as r from live",
     "running": LIVE + "select h, id, sum(v) over (partition by h order by id) as s from live",
     "first_five": LIVE + "select h, id, k from live order by h, id, k limit 5",

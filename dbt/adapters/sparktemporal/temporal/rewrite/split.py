@@ -32,6 +32,7 @@ from .added_months import with_added_months
 from .apart import keep_apart
 from .column_names import Names, with_names
 from .core import Core, refuse_nondeterministic
+from .distinct_unions import write_out_unions
 from .evaluated import Evaluated, evaluated, unbounded
 from .group_maintenance import take_groups
 from .having import having_to_where
@@ -81,6 +82,7 @@ def split(
     write_out_sets(tree, describe)
     with_added_months(tree)
     eliminate_ctes(tree)
+    tree = write_out_unions(tree)
     tree = merge_nested(having_to_where(tree, describe), describe)
     calls = list(mz_now_calls(tree))
     _refuse_calls(tree, calls)

@@ -1,0 +1,98 @@
+"""UNION of SELECTs over the clock -> a DISTINCT over their UNION ALL, which can be kept per group.
+
+    select k from t where mz_now() < t.hi union select k from u where mz_now() < u.hi
+      ->  select distinct * from (select k from t where mz_now() < t.hi
+                                  union all select k from u where mz_now() < u.hi) as mz_union
+
+Spark reads a UNION as this DISTINCT. Without the rule rows are kept one by one, and each read compares them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from ..sql.names.ctes import is_recursive, named_ctes
+from ..sql.names.linear import is_inside_a_value, is_linear, names_columns
+from ..sql.names.scope import derived
+from ..sql.text.dialect import has_clock, has_other_parts, put_in
+
+_ALIAS = "mz_union"
+
+
+def write_out_unions(tree: exp.Query) -> exp.Query:
+    """The tree of a model -> the tree with a DISTINCT for each UNION of SELECTs that all keep rows of the clock."""
+    for union in reversed(list(tree.find_all(exp.Union))):  # inner ones first
+        if _is_candidate(union):
+            tree = put_in(tree, union, _distinct(union.copy()))
+    return tree
+
+
+def _is_candidate(union: exp.Union) -> bool:
+    if not union.args.get("distinct") or not _is_union(union, "with_") or _is_side(union):
+        return False
+    if not names_columns(union) or is_inside_a_value(union) or any(map(is_recursive, _around(union))):
+        return False
+    leaves = [leaf for side in _sides(union) for leaf in _leaves(side)]
+    return all(isinstance(leaf, exp.Select) and _keeps_rows(leaf) for leaf in leaves)
+
+
+def _keeps_rows(select: exp.Select) -> bool:
+    """Whether a SELECT keeps rows of the clock one by one."""
+    return is_linear(select) and (has_clock(select) or any(map(has_clock, named_ctes(select))))
+
+
+def _is_union(query: exp.Expr, *more: str) -> bool:
+    """Whether a query is a UNION or UNION ALL, by position, with no ORDER BY or LIMIT of its own."""
+    return type(query) is exp.Union and not has_other_parts(query, ("this", "expression", "distinct", *more))
+
+
+def _is_side(query: exp.Expr) -> bool:
+    """Whether a query is a side of a set operation, also in parentheses."""
+    above = query.parent
+    while isinstance(above, exp.Subquery) and not has_other_parts(above, ("this",)):
+        above = above.parent
+    return isinstance(above, exp.SetOperation)
+
+
+def _sides(union: exp.Expr) -> tuple[exp.Expr, exp.Expr]:
+    return union.args["this"], union.args["expression"]
+
+
+def _leaves(query: exp.Expr) -> Iterator[exp.Expr]:
+    """What stands between the UNIONs and UNION ALLs of a side, from left to right."""
+    if isinstance(query, exp.Subquery) and not has_other_parts(query, ("this",)):
+        yield from _leaves(query.this)
+    elif _is_union(query):
+        for side in _sides(query):
+            yield from _leaves(side)
+    else:
+        yield query
+
+
+def _around(query: exp.Expr) -> Iterator[exp.CTE]:
+    """The CTEs that a query stands in."""
+    cte = query.find_ancestor(exp.CTE)
+    while cte is not None:
+        yield cte
+        cte = cte.find_ancestor(exp.CTE)
+
+
+def _distinct(union: exp.Union) -> exp.Select:
+    with_ = union.args.get("with_")
+    union.set("with_", None)
+    _keep_all(union)
+    found = exp.select("*").from_(derived(union, _ALIAS)).distinct()
+    found.set("with_", with_)
+    return found
+
+
+def _keep_all(query: exp.Expr) -> None:
+    """UNION ALL for each UNION above the leaves: the DISTINCT above leaves no row twice."""
+    if isinstance(query, exp.Subquery):
+        _keep_all(query.this)
+    elif isinstance(query, exp.Union):
+        query.set("distinct", False)
+        for side in _sides(query):
+            _keep_all(side)
