@@ -42,7 +42,7 @@ def all_cases(tmp_path_factory: pytest.TempPathFactory, spark: Any, request: pyt
             for t in sorted({parse_instant(x["at"]) for x in c["checks"]})
         )
     )
-    parts = (read.split("@@") for read in reads.split(";;") if read.strip())
+    parts = (read.split("@@") for read in reads.split(";;") if "@@" in read)
     yield project, result, {tuple(key.split()): sql for key, sql in parts}
     project.drop()
 
