@@ -17,7 +17,7 @@ PATIENCE = 10_000
 
 
 def _config(kind: kinds.Kind, words: str, default: Any = None) -> Any:
-    """words: what docs/reference/configs.md says of it. default: where it is not that of its kind."""
+    """One config. words: its meaning in docs/reference/configs.md. default: None for the default of the kind."""
     return field(default=kind.default if default is None else default, metadata={"kind": kind, "words": words})
 
 
@@ -139,7 +139,11 @@ class TemporalConfig:
         return Restarts(self.restart_every, self.restart_at, every + at)
 
     def refreshes(self, before: Refreshes | None, as_of: int) -> Refreshes | None:
-        """The schedule of refreshes. Without refresh_at the old one goes on, or begins at the first run (ms)."""
+        """The schedule of refreshes. The schedule of the last run stays while the configs agree with it.
+
+        before: the schedule of the last run. as_of: the instant of this run (ms). A new schedule without refresh_at
+        counts its refreshes from this instant.
+        """
         if self.refresh_every is None:
             return None
         if before is not None and before.every == self.refresh_every and self.refresh_at in (None, before.anchor):
@@ -161,7 +165,7 @@ class TemporalConfig:
 
 
 def _read(config: Mapping[str, Any]) -> tuple[TemporalConfig, dict[str, Refusal]]:
-    """(each config by itself, name -> what is wrong with it). A wrong one has its default."""
+    """(the configs, name -> mistake). Each config is read by itself. A mistaken config has its default."""
     given: dict[str, Any] = {}
     mistakes: dict[str, Refusal] = {}
     names = [of.name for of in fields(TemporalConfig)]
@@ -179,7 +183,7 @@ def _read(config: Mapping[str, Any]) -> tuple[TemporalConfig, dict[str, Refusal]
     return TemporalConfig(**given), mistakes
 
 
-# -- configs that depend on each other: what is read, and what was written -> what is wrong with both --
+# -- configs that depend on each other: (the configs as read, as the user wrote them) -> their mistake --
 
 
 def _append(read: TemporalConfig, written: Mapping[str, Any]) -> Refusal | None:
@@ -241,7 +245,7 @@ def _expires_before_a_restart(read: TemporalConfig, written: Mapping[str, Any]) 
     )
 
 
-#: looked at where each of the named configs is right by itself
+#: (names of configs, their check). The check is made where each of the named configs is right by itself
 _TOGETHER = (
     (("change_capture", "append_column", "lookback"), _append),
     (("pushdown", "pushdown_required"), _nothing_is_pushed_down),

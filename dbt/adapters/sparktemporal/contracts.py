@@ -1,4 +1,4 @@
-"""What dbt takes and keeps: the configs of a model, and what a run leaves in run_results.json."""
+"""The contracts with dbt: the configs of a model, and the response of a run in run_results.json."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dbt.adapters.spark.impl import SparkConfig
 
 from .config import TemporalConfig
 
-#: the configs that dbt knows of, as they are written; `config.TemporalConfig` reads those of a temporal_view
+#: the configs that dbt accepts, with the types that users write. `config.TemporalConfig` reads their values
 SparkTemporalConfig: type[SparkConfig] = make_dataclass(
     "SparkTemporalConfig",
     [
@@ -24,40 +24,40 @@ SparkTemporalConfig: type[SparkConfig] = make_dataclass(
 
 @dataclass
 class TemporalResponse(AdapterResponse):
-    """`adapter_response` of a temporal_view: see `run.report`. docs/reference/run-results.md is made of this text.
+    """The `adapter_response` of a temporal_view, made by `run.report`. docs/reference/run-results.md shows this text.
 
     action: what the run did: `hydrated`, `advanced`, `unchanged`, `restarted`, `waiting` or `checked`
         ([the words](../semantics.md#what-a-run-says-it-did))
-    reason: why, in words
+    reason: the reason of the action, in words
     as_of: the instant of the run (ms)
     expiration: the instant after which reads raise (ms)
-    expiration_reason: why there is no expiration, in words
+    expiration_reason: the reason why there is no expiration, in words
     seconds_to_expiration: from the instant of the run to the expiration
     inputs: how each input was read, in words
-    input_reads: the same as data, an object for each input: `relation`, `tracking` (by what the run learnt what the
-        input did), `read` (`unchanged`, `full`, or what is new of it), `reason`, `rows` that were read; `files` and
-        `bytes` that it has, `files_read` and `bytes_read` that Spark was asked to read of them, which may skip more;
-        null where nothing tells
-    files_considered: files of the inputs, where they are known
-    files_read: those that Spark was asked to read
-    files_left_out: the others
-    bytes_considered: the size of the files of the inputs, where it is known
-    bytes_read: the size of those that Spark was asked to read
-    bytes_left_out: the size of the others
+    input_reads: how each input was read, as data: an object for each input with `relation`, `tracking` (how the run
+        noticed changes of the input), `read` (`unchanged`, `full`, or the new part), `reason`, `rows` (rows read),
+        `files` and `bytes` (of the whole input), `files_read` and `bytes_read` (Spark was asked to read so many, and
+        may skip more). A number that is not known is null
+    files_considered: the number of files of the inputs whose files are known
+    files_read: the number of these files that Spark was asked to read
+    files_left_out: the number of these files that Spark was not asked to read
+    bytes_considered: the size of the files of the inputs whose files are known
+    bytes_read: the size of the files that Spark was asked to read
+    bytes_left_out: the size of the files that Spark was not asked to read
     pushdown: the comparisons sent to Spark, and the files left out
     rows_in: rows of the inputs before pushdown: all rows, or the new rows where only new rows are read
-    rows_written: stored intervals: one stands for an insertion and, if there is one, its retraction
-    rows_rewritten: rows of small chains that were written again together with the new ones
-    bytes_written: the size of the chains that the run wrote, a later merge not counted; of Parquet and Iceberg
-    updates_beyond_expiration: updates of the rows read that are after the expiration, and so are not stored
-    rows_late: rows that came when their window was over, and so are not in the view: of new rows under a plain window;
-        with `store_late` also of others ([late rows](../changes.md#late-rows))
+    rows_written: stored intervals. An interval is an insertion and, where the row leaves, its retraction
+    rows_rewritten: rows of small chains that were written again together with the new rows
+    bytes_written: the size of the chains that the run wrote, before any merge. Known for Parquet and Iceberg
+    updates_beyond_expiration: updates that are not stored, because they are after the expiration
+    rows_late: rows that came when their window was over, and so are not in the view. New rows under a plain window are
+        counted, with `store_late` also other rows ([late rows](../changes.md#late-rows))
     chains_before: the number of chains before the run
-    chains: the number of chains after it
+    chains: the number of chains after the run
     aggregates: how aggregates are kept, and why
     milliseconds: the length of the run
-    statements: how many statements the run sent, those that ask included
-    phases: ms of each phase of the run
+    statements: the number of statements that the run sent, queries included
+    phases: the length of each phase of the run (ms)
     """
 
     action: str = ""

@@ -21,7 +21,7 @@ from .descriptions import UPDATE
 
 #: the verbs of a first commit
 CREATE_VIEW, CREATE_TABLE = "CREATE VIEW", "CREATE TABLE"
-#: the whole file is replaced, and only if nobody replaced it since it was read
+#: an UPDATE replaces the file of the row, and fails where another run replaced the file since the UPDATE read it
 _PROPERTIES = {
     "format-version": "2",
     "write.update.mode": "copy-on-write",
@@ -32,7 +32,7 @@ _PROPERTIES = {
 
 
 def statement(verb: str, record: str, text: str, run: str, after: str | None) -> str:
-    """The commit of a run. record: `<model>__live` as SQL names it. after: the run whose commit it follows.
+    """The statement that commits a run. record: `<model>__live` as SQL names it. after: the run that committed before.
 
     >>> statement("UPDATE", "s.m__live", "SELECT 1", "r2", "r1")
     "UPDATE s.m__live SET mz_run = 'r2', mz_commit = 'SELECT 1'\\nWHERE mz_run = 'r1'"
@@ -50,7 +50,7 @@ def statement(verb: str, record: str, text: str, run: str, after: str | None) ->
 
 
 def is_table(verb: str) -> bool:
-    """Whether a commit by this verb goes to a table."""
+    """Whether a commit by this verb writes to a table."""
     return verb in (CREATE_TABLE, UPDATE)
 
 

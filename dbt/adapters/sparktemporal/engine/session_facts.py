@@ -1,15 +1,15 @@
-"""What one invocation of dbt asks once: the engine's clock, its version, the current catalog and the settings.
+"""Facts that one invocation of dbt asks once: the engine's clock and version, the current catalog, the settings.
 
 | fact | asked | why that is enough |
 |---|---|---|
-| clock | once, then counted on | a run uses the clock for the ages of tables; the readers' clock is the engine's own |
-| version | once | an engine that is replaced ends its sessions |
+| clock | once, then `now` is added | a run needs the clock for the ages of tables; readers ask the engine's own |
+| version | once | another engine would be another session |
 | catalog | once, and each time after a statement that may change it | nothing else changes the catalog of a session |
 | settings | once, and again after a statement that may set one | nothing else changes the settings of a session |
 | other answers (`once`) | once | they are about the catalog, not about its content |
 
-dbt lists the relations of a schema once for an invocation. `is_touched` names the models whose relations a later
-statement may have changed, so that a run asks for them anew.
+dbt lists the relations of a schema once for an invocation. `is_touched` tells of a model whether a later statement may
+have changed its relations. A run asks anew for these relations.
 """
 
 from __future__ import annotations
@@ -29,28 +29,31 @@ _MAY_SET = re.compile(r"\b(SET|RESET|EXECUTE)\b", re.IGNORECASE)
 _MAY_USE = re.compile(r"\b(USE|CATALOG|defaultCatalog|RESET|EXECUTE)\b", re.IGNORECASE)
 #: a word of each statement that may create, change or drop relations
 _MAY_MOVE = re.compile(r"\b(CREATE|DROP|ALTER|REPLACE|EXECUTE|CALL|RESTORE|UNDROP)\b", re.IGNORECASE)
-#: a statement that may change relations it does not name: names that are computed, a schema that goes with all in it
+#: a statement that may change relations that it does not name: it computes names, or drops a whole schema
 _MAY_MOVE_ANY = re.compile(
     r"\bEXECUTE\s+IMMEDIATE\b|\bCALL\s+[\w.`]+\s*\(|\bIDENTIFIER\s*\(|\$\{|\bDROP\s+(SCHEMA|DATABASE|NAMESPACE)\b",
     re.IGNORECASE,
 )
 
-#: the characters of a statement that are searched for names: what it changes stands before the rows of a seed
+#: so many characters of a statement are searched for names. The name of a seed's table stands before the seed's rows
 _HEAD = 20_000
 
 
 def now() -> float:
-    """Seconds on a clock that only counts, also while the machine sleeps where the system has such a clock."""
+    """Seconds on a clock that nobody sets. Where the system can, the clock goes on while the machine sleeps."""
     return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
 
 
 @dataclass(frozen=True)
 class _Clock:
-    """The engine's clock (ms) when the own one stood at `at` (s), and the engine's version."""
+    """The engine's answers, all of one moment."""
 
+    #: the engine's clock (ms)
     engine: int
+    #: `now` at that moment (s)
     at: float
     version: str
+    #: the current catalog
     catalog: str
 
 
@@ -68,7 +71,7 @@ class SessionFacts:
         self._is_moved = False
 
     def notice(self, sql: str) -> None:
-        """Look at a statement of somebody else, which may change settings or relations."""
+        """Look at a statement of dbt or of the user, which may change settings or relations."""
         if _MAY_MOVE.search(sql):
             with self._guard:
                 self._touched.update(_words(sql[:_HEAD]))
@@ -81,7 +84,7 @@ class SessionFacts:
                 self._settings.clear()
 
     def is_touched(self, model: str) -> bool:
-        """Whether a statement of somebody else may have changed a relation of a model: it names one, or hides names."""
+        """Whether a noticed statement names a relation of a model, or may change relations that it does not name."""
         with self._guard:
             is_named = any(word.startswith(f"{model.lower()}__") for word in self._touched)
             return is_named or self._is_any_touched or _words(model) <= self._touched
@@ -112,13 +115,13 @@ class SessionFacts:
         return self._read(ask).version
 
     def catalog(self, ask: Ask) -> str:
-        """The catalog of names that name none."""
+        """The current catalog, to which names without a catalog belong."""
         return str(ask("SELECT current_catalog()")[0][0]) if self._is_moved else self._read(ask).catalog
 
     def settings(self, read: Callable[[], dict[str, str]], session: object) -> dict[str, str]:
-        """The settings of a session that decide rows; `read` asks the engine.
+        """The settings of a session that decide rows. read: asks the engine.
 
-        The sessions of one invocation begin with the same settings. Once a statement may have changed some, each
+        The sessions of one invocation begin with the same settings. After a statement that may change settings, each
         session is asked by itself.
         """
         with self._guard:

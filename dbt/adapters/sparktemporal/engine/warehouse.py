@@ -26,8 +26,8 @@ Query = tuple[str, int]
 #: Spark's sign that a plan or a type has more fields than it prints
 _CUT = re.compile(r"\.\.\. \d+ more fields")
 _WHOLE_PLANS = "SET spark.sql.debug.maxToStringFields = 100000"
-#: signs of what Spark cut short, and the setting that makes it print all. The columns of a Hive table are cut after so
-#: many characters: the place of the cut depends on the digits of Spark's ids.
+#: (sign of a text that Spark cut short, setting with which Spark prints all). Spark cuts the columns of a Hive table by
+#: length, and Spark's ids count: the place of the cut differs from plan to plan.
 _CUTS = (
     (_CUT, _WHOLE_PLANS),
     (re.compile(r"HiveTableRelation \[[^\n]*\.\.\."), "SET spark.sql.maxMetadataStringLength = 10000000"),
@@ -43,21 +43,24 @@ CHANGES_OF_DELTA = "table_changes("
 class Warehouse:
     """Questions to Spark: statements through one function, answers as rows of plain values.
 
-    zones: the time zones that were asked for.
-    stack: the temporal views that the model reads. Their rows stand in SQL as a name. A query that is described or
-    explained gets their columns in place of the name, a query that is executed gets the rows.
-    facts: what the invocation asks once; without it each question is asked anew. session: stands for the session.
-    refreshed: the tables that the session was told to forget. catalog: the current one, where it is known.
+    SQL reads a temporal view by a name. `data` puts the rows of the view in place of the name, for a query that is
+    executed. `shape` puts the columns there, for a query that is described or explained.
     """
 
     def __init__(
         self,
         rows: Rows,
+        #: the temporal views that the model reads
         stack: Stack | None = None,
+        #: the time zones that were asked for
         zones: dict[str, Zone] | None = None,
+        #: the answers that the invocation keeps; without them each question is asked anew
         facts: SessionFacts | None = None,
+        #: a key of the session, for `facts`
         session: object = None,
+        #: the tables that the session was told to forget
         refreshed: set[str] | None = None,
+        #: the current catalog, where it is known
         catalog: str | None = None,
     ) -> None:
         self._rows, self.stack = rows, stack
@@ -78,9 +81,11 @@ class Warehouse:
     def rows_together(self, queries: Sequence[Query]) -> list[tuple[Any, ...]]:
         """The rows of several queries of one row each, by one statement; every value is text or None.
 
-        The queries are arms of a UNION ALL, because Spark runs arms of one task each as one job. A join of them would
-        be a job for each, and a broadcast. Spark looks a name up once a statement: of a Delta table it would read the
-        changes, or the rows, at both places.
+        The queries are arms of a UNION ALL, because Spark runs arms of one task each as one job. A join of the queries
+        would be a job for each, and a broadcast.
+
+        Queries of the changes of a Delta table are sent one by one. Spark looks up a name once for a statement: where
+        a statement names the table twice, Spark would read the changes at both places, or the rows at both.
         """
         if not queries:
             return []
@@ -93,11 +98,14 @@ class Warehouse:
         return [found[arm] for arm in range(len(queries))]
 
     def data(self, sql: str) -> str:
-        """SQL to execute: the rows of temporal views in place of their names."""
+        """SQL to execute, with the rows of temporal views in place of their names."""
         return self.stack.data(sql) if self.stack else sql
 
     def shape(self, sql: str) -> str:
-        """SQL to describe or explain: the columns of temporal views in place of their names, equal at every run."""
+        """SQL to describe or explain, with the columns of temporal views in place of their names.
+
+        The text is the same at every run.
+        """
         return self.stack.shape(sql) if self.stack else sql
 
     def describe(self, sql: str) -> list[tuple[str, str]]:
@@ -115,8 +123,8 @@ class Warehouse:
     def described(self, sql: str) -> tuple[list[tuple[str, str]], str]:
         """The columns of a query as (name, type) and its plans, "" where only the columns are known.
 
-        One EXPLAIN answers both for nearly every query. DESCRIBE answers for the others, and raises their errors.
-        A name that Spark does not know is an error that nobody's log shows.
+        One EXPLAIN answers both for nearly every query. DESCRIBE answers for the other queries, and raises their
+        errors. For an unknown column the text of the EXPLAIN is raised: so no failed statement is in the logs.
         """
         plan = self._explained(sql)
         if _is_whole(plan):
@@ -127,7 +135,7 @@ class Warehouse:
         return self.describe(sql), ""
 
     def _explained(self, sql: str) -> str:
-        """The plans of a query, or the text of its error. Spark is asked again where it cut them short."""
+        """The plans of a query, or the text of its error. Where Spark cut the plans short, Spark is asked again."""
         plan = self.ask(f"EXPLAIN EXTENDED {sql}")
         asked = [setting for cut, setting in _CUTS if cut.search(plan)]
         if asked:
@@ -162,9 +170,9 @@ class Warehouse:
         return self._facts.once(question, lambda _: ask()) if self._facts else ask()
 
     def forget(self, table: str) -> bool:
-        """Have the session forget what it remembers of a table (as SQL names it), once. False where it was told before.
+        """Have the session forget a table (as SQL names it), once. False where the session was told before.
 
-        A session goes on with the columns of a table that it read before another session altered the table.
+        A session keeps the columns of a table that it has read, also when another session has altered the table.
         """
         name = folded(identifiers.dotted(identifiers.within(identifiers.parts(table), self.catalog())))
         if name in self._refreshed:
@@ -219,7 +227,7 @@ class Warehouse:
         return self._facts.version(self.rows) if self._facts else str(self.rows("SELECT version()")[0][0])
 
     def catalog(self) -> str:
-        """The current catalog: that of names which name none."""
+        """The current catalog, to which names without a catalog belong."""
         if self._catalog is None:
             facts = self._facts
             self._catalog = facts.catalog(self.rows) if facts else str(self.rows("SELECT current_catalog()")[0][0])
@@ -239,13 +247,16 @@ class Warehouse:
         return "iceberg" in self.once(key, lambda: self.setting(key)).lower()
 
     def catalog_is_icebergs(self) -> bool:
-        """Whether the current catalog has nothing but Iceberg's. The session's own has tables of all formats."""
+        """Whether all tables and views of the current catalog are Iceberg's.
+
+        The session's own catalog has tables of all formats.
+        """
         return self.catalog_is_named() and self.views_are_icebergs()
 
     def system_functions(self) -> frozenset[str]:
         """The names of Spark's own functions, in lower case.
 
-        A named catalog may have no functions, and then lists none of Spark's either. Iceberg's do.
+        Catalogs of Iceberg list them. Another named catalog may list none, so the session's own catalog is asked.
         """
         elsewhere = self.catalog_is_named() and not self.catalog_is_icebergs()
         where = f" IN {SESSION_CATALOG}.default" if elsewhere else ""
@@ -254,7 +265,7 @@ class Warehouse:
     def tables(self, schema: str, prefix: str = "", suffix: str = "") -> list[str]:
         """The tables and views of a schema with this prefix and suffix, in any case.
 
-        Spark lists the session's temporary views too, without a schema; these are left out.
+        Spark lists the session's temporary views too, without a schema; the temporary views are left out.
         """
         pattern = "*".join(re.sub(r"[^0-9A-Za-z_]", "*", part) for part in (prefix, suffix))
         found = [str(r[1]) for r in self.rows(f"SHOW TABLES IN {schema} LIKE '{pattern}'") if r[0]]
@@ -279,7 +290,7 @@ class Warehouse:
             return []
 
     def relations_outside(self, schema: str, prefix: str) -> Identifiers:
-        """The tables and views of a schema of another catalog whose names begin so, in any case."""
+        """The tables and views with this prefix, in any case, in a schema of another catalog."""
         pattern = re.sub(r"[^0-9A-Za-z_]", "*", prefix) + "*"
         found = [str(r[1]) for r in self.rows(f"SHOW TABLES IN {schema} LIKE '{pattern}'") if r[0]]
         if folded(identifiers.parts(schema)[0]) != SESSION_CATALOG:  # only the session's own lists views as tables too
@@ -299,7 +310,10 @@ class Warehouse:
         return descriptions.view(described, str(self.rows(f"SHOW CREATE TABLE {relation}")[0][0]))
 
     def _record(self, relation: str) -> ViewInfo:
-        """The commit in a table, as a view of that text. A session goes on with the row that it read before."""
+        """The commit in a table, as a view with the text of the commit.
+
+        The table is refreshed first, because a session keeps a row that it has read.
+        """
         self.rows(f"REFRESH TABLE {relation}")
         rows = self.rows(f"SELECT mz_commit FROM {relation}")
         if len(rows) != 1:
@@ -316,7 +330,7 @@ class Warehouse:
         return folded(names[0]) != SESSION_CATALOG if len(names) > 2 else self.catalog_is_named()
 
     def table(self, relation: str) -> TableInfo:
-        """A table, as DESCRIBE tells it."""
+        """A table, as DESCRIBE shows the table."""
         return descriptions.table(self._uncut(f"DESCRIBE TABLE EXTENDED {relation}"))
 
 

@@ -1,4 +1,4 @@
-"""What operations show: agate tables, as everywhere in dbt, printed for people or as JSON for machines."""
+"""The results of operations: agate tables, as everywhere in dbt, printed for people or as JSON for machines."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dbt_common.clients.agate_helper import Integer
 
 #: values of the argument `format`
 FORMATS = ("table", "json")
-#: texts that are longer go on in rows of their own
+#: the most characters of a text in one row; a longer text takes several rows
 _WIDTH = 100
 _KINDS: dict[type, agate.DataType] = {
     str: agate.Text(cast_nulls=False),
@@ -40,7 +40,7 @@ def printed(shown: Table, format: str = "table") -> str:
 
 
 def turned(shown: Table) -> Table:
-    """A table of one row as two columns: the name and the value of each column that has one."""
+    """A table of one row, turned to a row for each column: the column's name, its value. Empty values are left out."""
     (row,) = shown.rows
     facts = [(name, _in_words(row[name])) for name in shown.column_names if row[name] is not None]
     return Table(facts, ["fact", "value"], [_KINDS[str], _KINDS[str]])
@@ -53,7 +53,7 @@ def _as_text(shown: Table) -> str:
 
 
 def _folded(shown: Table) -> Table:
-    """The same, with each long text in several rows. Numbers beside one become text."""
+    """A table with each long text in several rows. Where any text is long, all values become text."""
     if all(not isinstance(value, str) or len(value) <= _WIDTH for row in shown.rows for value in row):
         return shown
     rows: list[list[str]] = []

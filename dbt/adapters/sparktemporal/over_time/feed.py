@@ -1,10 +1,14 @@
-"""`temporal_feed`: what an incremental model has not yet taken of the updates of a committed model.
+"""`temporal_feed`: the updates of a committed model that an incremental model has not taken yet.
 
-The instant of the last update in the table of the incremental model is its *mark*.
+The instant of the last update in the table of the incremental model is its *mark*. *Since* is the first instant that
+the committed model can still answer.
 
-    mark < frontier, nothing else happened     the updates from the mark to the frontier
-    since, or a revised output, after the mark  the difference to what the table has, then the updates
-    a table whose writes are not atomic         the same: a killed write may have left a part of its rows
+| | the feed gives |
+|---|---|
+| the mark is before the frontier | the updates from the mark to the frontier |
+| since is after the mark | the difference between the output and the table, then the updates |
+| the output was revised after the mark | the difference, then the updates |
+| a write of the table is not atomic: a killed write may have left a part | the difference, then the updates |
 """
 
 from __future__ import annotations
@@ -35,11 +39,14 @@ _ATOMIC = ("delta", "iceberg", "hudi")
 
 @dataclass(frozen=True)
 class Consumer:
-    """The table that takes the updates. held: folded names of its columns -> the names. mark: ms. batch: the last."""
+    """The table that takes the updates."""
 
     table: str
+    #: the folded name of a column -> the column's name
     held: Mapping[str, str]
+    #: ms
     mark: int
+    #: the number of the last batch
     batch: int
 
 
@@ -48,8 +55,11 @@ def feed(
 ) -> str:
     """A parenthesised query: the updates of a model's output that a table does not have yet.
 
-    into: the table as it stands in a FROM; None where there is none yet. verify: read the table, and take what it
-    lacks; None where a killed write may have left a part. each_change: false for one difference at the frontier.
+    | | |
+    |---|---|
+    | into | the table, as a FROM names the table; None before the table exists |
+    | verify | whether to compare the rows of the table; None: only where writes of the table are not atomic |
+    | each_change | False: one difference at the frontier in place of the updates |
     """
     state = committed(warehouse, target)
     what = f"temporal_feed of {state.model}"
@@ -80,7 +90,7 @@ def _sources(
     verify: bool | None,
     each_change: bool,
 ) -> tuple[list[str], int | None]:
-    """Queries of updates, and the instant (ms) up to which they are only what the table has."""
+    """(queries of updates, an instant in ms). The updates up to this instant are rows that the table already has."""
     what, by_key = f"temporal_feed of {state.model}", request.envelope != envelopes.DIFFS
 
     def after(instant: int, snapshot: bool) -> list[str]:

@@ -43,8 +43,12 @@ def at_instant(
 ) -> str:
     """A statement that reads its temporal views as at an instant (ms).
 
-    catalog: the current one. warn: called for a lasting view, which from now on shows that instant, and for a clock
-    that is not pinned. known: queries -> replacing queries. is_clocked: the instant stands in the place of a clock.
+    | | |
+    |---|---|
+    | catalog | the current catalog |
+    | warn | called for a lasting view, which shows the instant from now on, and for a clock that is not pinned |
+    | known | a query -> the replacing query, where this is known already |
+    | is_clocked | whether the statement has the instant where the user wrote a clock |
     """
     start = statements.reading_part(sql)
     if start is None:
@@ -59,7 +63,7 @@ def at_instant(
 
 
 def _marked(query: str, instant: int) -> str:
-    """A query that tells in its plan the instant of its clock, as the rows of a temporal_view at an instant do."""
+    """A query whose plan shows the instant of its clock, as the plan of a temporal_view at an instant does."""
     return f"SELECT * FROM (\n{without_end(query)}\n) AS {quote(f'{plans.FROZEN}{instant}')}"
 
 
@@ -87,7 +91,7 @@ def query_at(sql: str, instant: int, rows: Rows, catalog: str, warn: Callable[[s
 
 
 def _plan(warehouse: Warehouse, sql: str) -> str:
-    """The analyzed plan; empty where Spark makes none, in which case the statement itself raises the error."""
+    """The analyzed plan; empty where Spark makes no plan. The statement itself raises the error then."""
     return plans.analyzed(warehouse.ask(f"EXPLAIN EXTENDED {sql}"))
 
 
@@ -114,7 +118,10 @@ def _live(warehouse: Warehouse, plan: str) -> dict[str, State]:
 
 
 def _same_rows(warehouse: Warehouse, sql: str, views: Iterable[str], queries: Mapping[str, str]) -> dict[str, str]:
-    """The views in the text with exactly the rows of a temporal_view, such as `dbt clone` makes, also of clones."""
+    """Replacing queries for the clones that the text names: key -> query.
+
+    `dbt clone` makes a view with exactly the rows of a temporal_view, or of another clone.
+    """
     catalog = warehouse.catalog()
     named = {one.key for one in statements.references(sql, catalog)} - {*queries}
     same = {}
@@ -149,7 +156,7 @@ def _refuse_wall_clock(live: Mapping[str, State], views: Iterable[str], instant:
 
 
 def _warn_of_clock(warehouse: Warehouse, sql: str, plan: str, instant: int, warn: Callable[[str], None]) -> None:
-    """Tell of a clock in a plan that is still the wall clock: that of a view, or one that no instant stands for."""
+    """Warn of each clock in a plan that is still the wall clock: the clock of a view, or of the statement itself."""
     texts = {view: info.text for view in plans.views(plan) if (info := warehouse.view(view)) is not None}
     views = [identifiers.dotted(identifiers.parts(v)[-2:]) for v, text in texts.items() if reads_clock(text)]
     when = f"var temporal_now, {format_instant(instant)}"
@@ -163,7 +170,7 @@ def _warn_of_clock(warehouse: Warehouse, sql: str, plan: str, instant: int, warn
 
 
 def _check_lasting(warehouse: Warehouse, head: str, body: str, instant: int, warn: Callable[[str], None]) -> None:
-    """Raise Refusal before a view is replaced by one whose text the catalog does not keep."""
+    """Raise Refusal before a view gets a text that the catalog does not keep. Warn that the view shows one instant."""
     made = re.search(r"\bview\s+(?:if\s+not\s+exists\s+)?(\S+)", head, re.IGNORECASE)
     view, when = made.group(1) if made else "a view", f"var temporal_now, {format_instant(instant)}"
     if len(body) > VIEW_TEXT_LIMIT and made:

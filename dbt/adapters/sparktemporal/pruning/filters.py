@@ -1,4 +1,4 @@
-"""Pruning by comparisons: the inclusive projection of a core's window, and inputs that must not be read whole."""
+"""Pruning by comparisons: the comparisons that follow from a core's window, and refusals to read an input whole."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ from ..temporal.sql.text.identifiers import parts
 
 
 def projected(warehouse: Warehouse, core: TypedCore, settings: Mapping[str, str], clock: Range) -> str | None:
-    """SQL over the columns of a core's SELECT that its window implies while the clock is in a range, or None."""
+    """SQL of the comparisons that follow from a core's window while the clock is in a range; None where none follows.
+
+    The SQL is over the columns of the core's SELECT.
+    """
     types = _types(warehouse, core)
     return inclusive_projection.project(core, types, clock, _is_fixed(warehouse, settings)) if types else None
 
@@ -25,7 +28,7 @@ def projected(warehouse: Warehouse, core: TypedCore, settings: Mapping[str, str]
 def by_part(
     warehouse: Warehouse, core: TypedCore, settings: Mapping[str, str], clock: Range
 ) -> list[tuple[str, str | None]]:
-    """The same for each part of the window: (the part as the user wrote it, SQL that it implies)."""
+    """Each part of a core's window: (the part as the user wrote it, SQL of the comparisons that follow from it)."""
     return inclusive_projection.by_part(core, _types(warehouse, core), clock, _is_fixed(warehouse, settings))
 
 
@@ -36,7 +39,7 @@ def _types(warehouse: Warehouse, core: TypedCore) -> dict[str, str]:
         return dict(core.window_types)
     try:
         kinds = [kind.lower() for _, kind in warehouse.describe(render(probe))]
-    except SparkError as error:  # a name that only the WHERE can resolve: no types
+    except SparkError as error:  # only the WHERE can resolve a name: the types stay unknown
         error.expect(Cause.NOT_TAKEN)
         return {}
     return {render(column): kind for column, kind in zip(inclusive_projection.columns_of(core.core), kinds)}
@@ -49,10 +52,13 @@ def _is_fixed(warehouse: Warehouse, settings: Mapping[str, str]) -> bool:
 def refuse_unbounded(
     warehouse: Warehouse, core: TypedCore, asked: str | None, required: bool | tuple[str, ...], known: Iterable[str]
 ) -> None:
-    """Raise TemporalError where an input would be read whole that must not be.
+    """Raise TemporalError where a run would read a table whole, against `pushdown_required`.
 
-    asked: SQL that the window implies. required: names of tables, or True for all. known: tables of which statistics
-    leave out files.
+    | | |
+    |---|---|
+    | asked | SQL of the comparisons that follow from the window |
+    | required | names of tables that must not be read whole, True for all tables |
+    | known | tables of which a run skips files by statistics |
     """
     plan = warehouse.explain(render(intervals_sql.probe(core.core, asked)))
     bounded = {_plain(name) for name, filters in plans.scans(plan) if plans.is_bounded(filters)}
@@ -69,7 +75,7 @@ def refuse_unbounded(
 
 
 def refuse_unknown(inputs: Iterable[str], required: bool | tuple[str, ...]) -> None:
-    """Raise TemporalError where pushdown_required names a table that is no input: the name would guard nothing."""
+    """Raise TemporalError where pushdown_required names a table that is no input: such a name guards nothing."""
     known = list(inputs)
     for name in () if isinstance(required, bool) else required:
         if not any(_is(table, name) for table in known):
@@ -81,7 +87,7 @@ def refuse_unknown(inputs: Iterable[str], required: bool | tuple[str, ...]) -> N
 
 
 def _is(table: str, name: str) -> bool:
-    """Whether a name, with or without schema and catalog, is that of a table."""
+    """Whether a name, with or without schema and catalog, names a table."""
     return name.lower() in (table.lower(), _plain(table), _plain(table, 1))
 
 

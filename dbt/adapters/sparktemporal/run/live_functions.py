@@ -1,7 +1,9 @@
-"""Functions and variables of a model that its views could not have, or whose values change without a run.
+"""Refusals of functions and variables: a view cannot name them, or their values change without a run.
 
-What a core calls is computed by a run and stored. What the residual calls is computed whenever the view is read: there
-a function must outlive the session, and must not read what no run has captured.
+| called by | evaluated | so a function |
+|---|---|---|
+| a core | by a run, which stores the value | must have no clock and no chance in it |
+| the residual | at each read of the view | must besides outlive the session, and must not read tables |
 """
 
 from __future__ import annotations
@@ -53,7 +55,7 @@ def _refuse_shadowing(name: Name, routine: Routine) -> None:
 
 
 def _refuse_fickle(name: Name, routine: Routine, every: Sequence[Routine]) -> None:
-    """Refuse a function with a clock or chance in a body. every: the functions that it calls, and itself."""
+    """Refuse a function that reads a clock or a random value. every: the function, and all functions below it."""
     fickle = next((below for below in every if below.why), None)
     if fickle is not None:
         raise Refusal(
@@ -69,7 +71,7 @@ def _refuse_fickle(name: Name, routine: Routine, every: Sequence[Routine]) -> No
 
 
 def _refuse_unplaced(name: Name, routine: Routine, every: Sequence[Routine], known: Routines) -> None:
-    """Refuse a body whose calls nobody can follow: one of them may read a clock."""
+    """Refuse a body with a call that nobody can follow: the called function may read a clock."""
     for below in every:
         own = known.warehouse.system_functions() if below.unplaced else frozenset()
         unplaced = [called for called in below.unplaced if called.lower() not in own]
@@ -101,7 +103,14 @@ def _refuse_at_read(name: Name, routine: Routine, known: Routines) -> None:
 
 
 def refuse_of_session(model: Model, plan: str, known: Routines) -> None:
-    """Refuse what of the session stands in a residual, and text that Spark reads as its own clock."""
+    """Refuse three things that the plan shows.
+
+    | refused | where |
+    |---|---|
+    | a variable of the session | in the residual |
+    | a text that Spark reads as its own clock, such as `today` | in the model |
+    | a Python function of the session under the name of one of Spark's own | in the model |
+    """
     analyzed = plans.analyzed(plan)
     _refuse_variables(model, analyzed)
     _refuse_clock_texts(model, analyzed)

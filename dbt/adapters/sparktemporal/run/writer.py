@@ -37,7 +37,7 @@ PHASES = {phase.name: phase for phase in _EACH}
 
 
 def order(now: Callable[[], tuple[RunPlan, Progress]]) -> Iterator[str]:
-    """The phases of a run. now: the plan, and how far the run is, after the phase before."""
+    """The phases of a run. now: gives the plan and the progress as the last phase has left them."""
     plan, _ = now()
     if not plan.writes_nothing:
         if plan.displaced:
@@ -54,30 +54,32 @@ def order(now: Callable[[], tuple[RunPlan, Progress]]) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Step:
-    """A statement that is about to be executed, and the phase that it is of."""
+    """A statement that is about to be executed, and its phase."""
 
     phase: str
     statement: Statement
 
 
 class Writer:
-    """Executes the phases of a plan.
-
-    seconds: by phase, so far. finished: to the end, so that nothing is left to be undone.
-    """
+    """Executes the phases of a plan."""
 
     def __init__(self, warehouse: Warehouse, plan: RunPlan, commit: Commit) -> None:
         pruning = Pruning(warehouse, plan.target, plan.config, plan.settings)
         self.tools = Tools(warehouse, pruning, commit)
         self.plan, self.progress = plan, Progress()
+        #: phase -> its seconds so far
         self.seconds: dict[str, float] = {}
+        #: whether all phases were executed, so nothing must be undone
         self.finished = False
         self._sent: list[Statement] = []
         self._anew: Callable[[], Writer] | None = None
         self._token, self._locked = "", 0
 
     def under_lock(self, token: str, displaced: Sequence[str], anew: Callable[[], Writer] | None = None) -> None:
-        """Nothing is written before this. anew: observes and decides again, should a rival have committed before."""
+        """Tell the writer that the run has its lock. Nothing is written earlier.
+
+        anew: observes and decides again, for the case that a rival has committed before the lock.
+        """
         self.plan = self.plan.under(token, displaced)
         self._anew, self._token, self._locked = anew, token, self.tools.warehouse.clock()
         if anew is not None:
@@ -86,12 +88,12 @@ class Writer:
     def steps(
         self, execute: Callable[[str], object], tell: Callable[[str], None] = lambda line: None
     ) -> Iterator[Step]:
-        """Execute the phases. Each statement is yielded first, when it stands in the script already.
+        """Execute the phases. Each statement is in `script`, and is yielded, before its execution.
 
-        tell: is given a line for people when a phase begins that may take long.
+        tell: gets a line for people at the beginning of a phase that may take long.
 
-        A rival may commit between what this run observed and its lock, and what the query reads may be altered while
-        it is read. Then what was written is dropped, and the run begins again under the lock, once.
+        In two cases the run drops what it has written, and begins again under the lock, once: a rival has committed
+        after this run observed and before its lock; or a relation below the query was altered while the run read it.
         """
         with rights.in_words(self.plan.target):
             yield from self._steps(execute, tell)
@@ -110,9 +112,12 @@ class Writer:
             yield from self._phases(execute, tell)
 
     def _is_overtaken(self, error: Exception) -> bool:
-        """Whether a rival's commit before the lock explains an error. A run whose lock was taken over has lost.
+        """Whether an error comes from a rival that committed before this run had its lock.
 
-        An ALTER VIEW that was sent may still be carried out, so it is not sent again.
+        | | answer |
+        |---|---|
+        | a rival took over the lock | no: this run has lost |
+        | the commit was sent, and the server may still carry it out | no: the commit must not be sent twice |
         """
         if self.finished or self.progress.state is not None and not self._is_refused(error):
             return False
@@ -126,12 +131,12 @@ class Writer:
         return self.progress.state is not None and self.plan.live_run is None and Cause.ALREADY_THERE.is_said_by(error)
 
     def _begin_again(self, anew: Callable[[], Writer]) -> None:
-        self.progress = replace(self.progress, prepared=None)  # the server has refused it
+        self.progress = replace(self.progress, prepared=None)  # the server has refused a commit that was sent
         self.abandon()
         now, displaced = anew(), self.plan.displaced
         self._anew = None
         self.tools, self.progress = now.tools, now.progress
-        # other names than what was written: a server may still be at work on a statement that failed
+        # tables get new names: a server may still be writing a table by a statement that failed
         self.plan = now.plan.under(self.plan.run_id, displaced).renamed()
 
     def _phases(self, execute: Callable[[str], object], tell: Callable[[str], None]) -> Iterator[Step]:
@@ -161,7 +166,7 @@ class Writer:
         return now
 
     def preview(self) -> Iterator[Step]:
-        """The statements up to the look at what was written. None of them is executed, and no statistics are made."""
+        """The statements of the phases before `look`. No statement is executed, and no statistics are made."""
         now = [(self.plan, self.progress)]
         for name in order(lambda: now[-1]):
             if name == "look":
@@ -172,7 +177,7 @@ class Writer:
 
     @property
     def script(self) -> str:
-        """The statements so far, as target/run shows them; empty before the first."""
+        """The statements so far, as target/run shows them; empty before the first statement."""
         return "\n\n".join(f"-- {sent.purpose}\n{sent.sql};" for sent in self._sent) + ("\n" if self._sent else "")
 
     @property
@@ -186,9 +191,9 @@ class Writer:
         return self.progress.published is not None and self.progress.published.gives_way
 
     def abandon(self) -> None:
-        """Drop what a run that failed wrote and did not commit.
+        """Drop the tables that a failed run has written and not committed.
 
-        Once the commit is sent its fate is the server's, which may still carry it out when the client has given up.
+        After the commit is sent nothing is dropped: the server may still carry out the commit when the client gave up.
         """
         if self.finished or self.progress.state is not None:
             return

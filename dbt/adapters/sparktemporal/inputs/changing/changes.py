@@ -1,4 +1,4 @@
-"""What an input did: since the last run, and while a run read it."""
+"""The changes of an input: since the last run, and while a run read the input."""
 
 from __future__ import annotations
 
@@ -34,57 +34,67 @@ from ..observing.observe import Input, observed
 
 @dataclass(frozen=True)
 class InputChange:
-    """What an input did since a run read it: nothing (`same`), more rows (`added`), or what only its rows tell.
+    """The change of an input since a run read the input.
 
-    broken: it did what `change_capture: append` promises that it does not do. fingerprint: of the state that `added`
-    leads to, where the files were listed anew for it; files: what they added to the list, as JSON.
+    | `same` | `added` | the change |
+    |---|---|---|
+    | True | None | nothing changed |
+    | False | a delta | these rows came and went |
+    | False | None | unknown: only a full read tells the change |
     """
 
     why: str
     same: bool = False
     added: delta_query.TableDelta | None = None
+    #: whether the input broke the promise of `change_capture: append`
     broken: bool = False
+    #: the state after the change, where the files were listed again
     fingerprint: Fingerprint | None = None
+    #: the new files, as JSON
     files: str = ""
 
 
 @dataclass(frozen=True)
 class Look:
-    """An input after it was read. moved: what it was is gone; grew: it is there, and more. fingerprint: of it then."""
+    """The state of an input after a run has read the input."""
 
+    #: whether something that was read is gone
     moved: bool = False
+    #: whether all that was read is there, and more has come
     grew: bool = False
+    #: the state that was read, where the look tells it
     fingerprint: Fingerprint | None = None
 
 
 @dataclass(frozen=True)
 class Looking:
-    """A look at an input, before its query is sent. query: SQL of one row and the number of its columns, None for no
-    query; means: what the row says."""
+    """A look at an input, before the query of the look is sent."""
 
+    #: None where no query is needed
     query: Query | None
+    #: the row of the query -> the look
     means: Callable[[Sequence[Any]], Look]
 
     @staticmethod
     def over(look: Look) -> Looking:
-        """One that has asked already."""
+        """A look that needs no query."""
         return Looking(None, lambda row: look)
 
 
 def look(warehouse: Warehouse, seen: Input, change: InputChange, is_open: bool, listed: Manifest | None) -> Looking:
-    """What an input is after it was read, as far as Spark tells.
+    """The look at an input after a run has read the input.
 
-    is_open: the run read more of the input than what can be pinned, so nothing may have been added. listed: the
-    manifest of the input's files, which are its state where it was read in full.
+    is_open: the run read the input without a pin, so rows that came meanwhile may be among the rows read. listed: the
+    manifest of the input's files, as this run has seen the files.
     """
     then = seen.fingerprint
     if isinstance(then, FilesFingerprint) and form_of(warehouse.table(quoted(seen.relation))) != then.form:
-        return Looking.over(Look(moved=True))  # another table has the name now, and the files of this one tell nothing
+        return Looking.over(Look(moved=True))  # another table has the name now
     if isinstance(then, ColumnFingerprint):
         return Looking.over(Look(moved=not append_only.is_still(warehouse, then, seen.listing)))
     if seen.tracking is Tracking.VERSION:
         return Looking.over(_look_at_version(warehouse, seen, change, is_open))
-    if not isinstance(then, FilesFingerprint):  # chains are never written again; nothing tells that rows changed
+    if not isinstance(then, FilesFingerprint):  # a temporal view, whose chains never change; or an untracked input
         return Looking.over(Look())
     files = then.files
     if not seen.in_directory:
@@ -105,8 +115,13 @@ def look(warehouse: Warehouse, seen: Input, change: InputChange, is_open: bool, 
 
 
 def _look_at_version(warehouse: Warehouse, seen: Input, change: InputChange, is_open: bool) -> Look:
-    """A snapshot of Iceberg is read under the schema of the moment, also where nothing else is read. A version of Delta
-    is a number, which the table that has the name now may have too."""
+    """The look at an input with versions. A pinned version may still be read wrongly:
+
+    | format | why |
+    |---|---|
+    | Iceberg | Spark reads an old snapshot under the present schema |
+    | Delta | a version is a number: a new table of the same name may have the same number |
+    """
     then = seen.fingerprint
     name = quoted(seen.relation)
     if isinstance(then, DeltaVersion) and not change.same and not snapshots.is_in_history(warehouse, name, then):
@@ -120,8 +135,8 @@ def _look_at_version(warehouse: Warehouse, seen: Input, change: InputChange, is_
 
 
 def _judged(then: FilesFingerprint, change: InputChange, is_open: bool, found: Compared) -> Look:
-    """The files of an input after it was read, beside those that were remembered."""
-    if (change.same or change.added is not None) and found.before != then.files:  # what was remembered is damaged
+    """The look at an input of files. found: its present files, compared with its remembered files."""
+    if (change.same or change.added is not None) and found.before != then.files:  # the remembered list is damaged
         return Look(moved=found.now != then.files)
     if found.gone or is_open and found.new:
         return Look(moved=found.gone > 0, grew=not found.gone)
@@ -129,7 +144,7 @@ def _judged(then: FilesFingerprint, change: InputChange, is_open: bool, found: C
 
 
 def change(warehouse: Warehouse, seen: Input, then: Fingerprint | None, manifest: Manifest | None) -> InputChange:
-    """What an input did since it had a fingerprint. manifest: of the files it had then."""
+    """The change of an input since its fingerprint was `then`. manifest: the files that the input had then."""
     now = seen.fingerprint
     if then is None:
         return InputChange("not read before")
@@ -157,8 +172,11 @@ def change(warehouse: Warehouse, seen: Input, then: Fingerprint | None, manifest
 
 
 def apart(changes: Mapping[str, InputChange]) -> dict[str, InputChange]:
-    """Changes that one statement can read together. Of one name Spark takes the options of the first for all, so what
-    two branches of one table got is not told."""
+    """Changes that one statement can read together.
+
+    Where a statement reads one table under several options, Spark takes the first options at all places. So a table
+    that is read by several changed branches is read in full.
+    """
     read: dict[str, set[delta_query.AddedRows]] = {}
     for change in changes.values():
         if isinstance(change.added, delta_query.AddedRows) and change.added.table:
@@ -173,7 +191,7 @@ def apart(changes: Mapping[str, InputChange]) -> dict[str, InputChange]:
 
 
 def _change_of_files(warehouse: Warehouse, seen: Input, then: FilesFingerprint, before: str) -> InputChange:
-    """before: SQL of the files that the input had."""
+    """The change of an input of files. before: SQL of the files that the input had."""
     try:
         found = seen.compared or file_lists.compare(warehouse, seen.listing, before)
     except SparkError as error:
@@ -196,7 +214,7 @@ def _change_of_files(warehouse: Warehouse, seen: Input, then: FilesFingerprint, 
 
 
 def size_read(seen: Input, change: InputChange, added: delta_query.TableDelta | None) -> int | None:
-    """How many bytes of files are read: those of new files where they alone are read; None where nothing tells."""
+    """The bytes of the files that are read: of all files, or of the new files (`added`). None where not known."""
     if not isinstance(seen.fingerprint, FilesFingerprint):
         return None
     if added is None:
@@ -205,7 +223,7 @@ def size_read(seen: Input, change: InputChange, added: delta_query.TableDelta | 
 
 
 def are_few(seen: Input, change: InputChange, added: delta_query.TableDelta | None) -> bool:
-    """Whether few files are read: one task opens them as fast as several."""
+    """Whether the files that are read are so few that one task opens them as fast as several tasks."""
     if not isinstance(seen.fingerprint, FilesFingerprint):
         return False
     number = seen.fingerprint.files.count if added is None else len(json.loads(change.files or "[]"))
@@ -213,7 +231,7 @@ def are_few(seen: Input, change: InputChange, added: delta_query.TableDelta | No
 
 
 def stacked_change(stack: Stack, seen: Input, then: Fingerprint | None) -> InputChange:
-    """What a temporal view that is read did since it had a fingerprint."""
+    """The change of an input that is a temporal view, since its fingerprint was `then`."""
     if seen.fingerprint == then:
         return InputChange("no change", same=True)
     why, is_told = stack.change(seen.relation, then)
@@ -223,10 +241,15 @@ def stacked_change(stack: Stack, seen: Input, then: Fingerprint | None) -> Input
 def to_remember(
     seen: Iterable[Input], changes: Mapping[str, InputChange], before: Manifest | None
 ) -> tuple[str | None, dict[str, tuple[ListedFile, ...]]]:
-    """What is remembered of all inputs: SQL of it (relation, file, size, modified, place), or the files themselves.
+    """The files of all inputs, for the next run: SQL (relation, file, size, modified, place), or the files themselves.
 
-    Where new files alone are read these are exactly they, beside those that were remembered. before: their manifest.
-    None and no files where nothing has a list.
+    | inputs | SQL | files |
+    |---|---|---|
+    | with few files | None | all of them |
+    | with many files | all of them | none |
+    | without lists | None | none |
+
+    An input of which new files alone were read has its remembered files (`before`) and exactly these new files.
     """
     lists = {now.relation: _list_of(now, changes[now.relation], before) for now in seen if now.listing}
     files = {name: entries for name, (_, entries) in lists.items() if entries is not None}
@@ -237,7 +260,7 @@ def to_remember(
 
 
 def _list_of(now: Input, change: InputChange, before: Manifest | None) -> tuple[str, tuple[ListedFile, ...] | None]:
-    """The files of an input: SQL of the list, and of few they themselves."""
+    """The files of an input: (SQL of the list, the files themselves where they are few)."""
     if before is None or now.tracking is not Tracking.FILES or not (change.same or change.files):
         return now.listing, now.files
     known = None if before.table else before.files.get(now.relation)

@@ -1,4 +1,4 @@
-"""What inputs did while a run read them: whether they are as they were read, and how to read no more than was seen."""
+"""Conflicts: inputs that change while a run reads them, and how a second read is pinned to their first states."""
 
 from __future__ import annotations
 
@@ -17,9 +17,11 @@ from .query_fingerprint import Routines
 
 @dataclass(frozen=True)
 class Busy:
-    """Inputs that changed while they were read. moved: what was read of them is gone; grew: it is there, and more."""
+    """The inputs that changed while a run read them."""
 
+    #: inputs that lost something that was read
     moved: tuple[str, ...] = ()
+    #: inputs that still have all that was read, and more
     grew: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
@@ -29,10 +31,10 @@ class Busy:
 def look(
     warehouse: Warehouse, capture: Capture, listed: Manifest | None, beside: Sequence[Query] = ()
 ) -> tuple[Capture, Busy, list[tuple[Any, ...]]]:
-    """The inputs of what was written, looked at again -> the capture with the states that were read, what changed.
+    """Look at the inputs again, after the run has written -> (the capture, the changed inputs, the rows of `beside`).
 
-    listed: the manifest of the files that the inputs had, of which their states are from then on. beside: other queries
-    of one row, each with the number of its columns, which the same statement asks; their rows come last.
+    The capture then has the states that were read. listed: the manifest of the files that the run has seen. beside:
+    other queries of one row, which the same statement asks.
     """
     if capture.is_same:
         return capture, Busy(), warehouse.rows_together(beside)
@@ -70,7 +72,7 @@ def refuse_redefined(warehouse: Warehouse, capture: Capture) -> None:
 
 
 def pin(warehouse: Warehouse, capture: Capture, cores: Iterable[TypedCore], listed: Manifest | None) -> Capture:
-    """Read from now on what was seen of the inputs, and nothing that came since, where that can be pinned."""
+    """The capture with its reads pinned to the states that were seen. Inputs that cannot be pinned stay open."""
 
     def pinned(core: TypedCore) -> TypedCore:
         return pins.pinned(warehouse, core, capture.inputs, listed)

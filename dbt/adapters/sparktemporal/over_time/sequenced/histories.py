@@ -1,15 +1,15 @@
 """The history of a core: its rows over time, each with the instants from and until which the row is in the view.
 
-    columns…, [number of rows, sums…], mz_from, mz_until     (NULL where nothing changes up to the last instant)
+    columns…, [number of rows, sums…], mz_from, mz_until     (mz_until is NULL for a row that stays to the last instant)
 
 | stored as | the history is |
 |---|---|
 | intervals without corrections | the intervals, cut to the range |
 | intervals with corrections | the running total of each row's updates; n copies are n rows |
-| updates of groups | the running totals of each group; a group without rows is not there |
+| updates of groups | the running totals of each group; a group without rows has no row |
 
-So both forms of chains become one, and a SELECT that reads row by row is a SELECT over histories. All times are BIGINT
-milliseconds.
+So intervals and updates of groups get one form. A SELECT that reads row by row becomes a SELECT over histories. All
+times are BIGINT milliseconds.
 """
 
 from __future__ import annotations
@@ -31,23 +31,26 @@ TIMES: Columns = (("mz_from", "BIGINT"), ("mz_until", "BIGINT"))
 
 
 class Part(Enum):
-    """The rows that are there from the first instant to the last, as far as the stored rows tell; the others."""
+    """A part of the rows of a history, as far as the stored rows tell.
+
+    WHOLE: the rows that are there from the first instant to the last.
+    REST: all other rows.
+    """
 
     WHOLE, REST = "whole", "rest"
 
 
 @dataclass(frozen=True)
 class Range:
-    """The instants from `first` to `last` (ms, both inclusive). Rows that are there before are there from `first` on.
-
-    refreshes: of a model that shows the content of its refreshes, where a change is seen at the next one.
-    axis: the only instants that are looked at, each that of a refresh. part: of the rows.
-    """
+    """The instants from `first` to `last` (ms, both inclusive). A row that came earlier is there from `first` on."""
 
     first: int
     last: int
+    #: the refreshes of a model with `refresh_every`: readers see a change at the next refresh
     refreshes: Refreshes | None = None
+    #: the only instants that are looked at, each the instant of a refresh; None for all instants
     axis: Axis | None = None
+    #: the part of the rows that is wanted; None for all rows
     part: Part | None = None
 
     def seen(self, instant: str) -> str:
@@ -60,7 +63,7 @@ class Range:
 def history(core: CoreState, schema: str, within: Range, totals: bool = False) -> str:
     """A query of the history of a core within a range. schema: quoted, as SQL names it.
 
-    totals: a core of groups without keys has a row at each instant, of NULLs where there are no rows.
+    totals: whether a core of groups without keys has a row at each instant. The sums are NULL while there are no rows.
     """
     sources = [c.source(schema) for c in core.chains]
     names = ", ".join(quote(n) for n, _ in core.read_columns)
@@ -90,7 +93,7 @@ def history(core: CoreState, schema: str, within: Range, totals: bool = False) -
 
 
 def instants(core: CoreState, schema: str, within: Range) -> str | None:
-    """A query of the instants after the first one at which the core may change, as `mz_seq_t`; some twice."""
+    """A query of the instants after `first` at which the core may change, as `mz_seq_t`, with duplicates."""
     if not core.chains:
         return None
     sources = [c.source(schema) for c in core.chains]
@@ -103,7 +106,7 @@ def instants(core: CoreState, schema: str, within: Range) -> str | None:
 
 
 def _stored(core: CoreState, sources: list[str], within: Range) -> str:
-    """The stored rows. What is added up before it is looked at is so at the instants of the axis alone."""
+    """The stored rows. With an axis, rows that are added up later change at instants of the axis alone."""
     first, last, axis = within.first, within.last, within.axis
     is_plain = core.sums is None and not any(c.negative for c in core.chains)
     if within.part is not None and is_plain:
@@ -172,7 +175,7 @@ def _of_total(core: CoreState, sources: list[str], within: Range) -> str:
 
 
 def comparable(keys: Columns) -> str:
-    """Keys of groups as a window compares them: it takes no maps, which GROUP BY compares in any order."""
+    """The keys of groups for a PARTITION BY, which takes no maps. A map becomes the sorted list of its entries."""
     parts = [
         f"array_sort(map_entries({quote(n)}))" if kind.lower().startswith("map<") else quote(n) for n, kind in keys
     ]

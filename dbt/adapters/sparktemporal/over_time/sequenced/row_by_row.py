@@ -1,4 +1,4 @@
-"""A residual that reads row by row, over histories: each row of the output is there while its row of a core is.
+"""A residual that reads row by row, over histories: a row of the output is there as long as a row of a core.
 
     SELECT k, upper(v) AS v FROM mz_core_c0 WHERE n > 1
       ->  SELECT k, upper(v) AS v, mz_from, mz_until FROM (the history of c0) WHERE n > 1
@@ -27,18 +27,19 @@ _PARTS = {"expressions", "from_", "where", "laterals", "kind"}
 
 
 def with_times(residual: exp.Query, cores: Mapping[str, Sequence[str]]) -> exp.Query | None:
-    """A residual without CTEs -> one with mz_from and mz_until as its last columns; None where it is not row by row.
+    """A residual without CTEs -> the residual with mz_from and mz_until as its last columns.
 
-    cores: the placeholder of a core -> the names of its columns. In the place of each stands its history then.
+    None for a residual that is not row by row. cores: the placeholder of a core -> the names of the core's columns. The
+    caller puts the history of the core in place of the placeholder.
     """
     query = residual.copy()
     return query if _taken(query, cores) is not None else None
 
 
 def _taken(query: exp.Expr, cores: Mapping[str, Sequence[str]]) -> list[str] | None:
-    """Adds the times to a query, in place -> the names of its other columns; None where that is not possible.
+    """Add the times to a query, in place -> the names of the query's other columns.
 
-    A name is empty where Spark makes one up.
+    None where the query is not row by row. The name of a column that the query does not name is empty.
     """
     if isinstance(query, exp.Subquery):
         return None if _is_decorated(query) else _taken(query.this, cores)
@@ -69,7 +70,7 @@ def _of_select(select: exp.Select, cores: Mapping[str, Sequence[str]]) -> list[s
 
 
 def _of_source(source: exp.Expr, cores: Mapping[str, Sequence[str]]) -> list[str] | None:
-    """Adds the times to a source, in place -> the names of its other columns."""
+    """Add the times to a source, in place -> the names of the source's other columns."""
     if isinstance(source, exp.Table):
         if not is_placeholder(source):
             return None
@@ -84,12 +85,12 @@ def _of_source(source: exp.Expr, cores: Mapping[str, Sequence[str]]) -> list[str
 
 
 def _is_unknown(node: exp.Expr) -> bool:
-    """Whether a call may be an aggregate of a user, or is the clock."""
+    """Whether a node is a call of a user's function, which may be an aggregate, or of mz_now()."""
     return isinstance(node, exp.Anonymous) and folded(node.name) not in BUILTIN
 
 
 def _own(select: exp.Select) -> list[exp.Expr]:
-    """The nodes of a SELECT outside of its FROM. A LATERAL VIEW is one of rows."""
+    """The nodes of a SELECT outside of its FROM, those of its LATERAL VIEWs included."""
     parts = [*select.expressions, *filter(None, [select.args.get("where")])]
     parts += [view.this for view in select.args.get("laterals") or []]
     return [node for part in parts for node in part.walk()]

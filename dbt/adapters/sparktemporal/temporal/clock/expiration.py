@@ -3,14 +3,18 @@
 started_at            expiration = started_at + offset
 ----|==== updates kept ====|---- dropped, and the view raises ---->
 
-After Materialize's designs of replica expiration. NO_EXPIRATION has the rules of the original one
-(20240919_dataflow_expiration.md), except that of schedules: there the later design rounds the expiration up.
+The design is Materialize's replica expiration. `NO_EXPIRATION` has the rules of the first document
+(20240919_dataflow_expiration.md), without its rule about schedules. For schedules a later document rounds the
+expiration up, and so does this module:
 
-    what the model reads       its expiration is
-    a table                    start + offset
-    refreshes of a table       the first refresh at or after that
-    refreshes of refreshes     that, and from there the first refresh of the next schedule
-    several of these           the earliest, and from there the first of the model's own refreshes
+| the model reads | the expiration of the model |
+|---|---|
+| a table | start + offset |
+| refreshes of a table | the first refresh from start + offset on |
+| refreshes of refreshes of a table | the first upper refresh from the first lower refresh on |
+| several of these | the earliest of their expirations |
+
+A model with refreshes of its own expires at its first refresh from this instant on.
 """
 
 from __future__ import annotations
@@ -27,40 +31,43 @@ WALL_CLOCK, UNKNOWN = "wall clock", "unknown"
 
 @dataclass(frozen=True)
 class Scheduled:
-    """The refreshes of a temporal view. names: the keys of what it may be read as. anchor: ms; None where its first run
-    decides."""
+    """The refreshes of a temporal view below the model."""
 
+    #: the keys of the relations by which the view can be read
     names: tuple[str, ...]
     every: int
+    #: ms; None where the first run of the view decides
     anchor: int | None = None
 
 
 @dataclass(frozen=True)
 class Dependence:
-    """A relation that a model reads, and how its content depends on time.
-
-    sealed: the relation is complete. sealed_until: the relation is complete up to this instant (ms).
-    through: the refreshes between the relation and the model, from the relation on.
-    """
+    """A relation that a model reads, and how its content depends on time."""
 
     name: str
+    #: `WALL_CLOCK` or `UNKNOWN`
     follows: str = WALL_CLOCK
+    #: whether the relation is complete
     sealed: bool = False
+    #: the relation is complete up to this instant (ms)
     sealed_until: int | None = None
+    #: the refreshes between the relation and the model, from the relation on
     through: tuple[Scheduled, ...] = ()
 
 
 @dataclass(frozen=True)
 class Expiry:
-    """How long a model answers after its start: offset (ms), None for ever; at least to `until` (ms). why: in words.
+    """How long a model answers."""
 
-    paths: the refreshes between each input and the model. refreshes: the model's own.
-    """
-
+    #: so long after the start (ms); None for ever
     offset: int | None
+    #: the reason, in words
     why: str
+    #: at least up to this instant (ms)
     until: int | None = None
+    #: the refreshes between each input and the model
     paths: tuple[tuple[Refreshes, ...], ...] = ()
+    #: the refreshes of the model itself
     refreshes: Refreshes | None = None
 
     def at(self, started_at: int) -> int | None:
@@ -83,7 +90,8 @@ NEVER = Expiry(None, "no expiration is set")
 
 Rule = tuple[Callable[[Sequence[Dependence]], "Sequence[Dependence] | bool"], str]
 
-#: rules (condition, reason): the first condition that holds keeps all updates; it may give the inputs that it holds for
+#: rules (condition, reason). The first condition that holds keeps all updates. A condition answers with True, or with
+#: the inputs that are the reason
 NO_EXPIRATION: tuple[Rule, ...] = (
     (lambda inputs: not inputs, "its inputs are constant"),
     (lambda inputs: [i for i in inputs if i.follows == UNKNOWN], "{names} does not follow the wall clock"),
@@ -99,7 +107,7 @@ def expiry(
 ) -> Expiry:
     """The effective expiration of a configured offset (ms), given all relations that a model reads.
 
-    refreshes: of the model itself. anchor_of: from when the refreshes of a view are counted (ms), None if unknown.
+    refreshes: of the model itself. anchor_of: the refreshes of a view -> the first of them (ms), None if unknown.
     """
     if offset is None:
         return NEVER
@@ -118,7 +126,7 @@ def expiry(
 
 
 def _known(through: Sequence[Scheduled], anchor_of: Callable[[Scheduled], int | None]) -> tuple[Refreshes, ...]:
-    """The refreshes whose instants are known. Without the others the expiration is earlier, never later."""
+    """The refreshes with a known anchor. Other refreshes are left out, which can only make the expiration earlier."""
     anchors = [(schedule.every, anchor_of(schedule)) for schedule in through]
     return tuple(Refreshes(every, anchor) for every, anchor in anchors if anchor is not None)
 

@@ -1,7 +1,12 @@
 """Text beside the clock: `mz_now() >= '2024-03-10 07:30:00'`.
 
-Spark casts the text to a TIMESTAMP, in the session's zone. A list is the exception: outside of ANSI mode it makes text
-of the clock instead, so `mz_now() in ('2024-03-10')` never holds, and `… in ('2024-03-10 00:00:00')` for a millisecond.
+Spark casts the text to a TIMESTAMP, in the session's zone. Lists outside of ANSI mode are the exception: there Spark
+casts the clock to text.
+
+| in a list | holds |
+|---|---|
+| `mz_now() in ('2024-03-10')` | never |
+| `mz_now() in ('2024-03-10 00:00:00')` | for one millisecond |
 """
 
 from __future__ import annotations
@@ -13,17 +18,20 @@ from sqlglot import exp
 from ...errors import Refusal
 from ..sql.text.dialect import fragment, is_mz_now, string_literal, suggested
 
-#: in the meta of a cast that was put around text: the text
+#: a key in the meta of the casts of `as_instant`. Its value is the text in the cast
 TEXT = "text_instant"
 
-#: it begins with a date: else Spark takes the day of its own clock, or reads a word such as `today`
+#: text that begins with a date. Spark adds the day of its own clock to a bare time, and knows words such as `today`
 _DATED = re.compile(r"\s*[+-]?\d{4,7}\s*(-|$)")
 _NUMBER = re.compile(r"\s*[+-]?\d+(\.\d*)?\s*")
 _EXAMPLE = "'2024-03-01 12:00:00', in the session's zone, or with one of its own: '2024-03-01 12:00:00 Europe/Berlin'"
 
 
 def as_instant(node: exp.Expr, written: str) -> exp.Expr:
-    """What the bare clock is compared with: text, and text moved by intervals, in a cast; anything else as it is."""
+    """The other side of a comparison with the bare clock, as an instant.
+
+    Text gets a cast, and so does text moved by intervals. Any other expression stays.
+    """
     literal = _text(node)
     if literal is None:
         return node.copy()
@@ -52,7 +60,7 @@ def no_instant(text: str, written: str) -> Refusal:
 
 
 def refuse_lists(predicate: exp.Expr) -> None:
-    """Refuse lists with text beside the bare clock, for a zone in which one text is of two instants."""
+    """Refuse lists with text beside the bare clock. In a zone with daylight saving one text may mean two instants."""
     for node in predicate.find_all(exp.In):
         if is_mz_now(node.this.unnest()) and any(_text(item) for item in node.expressions):
             items = (("timestamp " if _text(i) is i else "") + suggested(i) for i in node.expressions)

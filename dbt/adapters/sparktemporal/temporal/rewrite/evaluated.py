@@ -13,15 +13,15 @@ from ..sql.text.dialect import fragment, has_clock
 
 @dataclass(frozen=True)
 class Evaluated:
-    """A predicate that a read evaluates, as text, because its tree changes later. windowed: over the rows of a stored
-    window, else over all rows.
+    """A predicate that a read evaluates."""
 
-    why: the reason why no part of the predicate is stored; advice: what makes that a part is stored.
-    """
-
+    #: the text of the predicate: its tree changes later
     predicate: str
+    #: True: evaluated over the rows in a stored window. False: over all rows
     windowed: bool
+    #: the reason why no part of the predicate is stored
     why: str = ""
+    #: a change of the model, after which a window is stored
     advice: str = "A comparison of mz_now() beside it (`and mz_now() < ts + interval 7 days`) limits both"
 
     @property
@@ -31,10 +31,9 @@ class Evaluated:
 
 
 def evaluated(calls: Iterable[tuple[exp.Expr, exp.Select | None, str]], cores: Sequence[exp.Select]) -> list[Evaluated]:
-    """(calls of mz_now() that a read replaces, the SELECT of each, why its window is not stored) -> the predicates
-    around the calls.
+    """The predicates around calls of mz_now(). A call outside of a predicate needs no message.
 
-    A call outside of a predicate is the instant of the read, and needs no message.
+    calls: (a call that a read replaces, its SELECT, why the window of the SELECT is not stored).
     """
     seen: list[exp.Expr] = []
     found: list[Evaluated] = []
@@ -55,7 +54,10 @@ _BELOW = (
 
 
 def _is_windowed(select: exp.Select, cores: Sequence[exp.Select]) -> bool:
-    """Whether a SELECT is windowed or reads a windowed source. A subquery in its WHERE limits no row that is stored."""
+    """Whether a SELECT is windowed, or reads a windowed source.
+
+    A window in a subquery of the WHERE does not count: such a window limits none of the stored rows of the SELECT.
+    """
     if any(core is select for core in cores):
         return True
     from_, joins = select.args.get("from_"), select.args.get("joins") or []

@@ -34,15 +34,15 @@ def visible_ctes(node: exp.Expr) -> list[exp.CTE]:
 
 
 def cte_of(table: exp.Table) -> exp.CTE | None:
-    """The CTE that a table names: the nearest of that name; None for a table of the catalog."""
+    """The CTE that a table names; None for a table of the catalog. Of several CTEs of one name it is the nearest."""
     named = [cte for cte in visible_ctes(table) if folded(cte.alias) == folded(table.name)]
     return named[-1] if named and not table.db else None
 
 
 def with_ctes(query: Q, visible: list[exp.CTE]) -> Q:
-    """A query taken out of its model, changed in place: with the CTEs that it names, directly or through others.
+    """Give a query that is taken out of its model the CTEs that it needs, in place.
 
-    RECURSIVE is kept.
+    The query needs the CTEs that it names, directly or through others. A WITH RECURSIVE stays RECURSIVE.
     """
     needed: list[exp.CTE] = []
     names = table_names(query)
@@ -65,7 +65,7 @@ def named_ctes(select: exp.Select) -> list[exp.CTE]:
 
 
 def names_itself(cte: exp.CTE) -> bool:
-    """Whether a CTE reads a table of its own name: itself in WITH RECURSIVE, else a table of the catalog."""
+    """Whether a CTE reads a table of its own name. In WITH RECURSIVE this is the CTE, else a table of the catalog."""
     return cte.alias.lower() in table_names(cte.this)
 
 

@@ -1,14 +1,14 @@
 """Names of schemas, tables and views, compared as Spark compares them.
 
-| | under `spark.sql.caseSensitive` false | true |
+| `spark.sql.caseSensitive` | false | true |
 |---|---|---|
-| schemas, tables, views in a Hive metastore | kept in lower case, found in any | the same |
-| the same in a catalog that keeps case (Iceberg: hadoop, jdbc, REST) | found as they were written | the same |
-| columns, CTEs, aliases, temporary views | found in any case | found as they were written |
+| relations of a Hive metastore, which keeps their names in lower case | found in any case | found in any case |
+| relations of a catalog that keeps case (Iceberg: hadoop, jdbc, REST) | found as written | found as written |
+| columns, CTEs, aliases, temporary views | found in any case | found as written |
 
-So the setting decides nothing about a relation. This module compares names of relations without case, in every catalog.
-Where a catalog keeps case, two names that differ by case alone are taken for one name: the existing relation is kept,
-and a run that would collide with it is refused.
+So the setting decides nothing about a relation: a schema, table or view. This module compares names of relations
+without case, in every catalog. Where a catalog keeps case, two names that differ by case alone are taken for one name:
+the existing relation is kept, and a run that would collide with it is refused.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from dataclasses import dataclass
 
 from .dialect import quote
 
-#: the catalog of a session that names no other one
+#: Spark's own catalog, the current one unless a session chooses another
 SESSION_CATALOG = "spark_catalog"
-#: one part of a name in a plan of Spark, which quotes only parts with other characters than letters, digits and `_`
+#: one part of a name in a plan of Spark. Spark leaves a part of letters, digits and `_` without quotes
 PART = r"(?:`(?:[^`]|``)+`|[^\s`.,\[\]()]+)"
 
 
@@ -111,7 +111,7 @@ def dotted(names: Iterable[str]) -> str:
 
 
 def within(names: Sequence[str], catalog: str) -> list[str]:
-    """The parts of a name without the current catalog, as names are written that leave the catalog to the session.
+    """The parts of a name. The current catalog (`catalog`) is left out, as SQL may leave it out.
 
     >>> within(["lake", "s", "t"], "lake"), within(["lake", "s", "t"], "spark_catalog"), within(["s", "t"], "lake")
     (['s', 't'], ['lake', 's', 't'], ['s', 't'])
@@ -120,7 +120,7 @@ def within(names: Sequence[str], catalog: str) -> list[str]:
 
 
 def key(schema: str, model: str) -> str:
-    """The name of a model in the states of models that read it. schema: quoted or not.
+    """The key of a model: the states of its readers name the model so. schema: quoted or not.
 
     >>> key("`E5`", "MyModel")
     'e5.mymodel'
