@@ -1,4 +1,4 @@
-"""What a model is to Spark: its cores with their types, its residual, the kind of each mz_now()."""
+"""The parts of a model as Spark knows them: the cores with their types, the residual, the kind of each mz_now()."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from ..temporal.sql.text import literals
 from ..temporal.sql.text.dialect import fragment, has_clock, mz_now_spans, render, without_end
 
 _BY_CONFIG = Kept(rows_because="config aggregates: rows", by_config=True)
-#: of the digits of a kept sum as large a part may be used at first: later runs have room for a thousand times as much
+#: the part of the largest kept sum that a sum may reach at first: later runs have room for a thousand times as much
 _ROOM = 0.001
 #: a unit of date_trunc begins no longer before what is cut to it, ms
 _LONGEST_UNIT = 400 * 86_400_000
@@ -48,19 +48,20 @@ _LONGEST_UNIT = 400 * 86_400_000
 
 @dataclass(frozen=True)
 class Model:
-    """parsed, written: the oracle; `calls`: the kind of each mz_now() in it. residual: see `with_marks`.
-
-    warnings: what makes reads cost as much as without a window. plans: query of a core -> its plans, as far as known.
-    tables: what was asked of the metastore about inputs, by full name.
-    """
+    """A model in its parts. The text as the user wrote it (`written`) says what the parts must mean."""
 
     parsed: ParsedModel
     cores: tuple[TypedCore, ...]
+    #: SQL, see `with_marks`
     residual: str
+    #: the kind of each mz_now() in the text
     calls: tuple[str, ...]
     notes: tuple[str, ...]
+    #: the reasons why reads cost as much as without a window
     warnings: tuple[str, ...] = ()
+    #: query of a core -> its plans, as far as known
     plans: Mapping[str, str] = field(default_factory=dict)
+    #: full name of an input -> the metastore's answer, as far as known
     tables: Mapping[str, TableInfo] = field(default_factory=dict)
 
     @property
@@ -77,10 +78,13 @@ def understand(
     old: State | None = None,
     aggregates: str = "auto",
 ) -> Model:
-    """The compiled SQL of a model -> what it is made of, or a refusal. as_of: ms, from when on zones are asked.
+    """The compiled SQL of a model -> its parts, or a refusal. as_of: the instant (ms) from which zones are asked.
 
-    aggregates: `groups` | `rows`, what to keep of an aggregation that can be either. `auto`: what the last run kept;
-    the first time groups, unless they are more than half as many as the rows, or a sum comes near its last digit.
+    | aggregates | an aggregation that can be kept as groups or as rows |
+    |---|---|
+    | `groups`, `rows` | is kept as this says |
+    | `auto`, in a later run | is kept as in the last run |
+    | `auto`, at first | is kept as groups: not where groups are more than half as many as rows, or a sum may overflow |
     """
     tables = DescribedTables(warehouse)
     local, describe = timestamps.are_local(settings), KnownColumns(tables)
@@ -117,14 +121,14 @@ def _by_rows(warehouse: Warehouse, model: Model, as_of: int, old: State | None, 
 
 
 def _kept_before(model: Model, old: State | None) -> dict[str, CoreState]:
-    """The cores of the last run that decided by themselves, where the model is the one it was; by name."""
+    """The cores of the last run whose form `auto` chose: name -> core. Empty where the model is another one now."""
     if old is None or old.written != model.written or old.sampled:
         return {}
     return {core.name: core for core in old.cores if not core.kept.by_config}
 
 
 def _why_rows(warehouse: Warehouse, core: TypedCore, as_of: int) -> str:
-    """Why rows of a core are to be kept and no groups; "" for groups, also where that cannot be asked."""
+    """The reason to keep rows of a core; "" for groups, also where the data cannot be asked."""
     asked = aggregation_stats(core, as_of)
     if not asked:
         return ""
@@ -197,7 +201,7 @@ def _split(
         for core in parts.cores:
             probe = intervals_sql.probe(core)
             refuse_nondeterministic(probe)
-            if has_clock(probe):  # what is left of it would be the clock of the run, for good
+            if has_clock(probe):  # a stored clock would stay the clock of the run
                 raise Refusal(fragment(probe), "the clock stands in what is to be stored", "a WHERE for it alone")
             try:
                 asked = render(probe)
@@ -226,7 +230,7 @@ def _split(
 
 
 def _typed(core: Core, described: list[tuple[str, str]], version: str, zone: _Zone) -> TypedCore:
-    """What DESCRIBE says of a core's probe, checked."""
+    """A core with the types that DESCRIBE gave for its probe. Raises Refusal for types that cannot be stored."""
     judged = core.condition
     row_expressions = len(judged.row_expressions) if judged else 0
     end = len(described) - row_expressions
@@ -260,13 +264,13 @@ def _typed_condition(judged: Condition, types: list[str], zone: _Zone) -> Condit
 
 
 def _other_type(step: MonotoneComparison, types: list[str]) -> str:
-    """The type of what a step compares the clock's side with; "" when that is not known."""
+    """The type of the side that a step compares with the clock's side; "" when the type is not known."""
     column = re.fullmatch(r"`mz_s(\d+)`", render(step.other))
     return types[int(column.group(1))].lower() if column else ""
 
 
 def _search(step: MonotoneComparison, judged: Condition, types: list[str], zone: _Zone) -> str:
-    """How the instants at which a step changes are found; a refusal when months make it go back."""
+    """The search for the instants at which a step changes. Raises Refusal when months make the step go back."""
     added = [types[i].lower() for i in step.added]
     other = _other_type(step, types)
     if any(kind == "interval" or kind.startswith(("interval month", "interval year")) for kind in added):
@@ -286,7 +290,7 @@ def _search(step: MonotoneComparison, judged: Condition, types: list[str], zone:
 
 @dataclass(frozen=True)
 class _Zone:
-    """The session's time zone, for a clock that begins at as_of (ms). The engine is asked where that is needed."""
+    """The session's time zone, for a clock that begins at as_of (ms). The engine is asked only where needed."""
 
     warehouse: Warehouse
     name: str
@@ -298,7 +302,7 @@ class _Zone:
         return fixed_from is not None and self.as_of - length >= fixed_from
 
     def guards(self, step: MonotoneComparison, judged: Condition, types: list[str]) -> tuple[Guard, ...]:
-        """What is to be asked of each row before a step can be searched; a refusal where the zone always breaks it."""
+        """The conditions on each row under which a step can be searched. Raises Refusal where the zone breaks all."""
         if is_offset(self.name):
             return ()
         found = []

@@ -1,4 +1,4 @@
-"""What a long run says while it is at work: a line when a phase begins, with what is expected and the time so far."""
+"""The lines of a long run at its work: one at the beginning of a phase, with the rows expected and the time so far."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .plan import RunPlan
 #: a run that reads about so many rows says what it does: on two cores these are a few seconds
 LONG = 1_000_000
 
-#: phase -> what it does; the others are over at once
+#: phase -> its work. A phase without a line is short
 _DOES: dict[str, Callable[[RunPlan], str]] = {
     "remember": lambda plan: "lists the files of its inputs",
     "measure": lambda plan: "looks at the statistics of these files",
@@ -23,7 +23,7 @@ _DOES: dict[str, Callable[[RunPlan], str]] = {
 
 
 def line(plan: RunPlan, phase: str) -> str | None:
-    """What a run says when a phase begins; None where it is short, or the phase is."""
+    """The line at the beginning of a phase; None where the run or the phase is short."""
     if phase not in _DOES or plan.writes_nothing or rows_expected(plan) < LONG:
         return None
     seconds = time.monotonic() - plan.started

@@ -1,7 +1,7 @@
 """The SQL table function of a model with `at_function`, which follows each commit by one statement.
 
 A function that is one commit behind answers as that commit did, from chains that stay for `diffs_retention`. Each run,
-also one with nothing new, looks at its comment and mends what a run that was killed left behind.
+also one with nothing new, reads the comment of the function, and so finds a function that a killed run left behind.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def refuse_columns(target: ModelRelations, config: TemporalConfig, cores: Sequen
 
 
 def run_of(warehouse: Warehouse, target: ModelRelations) -> str | None:
-    """The run of the function that is there; "" of one that is none of the model's, None where there is none."""
+    """The run that made the function. "" where the function is not the model's; None where there is no function."""
     name = f"{target.model}{function_sql.SUFFIX}"
     pattern = re.sub(r"[^0-9A-Za-z_]", "*", name)
     listed = warehouse.rows(f"SHOW USER FUNCTIONS IN {target.schema} LIKE '{pattern}'")
@@ -86,8 +86,10 @@ def run_of(warehouse: Warehouse, target: ModelRelations) -> str | None:
 
 
 def publish(warehouse: Warehouse, target: ModelRelations, state: State, before: bool, is_new: bool) -> list[Statement]:
-    """The statements that make the function as it should be. before: the commit before had one; is_new: the commit is
-    of this run."""
+    """The statements that bring the function up to date.
+
+    before: whether the last commit had a function. is_new: whether this run has committed.
+    """
     if not state.at_function:
         return drop(target) if before else []
     if not is_new and run_of(warehouse, target) == state.run:
@@ -96,7 +98,7 @@ def publish(warehouse: Warehouse, target: ModelRelations, state: State, before: 
 
 
 def refuse_unknown(tools: Tools, plan: RunPlan, error: Exception) -> None:
-    """In words: Spark takes the query of the view, and makes no function of it."""
+    """Raise Refusal where Spark took the query as a view and does not take the query as a function."""
     if plan.config.at_function and (hidden := _TEMPORARY.search(str(error))):
         raise Refusal(
             f"a temporary view {hidden.group(1)} in the session, while at_function of {plan.target.model} was made, "

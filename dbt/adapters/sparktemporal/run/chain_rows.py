@@ -1,4 +1,4 @@
-"""SQL of the rows of chains: what a run adds, what is stored, and what it writes of both."""
+"""SQL of the rows of chains: the rows that a run adds, the stored rows, and the rows that a run writes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .progress import Source
 
 
 def is_tiny(plan: RunPlan, core: TypedCore) -> bool:
-    """Whether one task reads all that is new of a core as fast as several do: few files of one table."""
+    """Whether the new rows of a core are in so few files of one table that one task reads them as fast as several."""
     delta = plan.capture.cores[core.name]
     if not all(name in plan.capture.tiny for name in delta.read):
         return False
@@ -24,7 +24,7 @@ def is_tiny(plan: RunPlan, core: TypedCore) -> bool:
 
 
 def added(plan: RunPlan, core: TypedCore) -> str:
-    """What new rows of the inputs bring, beside the corrections of what went."""
+    """The stored rows that follow from new rows of the inputs, and the corrections that follow from deleted rows."""
     delta, store = plan.capture.cores[core.name], store_of(core)
     inserts, deletes = (
         "\nUNION ALL\n".join(store.wanted(part, plan.decision.as_of, plan.decision.expiration) for part in signed)
@@ -37,7 +37,7 @@ def added(plan: RunPlan, core: TypedCore) -> str:
 
 
 def added_to(plan: RunPlan, core: TypedCore, chains: Sequence[Chain]) -> str:
-    """What new rows bring, and chains that become one with it, at all times that the chains tell apart."""
+    """The rows of `added` together with the rows of chains, as one chain that can be read as far back as the chains."""
     new = added(plan, core)
     if not chains:
         return by_one_task(new) if is_tiny(plan, core) else new
@@ -48,7 +48,7 @@ def added_to(plan: RunPlan, core: TypedCore, chains: Sequence[Chain]) -> str:
 
 
 def wanted(plan: RunPlan, core: TypedCore, source: Source) -> str:
-    """All that is wanted, or its difference from what is stored."""
+    """All rows that should be stored, or their difference from the stored rows."""
     store, as_of, old = store_of(core), plan.decision.as_of, plan.old_chains(core.name)
     rows = store.wanted(source.core, as_of, plan.decision.expiration, source.projection)
     return store.difference(rows, stored(plan, core, old, as_of)) if old else rows

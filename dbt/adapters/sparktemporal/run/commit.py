@@ -49,28 +49,29 @@ _SKEW = 60_000
 
 @dataclass(frozen=True)
 class Prepared:
-    """A state as it is to be published, the statements that do it (the commit last), and the verb that changes a view
-    of the model."""
+    """A state that is to be published."""
 
     state: State
+    #: the commit is the last one
     statements: tuple[Statement, ...]
+    #: the verb that changes a view of the model
     rewrite: str
 
 
 @dataclass(frozen=True)
 class Commit:
-    """A commit that is to follow another one.
+    """A commit that is to follow another one."""
 
-    after: the run of the commit that is live, None where there is none. again: what to do when another run was there.
-    texts: of the views. is_looked_up: the schema is asked first if the view is there. Describing one that is gone
-    would log an error on the server, and a run has seen that it is not. create_tells: a first commit is sent without
-    a look, as CREATE VIEW fails where a view is; `is_overtaken` then tells why.
-    """
-
+    #: the texts of the views
     texts: ViewTexts
+    #: the run of the commit that is live, None where there is none
     after: str | None
+    #: the advice when another run has committed
     again: str
+    #: whether the schema is listed first: to DESCRIBE a view that is gone would log an error on the server. A run has
+    #: listed the schema already
     is_looked_up: bool = False
+    #: whether a first commit is sent without a look. CREATE VIEW fails where a view is; `is_overtaken` tells why
     create_tells: bool = False
 
     @staticmethod
@@ -87,12 +88,14 @@ class Commit:
         return self.texts.is_table
 
     def is_due(self) -> bool:
-        """Whether the commit that is live still is the one to follow."""
+        """Whether the live commit still is the commit to follow."""
         return self._run_of(self._live(self.after)) == self.after
 
     def is_overtaken(self, run: str, locked: int) -> bool:
-        """Whether the commit that is live follows the one that this run follows, and is of a run that began before this
-        one had the lock (locked: ms, by the engine's clock; the rival's may be a little ahead)."""
+        """Whether a rival, begun before this run had the lock, has committed after the commit that this run follows.
+
+        locked: when this run got the lock (ms, by the engine's clock; the clock of the rival may be a little ahead).
+        """
         rival = self._run_of(self._live(self.after))
         if rival is None or rival in (self.after, run):
             return False
@@ -100,12 +103,12 @@ class Commit:
         return began is not None and (before or 0) <= began <= locked + _SKEW
 
     def refuse_other(self, run: str) -> None:
-        """Raise the error of a commit that is there already, where it is not the one of this run."""
+        """Raise TemporalError where the live commit is of another run."""
         if self._run_of(self._live(self.after)) != run:
             self._expected(self.after, "before")
 
     def prepare(self, state: State) -> Prepared:
-        """The statements that publish a state. Raises ForeignRelation or TemporalError: see the guards above."""
+        """The statements that publish a state. Raises ForeignRelation or TemporalError."""
         is_first = self.after is None and self.create_tells
         live = None if is_first else self._expected(self.after, "before")
         if self.texts.live is None:
@@ -115,7 +118,7 @@ class Commit:
         return Prepared(state, tuple(statements), verb)
 
     def send(self, prepared: Prepared) -> None:
-        """Execute the statements of an operation; those of a run are its phase."""
+        """Execute the statements of an operation. The statements of a run are executed by a phase."""
         for statement in prepared.statements:
             self.texts.warehouse.rows(statement.sql)
 
@@ -147,14 +150,17 @@ class Commit:
 
 @dataclass
 class ViewTexts:
-    """What texts the views of a model may have. live: a view of the model that is there. first: the verb of the first
-    commit of a model. kept: bytes of a text that the catalog was seen to keep. denied: why it keeps no longer one."""
+    """The texts that the views of a model can have in their catalog."""
 
     warehouse: Warehouse
     target: ModelRelations
+    #: a view of the model, if there is one
     live: ViewInfo | None
+    #: the verb of the first commit of a model
     first: str = CREATE_VIEW
+    #: the bytes of the longest text that the catalog is known to keep
     kept: int = 0
+    #: the reason why the catalog keeps no longer text
     denied: str = ""
 
     @property
@@ -166,7 +172,7 @@ class ViewTexts:
         return len(text) <= VIEW_TEXT_LIMIT or _size(text) <= self.kept or self._has_no_limit
 
     def _keeps(self, size: int) -> bool:
-        """Whether the catalog keeps a text of so many bytes, which is more than every catalog does."""
+        """Whether the catalog keeps a text of so many bytes, which not every catalog does."""
         schema = self.target.views_in if self.is_table else self.target.schema
         error = view_probe.refusal(self.warehouse, self.target, schema or self.target.schema, size)
         self.kept, self.denied = (size, "") if error is None else (self.kept, spark_words(without_trace(str(error))))
@@ -174,7 +180,7 @@ class ViewTexts:
 
     @cached_property
     def _has_no_limit(self) -> bool:
-        """Whether a view of this schema is one of Iceberg's. The views beside a table are those of another catalog."""
+        """Whether the views are Iceberg's, whose text has no limit. Beside a table, views are in another catalog."""
         if self.is_table:
             return not self.target.views_in
         if self.live is not None:
@@ -186,8 +192,10 @@ class ViewTexts:
         return int(self.warehouse.version().split(".")[0]) >= 4
 
     def committing(self, state: State, verb: str, after: str | None) -> tuple[State, list[Statement]]:
-        """The statements that publish a state, the commit last; and the state as it is published. after: the run whose
-        commit it follows."""
+        """(the state as it is published, the statements that publish the state, the commit last).
+
+        after: the run that committed before.
+        """
         steps: list[Statement] = []
         found = self._fitting(state)
         if found is None and self._has_star_except and not compact_sql.can_write(state):
@@ -219,7 +227,7 @@ class ViewTexts:
         return readable_updates.compact(cores, schema)
 
     def refuse_too_long(self, later: State) -> None:
-        """Refuse a model that could not follow an UPDATE of its inputs. later: the worst that it may come to."""
+        """Refuse a model whose view may become too long when its inputs are updated. later: its longest state."""
         updates = self.updates(later.cores, later.schema)
         if self._fitting(later) is not None and self.fits(updates):
             return
@@ -239,7 +247,7 @@ class ViewTexts:
             yield compact_sql.live_view(state)
 
     def _fitting(self, state: State) -> tuple[State, str, Form] | None:
-        """The first of the texts that fits: readable ones before packed ones."""
+        """The first text that fits. Readable texts come before packed texts."""
         state = replace(state, state_table="", view_size=self.kept)
         text = embed(state, view_sql.live_view(state))  # the fastest to read
         if self.fits(text):
@@ -259,7 +267,7 @@ class ViewTexts:
         return min(_size(text) for _, text, _ in self._forms(state))
 
     def _with_chains(self, state: State) -> tuple[State, list[Statement]]:
-        """The same with an empty chain where a core has none: it tells the columns."""
+        """A state with an empty chain for each core without chains: the empty chain tells the columns."""
         run_id = chain_rules.next_id(chain_rules.next_id(state.run))
         cores, steps = [], []
         for core in state.cores:
@@ -278,7 +286,7 @@ def _size(text: str) -> int:
 
 
 def _shorter(state: State, size: int) -> str:
-    """What to write instead of a model whose view has so many characters."""
+    """The advice for a model whose view has so many characters."""
     if len(state.cores) == 1 or 2 * len(state.residual) > size:
         return _STATIC
     return _APART.format(quantity(len(state.cores), "SELECT"))

@@ -1,14 +1,14 @@
-"""What a run asks once it has written, as queries of one row each: they are one statement with the look at the inputs.
+"""Questions of a run that has written, as queries of one row each. The look at the inputs asks them in its statement.
 
 | asked | for |
 |---|---|
 | the rows of each new chain that is not in buckets | the state |
 | the bytes of each new chain | run_results.json |
 | how many of the rows are new, where chains were written with them | the log |
-| what of the rows that were read leaves no trace | the log, and the state |
+| how many of the rows that were read left nothing stored | the log, and the state |
 | how many rows were read, where the input is small | the log |
 | how many rows came late, where they are kept | the log, and the state |
-| the rows of chains that were written again, where the above does not tell (`adds_up`) | a chain that lost a file |
+| the rows of chains that were written again, where no other answer tells (`adds_up`) | a chain that lost a file |
 """
 
 from __future__ import annotations
@@ -39,15 +39,16 @@ _SIZE = "coalesce(sum(mz_n), 0)"
 
 @dataclass(frozen=True)
 class Asked:
-    """Queries in the order of their answers. not_stored: they are asked whatever was written. sizes: of chains whose
-    format has a list of files."""
+    """The queries. `queries` has them in the order of their answers."""
 
     chains: Mapping[str, Query]
     added: Mapping[str, Query]
+    #: asked whatever was written
     not_stored: tuple[Query, ...]
     rows: tuple[str, ...]
     standing: tuple[tuple[str, Chain], ...]
     late: tuple[Query, ...] = ()
+    #: of the chains whose format lists its files
     sizes: tuple[Query, ...] = ()
 
     @property
@@ -86,9 +87,9 @@ def _sizes(tools: Tools, plan: RunPlan) -> tuple[Query, ...]:
 
 
 def _standing(plan: RunPlan, progress: Progress) -> tuple[tuple[str, Chain], ...]:
-    """The chains that the run adds to and whose rows must be counted now, with their schema.
+    """(schema, chain) for each chain that the run adds to and whose rows must be counted now.
 
-    Those that it did not read were counted with the list of files.
+    Chains that the run did not read were counted with the list of files.
     """
     if not plan.capture.is_counted:
         return plan.standing
@@ -103,9 +104,9 @@ def _sums_up(plan: RunPlan, core: TypedCore) -> bool:
 
 
 def adds_up(plan: RunPlan, progress: Progress) -> bool:
-    """Whether each chain that was written again has all rows of the old ones beside the new rows.
+    """Whether each chain that was written again has all rows of the old chains, and the new rows.
 
-    It has fewer where files of an old one were lost, and where rows of an old one had ended before `since`.
+    A chain has fewer rows where an old chain lost files, or where rows of an old chain had ended before `since`.
     """
     for core in plan.changed:
         joined = progress.sources[core.name].joined
@@ -119,7 +120,7 @@ def adds_up(plan: RunPlan, progress: Progress) -> bool:
 def answered(
     plan: RunPlan, progress: Progress, asked: Asked, answers: Sequence[Sequence[Any]]
 ) -> tuple[RunPlan, Progress]:
-    """What the answers say, kept. Raises TemporalError for a chain that lost a file."""
+    """The plan and the progress with the answers. Raises TemporalError for a chain that lost a file."""
     left: Iterator[Sequence[Any]] = iter(answers)
     of_chains = dict(zip(asked.chains, islice(left, len(asked.chains))))
     found = {name: counted(plan.chain(name), [row], None) for name, row in of_chains.items()}
@@ -180,7 +181,7 @@ def _tells_added(plan: RunPlan, core: TypedCore) -> bool:
 
 
 def asks_for_all(plan: RunPlan) -> bool:
-    """Whether what leaves no trace is asked for whatever was written."""
+    """Whether the run asks about rows that left nothing stored, whatever was written."""
     is_incremental = any(plan.capture.cores[core.name].is_incremental for core in plan.changed)
     return is_incremental or plan.decision.expiration is not None and plan.decision.rebuilds
 
@@ -199,7 +200,7 @@ def tells_beyond(plan: RunPlan, core: TypedCore) -> bool:
 
 
 def not_stored(tools: Tools, plan: RunPlan) -> list[Query]:
-    """Queries of what of the rows that were read leaves no trace."""
+    """Queries about the rows that were read and left nothing stored."""
     expiration, queries = plan.decision.expiration, []
     for core in plan.changed:
         delta = plan.capture.cores[core.name]

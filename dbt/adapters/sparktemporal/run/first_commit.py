@@ -1,6 +1,6 @@
-"""Where the commits of a new model go: a view, or a table where the catalog has no views.
+"""The place of the commits of a new model: a view, or a table where the catalog has no views.
 
-Whether a catalog has views is tried, once an invocation (`view_probe`).
+Each invocation tries once whether the catalog has views (`view_probe`).
 """
 
 from __future__ import annotations
@@ -27,8 +27,7 @@ _WITHOUT = (
 
 
 def first_commit(warehouse: Warehouse, target: ModelRelations) -> str:
-    """The verb of the first commit of a model. Raises Refusal where the catalog can keep none, before anything is
-    written."""
+    """The verb of the first commit of a model. Raises Refusal where the catalog can keep no commit."""
     if not warehouse.catalog_is_named():
         return CREATE_VIEW
     why = warehouse.once(f"views of {target.schema}", lambda: _refusal_of_a_view(warehouse, target))
@@ -67,7 +66,7 @@ def _refusal_of_a_view(warehouse: Warehouse, target: ModelRelations) -> str:
 
 
 def _refuse_others(warehouse: Warehouse, outside: ModelRelations) -> None:
-    """Refuse a schema for the views that has none, or has relations of these names that are not the model's."""
+    """Refuse a schema for the views where no view can be, or where other relations have the names of the views."""
     try:
         there = warehouse.relations_outside(outside.schema, outside.model)
     except SparkError as error:

@@ -1,6 +1,6 @@
-"""`full_read`: what a run does that cannot read an input by what changed: reads on, warns, or fails.
+"""`full_read`: a run that does not know what changed in an input reads all of the input, warns, or fails.
 
-A first run, a restart and a full refresh read all by their nature, and `change_capture: full` asks for it.
+First runs, restarts and full refreshes are excepted, because they read all of the inputs by their nature.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def refuse(plan: RunPlan) -> None:
 
 
 def warning(plan: RunPlan) -> str:
-    """What dbt shows as a warning with `full_read: warn`; "" for nothing."""
+    """The warning with `full_read: warn`; "" for none."""
     found = of(plan) if plan.config.full_read == "warn" else {}
     if not found:
         return ""

@@ -1,4 +1,4 @@
-"""What this package needs of whoever runs models: dbt's adapter, another adapter, a notebook.
+"""The interface to a host, which runs models: dbt's adapter, another adapter, a notebook.
 
 dbt's adapter drives the same pieces from its macros, because dbt wants to see each statement before it is sent
 (`impl`, `connections` and `looking/run_operations` are all that know dbt). `run_model` is the whole of it for a host

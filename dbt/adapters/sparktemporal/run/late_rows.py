@@ -1,13 +1,13 @@
-"""What a run keeps of rows that came when their window was over: with `store_late`, in `<model>__late`.
+"""Late rows, which came when their window was over: with `store_late` a run keeps them in `<model>__late`.
 
 | a row comes | it is late when |
 |---|---|
 | as a change of an input | its window was over at the instant of the run |
-| so, under a general condition | all its windows were over, and the last one ended after the run before |
-| with all rows, as the inputs are read in full | its window ended after the run before, and the chains do not have it |
-| so, in a group or under a general condition | not known: no row of the chains is its like |
+| as a change, under a general condition | all its windows were over, and the last one ended after the run before |
+| in a full read of the inputs | its window ended after the run before, and the chains do not have the row |
+| in a full read, in a group or under a general condition | not known: the chains have no such row to compare |
 
-A restart begins with what is there, so none is late. The tables follow the rules of chains: one a run, few together.
+After a restart no row is late. The tables follow the rules of chains: a run adds one, and small ones become one.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from .standing_views import StandingViews
 
 
 def find(tools: Tools, plan: RunPlan) -> tuple[str, ...]:
-    """Queries of the rows that came late, one for each statement that writes them; none where none are looked for."""
+    """Queries of the late rows, one for each statement that writes them; none where the run does not look for them."""
     if not plan.config.store_late or plan.old is None or plan.decision.rebuilds:
         return ()
     found = {core.name: _missed(tools, plan, core, plan.old.frontier) for core in plan.changed}
@@ -72,7 +72,7 @@ def _shown(core: TypedCore) -> TypedCore:
 
 
 def write(plan: RunPlan, progress: Progress) -> list[Statement]:
-    """The table of the rows that came late, and of none."""
+    """The statements that write the table of the late rows, also where no row is late."""
     if not progress.missed:
         return []
     table, (first, *others) = plan.target.table(plan.late()), progress.missed
@@ -81,21 +81,21 @@ def write(plan: RunPlan, progress: Progress) -> list[Statement]:
 
 
 def old(plan: RunPlan) -> Late:
-    """What earlier runs kept, as far as its columns are still those of the model."""
+    """The late rows of earlier runs; none where the columns of the model are others now."""
     kept = plan.old.late if plan.old else None
     now = late_sql.identity(late_sql.of_cores(plan.model.cores))
     return kept if kept is not None and kept.columns == now else Late(now)
 
 
 def taken(plan: RunPlan, rows: int) -> tuple[tuple[str, int], ...]:
-    """The tables that become one with a new one of so many rows."""
+    """The tables that are merged with a new table of so many rows."""
     tables = old(plan).tables
     number = chain_rules.taken_in([n for _, n in tables], rows) if rows else 0
     return tables[len(tables) - number :]
 
 
 def merge(plan: RunPlan, progress: Progress) -> list[Statement]:
-    """An empty table goes. Beside a table that is hardly larger a new one becomes one with it."""
+    """The statements after the write: an empty table is dropped, a new table is merged with tables of like size."""
     if not progress.missed:
         return []
     new = plan.target.table(plan.late())
@@ -111,7 +111,7 @@ def merge(plan: RunPlan, progress: Progress) -> list[Statement]:
 
 
 def committed(plan: RunPlan, progress: Progress) -> Late | None:
-    """What the state names after the run. It stays while the model keeps its columns, also without `store_late`."""
+    """The late rows in the state after the run. They stay while the columns stay, also without `store_late`."""
     if not plan.config.store_late and (plan.old is None or plan.old.late is None or plan.invocation.full_refresh):
         return None
     before = Late(old(plan).columns) if plan.invocation.full_refresh else old(plan)
@@ -135,7 +135,7 @@ def view(plan: RunPlan, late: Late | None) -> str | None:
 def refuse_foreign(
     warehouse: Warehouse, target: ModelRelations, config: TemporalConfig, existing: Sequence[str]
 ) -> None:
-    """Raise an error where the `<model>__late` that is there is none of the model's."""
+    """Raise ForeignRelation where another relation has the name `<model>__late`."""
     if not config.store_late:
         return
     name, of, there = f"{target.model}__late", target, Identifiers(existing)

@@ -1,4 +1,4 @@
-"""Runs of one model go one after the other: who creates `<model>__lock` runs."""
+"""The lock of a model: a run creates the table `<model>__lock`, so runs of one model go one after the other."""
 
 from __future__ import annotations
 
@@ -31,10 +31,9 @@ _held_guard = threading.Lock()
 
 
 def take_lock(warehouse: Warehouse, target: ModelRelations, clock: int, patience: int = 0) -> tuple[str, list[str]]:
-    """CREATE TABLE is atomic everywhere: who created it runs. Another run is waited for, patience ms at most.
+    """Create the table, which is atomic everywhere -> (the id of this run, the ids of runs that lost their lock to it).
 
-    -> the id of the run, to give back, and those of runs it was taken from. (No property is named token: Spark hides
-    the values of those.)
+    patience: how long to wait for another run (ms). The id is the property mz_run: Spark hides properties named token.
     """
     token = chain_rules.new_run_id(clock)
     with _held_guard:
@@ -95,7 +94,7 @@ def _create_lock(warehouse: Warehouse, target: ModelRelations, clock: int, token
 
 
 def _properties(warehouse: Warehouse, target: ModelRelations) -> dict[str, str] | None:
-    """What a lock says of its owner; None when it is gone."""
+    """The properties of a lock, which tell its owner; None when the lock is gone."""
     try:
         rows = warehouse.rows(f"SHOW TBLPROPERTIES {target.name('__lock')}")
     except SparkError as error:
@@ -142,7 +141,7 @@ def _stale(properties: Mapping[str, str], clock: int, at: str | None) -> bool:
 
 
 def host() -> str:
-    """This machine, and which numbering of processes: containers may share the first and not the second."""
+    """This machine, and its numbering of processes: each container on a machine may number its own processes."""
     try:
         space = os.readlink("/proc/self/ns/pid").strip("pid:[]")
     except OSError:
@@ -151,7 +150,7 @@ def host() -> str:
 
 
 def _process_start(pid: int) -> str:
-    """When a process began, so that a number used again is not taken for it; `gone` when there is none."""
+    """When a process began: another process may get its number later. `gone` when there is no such process."""
     try:
         with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
             return file.read().rpartition(")")[2].split()[19]
@@ -187,20 +186,20 @@ def is_held(warehouse: Warehouse, target: ModelRelations, token: str) -> bool:
 
 
 def is_taken(warehouse: Warehouse, target: ModelRelations) -> bool:
-    """Whether the lock of a model is there, of whatever run."""
+    """Whether any run has the lock of a model."""
     return f"{target.model}__lock" in Identifiers(warehouse.tables(target.schema, f"{target.model}__lock"))
 
 
 def is_lock(warehouse: Warehouse, target: ModelRelations) -> bool:
-    """Whether the `<model>__lock` that is there is one that a run took."""
+    """Whether the relation `<model>__lock` is a lock of a run."""
     return any(row[0] == "mz_run" for row in warehouse.rows(f"SHOW TBLPROPERTIES {target.name('__lock')}"))
 
 
 def give_back_lock(warehouse: Warehouse, target: ModelRelations, token: str, ended_well: bool = False) -> None:
     """Drop the lock if it is still this run's.
 
-    ended_well: the run saw its own commit. Nobody takes a lock from a living run before it is stale, so such a run need
-    not ask whose the lock is.
+    ended_well: whether the run saw its own commit. Such a run does not ask whose the lock is, while the lock is too
+    young to be taken from a living run.
     """
     taken = _taken.get(token)
     if ended_well and taken is not None and session_facts.now() - taken < chain_rules.STALE_LOCK_MS / 2_000:

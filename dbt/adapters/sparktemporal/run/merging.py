@@ -1,4 +1,4 @@
-"""After a run has written: count the chains, and make one of those that are hardly larger than the next."""
+"""After a run has written: the chains are counted, and chains of like size are merged."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def is_large(chains: Sequence[Chain]) -> bool:
 
 
 def count_written(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunPlan, Progress]:
-    """How many rows were written, which chains become one with them, and what of the rows read leaves no trace."""
+    """The progress with the rows written, the chains to merge, and the number of rows that left nothing stored."""
     written, merged, joined, for_good, sizes = {}, {}, {}, dict(progress.for_good), dict(progress.sizes)
     for core in plan.changed:
         chain = progress.counted.get(core.name)
@@ -55,7 +55,7 @@ def count_written(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunP
 
 
 def merge(plan: RunPlan, progress: Progress) -> list[Statement]:
-    """An empty chain goes. Beside a chain that is hardly larger a new one becomes one with it."""
+    """The statements that drop an empty chain, and that merge a new chain with chains of like size."""
     steps, since = [], plan.since(progress.merged)
     for core in plan.changed:
         if core.name not in progress.written:

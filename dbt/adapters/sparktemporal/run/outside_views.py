@@ -1,4 +1,4 @@
-"""The views of a model in `views_in`, another schema than its chains: where the catalog of the chains has no views.
+"""The views of a model in the schema `views_in`, for chains in a catalog without views.
 
 The commit is the table `<model>__live` in the schema of the model. These views follow the commit, one statement each:
 
@@ -10,7 +10,7 @@ The commit is the table `<model>__live` in the schema of the model. These views 
 | `<model>__late` | the rows that came late, with `store_late` |
 
 A view that is one commit behind answers as that commit did, from chains that stay for `diffs_retention`. Each run, also
-one with nothing new, compares the texts and mends what a run that was killed left behind.
+one with nothing new, compares the texts, and so finds the views that a killed run left behind.
 """
 
 from __future__ import annotations
@@ -34,9 +34,15 @@ def publish(
     docs: Docs,
     retyped: bool,
 ) -> list[Statement]:
-    """The statements that make the views as they should be; none where they are. text: of the commit. updates: of
-    `<model>__diffs`. late: of `<model>__late`, None for no change. retyped: a column of the same name has another type
-    now."""
+    """The statements that bring the views up to date.
+
+    | | |
+    |---|---|
+    | text | the text of the commit |
+    | updates | the text of `<model>__diffs` |
+    | late | the text of `<model>__late`, None for no change |
+    | retyped | whether a column has another type than before |
+    """
     outside = target.outside
     if outside is None:
         return []

@@ -1,4 +1,4 @@
-"""What a model was before its restarts, as far as a run keeps it: which epochs, and the table of the one that ends."""
+"""The past of a model, before its restarts: the epochs that a run keeps, and the table of an epoch that ends."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from .plan import RunPlan
 def kept(plan: RunPlan) -> tuple[Epoch, ...]:
     """The epochs that the commit names."""
     d, table = plan.decision, chain_rules.state_name(plan.target.model, chain_rules.next_id(plan.run_id))
-    # another schedule of refreshes ends an epoch too: what the old one showed is read by the old one
+    # a new schedule of refreshes ends an epoch too: instants before are read by the old schedule
     ends = d.rebuilds or plan.old is not None and d.since > plan.old.since
     return epochs.kept(plan.old, ends, d.as_of, plan.config.retain_history, table)
 
 
 def remember(plan: RunPlan) -> list[Statement]:
-    """A table of the state that ends with this run, where it is an epoch then."""
+    """The statements for the table of the state that ends with this run, where the state becomes an epoch."""
     old = plan.old
     known = [epoch.table for epoch in old.past] if old else []
     ends = [epoch.table for epoch in kept(plan) if epoch.table not in known]

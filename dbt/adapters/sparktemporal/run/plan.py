@@ -1,4 +1,4 @@
-"""What a run was given, observed and decided: data, of which the statements of the run follow."""
+"""The plan of a run: all that the run was given, observed and decided. The statements follow from the plan."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from .published_view import Docs
 
 @dataclass(frozen=True)
 class Definition:
-    """A model as dbt has it: its compiled SQL, its config, what persist_docs asks for."""
+    """A model as dbt has it: the compiled SQL, the config, the docs that persist_docs asks for."""
 
     sql: str
     config: Mapping[str, Any] = field(default_factory=dict)
@@ -41,38 +41,39 @@ class Definition:
 
 @dataclass(frozen=True)
 class Invocation:
-    """The invocation of dbt and the session that a run is in.
+    """The invocation of dbt and the session that a run is in."""
 
-    as_of: the instant of the invocation; engine_now: the engine's clock, for the ages of tables (both ms).
-    settings: of the session, as far as they decide rows; version: of Spark. sampled: dbt reads a part of each input.
-    pinned: people gave the instant; else the clock did.
-    """
-
+    #: the instant of the invocation (ms)
     as_of: int
+    #: the engine's clock, for the ages of tables (ms)
     engine_now: int
+    #: the settings of the session that decide rows
     settings: Mapping[str, str]
+    #: Spark's version
     version: str
     full_refresh: bool = False
+    #: whether dbt reads a sample of each input
     sampled: bool = False
     project: str = ""
+    #: whether people gave the instant; else it is the clock's
     pinned: bool = True
 
 
 @dataclass(frozen=True)
 class Neighbours:
-    """What is around a model, in dbt's graph and in its schema."""
+    """The neighbours of a model, in dbt's graph and in its schema."""
 
     #: the temporal views that the model may read
     below: Sequence[ModelRelations] = ()
-    #: the plain views over them
+    #: the plain views between these and the model
     between: Sequence[ModelRelations] = ()
     #: the temporal views that read the model
     readers: Sequence[ModelRelations] = ()
-    #: what dbt knows of all that the model reads
+    #: the relations that the model reads, as far as dbt knows
     inputs: Sequence[Dependence] = ()
-    #: whether a relation of the model's name is no view
+    #: whether a relation that is no view has the model's name
     in_the_way: bool = False
-    #: the relations of the schema as dbt listed them, None to ask
+    #: the relations of the schema as dbt listed them; None: the run asks
     known: KnownRelations | None = None
     #: whether a model reads the changes up to the frontier
     has_feed: bool = False
@@ -80,36 +81,38 @@ class Neighbours:
 
 @dataclass(frozen=True)
 class RunPlan:
-    """One run of one temporal_view before it writes: everything observed and decided. `str` prints it as a table.
-
-    run_id: of the run's tables; the lock bears the first one. displaced: runs whose lock this one took over.
-    old: the last commit; live_run: the run that made it, also where its state is not whole. existing: the model's
-    relations that are there. settings: those the model's rows are computed under. stack: the temporal views below.
-    started: when the run began, by a clock that only counts (s). standing: the chains that the run adds to and does
-    not read, with their schema, whose rows are counted before the commit. is_in_table: the commit is a row of a table,
-    as the catalog has no views.
-    """
+    """One run of one temporal_view before it writes: everything observed and decided. `str` prints a table of it."""
 
     target: ModelRelations
     config: TemporalConfig
     docs: Docs
     invocation: Invocation
     neighbours: Neighbours
+    #: the id in the names of the run's tables. Another attempt has another id; the lock keeps the first one
     run_id: str
+    #: the last commit
     old: State | None
+    #: the run of the last commit, also where its state cannot be read
     live_run: str | None
+    #: the relations of the model in its schema
     existing: tuple[str, ...]
     decision: Decision
     model: Model
     columns: tuple[tuple[str, str], ...]
     core_hash: str
+    #: the settings under which the model's rows are computed
     settings: Mapping[str, str]
     capture: Capture
     expiry: Expiry
+    #: the temporal views below
     stack: Stack | None = None
+    #: when the run began, by `time.monotonic` (s)
     started: float = 0.0
+    #: the runs whose lock this run took over
     displaced: tuple[str, ...] = ()
+    #: (schema, chain) of each chain that the run adds to and does not read. Its rows are counted before the commit
     standing: tuple[tuple[str, Chain], ...] = ()
+    #: whether the commit is a row of a table, because the catalog has no views
     is_in_table: bool = False
 
     # -- what is to be done --
@@ -124,7 +127,7 @@ class RunPlan:
         old, d = self.old, self.decision
         if old is None or d.action != ADVANCED or self.invocation.sampled != old.sampled or not self.capture.keeps:
             return False
-        # a feed takes each frontier; a refresh is made once, with what the inputs had then
+        # a feed needs each frontier, and a refresh is committed once, with the rows of its instant
         if (self.neighbours.has_feed or self.refreshes) and d.as_of > old.frontier:
             return False
         if self.config.store_late and old.late is None or self.config.at_function != old.at_function:
@@ -147,7 +150,7 @@ class RunPlan:
 
     @property
     def is_view_missing(self) -> bool:
-        """Whether people may not be able to read the model: a run was killed between its commit and the view, say."""
+        """Whether the view may be missing, for instance because a run was killed between its commit and the view."""
         if self.is_in_table:
             return self.neighbours.in_the_way or bool(self.target.views_in)
         return self.neighbours.in_the_way or self.target.model not in Identifiers(self.existing)
@@ -163,7 +166,7 @@ class RunPlan:
 
     @property
     def measures(self) -> bool:
-        """Whether statistics of the inputs' files are looked at."""
+        """Whether the run looks at statistics of the inputs' files."""
         wanted = self.config.pushdown == "statistics" or bool(self.config.pushdown_collect)
         return wanted and any(not self.capture.cores[core.name].is_incremental for core in self.changed)
 
@@ -173,7 +176,7 @@ class RunPlan:
         return {name: seen.fingerprint for name, seen in self.capture.inputs.items()}
 
     def listed(self, manifest: Manifest | None) -> dict[str, Input]:
-        """The inputs, whose files are listed by the manifest."""
+        """The inputs, with the manifest as the list of their files."""
         inputs = self.capture.inputs
         if manifest is None:
             return dict(inputs)
@@ -181,17 +184,17 @@ class RunPlan:
 
     @property
     def clock_range(self) -> Range:
-        """The instants that what is written is for."""
+        """The instants for which the run writes."""
         return Range(self.decision.as_of, self.decision.expiration)
 
     # -- names --
 
     def under(self, run_id: str, displaced: Sequence[str]) -> RunPlan:
-        """The same run under its lock."""
+        """The plan with the id in the lock, and the runs that lost the lock."""
         return replace(self, run_id=run_id, displaced=tuple(displaced))
 
     def renamed(self) -> RunPlan:
-        """The same run, whose tables have other names than what it wrote so far."""
+        """The plan with a new id: later tables get other names than the tables that were written so far."""
         return replace(self, run_id=chain_rules.next_id(chain_rules.next_id(self.run_id)))
 
     def chain(self, core: str, merged: bool = False) -> str:
@@ -204,7 +207,7 @@ class RunPlan:
 
     @property
     def using(self) -> str:
-        """What a CREATE TABLE of a chain says of its format and its owner."""
+        """The clauses of a CREATE TABLE for the format and the owner of a chain."""
         return f" {ownership.using(self.target, self.config.file_format)}"
 
     def data(self, sql: str) -> str:
@@ -214,11 +217,11 @@ class RunPlan:
     # -- chains --
 
     def old_chains(self, core: str) -> list[Chain]:
-        """What this run builds on, largest first."""
+        """The chains of a core that this run builds on, largest first."""
         if self.old is None or self.decision.rebuilds:
             return []
         chains = [c for s in self.old.cores if s.name == core for c in s.chains]
-        return chain_rules.largest_first([c for c in chains if c.rows])  # one without rows only tells the columns
+        return chain_rules.largest_first([c for c in chains if c.rows])  # a chain without rows only tells the columns
 
     @property
     def latest(self) -> int:
@@ -227,14 +230,14 @@ class RunPlan:
         return max(self.decision.since, self.refreshes.last(past) if self.refreshes else past)
 
     def to_peel(self, merged: Mapping[str, Sequence[Chain]]) -> dict[str, list[Chain]]:
-        """By core: the chains of which too much is due, where they are not merged anyway."""
+        """Core -> its chains that have too many ended rows, where the run does not merge the chains anyway."""
         if self.old is None or self.decision.rebuilds:
             return {}
         found = {core.name: compaction.to_peel(core, self.latest) for core in self.old.cores}
         return {name: chains for name, chains in found.items() if chains and name not in merged}
 
     def since(self, merged: Mapping[str, Sequence[Chain]] | None = None) -> int:
-        """The earliest instant that can be read after this run: it moves on when that makes large chains smaller."""
+        """The earliest instant that can be read after this run. A later one is taken where large chains get smaller."""
         merged = merged or {}
         chains = [c for core in self.model.cores for c in self.old_chains(core.name)]
         rewritten = [sum(c.rows for c in several) for several in merged.values()]
@@ -253,7 +256,7 @@ class RunPlan:
 
     @property
     def max_restart_delay(self) -> int:
-        """How much later than it was due a restart came at most, so far (ms): it waits for a run."""
+        """The longest time (ms) that a restart, once due, has waited for a run so far."""
         if self.old is None:
             return 0
         due, so_far = self.config.restarts.due(self.old.started_at), self.old.max_restart_delay
@@ -261,7 +264,7 @@ class RunPlan:
         return max(so_far, self.decision.as_of - due) if is_late and due is not None else so_far
 
     def revised(self) -> int | None:
-        """Up to which instant (ms) the output is not the one that readers may have seen; see `State`."""
+        """The instant (ms) up to which readers may have seen another output; see `State`."""
         old, d = self.old, self.decision
         if old is None:
             return None
@@ -272,7 +275,7 @@ class RunPlan:
         return max(d.as_of, old.frontier)
 
     def dropped(self, beyond_expiration: int | None) -> int:
-        """How many updates were left out since the last restart: what is read in part adds to it, all says it anew."""
+        """How many updates were left out since the last restart. A run that reads all inputs in full counts anew."""
         before = self.old.dropped if self.old and not self.decision.rebuilds else 0
         is_incremental = all(self.capture.cores[core.name].is_incremental for core in self.changed)
         return before + (beyond_expiration or 0) if is_incremental else beyond_expiration or before
@@ -285,7 +288,7 @@ class RunPlan:
         return "\n".join(f"{kind:{first}}  {name:{second}}  {what}".rstrip() for kind, name, what in rows)
 
     def rows(self) -> Iterator[tuple[str, str, str]]:
-        """What a row is about, of what, and what was observed or decided."""
+        """The rows of the printed table: (kind, name, what was observed or decided)."""
         d = self.decision
         yield "model", self.target.name(), f"run {self.run_id}, over {self.live_run or 'nothing'}"
         does, why = ("unchanged", "nothing new") if self.is_noop else (d.action, "what the inputs did")
@@ -304,7 +307,7 @@ class RunPlan:
         yield "writes", "commit", "no" if self.writes_nothing else "yes"
 
     def _rows_of_inputs(self) -> Iterator[tuple[str, str, str]]:
-        """What is done about each core, and what each input did."""
+        """The rows about cores, and about changes of inputs."""
         capture = self.capture
         for core in self.model.cores:
             delta, chains = capture.cores[core.name], self.old_chains(core.name)

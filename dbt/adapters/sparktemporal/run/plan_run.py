@@ -43,8 +43,9 @@ from .writer import Writer
 
 @dataclass(frozen=True)
 class _Asked:
-    """What a run is asked for. started: when, by a clock that only counts (s)."""
+    """The request for a run."""
 
+    #: when the run began, by `time.monotonic` (s)
     started: float
     target: ModelRelations
     definition: Definition
@@ -54,13 +55,13 @@ class _Asked:
 
 @dataclass(frozen=True)
 class _Standing:
-    """What there is of a model before a run."""
+    """A model before the run."""
 
     neighbours: Neighbours
-    #: the names of its relations
+    #: the names of the model's relations
     existing: list[str]
     live: ViewInfo | None
-    #: None at a first run, and where a full refresh cannot read what is there
+    #: the last commit. None at a first run, and at a full refresh that cannot read the commit
     old: State | None
     texts: ViewTexts
 
@@ -69,10 +70,10 @@ class _Standing:
 class _Understood:
     """A model over the tables that it reads, itself and through the temporal views below."""
 
-    #: it knows the temporal views below
+    #: with the temporal views below
     warehouse: Warehouse
     model: Model
-    #: the query, which names functions by their schemas only in `model`
+    #: the query. In `model` functions have their schemas, here not
     text: str
     calls: Sequence[str]
     settings: Mapping[str, str]
@@ -87,7 +88,7 @@ class _Understood:
 
 @dataclass(frozen=True)
 class _Decided:
-    """What a run does, and the instant that the views below are read at."""
+    """The decision about a run. The warehouse reads the temporal views below at the instant of the decision."""
 
     warehouse: Warehouse
     decision: Decision
@@ -111,7 +112,7 @@ def begin(
     invocation: Invocation,
     neighbours: Neighbours | None = None,
 ) -> Writer:
-    """Observe, refuse what cannot be right, and decide. Writes nothing: that is for the Writer to do."""
+    """Observe, refuse what cannot be right, and decide. Only the Writer writes."""
     with in_words(definition.sql):
         started, config = time.monotonic(), TemporalConfig.parse(target.model, definition.config)
         asked = _Asked(started, target, definition, invocation, config)
@@ -124,7 +125,7 @@ def begin(
 
 
 def _look(warehouse: Warehouse, asked: _Asked, neighbours: Neighbours) -> _Standing:
-    """What stands before the run. What it may not replace, and what it lacks, is refused."""
+    """The model before the run. Refuses relations that the run may not replace, and a commit that lacks chains."""
     target, config, full_refresh = asked.target, asked.config, asked.invocation.full_refresh
     neighbours, existing, live = _relations(warehouse, target, neighbours)
     old: State | None = None
@@ -151,7 +152,7 @@ def _look(warehouse: Warehouse, asked: _Asked, neighbours: Neighbours) -> _Stand
 def _relations(
     warehouse: Warehouse, target: ModelRelations, neighbours: Neighbours
 ) -> tuple[Neighbours, list[str], ViewInfo | None]:
-    """The relations of a model, and its commit. What dbt listed is believed as far as the commit is in it or not."""
+    """The relations of a model, and its commit. Where dbt's list names a commit that is gone, Spark is asked anew."""
     if neighbours.known is not None:
         existing = neighbours.known.beginning(target.model)
         try:
@@ -215,7 +216,7 @@ def _expiry(asked: _Asked, there: _Standing, of: _Understood) -> Expiry:
 
 
 def _anchor(schedule: Scheduled, states: Mapping[str, State]) -> int | None:
-    """From when the refreshes of a view are counted (ms): as configured, or as its first run decided."""
+    """The instant (ms) from which the refreshes of a view are counted: as configured, or as its first run decided."""
     state = next((states[name] for name in schedule.names if name in states), None)
     if schedule.anchor is not None or state is None or state.refreshes is None:
         return schedule.anchor
@@ -223,14 +224,14 @@ def _anchor(schedule: Scheduled, states: Mapping[str, State]) -> int | None:
 
 
 def _tables_named(warehouse: Warehouse, sql: str) -> list[str]:
-    """The tables a model reads without dbt's knowing, itself or through a temporal view."""
+    """The tables that a model reads, itself or through a temporal view, without dbt's knowledge."""
     plan = plans.analyzed(warehouse.explain(sql))
     below = warehouse.stack.states.values() if warehouse.stack else ()
     return [*relations.file_tables(plan), *relations.other_tables(plan), *(n for s in below for n in s.inputs)]
 
 
 def _explain(asked: _Asked, there: _Standing, of: _Understood, decided: _Decided) -> _Explained:
-    """The plan of the query. What it reads, and whether the tree means what the text means, is checked by plans."""
+    """The plan of the query. Plans are used to check the inputs, and that the tree and the text mean the same."""
     warehouse, instant = decided.warehouse, f"{decided.decision.started_at}L"
     at = of.at(instant)
     plan = warehouse.explain(at)
@@ -311,7 +312,7 @@ def _writer(
 
 
 def _built_on(warehouse: Warehouse, old: State | None, decision: Decision, capture: Capture) -> dict[str, list[Chain]]:
-    """The chains that a run adds to, and those of other models that it reads again, by schema."""
+    """Schema -> the chains that a run adds to, and the chains of temporal views that the run reads again."""
     found: dict[str, list[Chain]] = {}
     if decision.writes_nothing:
         return found

@@ -1,4 +1,4 @@
-"""How far a run is: what it has written, and what it has learnt meanwhile. Each phase makes the next of these."""
+"""The progress of a run: all that the run has written and learnt so far. Each phase gives the next progress."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .plan import RunPlan
 
 @dataclass(frozen=True)
 class Tools:
-    """What the phases ask and commit with."""
+    """The tools by which phases ask and commit."""
 
     warehouse: Warehouse
     pruning: Pruning
@@ -28,67 +28,74 @@ class Tools:
 
 @dataclass(frozen=True)
 class Source:
-    """What a chain is written from: a core less the files that cannot matter; what its window implies, in SQL.
+    """The source of a chain that is to be written."""
 
-    is_large: it may come to so many rows that its chain is in buckets. joined: the chains that become one with it.
-    """
-
+    #: the core, without the files that cannot matter
     core: TypedCore
+    #: SQL of the comparisons that follow from the core's window
     projection: str | None
+    #: whether the chain may get so many rows that it is written in buckets
     is_large: bool
+    #: the chains that are written again with the new rows
     joined: tuple[Chain, ...] = ()
 
 
 @dataclass(frozen=True)
 class Published:
-    """What makes the relations that people read as they should be. gives_way: a table of the model's name is there.
+    """The statements that bring the relations up to date that people read."""
 
-    view: statements for the view, and for all views in another catalog. updates, late: for `<model>__diffs` and
-    `<model>__late`. function: for the function of any instant.
-    """
-
+    #: whether a table of the model's name must be dropped for the view
     gives_way: bool
+    #: for the view, or for all views in another catalog
     view: Sequence[Statement]
+    #: for `<model>__diffs`
     updates: Sequence[Statement] = ()
+    #: for `<model>__late`
     late: Sequence[Statement] = ()
+    #: for the SQL function of any instant
     function: Sequence[Statement] = ()
 
 
 @dataclass(frozen=True)
 class Progress:
-    """What a run has written and learnt so far. Mappings are by core, but for `for_good`."""
+    """All that a run has written and learnt so far. The keys of mappings are cores, but for `for_good`."""
 
-    #: to read inputs that change meanwhile
+    #: how many times the inputs were read
     attempts: int = 0
-    #: an input changed during some attempt, so what is read is pinned to what was seen
+    #: whether reads are pinned to the states that were seen, because an input changed during an attempt
     is_pinned: bool = False
-    #: the table of the files of the inputs; the run under whose id they are measured
+    #: the table of the files of the inputs
     manifest: str = ""
+    #: the id of the run under which the statistics of the files are kept
     measured: str = ""
-    #: what the inputs did during the last attempt, and the tables that go for that
+    #: the inputs that changed during the last attempt
     busy: Busy = field(default_factory=Busy)
+    #: the tables that are dropped because of these changes
     to_drop: tuple[str, ...] = ()
     #: statements that an observation itself executed
     executed: tuple[Statement, ...] = ()
     sources: Mapping[str, Source] = field(default_factory=dict)
-    #: chains that were written; chains that become one with these; chains whose rows were written with what is new
+    #: the chains that were written
     written: Mapping[str, Chain] = field(default_factory=dict)
+    #: the old chains that are merged with the written chains
     merged: Mapping[str, tuple[Chain, ...]] = field(default_factory=dict)
+    #: the old chains whose rows were written again with the new rows
     joined: Mapping[str, tuple[Chain, ...]] = field(default_factory=dict)
-    #: chains that were written, with their rows
+    #: the chains that were written, with the number of their rows
     counted: Mapping[str, Chain] = field(default_factory=dict)
-    #: how many rows never leave, by what is stored
+    #: how many of the stored rows never leave
     for_good: Mapping[str, int] = field(default_factory=dict)
-    #: how many rows are new, where others were written with them
+    #: how many rows are new, where old rows were written with them
     added: Mapping[str, int] = field(default_factory=dict)
-    #: of each part of a core: updates that leave no trace, and windows that were over, where its chain does not tell
+    #: for each part of a core, where its chain does not tell: updates that are not stored, windows that were over
     left_out: tuple[Sequence[Any], ...] = ()
-    #: updates of what was read; None when not counted
+    #: how many updates of the rows read are after the expiration; None when not counted
     beyond_expiration: int | None = None
-    #: windows that were over when their rows came
+    #: how many windows were over when their rows came
     late: int | None = None
-    #: queries of such rows where they are kept, and how many there are
+    #: queries of the late rows, where they are kept
     missed: tuple[str, ...] = ()
+    #: how many late rows there are, where they are kept
     missed_rows: int = 0
     #: the bytes of the chains that were written
     sizes: Mapping[str, int | None] = field(default_factory=dict)
@@ -98,17 +105,17 @@ class Progress:
 
     @property
     def state(self) -> State | None:
-        """What is committed, from the moment on at which the commit may be sent."""
+        """The state of the commit, from the moment on at which the commit may be sent; None before."""
         return self.prepared.state if self.prepared else None
 
     @property
     def rows_written(self) -> int:
-        """Of stored intervals: each stands for one update or two."""
+        """The number of stored intervals that were written. An interval stands for one update or two."""
         return sum(self.added.get(name, chain.rows) for name, chain in self.written.items())
 
     @property
     def bytes_written(self) -> int | None:
-        """Of the files of the chains that were written; None where nothing tells."""
+        """The size of the chains that were written; None where not known."""
         known = [size for size in self.sizes.values() if size is not None]
         return sum(known) if len(known) == len(self.sizes) else None
 
@@ -133,10 +140,10 @@ def no_refusal(tools: Tools, plan: RunPlan, error: Exception) -> None:
 
 @dataclass(frozen=True)
 class Phase:
-    """A step of a run: what it asks, and the statements that follow."""
+    """A phase of a run: the questions, and the statements that follow from the answers."""
 
     name: str
     observe: Observe = nothing_to_ask
     statements: Statements = no_statements
-    #: raises what explains the error of a statement, where anything does
+    #: raises a better error for the error of a statement, where there is one
     refuse: Callable[[Tools, RunPlan, Exception], None] = no_refusal

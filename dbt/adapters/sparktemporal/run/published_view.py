@@ -1,7 +1,7 @@
-"""The thin view `<model>` over `<model>__live`: what dbt attaches to a model (comments, grants) lives on it.
+"""The thin view `<model>` over `<model>__live`. The thin view has the comments and grants that dbt gives to a model.
 
-It is replaced only when its definition or its docs change: `ALTER VIEW` keeps the view readable throughout, but Spark
-sets the comments of columns only where a view is created.
+The thin view is replaced only when its definition or its docs change. `ALTER VIEW` keeps the view readable throughout,
+but Spark sets the comments of columns only where a view is created.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ from ..temporal.sql.text.dialect import quote, string_literal
 
 @dataclass(frozen=True)
 class Docs:
-    """What persist_docs asks for; None where it asks for nothing. columns: lower-case name -> description."""
+    """The docs that persist_docs asks for; None for docs that persist_docs does not ask for."""
 
     relation: str | None = None
+    #: lower-case name -> description
     columns: Mapping[str, str] | None = None
 
     @staticmethod
@@ -41,10 +42,10 @@ class Docs:
 def publish(
     target: ModelRelations, columns: Columns, docs: Docs, there: ViewInfo | None, retyped: bool
 ) -> list[Statement]:
-    """The statement that makes the thin view as it should be; none when it is.
+    """The statement that brings the thin view up to date, if one is needed.
 
-    there: the view as it is; None when there is none. retyped: a column of the same name has another type now, and a
-    view remembers the types it was made with.
+    there: the present view; None when there is none. retyped: whether a column has another type than before. A view
+    remembers the types that it was made with.
     """
     live = target.name("__live")
     text, star = thin_view(columns, live), compact_sql.thin_view(live)
@@ -53,7 +54,7 @@ def publish(
     if there is None:
         return [Statement("the view", f"CREATE VIEW {_head(target, columns, wanted, docs.relation)} AS\n{text}")]
     is_other = retyped or not there.has_text(text)
-    if text == star:  # what it stands for is not told by the text
+    if text == star:  # the text does not tell the columns
         is_other = is_other or list(there.comments) != [n for n, _ in columns]
     if is_other and wanted or not _are_documented(there, docs, wanted):
         head = _head(target, columns, wanted, there.comment if docs.relation is None else docs.relation)
@@ -77,7 +78,7 @@ def _are_documented(there: ViewInfo, docs: Docs, wanted: Mapping[str, str]) -> b
 
 
 def _head(target: ModelRelations, columns: Columns, comments: Mapping[str, str], comment: str | None) -> str:
-    """What stands between the verb of a CREATE and its AS."""
+    """The text between the verb of a CREATE and its AS."""
     items = ", ".join(quote(n) + _comment(comments.get(n.lower())) for n, _ in columns)
     return f"{target.name()} ({items}){_comment(comment)}"
 

@@ -29,7 +29,7 @@ from .write_chains import drops
 
 
 def prepare_commit(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunPlan, Progress]:
-    """The state that the run leaves, and what may go with it."""
+    """The progress with the state that the run leaves, and with the tables that may be dropped."""
     cores = [_core_state(tools, plan, progress, core) for core in plan.model.cores]
     manifest, files = progress.manifest, dict(plan.capture.files)
     if plan.capture.keeps and plan.old is not None:
@@ -78,7 +78,7 @@ def prepare_commit(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[Run
 
 
 def _merged_away(plan: RunPlan, progress: Progress, named: Sequence[str]) -> list[str]:
-    """The tables that this very run wrote and merged away at once."""
+    """The tables that this run has written, and has replaced by a merge."""
     written = [chain.table for chain in progress.written.values()]
     written += [plan.late()] if progress.missed_rows else []
     return [table for table in written if table not in named]
@@ -104,7 +104,7 @@ def _core_state(tools: Tools, plan: RunPlan, progress: Progress, core: TypedCore
 def _without_due(
     tools: Tools, plan: RunPlan, live: Sequence[Chain], peeled: Sequence[Chain], since: int
 ) -> list[Chain]:
-    """Chains with what is due taken out of some."""
+    """The chains, some of them without their ended rows."""
     kept = []
     for chain in live:
         if chain in peeled:
@@ -117,7 +117,7 @@ def _without_due(
 
 
 def commit(plan: RunPlan, progress: Progress) -> list[Statement]:
-    """The one statement that publishes: everything before it is invisible, everything after is tidying."""
+    """The statements of the commit. The last one publishes: all before is invisible, all after is tidying."""
     assert progress.prepared is not None
     return list(progress.prepared.statements)
 
@@ -126,7 +126,7 @@ def commit(plan: RunPlan, progress: Progress) -> list[Statement]:
 
 
 def find_published(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunPlan, Progress]:
-    """The relations that people read, as they are, and what makes them as they should be."""
+    """The progress with the statements that bring the relations up to date that people read."""
     state = progress.state or plan.old
     assert state is not None
     live = tools.commit.confirm(plan.run_id) if progress.state else None
@@ -135,7 +135,7 @@ def find_published(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[Run
 
 
 def _beside_a_view(tools: Tools, plan: RunPlan, state: State, live: ViewInfo | None) -> Published:
-    """live: what this run has committed. The updates are others after each commit, in a view of the same catalog."""
+    """The statements for the views in the catalog of the chains. live: the commit of this run, None for no commit."""
     views = StandingViews(tools.warehouse, plan.target, Identifiers(plan.existing), plan.neighbours.known)
     view, gives_way = _view(plan, state, views)
     text = tools.commit.texts.updates(state.cores, state.schema)
@@ -147,7 +147,7 @@ def _beside_a_view(tools: Tools, plan: RunPlan, state: State, live: ViewInfo | N
 
 
 def _view(plan: RunPlan, state: State, views: StandingViews) -> tuple[list[Statement], bool]:
-    """The statements for the view, and whether a table of its name is there."""
+    """(the statements for the view, whether a table has its name)."""
     target, retyped = plan.target, _is_retyped(plan, state)
     if plan.docs == Docs() and not retyped and views.is_known("", thin_view(state.columns, target.name("__live"))):
         return [], False
@@ -157,23 +157,23 @@ def _view(plan: RunPlan, state: State, views: StandingViews) -> tuple[list[State
 
 
 def _beside_a_table(tools: Tools, plan: RunPlan, state: State, live: ViewInfo | None) -> Published:
-    """The views of another catalog. live: what this run has committed."""
+    """The statements for views in another catalog. live: the commit of this run, None for no commit."""
     committed, updates = live or tools.commit.texts.live, tools.commit.texts.updates(state.cores, state.schema)
     assert committed is not None
     texts = (committed.text, updates, late_rows.view(plan, state.late))
     steps = outside_views.publish(tools.warehouse, plan.target, state, *texts, plan.docs, _is_retyped(plan, state))
     if steps and live is None and not tools.commit.is_due():
-        steps = []  # a run has committed meanwhile, and makes its own
+        steps = []  # another run has committed meanwhile, and updates the views itself
     return Published(plan.neighbours.in_the_way, steps)
 
 
 def _is_retyped(plan: RunPlan, state: State) -> bool:
-    """Same names, other types: a view remembers the types that it was made with."""
+    """Whether a column has another type than before: a view remembers the types that it was made with."""
     return plan.old is not None and plan.old.columns != state.columns
 
 
 def publish(plan: RunPlan, progress: Progress) -> list[Statement]:
-    """What people read, where it is not as it should be. The function comes last: Spark may refuse it alone."""
+    """The statements for the relations that people read. The function is last: Spark may refuse the function alone."""
     found = progress.published
     assert found is not None
     if not found.gives_way:

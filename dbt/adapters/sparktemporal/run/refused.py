@@ -1,4 +1,4 @@
-"""What no run can do, and says before it decides: names, inputs and lost chains of a model."""
+"""Refusals before the decision of a run: of names, of inputs, and of a model with lost chains."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def refuse_missing_chains(target: ModelRelations, state: State, existing: Iterab
 def refuse_without_schema(sql: str) -> None:
     """Refuse a relation that a model names without its schema, in a named catalog.
 
-    A plan shows a view of Iceberg by the name that the text has, and one of a single part looks like an alias: nothing
-    would tell that what is read is a view, with a WHERE or a clock of its own.
+    A plan shows a view of Iceberg by its name in the text. A name of a single part looks like an alias there. So the
+    run would not know that it reads a view, which may have a WHERE or a clock of its own.
     """
     for table in parse(sql).find_all(exp.Table):
         if not table.db and isinstance(table.this, exp.Identifier) and cte_of(table) is None:
@@ -68,7 +68,7 @@ def refuse_without_schema(sql: str) -> None:
 
 
 def refuse_inputs(warehouse: Warehouse, target: ModelRelations, analyzed: str, pinned: int | None) -> None:
-    """Refuse a model that reads itself, or what changes with the clock. pinned: the instant of a replay (ms)."""
+    """Refuse a model that reads itself, or a relation that changes with the clock. pinned: instant of a replay (ms)."""
     _refuse_itself(target, analyzed, warehouse.catalog())
     refuse_frozen(analyzed, "as an input", pinned)
     _refuse_temporal_inputs(warehouse, analyzed)

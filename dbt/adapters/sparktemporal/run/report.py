@@ -1,4 +1,4 @@
-"""What a run says of itself: to the log, to dbt, to run_results.json."""
+"""The report of a run: for the log, for dbt, for run_results.json."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def reason(run: Writer) -> str:
 
 
 def outcome(run: Writer) -> str:
-    """What dbt prints behind the model's name."""
+    """The text that dbt prints behind the model's name."""
     return f"{action(run)}, {quantity(run.progress.rows_written, 'row')}"
 
 
 def report(run: Writer) -> dict[str, Any]:
-    """What happened, for run_results.json. Instants and lengths in ms; rows are of inputs and of diffs."""
+    """The response of a run in run_results.json. `contracts.TemporalResponse` describes the fields."""
     d, reads = run.plan.decision, reads_of(run)
     return {
         "action": action(run),
@@ -67,12 +67,12 @@ def reads_of(run: Writer) -> list[InputRead]:
 
 
 def _rewritten(run: Writer) -> int:
-    """Rows of older chains that were written again with what is new."""
+    """How many rows of older chains were written again with the new rows."""
     return sum(chain.rows for chains in run.progress.joined.values() for chain in chains)
 
 
 def summary(run: Writer) -> list[str]:
-    """Lines for the log: what was done, and how each input was read."""
+    """Lines for the log: the action, and how each input was read."""
     d, why = run.plan.decision, reason(run)
     what = action(run) + (f" ({why})" if why else "")
     first = f"temporal_view {run.plan.target.model}: {what} at {format_instant(d.as_of)}, {', '.join(_facts(run))}"
@@ -84,7 +84,7 @@ def summary(run: Writer) -> list[str]:
 
 
 def _facts(run: Writer) -> list[str]:
-    """What a run did, in the order of the log."""
+    """The facts of a run, in the order of the log."""
     d = run.plan.decision
     facts = [f"{quantity(run.plan.capture.rows, 'row')} in", f"{quantity(run.progress.rows_written, 'diff')} written"]
     if _rewritten(run):
@@ -106,20 +106,20 @@ def _facts(run: Writer) -> list[str]:
 
 
 def warnings(run: Writer) -> list[str]:
-    """What people should do something about: costly reads, promises that are not kept, an expiration that is near."""
+    """Warnings, of costly reads, of promises that inputs broke, of an expiration that is near."""
     model = run.plan.target.model
     broken = [
         f"temporal_view {model}: not as change_capture: append promises, {what}. So all of it was read; where that is "
         "no exception, a longer lookback or change_capture: auto"
         for what in run.plan.capture.broken
     ]
-    # once, when it is built: what it says stays so
+    # only when the model is built: the warnings of the model stay the same
     costly = [f"temporal_view {model}: {what}" for what in run.plan.model.warnings if run.plan.decision.rebuilds]
     return [*broken, *costly, *filter(None, [full_reads.warning(run.plan), _expires_soon(run), _runs_too_seldom(run)])]
 
 
 def _runs_too_seldom(run: Writer) -> str:
-    """A restart waits for a run: as late as one came so far, the next may come after the expiration."""
+    """The warning where the next restart, as late as the latest so far, would come after the expiration, or ""."""
     offset, restart, delay = run.plan.expiry.offset, run.plan.config.restart_every, run.plan.max_restart_delay
     if offset is None or restart is None or offset > restart + delay:
         return ""

@@ -16,8 +16,10 @@ from ..temporal.sql.text.identifiers import Identifiers
 
 @dataclass(frozen=True)
 class StandingViews:
-    """target: the names of the views. names: of the relations that stand in their schema. known: what dbt's list tells
-    of the relations, None for nothing."""
+    """The views of a model in their schema.
+
+    target: the names of the views. names: the relations of the schema. known: dbt's list of these, None for no list.
+    """
 
     warehouse: Warehouse
     target: ModelRelations
@@ -38,10 +40,10 @@ class StandingViews:
     def changed(
         self, what: str, suffix: str, text: str, mark: bool = True, like: ViewInfo | None = None
     ) -> list[Statement]:
-        """The statement that gives a view its text; none where dbt's list or the view shows this text.
+        """The statement that gives a view its text, if the view has another text.
 
-        mark: a statement that names properties marks the owner. like: a view of another text, by whose verb the view is
-        replaced, which saves a question.
+        mark: whether the statement marks the owner, where it has properties. like: another view of the model. The view
+        is replaced by the verb of the other view, which saves a question.
         """
         if like is None and self.is_known(suffix, text):
             return []

@@ -33,10 +33,10 @@ def start(
     patience: int,
     taken: Callable[[str], None],
 ) -> Writer:
-    """A run that is decided, under the model's lock where something is to be written.
+    """A decided run. A run that will write has the model's lock.
 
-    patience: how long to wait for another run (ms). taken: is told the id in the lock as soon as the lock is taken;
-    from then on the caller gives the lock back, however the run ends (`lock.give_back_lock`).
+    patience: how long to wait for another run (ms). taken: is called with the id in the lock when the lock is taken.
+    From then on the caller must give back the lock, however the run ends (`lock.give_back_lock`).
     """
 
     def anew() -> Writer:
@@ -56,7 +56,7 @@ def start(
         return first
     token, displaced = lock.take_lock(warehouse, target, invocation.engine_now, patience)
     taken(token)
-    # a lock that was free may have been a rival's a moment ago: the commit asks before it is sent
+    # a rival may have had the lock a moment ago: the commit asks before it is sent
     is_due = first is not None and (lock.was_free(token) or first.tools.commit.is_due())
     run = first if first is not None and is_due else anew()
     run.under_lock(token, displaced, anew)
@@ -64,5 +64,5 @@ def start(
 
 
 def _is_final(error: Exception) -> bool:
-    """Whether a model is refused, which no rival explains. A relation that is missing may be there in a moment."""
+    """Whether an error is a refusal of the model, so no rival explains it. A missing relation may come in a moment."""
     return isinstance(error, Refusal) and not Cause.NO_RELATION.is_said_by(error)

@@ -1,7 +1,7 @@
-"""What views a catalog keeps, asked of the catalog itself: a view is made and dropped.
+"""The test whether a catalog keeps a view: a view is made and dropped.
 
-EXPLAIN CREATE VIEW is no answer: it denies views that catalogs have, and no plan tells how long a text may be. That
-depends on the database behind a metastore:
+EXPLAIN CREATE VIEW is no test: it refuses views that catalogs do keep, and no plan tells how long a text may be. The
+longest text depends on the database behind a metastore:
 
 | catalog | characters of a view's text |
 |---|---|
@@ -22,9 +22,9 @@ from . import rights
 
 
 def refusal(warehouse: Warehouse, target: ModelRelations, schema: str, size: int = 0) -> SparkError | None:
-    """Why a schema keeps no view whose text has `size` bytes; None where it does. Nothing is left of the view.
+    """The error where a schema keeps no view whose text has `size` bytes; None where it does. The view is dropped.
 
-    A user who may make no view says nothing about the catalog: that is raised as Refusal.
+    Raises Refusal for a user who may make no view.
     """
     view = ".".join(filter(None, (schema, quote("mz_probe_" + uuid.uuid4().hex))))
     with rights.in_words(target):

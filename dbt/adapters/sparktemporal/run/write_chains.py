@@ -1,4 +1,4 @@
-"""Reading the inputs and writing what they did, as often as they change meanwhile (`reading`)."""
+"""The phases that read the inputs and write chains. `reading` repeats them while inputs change."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def drops(plan: RunPlan, tables: Sequence[str], why: str) -> list[Statement]:
 
 
 def reading(now: Callable[[], tuple[RunPlan, Progress]]) -> Iterator[str]:
-    """The phases in which a run reads its inputs and writes what they did, until they are as they were read.
+    """The phases in which a run reads its inputs and writes chains, until no input changes meanwhile.
 
-    now: the plan, and how far the run is, after the phase before.
+    now: gives the plan and the progress as the last phase has left them.
     """
     is_listed = False
     while True:
@@ -53,7 +53,7 @@ def reading(now: Callable[[], tuple[RunPlan, Progress]]) -> Iterator[str]:
         plan, progress = now()
         if not progress.busy:
             return
-        # reading again what was seen, and no more, may help once
+        # a second read, pinned to the states that were seen, is tried once
         is_listed = bool(progress.busy.grew) and not progress.busy.moved and not progress.is_pinned
         yield "unwrite" if is_listed else "undo"
 
@@ -77,12 +77,12 @@ def find_displaced(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[Run
 
 
 def fence(plan: RunPlan, progress: Progress) -> list[Statement]:
-    """What a run wrote whose lock was taken over: should it still go on, it cannot commit without it."""
+    """Drops of the tables of a run that lost its lock: without these tables the run cannot commit any more."""
     return drops(plan, progress.to_drop, "left by a run whose lock was taken over")
 
 
 def written_by(warehouse: Warehouse, plan: RunPlan, runs: Sequence[str]) -> tuple[str, ...]:
-    """The tables of some runs that no commit names. The state is read again: they may have committed meanwhile."""
+    """The tables of some runs that no commit names. The state is read again: a run may have committed meanwhile."""
     target, state = plan.target, read_state(warehouse, plan.target)
     named = Identifiers(state.tables if state else ())
     tables = warehouse.tables(target.schema, target.model)
@@ -98,14 +98,14 @@ def name_manifest(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunP
 
 
 def remember(plan: RunPlan, progress: Progress) -> list[Statement]:
-    """The files of the inputs: a later run tells by them what is new, and this one asks for no more lists."""
+    """The statement that keeps the list of the inputs' files. By the list a later run knows which files are new."""
     head = f"CREATE TABLE {plan.target.table(progress.manifest)}{plan.using} AS"
     return [Statement("the files of the inputs", f"{head}\n{plan.capture.manifest}")]
 
 
 def measure(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunPlan, Progress]:
-    """What is known of the inputs' files, and is not yet. Where that cannot be collected the run goes on without."""
-    # of all cores, whichever of them are read in full now: what is measured stays the same
+    """Collect missing statistics of the inputs' files. Where this fails, the run goes on without them."""
+    # of all cores, not only of those that are read in full now: so the same statistics are kept at each run
     listed = plan.listed(_manifest(plan, progress))
     collected = tools.pruning.measure(plan.model.cores, listed, plan.clock_range, plan.old, plan.run_id)
     executed = (Statement("what is known of the inputs' files", collected),) if collected else ()
@@ -116,7 +116,7 @@ def measure(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunPlan, P
 
 
 def find_sources(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunPlan, Progress]:
-    """What each chain is written from: pinned where an input was busy, without the files that cannot matter."""
+    """The progress with the source of each chain: pinned where an input was busy, without files that cannot matter."""
     if progress.is_pinned:
         capture = conflicts.pin(tools.warehouse, plan.capture, plan.changed, _manifest(plan, progress))
         plan = replace(plan, capture=capture)
@@ -139,7 +139,7 @@ def _source(tools: Tools, plan: RunPlan, core: TypedCore) -> Source:
 
 
 def _joined(plan: RunPlan, core: TypedCore) -> tuple[Chain, ...]:
-    """The last chains of a core that are written again with what is new: a merge after the write is a table more."""
+    """The last chains of a core, to be written again with the new rows. A later merge would cost one more table."""
     old = plan.old_chains(core.name)
     if core.name in plan.to_peel({}):
         return ()
@@ -149,7 +149,7 @@ def _joined(plan: RunPlan, core: TypedCore) -> tuple[Chain, ...]:
 
 
 def write(plan: RunPlan, progress: Progress) -> list[Statement]:
-    """One CTAS a core whose inputs changed: all that is wanted, what new files bring, or the corrections."""
+    """One CREATE TABLE AS for each core whose inputs changed: all rows, the new rows, or the corrections."""
     steps = []
     for core in plan.changed:
         source = progress.sources[core.name]
@@ -168,7 +168,7 @@ def write(plan: RunPlan, progress: Progress) -> list[Statement]:
 
 
 def refuse_damaged(tools: Tools, plan: RunPlan, error: Exception) -> None:
-    """A chain that is written again with what is new may have lost a file."""
+    """Raise TemporalError where a chain that is written again has lost a file."""
     if plan.standing and Cause.UNREADABLE.is_said_by(error):
         refuse_incomplete(tools.warehouse, plan.target.model, plan.standing_by_schema)
 
@@ -177,14 +177,14 @@ def refuse_damaged(tools: Tools, plan: RunPlan, error: Exception) -> None:
 
 
 def look(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunPlan, Progress]:
-    """One statement asks for all that a run needs to know before its commit."""
+    """Ask, by one statement, all that a run must know before its commit."""
     if not plan.capture.is_same:
         conflicts.refuse_redefined(tools.warehouse, plan.capture)
     asked = counting.asked(tools, plan, progress)
     try:
         capture, busy, answers = conflicts.look(tools.warehouse, plan.capture, _manifest(plan, progress), asked.queries)
     except SparkError:
-        refuse_incomplete(tools.warehouse, plan.target.model, plan.standing_by_schema)  # which of it could not be read?
+        refuse_incomplete(tools.warehouse, plan.target.model, plan.standing_by_schema)  # perhaps a chain lost a file
         raise
     progress = replace(progress, attempts=progress.attempts + 1, busy=busy)
     plan, progress = counting.answered(replace(plan, capture=capture), progress, asked, answers)
@@ -204,12 +204,12 @@ def _written(plan: RunPlan, progress: Progress) -> list[str]:
 
 
 def unwrite(plan: RunPlan, progress: Progress) -> list[Statement]:
-    """What was written may hold rows that came meanwhile: it goes, and is read again without them."""
+    """Drops of the tables of this attempt: they may hold rows that came meanwhile. The next read is pinned."""
     return drops(plan, progress.to_drop, "read while an input grew")
 
 
 def observe_again(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunPlan, Progress]:
-    """Wait for a moment, and learn anew what the inputs did."""
+    """Wait for a moment, and observe the inputs again."""
     time.sleep(PAUSES[progress.attempts - 1])
     request = plan.capture.request
     assert request is not None  # a run that does not look at its inputs writes nothing
@@ -225,7 +225,7 @@ def observe_again(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunP
 
 
 def undo(plan: RunPlan, progress: Progress) -> list[Statement]:
-    """What was written is of inputs that changed meanwhile: it goes."""
+    """Drops of the tables of this attempt: inputs changed meanwhile."""
     return drops(plan, progress.to_drop, "read while an input changed")
 
 
