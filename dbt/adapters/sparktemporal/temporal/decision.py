@@ -1,4 +1,4 @@
-"""What a run is to do, decided from what was observed."""
+"""The decision what a run does, from all that the run observed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CHECKED, WAITING = "checked", "waiting"
 
 @dataclass(frozen=True)
 class Statement:
-    """One statement and what it is for."""
+    """One statement and its purpose."""
 
     purpose: str
     sql: str
@@ -35,17 +35,16 @@ class Statement:
 
 @dataclass(frozen=True)
 class Decision:
-    """action: hydrated | advanced | restarted, and checked | waiting (nothing is written); why. All instants in ms.
+    """The action of a run, and its instants (ms)."""
 
-    refreshes: the schedule from this run on, in which as_of is a refresh.
-    """
-
+    #: hydrated | advanced | restarted, or, with nothing written, checked | waiting
     action: str
     reason: str
     as_of: int
     started_at: int
     since: int
     expiration: int | None
+    #: the schedule from this run on, in which as_of is a refresh
     refreshes: Refreshes | None = None
 
     @property
@@ -59,44 +58,46 @@ class Decision:
 
 @dataclass(frozen=True)
 class DecisionContext:
-    """What a decision depends on beside the committed state: the model as it is now, and the invocation.
+    """The grounds of a decision beside the committed state: the present model, and the invocation."""
 
-    core_hash, settings: of the cores as they are now. clock: the as-of of the invocation (ms). sampled: the inputs are
-    a sample (--empty, --sample). inputs_expire: the earliest expiration of the temporal views that the model reads
-    (ms); the model cannot answer for longer. inputs_from: the first instant of which they know their content (ms).
-    refreshes: the instants of the refreshes, None for every instant. changes:
-    what is known of a change of the model's text, in words. pinned: people gave the instant, and may give it again.
-    """
-
+    #: of the present cores
     core_hash: str
+    #: under which the present cores are computed
     settings: Mapping[str, str]
     expiry: Expiry
     restarts: Restarts
+    #: the instant of the invocation (ms)
     clock: int
     full_refresh: bool = False
+    #: whether the inputs are a sample (--empty, --sample)
     sampled: bool = False
+    #: the earliest expiration of the temporal views that the model reads (ms): the model answers no longer than they do
     inputs_expire: int | None = None
+    #: the first instant (ms) at which these temporal views know their content
     inputs_from: int | None = None
+    #: None for a model without refreshes
     refreshes: Refreshes | None = None
+    #: the known changes of the model's text, in words
     changes: Sequence[str] = ()
+    #: whether people gave the instant, and so may give it again
     pinned: bool = True
 
     def keeps_refreshes(self, state: State) -> bool:
-        """Whether the model has refreshes, those of the last commit."""
+        """Whether the model has refreshes, on the schedule of the last commit."""
         return self.refreshes is not None and self.refreshes == state.refreshes
 
     def earliest(self, state: State) -> int:
-        """The first instant (ms) that the run may be of: after the frontier, whose updates are final."""
+        """The first instant (ms) that the run may have: after the frontier, because updates up to there are final."""
         return state.frontier if self.pinned or self.keeps_refreshes(state) else state.frontier + 1
 
     def known(self, as_of: int) -> int:
-        """The instant (ms), or the first one after it of which the temporal views below know their content."""
+        """The first instant (ms) from as_of on at which the temporal views below know their content."""
         return as_of if self.inputs_from is None else max(as_of, self.inputs_from)
 
     def last_refresh(self, state: State | None) -> int:
         """The instant of the run (ms): the last refresh, or the clock.
 
-        Other refreshes than before begin at the clock, since readers saw what the old ones showed until then.
+        A new schedule begins at the clock, because until then readers saw the refreshes of the old schedule.
         """
         if self.refreshes is None or state is not None and not self.keeps_refreshes(state):
             return self.clock
@@ -133,7 +134,7 @@ def decide(model: str, state: State | None, context: DecisionContext) -> Decisio
         following = format_instant(context.refreshes.next(as_of + 1))
         why = f"refreshed every {format_duration(context.refreshes.every)}, next at {following}"
         return Decision(WAITING, why, as_of, state.started_at, state.since, state.expiration, context.refreshes)
-    # earlier instants were shown by another schedule
+    # readers saw earlier instants by another schedule
     since = state.since if context.refreshes == state.refreshes else as_of
     if context.refreshes is None:
         return Decision(ADVANCED, "", as_of, state.started_at, since, expires)
@@ -149,7 +150,7 @@ def _rebuild(context: DecisionContext, action: str, reason: str, as_of: int) -> 
 
 
 def _why_rebuild(state: State, context: DecisionContext, as_of: int) -> str:
-    """Why what is stored cannot go on, or need not; "" where it goes on."""
+    """The reason to rebuild the stored rows; "" where the run goes on with them."""
     if state.sampled:
         return "the last run read a sample"
     if state.core_hash != context.core_hash:
@@ -164,14 +165,14 @@ def _why_rebuild(state: State, context: DecisionContext, as_of: int) -> str:
 
 
 def _other_expiration(state: State, expires: int | None, as_of: int) -> str:
-    """Why what is stored ends too early or too late for what the model reads now; "" where it fits."""
+    """The reason to rebuild because the expiration of the inputs is another one now; "" for none."""
     if state.expiration is not None and (expires is None or expires > state.expiration):
         return "what it reads expires later than before"
     return "what it reads expires earlier than before" if expires is not None and as_of > expires else ""
 
 
 def hash_cores(cores: Sequence[TypedCore], settings: Mapping[str, str]) -> str:
-    """All that decides what the chains hold, in 16 hex digits."""
+    """A hash of all that decides the rows in the chains, in 16 hex digits."""
     parts: list[list[object]] = []
     for typed in cores:
         core, judged = typed.core, typed.core.condition

@@ -1,4 +1,4 @@
-"""How a run learns what its inputs did, core by core: no more than a list of files, new ones alone, or all rows."""
+"""The capture of changes: how a run finds the changes of its inputs, and how much each core must read."""
 
 from __future__ import annotations
 
@@ -43,69 +43,74 @@ BYTES_OF_ROW = 16
 
 @dataclass(frozen=True)
 class Request:
-    """What changes are looked for.
-
-    plan: the plans of the model (asked: its SQL), at an instant that is the same in every run until the next restart.
-    version: of Spark. old: what the last run committed. plans: query of a core -> its plans, as far as known.
-    existing: relations of the model, as far as known. tables: what the metastore has of inputs, by full name, as far
-    as known. standing: the chains that the run builds on, with their schema, whose rows the statement counts that
-    lists the files.
-    """
+    """The request for a capture."""
 
     target: ModelRelations
     cores: Sequence[TypedCore]
     model: ParsedModel
+    #: the plans of `asked`
     plan: str
+    #: the SQL of the model at an instant that is the same in every run until the next restart
     asked: str
+    #: Spark's version
     version: str
     decision: Decision
+    #: the last commit
     old: State | None
     config: TemporalConfig
+    #: query of a core -> its plans, as far as known
     plans: Mapping[str, str] = field(default_factory=dict)
+    #: the relations of the model, as far as known
     existing: Sequence[str] = ()
+    #: full name of an input -> the metastore's answer, as far as known
     tables: Mapping[str, TableInfo] = field(default_factory=dict)
+    #: (schema, chain) of each chain that the run builds on. The statement that lists files counts their rows too
     standing: Sequence[tuple[str, Chain]] = ()
 
     def plan_of(self, warehouse: Warehouse, core: TypedCore) -> str:
-        """The plans of what a core reads, its predicate too, which may read tables by a subquery."""
+        """The plans of a core's query, with the predicate, which may read tables by a subquery."""
         asked = render(intervals_sql.probe(core.core))
         return self.plans.get(asked) or warehouse.explain(asked)
 
     def remembers(self, lists: bool) -> bool:
-        """Whether a commit remembers files, where they changed. lists: also where nothing else asks for it."""
+        """Whether a commit keeps the list of files, where they changed. lists: keep it also with no other reason to."""
         return (lists or self.config.change_capture != _ALL) and not self.decision.writes_nothing
 
 
 @dataclass(frozen=True)
 class Capture:
-    """What the inputs of a model did since the last run.
-
-    cores: by name. keeps: the files remembered are those of now. manifest: else SQL of those to remember, None to
-    remember none in a table; files: of few, they themselves by input. counts: rows read for what is written.
-    uncounted: relation -> SQL of such a count, of a small input, which is asked for after the write. sizes: bytes read
-    of relations, where known; tiny: relations of which few files of few bytes are read. request: what was asked, None
-    of a run that does not look. is_counted: the rows of `standing` were counted, and are all there. is_bare: the forms
-    of the inputs tell what the query means.
-    """
+    """The changes of a model's inputs since the last run. The keys of mappings are relations, unless said otherwise."""
 
     inputs: Mapping[str, Input]
     changes: Mapping[str, InputChange]
+    #: the keys are names of cores
     cores: Mapping[str, CoreDelta]
+    #: hashes of the plan and of the views through which the inputs are read
     read_by: tuple[str, ...]
+    #: whether the remembered lists of files are up to date
     keeps: bool
+    #: SQL of the files to remember in a table; None for no table
     manifest: str | None
+    #: the number of rows read
     counts: Mapping[str, int]
+    #: None for a run that does not look at its inputs
     request: Request | None = None
+    #: SQL of the number of rows read of a small input, asked after the write
     uncounted: Mapping[str, str] = field(default_factory=dict)
+    #: the files to remember themselves, where they are few
     files: Mapping[str, tuple[ListedFile, ...]] = field(default_factory=dict)
+    #: the number of bytes read, where known
     sizes: Mapping[str, int | None] = field(default_factory=dict)
+    #: the relations of which few files of few bytes are read
     tiny: frozenset[str] = frozenset()
+    #: whether the rows of `Request.standing` were counted, and none is missing
     is_counted: bool = False
+    #: whether the query has no views and functions, and all inputs are tables of files
     is_bare: bool = True
 
     @staticmethod
     def nothing(cores: Sequence[TypedCore]) -> Capture:
-        """Of a run that does not look at the inputs."""
+        """The capture of a run that does not look at its inputs."""
         return Capture({}, {}, {core.name: CoreDelta(DeltaKind.SAME) for core in cores}, (), True, None, {})
 
     @property
@@ -123,7 +128,7 @@ class Capture:
 
     @property
     def broken(self) -> list[str]:
-        """The inputs that did what `change_capture: append` promises that they do not do, and what."""
+        """The inputs that broke the promise of `change_capture: append`, and how."""
         return [f"{name}: {change.why}" for name, change in self.changes.items() if change.broken]
 
     @property
@@ -138,11 +143,9 @@ class Capture:
 
 
 def capture_inputs(warehouse: Warehouse, request: Request, known: Routines, lists: bool = False) -> Capture:
-    """Ask what each input did since the last run. known: functions asked for already.
+    """Find the changes of each input since the last run. Raises TemporalError where a chain of the run lost rows.
 
-    Raises TemporalError where a chain that the run builds on has lost rows.
-
-    lists: remember files where nothing else asks for it.
+    known: the functions that are known already. lists: remember files also with no other reason to.
     """
     meaning = query_fingerprint.of(warehouse, request.model, request.plan, known, request.version)
     analyzed = plans.analyzed(request.plan)
@@ -183,7 +186,7 @@ def capture_inputs(warehouse: Warehouse, request: Request, known: Routines, list
 
 
 def _observed(warehouse: Warehouse, request: Request, analyzed: str) -> tuple[dict[str, Input], bool]:
-    """(each input as it is now, whether the chains that the run builds on were counted beside it)."""
+    """(the present inputs, whether the chains that the run builds on were counted by the same statement)."""
     old, column = request.old, request.config.append_column
     remembered = None
     if old is not None and not request.decision.rebuilds:
@@ -212,9 +215,9 @@ def _stacked(warehouse: Warehouse, cores: Sequence[TypedCore]) -> dict[str, Inpu
 def _changed(
     warehouse: Warehouse, request: Request, seen: Mapping[str, Input], stacked: Mapping[str, Input], why: str
 ) -> tuple[dict[str, InputChange], Manifest | None]:
-    """(what each input did since the last run, the files that the last run remembered where they were asked for).
+    """(the changes of each input since the last run, the files that the last run remembered, if needed).
 
-    why: nothing but reading all will do.
+    why: the reason to read all inputs in full; "" for none.
     """
     old, target = request.old, request.target
     if why or old is None:
@@ -244,7 +247,7 @@ def _deltas(
     stacked: Iterable[str],
     why: str,
 ) -> dict[str, CoreDelta]:
-    """How each core is brought up to date. No core is looked at where no input of the model changed."""
+    """How each core is brought up to date. Where no input of the model changed, no core is looked at."""
     tables = plans.tables_read(analyzed)
     if not why and tables is not None and all(name in seen and changes[name].same for name in (*tables, *stacked)):
         return {core.name: CoreDelta(DeltaKind.SAME) for core in request.cores}
@@ -255,7 +258,7 @@ def _deltas(
 
 
 def _read(deltas: Iterable[CoreDelta]) -> dict[str, delta_query.TableDelta | None]:
-    """Relation -> the part of it that cores read; None for all, or where two cores read different parts."""
+    """Relation -> the part of the relation that cores read; None for all, or where two cores read different parts."""
     read: dict[str, delta_query.TableDelta | None] = {}
     for delta in deltas:
         for name, added in delta.read.items():
@@ -264,7 +267,7 @@ def _read(deltas: Iterable[CoreDelta]) -> dict[str, delta_query.TableDelta | Non
 
 
 def _why_full(request: Request, meaning: QueryFingerprint) -> str:
-    """Why nothing but reading all of every input will do; empty when each may be looked at."""
+    """The reason to read all inputs in full; empty for none."""
     old = request.old
     if request.decision.rebuilds or old is None:
         return request.decision.reason

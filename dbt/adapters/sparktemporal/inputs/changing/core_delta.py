@@ -29,21 +29,22 @@ class DeltaKind(Enum):
 
 @dataclass(frozen=True)
 class CoreDelta:
-    """How a core is brought up to date.
-
-    inserts, deletes: of an incremental one, queries of the rows that came and that went. why: one is read in full;
-    cause: the input that asks for that, "" for none by itself.
-    read: relation -> the part of it that decides what is written, None for all. open: the inputs of which more is read
-    than what is pinned, so that what comes meanwhile would be too. pin: it was pinned: what pins a query like it.
-    """
+    """How a core is brought up to date."""
 
     kind: DeltaKind
+    #: the reason for the kind
     why: str = ""
+    #: the input that is the reason for a full read, "" for no single one
     cause: str = ""
+    #: queries of the rows that came, where the core is incremental
     inserts: tuple[TypedCore, ...] = ()
+    #: queries of the rows that went, where the core is incremental
     deletes: tuple[TypedCore, ...] = ()
+    #: relation -> the part of the relation that is read, None for all
     read: Mapping[str, delta_query.TableDelta | None] = field(default_factory=dict)
+    #: the inputs that are read without a pin, so that rows that come meanwhile may be read
     open: frozenset[str] = frozenset()
+    #: a function that pins a query like that of the core, once the core is pinned
     pin: Callable[[TypedCore], TypedCore] | None = None
 
     @property
@@ -60,7 +61,7 @@ class CoreDelta:
 
 
 class _Full(Exception):
-    """A core has to be read in full. cause: the input that asks for that, "" for none by itself."""
+    """A core must be read in full. cause: the input that is the reason, "" for no single one."""
 
     def __init__(self, why: str, cause: str = "") -> None:
         super().__init__(why)
@@ -75,9 +76,9 @@ def delta_of(
     changes: Mapping[str, InputChange],
     why: str,
 ) -> CoreDelta:
-    """How a core is brought up to date, the cheapest sound way first.
+    """How a core is brought up to date, in the cheapest sound way.
 
-    plan: the plans of what it reads, its predicate too. seen, changes: by input. why: all cores are read in full.
+    plan: the plans of the core's query, with the predicate. why: the reason to read all cores in full, "" for none.
     """
     analyzed = plans.analyzed(plan)
     every = _inputs(core, analyzed)
@@ -105,7 +106,7 @@ def _inputs(core: TypedCore, analyzed: str) -> list[str] | None:
 def _incremental(
     warehouse: Warehouse, core: TypedCore, analyzed: str, every: Sequence[str], moved: Mapping[str, InputChange]
 ) -> CoreDelta:
-    """By the rows that came and went. every: what the core reads; moved: those that changed, and how."""
+    """The delta of a core by rows that came and went. every: the inputs of the core. moved: the changed inputs."""
     found: dict[str, delta_query.TableDelta] = {}
     for name, change in moved.items():
         if change.added is None:
@@ -131,7 +132,7 @@ def _incremental(
 
 
 def _beside(read_at: Sequence[Sequence[str]], places: Mapping[int, delta_query.TableDelta]) -> frozenset[str]:
-    """The inputs of which all is read: of a place what is new alone is, unless another place decides what is new."""
+    """The inputs that a delta query reads in full: a place is read in full when another place has the new rows."""
     return frozenset(name for at, reads in enumerate(read_at) for name in reads if set(places) - {at})
 
 
@@ -183,6 +184,6 @@ def keeps_columns(warehouse: Warehouse, changed: TypedCore) -> bool:
 
 
 def stacked_in(core: TypedCore) -> list[tuple[exp.Table, str]]:
-    """Where a core reads temporal views, and which."""
+    """(place in the query of a core, the temporal view that is read there)."""
     probe = intervals_sql.probe(core.core)
     return [(table, name) for table in probe.find_all(exp.Table) if (name := stacked_name(table)) is not None]

@@ -14,7 +14,7 @@ from .capture import Capture
 from .changes import InputChange
 from .core_delta import DeltaKind
 
-#: what is new of an input, in words
+#: the new part of an input, in words
 _NEW = {
     Tracking.FILES: "new files",
     Tracking.VERSION: "changes",
@@ -25,37 +25,39 @@ _NEW = {
 
 @dataclass(frozen=True)
 class InputRead:
-    """One input of a run.
-
-    tracking: by what the run learnt what the input did. read: `unchanged`, `full`, or what is new of it; reason: why.
-    rows: that were read of it. files, bytes: that it has; files_read, bytes_read: that Spark was asked to read of
-    them, which may skip more by partitions and row groups; None where nothing tells.
-    """
+    """How a run read one of its inputs. A number that is not known is None."""
 
     relation: str
+    #: how the run noticed changes of the input
     tracking: str
+    #: `unchanged`, `full`, or the new part
     read: str
     reason: str
+    #: the rows that were read
     rows: int
+    #: the files that the input has
     files: int | None = None
+    #: the files that Spark was asked to read. Spark may skip more, by partitions and row groups
     files_read: int | None = None
+    #: the bytes that the input has
     bytes: int | None = None
+    #: the bytes that Spark was asked to read
     bytes_read: int | None = None
 
     @property
     def line(self) -> str:
-        """The same in words, without the files."""
+        """The reading in words, without the files."""
         return f"{self.relation}: {self.read} ({self.reason}), {quantity(self.rows, 'row')} read"
 
 
 def input_reads(capture: Capture, left: Mapping[str, PruningResult] | None = None) -> list[InputRead]:
-    """How each input was read. left: of an input, what statistics of its files leave."""
+    """How each input was read. left: input -> the files that are read after skipping by statistics."""
     return list(_reads(capture, left or {}))
 
 
 def _reads(capture: Capture, left: Mapping[str, PruningResult]) -> Iterator[InputRead]:
     whole = capture.read_in_full
-    # a delta query reads all of an input that is joined to what is new of another one
+    # a delta query reads in full an input that is joined to the new rows of another input
     beside = {name for delta in capture.cores.values() if delta.is_incremental for name in delta.open}
     for name, seen in capture.inputs.items():
         change = capture.changes[name]
@@ -86,7 +88,7 @@ def _with_change(one: InputRead, change: InputChange, size: int | None) -> Input
 
 
 def totals(reads: list[InputRead]) -> dict[str, int | None]:
-    """Sums over the inputs of which files are known; None where there are inputs and none of them is."""
+    """Sums over the inputs with known files; None where there are inputs, and none has known files."""
     known = [one for one in reads if one.files is not None and one.files_read is not None]
     if reads and not known:
         names = (f"{unit}_{what}" for unit in ("files", "bytes") for what in ("considered", "read", "left_out"))
@@ -96,7 +98,7 @@ def totals(reads: list[InputRead]) -> dict[str, int | None]:
 
 
 def _sums(unit: str, known: list[tuple[int | None, int | None]]) -> dict[str, int | None]:
-    """known: how many an input has, and how many were read."""
+    """known: (the number that an input has, the number that was read)."""
     considered, read = sum(has or 0 for has, _ in known), sum(read or 0 for _, read in known)
     return {f"{unit}_considered": considered, f"{unit}_read": read, f"{unit}_left_out": considered - read}
 

@@ -29,7 +29,7 @@ from ..observing.observe import Input
 from ..views import expansion
 from .core_delta import OTHER_COLUMNS, keeps_columns
 
-#: what is read of inputs tracked so can be pinned
+#: the reads of inputs with this tracking can be pinned
 PINNED = (Tracking.FILES, Tracking.VERSION)
 _HIDDEN = re.compile(r"_+metadata", re.IGNORECASE)
 
@@ -39,7 +39,7 @@ class Unpinnable(TemporalError):
 
 
 def pinned(warehouse: Warehouse, typed: TypedCore, seen: Mapping[str, Input], lists: Manifest | None) -> TypedCore:
-    """A core that reads no more of its inputs than was seen. lists: the manifest of their files. Raises Unpinnable."""
+    """The core, with reads of the states that were seen. lists: the manifest of the files. Raises Unpinnable."""
     pinnable = {name: now for name, now in seen.items() if now.tracking in PINNED}
     plan_by_name: dict[str, str] = {}
     try:
@@ -69,13 +69,13 @@ def pinned(warehouse: Warehouse, typed: TypedCore, seen: Mapping[str, Input], li
 
 
 def _is_pinned(table: exp.Table, seen: Input) -> bool:
-    """Whether a query reads an exact version of a table, or a range of them, as it is written."""
+    """Whether the text of a query names a version of a table, or a range of versions."""
     is_of_delta = isinstance(seen.fingerprint, DeltaVersion)
     return isinstance(table.this, exp.Var) or is_of_delta and bool(table.args.get("version"))
 
 
 def _names_hidden(column: exp.Column) -> bool:
-    """Whether a column may be the hidden one of one of several tables. Of a single table it stays what it is."""
+    """Whether a column may be the hidden column of one of several tables."""
     select = column.find_ancestor(exp.Select)
     several = select is None or bool(select.args.get("joins") or select.args.get("laterals"))
     return several and any(_HIDDEN.fullmatch(part.name) for part in column.parts)

@@ -1,8 +1,8 @@
-"""What a query means besides the rows of its inputs: its plan, the views and functions in it, the session it asks.
+"""The fingerprint of a query: its plan, the views and functions in it, and the session. Rows of inputs are no part.
 
-The plan of Spark shows tables, columns and variables. It does not show the body of a function, rows that stand in a
-temporary view, or who asks. What can be asked for is part of the fingerprint; with anything else in it a query is read
-in full, whatever its inputs did.
+Spark's plan shows tables, columns and variables. The plan does not show the body of a function, the rows of a temporary
+view, or the user. Things that Spark tells on request are in the fingerprint. A query with other things is read in full
+at each run.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ...temporal.sql.spark.routines import Name, Routine
 from ...temporal.sql.text import identifiers
 from ...temporal.sql.text.identifiers import SESSION_CATALOG, folded
 
-#: what a fingerprint is made of, in order, and what is said when one of them is another than at the last run
+#: for each part of a fingerprint, in order: the words when the part is another than at the last run
 PARTS = (
     "the text of a view below changed",
     "Spark plans it otherwise: a table, a column or a variable changed",
@@ -35,15 +35,17 @@ _ASKED = "SELECT current_user(), current_catalog(), current_database(), version(
 
 @dataclass(frozen=True)
 class QueryFingerprint:
-    """digest: what the state keeps. untold: why rows may be others although it is the same; empty when they are not.
-    is_bare: no view and no function stands in the query, so that tables alone decide what it means."""
+    """The fingerprint of a query."""
 
+    #: a hash of each part, which the state keeps
     digest: tuple[str, ...]
+    #: the reason why rows may change under the same digest; empty for none
     untold: str = ""
+    #: whether the query has no views and no functions, so that its tables alone decide its meaning
     is_bare: bool = False
 
     def change(self, before: tuple[str, ...]) -> str:
-        """What is another than when the fingerprint was taken, in words; empty for nothing."""
+        """The first difference from an earlier digest, in words; empty for none."""
         if len(self.digest) != len(before):
             return "the last run was of an earlier version, which remembered less of the query"
         return next((why for why, a, b in zip(PARTS, self.digest, before) if a != b), "")
@@ -59,13 +61,13 @@ class Routines:
     def called(
         self, query: str | exp.Expr, namespace: Name = (), temporaries: frozenset[str] = frozenset()
     ) -> dict[Name, Routine]:
-        """The functions that a text or its tree calls, by how it names them. namespace: where it looks them up."""
+        """The functions that a text or its tree calls, by their names there. namespace: where names are looked up."""
         names = routines.called(query) if isinstance(query, str) else routines.called_in(query)
         found = {name: self._of(name, namespace, temporaries) for name in names}
         return {name: routine for name, routine in found.items() if routine is not None}
 
     def below(self, first: Iterable[Routine]) -> list[Routine]:
-        """Functions and those that their bodies call, and so on."""
+        """These functions, and all functions that they call, directly or through others."""
         found: dict[str, Routine] = {}
         queue = list(first)
         while queue:
@@ -106,9 +108,9 @@ class Routines:
 
 
 def of(warehouse: Warehouse, model: ParsedModel, plan: str, known: Routines, version: str) -> QueryFingerprint:
-    """The fingerprint of a query by its text, and by its plans at an instant that is the same in every run.
+    """The fingerprint of a query, from its text, and from its plans at an instant that is the same in every run.
 
-    version: of Spark, whose defaults and functions are not the same in all.
+    version: of Spark. Versions differ in defaults and functions.
     """
     analyzed = plans.analyzed(plan)
     infos = [(name, warehouse.view(name)) for name in plans.views(analyzed)]

@@ -1,10 +1,10 @@
-"""Tables whose rows only come, in the order of one of their columns: what `change_capture: append` promises.
+"""Append-only tables: `change_capture: append` promises that rows only come, in the order of one of the columns.
 
     ───── older: summed up ─────┤ lookback: each row remembered ├──── new ────▶
                               edge                          latest row
 
-What is older is read once a run, for a checksum; what is new or came late is all that is computed with. A row that
-changed, went, or came before the edge breaks the promise, and the table is read in full.
+A run reads older rows once, for a checksum, and computes only with rows that are new or came late. A row that changed,
+went, or came before the edge breaks the promise. The table is read in full then.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ...temporal.sql.spark.errors import SparkError
 from ...temporal.sql.spark.identity import negative_zero
 from ...temporal.sql.text.dialect import quote
 
-#: SQL of the step back from the latest row, by type; their text, which names them in any time zone; and from that text
+#: type of the column -> SQL of the edge: the latest value, less the lookback
 _BACK = {
     "timestamp": "{value} - make_dt_interval(0, 0, 0, {ms} / 1000)",
     "timestamp_ntz": "{value} - make_dt_interval(0, 0, 0, {ms} / 1000)",
@@ -30,7 +30,7 @@ _BACK = {
 }
 _NUMBERS = ("int", "bigint", "decimal")
 _NESTED = ("array", "map", "struct", "variant")
-#: else a NULL would be as if the field were not there, and instants lose their microseconds and their zone
+#: without these options JSON leaves out NULLs, and instants lose their microseconds and their zone
 _AS_JSON = (
     "map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS XXX', "
     "'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')"
@@ -39,23 +39,25 @@ _AS_JSON = (
 
 @dataclass(frozen=True)
 class AppendCursor:
-    """The column by which inputs that have it are followed. lookback: how much earlier rows may still come, ms."""
+    """The column by which inputs with this column are followed."""
 
     column: str
+    #: how much earlier than the latest row other rows may still come (ms)
     lookback: int
 
     @staticmethod
     def of(fingerprint: Fingerprint) -> AppendCursor | None:
-        """By which column an input is followed."""
+        """The cursor of an input that was followed by a column; None for other inputs."""
         return AppendCursor(fingerprint.by, fingerprint.back) if isinstance(fingerprint, ColumnFingerprint) else None
 
 
 @dataclass(frozen=True)
 class _Edge:
-    """SQL about the rows after an edge, and about those up to it, which are all others. at: None before any row."""
+    """SQL conditions for the rows after an edge, and for the other rows, up to the edge."""
 
     column: str
     kind: str
+    #: the value of the edge, as text; None for a table without rows
     at: str | None
 
     @property
@@ -73,9 +75,10 @@ class _Edge:
 def observe(
     warehouse: Warehouse, name: str, table: TableInfo, follow: AppendCursor
 ) -> tuple[ColumnFingerprint, str] | None:
-    """A table (name quoted) as it is -> its fingerprint, and SQL of the rows to remember; None without the column.
+    """A table (name quoted) -> (its fingerprint, SQL of the rows to remember); None without the column.
 
-    The rows to remember are (file, size, modified, place) as files are: a hash of the row, how often it is there.
+    A row to remember has the columns of a file (file, size, modified, place). `file` is a hash of the row, and `size`
+    is the number of equal rows.
     """
     edge = _edge(table, follow, None)
     if edge is None:
@@ -104,16 +107,16 @@ def observe(
 
 
 def is_still(warehouse: Warehouse, seen: ColumnFingerprint, listing: str) -> bool:
-    """Whether no row came after the edge: one before it is noticed by the next run."""
+    """Whether no row came after the edge. A row before the edge is noticed by the next run."""
     return (seen.after, seen.after_sum) == _after(warehouse, listing)
 
 
 def changes(
     warehouse: Warehouse, name: str, table: TableInfo, then: ColumnFingerprint, now: ColumnFingerprint, remembered: str
 ) -> tuple[str, AddedRows | None, bool]:
-    """What a table got between two states: why so, the rows if it can be told, and whether the promise was broken.
+    """The change of a table between two states: (in words, the added rows if known, whether the promise was broken).
 
-    remembered: SQL of the rows after the edge of `then` (file, size), "" when it is gone.
+    remembered: SQL of the rows after the edge of `then` (file, size), "" when the list is gone.
     """
     if (then.by, then.back) != (now.by, now.back):
         return "append_column or lookback are others than before", None, False
@@ -184,7 +187,7 @@ def _free(table: TableInfo, wanted: str) -> str:
 
 
 def content_of(table: TableInfo) -> str:
-    """What tells two rows apart: hashes pass over NULLs, so each column says whether it is one."""
+    """SQL of the values by which two rows differ. Hashes skip NULLs, so each column adds whether it is NULL."""
     values = []
     for column, kind in table.columns:
         name = quote(column)
@@ -218,7 +221,7 @@ def _sum(content: str) -> str:
 
 
 def _after(warehouse: Warehouse, listing: str) -> tuple[int, int]:
-    """What the fingerprint says of the rows remembered: how many, and a checksum."""
+    """(the number, a checksum) of the remembered rows, for the fingerprint."""
     rows, total = warehouse.rows(f"SELECT coalesce(sum(size), 0), {_sum('file, size')} FROM ({listing})")[0]
     return int(rows), int(total)
 

@@ -1,7 +1,7 @@
 """Lists of the files of tables as SQL (file, size, modified, place): how they are made, compared and remembered.
 
-Spark's `binaryFile` source gives path, size and time of what lies in a directory, and opens nothing. Where a table has
-partitions or options, Spark is asked by a hidden column of the table itself, which opens every file.
+Spark's `binaryFile` source lists a directory (path, size, time) and opens no file. For a table with partitions or
+options, a hidden column of the table tells the files. Spark then opens every file.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ COLUMNS = "file, size, modified, place"
 NAME, PATH = "file_name", "file_path"
 #: formats of which the hidden column has a row_index
 NUMBERED = ("parquet",)
-#: the tasks that list a directory, and so the files of a manifest, at most. Spark would make a task of each file of
-#: 128 MB, although none is opened: 10,000 of them took 40 s in place of one
+#: the most tasks that list a directory, and so the most files of a manifest. Spark would make a task for each file of
+#: 128 MB, although no file is opened: 10,000 such files took 40 s in place of one
 _TASKS = 64
-#: rows of files go to one task, which the last aggregate needs anyway. Each of the tasks that list would else write a
-#: block for each of the 200 partitions of a shuffle: of 10,000 files a comparison took three to five times as long
+#: all rows go to one task, which the last aggregate needs anyway. Without this, each listing task would write a block
+#: for each of the 200 partitions of a shuffle: a comparison of 10,000 files took three to five times as long
 _TOGETHER = "/*+ REPARTITION(1) */"
-#: what is written the same in a path and in a URI
+#: names that are the same in a path and in a URI
 _PLAIN_NAME = "^[0-9A-Za-z._=-]+$"
 _FILES = "ARRAY<STRUCT<file: STRING, size: BIGINT, modified: BIGINT, place: STRING>>"
 
 
 def hidden_column(warehouse: Warehouse, name: str, table: TableInfo) -> str | None:
-    """The column by which Spark tells the file of a row of a table (name quoted); None where it has none.
+    """The hidden column that tells the file of a row of a table (name quoted); None for a table without one.
 
-    It is `_metadata`. Where a table has a column of that name, Spark puts underscores before its own.
+    The column is `_metadata`. Where a table has a column of this name, Spark puts underscores before the hidden one.
     """
     columns = [column for column, _ in table.columns]
     hidden = "_metadata"
@@ -59,7 +59,7 @@ def hidden_column(warehouse: Warehouse, name: str, table: TableInfo) -> str | No
 
 
 def in_directory(location: str) -> str:
-    """The files right in a directory; below it, or with other names, they have a place."""
+    """SQL of the files in a directory. A file in a folder below, or with an odd name, has a `place`."""
     name = "substring_index(path, '/', -1)"
     right_in_it = f"path = concat({string_literal(location + '/')}, {name}) AND {name} RLIKE '{_PLAIN_NAME}'"
     return (
@@ -70,10 +70,10 @@ def in_directory(location: str) -> str:
 
 
 def by_rows(name: str, partitions: Sequence[str], provider: str, hidden: str = "_metadata") -> str:
-    """The files of a table and the partition each is in, by what Spark says of the first row of each.
+    """SQL of the files of a table, each with its partition, by the hidden column of the first row of each file.
 
-    Of files whose rows have no numbers all are looked at, and counted (mz_rows). What is told in words is made once for
-    each file. A file is listed once for each partition that it is in.
+    In formats without row numbers all rows are looked at, and counted (mz_rows). The text of a partition is made once
+    for each file. A file is listed once for each partition that it is in.
     """
     values = [f"mz_p{i}" for i, _ in enumerate(partitions)]
     of_rows = "".join(f", {quote(p)} AS {value}" for p, value in zip(partitions, values))
@@ -94,20 +94,20 @@ def by_rows(name: str, partitions: Sequence[str], provider: str, hidden: str = "
 
 #: columns of the queries of `summarizing` and `comparing`
 SUMMARY_COLUMNS, COMPARED_COLUMNS = 6, 12
-#: so many files of a list are told one by one
+#: a list of at most so many files is told file by file
 _FEW = 100
 
 
 @dataclass(frozen=True)
 class Summary:
-    """What tells a list from others. placed: how many of its files have a place; rows: of all files.
-
-    entries: its files, where they are few and Spark's text of each can be taken apart.
-    """
+    """The summary of a list of files. Different lists have different summaries."""
 
     files: FileSummary
+    #: how many files have a place
     placed: int
+    #: the rows of all files
     rows: int
+    #: the files, where they are few and Spark's text of each can be parsed
     entries: tuple[ListedFile, ...] | None
 
 
@@ -132,19 +132,21 @@ def summarized(row: Sequence[Any]) -> Summary:
 
 @dataclass(frozen=True)
 class Compared:
-    """Two lists, one from before and one from now. A file that is in more partitions than before has changed.
+    """The comparison of an earlier list and the present one. A file that is in more partitions now has changed."""
 
-    gone: files that are gone or changed; new: that were not there; had: that were there. before, now: summaries.
-    files: the new ones, as JSON; None where they are more than are named one by one. placed, entries: as in Summary.
-    """
-
+    #: how many files are gone or changed
     gone: int
+    #: how many files are new
     new: int
+    #: how many files there were
     had: int
     before: FileSummary
     now: FileSummary
+    #: the new files, as JSON; None where they are too many to be named one by one
     files: str | None
+    #: of the present list, as in `Summary`
     placed: int
+    #: of the present list, as in `Summary`
     entries: tuple[ListedFile, ...] | None
 
     @property
@@ -153,12 +155,12 @@ class Compared:
 
 
 def compare(warehouse: Warehouse, listing: str, before: str) -> Compared:
-    """The list as it is, and SQL of the one from before."""
+    """The comparison of two lists. listing: SQL of the present list. before: SQL of the earlier list."""
     return compared(warehouse.rows(comparing(listing, before))[0])
 
 
 def compare_few(before: Sequence[ListedFile], now: Summary) -> Compared | None:
-    """A list as it is, and the one from before, both short: what `compare` says of them. None where `now` is long."""
+    """The comparison of two short lists, equal to that of `compare`. None where the present list is long."""
     if now.entries is None:
         return None
     was, is_ = _by_file(before), _by_file(now.entries)
@@ -184,7 +186,7 @@ def _by_file(entries: Sequence[ListedFile]) -> dict[str, str]:
 
 
 def _hash_of(by_file: Mapping[str, str]) -> str:
-    """What `_hash` says of the same texts."""
+    """The value of `_hash` for these texts."""
     return hashlib.sha256(",".join(sorted(by_file.values())).encode()).hexdigest()[:16]
 
 
@@ -242,7 +244,7 @@ def _entries(entry: str) -> str:
 
 
 def _taken_apart(entries: str) -> tuple[ListedFile, ...] | None:
-    """The entries of a short list. None for a long one, and where a name has the separator in it."""
+    """The entries of a short list. None for a long list, and where a name contains the separator."""
     found = [entry.split("|") for entry in json.loads(entries)]
     if len(found) > _FEW or any(len(entry) != 4 for entry in found):
         return None
@@ -250,5 +252,5 @@ def _taken_apart(entries: str) -> tuple[ListedFile, ...] | None:
 
 
 def _hash(entry: str) -> str:
-    """SQL: what tells the entries of a list from others, in 16 hex digits."""
+    """SQL: a hash of the entries of a list, in 16 hex digits."""
     return f"left(sha2(concat_ws(',', array_sort(collect_list({entry}))), 256), 16)"

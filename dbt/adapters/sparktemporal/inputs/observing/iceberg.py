@@ -1,8 +1,8 @@
-"""Iceberg tables: what a scan reads, and what came and went between two snapshots.
+"""Iceberg tables: the snapshot that a scan reads, and the rows that came and went between two snapshots.
 
-Rows are decided by the snapshot, by the schema under which it is read, and, of files without ids of columns, by the
-table's mapping of names. Nothing else in the metadata decides them: tags, other branches, properties, sort orders,
-statistics and specs of partitions may change. Iceberg's own description of a scan names the snapshot and the schema:
+The snapshot, the schema under which it is read, and the table's mapping of names (for files without ids of columns)
+decide the rows. Nothing else in the metadata does: tags, other branches, properties, sort orders, statistics and specs
+of partitions may change. Iceberg's own description of a scan names the snapshot and the schema:
 
     IcebergScan(table=c.s.t, schemaId=2, snapshotId=6331723377519219047, branch=side, filters=, …)
 
@@ -27,24 +27,24 @@ from ...temporal.ivm.delta_query import AddedRows
 from ...temporal.sql.text import identifiers
 from ...temporal.sql.text.dialect import quote
 
-#: in words why a change is told or not, and what came and went
+#: (the change in words, or why it is not known; the rows that came and went, None where not known)
 Told = tuple[str, AddedRows | None]
 #: from Iceberg 1.11 for Spark 4.1 on
 _SCAN = re.compile(r"\bIcebergScan\(table=.*?, schemaId=(\d+), snapshotId=(\d+|null), branch=(.*?), filters=, ")
 _MAPPING = "schema.name-mapping.default="
-#: a name of the table that no text has: of one name in one statement Spark takes the options of the first for all
+#: another name for the table: where a statement has one name with several options, Spark takes the first options
 _MAIN = "branch_main"
-#: what the table of changes adds to the columns of a table
+#: the columns that the table of changes has beside the columns of a table
 _LOG = ("_change_type", "_change_ordinal", "_commit_snapshot_id")
 
 
 def version_of(
     warehouse: Warehouse, name: str, info: TableInfo, read: Sequence[str] | None
 ) -> IcebergScans | IcebergVersion:
-    """What is read of a table (name quoted). read: at which versions, as SQL behind the name; None: not told.
+    """The version of a table (name quoted): its scans, or, where these are not known, the whole table's version.
 
-    Where scans are not told, all that may decide: the snapshots of all branches and tags, and the file of metadata.
-    Raises Spark's error for a table without versions, as one of metadata.
+    read: the versions that the query asks for, as SQL behind the name; None where not known. Raises Spark's error for a
+    table without versions, such as a table of metadata.
     """
     properties = info.details.get("Table Properties", "")
     if read and "format-version=" in properties:  # a table of metadata has none
@@ -58,21 +58,21 @@ def version_of(
 
 
 def at(warehouse: Warehouse, name: str, version: IcebergScans | IcebergVersion, read: str | None) -> str | None:
-    """What stands in a FROM for a table as of what was read a moment ago; None where nothing does.
+    """SQL for a FROM: the table at the version that was read a moment ago; None where there is no such SQL.
 
-    read: at which version the text reads the table, as SQL.
+    read: the version that the text asks for, as SQL.
     """
     scans = version.scans if isinstance(version, IcebergScans) else ()
     return next((_at(warehouse, name, scan) for scan in scans if scan.version == read), None)
 
 
 def is_read_otherwise(then: Fingerprint, now: Fingerprint | None) -> bool:
-    """Whether the rows of a snapshot are other ones now, by a schema or a mapping of names."""
+    """Whether a snapshot gives other rows now, because the schema or the mapping of names changed."""
     return isinstance(then, IcebergScans) and isinstance(now, IcebergScans) and then.reading != now.reading
 
 
 def changes(warehouse: Warehouse, name: str, then: IcebergScans, now: IcebergScans, columns: Sequence[str]) -> Told:
-    """What a table got and lost, and in words why so or why not. columns: it has."""
+    """The rows that came and went between two versions. columns: the columns of the table."""
     if is_read_otherwise(then, now):
         return "its schema changed", None
     old, new = then.scans[0], now.scans[0]
@@ -86,7 +86,10 @@ def changes(warehouse: Warehouse, name: str, then: IcebergScans, now: IcebergSca
 def changes_by_log(
     warehouse: Warehouse, name: str, then: IcebergVersion, now: IcebergVersion, columns: Sequence[str]
 ) -> Told:
-    """The same where scans are not told: each commit between made a snapshot, under the schema of the one before."""
+    """The rows that came and went, where scans are not known.
+
+    Needs a snapshot for each commit in between, all under one schema.
+    """
     old, new = then.only_main, now.only_main
     if old is None or new is None:
         return f"{then} is now {now.words}", None
@@ -134,7 +137,7 @@ def _between(
 
 
 def _scan(warehouse: Warehouse, name: str, version: str) -> Scan | None:
-    """What is read of a table; None where Spark does not tell, or the version is gone."""
+    """The scan of a table at a version; None where Spark does not tell, or the version is gone."""
     found = _SCAN.findall(warehouse.ask(f"EXPLAIN SELECT * FROM {name} {version}".rstrip()))
     if len(found) != 1:
         return None
@@ -144,15 +147,17 @@ def _scan(warehouse: Warehouse, name: str, version: str) -> Scan | None:
 
 
 def _at(warehouse: Warehouse, name: str, scan: Scan) -> str | None:
-    """The rows of a scan by the number of its snapshot, which is read under the schema of its commit; None where that
-    is another schema, or the snapshot is gone."""
+    """SQL for a FROM: the rows of a scan, by the number of the snapshot. None where the snapshot is gone.
+
+    A snapshot by number is read under the schema of its commit: None where the scan has another schema.
+    """
     table, version = _table(name, scan), f"VERSION AS OF {scan.snapshot}"
     found = None if scan.snapshot is None else _scan(warehouse, table, version)
     return f"{table} {version}" if found is not None and found.schema == scan.schema else None
 
 
 def _table(name: str, scan: Scan) -> str:
-    """The table of `s.t.branch_side`, which is a name of its branch; of any other name the name itself."""
+    """The name of a table without its branch: `s.t` for `s.t.branch_side`. Other names stay."""
     *table, last = identifiers.parts(name)
     return ".".join(map(quote, table)) if not scan.version and last == f"branch_{scan.branch}" else name
 
@@ -170,6 +175,6 @@ def _mapping(properties: str) -> str:
 
 
 def _commits(warehouse: Warehouse, name: str) -> list[tuple[str, int, int]]:
-    """The commits of a table, as far as it remembers, the latest last: file of metadata, snapshot, its schema."""
+    """The commits that a table remembers, the latest last: (file of metadata, snapshot, schema)."""
     rows = warehouse.rows(f"SELECT file, latest_snapshot_id, latest_schema_id FROM {name}.metadata_log_entries")
     return [(str(file).rpartition("/")[2].removesuffix(".metadata.json"), at, schema) for file, at, schema in rows]

@@ -2,7 +2,7 @@
 
 | the files of all inputs | where they are kept |
 |---|---|
-| few | in the state of the model: they cost no statement |
+| few | in the state of the model, which costs no statement |
 | many, or rows that `change_capture: append` remembers | in a table, `<model>__inputs_<run>` |
 """
 
@@ -28,9 +28,11 @@ def are_few(files: Mapping[str, Sequence[ListedFile]]) -> bool:
 
 @dataclass(frozen=True)
 class Manifest:
-    """The files of inputs, in a table (as SQL names it), or by input. What it lists of an input is SQL."""
+    """The files of inputs, in a table or one by one."""
 
+    #: as SQL names it; "" for none
     table: str = ""
+    #: input -> its files, where there is no table
     files: Mapping[str, Sequence[ListedFile]] = field(default_factory=dict)
 
     @staticmethod

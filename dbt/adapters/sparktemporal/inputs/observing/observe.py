@@ -1,4 +1,4 @@
-"""The inputs of a model at a run: the state of each, and what it got since another run read it."""
+"""The inputs of a model at a run: the state of each input, and the number of rows to read."""
 
 from __future__ import annotations
 
@@ -29,29 +29,30 @@ from .manifest import Manifest
 #: bytes of a row of a file, at the least: fewer are rare
 _ROW = 4
 _SPARK_FILES = ("parquet", "orc", "csv", "json", "text", "avro")
-#: what is written the same in a path and in a URI
+#: paths that are the same as URIs
 _PLAIN_PATH = "[0-9A-Za-z:/._=-]+"
 
 
 @dataclass(frozen=True)
 class Input:
-    """A table that a model reads, as it is now.
-
-    fingerprint: its state, as the commit keeps it. listing: SQL of what is to be remembered (file, size, modified,
-    place): its files, or its latest rows; pin: the hidden column that is `file`. in_directory: its files are listed
-    past Spark, which may still remember others. files: of a few files, all of them; compared: they were compared with
-    those of the last run when they were listed. rows: how many it holds, where the listing counts them. columns: of a
-    table with versions.
-    """
+    """A table that a model reads, in its present state."""
 
     relation: str
+    #: the state, as the commit keeps it
     fingerprint: Fingerprint
+    #: SQL of the files, or of the latest rows, to remember (file, size, modified, place)
     listing: str = ""
+    #: the hidden column with the value of `file`
     pin: str = ""
+    #: whether the files were listed in their directory. Spark may still remember other files
     in_directory: bool = False
+    #: the number of rows, where the listing counts them
     rows: int | None = None
+    #: of a table with versions
     columns: tuple[str, ...] = ()
+    #: all files, where they are few
     files: tuple[ListedFile, ...] | None = None
+    #: the comparison with the files of the last run, where the listing made one
     compared: Compared | None = None
 
     @property
@@ -60,7 +61,7 @@ class Input:
 
     @property
     def is_tracked(self) -> bool:
-        """Whether equal states mean equal rows, and its rows can be known to be of one state."""
+        """Whether equal states mean equal rows, and a run can know that it read the rows of one state."""
         return self.tracking in (Tracking.FILES, Tracking.VERSION, Tracking.COLUMN)
 
 
@@ -77,11 +78,16 @@ def observe_beside(
     tables: Mapping[str, TableInfo] | None = None,
     beside: Sequence[Query] = (),
 ) -> tuple[dict[str, Input], list[tuple[Any, ...]] | None]:
-    """The tables an analyzed plan reads -> their states. Spark may still remember older lists of files: `refresh`.
+    """(the tables that an analyzed plan reads -> their states, the answers to the queries `beside`, None for none).
 
-    follow: the column in whose order rows come, in the tables that have it. remembered: the files that tables had at
-    the last run. tables: what the metastore has of them, as far as known.
-    beside: other queries, which the statement that lists files asks too. The answers come second, None without any.
+    Spark may still remember older lists of files: `refresh` has Spark forget them.
+
+    | | |
+    |---|---|
+    | follow | the column in whose order rows come, in the tables that have this column |
+    | remembered | the files that the tables had at the last run |
+    | tables | full name of a table -> the metastore's answer, as far as known |
+    | beside | other queries, asked by the statement that lists files |
     """
     of_files = relations.file_tables(plan)
     every = dict.fromkeys([*of_files, *relations.other_tables(plan)])
@@ -109,8 +115,8 @@ def observe_beside(
 def _answered(
     warehouse: Warehouse, listings: dict[str, Listing], beside: Sequence[Query]
 ) -> list[tuple[Any, ...]] | None:
-    """Give each list its answer -> the answers of the other queries; None where there is no answer."""
-    with allowing(Cause.NOT_TAKEN, Cause.UNREADABLE):  # of a list that cannot be made: each is asked for by itself
+    """Give each list its answer, in place -> the answers of the other queries; None where the statement failed."""
+    with allowing(Cause.NOT_TAKEN, Cause.UNREADABLE):  # after an error each list is asked for by itself
         rows = warehouse.rows_together([*(listing.query for listing in listings.values()), *beside])
         listings |= {table: replace(one, answer=row) for (table, one), row in zip(listings.items(), rows)}
         return rows[len(listings) :]
@@ -119,15 +125,17 @@ def _answered(
 
 @dataclass(frozen=True)
 class Listing:
-    """The list of the files of a table. sql: of it; before: the files at the last run; answer: the row of the query."""
+    """The list of the files of a table."""
 
     sql: str
+    #: the files at the last run
     before: Sequence[ListedFile] | None = None
+    #: the row of `query`
     answer: tuple[Any, ...] | None = None
 
     @property
     def query(self) -> Query:
-        """What tells the list from others, and how many columns that is. Where files were few, one task lists them."""
+        """The query of the summary of the list. Where files were few at the last run, one task lists them."""
         return file_lists.summarizing(self.sql, by_one=self.before is not None), file_lists.SUMMARY_COLUMNS
 
 
@@ -140,7 +148,7 @@ def _directory(info: TableInfo) -> str | None:
 
 
 def refresh(warehouse: Warehouse, seen: Iterable[Input]) -> None:
-    """Have Spark list the files again that were listed past it, so that it reads all of them."""
+    """Have Spark list the files again of each input whose directory was listed, so that Spark reads all of them."""
     for now in seen:
         if now.in_directory:
             warehouse.rows(f"REFRESH TABLE {quoted(now.relation)}")
@@ -183,8 +191,15 @@ def observed(
     remembered: Manifest | None = None,
     versions: Sequence[str] | None = None,
 ) -> Input:
-    """A table as it is. info: what the metastore has of it, listed: its files, where they were asked for, remembered:
-    those of the last run. versions: at which it is read, as SQL behind its name; None: not told."""
+    """A table in its present state.
+
+    | | |
+    |---|---|
+    | info | the metastore's answer |
+    | listed | the list of the files, where asked for already |
+    | remembered | the files of the last run |
+    | versions | the versions that the query asks for, as SQL behind the name; None where not known |
+    """
     name = quoted(table)
     info = info or warehouse.table(name)
     provider = provider_of(info)
@@ -207,7 +222,7 @@ def observed(
 def _of_files(
     warehouse: Warehouse, table: str, info: TableInfo, hidden: str, listed: Listing | None, remembered: Manifest
 ) -> Input:
-    """A table of files of Spark. hidden: its column that tells the files."""
+    """A table of files in a format of Spark. hidden: the hidden column that tells the files."""
     name, provider = quoted(table), provider_of(info)
     before = remembered.files.get(table)
     if listed is not None:
@@ -221,8 +236,8 @@ def _of_files(
         found = file_lists.summary(warehouse, listing, "sum(mz_rows)")
         return replace(_by(found, table, info, listing, pin, before), rows=found.rows)
     if remembered.table:
-        with allowing(Cause.NOT_TAKEN, Cause.UNREADABLE):  # a manifest that is gone or damaged: the list alone may be
-            # a list opens every file, so that one statement makes and compares it
+        with allowing(Cause.NOT_TAKEN, Cause.UNREADABLE):  # without a readable manifest the list is made alone, below
+            # a list opens every file, so one statement makes the list and compares it
             both = file_lists.compare(warehouse, listing, remembered.listing(table))
             fingerprint = FilesFingerprint(both.now, form_of(info))
             return Input(table, fingerprint, listing, pin, files=both.entries, compared=both)
@@ -232,7 +247,7 @@ def _of_files(
 def _by(
     found: Summary, table: str, info: TableInfo, listing: str, pin: str, before: Sequence[ListedFile] | None
 ) -> Input:
-    """A table by what tells its list of files from others."""
+    """A table with the summary of its list of files as its state."""
     compared = None if before is None else file_lists.compare_few(before, found)
     fingerprint = FilesFingerprint(found.files, form_of(info))
     return Input(table, fingerprint, listing, pin, files=found.entries, compared=compared)
@@ -246,10 +261,10 @@ def count_rows(
     stacked: Container[str] = (),
     few: Container[str] = (),
 ) -> tuple[dict[str, int], dict[str, str]]:
-    """relation -> how many rows it holds, or what was added to it does. Of chains that is known.
+    """(relation -> the number of rows to read, small relation -> SQL of this number).
 
-    sizes: bytes read of each relation, where known. Of a few bytes the count decides nothing, so that SQL of it is
-    enough: the second mapping. few: relations of which few files are read.
+    The number of a small relation decides nothing, so it is asked later. The rows of chains are known without a query.
+    sizes: bytes read of each relation, where known. few: relations of which few files are read.
     """
     counts: dict[str, int] = {}
     if stack := warehouse.stack:

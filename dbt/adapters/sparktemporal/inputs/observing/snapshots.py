@@ -1,10 +1,12 @@
-"""Tables that keep versions: Iceberg's snapshots, Delta's log. Which one a run reads, and what came and went since.
+"""Tables with versions (Iceberg, Delta): the version that a run reads, and the rows that came and went since.
 
-Iceberg   incremental scan of appended snapshots, else the changelog table     Spark 4: `FROM t WITH (option = value)`
-          (module iceberg)
-Delta     the change data feed, where a table has it; else the files that blind appends added
+| format | rows that came and went |
+|---|---|
+| Iceberg, module `iceberg` | by a scan of appended snapshots, else by the changelog (`FROM t WITH (…)`, Spark 4) |
+| Delta, with a change data feed | by the feed |
+| Delta, without | by the files that blind appends added |
 
-What one of them cannot tell (a rewrite with delete files, a changed schema, an expired snapshot) is read in full.
+A table is read in full after other changes: a rewrite with delete files, a changed schema, an expired snapshot.
 """
 
 from __future__ import annotations
@@ -24,10 +26,11 @@ from ...temporal.sql.text.dialect import string_literal
 from . import file_lists, iceberg
 from .iceberg import Told
 
-#: what a version of Delta may have done for its change data feed to tell all of it
+#: operations of Delta that the new files tell in full
 _DELTA_APPENDS = frozenset(["WRITE", "STREAMING UPDATE"])
+#: operations of Delta that the change data feed tells in full
 _DELTA_WRITES = frozenset(["WRITE", "DELETE", "UPDATE", "MERGE", "STREAMING UPDATE", "OPTIMIZE"])
-#: what the feed adds to the columns of a table
+#: the columns that the feed has beside the columns of a table
 _DELTA_FEED = ("_change_type", "_commit_version", "_commit_timestamp")
 
 
@@ -36,9 +39,9 @@ VERSIONS = (IcebergScans, IcebergVersion, DeltaVersion)
 
 
 def of(warehouse: Warehouse, name: str, info: TableInfo, read: Sequence[str] | None = None) -> Version | None:
-    """The version of a table (name quoted), None for tables that have none.
+    """The version of a table (name quoted), None for a table without versions.
 
-    read: at which versions an Iceberg table is read, as SQL behind its name; None: not told.
+    read: the versions of an Iceberg table that the query asks for, as SQL behind the name; None where not known.
     """
     provider = info.details.get("Provider", "").lower()
     try:
@@ -54,7 +57,7 @@ def of(warehouse: Warehouse, name: str, info: TableInfo, read: Sequence[str] | N
 
 
 def is_in_history(warehouse: Warehouse, name: str, then: DeltaVersion) -> bool:
-    """Whether a version is one of the table that has a name now."""
+    """Whether the table that now has a name has a version in its history."""
     if str(warehouse.rows(f"DESCRIBE DETAIL {name}")[0][1]) != then.table:
         return False
     first = _history(warehouse, name, then.version, then.version)[-1]
@@ -62,9 +65,9 @@ def is_in_history(warehouse: Warehouse, name: str, then: DeltaVersion) -> bool:
 
 
 def at(warehouse: Warehouse, name: str, version: Version, read: str | None) -> str | None:
-    """What stands in a FROM for a table as of a version that it had a moment ago; None where none does.
+    """SQL for a FROM: the table at the version that it had a moment ago; None where there is no such SQL.
 
-    read: at which version the text reads an Iceberg table, as SQL behind its name.
+    read: the version of an Iceberg table that the text asks for, as SQL behind the name.
     """
     if isinstance(version, DeltaVersion):
         return f"{name} VERSION AS OF {version.version}"
@@ -72,7 +75,7 @@ def at(warehouse: Warehouse, name: str, version: Version, read: str | None) -> s
 
 
 def changes(warehouse: Warehouse, name: str, then: Version, now: Version, columns: Sequence[str]) -> Told:
-    """What a table got and lost between two of its versions, and in words why so or why not. columns: it has."""
+    """The rows that came and went between two versions of a table. columns: the columns of the table."""
     try:
         why, added = _changes(warehouse, name, then, now, columns)
         return why, None if added is None else _readable(warehouse, added)
@@ -99,8 +102,8 @@ def _commit(row: Sequence[Any]) -> str:
 def _history(warehouse: Warehouse, name: str, old: int, new: int) -> list[tuple[Any, ...]]:
     """The commits of a table from a version on, the newest first.
 
-    A LIMIT counts from the newest commit, and others may have come since the run saw the table. The list begins at the
-    version itself, not before: Delta shifts the time of a commit that is not later than the one before it in the list.
+    A LIMIT counts from the newest commit, and commits may have come since the run saw the table. The list begins at
+    the version itself: Delta shifts the time of a commit that is not later than an earlier commit in the list.
     """
     most = max(new - old, 0) + 1
     while True:
@@ -130,7 +133,7 @@ def _delta(warehouse: Warehouse, name: str, then: DeltaVersion, now: DeltaVersio
 
 
 def _delta_feed(name: str, old: int, new: int, operations: set[str], columns: Sequence[str]) -> Told:
-    """The same by the change data feed. operations: of the commits after the old version."""
+    """The rows that came and went, by the change data feed. operations: of the commits after the old version."""
     others = sorted(operations - _DELTA_WRITES)
     if others:
         return f"after version {old} came {', '.join(others)}", None
@@ -150,7 +153,7 @@ def _delta_feed(name: str, old: int, new: int, operations: set[str], columns: Se
 
 
 def _delta_files(warehouse: Warehouse, name: str, old: int, new: int) -> Told:
-    """What blind appends added: they take no file away and change none."""
+    """The rows that blind appends added. Blind appends only add files."""
     hidden = file_lists.hidden_column(warehouse, name, warehouse.table(name))
     if hidden is None:
         return f"version {old} is now {new}, and its files cannot be told", None
@@ -172,7 +175,7 @@ def _span(old: int, new: int) -> str:
 
 
 def _readable(warehouse: Warehouse, added: AddedRows) -> AddedRows:
-    """What can be read; else Spark's error. Files of an old version may be gone though its log tells of them."""
+    """The change, if it can be read; else Spark's error. The log of a table may name files that are gone."""
     for source in filter(None, (added.came, added.went)):
         warehouse.rows(f"SELECT count(*) FROM {source}")
     if added.then:

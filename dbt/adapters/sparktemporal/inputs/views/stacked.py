@@ -1,12 +1,12 @@
-"""Plain views between a temporal view and those that it reads: their text stands in their place.
+"""Plain views between a temporal view and the temporal views below: the text of a view is put in place of its name.
 
     select id from s.between where mz_now() < hi                        what is written, s.between a view over s.inside
       ->  select id from (SELECT * FROM (select * from s.inside where k = 1) AS `mz_view s.between`(id, k, hi))
           AS between where mz_now() < hi                                what is run; `inlined` replaces s.inside
 
-`inlined` stands in `temporal.ivm.upstream`. A model over such a view so is a model over the temporal views below the
-view. The text is the one that Spark keeps, with the settings of the session that made the view. Where these are not the
-session's, or the text means something else outside of the view, the model is refused.
+`inlined` is in `temporal.ivm.upstream`. So a model over such a view is a model over the temporal views below the view.
+Spark keeps the text of a view with the settings of the session that made the view. A model is refused where these are
+not the settings of the session, or where the text means something else outside of the view.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ from ...temporal.sql.text.dialect import parse, quote, render
 from ...temporal.sql.text.identifiers import folded
 from .expansion import Closed, Made, made
 
-#: the alias of a text that stands in the place of a view begins so; the view's name follows
+#: the begin of the alias of a view's text. The view's name follows
 _OPENED = "mz_view "
 
 
 def opened(
     warehouse: Warehouse, model: str, sql: str, below: Sequence[ModelRelations], between: Sequence[ModelRelations]
 ) -> tuple[str, dict[str, State | None]]:
-    """A model's text with the text of each view in the place of its name, outermost first, and the states of the
-    temporal_views that the text then names: key -> state, None where none was committed. Raises Refusal.
+    """(a model's text with views opened, the temporal_views that the text names then: key -> state). Raises Refusal.
 
-    below: the temporal_views that the model may name; between: the plain views over some. What the views name in turn
-    is known from Spark's plans of them.
+    An opened view has its text in place of its name; the outermost views are opened first. The state is None where
+    nothing was committed. below: the temporal_views that the model may name. between: the plain views over them.
+    Spark's plans tell the views that a view names.
     """
     catalog = warehouse.catalog()
     temporal, views = {one.key: one for one in below}, {one.key: one for one in between}
@@ -77,7 +77,7 @@ def opened(
 
 
 def refuse_frozen(analyzed: str, place: str, at: int | None) -> None:
-    """Refuse a plan that reads a view made with var temporal_now, but for one made at the instant `at` (ms)."""
+    """Refuse a plan that reads a view made with var temporal_now. A view made at the instant `at` (ms) is allowed."""
     instants = plans.frozen_at(analyzed) - {at}
     if instants:
         views = ", ".join(identifiers.dotted(identifiers.parts(view)[-2:]) for view in plans.views(analyzed))
@@ -89,7 +89,7 @@ def refuse_frozen(analyzed: str, place: str, at: int | None) -> None:
 
 
 def changes(before: str, now: str) -> list[str]:
-    """What is to be told of the views whose text stands in a model, of two texts of the model."""
+    """The changes of opened views between two texts of a model, in words."""
     if _OPENED not in before and _OPENED not in now:
         return []
     then, texts = dict(_opened_in(before)), dict(_opened_in(now))
@@ -107,10 +107,9 @@ def _opened_in(sql: str) -> Iterator[tuple[str, str]]:
 def _opened(
     warehouse: Warehouse, model: str, view: ModelRelations, may_be_none: bool, prefix: str
 ) -> tuple[str, list[ModelRelations]] | None:
-    """(what stands in the place of a view: the name that a clone shows, or a query in parentheses; the views below it).
+    """(the text in place of a view, the views below it). The text is the name that a clone shows, else a query.
 
-    None for a view that reads no temporal_view, and for no view where there may be none. prefix: of the names of its
-    CTEs.
+    None for a view that reads no temporal_view, and for a missing view if `may_be_none`. prefix: for names of CTEs.
     """
     name = identifiers.dotted(identifiers.parts(view.name()))
     try:
@@ -146,10 +145,7 @@ def _opened(
 
 
 def _named_alone(view: Made, prefix: str) -> str:
-    """The text of a view with names that mean the same elsewhere: tables with their schema, CTEs with a prefix.
-
-    Nothing else of it is touched.
-    """
+    """The text of a view with names that mean the same elsewhere: tables get their schema, CTEs get a prefix."""
     edits: list[tuple[int, int, str]] = []
 
     def replace(name: exp.Expr | None, by: str) -> None:
@@ -174,7 +170,10 @@ def _named_alone(view: Made, prefix: str) -> str:
 
 
 def _check_analysis(warehouse: Warehouse, name: str, plan: str, text: str, whole: str) -> None:
-    """Spark's analysis of the text is that of the view. (In later plans the clock is a constant.) plan: of the view."""
+    """Raise Closed where Spark's analysis of the text is not that of the view. plan: the analyzed plan of the view.
+
+    Later plans are no use, because the clock is a constant there.
+    """
     try:
         alone = plans.without_names(plans.analyzed(warehouse.explain(text)))
         same = plans.inside_of_view(plan) == alone and _same_columns(warehouse, name, f"({whole})")

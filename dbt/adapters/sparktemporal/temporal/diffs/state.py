@@ -1,7 +1,6 @@
-"""The state of a model: everything the next run and a read need.
+"""The state of a model: all that the next run and a read need, but for the rows.
 
-Small by design (chains, instants, the split model); the rows are in the chains. `state_text` keeps it in the text of
-`<model>__live`.
+The rows are in the chains, so a state is small. `state_text` keeps the state in the text of `<model>__live`.
 """
 
 from __future__ import annotations
@@ -18,32 +17,33 @@ from .input_state import ChainId, Fingerprint
 
 @dataclass(frozen=True)
 class Chain:
-    """A table one run wrote. Times are ms, None when it holds none; `negative` counts rows with mz_diff < 0.
-
-    open: intervals without an end; None where there are no intervals.
-    bucketed: it is partitioned by mz_bucket. edges_from: the instant from which its buckets grow, None where that is
-    not known. parts: of updates, the first buckets and how many rows each has, as far as that decides how a read goes
-    about it. after: only its updates after this instant count, those before are in another chain; first: the bucket in
-    which they begin; held: how many rows its table has then.
-    """
+    """A table that one run wrote. Instants are ms, None when the table has none."""
 
     table: str
     rows: int
+    #: the number of rows with mz_diff < 0
     negative: int
     min_from: int | None
     max_from: int | None
     min_until: int | None
     max_until: int | None
+    #: whether the table is partitioned by mz_bucket
     bucketed: bool = False
+    #: of a chain of updates: (bucket, its rows) for the first buckets, as far as a read depends on them
     parts: tuple[tuple[int, int], ...] = ()
+    #: the number of intervals without an end; None for a chain of updates
     open: int | None = None
+    #: only updates after this instant belong to the chain; earlier updates of the table are in another chain now
     after: int | None = None
+    #: the bucket of the first updates after `after`
     first: int | None = None
+    #: with `after`: the number of all rows in the table
     held: int | None = None
+    #: the instant from which the buckets grow; None where not known
     edges_from: int | None = None
 
     def source(self, schema: str) -> str:
-        """What counts of it, to stand in a FROM. schema: as SQL names it."""
+        """The rows of the chain, for a FROM. schema: as SQL names it."""
         table = f"{schema}.{quote(self.table)}"
         if self.after is None:
             return table
@@ -58,12 +58,15 @@ class Chain:
 
 @dataclass(frozen=True)
 class CoreState:
-    """columns: of the rows, or the keys of the groups with their `sums`. kept: what that is, and why."""
+    """A core, as the last commit has it."""
 
     name: str
+    #: (name, type): the columns of rows, or the keys of groups
     columns: tuple[tuple[str, str], ...]
     chains: tuple[Chain, ...]
+    #: (name, type): the sums of groups; None for rows
     sums: tuple[tuple[str, str], ...] | None = None
+    #: the form, rows or groups, and its reason
     kept: Kept = Kept()
 
     @property
@@ -78,19 +81,23 @@ class CoreState:
 
 @dataclass(frozen=True)
 class Late:
-    """The tables of rows that came late, largest first, with the number of rows of each. columns: a hash of theirs."""
+    """The tables of the rows that came late."""
 
+    #: a hash of the columns of the tables
     columns: str
+    #: (table, its rows), largest first
     tables: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True)
 class Epoch:
-    """What a model was before a restart, from `since` to before `until` (ms). table: of its state. chains: tables."""
+    """The past of a model before a restart, from `since` to before `until` (ms)."""
 
+    #: the table of the state of that time
     table: str
     since: int
     until: int
+    #: the tables of the chains
     chains: tuple[str, ...]
 
     @property
@@ -104,66 +111,78 @@ ListedFile = tuple[str, int, int, str]
 
 @dataclass(frozen=True)
 class State:
-    """One commit of a model.
-
-    schema: quoted, as SQL names it. run: the id of the run that committed.
-    since, frontier, started_at, expiration: ms; reads are answered from since to expiration (None: for ever).
-    offset: ms from started_at to the expiration. core_hash: of all that decides what the chains hold.
-    residual: SQL over the placeholders. written: the model's SQL as compiled; kinds: of its mz_now() calls in order.
-    inputs: relation -> its fingerprint when the run read it. read_by: hashes of the plan and the views that read them.
-    manifest: the table of the files they had, "" for none; files: these files themselves, where they are few.
-    statistics: the table of what is known of these files; measured: a hash of what it knows; measuring: how long the
-    last collection took (ms). retired: tables no longer named, and when.
-    project: the dbt project that ran it, so that one project never drops what another made.
-    refreshes: the instants its content is of, None for every one. restart: the next run is to rebuild it.
-    revised: up to this instant (ms) readers may have seen another output, which later commits changed after the fact: a
-    run was pinned to the instant of the last one, or the query above the stored rows or one of its functions changed.
-    dropped: about how many updates the expiration left out since the last restart. max_restart_delay: how much
-    later than it was due a restart came at most (ms). state_table: the table that holds this state, "" where the view
-    itself does. late: rows that came when their window was over, None where no run looked for them.
-    at_function: it has a SQL table function. past: what it was before its restarts, as far as `retain_history` reaches.
-    view_size: bytes of a view's text that the catalog was seen to keep, 0 where it was not asked.
-    """
+    """One commit of a model. Reads are answered from `since` to `expiration`. Instants are ms."""
 
     model: str
+    #: quoted, as SQL names it
     schema: str
+    #: the id of the run that committed
     run: str
     since: int
+    #: the instant of the run: updates up to the frontier are final
     frontier: int
+    #: the instant of the last rebuild
     started_at: int
+    #: the time from started_at to the expiration (ms)
     offset: int | None
+    #: None for ever
     expiration: int | None
+    #: a hash of all that decides the rows in the chains
     core_hash: str
+    #: SQL over the placeholders of the cores
     residual: str
     columns: tuple[tuple[str, str], ...]
     cores: tuple[CoreState, ...]
+    #: the compiled SQL of the model
     written: str
+    #: the kinds of the mz_now() calls in `written`, in order
     kinds: tuple[str, ...]
+    #: relation -> its fingerprint when the run read the relation
     inputs: dict[str, Fingerprint]
     settings: dict[str, str]
+    #: (table, since when no commit names it)
     retired: tuple[tuple[str, int], ...] = ()
+    #: whether the run read a sample of the inputs
     sampled: bool = False
+    #: the dbt project that ran the model: no project drops the tables of another
     project: str = ""
+    #: hashes of the plan and of the views through which the inputs were read
     read_by: tuple[str, ...] = ()
+    #: the table of the inputs' files, "" for none
     manifest: str = ""
+    #: the table of the statistics of these files, "" for none
     statistics: str = ""
+    #: a hash of the content of the statistics
     measured: str = ""
+    #: how long the last collection of statistics took (ms)
     measuring: int = 0
+    #: None for a model without refreshes
     refreshes: Refreshes | None = None
+    #: whether the next run must rebuild the model
     restart: bool = False
+    #: up to this instant readers may have seen another output. A later run had the same instant, or the query above the
+    #: stored rows changed, or a function in it
     revised: int | None = None
+    #: about how many updates the expiration left out since the last restart
     dropped: int = 0
+    #: the longest time that a restart, once due, has waited for a run (ms)
     max_restart_delay: int = 0
+    #: the table that holds this state, "" where the view holds the state
     state_table: str = ""
+    #: the inputs' files themselves, where they are few: relation -> files
     files: dict[str, tuple[ListedFile, ...]] = field(default_factory=dict)
+    #: None where no run looked for late rows
     late: Late | None = None
+    #: whether the model has a SQL table function
     at_function: bool = False
+    #: the time before restarts, as far as `retain_history` reaches
     past: tuple[Epoch, ...] = ()
+    #: the bytes of the longest view text that the catalog is known to keep, 0 where the catalog was not asked
     view_size: int = 0
 
     @property
     def tables(self) -> tuple[str, ...]:
-        """All that it names, so that nothing of it is dropped."""
+        """All tables that the state names, so that no run drops them."""
         return (*(c.table for c in self.chains), *self.beside_chains, *filter(None, (self.state_table,)))
 
     @property
@@ -174,14 +193,14 @@ class State:
 
     @property
     def answers_until(self) -> int | None:
-        """The last instant (ms) at which reads are answered: up to the next refresh they show the last one."""
+        """The last instant (ms) at which reads are answered: up to the next refresh reads show the last refresh."""
         if self.expiration is None or self.refreshes is None:
             return self.expiration
         return self.refreshes.next(self.expiration + 1) - 1
 
     @property
     def is_plain(self) -> bool:
-        """Whether the model is the rows of its one core, and nothing is made of them when they are read."""
+        """Whether the model has exactly the rows of its one core."""
         return len(self.cores) == 1 and self.residual == f"SELECT * FROM {self.cores[0].placeholder}"
 
     @property
