@@ -1,4 +1,4 @@
-"""What a config of a model may be: how dbt types its value, how a run reads it, and what docs/reference says of it."""
+"""The kinds of configs of a model: the type of a value for dbt, its reading by a run, its words in docs/reference."""
 
 from __future__ import annotations
 
@@ -13,19 +13,21 @@ from .temporal.clock.schedule import TimeOfWeek
 
 @dataclass(frozen=True)
 class Kind:
-    """written: the type of the value in a config() or a yml, for dbt. values: the same in words."""
+    """A kind of config."""
 
+    #: the type of the value in a config() or a yml, for dbt
     written: Any
+    #: the possible values, in words
     values: str
-    #: (name, the value as written, which is not None) -> the value for a run. Raises Refusal
+    #: (name, the value as written, not None) -> the value for a run. Raises Refusal
     read: Callable[[str, Any], Any]
     default: Any = None
-    #: a default, in words
+    #: a default -> the default in words
     shown: Callable[[Any], str] = lambda default: "none" if default is None else f"`{default}`"
 
 
 def one_of(*words: str, written: Any = str) -> Kind:
-    """The first word is the default."""
+    """A kind whose value is one of these words. The first word is the default."""
 
     def read(name: str, value: Any) -> str:
         # YAML reads a bare `off` as false

@@ -42,15 +42,11 @@ def _as_runtime_error() -> Iterator[None]:
 
 @dataclass
 class SparkTemporalCredentials(SparkCredentials):
-    """dbt-spark's, and two more.
+    """dbt-spark's credentials, with `catalog` and `views_in`. `server_side_parameters` are set over Thrift too."""
 
-    catalog: the catalog of all names that name none: the setting of each session, or SET CATALOG where others connect.
-    server_side_parameters: settings of each session, over Thrift too.
-    views_in: where the catalog has no views, the schema of the views that people read, with its catalog; `none` for no
-    views.
-    """
-
+    #: the catalog of all names without a catalog: a setting of each session, or SET CATALOG with other methods
     catalog: str | None = None
+    #: for a catalog without views: the schema of the views that people read, with its catalog; `none` for no views
     views_in: str | None = None
 
     def __post_init__(self) -> None:
@@ -138,7 +134,7 @@ class SparkTemporalConnectionManager(SparkConnectionManager):
 
     @property
     def facts(self) -> SessionFacts:
-        """What this dbt invocation knows of its sessions."""
+        """The facts that this dbt invocation keeps of its sessions."""
         invocation = get_invocation_id()
         with self._guard:
             if self._facts[0] != invocation:
@@ -170,7 +166,7 @@ class SparkTemporalConnectionManager(SparkConnectionManager):
 
     @property
     def session(self) -> object:
-        """What stands for the session of this thread: dbt opens a connection for each node, of the node's name."""
+        """A key of this thread's session: the node's name. dbt opens a connection for each node, and names it so."""
         connection = self.get_if_exists()
         return None if connection is None else connection.name
 

@@ -10,11 +10,13 @@ class TemporalError(Exception):
 
 
 class Refusal(TemporalError):
-    """A model, config or request that cannot be answered correctly, so it is not answered at all.
+    """A model, config or request that cannot be answered correctly, and so is not answered.
 
-    found: the fragment as the user wrote it.
-    why: the reason.
-    instead: the alternative to write or do.
+    | line of the message | |
+    |---|---|
+    | found | the fragment as the user wrote it |
+    | why | the reason |
+    | instead | the alternative to write or do |
     """
 
     def __init__(self, found: str, why: str, instead: str) -> None:
@@ -27,11 +29,11 @@ class NotPlanned(Refusal):
 
 
 class NotRun(TemporalError):
-    """A temporal_view without a commit, where what it committed is asked for."""
+    """A temporal_view without a commit, where a commit is needed."""
 
 
 class Altered(TemporalError):
-    """What a query reads is not what it was when the query was planned. The run begins again."""
+    """A relation that a query reads was altered after the query was planned. The run begins again."""
 
 
 class ForeignRelation(Refusal):
@@ -53,7 +55,7 @@ _CLASS = re.compile(r"^(?:[\w$]+\.)+[\w$]+: ")
 def without_trace(message: str) -> str:
     """An error of a Thrift server, a chain of exceptions with stack traces -> Spark's own message.
 
-    This is the first message with an error class; without any class, the messages of all exceptions.
+    Spark's own message is the first one with an error class; without any class, the messages of all exceptions.
 
     >>> without_trace(
     ...     "org.apache.hive.service.cli.HiveSQLException: Error running query: Exception thrown in awaitResult: \\n"

@@ -171,7 +171,7 @@ class SparkTemporalAdapter(RunOperations, ReadMacros, SparkAdapter):
         return folded(self.connections.wanted_catalog) != SESSION_CATALOG
 
     def _make_match_kwargs(self, database: str, schema: str, identifier: str) -> dict[str, str]:
-        """What dbt looks for in its list: a named catalog keeps the case of names, Hive's metastore does not."""
+        """The names that dbt looks up in its list. Only a named catalog keeps the case of names."""
         wanted = super()._make_match_kwargs(database, schema, identifier)
         return {**wanted, "identifier": identifier} if self._catalog_is_named and identifier else wanted
 
@@ -258,7 +258,7 @@ class SparkTemporalAdapter(RunOperations, ReadMacros, SparkAdapter):
     def _neighbours(
         self, relation: BaseRelation, model: Mapping[str, Any], graph: Mapping[str, Any], existing: BaseRelation | None
     ) -> Neighbours:
-        """What is around a model. existing: the relation of the model's name, as dbt's cache has it."""
+        """The neighbours of a model. existing: the relation of the model's name, as dbt's cache has it."""
         self._refuse_foreign_diffs(relation)
         lineage = Lineage(model, graph)
         return Neighbours(
@@ -281,9 +281,9 @@ class SparkTemporalAdapter(RunOperations, ReadMacros, SparkAdapter):
         return KnownRelations(tuple(known.identifier or "" for known in here), information)
 
     def _refuse_foreign_diffs(self, relation: BaseRelation) -> None:
-        """Raise an error where a `<model>__diffs` is none of the model's.
+        """Raise ForeignRelation where another relation has the name `<model>__diffs`.
 
-        What dbt's cache knows of the schema saves the question for most models.
+        For most models dbt's cache answers, without a question to Spark.
         """
         target, name = self._target(relation), Identifier(f"{relation.identifier}__diffs")
         relations = self.list_relations(relation.database, relation.schema)  # type: ignore[arg-type]  # a model has one
@@ -305,7 +305,7 @@ class SparkTemporalAdapter(RunOperations, ReadMacros, SparkAdapter):
 
     @available
     def temporal_response(self, current: Writer) -> AdapterResponse:
-        """What goes to run_results.json."""
+        """The response of a run for run_results.json."""
         self.connections.run_is_on(False)
         message = f"OK {reports.outcome(current)}"
         response = TemporalResponse(
@@ -321,10 +321,10 @@ class SparkTemporalAdapter(RunOperations, ReadMacros, SparkAdapter):
 
     @available
     def temporal_summary(self, current: Writer) -> list[str]:
-        """What goes to the log."""
+        """The lines of a run for the log."""
         return reports.summary(current)
 
     @available
     def temporal_warnings(self, current: Writer) -> list[str]:
-        """What dbt warns of after a run."""
+        """The warnings after a run."""
         return reports.warnings(current)

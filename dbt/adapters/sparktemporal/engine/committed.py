@@ -1,4 +1,4 @@
-"""What a model committed: its live view, and the state in the text of that view."""
+"""The last commit of a model: its live view, and the state in the text of the live view."""
 
 from __future__ import annotations
 

@@ -45,18 +45,17 @@ _PROPERTIES = re.compile(rf"TBLPROPERTIES \(\n(?:  {_STRING} = {_STRING},?\n?)+\
 
 @dataclass(frozen=True)
 class ViewInfo:
-    """A view as the metastore has it: its text, column -> comment ("" for none), its own comment.
-
-    rewrite: the verb that replaces its text in one commit and keeps comment and properties. Iceberg refuses `ALTER
-    VIEW`; its `CREATE OR REPLACE VIEW` is no drop, but one commit of the view's metadata. Elsewhere that statement
-    loses comment and properties.
-    namespace: catalog and schema in which names of its text are looked up.
-    """
+    """A view as the metastore has it."""
 
     text: str
+    #: column -> its comment, "" for none
     comments: Mapping[str, str]
+    #: the comment of the view
     comment: str | None
+    #: the verb that replaces the text in one commit and keeps comment and properties. Iceberg refuses `ALTER VIEW`, and
+    #: its `CREATE OR REPLACE VIEW` is one commit of metadata. Elsewhere this statement loses comment and properties
     rewrite: str = ALTER
+    #: the catalog and the schema in which names of the text are looked up
     namespace: tuple[str, ...] = ()
 
     def has_text(self, text: str) -> bool:
@@ -66,19 +65,20 @@ class ViewInfo:
 
 @dataclass(frozen=True)
 class TableInfo:
-    """A table as the metastore has it: columns (name, type), names of its partition columns, and other details.
+    """A table as the metastore has it."""
 
-    defaults: (name, value) of columns with a default.
-    """
-
+    #: (name, type)
     columns: tuple[tuple[str, str], ...]
+    #: the names of the partition columns
     partitions: tuple[str, ...]
+    #: other lines of DESCRIBE: name -> value
     details: Mapping[str, str]
+    #: (name, value) of columns with a default
     defaults: tuple[tuple[str, str], ...] = ()
 
 
 def text_of(created: str) -> str | None:
-    """What SHOW CREATE TABLE of a named catalog shows -> the text of the view; None for a table.
+    """The statement that SHOW CREATE TABLE shows in a named catalog -> the text of the view; None for a table.
 
     >>> text_of("CREATE VIEW l.s.v (\\n  id)\\nTBLPROPERTIES (\\n  'a' = 'it\\\\'s',\\n  'b' = '')\\nAS\\nSELECT 1\\n")
     'SELECT 1'
@@ -90,7 +90,7 @@ def text_of(created: str) -> str | None:
 
 
 def is_view(described: Sequence[Row]) -> bool:
-    """Whether the rows of DESCRIBE TABLE EXTENDED are of a view, also where they lack its text."""
+    """Whether the rows of DESCRIBE TABLE EXTENDED are of a view, also where they lack the view's text."""
     return any(name == "# Detailed View Information" and not value for name, value, _ in described)
 
 

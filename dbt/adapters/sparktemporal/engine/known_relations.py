@@ -1,7 +1,7 @@
-"""The relations of a schema as dbt listed them: a list that may be a while old, and saves a question for each model.
+"""The relations of a schema as dbt listed them. The list may be old, and saves a question for each model.
 
-A run believes the list only where a mistake shows by itself: a relation that is gone is an error of the statement that
-reads it, and a relation that is new is an error of the statement that creates it. The run then asks anew.
+A run uses the list only where a mistake shows by itself: to read a relation that is gone is an error, and so is to
+create a relation that is there already. The run then asks anew.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from ..temporal.sql.text.identifiers import folded
 
 @dataclass(frozen=True)
 class KnownRelations:
-    """names: of the relations. information: name in any case -> its row of SHOW TABLE EXTENDED, "" for none."""
+    """The relations of a schema as dbt listed them."""
 
     names: tuple[str, ...]
+    #: folded name -> its row of SHOW TABLE EXTENDED, "" for none
     information: Mapping[str, str]
 
     def beginning(self, prefix: str) -> list[str]:
-        """The relations whose names begin so, in any case."""
+        """The relations with this prefix, in any case."""
         return [name for name in self.names if folded(name).startswith(folded(prefix))]
 
     def is_view(self, name: str, text: str) -> bool:

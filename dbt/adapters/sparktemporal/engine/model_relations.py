@@ -10,19 +10,19 @@ from ..temporal.sql.text.dialect import quote
 
 @dataclass(frozen=True)
 class ModelRelations:
-    """The names of a model's relations. `schema` is quoted, `model` is the plain name.
+    """The names of a model's relations."""
 
-    views_in: where the catalog has no views, the schema (quoted, with its catalog) of the views that people read, ""
-    for no views; None where the profile does not say.
-    """
-
+    #: quoted
     schema: str
+    #: the plain name
     model: str
+    #: for a catalog without views: the schema (quoted, with its catalog) of the views that people read; "" for no
+    #: views, None where the profile does not say
     views_in: str | None = field(default=None, compare=False)
 
     @staticmethod
     def of(name: str, catalog: str) -> ModelRelations:
-        """The relations of a model by its name as Spark prints it. catalog: the current one."""
+        """The relations of a model. name: as Spark prints it. catalog: the current catalog."""
         *schema, model = identifiers.within(identifiers.parts(name), catalog)
         return ModelRelations(".".join(map(quote, schema)), model)
 

@@ -1,4 +1,4 @@
-"""The settings of the present session, compared with those under which the rows of a model were written.
+"""The settings of the present session, compared with the settings under which the rows of a model were written.
 
 `<model>__live` is a view, and Spark evaluates a view under the settings of its creation. The same text is evaluated
 outside of the view only in a session with the same settings.
@@ -16,14 +16,14 @@ from ..temporal.sql.spark.errors import SparkError
 from ..temporal.sql.spark.settings import NOT_SET
 from .warehouse import Warehouse
 
-#: what Spark replaces in the text of each statement, comments and texts included
+#: a reference that Spark replaces in the text of each statement, also in comments and strings
 _SUBSTITUTED = re.compile(r"\$\{[^}$ ]+\}")
 
 
 def substituted(warehouse: Warehouse, sql: str) -> str:
-    """The text of a model with what Spark puts in the place of each `${...}` at each run anew: settings of the session.
+    """The text of a model with the values of settings in place of each `${...}`, as Spark puts them at each run.
 
-    So a model is another model once such a setting has another value. Raises Refusal where the value is not told.
+    With another value of such a setting, the model is another model. Raises Refusal where the value is not known.
     """
     for found in dict.fromkeys(_SUBSTITUTED.findall(sql)):
         try:
@@ -39,7 +39,7 @@ def substituted(warehouse: Warehouse, sql: str) -> str:
 
 
 def as_remembered(warehouse: Warehouse, settings: Mapping[str, str], old: State | None) -> dict[str, str]:
-    """The settings of a session; a setting that an earlier run had set and that has its default now is listed too."""
+    """The settings of a session, with settings that an earlier run had set and that have their defaults now."""
     named = dict(settings)
     for key, value in old.settings.items() if old else ():
         if key not in named and warehouse.setting(key) == value:

@@ -31,7 +31,7 @@ def relations(node: Node) -> Iterator[tuple[str | None, ModelRelations]]:
 
 
 class Lineage:
-    """What is around a model in dbt's graph."""
+    """The neighbours of a model in dbt's graph."""
 
     def __init__(self, model: Node, graph: Mapping[str, Any]) -> None:
         self.model, self._nodes = model, graph.get("nodes", {})

@@ -1,4 +1,4 @@
-"""What a run does not read of its inputs: by comparisons that a window implies, and by statistics of files."""
+"""Pruning: a run skips rows of its inputs by comparisons that follow from a window, and files by their statistics."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Fingerprints: what a state keeps of each input, by which the next run learns whether it changed.
+"""Fingerprints of inputs. By the fingerprint in the state, the next run knows whether an input changed.
 
-Equal fingerprints mean equal rows, but for those of `ROWS`. In JSON a fingerprint is an object that names its kind;
-`str` writes it for people.
+Equal fingerprints mean equal rows, except for `RowsFingerprint`. In JSON a fingerprint is an object with its kind.
+`str` gives a fingerprint in words.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from ..clock.schedule import Refreshes
 
 
 class Tracking(Enum):
-    """By what a run learns whether an input changed.
+    """How a run notices changes of an input.
 
-    FILES      the list of its files
-    VERSION    the version of an Iceberg or Delta table
-    STACKED    the chains of a temporal view
-    COLUMN     a column in whose order rows come
-    ROWS       a checksum of its rows, where nothing else tells
+    FILES      by the list of its files
+    VERSION    by the version of an Iceberg or Delta table
+    STACKED    by the chains of a temporal view
+    COLUMN     by a column in whose order rows come
+    ROWS       by a checksum of its rows, where there is no other way
     """
 
     FILES, VERSION, STACKED, COLUMN, ROWS = "files", "version", "chains", "column", "rows"
@@ -30,27 +30,31 @@ class Tracking(Enum):
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """kind: in JSON."""
+    """The state of an input."""
 
     tracking: ClassVar[Tracking]
+    #: the name of the class in JSON
     kind: ClassVar[str]
 
 
 @dataclass(frozen=True)
 class FileSummary:
-    """A list of files: how many, of how many bytes together, and a hash of the list."""
+    """The summary of a list of files."""
 
     count: int
+    #: the bytes of all files
     size: int
+    #: a hash of the list
     content: str
 
 
 @dataclass(frozen=True)
 class FilesFingerprint(Fingerprint):
-    """files: those of the table. form: a hash of its columns, place and options."""
+    """The state of a table of files."""
 
     tracking, kind = Tracking.FILES, "files"
     files: FileSummary
+    #: a hash of the columns, the place and the options of the table
     form: str
 
     def __str__(self) -> str:
@@ -59,18 +63,17 @@ class FilesFingerprint(Fingerprint):
 
 @dataclass(frozen=True)
 class IcebergVersion(Fingerprint):
-    """What is known where Spark does not tell what a scan reads.
-
-    refs: the snapshots of all branches and tags. metadata: the file that also changes with the schema.
-    """
+    """The state of a whole Iceberg table, for a Spark that does not tell the snapshot of a scan."""
 
     tracking, kind = Tracking.VERSION, "iceberg"
+    #: (branch or tag, its snapshot)
     refs: tuple[tuple[str, int], ...]
+    #: the file of metadata, which also changes with the schema
     metadata: str
 
     @property
     def only_main(self) -> int | None:
-        """The snapshot that a table without further words is read at, where there is no other branch or tag."""
+        """The snapshot of a table without other branches and tags; None for other tables."""
         return dict(self.refs).get("main") if len(self.refs) == 1 else None
 
     @property
@@ -83,16 +86,15 @@ class IcebergVersion(Fingerprint):
 
 @dataclass(frozen=True)
 class Scan:
-    """What is read of an Iceberg table. Equal for equal rows, but for the mapping of names.
+    """A scan of an Iceberg table. Equal scans give equal rows, under one mapping of names."""
 
-    version: what stands behind the name, as Spark prints it (`VERSION AS OF 'side'`), "" for nothing. snapshot: None of
-    an empty table. schema: its number in the table; its columns have fixed ids. branch: None for main, and for a tag or
-    another version that is fixed.
-    """
-
+    #: the SQL behind the name, as Spark prints it (`VERSION AS OF 'side'`), "" for none
     version: str
+    #: None for an empty table
     snapshot: int | None
+    #: the number of the schema in the table, whose columns have fixed ids
     schema: int
+    #: None for main, for a tag, and for another fixed version
     branch: str | None
 
     def __str__(self) -> str:
@@ -102,16 +104,17 @@ class Scan:
 
 @dataclass(frozen=True)
 class IcebergScans(Fingerprint):
-    """scans: one for each version that is read. names: a hash of the mapping of names to columns, which files without
-    ids of columns are read by; "" without a mapping."""
+    """The state of an Iceberg table, by the scans of a query."""
 
     tracking, kind = Tracking.VERSION, "iceberg scans"
+    #: one for each version that is read
     scans: tuple[Scan, ...]
+    #: a hash of the mapping of names to columns, by which files without ids of columns are read; "" for no mapping
     names: str
 
     @property
     def reading(self) -> tuple[str | int, ...]:
-        """What decides how the rows of a snapshot read."""
+        """The mapping of names and the schemas: with a snapshot, these decide the rows."""
         return (self.names, *(scan.schema for scan in self.scans))
 
     @property
@@ -128,12 +131,13 @@ class IcebergScans(Fingerprint):
 
 @dataclass(frozen=True)
 class DeltaVersion(Fingerprint):
-    """table: the id of the table, so that another one of the same name is told apart. commit: when the version was
-    made, so that the version is told apart from that of a copy of the table; "" in a state of before."""
+    """The state of a Delta table."""
 
     tracking, kind = Tracking.VERSION, "delta"
     version: int
+    #: the id of the table: another table of the same name has another id
     table: str
+    #: when the version was made: a copy of the table has the same id, and other times. "" in states of older releases
     commit: str = ""
 
     @property
@@ -146,16 +150,22 @@ class DeltaVersion(Fingerprint):
 
 @dataclass(frozen=True)
 class ColumnFingerprint(Fingerprint):
-    """by, back: the column and the lookback (ms). to: the edge up to which rows are summed up, as text, None before any
-    row; rows, sum: how many there are and a checksum. after, after_sum: the same of the rows after the edge."""
+    """The state of a table whose rows come in the order of a column."""
 
     tracking, kind = Tracking.COLUMN, "column"
+    #: the column
     by: str
+    #: the lookback (ms)
     back: int
+    #: the edge, as text; None for a table without rows
     to: str | None
+    #: the number of rows up to the edge
     rows: int
+    #: a checksum of the rows up to the edge
     sum: int
+    #: the number of rows after the edge
     after: int
+    #: a checksum of the rows after the edge
     after_sum: int
 
     def __str__(self) -> str:
@@ -164,10 +174,12 @@ class ColumnFingerprint(Fingerprint):
 
 @dataclass(frozen=True)
 class RowsFingerprint(Fingerprint):
-    """rows: how many there are. sum: a checksum, None of a type that has no hash."""
+    """The state of any other input."""
 
     tracking, kind = Tracking.ROWS, "rows"
+    #: the number of rows
     rows: int
+    #: a checksum of the rows; None where a type has no hash
     sum: int | None
 
     def __str__(self) -> str:
@@ -176,9 +188,10 @@ class RowsFingerprint(Fingerprint):
 
 @dataclass(frozen=True)
 class ChainId:
-    """Equal for equal rows: a table, and the instant after which its updates count (ms), None for all."""
+    """The identity of a chain. Equal identities mean equal rows."""
 
     table: str
+    #: only updates of the table after this instant (ms) belong to the chain; None for all
     after: int | None = None
 
     def __str__(self) -> str:
@@ -187,16 +200,19 @@ class ChainId:
 
 @dataclass(frozen=True)
 class ChainsFingerprint(Fingerprint):
-    """started_at: of the last rebuild (ms). refreshes: the instants the content is of, None for all. chains: sorted."""
+    """The state of a temporal view."""
 
     tracking, kind = Tracking.STACKED, "chains"
+    #: the instant of the last rebuild (ms)
     started_at: int
+    #: None for a view without refreshes
     refreshes: Refreshes | None
+    #: sorted
     chains: tuple[ChainId, ...]
 
     @property
     def without_chains(self) -> ChainsFingerprint:
-        """What stays the same from one rebuild to the next."""
+        """The fingerprint without the part that changes between rebuilds."""
         return replace(self, chains=())
 
     def __str__(self) -> str:
@@ -214,7 +230,7 @@ _KINDS: Mapping[str, type[Fingerprint]] = {
 
 
 def as_json(fingerprint: Fingerprint) -> dict[str, Any]:
-    """A fingerprint -> what stands in the state.
+    """A fingerprint -> its JSON in the state.
 
     >>> as_json(DeltaVersion(3, "a-b"))
     {'kind': 'delta', 'version': 3, 'table': 'a-b', 'commit': ''}
@@ -223,7 +239,7 @@ def as_json(fingerprint: Fingerprint) -> dict[str, Any]:
 
 
 def of_json(value: Mapping[str, Any]) -> Fingerprint:
-    """What stands in a state -> the fingerprint. Raises ValueError, KeyError, TypeError.
+    """The JSON in a state -> the fingerprint. Raises ValueError, KeyError, TypeError.
 
     >>> str(of_json({'kind': 'delta', 'version': 3, 'table': 'a-b'}))
     'version 3 of a-b'

@@ -71,18 +71,19 @@ class AddedChains:
 
 @dataclass(frozen=True)
 class AddedRows:
-    """The changes of a table with versions, as SQL for a FROM.
+    """The changes of a table with versions, as SQL for a FROM."""
 
-    came, went: inserted and deleted rows, "" for none. then: the table at the old version, "" where nothing reads that.
-    version: at which the text reads the table, as `version_read` has it. table: whose changes are read by options.
-    now: the table at the new version, where one statement cannot read the table by its name and its changes; else "".
-    """
-
+    #: the inserted rows, "" for none
     came: str
+    #: the deleted rows, "" for none
     went: str
+    #: the table at the old version, "" where this cannot be read
     then: str
+    #: the version at which the text reads the table, as in `version_read`
     version: str = ""
+    #: the table, where its changes are read by options behind its name
     table: str = ""
+    #: the table at the new version, where one statement cannot read both the table and its changes by one name; else ""
     now: str = ""
 
     def parts(self, table: exp.Table) -> list[tuple[int, Callable[[exp.Table], None]]]:

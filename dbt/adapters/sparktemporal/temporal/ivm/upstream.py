@@ -45,15 +45,15 @@ _NAME = re.compile(rf"`{SCHEMA}`\.`((?:[^`]|``)+)`")
 
 @dataclass(frozen=True)
 class Stack:
-    """The temporal views that a model reads, as committed: schema.model -> state.
+    """The temporal views that a model reads, as they are committed."""
 
-    as_of: the instant from which their rows matter (ms), not before `known_from`. before: the chains of each
-    that the last run of the model read. kept: chains among these that no state names, and that can still be read.
-    """
-
+    #: schema.model -> the state of the view
     states: Mapping[str, State]
+    #: the instant (ms) from which rows of the views matter, not before `known_from`
     as_of: int
+    #: schema.model -> the chains that the last run of the model read
     before: Mapping[str, Sequence[ChainId]] = field(default_factory=dict)
+    #: the chains in `before` that no state names any more, and that can still be read
     kept: frozenset[ChainId] = frozenset()
 
     @property
@@ -67,17 +67,17 @@ class Stack:
         return max(s.since for s in self.states.values())
 
     def at(self, model: str, as_of: int) -> Stack:
-        """The same for a run of a model at an instant (ms). Raises TemporalError where a view does not answer then."""
+        """The stack for a run at an instant (ms). Raises TemporalError where a view does not answer at the instant."""
         for name, state in self.states.items():
             refuse_expired(model, name, state, as_of)
         return replace(self, as_of=as_of)
 
     def shape(self, sql: str) -> str:
-        """SQL for DESCRIBE: the columns of the rows, and no row."""
+        """SQL to describe or explain: each name of a view becomes a query with the columns, and without rows."""
         return _NAME.sub(lambda found: f"({no_rows(_columns(self._core(_unquoted(found))[1]))})", sql)
 
     def data(self, sql: str) -> str:
-        """SQL to execute: the rows themselves."""
+        """SQL to execute: each name of a view becomes a query with the rows."""
         return _NAME.sub(lambda found: f"(\n{self._rows(_unquoted(found))}\n)", sql)
 
     def change(self, name: str, then: Fingerprint | None) -> tuple[str, bool]:
@@ -169,7 +169,7 @@ def _known(identity: ChainId) -> Chain:
 
 
 def fingerprint_of(state: State) -> ChainsFingerprint:
-    """What a temporal view is to a model that reads it."""
+    """The fingerprint of a temporal view, as an input of a model."""
     chains = sorted((c.identity for c in state.chains), key=str)
     return ChainsFingerprint(state.started_at, state.refreshes, tuple(chains))
 

@@ -1,6 +1,6 @@
 """`current_timestamp()`, `now()`, `current_date()` -> `mz_now()`, in a temporal view and at a pinned clock.
 
-Spark would give them the time of the run or of the read. As mz_now() their value is the instant that is asked for.
+Spark would give these functions the time of the run or of the read. As mz_now(), they give the instant asked for.
 """
 
 from __future__ import annotations
@@ -17,29 +17,28 @@ from ..sql.functions.registry import ROWS, known
 from ..sql.functions.row import CLOCK
 from ..sql.text.dialect import OF_SPARK, VerbatimSpark
 
-#: current_time() too, which is no mz_now()
+#: the clocks of Spark; current_time() is one, although mz_now() does not replace it
 _OF_SPARK = frozenset(row.name for row in ROWS if row.depends_on == CLOCK)
 _NAMED = re.compile(rf"\b(?:{'|'.join(sorted({row.name for row in ROWS if row.clock}))})\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class _Named:
-    """A clock named in a text: offsets [start, end), the SQL that is read in its place, its name.
-
-    is_call: it has parentheses; without them a column of that name would win. may_be_own: it is called by a schema that
-    somebody else may have.
-    """
+    """A clock named in a text, at the offsets [start, end)."""
 
     start: int
     end: int
+    #: the SQL that replaces the name
     clock: str
     name: str
+    #: whether the name has parentheses. Without them a column of this name would win
     is_call: bool
+    #: whether the name has a schema before it, so that it may be a function of a user
     may_be_own: bool
 
 
 def names_clock(sql: str) -> bool:
-    """Whether a text has the name of such a function in it; a cheap check for every statement."""
+    """Whether a text contains the name of a clock. A cheap check for every statement."""
     return _NAMED.search(sql) is not None
 
 
@@ -57,7 +56,7 @@ def reads_clock(sql: str) -> bool:
 
 
 def put_mz_now(sql: str) -> tuple[str, tuple[str, ...]]:
-    """The text of a model -> the text with mz_now() in place of these functions, and a note for each function.
+    """The text of a model -> (the text with mz_now() in place of clocks, a note for each clock).
 
     >>> put_mz_now("select 1 from t where current_date() < d and x.now = 'now()'")
     ("select 1 from t where CAST(mz_now() AS DATE) < d and x.now = 'now()'", ('current_date() is read as mz_now()',))
@@ -83,7 +82,7 @@ def put_mz_now(sql: str) -> tuple[str, tuple[str, ...]]:
 
 
 def put_mz_now_in_statement(sql: str, bare: Collection[str] = ()) -> str:
-    """A statement with mz_now() in place of these functions. bare: those of `bare_names` that are the clock here.
+    """A statement with mz_now() in place of clocks. bare: the names without parentheses that are clocks here.
 
     >>> put_mz_now_in_statement("select now(), current_date, builtin.now() from t", ["current_date"])
     'select mz_now(), CAST(mz_now() AS DATE), builtin.now() from t'

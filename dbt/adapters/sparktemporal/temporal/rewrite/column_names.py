@@ -42,7 +42,7 @@ def names_of(tree: exp.Expr, describe: Describe, clock: Callable[[], Mapping[int
         instants = clock() if instants is None else instants
         try:
             names = [name for name, _ in describe(_probe(select, instants))]
-        except SparkError:  # it is no query by itself, or wrong; the error of the model's own text follows later
+        except SparkError:  # no query by itself, or a wrong one; the error of the model's own text follows later
             continue
         known = dict(_aligned(items, names))
         for i in nameless:

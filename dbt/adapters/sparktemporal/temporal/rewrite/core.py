@@ -21,24 +21,23 @@ PLACEHOLDER = "mz_core_"
 
 @dataclass(frozen=True)
 class Core:
-    """`query` is free of the clock and yields the columns to store.
-
-    A row is in the view while all `comparisons` and the `condition` (the rest of the WHERE) hold.
-    inner: the core stands in a predicate or in place of a value, and may name columns from outside.
-    groups: the core is kept per group, and `query` yields keys and operands of the sums. kept: that, and the reason.
-    """
+    """A core. A row is in the view while all `comparisons` and the `condition` (the rest of the WHERE) hold."""
 
     name: str
+    #: gives the columns to store, without the clock
     query: exp.Query
     comparisons: tuple[Comparison, ...] = ()
     condition: Condition | None = None
+    #: whether the core stands in a predicate or in place of a value, where it may name columns from outside
     inner: bool = False
+    #: for a core that is kept per group. The query then gives keys and operands of sums
     groups: Groups | None = None
+    #: the form, rows or groups, and its reason
     kept: Kept = Kept()
 
     @property
     def first_call(self) -> int | None:
-        """The offset of its first mz_now() in the text of the model; None for a static part."""
+        """The offset of the core's first mz_now() in the text of the model; None for a static part."""
         edges = self.condition.edges if self.condition else ()
         starts = [c.at for c in self.comparisons] + [e.comparison.at for e in edges]
         if self.condition is not None:
@@ -53,16 +52,16 @@ class Core:
 
 @dataclass(frozen=True)
 class TypedCore:
-    """A core with the types that Spark gives its expressions; those of its window are in its comparisons and steps."""
+    """A core with Spark's types. The types of the window are in the comparisons and steps of the core."""
 
     core: Core
-    #: (name, type) of the output of its query
+    #: (name, type) of the output of the query
     columns: tuple[tuple[str, str], ...]
     #: offset of a call in the text of the model -> the kind of mz_now() there
     calls: Mapping[int, str] = field(default_factory=dict)
-    #: rendered column of its window -> its type, where nothing need be asked for it
+    #: rendered column of the window -> its type, where the type is known without a question
     window_types: Mapping[str, str] = field(default_factory=dict)
-    #: whether a SELECT list of it, or of a plain view that it reads, may have a correlated subquery
+    #: whether a SELECT list of the core, or of a plain view that the core reads, may have a correlated subquery
     correlates: bool = False
 
     @property
@@ -75,7 +74,7 @@ class TypedCore:
         return self.columns if self.core.groups is None else self.columns[: self.core.groups.keys]
 
     def showing(self, columns: Sequence[tuple[str, str]]) -> TypedCore:
-        """The same, of whose query only some columns are looked at."""
+        """The core with only some columns of its query."""
         return replace(self, columns=tuple(columns))
 
     @property

@@ -1,4 +1,4 @@
-"""Aggregates that are sums over rows: stored per group, and added up when the view is read.
+"""Aggregates that are sums over rows: a run stores sums per group, and a read adds up the sums.
 
     select k, count(*) as n, sum(v) as total from t where <temporal> group by k
       ->  rows    select k, v as mz_x0 from t
@@ -6,14 +6,14 @@
           rest    select k, sum(mz_n) as n, if(sum(mz_count_0) > 0, sum(mz_sum_1), null) as total
                   from mz_core_c0 group by k
 
-The rest keeps its GROUP BY, so Spark itself evaluates ROLLUP, HAVING, windows and the outer query. It reads one row a
-group instead of all rows. For an aggregate that asks only which values there are, not how often (min, count(distinct),
-bit_or), the group key then includes the aggregated value:
+The rest keeps its GROUP BY, so Spark itself evaluates ROLLUP, HAVING, windows and the outer query. The rest reads one
+row a group instead of all rows. Some aggregates (min, count(distinct), bit_or) ask only which values there are, not how
+often. For these the group key includes the aggregated value:
 
     select k, count(*), min(v) from t group by k
       ->  diffs   k, v, mz_timestamp, mz_diff                  rest   select k, sum(mz_n), min(v) from mz_core_c0 ...
 
-For any other aggregate (sum of doubles, percentiles, lists) the rows are kept, and the reason is told.
+For any other aggregate (sum of doubles, percentiles, lists) the rows are kept, with the reason.
 """
 
 from __future__ import annotations
@@ -45,13 +45,12 @@ _ABOVE = (
 
 @dataclass(frozen=True)
 class Groups:
-    """A core that is kept per group: its first `keys` columns are the group key, the others are operands of the sums.
+    """The form of a core that is kept per group. Columns of its query: first the group key, then operands of sums."""
 
-    kept: the form in words.
-    """
-
+    #: the number of columns of the group key
     keys: int
     sums: tuple[Sum, ...]
+    #: the form in words
     kept: str = "groups are kept"
 
 
@@ -124,7 +123,7 @@ class _Taking:
     # -- groups --
 
     def _check_keys(self, types: list[str]) -> None:
-        """Refuse keys that are no values of one row, and values that are not one key. types: theirs first."""
+        """Refuse keys that span several rows, and values whose equals may differ. types: first those of the keys."""
         for (_, key), kind in zip((*self.keys.values(), *self.values.values()), types):
             if is_window(kind) and window(key) not in (Window.FIXED, Window.SLIDING):
                 raise NoSum(f"{fragment(key)} may be a session, which spans several rows")
@@ -144,7 +143,7 @@ class _Taking:
             leaf.replace(self._key(self._named(leaf)))
 
     def _named(self, leaf: exp.Expr) -> exp.Expr:
-        """The meaning of an element of GROUP BY: an ordinal, an alias, or itself. A column wins over an alias."""
+        """The expression of a GROUP BY element, which may be an ordinal or an alias. A column wins over an alias."""
         items = self.rest.expressions
         if isinstance(leaf, exp.Literal) and not leaf.is_string:
             place = int(leaf.name) - 1 if leaf.name.isdigit() else -1
@@ -185,7 +184,7 @@ class _Taking:
         return column
 
     def _replace_keys(self) -> None:
-        """Replace the keys in the rest of the query. A column of the rows that remains is in no group."""
+        """Replace the keys in the rest of the query. Raises NoSum for a column of the rows that is in no key."""
         aliases = {i.alias.lower(): self._canonical(i.this) for i in self.rest.expressions if isinstance(i, exp.Alias)}
         for clause in _ABOVE[1:]:
             for name in self._names(clause):
@@ -313,7 +312,7 @@ class _Taking:
         return render(copy)
 
 
-#: types with equal values that are not the same, or without comparison
+#: types whose equal values may differ, or cannot be compared
 _INEXACT = re.compile(r"\b(float|double|void|variant|collate)\b|map<|^interval$")
 
 

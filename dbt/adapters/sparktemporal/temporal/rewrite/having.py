@@ -233,7 +233,7 @@ class _Moving:
 
 
 def _refuse_immovable(part: exp.Expr) -> None:
-    if part.find(exp.Window):  # it is over the groups that the HAVING leaves
+    if part.find(exp.Window):  # a window function sees the groups that the HAVING leaves
         raise _NotMovable
     if nondeterministic(part) is not None or has_clock(part) and part.find(exp.Lambda):
         raise _NotMovable

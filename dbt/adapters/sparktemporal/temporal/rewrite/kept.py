@@ -1,4 +1,4 @@
-"""What is stored of a core, rows or groups, and the reason."""
+"""The form in which a core is stored, rows or groups, and the reason."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Kept:
-    """groups: what groups are kept, in words, "" for rows. rows_because: why rows are, "" where nothing else could be.
-
-    by_config: people asked for rows.
+    """The form in which a core is stored.
 
     >>> str(Kept(rows_because="config aggregates: rows", by_config=True)), str(Kept("groups are kept")), bool(Kept())
     ('rows are kept: config aggregates: rows', 'groups are kept', False)
     """
 
+    #: the groups in words, "" for rows
     groups: str = ""
+    #: the reason for rows, "" where groups are impossible anyway
     rows_because: str = ""
+    #: whether people asked for rows
     by_config: bool = False
 
     def __bool__(self) -> bool:

@@ -32,7 +32,7 @@ from .linear_aggregates import NoSum
 
 
 class Lifted(NamedTuple):
-    """A core on its way up. plain: its query without the operands of its comparisons."""
+    """A core on its way up. plain: the query of the core without the operands of comparisons."""
 
     core: Core
     plain: exp.Query
@@ -74,7 +74,7 @@ def climb_all(
 
 
 def climb(one: Lifted, reader: exp.Select, item: exp.Expr, describe: Describe) -> Lifted | None:
-    """A core one SELECT further up; None unless the SELECT keeps rows. item: of its FROM, that reads the core."""
+    """A core one SELECT further up; None unless the SELECT keeps rows. item: the item of its FROM with the core."""
     above = _over(one.plain, reader, item)
     if not is_linear(above) or has_clock(above) or nondeterministic(above) is not None:
         return None

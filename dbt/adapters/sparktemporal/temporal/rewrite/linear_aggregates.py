@@ -1,4 +1,4 @@
-"""Linear aggregates: the sums that are kept of a group's rows, and the SQL of an aggregate's value over the sums.
+"""Linear aggregates: the sums that are kept for a group, and the SQL of an aggregate's value over the sums.
 
     avg(v)   kept      mz_count_0 = count of v, mz_sum_1 = sum of v
              value     IF(sum(mz_count_0) > 0, CAST(sum(mz_sum_1) AS DOUBLE) / sum(mz_count_0), NULL)
@@ -30,7 +30,7 @@ SUMMED = (Aggregate.COUNT, Aggregate.SUM, Aggregate.MEAN, *_OF_TRUTHS)
 
 
 class NoSum(Exception):
-    """A SELECT cannot be kept per group. The message tells people why; `kept` is what is stored instead."""
+    """A SELECT cannot be kept per group. The message tells people why. `kept` is the form that is stored instead."""
 
     def __init__(self, why: str, by_config: bool = False) -> None:
         super().__init__(why)
@@ -39,21 +39,21 @@ class NoSum(Exception):
 
 @dataclass(frozen=True)
 class Sum:
-    """A column of sums. value: SQL of a row's summand, over the columns of the core; never NULL. type: the stored type.
-
-    wide: the summed column, where its type allows a sum of more than DIGITS digits. narrow: the summed column, where no
-    sum of ten billion rows does.
-    """
+    """A column of sums."""
 
     name: str
+    #: SQL of the summand of a row, over the columns of the core; never NULL
     value: str
+    #: the stored type
     type: str
+    #: the summed column, where a sum may have more than DIGITS digits
     wide: str = ""
+    #: the summed column, where even a sum of ten billion rows has at most DIGITS digits
     narrow: str = ""
 
     @property
     def of_rows(self) -> str:
-        """SQL of the sum over rows, 0 of none. Spark adds a narrow column in fewer digits than are kept, so faster."""
+        """SQL of the sum over rows, 0 for no rows. Spark adds a narrow column in fewer digits, which is faster."""
         column, number = (self.narrow, f"count({self.narrow})") if self.narrow else (self.value, "count(*)")
         return f"IF({number} = 0, CAST(0 AS {self.type}), {whole(f'sum({column})', self.type)})"
 
@@ -140,7 +140,7 @@ class Sums:
 
 
 def whole(total: str, kind: str) -> str:
-    """A total in its stored type. Spark makes NULL of a decimal of too many digits; this raises, so no diff is lost."""
+    """SQL: a total in its stored type. A total of too many digits raises, where Spark alone would make NULL of it."""
     if not kind.upper().startswith("DECIMAL"):
         return f"CAST({total} AS {kind})"
     return f"coalesce(CAST({total} AS {kind}), CAST({_OVERFLOW} AS {kind}))"

@@ -1,4 +1,4 @@
-"""Merge nested temporal SELECTs into one, where each row of the outer comes from one row of the inner.
+"""Merge nested temporal SELECTs into one, where each row of the outer SELECT comes from one row of the inner SELECT.
 
     select id from (select id, due from t where mz_now() < hi) as x where mz_now() >= x.due
       ->  select id from (select id, due, hi as mz_h0 from t) as x where mz_now() >= x.due and mz_now() < x.mz_h0
@@ -94,9 +94,9 @@ def _pull_up(between: exp.Select, tree: exp.Expr, describe: Describe, numbers: c
 
 
 def _inner_ones(outer: exp.Select, tree: exp.Expr, passing: bool = False) -> list[tuple[exp.Expr, exp.Select]]:
-    """The temporal SELECTs that a SELECT with a temporal predicate reads, if all can be merged: (item, SELECT).
+    """(item of the FROM, SELECT) for each temporal SELECT below a temporal SELECT; none unless all can be merged.
 
-    passing: the outer SELECT has no predicate itself and passes rows on.
+    passing: whether the outer SELECT only passes rows on, without a predicate of its own.
     """
     own = [call for call in mz_now_calls(outer) if _belongs_to(call, outer)]
     if not own and not passing:

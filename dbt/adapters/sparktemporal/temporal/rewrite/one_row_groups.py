@@ -1,4 +1,4 @@
-"""A residual that groups by all keys of a core kept per group: the core has one row a group, so nothing is left to sum.
+"""A residual that groups by all keys of a core kept per group. The core has one row a group, so no sum is needed.
 
     SELECT k, sum(mz_n) AS n FROM mz_core_c0 GROUP BY k   ->   SELECT k, mz_n AS n FROM mz_core_c0
 
@@ -27,8 +27,8 @@ def of_one_row(
 ) -> exp.Expr:
     """A query without the aggregations whose groups have one row each; the given tree stays as it is.
 
-    cores: the placeholder of a core kept per group -> (its keys, column of a sum -> its type). totals: a core without
-    keys has one row too, of NULLs where there are no rows; else it has none then, and the aggregation stays.
+    cores: the placeholder of a core kept per group -> (its keys, column of a sum -> its type). totals: whether a core
+    without keys has one row, of NULLs, where there are no rows. Otherwise the aggregation over this core stays.
     """
     query = query.copy()
     for select in list(query.find_all(exp.Select)):

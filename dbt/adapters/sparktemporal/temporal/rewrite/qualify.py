@@ -20,7 +20,7 @@ _AFTER = ("order", "limit", "offset", "sort", "cluster", "distribute")
 
 
 def refuse_qualify(tree: exp.Query) -> None:
-    """Refuse a model with QUALIFY. The whole model without it is what to write instead."""
+    """Refuse a model with QUALIFY. The message has the whole model without QUALIFY."""
     select = _first(tree)
     if select is None:
         return

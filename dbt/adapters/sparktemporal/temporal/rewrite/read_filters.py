@@ -1,4 +1,4 @@
-"""Split a WHERE over the clock that cannot be solved as a whole: a part selects the stored rows, reads filter them.
+"""Split a WHERE over the clock that cannot be solved as a whole: a part selects the stored rows, a read filters these.
 
     select id from t where mz_now() < hi and hour(mz_now()) = hour(ts)
       ->  select id from (select id, ts as mz_read_0 from t where mz_now() < hi) as mz_rows
@@ -34,7 +34,7 @@ _ROWS, _COLUMN = "mz_rows", "mz_read_"
 def take_apart(
     tree: exp.Query, selects: Sequence[exp.Select], describe: Describe, moves: Moves
 ) -> tuple[exp.Query, list[exp.Select], list[Evaluated]]:
-    """The tree of a model and its temporal SELECTs -> tree and SELECTs that can be solved, and the filters of reads."""
+    """A tree and its temporal SELECTs -> (the changed tree, the SELECTs that can be solved, the filters of reads)."""
     numbers = count()
     found: list[Evaluated] = []
     cores: list[exp.Select] = []
@@ -118,7 +118,7 @@ def _cut(
 
 
 def _below_the_source(select: exp.Select, rows: exp.Select, predicate: exp.Expr) -> exp.Select:
-    """A subquery may name any column of the rows, so all columns are stored, under the alias of their one source."""
+    """Store all columns of the one source, because a subquery may name any of them."""
     source = rows.args["from_"].this
     if rows.args.get("joins") or rows.args.get("laterals") or not source.alias_or_name:
         raise Refusal(fragment(predicate), "the columns that its subquery needs are not known", "a derived table")

@@ -48,14 +48,14 @@ from .union_groups import lift_unions
 
 @dataclass(frozen=True)
 class Split:
-    """The residual reads each core as the table `mz_core_<name>`; a mz_now() in it is the instant of the read.
-
-    notes: messages about the evaluation of the model. warnings: messages that ask people to act.
-    """
+    """A model in its parts."""
 
     cores: tuple[Core, ...]
+    #: reads each core as the table `mz_core_<name>`; a mz_now() in the residual is the instant of the read
     residual: exp.Query
+    #: messages about the evaluation of the model
     notes: tuple[str, ...] = ()
+    #: messages that ask people to act
     warnings: tuple[str, ...] = ()
 
 
@@ -71,10 +71,14 @@ def split(
 ) -> Split:
     """The text of a model -> its cores and residual. Raises Refusal for a query that is not covered.
 
-    moves: the intervals that move the clock as they move rows, in the session's zone.
-    at_read: SELECTs that are no cores because they name columns from outside, by the offset of their first mz_now().
-    by_rows: SELECTs that are not kept per group, by the same offset -> the reason.
-    local_timestamps: the session takes TIMESTAMP for TIMESTAMP_NTZ. names: of columns without an alias.
+    | | |
+    |---|---|
+    | moves | whether an interval moves the clock as it moves rows, in the session's zone |
+    | at_read | offsets of the first mz_now() of SELECTs that are no cores, because they name columns from outside |
+    | by_rows | offset of the first mz_now() of a SELECT that is not kept per group -> the reason |
+    | ansi | whether an overflowing sum of BIGINT is an error |
+    | local_timestamps | whether TIMESTAMP is TIMESTAMP_NTZ in the session |
+    | names | the names of columns without an alias |
     """
     tree = (ParsedModel.of(model) if isinstance(model, str) else model).copied()
     tree = timestamps.as_written(tree) if local_timestamps else tree
@@ -166,14 +170,14 @@ def _scopes(tree: exp.Expr, calls: list[exp.Expr], at_read: frozenset[int]) -> t
     at_a_read = []
     for call, owner, place in owned:
         if place == _ABOVE or not any(owner is core for core in cores):
-            # of a SELECT in place of a value, the SELECT around it is the one to limit
+            # a SELECT in place of a value is limited by the SELECT around it
             is_window = place == _ROWS and owner is not None and not is_inside_a_value(owner)
             at_a_read.append((call, owner, beside.get(id(owner), "") if is_window else ""))
     return cores, evaluated(at_a_read, cores)
 
 
 def _beside_the_clock(select: exp.Select, owned: Sequence[tuple[exp.Expr, exp.Select | None, str]]) -> str:
-    """Why a SELECT with the clock in its WHERE is no core: the clock stands elsewhere in it too."""
+    """The reason why a SELECT with the clock in its WHERE is no core: the clock is also elsewhere in the SELECT."""
     if any(owner is select and place == _OUTER for _, owner, place in owned):
         return f"the clock is {_OUTER} beside it"
     others = any(owner is not select and inside(call, select) for call, owner, _ in owned)
@@ -220,7 +224,7 @@ def _take_core(
     core, rest = _rows_of(_solved(select, name, moves, ansi), describe, visible, by_rows, ansi)
     with_ctes(core.query, visible)
     own = select.args.get("with_")
-    with_ctes(rest, list(own.expressions) if own is not None else [])  # what stands above the rows may name them
+    with_ctes(rest, list(own.expressions) if own is not None else [])  # the clauses above the rows may name these CTEs
     refuse_nondeterministic(core.query)
     return replace(core, inner=is_inside_a_value(select), kept=core.kept or select.meta.get(KEPT, Kept())), rest
 
@@ -262,7 +266,7 @@ def _refuse_sliding(conjunct: exp.Expr) -> None:
 def _rows_of(
     core: Core, describe: Describe, visible: list[exp.CTE], by_rows: Mapping[int, Kept], ansi: bool
 ) -> tuple[Core, exp.Select]:
-    """The core of the rows or groups that a SELECT reads, and the SELECT over these."""
+    """(the core of the rows or groups that a SELECT reads, the SELECT over this core)."""
     query = core.query
     assert isinstance(query, exp.Select)
     if is_linear(query):
@@ -281,7 +285,7 @@ def _rows_of(
 def _lifted(
     core: Core, place: exp.Select, residual: exp.Query, describe: Describe, by_rows: Mapping[int, Kept], ansi: bool
 ) -> tuple[Core, exp.Query]:
-    """A core that only an aggregation reads, kept per group where possible; and the residual over it."""
+    """(a core that only an aggregation reads, kept per group where possible; the residual over the core)."""
     try:
         found = lift(core, place, residual, describe, ansi)
         if found is None:

@@ -96,7 +96,7 @@ class StaticParts:
         if not self._is_static(query) or not self._has_input(query):
             return
         if isinstance(query.parent, exp.CTE) and is_recursive(query.parent) and names_itself(query.parent):
-            return  # its rows are no query by itself; the tables that it reads are stored instead
+            return  # no query by itself: the tables that it reads are stored instead
         part = query.copy()
         part.set("with_", None)
         core = self._new_core(with_ctes(part, visible_ctes(query)))
