@@ -49,7 +49,7 @@ class DescribedTables:
 
 
 def known(tables: Mapping[str, TableInfo], relation: str) -> TableInfo | None:
-    """What is known of a relation of a plan."""
+    """The metastore's answer about a relation of a plan, where it is known."""
     return tables.get(identifiers.dotted(identifiers.parts(relation)))
 
 

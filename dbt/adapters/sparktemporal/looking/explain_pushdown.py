@@ -45,7 +45,7 @@ def explain(warehouse: Warehouse, target: ModelRelations, config: TemporalConfig
 def windows(
     warehouse: Warehouse, cores: Sequence[TypedCore], config: TemporalConfig, settings: Mapping[str, str], clock: Range
 ) -> Iterator[Row]:
-    """What the window of each core implies while the clock is in a range, and what is left of its inputs by that."""
+    """For each core: the comparisons that follow from its window in a range of the clock, and the part still read."""
     if config.pushdown == "off":
         yield "pushdown", "off", "these rows show its effect when it is on"
     for core in cores:

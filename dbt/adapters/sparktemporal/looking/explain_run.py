@@ -61,7 +61,7 @@ def _numbers(run: Writer) -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def _kept(run: Writer) -> Iterator[Row]:
-    """What each core stores, and what each read computes."""
+    """Rows about the form in which each core is stored, and about the work of a read."""
     for core in run.plan.model.cores:
         stored = ", ".join(f"{name} {kind}" for name, kind in (*core.stored, *(core.sums or ())))
         form = "rows" if core.sums is None else "groups"
@@ -90,7 +90,7 @@ def _read(run: Writer) -> Iterator[Row]:
 
 
 def _left_out(run: Writer) -> Iterator[Row]:
-    """What a full read leaves out, by what the window implies."""
+    """Rows about the part of the inputs that a full read skips, by comparisons that follow from the window."""
     whole = [core for core in run.plan.model.cores if not run.plan.capture.cores[core.name].is_incremental]
     if run.plan.writes_nothing or not whole:
         return

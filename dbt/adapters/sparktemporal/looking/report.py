@@ -39,7 +39,7 @@ def of_model(
     hours: int,
     folder: Path,
 ) -> dict[str, Any]:
-    """What the page says of a model. facts: its status. clock: ms. folder: dbt's target, which has the runs."""
+    """The content of a page about a model. facts: its status. clock: ms. folder: dbt's target, with the log of runs."""
     found: dict[str, Any] = {"facts": facts, "name": target.model, "notes": [], "runs": []}
     state = None if facts["state"] == UNREADABLE else read_state(warehouse, target)
     if state is None:

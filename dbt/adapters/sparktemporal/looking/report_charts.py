@@ -16,20 +16,25 @@ _LINES = 3
 
 @dataclass(frozen=True)
 class Mark:
-    """An instant on the timeline. x: in per cent; line: of its label, from 0."""
+    """An instant on the timeline."""
 
     name: str
     text: str
+    #: in per cent
     x: float
+    #: the line of the label, from 0
     line: int = 0
 
 
 @dataclass(frozen=True)
 class Timeline:
-    """frontier, end: the ends of what is final and of what is answered, in per cent; begin: of what can be read."""
+    """The timeline of a model. Places are in per cent."""
 
+    #: the first instant that can be read
     begin: float
+    #: the end of the final updates
     frontier: float
+    #: the last instant that is answered
     end: float
     marks: Sequence[Mark]
 

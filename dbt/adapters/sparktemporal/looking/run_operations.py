@@ -117,7 +117,7 @@ class RunOperations(metaclass=AdapterMeta):
 
     @available
     def temporal_dropped(self, found: Sequence[Mapping[str, Any]]) -> tables.Table:
-        """What became of the relations that were left behind."""
+        """The outcomes for relations that were left behind."""
         rows = []
         for one in found:
             target, project = one["left"]["target"], one["left"]["project"] or "unknown"
@@ -160,7 +160,7 @@ class RunOperations(metaclass=AdapterMeta):
         return status.as_table(facts)
 
     def _clock(self, warehouse: Warehouse) -> int:
-        """What reads of this invocation would go by (ms): var temporal_now, else the engine's clock."""
+        """The clock for reads of this invocation (ms): var temporal_now, else the engine's clock."""
         return self.connections.as_of() if self.connections.is_pinned else warehouse.clock()
 
     def _status(
@@ -204,7 +204,7 @@ class RunOperations(metaclass=AdapterMeta):
 
     @available
     def temporal_explain_pushdown(self, model: str, graph: Mapping[str, Any]) -> tables.Table:
-        """What a rebuild of a model would read."""
+        """The parts of inputs that a rebuild of a model would read."""
         warehouse = self._warehouse
         with as_dbt_errors():
             target, config = self._model_of(nodes.named(model, graph))
@@ -212,7 +212,7 @@ class RunOperations(metaclass=AdapterMeta):
 
     @available
     def temporal_explain(self, model: str, graph: Mapping[str, Any], full_refresh: bool = False) -> tables.Table:
-        """What the next run of a model would do and why. Nothing is written."""
+        """The decisions of the next run of a model, with their reasons. Nothing is written."""
         with as_dbt_errors():
             node = nodes.named(model, graph)
             begun = self._begun(node, graph, self._compiled(node), full_refresh)

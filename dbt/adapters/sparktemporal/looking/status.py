@@ -101,7 +101,7 @@ def status(
 
 
 def of_each(target: ModelRelations, asked: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """The facts of one of several models. One that cannot be read does not hide the others: its error is a fact."""
+    """The facts of one of several models. The error of an unreadable model is a fact, so the other models are shown."""
     try:
         return asked()
     except (

@@ -96,12 +96,15 @@ def _is_one_aggregate(query: exp.Query) -> bool:
 
 @dataclass(frozen=True)
 class Wanted:
-    """Aggregates at many instants. what: the macro and the model, for messages. name: of the column of the instants.
-    aggregates: by name, SQL over the columns of the model; keys: columns of the model."""
+    """The request for aggregates at many instants."""
 
+    #: the macro and the model, for messages
     what: str
+    #: the name of the column of the instants
     name: str
+    #: name -> SQL over the columns of the model
     aggregates: Mapping[str, str]
+    #: columns of the model
     keys: Sequence[str] = ()
 
     def items(self) -> str:
@@ -143,7 +146,7 @@ def of_no_rows(state: State, wanted: Wanted) -> str:
 
 
 def by_totals(warehouse: Warehouse, over: Output, points: str, wanted: Wanted) -> str | None:
-    """The same by running totals; None where that is not possible."""
+    """The query of the aggregates by running totals; None where running totals are not possible."""
     axis = _axis(warehouse, points) if over.is_row_by_row else None
     if axis is None:
         return None

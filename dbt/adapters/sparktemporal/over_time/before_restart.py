@@ -1,4 +1,4 @@
-"""What a model was before its restarts, as far as `retain_history` keeps it: the state that was live at an instant."""
+"""The state of a model that was live at an instant, also before restarts, as far back as `retain_history` reaches."""
 
 from __future__ import annotations
 

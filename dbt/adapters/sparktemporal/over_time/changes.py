@@ -46,7 +46,7 @@ _OURS = ("mz_timestamp", "mz_diff", "mz_definite", "mz_state", "mz_batch")
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked of `temporal_changes`, as people wrote it."""
+    """The arguments of `temporal_changes`, as people wrote them."""
 
     as_of: Any = None
     up_to: Any = None

@@ -39,24 +39,27 @@ AUDITED_BYTES = 64 << 20
 
 @dataclass
 class FilePruner:
-    """Prunes the files of the inputs of some cores.
-
-    of: core -> its tables. measured: input -> the statistics that are kept. types: input -> the types of its columns.
-    read_as: a hash of all that statistics depend on besides the files. notes: for people, why something has no
-    statistics. known: the table of statistics of an earlier run, in SQL. table: the table of all files as they are.
-    collected: the statement that made `table`. took: how long that statement took (ms).
-    """
+    """Prunes the files of the inputs of some cores."""
 
     warehouse: Warehouse
     settings: Mapping[str, str]
+    #: core -> its tables
     of: Mapping[str, OpenedCore]
+    #: input -> the statistics that are kept
     measured: Mapping[str, Measured]
+    #: input -> the types of its columns
     types: Mapping[str, Mapping[str, str]]
+    #: a hash of all that statistics depend on besides the files
     read_as: str
+    #: for people: why something has no statistics
     notes: list[str] = field(default_factory=list)
+    #: the table of statistics of an earlier run, in SQL
     known: str | None = None
+    #: the table of statistics of all present files
     table: str | None = None
+    #: the statement that made `table`
     collected: str | None = None
+    #: how long this statement took (ms)
     took: int = 0
     _left: dict[tuple[str, Range], dict[int, tuple[Measured, PruningResult, str]]] = field(default_factory=dict)
 

@@ -21,18 +21,17 @@ from .files import FilePruner
 
 @dataclass
 class Pruning:
-    """The pruning of one run.
-
-    projection: core -> SQL that was added to its WHERE. notes: for people, what statistics left of the inputs.
-    table: the table of statistics, "" for none.
-    """
+    """The pruning of one run."""
 
     warehouse: Warehouse
     target: ModelRelations
     config: TemporalConfig
     settings: Mapping[str, str]
+    #: core -> SQL that was added to the core's WHERE
     projection: dict[str, str] = field(default_factory=dict)
+    #: for people: the files that are read after skipping by statistics
     notes: list[str] = field(default_factory=list)
+    #: the table of statistics, "" for none
     table: str = ""
     _pruner: FilePruner | None = None
 

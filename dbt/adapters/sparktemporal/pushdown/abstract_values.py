@@ -23,18 +23,21 @@ CONSTANT, NULL = "constant", "null"
 
 @dataclass(frozen=True)
 class ValueRange:
-    """least, most: SQL of the ends, None where an end cannot be known. some, null, fails: SQL of truth values.
+    """The values that an expression may have over the rows of a file. All fields but the last two are SQL."""
 
-    some: there may be a value. null: there may be a NULL. fails: evaluating may raise an error. kind: a rough type.
-    type: the Spark type, "" where it is not known.
-    """
-
+    #: None where not known
     least: str | None = None
+    #: None where not known
     most: str | None = None
+    #: whether there may be a value
     some: str = YES
+    #: whether there may be a NULL
     null: str = YES
+    #: whether the evaluation may raise an error
     fails: str = YES
+    #: a rough type
     kind: str = ""
+    #: the Spark type, "" where not known
     type: str = ""
 
     @property
@@ -47,7 +50,7 @@ class ValueRange:
 
 @dataclass(frozen=True)
 class Truth:
-    """What a predicate may be over the rows of a file. Each field is SQL."""
+    """The truth values that a predicate may have over the rows of a file. Each field is SQL."""
 
     true: str = YES
     false: str = YES

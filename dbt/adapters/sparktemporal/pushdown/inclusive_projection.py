@@ -91,7 +91,7 @@ def project(typed: TypedCore, types: Mapping[str, str], clock: Range, fixed_zone
 
 
 def by_part(typed: TypedCore, types: Mapping[str, str], clock: Range, fixed_zone: bool) -> list[tuple[str, str | None]]:
-    """The same for each part of the window: (the part as the user wrote it, SQL that it implies)."""
+    """Each part of the window: (the part as the user wrote it, SQL of the comparisons that follow from the part)."""
     sargable = Sargable(types, 0 if fixed_zone else DRIFT)
     found = [(comparison.written, sargable.compared(comparison, clock)) for comparison in typed.core.comparisons]
     condition = typed.core.condition

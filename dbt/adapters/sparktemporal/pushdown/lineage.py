@@ -31,14 +31,13 @@ _OPERATORS = {"<": exp.LT, "<=": exp.LTE, ">": exp.GT, ">=": exp.GTE, "=": exp.E
 
 @dataclass(frozen=True)
 class Place:
-    """A table in a query that uses each row by itself.
+    """A table in a query that uses each row of the table by itself."""
 
-    index: among the `delta_query.tables` of the query. predicate: over the table's bare columns.
-    others: rendered columns of other tables in the predicate -> their types, "" where the type is not known.
-    """
-
+    #: the index of the table in `delta_query.tables`
     index: int
+    #: over the bare columns of the table
     predicate: exp.Expr
+    #: rendered column of another table in the predicate -> its type, "" where not known
     others: Mapping[str, str]
 
 

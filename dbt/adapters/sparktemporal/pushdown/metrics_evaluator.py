@@ -58,19 +58,20 @@ class Leaf:
 
 @dataclass
 class MetricsEvaluator:
-    """leaves: rendered expression -> its statistics. types: rendered column, of any input -> its Spark type.
-
-    calls: where a mz_now() stands -> its kind. fixed_zone: the session's zone has always had one offset. wants: the
-    expressions whose statistics would help, in the order of the predicate. strict: comparing values of two types may
-    raise an error.
-    """
+    """Evaluates a predicate over the statistics of files."""
 
     clock: Range
+    #: rendered expression -> its statistics
     leaves: Mapping[str, Leaf]
+    #: rendered column of any input -> its Spark type
     types: Mapping[str, str]
+    #: whether the session's zone has always had one offset
     fixed_zone: bool
+    #: offset of a mz_now() -> its kind
     calls: Mapping[int, str] = field(default_factory=dict)
+    #: the expressions whose statistics would help, in the order of the predicate
     wants: dict[str, exp.Expr] = field(default_factory=dict)
+    #: whether a comparison of values of two types may raise an error
     strict: bool = True
 
     def may_matter(self, predicate: exp.Expr) -> str:

@@ -39,17 +39,18 @@ _NAMED = ("tinyint", "smallint", "int", "bigint", "date", "string", "boolean")
 
 @dataclass(frozen=True)
 class Measured:
-    """An input whose files have statistics.
-
-    source: the input in SQL. file: the field of Spark's hidden column that names a file. partitions: (name, type).
-    listing: SQL of the files as they are (file, size, modified, place). leaves: rendered expression -> its statistics.
-    """
+    """An input whose files have statistics."""
 
     relation: str
+    #: the input in SQL
     source: str
+    #: the field of Spark's hidden column that names a file
     file: str
+    #: (name, type)
     partitions: Sequence[tuple[str, str]]
+    #: SQL of the present files (file, size, modified, place)
     listing: str
+    #: rendered expression -> its statistics
     leaves: Mapping[str, Leaf]
 
     @property
@@ -192,17 +193,15 @@ def _partitions(one: Measured) -> list[tuple[int, str, str]]:
 
 @dataclass(frozen=True)
 class PruningResult:
-    """What is left of an input after pruning.
-
-    files, bytes: that are read, of of_files and of_bytes. rows: in these files, None where a file has no statistics.
-    condition: SQL over the input that selects the files, "" where all are read.
-    """
+    """The part of an input that is read after pruning: `files` of `of_files`, and `bytes` of `of_bytes`."""
 
     files: int
     bytes: int
     of_files: int
     of_bytes: int
+    #: the rows in the files that are read; None where one of them has no statistics
     rows: int | None
+    #: SQL over the input that selects the files, "" for all files
     condition: str = ""
 
 

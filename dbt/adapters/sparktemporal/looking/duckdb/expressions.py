@@ -48,10 +48,13 @@ _UTC = ("utc", "etc/utc", "gmt", "z", "+00:00")
 
 @dataclass(frozen=True)
 class Session:
-    """t: SQL of the instant of the read (ms). ansi, zone: Spark's mode and time zone."""
+    """The session of Spark whose answers DuckDB gives."""
 
+    #: SQL of the instant of the read (ms)
     t: str
+    #: Spark's mode
     ansi: bool
+    #: Spark's time zone
     zone: str
 
 

@@ -84,7 +84,7 @@ def _refuse_names(state: State) -> None:
 
 
 def _refuse_kinds(state: State, found: list[Kind]) -> None:
-    """What is translated has Spark's types, or it was not understood."""
+    """Raise Refusal where a translated column has another type than Spark's: the translation is wrong then."""
     for (name, spark_type), kind in zip(state.columns, found, strict=True):
         if kind.name != NULL and kind != Kind.of(spark_type):
             raise Refusal(

@@ -171,7 +171,7 @@ class Output:
         return {part: replace(self, within=replace(within, part=part)).rows_over_time() for part in Part}
 
     def until(self, last: int) -> Output:
-        """The same up to another instant (ms)."""
+        """The output up to another instant (ms)."""
         return replace(self, within=replace(self.within, last=last))
 
     def edge_points(self) -> str:

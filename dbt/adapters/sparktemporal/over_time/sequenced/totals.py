@@ -33,12 +33,14 @@ _TIMES = ("mz_from", "mz_until")
 
 @dataclass(frozen=True)
 class Totals:
-    """Aggregates that follow from sums. rows: of keys and operands, over OUTPUT; items, group: SQL over keys and sums,
-    of OUTPUT too."""
+    """Aggregates that follow from sums."""
 
+    #: the query of keys and operands, over OUTPUT
     rows: exp.Select
     groups: Groups
+    #: SQL of the keys and the aggregates, over keys and sums of OUTPUT
     items: tuple[str, ...]
+    #: SQL of the grouping expressions, over keys of OUTPUT
     group: tuple[str, ...]
 
     @staticmethod

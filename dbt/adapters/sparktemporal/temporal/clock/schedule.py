@@ -36,7 +36,7 @@ class Refreshes:
         return Refreshes(**{**fields, "also": tuple(fields.get("also", ()))}) if fields else None
 
     def with_refresh(self, t: int, since: int) -> Refreshes:
-        """The same with a refresh at t, the latest one. since: those before it (ms) are forgotten."""
+        """The schedule with a refresh at t, the latest one. since: earlier refreshes in `also` are forgotten (ms)."""
         if t == self.last(t):
             return self
         return replace(self, also=(*(one for one in self.also if one >= since), t)[-self.MOST_ALSO :])

@@ -16,9 +16,11 @@ from .intervals_sql import Columns
 
 @dataclass(frozen=True)
 class ColumnsOfCores:
-    """shown: the columns of all cores, each once. names: (core, column) -> the name under which it is shown."""
+    """The columns of all cores, for a relation that shows the rows of all of them."""
 
+    #: each column once
     shown: Columns
+    #: (core, column) -> the name of the column in `shown`
     names: Mapping[tuple[str, str], str]
 
     def items(self, core: str) -> str:

@@ -1,11 +1,11 @@
-"""What a model was before its restarts, as far back as `retain_history` reaches.
+"""Epochs: the past of a model before its restarts, as far back as `retain_history` reaches.
 
     [since ══ an epoch ══ until)[since ══ the next one ══ until)[since ══ the state ═══ frontier]
                ▲
                as_of - retain_history: an epoch that is over by then is let go
 
-A restart keeps the chains of the state before, and that state in a table of its own. A read at an instant of an epoch
-is the read of that state: its columns, its query, its expiration.
+A restart keeps the chains of the last state, and keeps this state in a table. A read at an instant of an epoch is a
+read of the state of the epoch: with its columns, its query, its expiration.
 """
 
 from __future__ import annotations

@@ -69,13 +69,13 @@ def _there(items: str, chain: Chain, schema: str, t: str, earliest: int, also: s
 
 
 def conditions(chain: Chain, t: str, earliest: int) -> list[str]:
-    """The conditions that an interval of a chain contains t. One that always holds is left out, its column not read."""
+    """The conditions that an interval of a chain contains t. Conditions that always hold are left out."""
     ends = _has_not_ended(chain, t)
     return [*_has_begun(chain, t, earliest), *ends, *([f"mz_bucket > {t}"] if chain.bucketed else [])]
 
 
 def _arms(chain: Chain, t: str, earliest: int) -> list[list[str]]:
-    """The same in two disjoint arms, the bucket of t and the later buckets; in one where nothing is saved by it."""
+    """The conditions in two disjoint arms, for the bucket of t and for later buckets; in one where two save nothing."""
     ends = _has_not_ended(chain, t)
     if chain.edges_from is None or not ends:
         return [conditions(chain, t, earliest)]

@@ -28,7 +28,7 @@ _NOT_STORABLE = ("void", "interval", "variant")
 
 
 def columns_of(core: TypedCore) -> Columns:
-    """What is kept of a row: its columns, or its keys with the operands of the sums."""
+    """The columns of a late row that are kept: all columns, or the keys with the operands of the sums."""
     keys, operands = core.columns[: len(core.stored)], core.columns[len(core.stored) :]
     return (*keys, *((n, kind) for n, kind in operands if not any(part in kind.lower() for part in _NOT_STORABLE)))
 

@@ -28,7 +28,7 @@ def as_updates(cores: Sequence[CoreState], schema: str) -> str:
 
 
 def compact(cores: Sequence[CoreState], schema: str) -> str:
-    """The same with a text whose length does not grow with the number of columns. Each core has a chain."""
+    """The query of `as_updates`, in a text that does not grow with the number of columns. Each core has a chain."""
     if len(cores) == 1:
         return compact_sql.as_updates(cores[0], schema)
     arms = []

@@ -48,7 +48,7 @@ def _read(state: State, t: str, earliest: int, splits: bool = True) -> str:
 
 
 def residual_of(state: State) -> exp.Expr:
-    """What a read evaluates over the rows and the groups of the cores, with marks for the clock."""
+    """The residual: the query of a read over the rows and the groups of the cores, with marks for the clock."""
     return of_one_row(parse(state.residual), grouped_cores(state))
 
 

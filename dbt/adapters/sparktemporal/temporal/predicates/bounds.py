@@ -64,13 +64,13 @@ def operand_kind(comparison: Comparison, spark_type: str) -> str:
 
 @dataclass(frozen=True)
 class Bounds:
-    """SQL over the columns of the operands.
+    """The bounds of a window, as SQL over the columns of the operands."""
 
-    lowers, uppers: the bounds (BIGINT, ms). present: conditions that hold together where every operand has a bound.
-    """
-
+    #: BIGINT, ms
     lowers: tuple[str, ...]
+    #: BIGINT, ms
     uppers: tuple[str, ...]
+    #: conditions; all hold where every operand has a bound
     present: tuple[str, ...]
 
 

@@ -38,32 +38,32 @@ NONE, MOVED, DAYS, OTHER = "none", "moved", "days", "other"
 
 
 class Unlistable(Refusal):
-    """The instants at which a predicate changes cannot be listed. It can still be evaluated at any instant."""
+    """A predicate whose changes cannot be listed. A read can still evaluate the predicate at any instant."""
 
 
 @dataclass(frozen=True)
 class Side:
-    """A monotone function of the clock.
+    """A monotone function of the clock."""
 
-    is_increasing: else it is decreasing. added: operands that are added to the clock or subtracted; their types decide
-    whether the side is monotone in the session's zone, since Spark subtracts instants by local time. truncates: the
-    unit, for the bare clock truncated to it. dated: the side moves a day at a time, so an hour of daylight saving
-    cannot turn it back. months: what the side is of a clock that is moved by months (NONE, MOVED, DAYS, OTHER).
-    of_days: its values are beginnings of days, so that months which are added to it do not turn it back.
-    """
-
+    #: True: increasing. False: decreasing
     is_increasing: bool
+    #: operands that are added to the clock or subtracted. Their types decide whether the side is monotone in the
+    #: session's zone, because Spark subtracts instants by local time
     added: tuple[exp.Expr, ...] = ()
+    #: the unit, where the side is the bare clock truncated to a unit
     truncates: str | None = None
+    #: whether the side moves by whole days, so that an hour of daylight saving cannot turn it back
     dated: bool = False
+    #: how the side depends on a clock that is moved by months (NONE, MOVED, DAYS, OTHER)
     months: str = NONE
+    #: whether its values are beginnings of days, so that months which are added to it do not turn it back
     of_days: bool = False
 
     def turned(self) -> Side:
         return Side(not self.is_increasing, self.added, dated=self.dated, months=self._months())
 
     def and_(self, added: tuple[exp.Expr, ...] = ()) -> Side:
-        """The side with more around it. What is added to a date does not depend on the zone."""
+        """The side with more operands. Operands that are added to a date do not depend on the zone."""
         added = () if self.dated else added
         return Side(self.is_increasing, self.added + added, dated=self.dated, months=self._months())
 

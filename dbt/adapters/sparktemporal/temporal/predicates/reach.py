@@ -35,16 +35,16 @@ _KINDS = {"timestamp": INSTANT, "timestamp_ntz": LOCAL, "date": DATE}
 
 @dataclass(frozen=True)
 class Reading:
-    """Local time that a side reads. breaks: whether a change of the zone breaks its order. by_offset: any change does.
-
-    back: how far before the clock it is read at most (ms). at: where the row says how far, the instant that is read,
-    over the columns of the row; None otherwise.
-    """
+    """A local time that a side reads."""
 
     written: str
+    #: whether a change of the zone breaks the order of the local time
     breaks: Callable[[Change], bool]
+    #: whether every change of the offset breaks the order
     by_offset: bool
+    #: how far before the clock the local time is read at most (ms)
     back: int
+    #: the instant that is read, over the columns of the row, where the row decides it; else None
     at: exp.Expr | None
 
     def free_from(self, zone: Zone) -> int | None:

@@ -24,14 +24,13 @@ from .text_instants import as_instant, refuse_words
 
 @dataclass(frozen=True)
 class Weakened:
-    """A predicate in two lists of conjuncts.
+    """A predicate in two lists of conjuncts."""
 
-    stored: decide which rows are stored; some have no clock. read: a read evaluates these. reasons: for each conjunct
-    of `read`, why its changes cannot be listed.
-    """
-
+    #: these decide which rows are stored; some have no clock
     stored: list[exp.Expr] = field(default_factory=list)
+    #: a read evaluates these
     read: list[exp.Expr] = field(default_factory=list)
+    #: for each conjunct of `read`: why its changes cannot be listed
     reasons: list[str] = field(default_factory=list)
 
 

@@ -11,7 +11,7 @@ from .row import Function, Picks, Window
 
 
 def function(node: exp.Expr) -> Function | None:
-    """What is known of a call or a cast; None for any other node.
+    """The facts about a call or a cast; None for any other node.
 
     >>> from ..text.dialect import expression
     >>> [function(expression(sql)).name for sql in ("CAST(a AS DATE)", "extract(YEAR FROM a)", "Last_Day(a)", "f(a)")]
@@ -77,7 +77,7 @@ def nondeterministic(query: exp.Expr) -> exp.Expr | None:
 
 
 def by_name(node: exp.Func) -> Function:
-    """What is known of a call by its name, also where the parser has a class for it (`current_date`)."""
+    """The facts about a call, by its name, also where the parser has a class for the call (`current_date`)."""
     if isinstance(node, exp.Anonymous):
         return known(node.name, len(node.expressions))
     return known(node.sql_name(), 0)

@@ -1,6 +1,6 @@
-"""Functions of which nothing is known but that every Spark has them itself, so that nobody has to ask what they are.
+"""The names of Spark's other functions. All that matters is that every Spark has them, so a run need not ask.
 
-These are the names of Spark 3.5. A name that a later version adds is missing here, because in 3.5 people may have made
+The names are those of Spark 3.5. A name that a later version adds is missing here, because in 3.5 people may have made
 a function of that name. A run that calls such a function asks Spark about it: one statement.
 """
 

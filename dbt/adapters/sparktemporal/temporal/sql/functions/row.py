@@ -29,7 +29,7 @@ class Takes(Enum):
 
 
 class Local(Enum):
-    """What of the local time of an instant decides a value. Local time goes back when daylight saving ends."""
+    """The part of an instant's local time that decides a value. Local time goes back when daylight saving ends."""
 
     NOTHING = "nothing: the instant alone"
     DATE = "the local date"
@@ -55,7 +55,7 @@ class Picks(Enum):
 
 
 class Aggregate(Enum):
-    """What of the rows of a group decides an aggregate."""
+    """The part of a group's rows that decides an aggregate."""
 
     COUNT = "how many there are"
     COUNT_IF = "how many are TRUE"
@@ -80,77 +80,93 @@ class Window(Enum):
 class Function:
     """One function, or one of its forms: calls with another number of arguments have a row of their own.
 
-    Indexes count arguments from 0. Lengths of time are whole microseconds.
-
-    name: in lower case, as SHOW SYSTEM FUNCTIONS has it. arguments: how many the calls of this row have, None for all
-    calls without a row of their own. parsed_as: the class of sqlglot that a tree has for it, "" for `exp.Anonymous`;
-    CAST for a type of which there is no function. A cast to any other type is the function of that name.
-
-    Monotone
-        increasing, decreasing: the argument with which the value never falls, or never rises, while the others stay
-        the same. takes: the type of that argument. type: the type of the value, "" where the arguments decide it.
-        local: what of local time decides; "never falls" is said of a zone without changes of its offset, where it is
-        not NOTHING. at_ends: f([a, b]) = [f(a), f(b)], so that Spark may compute f of the ends of a file's values; not
-        where settings decide the type of the value. farthest: … for numbers from -farthest to farthest only.
-
-    How it moves an instant
-        moves: the least and the most that is between the argument and the value, None where nothing is known;
-        `unit` and `amount` add to it. unit: the argument that names a unit; without an amount, up to one unit is taken
-        off. units: the units with which the row holds, () for all. keyword: the unit is a word such as DAY, which looks
-        like a column. zone: the argument that names a time zone; it has to be a constant. amount: the argument that
-        says how many units are added; of: which unit, where no argument names one. sign: -1 where they are taken off.
-
-    Instants as numbers
-        step: how much time one more in the number is. inverse: the function that makes an instant of the number, or a
-        number of the instant. towards_zero: the number is rounded towards zero; else it is rounded down.
-
-    Errors
-        raises: when it is an error.
-
-    Other things that decide
-        depends_on: CLOCK, CHANCE, PLACE, CODE, FILES or SESSION. unless: … but for calls with this word as an argument.
-        clock: SQL that is read in its place in a temporal view. bare: SQL has it without parentheses too.
-
-    Rows
-        aggregate: what of a group decides its value; None for no aggregate. generates: it stands for any number of
-        rows and columns. window: the windows it makes. picks: which of its arguments it gives.
-
-    Texts
-        makes_text: it makes a text of texts, which may spell a word that Spark's casts read as a clock. local_name:
-        what it is called in a session where TIMESTAMP is TIMESTAMP_NTZ.
+    Arguments are counted from 0. Lengths of time are whole microseconds.
     """
 
+    #: in lower case, as SHOW SYSTEM FUNCTIONS has the name
     name: str
+    #: the number of arguments; None for all calls without a row of their own
     arguments: int | None = None
+    #: the class of the call in a tree of sqlglot, "" for `exp.Anonymous`. CAST for a type that is no function; a cast
+    #: to any other type is the function of the type's name
     parsed_as: str = ""
+
+    # -- monotone --
+
+    #: the type of the argument `increasing` or `decreasing`
     takes: Takes = Takes.INSTANT
+    #: the type of the value, "" where the arguments decide the type
     type: str = ""
+    #: the argument with which the value never falls, while the other arguments stay the same
     increasing: int | None = None
+    #: the argument with which the value never rises
     decreasing: int | None = None
+    #: the part of local time that decides the value. Unless NOTHING, `increasing` holds in zones with one offset only
     local: Local = Local.NOTHING
+    #: whether f([a, b]) = [f(a), f(b)], so that Spark may compute f of the ends of a file's values. False where
+    #: settings decide the type of the value
     at_ends: bool = False
+    #: `increasing` holds for numbers from -farthest to farthest only
     farthest: int | None = None
+
+    # -- how the function moves an instant --
+
+    #: the least and the most distance from the argument to the value, without `unit` and `amount`; None where not known
     moves: tuple[int, int] | None = None
+    #: the argument that names a unit. Without `amount`, the function takes off up to one unit
     unit: int | None = None
+    #: the units for which the row holds, () for all
     units: tuple[str, ...] = ()
+    #: whether the unit is a word such as DAY, which looks like a column
     keyword: bool = False
+    #: the argument that names a time zone, which must be a constant
     zone: int | None = None
+    #: the argument with the number of units to add
     amount: int | None = None
+    #: the unit to add, where no argument names one
     of: str = ""
+    #: -1 where units are taken off
     sign: int = 1
+
+    # -- instants as numbers --
+
+    #: the time between two neighbouring numbers
     step: int | None = None
+    #: the function that makes an instant of the number, or a number of the instant
     inverse: str = ""
+    #: whether the number is rounded towards zero, not down
     towards_zero: bool = False
+
+    # -- errors --
+
     raises: Raises = Raises.NEVER
+
+    # -- other things that decide the value --
+
+    #: CLOCK, CHANCE, PLACE, CODE, FILES or SESSION
     depends_on: str = ""
+    #: a call with this word as an argument does not depend on these
     unless: str = ""
+    #: the SQL that replaces the function in a temporal view
     clock: str = ""
+    #: whether SQL has the function without parentheses too
     bare: bool = False
+
+    # -- rows --
+
+    #: the part of a group that decides the value; None for no aggregate
     aggregate: Aggregate | None = None
+    #: whether the function gives any number of rows and columns
     generates: bool = False
     window: Window | None = None
+    #: the argument that the function gives
     picks: Picks | None = None
+
+    # -- texts --
+
+    #: whether the function makes a text of texts, which may spell a word that Spark's casts read as a clock
     makes_text: bool = False
+    #: the name of the function in a session where TIMESTAMP is TIMESTAMP_NTZ
     local_name: str = ""
 
     @property
@@ -179,5 +195,5 @@ class Function:
 
     @property
     def is_nondeterministic(self) -> bool:
-        """Whether it gives another value over the same rows. A clock that mz_now() can stand for has been replaced."""
+        """Whether the value may differ over the same rows. Clocks that mz_now() can replace have been replaced."""
         return self.depends_on in (CHANCE, PLACE, CODE, CLOCK)

@@ -14,18 +14,18 @@ MINUTE, HOUR = 60 * SECOND, 3_600 * SECOND
 
 @dataclass(frozen=True)
 class Unit:
-    """One unit of time.
-
-    least, most: the length of an interval of one unit (µs); an interval of several is so many times as long.
-    truncated: the most that date_trunc takes off (µs). short: other names that date_trunc takes. interval: one unit as
-    Spark writes an interval; "" where a value of date_trunc is the unit's edge itself.
-    """
+    """One unit of time. An interval of n units is n times as long as an interval of one."""
 
     name: str
+    #: the least length of an interval of one unit (µs)
     least: int
+    #: the most length of an interval of one unit (µs)
     most: int
+    #: the most that date_trunc takes off (µs)
     truncated: int
+    #: one unit as Spark writes an interval; "" where a value of date_trunc is the unit's edge itself
     interval: str = ""
+    #: other names that date_trunc takes
     short: tuple[str, ...] = ()
 
     @property

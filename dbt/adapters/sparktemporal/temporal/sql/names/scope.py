@@ -30,13 +30,11 @@ class Source:
 
 
 class Sources(list[Source]):
-    """The sources of a SELECT. Where USING or NATURAL merge columns, the first has the merged ones, and no name.
+    """The sources of a SELECT. Where USING or NATURAL merge columns, the first source has these, and no name."""
 
-    star: the columns of `*` in Spark's order, as (name of the source, column). merges: of each merging join, the names
-    of the sources up to it.
-    """
-
+    #: (name of the source, column) for the columns of `*` in Spark's order
     star: Sequence[tuple[str, str]] = ()
+    #: for each merging join: the names of the sources up to the join
     merges: tuple[frozenset[str], ...] = ()
 
     @property
@@ -44,7 +42,7 @@ class Sources(list[Source]):
         return [column.lower() for source in self if not source.name for column in source.columns]
 
     def without(self, is_hidden: Callable[[str], bool]) -> Sources:
-        """The same, less the columns of some names."""
+        """The sources without the columns of some names."""
         fewer = Sources(replace(s, columns=tuple(c for c in s.columns if not is_hidden(c))) for s in self)
         fewer.star, fewer.merges = [(of, name) for of, name in self.star if not is_hidden(name)], self.merges
         return fewer

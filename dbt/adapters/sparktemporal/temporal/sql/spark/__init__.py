@@ -1,4 +1,4 @@
-"""What Spark prints and means: plans, errors, settings, functions of users, equality of values.
+"""The meaning of Spark's texts: plans, errors, settings, functions of users, equality of values.
 
-Takes what Spark prints; gives facts. May import `temporal/sql/text/` and what is below.
+Takes texts of Spark; gives facts. May import `temporal/sql/text/` and what is below.
 """

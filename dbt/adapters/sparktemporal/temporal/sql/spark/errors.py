@@ -23,7 +23,7 @@ _LONGEST = 300
 
 
 class Cause(Enum):
-    """What an error says, by its words: each client, catalog and version of Spark has classes of its own."""
+    """The cause of an error, by its words: each client, catalog and version of Spark has error classes of its own."""
 
     NO_SCHEMA = r"SCHEMA_NOT_FOUND|NoSuchNamespace|Database '[^']*' not found"
     NO_RELATION = r"TABLE_OR_VIEW_NOT_FOUND|Table or view not found|NoSuchTable"

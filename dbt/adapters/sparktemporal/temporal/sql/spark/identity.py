@@ -33,13 +33,16 @@ _CUT_OFF = "more fields>"
 class Identity:
     """A GROUP BY over some columns in which a group holds only rows that are the same in every respect.
 
-    keys: SQL of the grouping expressions. items: SQL of the columns themselves, over a group. hashed: SQL of hashable
-    expressions, equal for rows that are the same. marked: a column may be a session window; its item has lost the mark.
+    All fields but the last are SQL.
     """
 
+    #: the grouping expressions
     keys: tuple[str, ...]
+    #: the columns themselves, over a group
     items: tuple[str, ...]
+    #: hashable expressions, equal for rows that are the same
     hashed: tuple[str, ...]
+    #: whether a column may be a session window. The item of such a column has lost the mark
     marked: bool
 
 

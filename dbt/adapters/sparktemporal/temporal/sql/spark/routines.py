@@ -35,22 +35,23 @@ _FICKLE_CLASSES = (
 
 @dataclass(frozen=True)
 class Routine:
-    """A user-defined function.
+    """A user-defined function."""
 
-    name: Spark's name, with catalog and schema unless the function is temporary. body: its query, None where Spark does
-    not tell the body. fingerprint: equal for equal functions. namespace: the schema in which names of its body are
-    looked up. temporaries: temporary functions that its body names. why: the source of values that its arguments do
-    not decide. unplaced: functions that its body calls without a schema, where the namespace is not told. is_told:
-    whether all that decides about its values is in its fingerprint, or in that of another function.
-    """
-
+    #: Spark's name, with catalog and schema unless the function is temporary
     name: str
+    #: the query of the function; None where Spark does not tell the body
     body: str | None = None
+    #: equal for equal functions
     fingerprint: str = ""
+    #: the schema in which names of the body are looked up
     namespace: Name = ()
+    #: the temporary functions that the body names
     temporaries: frozenset[str] = frozenset()
+    #: the source of values that the arguments do not decide, such as a clock; "" for none
     why: str = ""
+    #: the functions that the body calls without a schema, where the namespace is not known
     unplaced: tuple[str, ...] = ()
+    #: whether all that decides the values is in this fingerprint, or in the fingerprint of another function
     is_told: bool = True
 
     @property
@@ -188,7 +189,7 @@ def _may_name_others(tree: exp.Expr, function: str, parameters: set[str]) -> boo
 
 
 def _of_class(name: str) -> str:
-    """What decides the value of a function of a later Spark, by the name of its class; empty for its arguments.
+    """The source of the values of a function of a later Spark, by the name of its class; "" for its arguments alone.
 
     >>> _of_class("org.apache.spark.sql.catalyst.expressions.CurrentTime"), _of_class("CurrentPath"), _of_class("Hmac")
     ('a clock', 'the session', '')

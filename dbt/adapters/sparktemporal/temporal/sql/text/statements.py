@@ -30,16 +30,17 @@ _SAME_ROWS = re.compile(r"\s*select\s+\*\s+from\s+(\S+)\s*;?\s*", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Reference:
-    """A relation named in a text: offsets [start, end), key (`identifiers.key`), and the name as written.
-
-    aliased: the text gives it an alias. is_column: the relation is the qualifier of a column (`s.m` in `s.m.id`).
-    """
+    """A relation named in a text, at the offsets [start, end)."""
 
     start: int
     end: int
+    #: of `identifiers.key`
     key: str
+    #: the name as written
     name: str
+    #: whether the text gives the relation an alias
     aliased: bool
+    #: whether the relation is the qualifier of a column (`s.m` in `s.m.id`)
     is_column: bool = False
 
 
