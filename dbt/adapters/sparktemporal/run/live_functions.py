@@ -2,8 +2,8 @@
 
 | called by | evaluated | so a function |
 |---|---|---|
-| a core | by a run, which stores the value | must have no clock and no chance in it |
-| the residual | at each read of the view | must besides outlive the session, and must not read tables |
+| a core | by a run, which stores the value | must read no clock and no random value |
+| the residual | at each read of the view | must also outlive the session, and must not read tables |
 """
 
 from __future__ import annotations

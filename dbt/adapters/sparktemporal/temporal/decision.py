@@ -1,4 +1,4 @@
-"""The decision what a run does, from all that the run observed."""
+"""The decision about a run, made from all that the run observed."""
 
 from __future__ import annotations
 

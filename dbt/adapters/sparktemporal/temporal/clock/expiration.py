@@ -14,7 +14,7 @@ expiration up, and so does this module:
 | refreshes of refreshes of a table | the first upper refresh from the first lower refresh on |
 | several of these | the earliest of their expirations |
 
-A model with refreshes of its own expires at its first refresh from this instant on.
+A model with refreshes of its own expires later: at its first refresh from the instant in the table on.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def expiry(
 ) -> Expiry:
     """The effective expiration of a configured offset (ms), given all relations that a model reads.
 
-    refreshes: of the model itself. anchor_of: the refreshes of a view -> the first of them (ms), None if unknown.
+    refreshes: of the model itself. anchor_of: the refreshes of a view -> their anchor (ms), None if unknown.
     """
     if offset is None:
         return NEVER
