@@ -230,7 +230,7 @@ class RunPlan:
         return max(self.decision.since, self.refreshes.last(past) if self.refreshes else past)
 
     def to_peel(self, merged: Mapping[str, Sequence[Chain]]) -> dict[str, list[Chain]]:
-        """Core -> its chains that have too many ended rows, where the run does not merge the chains anyway."""
+        """Core -> its chains with too many due updates (`compaction`), where the run does not merge the core anyway."""
         if self.old is None or self.decision.rebuilds:
             return {}
         found = {core.name: compaction.to_peel(core, self.latest) for core in self.old.cores}

@@ -104,7 +104,7 @@ def _core_state(tools: Tools, plan: RunPlan, progress: Progress, core: TypedCore
 def _without_due(
     tools: Tools, plan: RunPlan, live: Sequence[Chain], peeled: Sequence[Chain], since: int
 ) -> list[Chain]:
-    """The chains, some of them without their ended rows."""
+    """The chains, the peeled ones without their due updates (`compaction`)."""
     kept = []
     for chain in live:
         if chain in peeled:

@@ -48,7 +48,7 @@ class Range:
     last: int
     #: the refreshes of a model with `refresh_every`: readers see a change at the next refresh
     refreshes: Refreshes | None = None
-    #: the only instants that are looked at, each the instant of a refresh; None for all instants
+    #: the only instants that are looked at, with refreshes only instants of these; None for all instants
     axis: Axis | None = None
     #: the part of the rows that is wanted; None for all rows
     part: Part | None = None
