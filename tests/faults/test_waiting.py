@@ -16,6 +16,7 @@ from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.errors import TemporalError
 from dbt.adapters.sparktemporal.run import lock as locks
+from dbt.adapters.sparktemporal.temporal.sql.spark.errors import SparkError
 from support.instants import T0
 from support.project import Project
 from support.rivals import lock, take_over
@@ -159,7 +160,7 @@ def test_a_lock_that_is_half_gone(model: Project, waiting: FakeTime, monkeypatch
 
     def rows(self: Warehouse, sql: str) -> list[tuple]:
         if sql.startswith("CREATE TABLE") and "__lock" in sql:
-            raise RuntimeError("[LOCATION_ALREADY_EXISTS] the folder is there")
+            raise SparkError("[LOCATION_ALREADY_EXISTS] the folder is there")
         return original(self, sql)
 
     monkeypatch.setattr(Warehouse, "rows", rows)
