@@ -40,8 +40,6 @@ class Reading:
     written: str
     #: whether a change of the zone breaks the order of the local time
     breaks: Callable[[Change], bool]
-    #: whether every change of the offset breaks the order
-    by_offset: bool
     #: how far before the clock the local time is read at most (ms)
     back: int
     #: the instant that is read, over the columns of the row, where the row decides it; else None
@@ -204,4 +202,4 @@ class _Walk:
         if base.kind == DATE:
             return
         at = of.copy() if base.back is None else None
-        self.found.append(Reading(render(node), breaks, breaks is _any, base.back or 0, at))
+        self.found.append(Reading(render(node), breaks, base.back or 0, at))
