@@ -15,7 +15,7 @@ from ..sql.functions.calls import is_aggregate_call
 from ..sql.functions.registry import BUILTIN
 from ..sql.names.linear import first_source
 from ..sql.spark import decimals
-from ..sql.text.dialect import expression, has_other_parts, put_in
+from ..sql.text.dialect import has_other_parts, put_in
 from ..sql.text.identifiers import folded
 
 #: parts of a SELECT that read one row after the other, or the answer as a whole
@@ -57,7 +57,7 @@ def _plain(
         column = _summed(node)
         if column is None or folded(column.name) not in types:
             return None
-        node.replace(expression(_total(column, types[folded(column.name)])))
+        node.replace(_total(column, types[folded(column.name)]))
     plain.set("group", None)
     return _filtered(plain, table.alias_or_name)
 
@@ -107,11 +107,13 @@ def _filtered(plain: exp.Select, alias: str) -> exp.Select | None:
     return plain.where(having.this, copy=False)
 
 
-def _total(column: exp.Column, kind: str) -> str:
-    """SQL of one value of a column with the type that a sum of it has."""
-    sql = column.sql(dialect="spark", identify=True)
+def _total(column: exp.Column, kind: str) -> exp.Expr:
+    """One value of a column, with the type of a sum of the column."""
+    value = column.copy()
+    for part in value.parts:
+        part.set("quoted", True)
     decimal = decimals.digits(kind)
-    return sql if decimal is None else f"CAST({sql} AS {decimals.of_sum(*decimal)})"
+    return value if decimal is None else exp.cast(value, decimals.of_sum(*decimal), dialect="spark")
 
 
 def _folded(names: Iterable[str]) -> set[str]:
