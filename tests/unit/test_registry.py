@@ -61,8 +61,10 @@ def faults(row: Function) -> Iterator[str]:
         yield "it depends on something else"
     if row.clock and row.depends_on != CLOCK or row.unless and row.depends_on != CHANCE:
         yield "facts of a clock or of chance without it"
-    if row.step is not None and row.type not in ("bigint", "timestamp"):
-        yield "steps between what are no instants, and no numbers of these"
+    if (row.step is None) != (row.inverse == ""):
+        yield "step and inverse go together"
+    if row.inverse and (known(row.inverse, 1).step != row.step or known(row.inverse, 1).takes is row.takes):
+        yield "the inverse is none"
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.name}_{row.arguments}")
@@ -77,7 +79,7 @@ def test_a_row_that_is_not_is_found() -> None:
         replace(row, name="Date_Add"), replace(row, type="day"), replace(row, amount=2), replace(row, amount=0),
         replace(row, increasing=None), replace(row, farthest=1), replace(row, moves=(1, 0)), replace(row, of=""),
         replace(row, units=("DAY",)), replace(row, sign=0), replace(row, local=Local.UNIT), replace(row, step=1),
-        replace(row, depends_on="luck"), replace(row, clock="mz_now()"),
+        replace(row, depends_on="luck"), replace(row, clock="mz_now()"), replace(row, step=1, inverse="unix_micros"),
     ):  # fmt: skip
         assert list(faults(wrong)), wrong
 

@@ -1,6 +1,6 @@
 """The shape of a row of the registry: what is known of one function of Spark.
 
-    Function("unix_millis", 1, takes=INSTANT, type="bigint", increasing=0, step=1_000)
+    Function("unix_millis", 1, takes=INSTANT, type="bigint", increasing=0, step=1_000, inverse="timestamp_millis")
 
 A field that is left out means: nothing is known, so nothing is concluded. A wrong field is a wrong answer.
 """
@@ -132,6 +132,8 @@ class Function:
 
     #: the time between two neighbouring numbers
     step: int | None = None
+    #: the function that makes an instant of the number, or a number of the instant
+    inverse: str = ""
     #: whether the number is rounded towards zero, not down
     towards_zero: bool = False
 

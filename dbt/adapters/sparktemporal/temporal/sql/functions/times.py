@@ -53,12 +53,12 @@ ROWS = (
              raises=Raises.WORDS),
 
     # instant -> number
-    Function("unix_micros", 1, type="bigint", increasing=0, at_ends=True, step=1),
-    Function("unix_millis", 1, type="bigint", increasing=0, at_ends=True, step=1_000),
-    Function("unix_seconds", 1, type="bigint", increasing=0, at_ends=True, step=SECOND),
-    Function("unix_timestamp", 1, type="bigint", increasing=0, at_ends=True, step=SECOND,
+    Function("unix_micros", 1, type="bigint", increasing=0, at_ends=True, step=1, inverse="timestamp_micros"),
+    Function("unix_millis", 1, type="bigint", increasing=0, at_ends=True, step=1_000, inverse="timestamp_millis"),
+    Function("unix_seconds", 1, type="bigint", increasing=0, at_ends=True, step=SECOND, inverse="timestamp_seconds"),
+    Function("unix_timestamp", 1, type="bigint", increasing=0, at_ends=True, step=SECOND, inverse="timestamp_seconds",
              towards_zero=True),
-    Function("to_unix_timestamp", 1, type="bigint", increasing=0, step=SECOND,
+    Function("to_unix_timestamp", 1, type="bigint", increasing=0, step=SECOND, inverse="timestamp_seconds",
              towards_zero=True),
     Function("unix_date", 1, type="int", increasing=0, local=Local.DATE, at_ends=True),
     Function("year", 1, type="int", increasing=0, local=Local.DATE, at_ends=True),
@@ -69,11 +69,11 @@ ROWS = (
 
     # number -> instant
     Function("timestamp_micros", 1, takes=Takes.INTEGER, type="timestamp", increasing=0, at_ends=True, farthest=10**17,
-             step=1, raises=Raises.RANGE),
+             step=1, inverse="unix_micros", raises=Raises.RANGE),
     Function("timestamp_millis", 1, takes=Takes.INTEGER, type="timestamp", increasing=0, at_ends=True, farthest=10**14,
-             step=1_000, raises=Raises.RANGE),
+             step=1_000, inverse="unix_millis", raises=Raises.RANGE),
     Function("timestamp_seconds", 1, takes=Takes.INTEGER, type="timestamp", increasing=0, at_ends=True, farthest=10**11,
-             step=SECOND, raises=Raises.RANGE),
+             step=SECOND, inverse="unix_seconds", raises=Raises.RANGE),
 
     # numbers
     Function("ceil", 1, takes=Takes.NUMBER, increasing=0, at_ends=True),
