@@ -21,7 +21,7 @@ from sqlglot.optimizer.scope import Scope, build_scope
 from ..temporal.ivm import delta_query
 from ..temporal.predicates.bounds import TIMESTAMP
 from ..temporal.rewrite.core import TypedCore
-from ..temporal.sql.text.dialect import VerbatimSpark, has_clock, quote
+from ..temporal.sql.text.dialect import DEFECTS, VerbatimSpark, has_clock, quote
 
 Columns = Sequence["tuple[str, str]"]
 
@@ -91,7 +91,7 @@ def places(query: exp.Query, window: Sequence[exp.Expr], columns: Sequence[Colum
             quote_identifiers=False, identify=False,
         )  # fmt: skip
         root = build_scope(query)
-    except SqlglotError:  # the optimizer cannot resolve the query: nothing follows
+    except (SqlglotError, RecursionError, *DEFECTS):  # the optimizer cannot resolve the query: nothing follows
         return []
     if root is None:
         return []

@@ -95,7 +95,7 @@ def made(warehouse: Warehouse, name: str) -> Made:
         info: dict[str, Any] = json.loads(warehouse.rows(f"DESCRIBE TABLE EXTENDED {name} AS JSON")[0][0])
         text, columns, place = info["view_text"], info["columns"], info["view_catalog_and_namespace"]
         made_under = info["view_creation_spark_configuration"]
-    except KeyError:
+    except (KeyError, ValueError):  # later versions leave fields out
         raise Closed("nothing tells under which settings it was made") from None
     except SparkError as error:  # Spark 3.5 has no AS JSON
         error.expect(Cause.NOT_TAKEN)

@@ -40,16 +40,21 @@ class Cause(Enum):
     UNREADABLE = (
         r"FAILED_READ_FILE|FILE_NOT_EXIST|PATH_NOT_FOUND|FileNotFound|CANNOT_READ_FILE|not a Parquet file|Malformed ORC"
     )
-    #: Spark answered, and does not take the statement: nothing is wrong with the way to Spark or with its jobs
+    #: Spark answered, and does not take the statement: nothing is wrong with the way to Spark or with its jobs. The
+    #: letters are as clients write them, because an error also quotes names of the query, such as `cancelled`
     NOT_TAKEN = (
-        r"\A(?!(?s:.*)(?:Connection|TTransport|Broken pipe|timed out|OutOfMemory|Job aborted|OPERATION_CANCELED"
-        r"|cancelled|SparkContext (?:was|has been) (?:shut down|stopped)|stopped SparkContext|Py4JNetwork|gRPC))"
+        r"\A(?!(?s:.*)(?-i:Connection(?:Error| refused| reset| aborted)|TTransportException|Broken pipe"
+        r"|[Rr]ead timed out|OutOfMemoryError|Job aborted due to|OPERATION_CANCELED|Job \d+ cancelled|has been cancelled by"
+        r"|SparkContext (?:was|has been) (?:shut down|stopped)|stopped SparkContext|Py4JNetworkError"
+        r"|StatusCode\.(?:UNAVAILABLE|DEADLINE_EXCEEDED)))"
     )
 
     def is_said_by(self, error: object) -> bool:
         """
         >>> Cause.NO_RELATION.is_said_by("[TABLE_OR_VIEW_NOT_FOUND] …"), Cause.NOT_TAKEN.is_said_by("Broken pipe")
         (True, False)
+        >>> Cause.NOT_TAKEN.is_said_by("[UNRESOLVED_COLUMN] A column with name `connection`.`timed out`, `cancelled`")
+        True
         >>> Cause.DENIED.is_said_by("Malformed request"), Cause.DENIED.is_said_by("Permission denied: user=a")
         (False, True)
         """

@@ -185,6 +185,10 @@ def _is_name(tokens: list[Token], at: int) -> bool:
     return before_dot and (after[1].text == "*" or after[1].text.isidentifier())
 
 
+#: what sqlglot raises where it has a defect
+DEFECTS = (AttributeError, IndexError, KeyError, TypeError, ValueError)
+
+
 def parse(sql: str) -> exp.Query:
     """The one query in `sql` as a tree. Raises a Refusal: where the parser stopped, or that the text is too deep."""
     try:
@@ -195,7 +199,7 @@ def parse(sql: str) -> exp.Query:
         # the message underlines with terminal codes, which do not belong in logs
         text = re.sub(r"\x1b\[\d+m", "", str(error)).strip()
         raise _unread(sql, re.sub(r" for <class '[^']*'>", "", text)) from None
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:  # a defect of the parser
+    except DEFECTS as error:
         raise _unread(sql, _shorten(sql)) from error
     statements = [s for s in statements if not isinstance(s, exp.Semicolon)]  # and a comment after it
     if len(statements) != 1 or not isinstance(statements[0], (exp.Query, exp.Subquery)):
