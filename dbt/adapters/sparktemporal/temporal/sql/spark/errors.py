@@ -44,8 +44,8 @@ class Cause(Enum):
     #: letters are as clients write them, because an error also quotes names of the query, such as `cancelled`
     NOT_TAKEN = (
         r"\A(?!(?s:.*)(?-i:Connection(?:Error| refused| reset| aborted)|TTransportException|Broken pipe"
-        r"|[Rr]ead timed out|OutOfMemoryError|Job aborted due to|OPERATION_CANCELED|Job \d+ cancelled|has been cancelled by"
-        r"|SparkContext (?:was|has been) (?:shut down|stopped)|stopped SparkContext|Py4JNetworkError"
+        r"|[Rr]ead timed out|OutOfMemoryError|Job aborted due to|OPERATION_CANCELED|Job \d+ cancelled"
+        r"|has been cancelled by|SparkContext (?:was|has been) (?:shut down|stopped)|stopped SparkContext|Py4JNetworkError"
         r"|StatusCode\.(?:UNAVAILABLE|DEADLINE_EXCEEDED)))"
     )
 
