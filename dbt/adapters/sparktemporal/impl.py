@@ -209,7 +209,7 @@ class SparkTemporalAdapter(RunOperations, ReadMacros, SparkAdapter):
         full_refresh: bool,
         existing: BaseRelation | None = None,
     ) -> Writer:
-        """Observe, refuse, decide: see `begin`. Where something is to be written, under the model's lock.
+        """Observe, refuse, decide: see `plan_run.begin`. Where something is to be written, under the model's lock.
 
         existing: the relation of the model's name, as dbt's cache has it.
         `post_model_hook` gives the lock back however the run ends.
@@ -231,7 +231,7 @@ class SparkTemporalAdapter(RunOperations, ReadMacros, SparkAdapter):
             return run
 
     def _begun(self, node: Mapping[str, Any], graph: Mapping[str, Any], sql: str, full_refresh: bool) -> Writer:
-        """A run that has observed and decided, without a lock: see `begin`."""
+        """A run that has observed and decided, without a lock: see `plan_run.begin`."""
         relation = self.Relation.create(schema=node["schema"], identifier=node["alias"])
         existing = self.get_relation(None, node["schema"], node["alias"])  # type: ignore[arg-type]  # no database
         warehouse, target = self._warehouse, self._target(relation)

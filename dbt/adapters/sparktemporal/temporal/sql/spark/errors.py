@@ -45,8 +45,8 @@ class Cause(Enum):
     NOT_TAKEN = (
         r"\A(?!(?s:.*)(?-i:Connection(?:Error| refused| reset| aborted)|TTransportException|Broken pipe"
         r"|[Rr]ead timed out|OutOfMemoryError|Job aborted due to|OPERATION_CANCELED|Job \d+ cancelled"
-        r"|has been cancelled by|SparkContext (?:was|has been) (?:shut down|stopped)|stopped SparkContext|Py4JNetworkError"
-        r"|StatusCode\.(?:UNAVAILABLE|DEADLINE_EXCEEDED)))"
+        r"|has been cancelled by|SparkContext (?:was|has been) (?:shut down|stopped)|stopped SparkContext"
+        r"|Py4JNetworkError|StatusCode\.(?:UNAVAILABLE|DEADLINE_EXCEEDED)))"
     )
 
     def is_said_by(self, error: object) -> bool:
