@@ -67,6 +67,10 @@ REFUSED: dict[str, tuple[str, tuple[str, ...]]] = {
         "select id from {e} where unix_millis(mz_now() - interval 1 month) < ms",
         ("INTERVAL '1' MONTH beside mz_now(), and more", "months on the other side"),
     ),
+    "months_and_hours_before_a_day": (
+        "select id from {e} where date_trunc('DAY', mz_now() - make_interval(0, 1, 0, 0, 12)) - interval 1 day <= ts",
+        ("beside mz_now(), and more", "months on the other side"),
+    ),
     "bare_name": ("select id from {e} where current_timestamp > ts", ("current_timestamp() for the clock",)),
     "recursive": (
         "with recursive r as (select id from {e} where mz_now() < ts union all select id + 1 from r where id < 3) "

@@ -277,7 +277,8 @@ def _search(step: MonotoneComparison, judged: Condition, types: list[str], zone:
         plain = len(added) == 1 and added[0] != "interval" and other in ("timestamp", "timestamp_ntz", "date")
         if step.months == MOVED and plain:
             return MONTHS
-        if step.months != DAYS or added == ["interval"]:
+        # months lead two days to one, and the hours of the same interval lead back over midnight: the date goes back
+        if step.months != DAYS or "interval" in added:
             length = render(judged.row_expressions[step.added[0]])
             raise Refusal(
                 f"{length} beside mz_now(), and more around it",
