@@ -27,6 +27,10 @@ EVENTS = (
 #: what is refused: a WHERE or a whole query -> words of the message
 REFUSED: dict[str, tuple[str, tuple[str, ...]]] = {
     "no_parentheses": ("select id from {e} where mz_now < ts", ("found: mz_now\n", "mz_now(), with parentheses")),
+    "misspelt": (
+        "select id from {e} where mznow() < ts",
+        ("found: mznow()\nwhy: there is no such", "instead: mz_now()"),
+    ),
     "no_clock": ("select id from {e}", ("has no mz_now()", "materialized='view'")),
     "float": ("select id from {e} where mz_now() < f", ("FLOAT", "DIV", "floor")),
     "double": ("select id from {e} where mz_now() < 1000 * (ms / 1000)", ("DOUBLE", "DIV", "floor")),

@@ -8,6 +8,7 @@ import pytest
 
 from dbt.adapters.sparktemporal.config import TemporalConfig
 from dbt.adapters.sparktemporal.errors import TemporalError
+from dbt.adapters.sparktemporal.other_configs import not_carried_out
 
 MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     "full_read": (
@@ -35,6 +36,13 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
         {"expirations": "1 day"},
         "found: expirations: '1 day'\nwhy: there is no such config\ninstead: expiration",
     ),
+    "a key": (
+        {"unique_key": ["id", "at"], "incremental_strategy": "merge"},
+        "found: unique_key: ['id', 'at']\nwhy: a merge keeps the last row of each key, and a temporal_view has all "
+        "rows of its query\ninstead: the query says so: row_number() OVER (PARTITION BY id, at ORDER BY … DESC) = 1 "
+        "above the window, or max_by(…) by key (docs/howto/migrate-incremental.md). Where each key comes once, no "
+        "unique_key",
+    ),
 }
 
 
@@ -50,6 +58,18 @@ def test_all_mistakes_are_told_at_once() -> None:
     with pytest.raises(TemporalError) as raised:
         TemporalConfig.parse("m", {"full_read": "no", "store_late": 2, "aggregates": "sums"})
     assert str(raised.value).count("instead: ") == 3
+
+
+def test_configs_that_do_nothing() -> None:
+    (line,) = not_carried_out(
+        {"partition_by": "day", "buckets": 4, "location_root": "/lake", "on_schema_change": "fail"}
+    )
+    assert line.startswith("configs that do nothing here: on_schema_change (a run after a change of the query rebuilds")
+    assert (
+        "; partition_by, buckets (chains have partitions of their own" in line and "; location_root (chains are" in line
+    )
+    # what dbt itself fills in, and what a temporal_view carries out
+    assert not not_carried_out({"on_schema_change": "ignore", "unique_key": None, "file_format": "delta", "alias": "a"})
 
 
 def test_defaults() -> None:

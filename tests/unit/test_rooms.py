@@ -18,7 +18,7 @@ STOREYS = {
     "the materialization": [
         "errors", "plurals", "temporal/sql/functions", "temporal/sql/text", "temporal/sql/spark", "temporal/sql/names",
         "temporal/sql", "temporal/clock", "temporal/predicates", "temporal/rewrite", "temporal/diffs", "temporal/ivm",
-        "temporal", "pushdown", "config_kinds", "config", "engine", "graph", "inputs/views", "inputs/observing",
+        "temporal", "pushdown", "other_configs", "config_kinds", "config", "engine", "graph", "inputs/views", "inputs/observing",
         "inputs/changing", "inputs", "pruning", "run",
     ],
     "over time": ["over_time/sequenced", "over_time"],

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from . import config_kinds as kinds
+from . import other_configs
 from .errors import Refusal, TemporalError
 from .temporal.clock.instants import format_duration
 from .temporal.clock.schedule import Refreshes, Restarts, TimeOfWeek
@@ -154,7 +155,7 @@ class TemporalConfig:
     def parse(model: str, config: Mapping[str, Any]) -> TemporalConfig:
         """The configs of one model -> TemporalConfig. Raises one error that lists every mistake."""
         read, mistakes = _read(config)
-        told = [*mistakes.values()]
+        told = [*mistakes.values(), *other_configs.refusals(config)]
         for names, look in _TOGETHER:
             refusal = None if mistakes.keys() & set(names) else look(read, config)
             told += [refusal] if refusal else []

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,7 @@ from dbt_common.invocation import get_invocation_id
 
 from .engine.clock_calls import LIVE, has_clock_calls, is_lasting_view, put_clock
 from .engine.session_facts import Ask, SessionFacts
-from .errors import TemporalError, without_trace
+from .errors import TemporalError, without_plan, without_trace
 from .over_time import replays
 from .temporal.clock.instants import parse_instant
 from .temporal.sql.spark.errors import SparkError
@@ -38,6 +39,14 @@ def _as_runtime_error() -> Iterator[None]:
         raise DbtRuntimeError(str(error)) from None
     except SparkError as error:
         raise error.__cause__ or DbtRuntimeError(str(error)) from None
+
+
+def _quiet_pyspark() -> None:
+    """PySpark 4 prints each error of a query a second time, as JSON with Java's stack trace. dbt tells the error."""
+    with suppress(ImportError):
+        from pyspark.logger import PySparkLogger
+
+        PySparkLogger.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
 
 
 @dataclass
@@ -116,6 +125,8 @@ class SparkTemporalConnectionManager(SparkConnectionManager):
         is_new = connection.state != ConnectionState.OPEN
         opened = super().open(connection)
         credentials = opened.credentials
+        if credentials.method == SparkConnectionMethod.SESSION:
+            _quiet_pyspark()
         catalog = getattr(credentials, "catalog", None)
         if is_new and catalog is not None and credentials.method != SparkConnectionMethod.SESSION:
             opened.handle.cursor().execute(f"SET CATALOG {quote(catalog)}")
@@ -275,9 +286,11 @@ class SparkTemporalConnectionManager(SparkConnectionManager):
 
     @contextmanager
     def exception_handler(self, sql: str) -> Iterator[None]:
-        """dbt-spark's, without the server's stack trace, which buries what was wrong."""
-        with super().exception_handler(sql):
-            try:
+        """dbt-spark's, without the server's stack trace and Spark's plan, which bury the message. dbt.log has both."""
+        try:
+            with super().exception_handler(sql):
                 yield
-            except DbtDatabaseError as error:
-                raise DbtDatabaseError(without_trace(error.msg)) from None
+        except DbtDatabaseError as error:
+            raise DbtDatabaseError(without_plan(without_trace(error.msg))) from None
+        except DbtRuntimeError as error:
+            raise DbtRuntimeError(without_plan(error.msg)) from error.__cause__

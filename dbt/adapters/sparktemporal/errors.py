@@ -50,6 +50,17 @@ class ForeignRelation(Refusal):
 
 _WRAPPING = re.compile(r"^(?:[\w.$]+: )?Error running query: (?:\[[\w.]+\] )?")
 _CLASS = re.compile(r"^(?:[\w$]+\.)+[\w$]+: ")
+#: the plan below an error of Spark's analyzer. It has the clock at an instant, which nobody wrote
+_PLAN = re.compile(r"(SQLSTATE: \w+|; line \d+ pos \d+);\n.*", re.DOTALL)
+
+
+def without_plan(message: str) -> str:
+    """An error of Spark's analyzer, without the plan below it.
+
+    >>> without_plan("[UNRESOLVED_COLUMN] `tss`. SQLSTATE: 42703; line 1 pos 80;\\n'Project ['id]\\n+- Relation s.t")
+    '[UNRESOLVED_COLUMN] `tss`. SQLSTATE: 42703; line 1 pos 80'
+    """
+    return _PLAN.sub(r"\1", message)
 
 
 def without_trace(message: str) -> str:

@@ -57,7 +57,7 @@ class Model:
     #: the kind of each mz_now() in the text
     calls: tuple[str, ...]
     notes: tuple[str, ...]
-    #: the reasons why reads cost as much as without a window
+    #: the reasons why reads cost as much as without a window, and the configs that do nothing
     warnings: tuple[str, ...] = ()
     #: query of a core -> its plans, as far as known
     plans: Mapping[str, str] = field(default_factory=dict)

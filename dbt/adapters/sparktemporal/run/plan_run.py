@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from .. import other_configs
 from ..config import TemporalConfig
 from ..engine import session
 from ..engine.chain_files import by_schema, refuse_incomplete
@@ -180,6 +181,8 @@ def _understand(warehouse: Warehouse, asked: _Asked, there: _Standing) -> _Under
     refused.refuse_long_names(target, model)
     known = Routines(warehouse)
     named = refuse_and_name(model, known)
+    idle = other_configs.not_carried_out(asked.definition.config)
+    named = replace(named, warnings=(*idle, *named.warnings))
     at_function.refuse_columns(target, asked.config, named.cores)
     return _Understood(warehouse, named, model.written, model.calls, settings, known, clock, refreshes)
 

@@ -9,7 +9,7 @@ from ..inputs.changing.input_reads import InputRead, as_data, input_reads, total
 from ..plurals import quantity
 from ..temporal.clock.instants import format_duration, format_instant
 from ..temporal.decision import ADVANCED
-from . import full_reads
+from . import full_reads, unlikely_windows
 from .writer import Writer
 
 
@@ -115,7 +115,8 @@ def warnings(run: Writer) -> list[str]:
     ]
     # only when the model is built: the warnings of the model stay the same
     costly = [f"temporal_view {model}: {what}" for what in run.plan.model.warnings if run.plan.decision.rebuilds]
-    return [*broken, *costly, *filter(None, [full_reads.warning(run.plan), _expires_soon(run), _runs_too_seldom(run)])]
+    others = [full_reads.warning(run.plan), _has_expired(run), _expires_soon(run), _runs_too_seldom(run)]
+    return [*broken, *costly, *unlikely_windows.warnings(run), *filter(None, others)]
 
 
 def _runs_too_seldom(run: Writer) -> str:
@@ -128,6 +129,18 @@ def _runs_too_seldom(run: Writer) -> str:
         f"temporal_view {run.plan.target.model} can expire before it is restarted: restart_every {every} + {late}, as "
         f"late as a restart came so far, = {both}, and its expiration is {format_duration(offset)} after one. A longer "
         "expiration, or runs more often"
+    )
+
+
+def _has_expired(run: Writer) -> str:
+    """The warning where a run took longer than until its expiration, or ""."""
+    d, took = run.plan.decision, _since(run.plan.started)
+    if d.expiration is None or run.plan.invocation.pinned or d.as_of + took < d.expiration:
+        return ""
+    return (
+        f"temporal_view {run.plan.target.model} expired at {format_instant(d.expiration)}, while its run took "
+        f"{format_duration(took)}: reads of it raise now. A longer expiration, then dbt run --full-refresh "
+        f"-s {run.plan.target.model}"
     )
 
 

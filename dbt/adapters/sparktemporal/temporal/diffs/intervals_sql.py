@@ -155,6 +155,21 @@ def not_stored(
     )
 
 
+def of_few(typed: TypedCore, rows: int) -> str:
+    """A query over the windows of a few rows, of one row: when the first and the last begin, and when these end (ms).
+
+    The instants are NULL where no window begins or ends. The core has comparisons alone.
+    """
+    edges = bounds(_compared(typed.core))
+    begin = _widest("greatest", edges.lowers) if edges.lowers else "CAST(NULL AS BIGINT)"
+    end = _widest("least", edges.uppers) if edges.uppers else "CAST(NULL AS BIGINT)"
+    return (
+        f"SELECT min(mz_from), max(mz_from), min(mz_until), max(mz_until)\n"
+        f"FROM (\n  SELECT {begin} AS mz_from, {end} AS mz_until\n"
+        f"  FROM (\n{indent(pretty(probe(typed.core)), 4)}\n  ) AS mz_rows\n  LIMIT {rows}\n) AS mz_few"
+    )
+
+
 def stored(
     tables: Sequence[str], columns: Columns, since: int, expiration: int | None, bucketed: Container[str] = ()
 ) -> str:

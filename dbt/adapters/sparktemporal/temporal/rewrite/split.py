@@ -11,6 +11,7 @@ are stored too, so that a read at any instant sees every input as the last run r
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -133,6 +134,7 @@ def _refuse_calls(tree: exp.Expr, calls: list[exp.Expr]) -> None:
                 "a name without parentheses is a column, and the model has no mz_now()",
                 f"{fragment(bare)}(), with parentheses",
             )
+        _refuse_misspelt(tree)
         raise Refusal(
             fragment(tree),
             "the model has no mz_now(), so nothing in it depends on the clock",
@@ -143,6 +145,12 @@ def _refuse_calls(tree: exp.Expr, calls: list[exp.Expr]) -> None:
     for cte in tree.find_all(exp.CTE):
         if is_recursive(cte) and names_itself(cte) and has_clock(cte):
             raise Refusal(fragment(cte), "a recursive query over the clock is not linear", "an upstream table")
+
+
+def _refuse_misspelt(tree: exp.Expr) -> None:
+    for call in tree.find_all(exp.Anonymous):
+        if difflib.get_close_matches(call.name.lower(), MZ_NOW_NAMES, n=1, cutoff=0.8):
+            raise Refusal(fragment(call), "there is no such function, and the model has no mz_now()", "mz_now()")
 
 
 def _refuse_unnamed(call: exp.Expr) -> None:
