@@ -18,8 +18,8 @@ STOREYS = {
     "the materialization": [
         "errors", "plurals", "temporal/sql/functions", "temporal/sql/text", "temporal/sql/spark", "temporal/sql/names",
         "temporal/sql", "temporal/clock", "temporal/predicates", "temporal/rewrite", "temporal/diffs", "temporal/ivm",
-        "temporal", "pushdown", "other_configs", "config_kinds", "config", "engine", "graph", "inputs/views", "inputs/observing",
-        "inputs/changing", "inputs", "pruning", "run",
+        "temporal", "pushdown", "other_configs", "config_kinds", "config", "engine", "graph", "inputs/views",
+        "inputs/observing", "inputs/changing", "inputs", "pruning", "run",
     ],
     "over time": ["over_time/sequenced", "over_time"],
     "to look at and to reach": ["looking/duckdb", "looking"],

@@ -10,7 +10,7 @@ A run that builds the model asks about the windows of a few rows, in these cases
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from ..plurals import quantity
 from ..temporal.clock.instants import format_instant
@@ -24,8 +24,8 @@ from .writer import Writer
 _FEW = 1_000
 #: a bound of a window that somebody means: from 1980 to 2200, ms
 _LIKELY = range(315_532_800_000, 7_258_118_400_000)
-#: unit -> ms as this unit -> (the instant in ms, what to write)
-_UNITS = {
+#: unit -> (a number that was read as ms -> the instant in ms that is meant, what to write)
+_UNITS: dict[str, tuple[Callable[[int], int], str]] = {
     "seconds": (lambda bound: bound * 1000, "timestamp_seconds(…)"),
     "microseconds": (lambda bound: bound // 1000, "timestamp_micros(…)"),
 }
