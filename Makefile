@@ -67,7 +67,7 @@ PYTEST := $(BIN)/python -m pytest $(APART)
 SLICE := --catalog in-memory -m "not landing and not more and not deep and not lake"
 FOLDERS := tests/conformance tests/integration tests/faults tests/thrift tests/engine tests/property tests/adapter
 
-# what passed goes into README's table of versions
+# what passed goes into docs/versions.md
 TRIED := $(BIN)/python tests/packaging/version_matrix.py --record
 
 test: java $(VENV)/.test ## a slice of each feature in five minutes, first what needs no Spark
@@ -117,7 +117,7 @@ test-catalogs: setup ## over catalogs that a profile names: Iceberg's of type jd
 	@$(YOUNGER) tests/packaging/version_matrix.py --record session "Spark's own interfaces" parquet "passed: make test-catalogs"
 
 # a venv for each pair: CELLS='3.5/1.10 4.3/1.11' for some
-test-matrix: java ## the demo, conformance and a history with each Spark and each dbt-core: the table in README
+test-matrix: java ## the demo, conformance and a history with each Spark and each dbt-core: the table in docs/versions.md
 	@$(PYTHON) tests/packaging/version_matrix.py $(CELLS)
 
 $(VENV)/.connect: $(VENV)/.made

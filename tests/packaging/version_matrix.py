@@ -1,4 +1,4 @@
-"""What was tried with which versions: `make test-matrix` runs pairs of Spark and dbt-core, and README's table says so.
+"""What was tried with which versions: `make test-matrix` runs pairs of Spark and dbt-core for docs/versions.md.
 
     python tests/packaging/version_matrix.py                        every pair
     python tests/packaging/version_matrix.py 3.5/1.10 4.3/1.11      some
@@ -6,7 +6,7 @@
     python tests/packaging/version_matrix.py --in 4.3/1.11 -m pytest tests/unit    a command of Python in that of a pair
 
 A pair is an environment of its own in `.matrix`, and three things in it: the demo, the conformance cases, and a slice
-of the histories. The outcome goes to `docs/versions.json`, and from there into README. A row says which versions were
+of the histories. The outcome goes to `docs/versions.json`, and from there into the page. A row says which versions were
 tried, so a run with the same versions and the same outcome changes no file.
 """
 
@@ -23,7 +23,7 @@ from importlib import metadata
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-RESULTS, README = ROOT / "docs" / "versions.json", ROOT / "README.md"
+RESULTS, PAGE = ROOT / "docs" / "versions.json", ROOT / "docs" / "versions.md"
 BEGIN, END = "<!-- versions: begin -->", "<!-- versions: end -->"
 #: every minor version that pyproject admits
 SPARK, DBT = ("3.5", "4.0", "4.1", "4.2", "4.3"), ("1.10", "1.11")
@@ -132,13 +132,13 @@ def last(text: str) -> str:
 
 
 def keep(row: Row) -> None:
-    """Put a row in the place of the one of the same minor versions, and the table into README."""
+    """Put a row in the place of the one of the same minor versions, and the table into the page."""
     rows = [other for other in json.loads(RESULTS.read_text()) if key(other) != key(row)] if RESULTS.exists() else []
     rows = sorted([*rows, row], key=order)
     RESULTS.write_text(json.dumps(rows, indent=1) + "\n")
-    text = README.read_text()
+    text = PAGE.read_text()
     head, _, rest = text.partition(BEGIN)
-    README.write_text(f"{head}{BEGIN}\n{rendered(rows)}\n{END}{rest.partition(END)[2]}")
+    PAGE.write_text(f"{head}{BEGIN}\n{rendered(rows)}\n{END}{rest.partition(END)[2]}")
 
 
 def order(row: Row) -> list[object]:
@@ -158,7 +158,7 @@ def number(version: str) -> tuple[int, ...]:
 
 
 def rendered(rows: list[Row]) -> str:
-    """The rows as README shows them, with the pairs that were not run."""
+    """The rows as the page shows them, with the pairs that were not run."""
     there = {key(row) for row in rows}
     pairs = [{**EMBEDDED, "spark": s, "dbt-core": d, "python": "", "outcome": "not run"} for s in SPARK for d in DBT]
     every = sorted([*rows, *(pair for pair in pairs if key(pair) not in there)], key=order)

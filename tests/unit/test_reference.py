@@ -80,3 +80,9 @@ def test_refusals_are_found() -> None:
     assert "a feed goes on after what the model took before" in said
     assert "updates up to the frontier are final" in said
     assert len(MADE.refusals()) > 150
+
+
+def test_a_reader_decides_in_some_minutes() -> None:
+    """README has at most 900 words and two pictures."""
+    text = (DOCS.parent / "README.md").read_text()
+    assert len(text.split()) <= 900 and text.count("![") == 2

@@ -1,4 +1,4 @@
-"""README's table of versions: what the targets of make wrote down, with a row for each pair that pyproject admits."""
+"""The table of docs/versions.md: what the targets of make wrote down, a row for each pair that pyproject admits."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def matrix() -> ModuleType:
 
 def test_the_table_is_what_was_written_down(matrix: ModuleType) -> None:
     rows = json.loads(matrix.RESULTS.read_text())
-    table = matrix.README.read_text().partition(matrix.BEGIN)[2].partition(matrix.END)[0].strip()
+    table = matrix.PAGE.read_text().partition(matrix.BEGIN)[2].partition(matrix.END)[0].strip()
     assert table == matrix.rendered(rows)
     assert not [row for row in rows if row["outcome"].startswith("failed")]
 

@@ -35,7 +35,7 @@ class Host(Protocol):
         """The names of a model's relations: the schema quoted, the name of the model plain."""
 
     def config(self, model: str) -> Mapping[str, Any]:
-        """The configs of a model, as README lists them; {} for none."""
+        """The configs of a model, as docs/reference/configs.md lists them; {} for none."""
 
     def neighbours(self, model: str) -> Neighbours:
         """The temporal views around a model, and what is known of its inputs; `Neighbours()` where nothing is."""
