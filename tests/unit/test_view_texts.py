@@ -243,6 +243,8 @@ def test_a_model_that_could_not_be_corrected_is_refused_at_its_first_run() -> No
         "why: the catalog does not keep a view so long, so runs would fail once its inputs are updated"
     )
     assert instead.endswith("; from Spark 4 on the texts are shorter")
+    with pytest.raises(Refusal, match="instead: materialized='view' for this model, which is right at each read too"):
+        Spark("3.5.9 abc").texts().refuse_too_long(later(300), has_clock=False)
     Spark("3.5.9 abc").texts().refuse_too_long(later(10))
     with pytest.raises(Refusal, match="a model of 2 columns") as raised:
         Spark().texts().refuse_too_long(later(2, f"SELECT {' + '.join(['length(x)'] * 4000)} AS x FROM mz_core_c0"))

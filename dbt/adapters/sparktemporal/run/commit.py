@@ -43,6 +43,10 @@ _APART = (
     "temporal views with some of its {} that read the clock each, and this model over them as materialized='view', "
     "which is right at each read too"
 )
+_LIVE = (
+    "materialized='view' for this model, which is right at each read too: it has no clock of its own, and reads "
+    "temporal views"
+)
 #: how much the clocks of two engines may differ (ms)
 _SKEW = 60_000
 
@@ -226,8 +230,11 @@ class ViewTexts:
             return plain
         return readable_updates.compact(cores, schema)
 
-    def refuse_too_long(self, later: State) -> None:
-        """Refuse a model whose view may become too long when its inputs are updated. later: its longest state."""
+    def refuse_too_long(self, later: State, has_clock: bool = True) -> None:
+        """Refuse a model whose view may become too long when its inputs are updated.
+
+        later: its longest state. has_clock: whether the model compares the clock, or only what it reads does.
+        """
         updates = self.updates(later.cores, later.schema)
         if self._fitting(later) is not None and self.fits(updates):
             return
@@ -238,7 +245,9 @@ class ViewTexts:
         raise Refusal(
             f"{later.model}, a model of {columns} whose view may take {size:,} characters",
             f"the catalog does not keep a view so long, so runs would fail once its inputs are updated: {self.denied}",
-            _shorter(later, size) + ("" if self._has_star_except else "; from Spark 4 on the texts are shorter"),
+            _shorter(later, size) + ("" if self._has_star_except else "; from Spark 4 on the texts are shorter")
+            if has_clock
+            else _LIVE,
         )
 
     def _bodies(self, state: State) -> Iterator[str]:

@@ -10,6 +10,7 @@ from .. import other_configs
 from ..config import TemporalConfig
 from ..engine import session
 from ..engine.chain_files import by_schema, refuse_incomplete
+from ..engine.clock_calls import has_clock_calls
 from ..engine.commit_records import CREATE_VIEW
 from ..engine.committed import live_view, state_of
 from ..engine.descriptions import ViewInfo
@@ -286,7 +287,8 @@ def _writer(
     if old is None or decision.rebuilds:
         model, expires, shown = of.model, decision.expiration, decision.refreshes
         longest = worst(target.model, target.schema, explained.columns, model.cores, model.residual, expires, shown)
-        there.texts.refuse_too_long(longest)
+        has_clock = warehouse.stack is None or has_clock_calls(asked.definition.sql, functions=True)
+        there.texts.refuse_too_long(longest, has_clock)
     live_run = None if there.live is None else run_of(there.live.text)
     planned = RunPlan(
         target=target,
