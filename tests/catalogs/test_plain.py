@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +16,7 @@ from dbt.adapters.sparktemporal.run import first_commit
 from support.instants import T0
 from support.named_catalogs import PLAIN
 from support.project import Project, inputs_of
+from support.session import in_the_default_catalog
 
 ROWS = f"SELECT id, timestamp_millis({T0}L + id * 1000) AS ts FROM range({{}}, {{}})"
 
@@ -24,6 +28,19 @@ def events(project: Project) -> Iterator[Project]:
     project.sql(f"CREATE TABLE {{s}}.events USING parquet AS {ROWS.format(0, 20)}")
     project.model("m", f"select id, ts from {project.schema}.events where mz_now() < ts")
     yield project
+
+
+@contextmanager
+def in_catalog(spark: Any, catalog: str) -> Iterator[None]:
+    """The session works in another catalog."""
+    before = spark.conf.get("spark.sql.defaultCatalog")
+    spark.conf.set("spark.sql.defaultCatalog", catalog)
+    spark.sql(f"SET CATALOG {catalog}")
+    try:
+        yield
+    finally:
+        spark.conf.set("spark.sql.defaultCatalog", before)
+        in_the_default_catalog(spark)
 
 
 def right_at(project: Project, *instants: int) -> None:
@@ -68,6 +85,27 @@ def test_it_is_asked_once_whether_views_can_be_made(events: Project, sent: list[
     events.run(now=T0)
     assert len([sql for sql in sent if "CREATE VIEW" in sql and "mz_probe_" in sql]) == 1
     assert not [name for name in events.relations() if "mz_probe_" in name]
+
+
+#: a catalog that leaves something out -> words of the refusal of a first run
+REFUSED = {
+    "unreplaced": ("which makes views and replaces none", "Spark's words: replaceView is not implemented"),
+    "undropped": ("which makes views and drops none", "The view `", "which was made to try, stays"),
+    "unmarked": ("which keeps no properties of a view", "no later run would know them as the model's"),
+}
+
+
+@pytest.mark.parametrize("catalog", REFUSED)
+def test_catalogs_that_leave_something_out(events: Project, tmp_path: Path, catalog: str) -> None:
+    """A first run tries all that later runs need. What is refused has written nothing but the view of the trial."""
+    with in_catalog(events.spark, catalog):
+        events.spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {catalog}.{events.schema}")
+        there = Project(tmp_path / "there", events.spark, {"method": "session", "host": "local", "catalog": catalog})
+        there.sql(f"CREATE TABLE {{s}}.events USING parquet AS {ROWS.format(0, 20)}")
+        there.model("m", f"select id, ts from {there.schema}.events where mz_now() < ts")
+        ran = there.run(now=T0 - 1, check=False)
+        assert not ran.success and all(words in ran.text for words in REFUSED[catalog]), ran.text
+        assert [name for name in there.relations() if "mz_probe_" not in name] == ["events"]
 
 
 def test_texts_and_names_of_a_view(events: Project) -> None:

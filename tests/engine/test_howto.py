@@ -32,6 +32,7 @@ SOURCES = {
         "purchases": "SELECT id AS item_id, {t} AS bought_at FROM VALUES (3, 0.005), (1, -0.005)",
     },
     "howto/debug.md": {},
+    "howto/patterns.md": {"events": "", "subscriptions": "", "orders": ""},
 }
 
 

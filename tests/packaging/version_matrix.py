@@ -26,7 +26,9 @@ ROOT = Path(__file__).parents[2]
 RESULTS, PAGE = ROOT / "docs" / "versions.json", ROOT / "docs" / "versions.md"
 BEGIN, END = "<!-- versions: begin -->", "<!-- versions: end -->"
 #: every minor version that pyproject admits
-SPARK, DBT = ("3.5", "4.0", "4.1", "4.2", "4.3"), ("1.10", "1.11")
+SPARK, DBT = ("3.5", "4.0", "4.1", "4.2", "4.3"), ("1.10", "1.11", "1.12")
+#: the optional parser of dbt-core from 1.12 on: its source package downloads a binary while it is built
+PARSER = "dbt-core-experimental-parser"
 #: what makes a row another row
 KEY = ("method", "catalog", "format", "spark", "dbt-core")
 TITLES = ("method", "catalog", "format of the diffs", "Spark", "dbt-core", "Python", "outcome")
@@ -97,8 +99,22 @@ def environment(spark: str, dbt: str) -> tuple[Path, str]:
         venv.create(home, with_pip=True)
     (home / "constraints.txt").write_text(own_pins())
     pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-c", home / "constraints.txt"]
-    code, text = run(*pip, "-e", f"{ROOT}[dev]", f"pyspark=={spark}.*", f"dbt-core=={dbt}.*")
+    has_parser = number(dbt) >= (1, 12)
+    first = "1.11" if has_parser else dbt
+    code, text = run(*pip, "-e", f"{ROOT}[dev]", f"pyspark=={spark}.*", f"dbt-core=={first}.*")
+    if has_parser and not code:
+        code, text = without_parser(python, pip, dbt)
     return python, text if code else ""
+
+
+def without_parser(python: Path, pip: list[object], dbt: str) -> tuple[int, str]:
+    """Install a dbt-core with all that it requires but its parser, which only `--use-v2-parser` needs."""
+    code, text = run(*pip, "--no-deps", f"dbt-core=={dbt}.*")
+    if code:
+        return code, text
+    told = "from importlib import metadata; print(*metadata.requires('dbt-core'), sep='\\n')"
+    wanted = [line for line in run(python, "-c", told)[1].splitlines() if line and not line.startswith(PARSER)]
+    return run(*pip, *(line for line in wanted if "extra ==" not in line))
 
 
 def own_pins() -> str:

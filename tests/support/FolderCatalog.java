@@ -52,10 +52,13 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
  * <p>A folder has a folder for each namespace, with a file for each relation and the data of its tables. A file is
  * replaced by one rename, and made by one link, which fails where the file is there. So several processes may share
  * the catalog. The last of two that replace a view wins, as the interface has it.
+ *
+ * <p>The option "without" names what the catalog leaves out: replaceView, dropView, or the properties of views.
  */
 public class FolderCatalog implements RelationCatalog, SupportsNamespaces {
   private String name;
   private Path root;
+  private Set<String> without;
 
   /** What a file says of a relation. A table has no text. */
   private record Entry(
@@ -160,6 +163,7 @@ public class FolderCatalog implements RelationCatalog, SupportsNamespaces {
   public void initialize(String name, CaseInsensitiveStringMap options) {
     this.name = name;
     this.root = Path.of(options.get("warehouse"));
+    this.without = Set.of(options.getOrDefault("without", "").split(","));
   }
 
   @Override
@@ -326,9 +330,34 @@ public class FolderCatalog implements RelationCatalog, SupportsNamespaces {
     drop(from);
   }
 
+  /** What catalogs that are published leave out. */
+  private void refuse(String method) {
+    if (without.contains(method)) {
+      throw new UnsupportedOperationException(method + " is not implemented");
+    }
+  }
+
+  /** A view as the catalog keeps it. */
+  private Entry kept(View view) {
+    Entry all = Entry.of(view);
+    if (!without.contains("properties")) {
+      return all;
+    }
+    return new Entry(
+        all.schema(),
+        all.text(),
+        all.catalog(),
+        all.namespace(),
+        all.mode(),
+        all.queryColumns(),
+        all.configs(),
+        all.partitions(),
+        new HashMap<>());
+  }
+
   @Override
   public View createView(Identifier of, View view) throws ViewAlreadyExistsException, NoSuchNamespaceException {
-    if (!add(of, Entry.of(view))) {
+    if (!add(of, kept(view))) {
       throw new ViewAlreadyExistsException(of);
     }
     return view;
@@ -336,12 +365,13 @@ public class FolderCatalog implements RelationCatalog, SupportsNamespaces {
 
   @Override
   public View replaceView(Identifier of, View view) throws NoSuchViewException {
+    refuse("replaceView");
     Entry entry = read(of);
     if (entry == null || !entry.isView()) {
       throw new NoSuchViewException(of);
     }
     try {
-      replace(of, Entry.of(view));
+      replace(of, kept(view));
     } catch (NoSuchNamespaceException e) {
       throw new NoSuchViewException(of);
     }
@@ -350,6 +380,7 @@ public class FolderCatalog implements RelationCatalog, SupportsNamespaces {
 
   @Override
   public boolean dropView(Identifier of) {
+    refuse("dropView");
     Entry entry = read(of);
     if (entry == null || !entry.isView()) {
       return false;

@@ -23,6 +23,8 @@ from support.jars import jars
 TABLES_ALONE = "files"
 #: the catalog by Spark's own interfaces
 PLAIN = "plain"
+#: catalogs beside it -> what these leave out
+LACKING = {"unreplaced": "replaceView", "undropped": "dropView", "unmarked": "properties"}
 NAMED = ("local", "served", TABLES_ALONE, PLAIN)
 ICEBERG = "org.apache.iceberg.spark.SparkCatalog"
 
@@ -59,7 +61,7 @@ def conf_of(catalog: str, folder: Path) -> Iterator[dict[str, str]]:
 
 
 def plain(folder: Path) -> dict[str, str]:
-    """The settings of a session that has two catalogs by Spark's own interfaces, which are compiled for its Spark."""
+    """The settings of a session that has catalogs by Spark's own interfaces, which are compiled for its Spark."""
     interfaces = Path(pyspark.__file__).parent / "jars"
     classes, source = folder / "classes", Path(__file__).with_name("FolderCatalog.java")
     conf = {
@@ -68,11 +70,12 @@ def plain(folder: Path) -> dict[str, str]:
         # a session remembers the files of tables there, and REFRESH TABLE does not make it forget them
         "spark.sql.filesourceTableRelationCacheSize": "0",
     }
-    for name in (PLAIN, TABLES_ALONE):
+    for name in (PLAIN, TABLES_ALONE, *LACKING):
         (folder / name).mkdir(exist_ok=True)
         conf |= {
             f"spark.sql.catalog.{name}": "FolderCatalog",
             f"spark.sql.catalog.{name}.warehouse": str(folder / name),
+            f"spark.sql.catalog.{name}.without": LACKING.get(name, ""),
         }
     command = ["javac", "-nowarn", "--release", "17", "-cp", f"{interfaces}/*", "-d", str(classes), str(source)]
     compiled = subprocess.run(command, capture_output=True, text=True)

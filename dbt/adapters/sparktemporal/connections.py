@@ -289,8 +289,9 @@ class SparkTemporalConnectionManager(SparkConnectionManager):
         """dbt-spark's, without the server's stack trace and Spark's plan, which bury the message. dbt.log has both."""
         try:
             with super().exception_handler(sql):
-                yield
-        except DbtDatabaseError as error:
-            raise DbtDatabaseError(without_plan(without_trace(error.msg))) from None
+                try:
+                    yield
+                except DbtDatabaseError as error:
+                    raise DbtDatabaseError(without_trace(error.msg)) from None
         except DbtRuntimeError as error:
             raise DbtRuntimeError(without_plan(error.msg)) from error.__cause__

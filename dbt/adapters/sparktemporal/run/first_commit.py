@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..engine.commit_records import CREATE_TABLE, CREATE_VIEW
+from ..engine.descriptions import ALTER, REPLACE
 from ..engine.model_relations import ModelRelations
 from ..engine.warehouse import Warehouse
 from ..errors import ForeignRelation, Refusal
@@ -16,10 +17,6 @@ from ..temporal.diffs.state_text import is_commit
 from ..temporal.sql.spark.errors import Cause, SparkError, spark_words
 from . import view_probe
 
-_WITH_VIEWS = (
-    "a catalog with views: spark_catalog, one of Iceberg of type rest, jdbc, hive or nessie, or, from Spark 4.2 on, "
-    "any that implements Spark's ViewCatalog"
-)
 _WITHOUT = (
     "Or in the profile views_in: <catalog>.<schema>, a schema that has views, in which the views then are; or "
     "views_in: none, and {{ temporal_read(ref('m')) }} in what reads the model m"
@@ -36,10 +33,12 @@ def first_commit(warehouse: Warehouse, target: ModelRelations) -> str:
     catalog = warehouse.catalog()
     found = f"schema {target.schema} of the catalog {catalog}, which has no views"
     if target.views_in is None:
-        raise Refusal(found, f"a temporal_view is a view. Spark's words: {why}", f"{_WITH_VIEWS}. {_WITHOUT}")
+        raise Refusal(found, f"a temporal_view is a view. Spark's words: {why}", f"{view_probe.WITH_VIEWS}. {_WITHOUT}")
     if not warehouse.catalog_is_icebergs():
         raise Refusal(
-            found, "where there are no views, a commit is an UPDATE of a row, and only Iceberg's is known", _WITH_VIEWS
+            found,
+            "where there are no views, a commit is an UPDATE of a row, and only Iceberg's is known",
+            view_probe.WITH_VIEWS,
         )
     if target.outside is not None:
         _refuse_others(warehouse, target.outside)
@@ -58,7 +57,8 @@ def refuse_grants(target: ModelRelations, config: Mapping[str, Any]) -> None:
 
 def _refusal_of_a_view(warehouse: Warehouse, target: ModelRelations) -> str:
     """Why a catalog makes no view; "" where it makes one."""
-    error = view_probe.refusal(warehouse, target, target.schema)
+    replace = REPLACE if warehouse.catalog_is_icebergs() else ALTER
+    error = view_probe.refusal_of_commits(warehouse, target, replace)
     if error is None:
         return ""
     error.expect(Cause.NO_VIEWS)

@@ -1,4 +1,4 @@
-"""The test whether a catalog keeps a view: a view is made and dropped.
+"""The test whether a catalog keeps a view: a view is made, replaced where a commit has to, and dropped.
 
 EXPLAIN CREATE VIEW is no test: it refuses views that catalogs do keep, and no plan tells how long a text may be. The
 longest text depends on the database behind a metastore:
@@ -14,11 +14,18 @@ from __future__ import annotations
 
 import uuid
 
+from ..engine import ownership
 from ..engine.model_relations import ModelRelations
 from ..engine.warehouse import Warehouse
-from ..temporal.sql.spark.errors import Cause, SparkError
+from ..errors import Refusal
+from ..temporal.sql.spark.errors import Cause, SparkError, spark_words
 from ..temporal.sql.text.dialect import quote
 from . import rights
+
+WITH_VIEWS = (
+    "a catalog that makes, replaces and drops views: spark_catalog, one of Iceberg of type rest, jdbc, hive or nessie, "
+    "or, from Spark 4.2 on, any that implements all of Spark's ViewCatalog and keeps the properties of a view"
+)
 
 
 def refusal(warehouse: Warehouse, target: ModelRelations, schema: str, size: int = 0) -> SparkError | None:
@@ -26,13 +33,62 @@ def refusal(warehouse: Warehouse, target: ModelRelations, schema: str, size: int
 
     Raises Refusal for a user who may make no view.
     """
-    view = ".".join(filter(None, (schema, quote("mz_probe_" + uuid.uuid4().hex))))
+    view = ".".join(filter(None, (schema, quote(_name()))))
     with rights.in_words(target):
-        try:
-            warehouse.rows(f"CREATE VIEW {view} AS SELECT length('{'x' * size}') AS a")
-        except SparkError as error:
-            if Cause.DENIED.is_said_by(error):
-                raise
+        error = _failure(warehouse, f"CREATE VIEW {view} AS SELECT length('{'x' * size}') AS a")
+        if error is None:
+            warehouse.rows(f"DROP VIEW IF EXISTS {view}")
+    return error
+
+
+def refusal_of_commits(warehouse: Warehouse, target: ModelRelations, replace: str) -> SparkError | None:
+    """The error where the schema of a model makes no views; None where it does all that commits need.
+
+    replace: the verb by which commits replace a view. Raises Refusal where a view cannot be replaced or dropped, or
+    loses its properties, and for a user who may make no view.
+    """
+    name = _name()
+    view = target.table(name)
+    with rights.in_words(target):
+        error = _failure(warehouse, f"CREATE VIEW {view} {ownership.marked(target)} AS SELECT 1 AS a")
+        if error is not None:
             return error
-        warehouse.rows(f"DROP VIEW IF EXISTS {view}")
+        is_marked = ownership.is_marked(warehouse, target, name)
+        replaced = _failure(warehouse, f"{replace} {view} AS SELECT 2 AS a")
+        dropped = _failure(warehouse, f"DROP VIEW IF EXISTS {view}")
+    left = f". The view {view}, which was made to try, stays" if dropped else ""
+    failed = {"replaces": replaced, "drops": dropped}
+    for does, error in failed.items():
+        if error is not None:
+            raise Refusal(
+                f"{_place(warehouse, target)} makes views and {does} none",
+                f"a commit replaces a view by one statement, and what is left behind is dropped. Spark's words: "
+                f"{spark_words(error)}{left}",
+                WITH_VIEWS,
+            )
+    if not is_marked:
+        raise Refusal(
+            f"{_place(warehouse, target)} keeps no properties of a view",
+            "a property marks the views of a model. Without it, no later run would know them as the model's",
+            WITH_VIEWS,
+        )
+    return None
+
+
+def _place(warehouse: Warehouse, target: ModelRelations) -> str:
+    return f"schema {target.schema} of the catalog {warehouse.catalog()}, which"
+
+
+def _name() -> str:
+    return "mz_probe_" + uuid.uuid4().hex
+
+
+def _failure(warehouse: Warehouse, sql: str) -> SparkError | None:
+    """The error of a statement that the catalog does not carry out; None where it does."""
+    try:
+        warehouse.rows(sql)
+    except SparkError as error:
+        if Cause.DENIED.is_said_by(error):
+            raise
+        return error
     return None
