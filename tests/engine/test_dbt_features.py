@@ -190,8 +190,8 @@ def test_unit_tests_at_a_pinned_clock(project: Project) -> None:
 
 
 @pytest.mark.landing
-def test_the_recipe_of_unit_tests(project: Project) -> None:
-    """The listings of docs/unit-tests.md, as they stand there."""
+def test_the_recipe_of_unit_tests(project: Project, settings_as_before: None) -> None:
+    """The listings of docs/unit-tests.md, as they stand there, in any zone."""
     page = (Path(__file__).parents[2] / "docs" / "unit-tests.md").read_text()
     for kind, name in (("sql", "recent_events.sql"), ("yaml", "recent_events.yml")):
         project.write(f"models/{name}", page.partition(f"```{kind}\n")[2].partition("```")[0])
@@ -199,8 +199,10 @@ def test_the_recipe_of_unit_tests(project: Project) -> None:
         "events", "select 1 as id, '' as content, timestamp '2024-01-01 00:00:00' as event_ts", materialized="view"
     )
     project.run("-s", "events")
-    result = project.dbt("test", "-s", "recent_events,test_type:unit")
-    assert [str(r.status) for r in result.results] == ["pass"] * 4, result.text
+    for zone in ("UTC", "Europe/Berlin", "America/New_York"):
+        project.spark.conf.set("spark.sql.session.timeZone", zone)
+        result = project.dbt("test", "-s", "recent_events,test_type:unit")
+        assert [str(r.status) for r in result.results] == ["pass"] * 4, (zone, result.text)
 
 
 # ---- where things are ------------------------------------------------------------------------------------------------
