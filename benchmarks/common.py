@@ -15,6 +15,8 @@ from dbt.cli.main import dbtRunner
 from dbt_common.events.contextvars import get_node_info
 from pyspark.sql import DataFrame, SparkSession
 
+from dbt.adapters.sparktemporal.spark_log import QUIET
+
 os.environ["DBT_SEND_ANONYMOUS_USAGE_STATS"] = "false"
 ROOT = Path(__file__).parents[1]
 SCHEMA = "bench"
@@ -22,7 +24,6 @@ SCHEMA = "bench"
 
 def session(home: Path, more: Mapping[str, str] | None = None) -> SparkSession:
     """As a user would start one on this machine, with everything it writes below `home`; more: further settings."""
-    log4j = (ROOT / "integration_tests" / "log4j2.properties").as_uri()
     conf = {
         "spark.master": f"local[{os.cpu_count()}]",
         "spark.driver.memory": "6g",
@@ -34,7 +35,7 @@ def session(home: Path, more: Mapping[str, str] | None = None) -> SparkSession:
         "spark.sql.ansi.enabled": "false",  # as dbt-spark sets it
         "spark.sql.warehouse.dir": str(home / "warehouse"),
         "spark.hadoop.javax.jdo.option.ConnectionURL": "jdbc:derby:memory:bench;create=true",
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={log4j} -Dderby.system.home={home}",
+        "spark.driver.extraJavaOptions": f"{QUIET} -Dderby.system.home={home}",
         **(more or {}),
     }
     builder = SparkSession.builder.appName("benchmarks")

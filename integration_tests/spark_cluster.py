@@ -24,6 +24,8 @@ import thrift_server
 from flights import HERE, unpack
 from spark_server import HOST, LONGEST_START, NotStarted, free_port
 
+from dbt.adapters.sparktemporal.spark_log import LOG4J
+
 __all__ = ["Cluster", "NotStarted", "running", "serving"]
 
 MASTER = "org.apache.spark.deploy.master.Master"
@@ -141,7 +143,7 @@ def serving(
 
 def _options(home: Path) -> str:
     """Java options of masters, workers and executors: they write below home."""
-    log = {"log4j2.configurationFile": HERE / "log4j2.properties", "log.level": "warn"}
+    log = {"log4j2.configurationFile": LOG4J, "log.level": "warn"}
     return " ".join(f'"-D{key}={value}"' for key, value in {**log, "java.io.tmpdir": home / "tmp"}.items())
 
 

@@ -17,6 +17,8 @@ from pathlib import Path
 
 from flights import HERE
 
+from dbt.adapters.sparktemporal.spark_log import LOG4J
+
 HOST = "127.0.0.1"
 
 #: what target dev of profiles.yml sets; a client of the server can only set what belongs to its session
@@ -93,7 +95,7 @@ def submit(
         (home / folder).mkdir(parents=True, exist_ok=True)
     places = {"spark.sql.warehouse.dir": str(home / "warehouse"), "spark.local.dir": str(home / "tmp")}
     folders = {"derby.system.home": home, "java.io.tmpdir": home / "tmp"}
-    settings = {"log4j2.configurationFile": HERE / "log4j2.properties", "log.level": "error", **folders}
+    settings = {"log4j2.configurationFile": LOG4J, "log.level": "error", **folders}
     options = [java_options, *(f'"-D{key}={value}"' for key, value in settings.items())]
     return [
         str(spark_home() / "bin" / "spark-submit"),

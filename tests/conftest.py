@@ -18,6 +18,7 @@ from pyspark.sql import SparkSession
 
 from dbt.adapters.sparktemporal.inputs.observing import manifest
 from dbt.adapters.sparktemporal.run import lock
+from dbt.adapters.sparktemporal.spark_log import QUIET
 from dbt.adapters.sparktemporal.temporal.diffs import chains
 from support.named_catalogs import NAMED, conf_of
 from support.parsing import parse_once
@@ -112,14 +113,13 @@ def spark(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, spark_conf: dict[str, str]
 ) -> Iterator[SparkSession]:
     home, catalog = tmp_path_factory.mktemp("spark"), request.config.getoption("--catalog")
-    log4j = (Path(__file__).parents[1] / "integration_tests" / "log4j2.properties").as_uri()
     jvm = f"{JVM} {ROOM}" if request.config.getoption("-m") == "deep" else f"{JVM} {ROOM} {COLD}"
     builder = SparkSession.builder.appName("tests")
     conf = {
         **SPARK_CONF,
         "spark.sql.warehouse.dir": str(home / "warehouse"),
         "spark.hadoop.javax.jdo.option.ConnectionURL": f"jdbc:derby:memory:{uuid.uuid4().hex};create=true",
-        "spark.driver.extraJavaOptions": f"{jvm} -Dlog4j2.configurationFile={log4j} -Dderby.system.home={home}",
+        "spark.driver.extraJavaOptions": f"{jvm} {QUIET} -Dderby.system.home={home}",
         **spark_conf,
     }
     if catalog == CONNECT:

@@ -7,8 +7,10 @@ import re
 from pathlib import Path
 
 import pytest
+from pyspark import SparkContext
 
-from dbt.adapters.sparktemporal import plurals
+from dbt.adapters.sparktemporal import plurals, spark_log
+from dbt.adapters.sparktemporal.connections import without_metastore
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.errors import Refusal
 
@@ -55,3 +57,42 @@ def test_a_query_without_a_plan(told: str) -> None:
         "why: Spark makes no plan of this query, so its inputs and its meaning are not known\n"
         "instead: a query that Spark can plan: what fails for constants alone fails for every row"
     )
+
+
+def test_a_metastore_that_another_process_has_open() -> None:
+    error = (
+        "org.apache.hadoop.hive.ql.metadata.HiveException: java.lang.RuntimeException: Unable to instantiate "
+        "org.apache.hadoop.hive.ql.metadata.SessionHiveMetaStoreClient"
+    )
+    found, why, instead = without_metastore(error).splitlines()
+    assert found == "found: a Hive metastore that does not open" and "one process at a time" in why
+    assert "method: thrift" in instead and not without_metastore("Unable to instantiate a.B")
+
+
+@pytest.mark.parametrize(
+    ("given", "environment", "is_quiet"),
+    [
+        ({}, {}, True),
+        ({"spark.driver.extraJavaOptions": "-Da=b"}, {}, True),
+        ({"spark.driver.extraJavaOptions": "-Dlog4j2.configurationFile=mine"}, {}, False),
+        ({}, {"SPARK_CONF_DIR": "conf"}, False),
+        ({}, {"SPARK_REMOTE": "sc://localhost"}, False),
+    ],
+)
+def test_the_log_of_spark(
+    given: dict[str, str], environment: dict[str, str], is_quiet: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Off in a Java that dbt starts; as people have it, where they configured it."""
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf" / "log4j2.properties").touch()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(SparkContext, "_gateway", None)
+    for name in ("SPARK_HOME", "SPARK_CONF_DIR", "SPARK_REMOTE"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    settings = spark_log.quieted(given)
+    options = settings.get("spark.driver.extraJavaOptions", "")
+    assert options.endswith(spark_log.QUIET) == is_quiet
+    assert options.startswith(given.get("spark.driver.extraJavaOptions", ""))
+    assert spark_log.LOG4J.exists()

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +14,7 @@ from dbt.adapters.spark.connections import SparkConnectionManager, SparkConnecti
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 from dbt_common.invocation import get_invocation_id
 
+from . import spark_log
 from .engine.clock_calls import LIVE, has_clock_calls, is_lasting_view, put_clock
 from .engine.session_facts import Ask, SessionFacts
 from .errors import TemporalError, without_plan, without_trace
@@ -41,12 +41,17 @@ def _as_runtime_error() -> Iterator[None]:
         raise error.__cause__ or DbtRuntimeError(str(error)) from None
 
 
-def _quiet_pyspark() -> None:
-    """PySpark 4 prints each error of a query a second time, as JSON with Java's stack trace. dbt tells the error."""
-    with suppress(ImportError):
-        from pyspark.logger import PySparkLogger
-
-        PySparkLogger.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+def without_metastore(message: str) -> str:
+    """The error of a Spark whose metastore does not open, in words; "" for another error."""
+    if "MetaStoreClient" not in message or "Unable to instantiate" not in message:
+        return ""
+    return (
+        "found: a Hive metastore that does not open\n"
+        "why: embedded Spark keeps it in the folder metastore_db, which one process at a time can open: another dbt, a "
+        "notebook or a shell has it open, or a hive-site.xml names a server that does not answer\n"
+        "instead: end the other process; for several at a time a Thrift server (method: thrift), or another folder "
+        f"(-Dderby.system.home=… in {spark_log.JAVA_OPTIONS})"
+    )
 
 
 @dataclass
@@ -123,10 +128,12 @@ class SparkTemporalConnectionManager(SparkConnectionManager):
         where it had one, the USE would look for a namespace `default` in that catalog.
         """
         is_new = connection.state != ConnectionState.OPEN
+        if connection.credentials.method == SparkConnectionMethod.SESSION:
+            parameters = connection.credentials.server_side_parameters
+            connection.credentials.server_side_parameters = spark_log.quieted(parameters)
+            spark_log.quiet_pyspark()
         opened = super().open(connection)
         credentials = opened.credentials
-        if credentials.method == SparkConnectionMethod.SESSION:
-            _quiet_pyspark()
         catalog = getattr(credentials, "catalog", None)
         if is_new and catalog is not None and credentials.method != SparkConnectionMethod.SESSION:
             opened.handle.cursor().execute(f"SET CATALOG {quote(catalog)}")
@@ -294,4 +301,4 @@ class SparkTemporalConnectionManager(SparkConnectionManager):
                 except DbtDatabaseError as error:
                     raise DbtDatabaseError(without_trace(error.msg)) from None
         except DbtRuntimeError as error:
-            raise DbtRuntimeError(without_plan(error.msg)) from error.__cause__
+            raise DbtRuntimeError(without_metastore(error.msg) or without_plan(error.msg)) from error.__cause__

@@ -1,0 +1,57 @@
+"""The log of an embedded Spark: dbt tells each error, so Spark says nothing, unless people have configured its log."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+#: the setting by which a Java that starts is told its own settings
+JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+#: a configuration of Log4j that is off, or of the level in the Java property log.level
+LOG4J = Path(__file__).with_name("log4j2.properties")
+#: the option of a Java that starts
+QUIET = f"-Dlog4j2.configurationFile={LOG4J.as_uri()}"
+
+
+def quieted(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a profile for a session that dbt is about to start, with the log of Spark off.
+
+    The settings stay as they are where a configuration of the log is given, by them or in Spark's own folder, and where
+    a Spark is there already.
+
+    >>> quieted({JAVA_OPTIONS: "-Dlog4j2.configurationFile=mine.properties"})
+    {'spark.driver.extraJavaOptions': '-Dlog4j2.configurationFile=mine.properties'}
+    """
+    given = str(parameters.get(JAVA_OPTIONS, ""))
+    if "log4j" in given or _is_configured() or _is_running():
+        return dict(parameters)
+    return {**parameters, JAVA_OPTIONS: f"{given} {QUIET}".strip()}
+
+
+def _is_configured() -> bool:
+    home = os.environ.get("SPARK_HOME")
+    folder = os.environ.get("SPARK_CONF_DIR") or (home and os.path.join(home, "conf"))
+    return bool(folder) and any(Path(str(folder)).glob("log4j2.*"))
+
+
+def _is_running() -> bool:
+    """Whether this process has a Java, or is a client of Spark Connect."""
+    if os.environ.get("SPARK_REMOTE"):
+        return True
+    try:
+        from pyspark import SparkContext
+    except ImportError:
+        return True
+    return SparkContext._gateway is not None
+
+
+def quiet_pyspark() -> None:
+    """PySpark 4 prints each error of a query a second time, as JSON with Java's stack trace."""
+    with suppress(ImportError):
+        from pyspark.logger import PySparkLogger
+
+        PySparkLogger.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
