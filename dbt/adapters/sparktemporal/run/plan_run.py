@@ -32,7 +32,7 @@ from ..temporal.predicates import clock_text
 from ..temporal.sql.spark import plans, relations, timestamps
 from ..temporal.sql.spark.errors import Cause, SparkError
 from ..temporal.sql.text.readable import in_words
-from . import at_function, full_reads, late_rows, refused
+from . import at_function, full_reads, full_stores, late_rows, refused
 from .analyze import Model, understand
 from .commit import Commit, ViewTexts
 from .first_commit import first_commit, refuse_grants
@@ -307,6 +307,7 @@ def _writer(
         standing=by_schema(built_on) if waits else (),
         is_in_table=there.texts.is_table,
     )
+    full_stores.refuse(planned)
     full_reads.refuse(planned)
     return Writer(warehouse, planned, Commit(there.texts, live_run, f"dbt run -s {target.model}, one run at a time"))
 

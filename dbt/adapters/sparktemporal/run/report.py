@@ -9,7 +9,7 @@ from ..inputs.changing.input_reads import InputRead, as_data, input_reads, total
 from ..plurals import quantity
 from ..temporal.clock.instants import format_duration, format_instant
 from ..temporal.decision import ADVANCED
-from . import full_reads
+from . import full_reads, full_stores
 from .writer import Writer
 
 
@@ -113,9 +113,9 @@ def warnings(run: Writer) -> list[str]:
         "no exception, a longer lookback or change_capture: auto"
         for what in run.plan.capture.broken
     ]
-    # only when the model is built: the warnings of the model stay the same
-    costly = [f"temporal_view {model}: {what}" for what in run.plan.model.warnings if run.plan.decision.rebuilds]
-    return [*broken, *costly, *filter(None, [full_reads.warning(run.plan), _expires_soon(run), _runs_too_seldom(run)])]
+    whole = full_stores.warning(run.plan, run.progress)
+    others = (full_reads.warning(run.plan), _expires_soon(run), _runs_too_seldom(run))
+    return [*broken, *filter(None, [whole, *others])]
 
 
 def _runs_too_seldom(run: Writer) -> str:
