@@ -104,6 +104,11 @@ MODELS: dict[str, tuple[str, tuple[str, ...]]] = {
         "select k, last from s where mz_now() <= last + interval 30 minutes",
         ("hydrated",),
     ),
+    "windows_over": (
+        "select k, window.start as s, count(*) as n from {t} group by window(ts, '1 hour'), k "
+        "having mz_now() >= window.end and mz_now() < window.start + interval 1 day order by window.end, k",
+        ("hydrated",),
+    ),
     "hidden": (
         "select k as kind, count(*) as n, unix_millis(mz_now()) - unix_millis(min(ts)) as age from {t} "
         "where v is not null group by k having count(*) >= 1 and (mz_now() < max(hi) or max(hi) is null)",
@@ -175,7 +180,8 @@ TESTS = ["temporal_matches_source", "temporal_diffs_consistent"]
 TESTED = ["window", "counted", "sessions", "over_a_filter"]
 #: one of each kind; the others are deep
 USUAL = [
-    "window", "alone", "one_or_the_other", "counted", "in_a_subquery", "joined", "sessions", "hidden", "having_by_hour",
+    "window", "alone", "one_or_the_other", "counted", "in_a_subquery", "joined", "sessions", "windows_over", "hidden",
+    "having_by_hour",
     "having_beside_a_window", "over_a_filter",
 ]  # fmt: skip
 OTHERS = [name for name in (*MODELS, *STACKED) if name not in USUAL]

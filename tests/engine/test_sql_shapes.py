@@ -25,8 +25,6 @@ MODELS = {
     "windows": "select k, window.start as s, window.end as e, count(*) n, min(v) as low from {t} "
     "where mz_now() < due group by window(ts, '10 minutes', '5 minutes'), k "
     "having window.start > '2024-03-01 11:50:00'",
-    "windows_that_are_over": "select k, window.start as s, count(*) as n from {t} group by window(ts, '5 seconds'), k "
-    "having mz_now() >= window.end and mz_now() < window.start + interval 1 hour order by window.end, k",
     "sessions": "select session_window.start as s, k, count(*) as n from {t} where mz_now() < due "
     "group by k, session_window(ts, '5 minutes')",
     "above_groups": "select k, exists (select 1 from {o} where k = t.k) as known, count(*) as c from {t} t "

@@ -74,7 +74,14 @@ WHOLE = {
         "s.b", "year(put_at) = year(mz_now()) - 1", "`where (year(put_at) = year(mz_now())) or (year(put_at) = year(",
     ),
     "select count(*) filter (where mz_now() < put_at) as n from s.b": ("s.b", "put_at", "`where mz_now() < put_at`"),
+    # a branch without the clock
+    "select id from s.b where mz_now() < put_at union all select id from s.b where item is null": (
+        "s.b", "no comparison of mz_now() bounds them", BELOW.format("b", "ts"),
+    ),
     # a predicate over the clock that bounds nothing
+    "select * from values (1, 2) as v(a, b) where mz_now() is not null": (
+        "", "no comparison of mz_now() bounds them", BELOW.format("b", "ts").replace("s.b", "…"),
+    ),
     "select item, put_at from s.b where mz_now() is not null": ("s.b", "no comparison of mz_now() bounds them", "CTE"),
 }  # fmt: skip
 BOUNDED = (
@@ -97,6 +104,7 @@ def test_what_is_kept_whole(sql: str) -> None:
     kept, why, instead = WHOLE[sql]
     model = understood(sql)
     assert " ".join(full_stores.relations(model.whole)) == kept
+    assert ("a query over s.b" in full_stores.listed(model)) == ("union" in sql)
     assert why in full_stores.why(model) and instead in full_stores.instead(model)
     told = full_stores.told(model, [full_stores.Weight(core, 3, 2048) for core in model.whole])
     assert "3 rows, 2.0 KB" in told and "full_store: allow" in told and "mz_core" not in told and "mz_read" not in told

@@ -165,6 +165,12 @@ def test_natural_sql_is_explained(sql: str, tmp_path: Path, capsys: pytest.Captu
     assert (code, error) == (0, "") and "== core c0" in told
 
 
+def test_what_is_kept_whole_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, told, _ = explained(tmp_path, capsys, SELECTS[0], types={"s.t": EVENTS})
+    assert "-- warning: all rows of s.t are kept: no comparison of mz_now() bounds them. Evaluated at each read" in told
+    assert "-- to keep less: a window in the same SELECT, such as `where mz_now() < ts + interval 7 days`" in told
+
+
 @pytest.mark.parametrize("name", MISTAKES)
 def test_a_mistake(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sql, options, types, found, instead = MISTAKES[name]

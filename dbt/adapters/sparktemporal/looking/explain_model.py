@@ -63,8 +63,7 @@ def _lines(model: Model, target: ModelRelations, state: State) -> Iterator[str]:
     for note in model.notes:
         yield f"-- note: {note}"
     if model.whole:
-        kept = ", ".join(full_stores.relations(model.whole))
-        yield f"-- warning: all rows of {kept} are kept: {full_stores.why(model)}"
+        yield f"-- warning: all rows of {full_stores.listed(model)} are kept: {full_stores.why(model)}"
         yield f"-- to keep less: {full_stores.instead(model)}"
     for core in model.cores:
         stored = ", ".join(f"{name} {kind}" for name, kind in (*core.stored, *(core.sums or ())))

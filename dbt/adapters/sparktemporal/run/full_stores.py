@@ -19,6 +19,8 @@ from .progress import Progress
 
 #: so many parts with the clock are told, each with so many characters
 _PARTS, _LONG = 3, 160
+#: clauses of a SELECT that has not all rows of its tables
+_LESS = ("where", "group", "having", "distinct", "limit", "joins")
 _INSTANTS = ("timestamp", "timestamp_ntz", "date")
 
 
@@ -34,7 +36,7 @@ class Weight:
     def __str__(self) -> str:
         about, held = "about " if self.is_estimated else "", "" if self.bytes is None else f", {size(self.bytes)}"
         kept = f"{self.core.name}: {about}{quantity(self.rows, 'row')}{held}"
-        return f"all rows of {_listed(relations([self.core]))} ({kept})"
+        return f"all rows of {_what(self.core)} ({kept})"
 
 
 def refuse(plan: RunPlan) -> None:
@@ -42,7 +44,7 @@ def refuse(plan: RunPlan) -> None:
     if plan.config.full_store == "error" and plan.model.whole:
         model = plan.target.model
         raise Refusal(
-            f"all rows of {_listed(relations(plan.model.whole))} to be kept by {model}, whose full_store is error",
+            f"all rows of {listed(plan.model)} to be kept by {model}, whose full_store is error",
             why(plan.model),
             f"{instead(plan.model)}; or full_store: warn",
         )
@@ -97,7 +99,7 @@ def instead(model: Model) -> str:
     window = f"mz_now() < {_time_of(model)} + interval 7 days"
     if parts and parts[0].takes and all(one.takes == parts[0].takes for one in parts):
         return f"a window in the same SELECT, such as `{parts[0].takes} {window}`"
-    return f"a window in a CTE below, such as `select * from {relations(model.whole)[0]} where {window}`"
+    return f"a window in a CTE below, such as `select * from {next(iter(relations(model.whole)), '…')} where {window}`"
 
 
 def _time_of(model: Model) -> str:
@@ -105,6 +107,19 @@ def _time_of(model: Model) -> str:
     times = [name for core in model.whole for name, kind in core.columns if kind in _INSTANTS]
     named = next((name for name in times if not name.lower().startswith("mz_")), "ts")
     return named if named.isidentifier() else quote(named)
+
+
+def listed(model: Model) -> str:
+    """What is kept whole."""
+    return _listed(list(dict.fromkeys(map(_what, model.whole))))
+
+
+def _what(core: TypedCore) -> str:
+    """The relations of a core, as far as it has all of their rows."""
+    query = core.core.query
+    names = _listed(relations([core]))
+    is_all = isinstance(query, exp.Select) and names and not any(query.args.get(key) for key in _LESS)
+    return names if is_all else f"a query over {names}" if names else "a query"
 
 
 def relations(cores: list[TypedCore]) -> list[str]:
