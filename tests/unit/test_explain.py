@@ -87,6 +87,7 @@ SELECTS = (
     "having mz_now() >= window.end",
     "select t.id, u.k from s.t t left join s.u u on u.id = t.id and mz_now() < u.hi",
     "select t.id, w.hi from s.t t left join (select * from s.u where mz_now() < hi) w on w.id = t.id",
+    "select id, mz_now() - ms as age, datediff(mz_now(), ts) as days from s.t where mz_now() < ms + 1000",
     "select id, row_number() over (partition by k order by ts) as r from s.t where mz_now() < hi",
 )
 

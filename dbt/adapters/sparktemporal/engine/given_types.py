@@ -3,7 +3,7 @@
 | statement | answer |
 |---|---|
 | DESCRIBE TABLE, DESCRIBE QUERY | the given columns of tables; types of expressions by `type_rules` |
-| EXPLAIN | none: each mz_now() is a TIMESTAMP, where no comparison tells another type |
+| EXPLAIN | no plan, but the error where an instant stands beside a number: there mz_now() is a BIGINT |
 | SET, and the SELECT of clock, version and catalog | defaults of Spark, and what the caller gives |
 | all others | an error that names the statement |
 """
@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from sqlglot import exp
@@ -23,7 +24,7 @@ from ..errors import Refusal
 from ..temporal.rewrite.window_columns import with_window_calls
 from ..temporal.sql.functions.calls import starts_with_unit
 from ..temporal.sql.spark import type_rules
-from ..temporal.sql.spark.combined_types import common
+from ..temporal.sql.spark.combined_types import common, is_number
 from ..temporal.sql.spark.errors import SparkError
 from ..temporal.sql.text.dialect import VerbatimSpark, fragment, parse, put_in
 from ..temporal.sql.text.identifiers import dotted, folded, parts
@@ -44,8 +45,12 @@ class GivenTypes:
         if word.startswith("DESCRIBE TABLE EXTENDED "):
             return [(name, kind, None) for name, kind in self._table(sql.split(None, 3)[3]).items()]
         if word.startswith("DESCRIBE QUERY "):
-            return self._query(sql.lstrip().split(None, 2)[2])
+            return _columns(self._typed(sql.lstrip().split(None, 2)[2]))
+        if word.startswith("EXPLAIN EXTENDED "):
+            return [("",)]
         if word.startswith("EXPLAIN "):
+            with suppress(Refusal, SparkError):  # what is wrong with the query, a DESCRIBE tells
+                return [(_mismatch(self._typed(sql.lstrip().split(None, 1)[1])),)]
             return [("",)]
         if word == "SET":
             return []
@@ -70,7 +75,8 @@ class GivenTypes:
             )
         return found
 
-    def _query(self, sql: str) -> list[tuple[Any, ...]]:
+    def _typed(self, sql: str) -> exp.Expr:
+        """A query as a tree with types."""
         tree = _readable(parse(sql))
         schema: dict[str, Any] = {}
         ctes = {folded(cte.alias) for cte in tree.find_all(exp.CTE)}
@@ -90,7 +96,16 @@ class GivenTypes:
         except SqlglotError as error:
             raise SparkError(f"[UNRESOLVED_COLUMN] {str(error).splitlines()[0]}") from None
         _refuse_mixed(typed)
-        return _columns(typed)
+        return typed
+
+
+def _mismatch(tree: exp.Expr) -> str:
+    """An error as Spark's, where an instant stands beside a number; "" for none."""
+    for node in tree.find_all(exp.Binary):
+        kinds = {_words(node.left), _words(node.right)}
+        if "timestamp" in kinds and any(kind and is_number(kind) for kind in kinds):
+            return f"[DATATYPE_MISMATCH] {fragment(node)}"
+    return ""
 
 
 def _readable(tree: exp.Query) -> exp.Query:

@@ -67,7 +67,7 @@ def _wider(one: str, other: str) -> str | None:
         return max(one, other, key=TIMES.index)
     if "string" in (one, other):
         rest = one if other == "string" else other
-        return "string" if _is_number(rest) or rest in TIMES else None
+        return "string" if is_number(rest) or rest in TIMES else None
     return _number(one, other) or _of_fields(one, other)
 
 
@@ -76,7 +76,7 @@ def _number(one: str, other: str) -> str | None:
     order = (*WHOLE, *BROKEN)
     if one in order and other in order:
         return max(one, other, key=order.index)
-    if _is_number(one) and _is_number(other):
+    if is_number(one) and is_number(other):
         if one in BROKEN or other in BROKEN:
             return "double"
         a, b = _digits(one), _digits(other)
@@ -85,7 +85,7 @@ def _number(one: str, other: str) -> str | None:
     return None
 
 
-def _is_number(kind: str) -> bool:
+def is_number(kind: str) -> bool:
     return kind in (*WHOLE, *BROKEN) or decimals.digits(kind) is not None
 
 
@@ -109,7 +109,7 @@ def of_two(node: exp.Binary, left: str | None, right: str | None) -> str | None:
         return _of_sum(node, left, right)
     if isinstance(node, (exp.Mul, exp.Div)):
         for length, number in ((left, right), (right, left)):
-            if _is_length(length) and _is_number(number):
+            if _is_length(length) and is_number(number):
                 return scaled(length) if length is left or isinstance(node, exp.Mul) else None
         return _of_product(node, left, right)
     return _of_numbers(node, left, right) if isinstance(node, exp.Mod) else None
@@ -156,7 +156,7 @@ def _of_product(node: exp.Expr, left: str, right: str) -> str | None:
 
 def counts(kind: str) -> bool:
     """Whether a value counts as a number."""
-    return _is_number(kind) or kind == "string"
+    return is_number(kind) or kind == "string"
 
 
 def _of_numbers(node: exp.Expr, left: str, right: str) -> str | None:
