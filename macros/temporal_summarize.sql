@@ -1,8 +1,5 @@
 {# For people: how the model is read, and what the run did. For run_results.json: its adapter response. #}
 {% macro temporal_summarize(run) %}
-  {%- for note in run.plan.model.notes -%}
-    {%- do log('temporal_view ' ~ this.identifier ~ ': ' ~ note, info=true) -%}
-  {%- endfor -%}
   {%- for line in adapter.temporal_summary(run) -%}
     {%- do log(line, info=true) -%}
   {%- endfor -%}

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
+from dbt.adapters.sparktemporal.engine.given_types import GivenTypes
+from dbt.adapters.sparktemporal.errors import Refusal
 from dbt.adapters.sparktemporal.temporal.predicates.lengths import moved
 from dbt.adapters.sparktemporal.temporal.sql.functions import others
 from dbt.adapters.sparktemporal.temporal.sql.functions.registry import BUILTIN, KNOWN, ROWS
@@ -25,6 +28,7 @@ from dbt.adapters.sparktemporal.temporal.sql.functions.row import (
     Takes,
     Window,
 )
+from dbt.adapters.sparktemporal.temporal.sql.functions.types import TYPED
 from dbt.adapters.sparktemporal.temporal.sql.spark.routines import of_description
 from dbt.adapters.sparktemporal.temporal.sql.text.dialect import expression
 from support.session import ALL_FUNCTIONS
@@ -299,3 +303,69 @@ def test_windows(spark: Any) -> None:
             words, rows = given[row.window]
             query = spark.sql(f"SELECT {row.name}({OTHER}, {words}) AS w FROM range(1)")
             assert query.count() == rows, row
+
+
+#: columns from which calls and sums are made to compare their types
+COLUMNS = {
+    "n": "int", "b": "bigint", "a": "decimal(10,2)", "x": "double", "ts": "timestamp", "d": "date",
+    "l": "timestamp_ntz", "k": "string", "f": "boolean", "len": "interval day to second", "y": "array<int>",
+    "i8": "tinyint", "xf": "float", "wide": "decimal(38,10)", "m": "interval year to month", "h": "interval hour",
+}  # fmt: skip
+SHAPES = (
+    "", *list(COLUMNS)[:11], "ts, ts", "d, ts", "n, n", "d, n", "ts, 'DAY'", "'DAY', ts", "'SECONDS', ts", "k, k",
+    "k, n", "n, k", "a, n", "a, a", "x, n", "f, n", "y, n", "y, k", "k, y", "ts, k", "l, k", "d, k", "n, d", "b, a",
+    "ts, d", "l, ts", "ts, '1 hour'", "DAY, n, ts", "DAY, n, d", "HOUR, n, l", "DAY, ts, d", "k, k, k", "k, n, n",
+    "k, k, n", "n, n, n", "f, ts, d", "f, n, x", "k, n, k", "k, k, ts", "k, k, l", "x, x, x, n", "y, y -> y > 1",
+)  # fmt: skip
+#: functions whose every call has an OVER
+ELSEWHERE = (
+    "cume_dist", "dense_rank", "lag", "lead", "nth_value", "ntile", "percent_rank", "rank", "row_number"
+)  # fmt: skip
+#: these take other arguments, or stand above a ROLLUP
+UNCALLED = {"arrays_overlap", "grouping", "grouping_id", "to_csv"}
+OPERATIONS = (
+    "{0} + {1}", "{0} - {1}", "{0} * {1}", "{0} / {1}", "{0} % {1}", "{0} div {1}",
+    "case when f then {0} else {1} end",
+)  # fmt: skip
+
+
+def shapes_of(spark: Any, name: str) -> list[str]:
+    """The shapes of as many arguments as a function takes, by Spark's words about a call without any."""
+    try:
+        spark.sql(f"SELECT {name}()")
+    except Exception as error:  # each client has classes of its own
+        told = re.search(r"requires (\[[\d, ]+\]|\d+) parameters", str(error))
+        counts = {int(count) for count in re.findall(r"\d+", told[1])} if told else {}
+        return [shape for shape in SHAPES if not counts or len(shape.split(", ")) in counts and shape]
+    return list(SHAPES)
+
+
+def types_of(spark: Any, calls: Iterable[str]) -> Iterator[tuple[str, str, str | None]]:
+    """Expressions that Spark takes, with Spark's type, and with the type that is known without Spark."""
+    given = GivenTypes({"s.t": COLUMNS}, 0)
+    nulls = ", ".join(f"CAST(NULL AS {kind}) AS {name}" for name, kind in COLUMNS.items())
+    for call in calls:
+        try:
+            ((_, said),) = spark.sql(f"SELECT {call} AS c FROM (SELECT {nulls}) AS t").dtypes
+        except Exception:  # a function of another Spark, or of other arguments
+            continue
+        try:
+            yield call, said, given(f"DESCRIBE QUERY SELECT {call} AS c FROM s.t")[0][1]
+        except Refusal:
+            yield call, said, None
+
+
+@pytest.mark.more
+def test_the_types_without_spark_are_those_of_spark(spark: Any) -> None:
+    """Of calls of each function of the registry, and of all operations of two columns or literals."""
+    names = sorted(KNOWN | TYPED)
+    calls = [f"{name}({shape})" for name in names for shape in shapes_of(spark, name)]
+    calls += [f"{name}({given}) over (order by n)" for name in ELSEWHERE for given in ("", "n", "n, 2")]
+    sides = [*list(COLUMNS)[1:8], *list(COLUMNS)[9:], "7", "1.50", "interval 1 day", "make_interval(0, 0, 0, 1)"]
+    operations = [form.format(one, other) for one in sides for other in sides for form in OPERATIONS]
+    found = list(types_of(spark, [*calls, *operations]))
+    assert [one for one in found if one[2] not in (None, one[1])] == []
+    known = {call.partition("(")[0] for call, _, ours in found if ours is not None}
+    taken = {call.partition("(")[0] for call, _, _ in found}
+    assert TYPED - known == UNCALLED and len(taken) > 200
+    assert sum(ours is not None for *_, ours in found) > 0.9 * len(found)

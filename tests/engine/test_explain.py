@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from dbt.adapters.sparktemporal.plurals import size
 from dbt.adapters.sparktemporal.run import announcing
 from support.instants import DAY, T0
 from support.project import Project
@@ -87,6 +88,45 @@ def test_ephemeral_models_and_refusals(events: Project) -> None:
     events.model("bad", f"select id from {events.schema}.events where mz_now() <= ts + mz_now()")
     told = events.dbt("run-operation", "temporal_explain", "--args", "{model: bad}", now=T0, check=False)
     assert not told.success and "found: " in told.text and "instead: " in told.text
+
+
+def test_what_is_kept_whole(events: Project, capsys: Any) -> None:
+    """The first run warns, with the rows and bytes that it keeps; later runs do not, until the text is another one."""
+    table = f"{events.schema}.events"
+    window = f"(select * from {table} where mz_now() <= ts + interval 1 day)"
+    whole = f"select count(*) filter (where mz_now() >= ts) as n{{}} from {table}"
+    events.model("whole", whole.format(""))
+    events.model("joined", f"select e.id, w.ts from {table} e left join {window} w on w.id = e.id")
+    events.model("accepted", f"select id, mz_now() - ts as age from {table}", full_store="allow")
+
+    def warned(*command: str, now: int) -> dict[str, str]:
+        lines = [line for line in events.run(*command, now=now).log if "full_store: allow" in line]
+        return dict(re.findall(r"temporal_view (\w+) keeps (.*)", "\n".join(lines)))
+
+    def explained() -> dict[str, Any]:
+        (row,) = [r for r in asked(events, capsys, "temporal_explain", model="whole") if r["about"] == "full store"]
+        return row
+
+    planned = explained()
+    assert planned["of"] == "c0" and planned["rows"] > 0 and planned["bytes"] > 0
+    assert f"all rows of {table} (c0: about {planned['rows']} rows, {size(planned['bytes'])})" in planned["what"]
+    first = warned(now=T0)
+    assert first.keys() == {"whole", "joined"}
+    where = "`where mz_now() >= ts`, where the other rows do not count"
+    assert f"all rows of {table} (c0: 100 rows, {size(stored(events, 'whole'))})" in first["whole"]
+    assert where in first["whole"] and where in planned["what"] and "(full_store: warn)" in planned["what"]
+    assert f"all rows of {table} (c1: 100 rows, " in first["joined"] and "c0" not in first["joined"]
+    events.sql(f"INSERT INTO {{s}}.events SELECT 200, timestamp_millis({T0}L)")
+    assert warned(now=T0 + 1000) == warned("--full-refresh", now=T0 + 2000) == {}
+    assert explained()["rows"] == 101
+    events.model("whole", whole.format(", max(id) as last"))
+    again = warned(now=T0 + 3000)
+    assert again.keys() == {"whole"} and "(c0: 101 rows, " in again["whole"]
+    events.model("refused", whole.format(""), full_store="error")
+    told = events.run("-s", "refused", now=T0, check=False)
+    assert f"found: all rows of {table} to be kept by refused, whose full_store is error" in told.text
+    assert f"instead: {where}; or full_store: warn" in told.text
+    assert not [name for name in events.relations() if "refused" in name]
 
 
 def test_the_numbers_of_a_run(events: Project) -> None:

@@ -77,7 +77,7 @@ def live(project: Project, seconds: int) -> None:
     assert "advanced" in project.run(now=T0 + 11_000).of("m").message
     assert [r[0] for r in at(project, 11)] == ["b", None]
     passes(project, T0 + 11_000)
-    assert "unchanged, 0 rows" in project.run(now=T0 + 11_001).of("m").message
+    assert "OK unchanged" in project.run(now=T0 + 11_001).of("m").message
 
 
 def test_diffs_are_updates_of_groups(project: Project) -> None:

@@ -11,6 +11,29 @@ KNOWN = {
     "1.50": "decimal(3,2)", "'a'": "string", "1e3": "double", "interval 1 month": "interval month",
     "interval 2 weeks": "interval day", "interval '1-2' year to month": "interval year to month",
     "interval 3 hours": "interval hour", "interval '1 02' day to hour": "interval day to hour",
+    "ts - ts": "interval day to second", "coalesce(customer, 0)": "int", "id / 2": "double", "null": "void",
+    "amount + 1": "decimal(11,2)", "amount * 2": "decimal(12,2)", "amount / customer": "decimal(21,13)",
+    "id div 2": "bigint", "date(ts) - 7": "date", "date(ts) + interval 36 hour": "timestamp",
+    "date(ts) - interval 1 month": "date", "date(ts) - date(ts)": "interval day",
+    "interval 1 day + interval 2 hours": "interval day to hour", "3 * interval '1' day": "interval day to second",
+    "case when k = 'a' then interval 7 days else interval 3 hours end": "interval day to hour",
+    "if(k = 'a', ts, date(ts))": "timestamp", "dateadd(DAY, 7, ts)": "timestamp", "dateadd(ts, 7)": "date",
+    "datediff(HOUR, ts, ts)": "bigint", "datediff(ts, ts)": "int", "unix_timestamp(ts) - 3600": "bigint",
+    "year(ts) * 100 + month(ts)": "int", "date_format(ts, 'yyyy-MM')": "string",
+    "extract(SECOND FROM ts)": "decimal(8,6)",
+    "make_interval(0, 0, 0, customer)": "interval", "make_dt_interval(7)": "interval day to second",
+    "from_utc_timestamp(ts, k)": "timestamp", "months_between(ts, ts)": "double", "floor(amount)": "decimal(9,0)",
+    "sum(if(k = 'a', amount, 0))": "decimal(22,2)", "count(*) filter (where k = 'a')": "bigint",
+    "rank() over (order by id)": "int", "window(ts, '10 minutes').end": "timestamp", "1L": "bigint",
+    "1.5BD": "decimal(2,1)",
+    "(select max(ts) from shop.orders)": "timestamp", "k || id": "string", "collect_list(id)": "array<bigint>",
+    "collect_list(id)[0]": "bigint", "make_date(2024, customer, 1)": "date",
 }  # fmt: skip
 #: of which only Spark knows the type
-UNKNOWN = ("ts - ts", "coalesce(customer, 0)", "id / 2", "amount + 1", "interval 1 month 2 days", "null")
+UNKNOWN = (
+    "interval 1 month 2 days",
+    "coalesce(k, id > 1)",
+    "named_struct('a', id)",
+    "my_function(id)",
+    "round(amount, 1)",
+)

@@ -61,9 +61,7 @@ def test_all_mistakes_are_told_at_once() -> None:
 
 
 def test_configs_that_do_nothing() -> None:
-    (line,) = not_carried_out(
-        {"partition_by": "day", "buckets": 4, "location_root": "/lake", "on_schema_change": "fail"}
-    )
+    line = not_carried_out({"partition_by": "day", "buckets": 4, "location_root": "/lake", "on_schema_change": "fail"})
     assert line.startswith("configs that do nothing here: on_schema_change (a run after a change of the query rebuilds")
     assert (
         "; partition_by, buckets (chains have partitions of their own" in line and "; location_root (chains are" in line

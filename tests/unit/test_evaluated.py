@@ -1,32 +1,116 @@
-"""A WHERE over the clock that a read evaluates over all rows: what is told, in the words of the model."""
+"""What is stored whole and read whole: what is told, in the words of the model, and what is not told."""
 
 from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.sparktemporal.temporal.rewrite.split import split
+from dbt.adapters.sparktemporal.engine.given_types import GivenTypes
+from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
+from dbt.adapters.sparktemporal.run import full_stores
+from dbt.adapters.sparktemporal.run.analyze import Model, understand
+from support.instants import T0
 
-COLUMNS = [("item", "string"), ("put_at", "timestamp"), ("id", "int"), ("bought_at", "timestamp")]
+B = {"item": "string", "put_at": "timestamp", "n": "int", "id": "bigint"}
+TYPES = {"s.b": B, "s.p": {"item": "string", "bought_at": "timestamp", "id": "bigint"}}
 WINDOW = "b.put_at > mz_now() - interval 45 minutes"
-BESIDE = "left join p on p.item = b.item and p.bought_at <= mz_now()"
-INSIDE = "not exists (select 1 from p where p.item = b.item and p.bought_at <= mz_now())"
+BESIDE = "left join s.p as p on p.item = b.item and p.bought_at <= mz_now()"
+INSIDE = "not exists (select 1 from s.p as p where p.item = b.item and p.bought_at <= mz_now())"
+BELOW = "a window in a CTE below, such as `select * from s.{} where mz_now() < {} + interval 7 days`"
+SAME = "a window in the same SELECT, such as `where mz_now() < put_at + interval 7 days`"
 
-
-@pytest.mark.parametrize(
-    ("sql", "why"),
-    [
-        (f"select b.item from b {BESIDE} where {WINDOW} and p.id is null", "the clock is in the ON of an outer join"),
-        (f"select b.item from b where {WINDOW} and {INSIDE}", "a query inside of its SELECT has the clock too"),
-        (f"with b as (select * from b as x where {WINDOW.replace('b.', 'x.')}) select b.item from b {BESIDE}", ""),
-        (f"with c as (select * from b where {WINDOW}) select item from c as b where {INSIDE}", ""),
-        ("select count(*) filter (where mz_now() < put_at) as n from b", ""),
-        ("select item from b group by item having mz_now() < max(put_at)", ""),
-    ],
+#: a query -> the relations that are kept whole, words of the reason, words of what to write
+WHOLE = {
+    # a predicate that no bound follows from
+    "select item, put_at from s.b where hour(mz_now()) = n": (
+        "s.b", "hour(mz_now()) = n (hour(mz_now()): hour of the clock does not only", "`and mz_now() < put_at +",
+    ),
+    # outer joins and subqueries
+    f"select b.item from s.b as b {BESIDE} where {WINDOW} and p.id is null": (
+        "s.b s.p", "(the clock is in the ON of an outer join", BELOW.format("b", "put_at"),
+    ),
+    f"select b.item from s.b as b where {WINDOW} and {INSIDE}": (
+        "s.b s.p", "(a query inside of its SELECT has the clock too)", BELOW.format("b", "put_at"),
+    ),
+    f"select b.item from s.b as b where {INSIDE}": (
+        "s.b s.p", "(its SELECT names columns from outside", BELOW.format("b", "put_at"),
+    ),
+    "select b.item from s.b as b where b.n = 1 or exists (select 1 from s.p as p where p.id = b.id and mz_now() < "
+    "p.bought_at)": ("s.b s.p", "mz_now() < p.bought_at", BELOW.format("b", "put_at")),
+    "select b.item from s.b as b left anti join s.p as p on p.id = b.id and mz_now() < p.bought_at": (
+        "s.b s.p", "(the clock is in the ON", BELOW.format("b", "put_at"),
+    ),
+    "select b.item from s.b as b full join s.p as p on p.id = b.id and mz_now() < p.bought_at": (
+        "s.b s.p", "(the clock is in the ON", BELOW.format("b", "put_at"),
+    ),
+    "select b.item, w.id from s.b as b left join (select * from s.p where mz_now() < bought_at) as w on w.id = b.id": (
+        "s.b", "no comparison of mz_now() bounds them", BELOW.format("b", "put_at"),
+    ),
+    f"with recent as (select * from s.b as b where {WINDOW}) select b.item from recent as b {BESIDE}": (
+        "s.p", "no comparison of mz_now() bounds them", BELOW.format("p", "bought_at"),
+    ),
+    # a lambda
+    "select item, put_at from s.b where exists(array(put_at), y -> y > mz_now())": (
+        "s.b", "a LATERAL or a lambda)", BELOW.format("b", "put_at"),
+    ),
+    # the clock as a value
+    "select item, datediff(current_date(), max(put_at)) as days from s.b group by item": (
+        "s.b", "datediff(CAST(mz_now() AS DATE), max(put_at)) (the clock is above the rows)", SAME,
+    ),
+    "select id, mz_now() - put_at as age from s.b": ("s.b", "mz_now() - put_at (the clock is above", SAME),
+    "select id, put_at from s.b order by abs(unix_millis(mz_now()) - unix_millis(put_at)) limit 3": (
+        "s.b", "abs(unix_millis(mz_now())", SAME,
+    ),
+    "select item, case when max(put_at) > mz_now() - interval 5 minutes then 'up' end as is_up from s.b group by 1": (
+        "s.b", "max(put_at) > mz_now() - INTERVAL '5' MINUTES", SAME,
+    ),
+    # conditional aggregates
+    "select item, sum(case when mz_now() >= put_at then n end) as n from s.b group by item": (
+        "s.b", "mz_now() >= put_at", "`where mz_now() >= put_at`, where the other rows do not count",
+    ),
+    "select count(distinct case when put_at > mz_now() - interval 1 week then item end) as n, count(*) as c from s.b": (
+        "s.b", "put_at > mz_now()", "`where put_at > mz_now() - INTERVAL '1' WEEK`",
+    ),
+    "select count_if(year(put_at) = year(mz_now())) as a, count_if(year(put_at) = year(mz_now()) - 1) as b from s.b": (
+        "s.b", "year(put_at) = year(mz_now()) - 1", "`where (year(put_at) = year(mz_now())) or (year(put_at) = year(",
+    ),
+    "select count(*) filter (where mz_now() < put_at) as n from s.b": ("s.b", "put_at", "`where mz_now() < put_at`"),
+    # a branch without the clock
+    "select id from s.b where mz_now() < put_at union all select id from s.b where item is null": (
+        "s.b", "no comparison of mz_now() bounds them", BELOW.format("b", "ts"),
+    ),
+    # a predicate over the clock that bounds nothing
+    "select * from values (1, 2) as v(a, b) where mz_now() is not null": (
+        "", "no comparison of mz_now() bounds them", BELOW.format("b", "ts").replace("s.b", "…"),
+    ),
+    "select item, put_at from s.b where mz_now() is not null": ("s.b", "no comparison of mz_now() bounds them", "CTE"),
+}  # fmt: skip
+BOUNDED = (
+    f"select b.item from s.b as b where {WINDOW}",
+    f"select b.item, mz_now() - put_at as age from s.b as b where {WINDOW} and hour(mz_now()) = n",
+    f"with c as (select * from s.b as b where {WINDOW}) select count(*) filter (where mz_now() < put_at) as n from c",
+    "select item from s.b group by item having mz_now() < max(put_at)",
+    "select window.start as s, count(*) as n from s.b group by window(put_at, '1 hour') having mz_now() >= window.end",
 )
-def test_a_window_that_is_not_stored(sql: str, why: str) -> None:
-    told = split(sql, lambda query: COLUMNS)
-    assert len(told.warnings) == bool(why), told.warnings
-    if why:
-        assert why in told.warnings[0] and "b.put_at > mz_now() - INTERVAL '45' MINUTES" in told.warnings[0]
-        assert "No window limits what is stored" in told.warnings[0] and "The window in a CTE" in told.warnings[0]
-    assert not [line for line in (*told.notes, *told.warnings) if "mz_core" in line]
+
+
+def understood(sql: str) -> Model:
+    warehouse = Warehouse(GivenTypes(TYPES, T0))
+    settings = {**warehouse.settings(), "spark.sql.session.timeZone": "UTC"}
+    return understand(warehouse, sql, settings, warehouse.version(), T0, None, "groups")
+
+
+@pytest.mark.parametrize("sql", WHOLE)
+def test_what_is_kept_whole(sql: str) -> None:
+    kept, why, instead = WHOLE[sql]
+    model = understood(sql)
+    assert " ".join(full_stores.relations(model.whole)) == kept
+    assert ("a query over s.b" in full_stores.listed(model)) == ("union" in sql)
+    assert why in full_stores.why(model) and instead in full_stores.instead(model)
+    told = full_stores.told(model, [full_stores.Weight(core, 3, 2048) for core in model.whole])
+    assert "3 rows, 2.0 KB" in told and "full_store: allow" in told and "mz_core" not in told and "mz_read" not in told
+
+
+@pytest.mark.parametrize("sql", BOUNDED)
+def test_what_has_bounds(sql: str) -> None:
+    model = understood(sql)
+    assert model.cores and not model.whole

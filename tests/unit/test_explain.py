@@ -35,6 +35,63 @@ MODELS = {
 }
 
 
+#: predicates as people write them, over `EVENTS`, and SELECTs
+EVENTS = {
+    "id": "bigint", "k": "string", "ts": "timestamp", "hi": "timestamp", "d": "date", "local": "timestamp_ntz",
+    "ms": "bigint", "n": "int", "amount": "decimal(10,2)", "ds": "string", "z": "string",
+    "len": "interval day to second",
+}  # fmt: skip
+PREDICATES = (
+    "date_add(cast(mz_now() as date), -7) <= ts",
+    "datediff(ts, mz_now()) >= -7",
+    "ts >= date_trunc('day', mz_now()) - interval 7 days",
+    "ts >= dateadd(MONTH, -1, mz_now())",
+    "ts >= timestampadd(QUARTER, -1, mz_now())",
+    "year(ts) = year(mz_now()) and quarter(ts) = quarter(mz_now())",
+    "year(ts) * 100 + month(ts) = year(mz_now()) * 100 + month(mz_now())",
+    "unix_timestamp(mz_now()) < unix_timestamp(ts) + 3600",
+    "int((unix_timestamp(mz_now()) - unix_timestamp(ts)) / 60) < 16",
+    "ts >= mz_now() - make_dt_interval(n, 0, 0, 0)",
+    "ts >= mz_now() - len",
+    "mz_now() - ts < interval 7 days",
+    "months_between(mz_now(), ts) < 3 or floor(months_between(mz_now(), ts)) = 0",
+    "abs(datediff(mz_now(), ts)) <= 1",
+    "date_format(ts, 'yyyy-MM') = date_format(mz_now(), 'yyyy-MM')",
+    "ds >= date_format(mz_now() - interval 7 days, 'yyyy-MM-dd')",
+    "ts >= make_date(year(mz_now()), 1, 1)",
+    "ts > from_unixtime(unix_timestamp(mz_now()) - 3600)",
+    "nvl(hi, mz_now() + interval 1 day) > mz_now()",
+    "to_date(from_utc_timestamp(ts, z)) = to_date(from_utc_timestamp(mz_now(), z))",
+    "cast(convert_timezone('UTC', 'Europe/Berlin', local) as date) <= mz_now()",
+    "mz_now() < ts + make_interval(0, 0, 0, n)",
+    "mz_now() < ts + n * interval '1' day",
+    "mz_now() < date_add(ts, n)",
+    "mz_now() < ts + case when k = 'a' then interval 7 days else interval 36 hours end",
+    "mz_now() < coalesce(hi, ts + interval 7 days)",
+    "mz_now() < least(hi, ts + interval 7 days)",
+    "mz_now() < to_timestamp(ds, 'yyyy-MM-dd')",
+    "mz_now() < ms + 7 * 24 * 60 * 60 * 1000",
+    "mz_now() < unix_millis(ts) + n * 1000",
+    "mz_now() div 60000 = ms div 60000",
+    "timestampdiff(MINUTE, ts, mz_now()) < 15",
+    "k = 'pro' or exists (select 1 from s.u u where u.id = t.id and mz_now() < u.hi)",
+    "exists(array(ts, hi), y -> y > mz_now())",
+    "not exists (select 1 from s.u u where u.id = t.id and mz_now() < u.hi)",
+)
+SELECTS = (
+    "select k, datediff(current_date(), max(ts)) as age from s.t t group by k",
+    "select k, case when max(ts) > mz_now() - interval 5 minutes then 'up' else 'down' end as s from s.t group by k",
+    "select k, sum(case when mz_now() >= ts then amount end) as s, count_if(mz_now() < hi) as c from s.t group by k",
+    "select k, count(distinct case when ts > mz_now() - interval 1 week then id end) as n from s.t group by k",
+    "select k, window.start, window.end as until, count(*) as n from s.t group by k, window(ts, '10 minutes') "
+    "having mz_now() >= window.end",
+    "select t.id, u.k from s.t t left join s.u u on u.id = t.id and mz_now() < u.hi",
+    "select t.id, w.hi from s.t t left join (select * from s.u where mz_now() < hi) w on w.id = t.id",
+    "select id, mz_now() - ms as age, datediff(mz_now(), ts) as days from s.t where mz_now() < ms + 1000",
+    "select id, row_number() over (partition by k order by ts) as r from s.t where mz_now() < hi",
+)
+
+
 def explained(
     folder: Path, capsys: pytest.CaptureFixture[str], sql: str, *options: str, types: object = TYPES
 ) -> tuple[int, str, str]:
@@ -61,17 +118,20 @@ MISTAKES = {
         "select id from shop.other where mz_now() < ts", [], TYPES, "shop.other, a relation whose", '"shop.other"',
     ),
     "a type": (
-        "select hash(id) as h from shop.orders where mz_now() < ts", [], TYPES,
+        "select my_hash(id) as h from shop.orders where mz_now() < ts", [], TYPES,
         "why: its type is not known without Spark, and nothing is guessed", "instead: CAST(",
     ),
     "a type in the predicate": (
-        "select id from shop.orders where mz_now() < date_add(ts, 2)", [], TYPES,
-        "found: DATE_ADD(orders.ts, 2)", "instead: CAST(",
+        "select id from shop.orders where mz_now() < Last_Workday(ts, 2)", [], TYPES,
+        "found: Last_Workday(orders.ts, 2)", "instead: CAST(",
     ),
-    "a computed decimal": (
-        "select amount * 2 as a from shop.orders where mz_now() < ts", [], TYPES, "found: ", "instead: CAST(",
+    "two types": (
+        "with a as (select id, ts from shop.orders union all select 0.5, at from shop.shipped) select id from a "
+        "where mz_now() < ts", [], TYPES, "found: 0.5", "instead: CAST(0.5 AS <type>)",
     ),
-    "a column": ("select nope from shop.orders where mz_now() < ts", [], TYPES, "nope", "as --schema has them"),
+    "a column": (
+        "select nope from shop.orders where mz_now() < ts", [], TYPES, "'nope' could not", "as --schema has them",
+    ),
     "names": (
         "select o.id from shop.orders o join c.shop.orders p on o.id = p.id where mz_now() < o.ts", [],
         {**TYPES, "c.shop.orders": ORDERS}, "some names have a schema or a catalog and some have none",
@@ -98,6 +158,18 @@ def test_names_without_a_schema(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert (code, error) == (0, "") and "range(2)" in told
     code, _, error = explained(tmp_path, capsys, sql)
     assert code == 1 and "orders, a relation whose columns are not given" in error and '"orders": {' in error
+
+
+@pytest.mark.parametrize("sql", [*(f"select id, ts from s.t t where {p}" for p in PREDICATES), *SELECTS])
+def test_natural_sql_is_explained(sql: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, told, error = explained(tmp_path, capsys, sql, types={"s.t": EVENTS, "s.u": EVENTS})
+    assert (code, error) == (0, "") and "== core c0" in told
+
+
+def test_what_is_kept_whole_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, told, _ = explained(tmp_path, capsys, SELECTS[0], types={"s.t": EVENTS})
+    assert "-- warning: all rows of s.t are kept: no comparison of mz_now() bounds them. Evaluated at each read" in told
+    assert "-- to keep less: a window in the same SELECT, such as `where mz_now() < ts + interval 7 days`" in told
 
 
 @pytest.mark.parametrize("name", MISTAKES)

@@ -117,23 +117,21 @@ def test_what_is_filtered_when_it_is_read(sql: str) -> None:
     assert render(found.cores[0].query) == query and len(found.cores[0].comparisons) == 1
     assert residual in render(found.residual)
     (note,) = found.notes
-    assert "over the rows in the window" in note and "mz_read_" not in note and not found.warnings
+    assert "over the rows in the window" in note and "mz_read_" not in note
 
 
-def test_a_filter_without_a_window_is_warned_of() -> None:
+def test_a_filter_without_a_window_keeps_all_rows() -> None:
     found = split(f"select id from t where k = 1 and {H}", described)
     assert render(found.cores[0].query) == "SELECT id, h AS `mz_read_0` FROM t WHERE k = 1"
-    (warning,) = found.warnings
-    assert warning.startswith(
-        "hour(mz_now()) = h is evaluated when the view is read, over all rows of its inputs (hour("
-    )
+    (told,) = found.evaluated
+    assert not found.cores[0].is_bounded and told.text == "hour(mz_now()) = h" and told.why.startswith("hour(")
 
 
 @pytest.mark.parametrize("clause", [" group by k having mz_now() >= max(ts)", ", count_if(mz_now() > ts) as n"])
 def test_a_filter_above_windowed_rows_of_the_same_select(clause: str) -> None:
     listed, below = (clause, "") if clause.startswith(",") else ("", clause)
     found = split(f"select max(k) as k{listed} from t where mz_now() < hi{below}", described)
-    assert any("over the rows in the window" in note for note in found.notes) and not found.warnings
+    assert any("over the rows in the window" in note for note in found.notes)
 
 
 #: a query -> the same with its HAVING as a WHERE; "" where it stays
@@ -160,6 +158,14 @@ HAVING = {
     "with w as (select k, max(ts) as m from t group by k having mz_now() < max(ts)) select k from w":
         "WITH w AS (SELECT `k`, `m` FROM (SELECT k, max(ts) AS m FROM t GROUP BY k) AS `mz_grouped` "
         "WHERE mz_now() < `m`) SELECT k FROM w",
+    # a window of time, by the column that Spark makes of it
+    "select k, window.start, window.end from t group by k, window(ts, '1 hour') having mz_now() >= window.end":
+        "SELECT `k`, `start`, `end` FROM (SELECT k, window(ts, '1 hour').start AS `start`, window(ts, '1 hour').end AS "
+        "`end` FROM t GROUP BY k, window(ts, '1 hour')) AS `mz_grouped` WHERE mz_now() >= `end`",
+    "select count(*) as n from t group by session_window(ts, '1 hour') having mz_now() >= session_window.end":
+        "SELECT `n` FROM (SELECT count(*) AS n, session_window(ts, '1 hour') AS `mz_having_0` FROM t GROUP BY "
+        "session_window(ts, '1 hour')) AS `mz_grouped` WHERE mz_now() >= `mz_having_0`.end",
+    "select k from t group by k, window(ts, '1 hour'), window(hi, '1 hour') having mz_now() >= window.end": "",
     # the groups themselves depend on the clock
     "select k, max(ts) as m from t where mz_now() < hi group by k having mz_now() < max(ts)": "",
     "select max(m) as m from (select max(ts) as m from t having mz_now() < max(hi)) having mz_now() < max(m)":

@@ -122,6 +122,12 @@ class TemporalConfig:
         "warning of dbt, or a failure before anything is written. First runs, restarts and "
         "`--full-refresh` read all by their nature",
     )
+    full_store: str = _config(
+        kinds.one_of("warn", "error", "allow"),
+        "what the first run of a model does of which all rows of an input are kept, and read by each read, because no "
+        "comparison of the clock bounds them: a warning of dbt, a failure before anything is written, or nothing "
+        "([what is kept whole](../semantics.md#what-is-kept-whole))",
+    )
     store_late: bool = _config(
         kinds.FLAG,
         "`true`: rows that come when their window is over are kept in `<model>__late`, with the run and "

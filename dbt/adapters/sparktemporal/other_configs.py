@@ -52,11 +52,11 @@ def refusals(config: Mapping[str, Any]) -> Iterator[Refusal]:
         )
 
 
-def not_carried_out(config: Mapping[str, Any]) -> tuple[str, ...]:
-    """One line about all configs of the model that do nothing; none where there is none."""
+def not_carried_out(config: Mapping[str, Any]) -> str:
+    """The configs of the model that do nothing, in words; "" for none."""
     idle: dict[str, list[str]] = {}
     for name, why in _IDLE.items():
         if config.get(name) not in (None, _DEFAULTS.get(name)):
             idle.setdefault(why, []).append(name)
     listed = "; ".join(f"{', '.join(names)} ({why})" for why, names in idle.items())
-    return (f"configs that do nothing here: {listed}",) if idle else ()
+    return f"configs that do nothing here: {listed}" if idle else ""

@@ -10,3 +10,15 @@ def quantity(number: int, noun: str, plural: str = "") -> str:
     ('1 new file', '0 rows', '1,507 rows', '2 entries')
     """
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def size(number: int) -> str:
+    """A number of bytes, in the largest unit of which there is one.
+
+    >>> size(0), size(1), size(2048), size(5_368_709_120)
+    ('0 bytes', '1 byte', '2.0 KB', '5.0 GB')
+    """
+    if number < 1024:
+        return quantity(number, "byte")
+    power = min(number.bit_length() // 10 - (number.bit_length() % 10 == 0), 4)
+    return f"{number / 1024**power:,.1f} {'KMGT'[power - 1]}B"

@@ -2,8 +2,8 @@
 
 | statement | answer |
 |---|---|
-| DESCRIBE TABLE, DESCRIBE QUERY | the given columns of tables; types of expressions by sqlglot, where sqlglot is sure |
-| EXPLAIN | none: each mz_now() is a TIMESTAMP, where no comparison tells another type |
+| DESCRIBE TABLE, DESCRIBE QUERY | the given columns of tables; types of expressions by `type_rules` |
+| EXPLAIN | no plan, but the error where an instant stands beside a number: there mz_now() is a BIGINT |
 | SET, and the SELECT of clock, version and catalog | defaults of Spark, and what the caller gives |
 | all others | an error that names the statement |
 """
@@ -11,27 +11,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
-import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
-from sqlglot.optimizer.annotate_types import annotate_types
+from sqlglot.helper import subclasses
+from sqlglot.optimizer.annotate_types import TypeAnnotator, annotate_types
 from sqlglot.optimizer.qualify import qualify
 
 from ..errors import Refusal
-from ..pushdown.monotone import kind_and_type
-from ..temporal.sql.spark import decimals
-from ..temporal.sql.text.dialect import fragment
+from ..temporal.rewrite.window_columns import with_window_calls
+from ..temporal.sql.functions.calls import starts_with_unit
+from ..temporal.sql.spark import type_rules
+from ..temporal.sql.spark.combined_types import common, is_number
+from ..temporal.sql.spark.errors import SparkError
+from ..temporal.sql.text.dialect import VerbatimSpark, fragment, parse, put_in
 from ..temporal.sql.text.identifiers import dotted, folded, parts
 
 #: relation, as the model names it -> column -> type, in Spark's words
 Schema = Mapping[str, Mapping[str, str]]
-#: what sqlglot calls types that Spark's DESCRIBE calls otherwise
-_SPARK = {"text": "string", "varchar": "string", "timestamptz": "timestamp", "timestampntz": "timestamp_ntz"}
-_UNKNOWN = (exp.DType.UNKNOWN, exp.DType.NULL)
-#: unit of an interval -> unit of its type
-_OF_INTERVALS = {u: u for u in ("year", "month", "day", "hour", "minute", "second")} | {"week": "day"}
 
 
 class GivenTypes:
@@ -46,8 +45,12 @@ class GivenTypes:
         if word.startswith("DESCRIBE TABLE EXTENDED "):
             return [(name, kind, None) for name, kind in self._table(sql.split(None, 3)[3]).items()]
         if word.startswith("DESCRIBE QUERY "):
-            return self._query(sql.lstrip().split(None, 2)[2])
+            return _columns(self._typed(sql.lstrip().split(None, 2)[2]))
+        if word.startswith("EXPLAIN EXTENDED "):
+            return [("",)]
         if word.startswith("EXPLAIN "):
+            with suppress(Refusal, SparkError):  # what is wrong with the query, a DESCRIBE tells
+                return [(_mismatch(self._typed(sql.lstrip().split(None, 1)[1])),)]
             return [("",)]
         if word == "SET":
             return []
@@ -72,9 +75,9 @@ class GivenTypes:
             )
         return found
 
-    def _query(self, sql: str) -> list[tuple[Any, ...]]:
-        # the parser that knows Spark's functions: types need them, and the text is not printed again
-        tree = sqlglot.parse_one(sql, read="spark")
+    def _typed(self, sql: str) -> exp.Expr:
+        """A query as a tree with types."""
+        tree = _readable(parse(sql))
         schema: dict[str, Any] = {}
         ctes = {folded(cte.alias) for cte in tree.find_all(exp.CTE)}
         tables = [t for t in tree.find_all(exp.Table) if isinstance(t.this, exp.Identifier)]
@@ -88,94 +91,89 @@ class GivenTypes:
         for name in names:
             _put(schema, name, self._table(dotted(name)))
         try:
-            named = qualify(tree, schema=schema, dialect="spark", quote_identifiers=False)
-            typed = annotate_types(named, schema=schema, dialect="spark")
+            named = qualify(tree, schema=schema, dialect=VerbatimSpark, quote_identifiers=False)
+            typed = annotate_types(named, schema=schema, expression_metadata=_METADATA, dialect=VerbatimSpark)
         except SqlglotError as error:
-            why = str(error).splitlines()[0]
-            raise Refusal(fragment(tree), why, "names and columns as --schema has them") from None
-        return [(item.alias_or_name, _type(item)) for item in _selects(typed)]
+            raise SparkError(f"[UNRESOLVED_COLUMN] {str(error).splitlines()[0]}") from None
+        _refuse_mixed(typed)
+        return typed
 
 
-def _selects(tree: exp.Expr) -> list[exp.Expr]:
-    return list(tree.selects) if isinstance(tree, exp.Query) else []
+def _mismatch(tree: exp.Expr) -> str:
+    """An error as Spark's, where an instant stands beside a number; "" for none."""
+    for node in tree.find_all(exp.Binary):
+        kinds = {_words(node.left), _words(node.right)}
+        if "timestamp" in kinds and any(kind and is_number(kind) for kind in kinds):
+            return f"[DATATYPE_MISMATCH] {fragment(node)}"
+    return ""
 
 
-def _type(item: exp.Expr) -> str:
-    """The type of an item of a SELECT, in Spark's words; a refusal where sqlglot is not sure."""
-    value = item.unalias()
-    found = _known(value)
+def _readable(tree: exp.Query) -> exp.Query:
+    """The tree with nothing that only looks like a column: units of calls, and windows of GROUP BY."""
+    for call in tree.find_all(exp.Anonymous):
+        if starts_with_unit(call) and isinstance(call.expressions[0], exp.Column):
+            call.expressions[0].replace(exp.var(call.expressions[0].name))
+    for select in reversed(list(tree.find_all(exp.Select))):
+        if select.args.get("group"):
+            changed = with_window_calls(select, lambda column: False)
+            tree = put_in(tree, select, changed)
+    return tree
+
+
+def _columns(tree: exp.Expr) -> list[tuple[str, str]]:
+    """The columns of a query with their types. Raises Refusal for a type that is not known."""
+    if isinstance(tree, exp.SetOperation):
+        both = zip(_columns(tree.left), _columns(tree.right))
+        return [(name, _known(tree, common((one, other)))) for (name, one), (_, other) in both]
+    if isinstance(tree, exp.Subquery):
+        return _columns(tree.this)
+    items = tree.selects if isinstance(tree, exp.Query) else []
+    return [(item.alias_or_name, _known(item.unalias(), _words(item))) for item in items]
+
+
+def _refuse_mixed(tree: exp.Expr) -> None:
+    """Refuse a UNION or VALUES below a query whose columns have several types: sqlglot knows one of these."""
+    below = [union for union in tree.find_all(exp.SetOperation) if union.parent is not None]
+    for rows in (*([union.left, union.right] for union in below), *(v.expressions for v in tree.find_all(exp.Values))):
+        for values in zip(*(row.selects if isinstance(row, exp.Query) else row.expressions for row in rows)):
+            if len({_words(value) for value in values}) > 1:
+                _known(values[-1].unalias(), None)
+
+
+def _known(value: exp.Expr, found: str | None) -> str:
     if found is None:
         raise Refusal(
-            value.sql("spark"),
+            fragment(value),
             "its type is not known without Spark, and nothing is guessed",
-            f"CAST({value.sql('spark')} AS <type>) in the model, or a run of dbt",
+            f"CAST({fragment(value)} AS <type>) in the model, or a run of dbt",
         )
     return found
 
 
-def _known(value: exp.Expr) -> str | None:
-    """The type of an expression, where that is a type which sqlglot and Spark agree about."""
-    value = value.unnest()
-    if isinstance(value, (exp.Column, exp.Dot, exp.Cast, exp.TryCast)):
-        return _in_words(value)
-    if isinstance(value, (exp.Neg, exp.Literal, exp.Interval)):
-        return _of_literal(value)
-    if isinstance(value, exp.TimestampTrunc):
-        return "timestamp"
-    if isinstance(value, exp.Count):
-        return "bigint"
-    if isinstance(value, (exp.Min, exp.Max)):
-        return _known(value.this)
-    if isinstance(value, (exp.Sum, exp.Avg)):
-        return _summed(value, _known(value.this))
-    if isinstance(value, (exp.Add, exp.Sub)) and isinstance(value.expression, exp.Interval):
-        moved = _known(value.this)
-        return moved if moved in ("timestamp", "timestamp_ntz") else None
-    if isinstance(value, (exp.Predicate, exp.Not, exp.Boolean)):
-        return "boolean"
-    return "string" if isinstance(value, (exp.Lower, exp.Upper)) else None
+def _annotate(annotator: TypeAnnotator, node: exp.Expr) -> exp.Expr:
+    found = type_rules.type_of(node, _words)
+    annotator._set_type(node, None if found is None else _typed(found))
+    return node
 
 
-def _of_literal(value: exp.Expr) -> str | None:
-    number = value.this.unnest() if isinstance(value, exp.Neg) else value
-    if isinstance(number, exp.Literal):
-        return kind_and_type(number)[1]
-    return _length(value.args.get("unit")) if isinstance(value, exp.Interval) else None
+#: how each expression gets its type
+_METADATA = {kind: {"annotator": _annotate} for kind in subclasses(exp.__name__, exp.Expr)}
 
 
-def _length(unit: exp.Expr | None) -> str | None:
-    """The type of a literal interval of one unit, or of one unit to another."""
-    if isinstance(unit, exp.IntervalSpan):
-        return f"interval {unit.this.name.lower()} to {unit.expression.name.lower()}"
-    name = "" if unit is None else unit.name.lower().rstrip("s")
-    return f"interval {_OF_INTERVALS[name]}" if name in _OF_INTERVALS else None
+def _typed(words: str) -> exp.DataType:
+    """A type in a tree, which keeps the words. sqlglot leaves a type with parameters as it is."""
+    return exp.DataType(this=exp.DType.USERDEFINED, expressions=[exp.var(words)])
 
 
-def _summed(value: exp.Expr, of: str | None) -> str | None:
-    """The type of a sum or a mean: Spark adds ten digits before the point, or four on either side."""
-    is_sum = isinstance(value, exp.Sum)
-    if of in ("tinyint", "smallint", "int", "bigint"):
-        return "bigint" if is_sum else "double"
-    digits = decimals.digits(of or "")
-    if digits is None:
-        return "double" if of in ("float", "double") else None
-    if is_sum:
-        return decimals.of_sum(*digits).lower()
-    return decimals.of_mean(*digits).lower() if digits[0] <= decimals.MOST - 4 else None
-
-
-def _in_words(value: exp.Expr) -> str | None:
-    kind = value.type
-    if kind is None or any(isinstance(part, exp.DataType) and part.this in _UNKNOWN for part in kind.walk()):
-        return None
-    said = kind.sql("spark").lower().replace(", ", ",").replace(": ", ":")
-    return _SPARK.get(said, said)
+def _words(node: exp.Expr) -> str | None:
+    kind = node.type
+    return kind.expressions[0].name if kind is not None and kind.this is exp.DType.USERDEFINED else None
 
 
 def _put(schema: dict[str, Any], names: list[str], columns: Mapping[str, str]) -> None:
     for name in names[:-1]:
         schema = schema.setdefault(name, {})
-    schema[names[-1]] = dict(columns)
+    schema[names[-1]] = {name: _typed(kind) for name, kind in columns.items()}
 
 
 def _key(name: str) -> str:

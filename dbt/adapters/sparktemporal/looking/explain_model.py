@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 from ..engine import ownership
 from ..engine.given_types import GivenTypes
 from ..engine.model_relations import ModelRelations
 from ..engine.warehouse import Warehouse
-from ..run import published_view
+from ..errors import Refusal
+from ..run import full_stores, published_view
 from ..run.analyze import Model, understand
 from ..run.published_view import Docs
 from ..temporal.clock.instants import format_instant
@@ -18,6 +20,7 @@ from ..temporal.diffs import readable_updates, view_sql
 from ..temporal.diffs.state import Chain, CoreState, State
 from ..temporal.diffs.stores import store_of
 from ..temporal.predicates import clock_text
+from ..temporal.sql.spark.errors import SparkError, spark_words
 from ..temporal.sql.text.dialect import render
 from ..temporal.sql.text.readable import in_words
 
@@ -33,7 +36,7 @@ def explain(
     sql: the model, as dbt compiled it. as_of: the instant of the run (ms); offset: the config expiration (ms).
     """
     warehouse = Warehouse(types)
-    with in_words(sql):
+    with in_words(sql), _as_refusals():
         settings = {**warehouse.settings(), "spark.sql.session.timeZone": zone}
         model = understand(warehouse, sql, settings, warehouse.version(), as_of, None, "groups")
         written = clock_text.written_at(model.written, model.calls, f"{as_of}L")
@@ -42,11 +45,26 @@ def explain(
         return "\n".join(_lines(model, target, _state(model, columns, target, as_of, expiration)))
 
 
+@contextmanager
+def _as_refusals() -> Iterator[None]:
+    try:
+        yield
+    except SparkError as error:
+        raise Refusal(
+            spark_words(str(error)),
+            "nothing of that name, or more than one, is given",
+            "names and columns as --schema has them",
+        ) from None
+
+
 def _lines(model: Model, target: ModelRelations, state: State) -> Iterator[str]:
     until = "no expiration" if state.expiration is None else f"expiration {format_instant(state.expiration)}"
     yield f"-- {target.model} as of {format_instant(state.frontier)}, {until}"
-    for note in (*model.notes, *model.warnings):
+    for note in model.notes:
         yield f"-- note: {note}"
+    if model.whole:
+        yield f"-- warning: all rows of {full_stores.listed(model)} are kept: {full_stores.why(model)}"
+        yield f"-- to keep less: {full_stores.instead(model)}"
     for core in model.cores:
         stored = ", ".join(f"{name} {kind}" for name, kind in (*core.stored, *(core.sums or ())))
         yield f"\n== core {core.name}: {'rows' if core.sums is None else 'groups'} of {stored}"

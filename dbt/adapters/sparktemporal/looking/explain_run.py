@@ -8,7 +8,7 @@ from typing import Any
 from ..errors import TemporalError
 from ..inputs.changing.input_reads import input_reads
 from ..plurals import quantity
-from ..run import full_reads
+from ..run import full_reads, full_stores
 from ..run.writer import Writer
 from ..temporal.clock.instants import format_duration
 from ..temporal.predicates import clock_text
@@ -53,6 +53,8 @@ def _numbers(run: Writer) -> dict[tuple[str, str], dict[str, Any]]:
         "expiration": decision.expiration,
     }
     found: dict[tuple[str, str], dict[str, Any]] = {("clock", of): {"instant": t} for of, t in instants.items()}
+    for kept in full_stores.planned(plan):
+        found["full store", kept.core.name] = {"rows": kept.rows, "bytes": kept.bytes}
     for core in plan.model.cores:
         found["core", core.name] = {"rows": sum(chain.rows for chain in plan.old_chains(core.name))}
     for one in input_reads(plan.capture):
@@ -69,8 +71,13 @@ def _kept(run: Writer) -> Iterator[Row]:
         yield "kept", core.name, f"{form} of {stored}{why}"
     residual = clock_text.with_clock(parse(run.plan.model.residual), lambda kind: expression("mz_now()"))
     yield "kept", "residual", render(residual)
-    for note in (*run.plan.model.notes, *run.plan.model.warnings):
+    for note in run.plan.model.notes:
         yield "note", run.plan.target.model, note
+    if run.plan.idle:
+        yield "note", run.plan.target.model, run.plan.idle
+    for whole in full_stores.planned(run.plan):
+        words = full_stores.told(run.plan.model, [whole])
+        yield "full store", whole.core.name, f"{words} (full_store: {run.plan.config.full_store})"
     offset, config = run.plan.expiry.offset, run.plan.config
     if offset is not None:
         yield "kept", "expiration", f"updates up to {format_duration(offset)} after the start"

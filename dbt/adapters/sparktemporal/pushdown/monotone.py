@@ -19,6 +19,7 @@ from ..temporal.predicates.lengths import constant, interval
 from ..temporal.predicates.monotonicity import is_below_a_day
 from ..temporal.sql.functions.row import Function, Local, Picks, Takes
 from ..temporal.sql.spark.timestamps import sql_type
+from ..temporal.sql.spark.type_rules import of_literal
 from ..temporal.sql.text.dialect import render
 from . import abstract_values
 from .abstract_values import ANYTHING, DATE, DECIMAL, INSTANT, INTEGER, LENGTH, NO, YES, ValueRange, both, either
@@ -83,16 +84,8 @@ def literal(node: exp.Expr) -> ValueRange | None:
 
 def kind_and_type(node: exp.Literal) -> tuple[str, str]:
     """The kind of a literal, and its type in Spark."""
-    text = node.name.lower()
-    if node.is_string:
-        return abstract_values.CONSTANT, "string"
-    if "e" in text:  # a DOUBLE, however whole it looks
-        return "float", "double"
-    if text.isdigit() and int(text) < 2**63:
-        return INTEGER, "int" if int(text) < 2**31 else "bigint"
-    whole, _, fraction = text.partition(".")
-    digits = max(len((whole + fraction).lstrip("0")), len(fraction), 1)
-    return DECIMAL, f"decimal({digits},{len(fraction)})"
+    found = of_literal(node)
+    return abstract_values.CONSTANT if node.is_string else kind_of(found), found
 
 
 def added(function: str, a: ValueRange, b: ValueRange, by: exp.Expr, fixed_zone: bool) -> ValueRange | None:

@@ -29,6 +29,7 @@ from ..temporal.rewrite.clock_casts import resolve_clock_casts
 from ..temporal.rewrite.clock_functions import put_mz_now
 from ..temporal.rewrite.column_names import Names, names_of
 from ..temporal.rewrite.core import Core, TypedCore, refuse_nondeterministic
+from ..temporal.rewrite.evaluated import Evaluated
 from ..temporal.rewrite.kept import Kept
 from ..temporal.rewrite.qualify import refuse_qualify
 from ..temporal.rewrite.split import Split, split
@@ -57,8 +58,8 @@ class Model:
     #: the kind of each mz_now() in the text
     calls: tuple[str, ...]
     notes: tuple[str, ...]
-    #: the reasons why reads cost as much as without a window, and the configs that do nothing
-    warnings: tuple[str, ...] = ()
+    #: what is evaluated at each read
+    evaluated: tuple[Evaluated, ...] = ()
     #: query of a core -> its plans, as far as known
     plans: Mapping[str, str] = field(default_factory=dict)
     #: full name of an input -> the metastore's answer, as far as known
@@ -67,6 +68,11 @@ class Model:
     @property
     def written(self) -> str:
         return self.parsed.text
+
+    @property
+    def whole(self) -> list[TypedCore]:
+        """The cores that are stored whole and read whole."""
+        return [core for core in self.cores if not core.core.is_bounded]
 
 
 def understand(
@@ -174,7 +180,7 @@ def _understand(
         render(clock_text.with_marks(parts.residual, by_call)),
         tuple(by_call[start] for start, _ in mz_now_spans(parsed.text)),
         (*clocks, *parts.notes),
-        parts.warnings,
+        parts.evaluated,
         {asked: plan for asked, plan in explained.items() if plan},
     )
 

@@ -114,6 +114,8 @@ class RunPlan:
     standing: tuple[tuple[str, Chain], ...] = ()
     #: whether the commit is a row of a table, because the catalog has no views
     is_in_table: bool = False
+    #: the configs of the model that do nothing, in words; "" for none
+    idle: str = ""
 
     # -- what is to be done --
 
@@ -147,6 +149,11 @@ class RunPlan:
             and stored == [(core.name, core.columns, core.kept) for core in old.cores]
             and read == (old.inputs, old.read_by, old.project)
         )
+
+    @property
+    def is_told(self) -> bool:
+        """Whether a run over all rows has said what there is to say of this text of the model."""
+        return self.old is not None and self.old.written == self.model.written and not self.old.sampled
 
     @property
     def is_view_missing(self) -> bool:

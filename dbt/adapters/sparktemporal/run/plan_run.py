@@ -34,7 +34,7 @@ from ..temporal.predicates import clock_text
 from ..temporal.sql.spark import plans, relations, timestamps
 from ..temporal.sql.spark.errors import Cause, SparkError
 from ..temporal.sql.text.readable import in_words
-from . import at_function, full_reads, late_rows, refused
+from . import at_function, full_reads, full_stores, late_rows, refused
 from .analyze import Model, understand
 from .commit import Commit, ViewTexts
 from .first_commit import first_commit, refuse_grants
@@ -182,8 +182,6 @@ def _understand(warehouse: Warehouse, asked: _Asked, there: _Standing) -> _Under
     refused.refuse_long_names(target, model)
     known = Routines(warehouse)
     named = refuse_and_name(model, known)
-    idle = other_configs.not_carried_out(asked.definition.config)
-    named = replace(named, warnings=(*idle, *named.warnings))
     at_function.refuse_columns(target, asked.config, named.cores)
     return _Understood(warehouse, named, model.written, model.calls, settings, known, clock, refreshes)
 
@@ -311,7 +309,9 @@ def _writer(
         started=asked.started,
         standing=by_schema(built_on) if waits else (),
         is_in_table=there.texts.is_table,
+        idle=other_configs.not_carried_out(asked.definition.config),
     )
+    full_stores.refuse(planned)
     full_reads.refuse(planned)
     return Writer(warehouse, planned, Commit(there.texts, live_run, f"dbt run -s {target.model}, one run at a time"))
 

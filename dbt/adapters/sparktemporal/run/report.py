@@ -9,7 +9,7 @@ from ..inputs.changing.input_reads import InputRead, as_data, input_reads, total
 from ..plurals import quantity
 from ..temporal.clock.instants import format_duration, format_instant
 from ..temporal.decision import ADVANCED
-from . import full_reads, unlikely_windows
+from . import full_reads, full_stores, unlikely_windows
 from .writer import Writer
 
 
@@ -25,7 +25,13 @@ def reason(run: Writer) -> str:
 
 
 def outcome(run: Writer) -> str:
-    """The text that dbt prints behind the model's name."""
+    """The text that dbt prints behind the model's name.
+
+    unchanged (no input changed), 6,000 rows kept
+    """
+    old = run.plan.old
+    if run.plan.is_noop and old is not None:
+        return f"{action(run)} ({reason(run)}), {quantity(sum(chain.rows for chain in old.chains), 'row')} kept"
     return f"{action(run)}, {quantity(run.progress.rows_written, 'row')}"
 
 
@@ -72,12 +78,19 @@ def _rewritten(run: Writer) -> int:
 
 
 def summary(run: Writer) -> list[str]:
-    """Lines for the log: the action, and how each input was read."""
+    """Lines for the log: how a new text of the model is read, the action, and how each input was read.
+
+    dbt's own line says all of a run with nothing to do.
+    """
+    notes = [] if run.plan.is_told else [f"temporal_view {run.plan.target.model}: {n}" for n in run.plan.model.notes]
+    if run.plan.is_noop:
+        return notes
     d, why = run.plan.decision, reason(run)
     what = action(run) + (f" ({why})" if why else "")
     first = f"temporal_view {run.plan.target.model}: {what} at {format_instant(d.as_of)}, {', '.join(_facts(run))}"
     lines = [] if d.rebuilds or why else [one.line for one in reads_of(run)]
     return [
+        *notes,
         f"{first}, {_since(run.plan.started) / 1000:.1f} s",
         *(f"  input {line}" for line in [*lines, *run.tools.pruning.notes]),
     ]
@@ -113,10 +126,9 @@ def warnings(run: Writer) -> list[str]:
         "no exception, a longer lookback or change_capture: auto"
         for what in run.plan.capture.broken
     ]
-    # only when the model is built: the warnings of the model stay the same
-    costly = [f"temporal_view {model}: {what}" for what in run.plan.model.warnings if run.plan.decision.rebuilds]
-    others = [full_reads.warning(run.plan), _has_expired(run), _expires_soon(run), _runs_too_seldom(run)]
-    return [*broken, *costly, *unlikely_windows.warnings(run), *filter(None, others)]
+    whole, idle = full_stores.warning(run.plan, run.progress), _idle(run)
+    others = (full_reads.warning(run.plan), _has_expired(run), _expires_soon(run), _runs_too_seldom(run))
+    return [*broken, *filter(None, [idle, whole]), *unlikely_windows.warnings(run), *filter(None, others)]
 
 
 def _runs_too_seldom(run: Writer) -> str:
@@ -130,6 +142,12 @@ def _runs_too_seldom(run: Writer) -> str:
         f"late as a restart came so far, = {both}, and its expiration is {format_duration(offset)} after one. A longer "
         "expiration, or runs more often"
     )
+
+
+def _idle(run: Writer) -> str:
+    """The warning of configs that do nothing, when the model is built; "" for none."""
+    idle = run.plan.idle if run.plan.decision.rebuilds else ""
+    return f"temporal_view {run.plan.target.model}: {idle}" if idle else ""
 
 
 def _has_expired(run: Writer) -> str:

@@ -45,6 +45,15 @@ class Core:
         return min(starts, default=None)
 
     @property
+    def is_bounded(self) -> bool:
+        """Whether comparisons of the clock say when rows are in the view.
+
+        A core without bounds is stored whole and read whole: all of its rows are kept, and each read goes through them.
+        """
+        judged = self.condition
+        return bool(self.comparisons or judged is not None and (judged.edges or judged.steps))
+
+    @property
     def placeholder(self) -> str:
         """The name of the table under which the residual reads this core."""
         return PLACEHOLDER + self.name

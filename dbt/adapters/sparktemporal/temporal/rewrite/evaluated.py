@@ -1,4 +1,4 @@
-"""The messages about predicates over the clock that are evaluated when a view is read."""
+"""The parts of a model with the clock that are evaluated when a view is read: conditions, and the clock as a value."""
 
 from __future__ import annotations
 
@@ -7,50 +7,76 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from ...errors import Refusal
+from ..predicates.comparisons import Moves
+from ..predicates.weakening import weaken
+from ..sql.functions.calls import is_aggregate_call
 from ..sql.names.ctes import inside, visible_ctes, with_ctes
 from ..sql.text.dialect import fragment, has_clock
 
 
 @dataclass(frozen=True)
 class Evaluated:
-    """A predicate that a read evaluates."""
+    """A part of a model that a read evaluates."""
 
-    #: the text of the predicate: its tree changes later
-    predicate: str
+    #: its text: its tree changes later
+    text: str
     #: True: evaluated over the rows in a stored window. False: over all rows
     windowed: bool
-    #: the reason why no part of the predicate is stored
-    why: str = ""
-    #: a change of the model, after which a window is stored
-    advice: str = "A comparison of mz_now() beside it (`and mz_now() < ts + interval 7 days`) limits both"
+    #: the reason why no part of it is stored
+    why: str
+    #: the word by which its SELECT takes a window; "" where only a query below takes one
+    takes: str = "and"
+    #: the condition, where it would be a window as a WHERE
+    where: str = ""
+    #: whether it is a condition; else the clock is a value in it
+    is_condition: bool = True
 
     @property
     def note(self) -> str:
         over = "the rows in the window" if self.windowed else "all rows of its inputs"
-        return f"evaluated when the view is read, over {over}: {self.predicate}"
+        return f"evaluated when the view is read, over {over}: {self.text}"
 
 
-def evaluated(calls: Iterable[tuple[exp.Expr, exp.Select | None, str]], cores: Sequence[exp.Select]) -> list[Evaluated]:
-    """The predicates around calls of mz_now(). A call outside of a predicate needs no message.
+@dataclass(frozen=True)
+class AtRead:
+    """A call of mz_now() that a read replaces."""
 
-    calls: (a call that a read replaces, its SELECT, why the window of the SELECT is not stored).
-    """
+    call: exp.Expr
+    select: exp.Select | None
+    #: why it limits no stored rows
+    why: str
+    #: whether it stands above the rows of its SELECT
+    is_above: bool
+
+
+def evaluated(calls: Iterable[AtRead], cores: Sequence[exp.Select], moves: Moves) -> list[Evaluated]:
+    """The parts around calls of mz_now(). moves: see `Moves`."""
     seen: list[exp.Expr] = []
     found: list[Evaluated] = []
-    for call, select, why in calls:
-        predicate = _predicate(call)
-        if predicate is None or any(predicate is one for one in seen):
+    for at in calls:
+        predicate = _predicate(at.call)
+        part = _largest(at.call) if predicate is None else predicate
+        if any(part is one for one in seen):
             continue
-        seen.append(predicate)
-        windowed = select is not None and _is_windowed(select, cores)
-        found.append(Evaluated(fragment(predicate), windowed, why, _BELOW))
+        seen.append(part)
+        windowed = at.select is not None and _is_windowed(at.select, cores)
+        takes = "where" if at.is_above else ""
+        where = fragment(part) if at.is_above and not windowed and _is_window(predicate, moves) else ""
+        found.append(Evaluated(fragment(part), windowed, at.why, takes, where, predicate is not None))
     return found
 
 
-_BELOW = (
-    "The window in a CTE that the SELECT reads (`with recent as (select * from … where mz_now() < ts + interval "
-    "7 days)`) limits both"
-)
+def _is_window(predicate: exp.Expr | None, moves: Moves) -> bool:
+    """Whether a condition of rows would be a window as a WHERE."""
+    if predicate is None or predicate.find(exp.Window, exp.Query, exp.Lambda):
+        return False
+    if any(map(is_aggregate_call, predicate.walk())):
+        return False
+    try:
+        return not weaken(predicate, moves).read
+    except Refusal:
+        return False
 
 
 def _is_windowed(select: exp.Select, cores: Sequence[exp.Select]) -> bool:
@@ -86,11 +112,9 @@ def _predicate(call: exp.Expr) -> exp.Expr | None:
     return found
 
 
-def unbounded(filters: Sequence[Evaluated]) -> tuple[str, ...]:
-    """The warning about filters that a read applies to all rows."""
-    return tuple(
-        f"{found.predicate} is evaluated when the view is read, over all rows of its inputs ({found.why}). "
-        f"No window limits what is stored, so a read costs what the query costs over a table. {found.advice}"
-        for found in filters
-        if found.why and not found.windowed
-    )
+def _largest(call: exp.Expr) -> exp.Expr:
+    """The item of a SELECT, or of another clause, that has a call."""
+    node = call
+    while node.parent is not None and not isinstance(node.parent, (exp.Query, exp.Alias, exp.Ordered, exp.Lateral)):
+        node = node.parent
+    return node

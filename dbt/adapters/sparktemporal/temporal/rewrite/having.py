@@ -14,13 +14,15 @@ from typing import cast
 
 from sqlglot import exp
 
+from ...errors import Refusal
 from ..predicates.comparisons import conjuncts
-from ..sql.functions.calls import is_aggregate_call, nondeterministic, starts_with_unit
+from ..sql.functions.calls import is_aggregate_call, nondeterministic, starts_with_unit, window
 from ..sql.names.ctes import named_ctes, visible_ctes, with_ctes
 from ..sql.names.linear import first_source, grouping_expressions, is_aggregation, is_inside_a_value
-from ..sql.names.scope import Describe, derived, quote_name
+from ..sql.names.scope import Describe, derived, quote_name, resolve, sources_of
 from ..sql.text.dialect import conjunction, has_clock, put_in, render, shown_as
 from ..sql.text.helper_columns import numbered
+from .window_columns import with_window_calls
 
 _GROUPED, _COLUMN = "mz_grouped", "mz_having_"
 _ABOVE = ("order", "limit", "offset", "distinct")
@@ -59,7 +61,8 @@ def _is_candidate(select: exp.Select) -> bool:
 
 class _Moving:
     def __init__(self, select: exp.Select, describe: Describe) -> None:
-        self.select, self.describe = select, describe
+        self.describe, self.visible = describe, visible_ctes(select)
+        select = self.select = _with_windows(select, describe, self.visible)
         self.items = [i.unalias() for i in select.expressions]
         if any(item.is_star for item in self.items) or select.args.get("distinct") and select.args.get("order"):
             raise _NotMovable
@@ -111,7 +114,7 @@ class _Moving:
             # at their places: a GROUP BY may refer to them by number
             probe.set("expressions", [exp.null() if has_clock(i) else i.copy() for i in self.select.expressions])
             probe.set("with_", None)
-            described = self.describe(with_ctes(probe, visible_ctes(self.select)))
+            described = self.describe(with_ctes(probe, self.visible))
             for i in unnamed:
                 named[i] = described[i][0]
         known = [name.lower() for name in named if name]
@@ -179,7 +182,7 @@ class _Moving:
         named, is_key = self._alias(node), self._text(node) in self.keys
         if named is not None and (aliases_first or not is_key):
             node.replace(shown_as(exp.column(quote_name(self.names[named])), node))
-        elif is_key and not has_clock(node):
+        elif (is_key or isinstance(node, exp.Dot) and self._is_item(node)) and not has_clock(node):
             self._take(node)
         elif isinstance(node, exp.Column):
             raise _NotMovable
@@ -196,6 +199,9 @@ class _Moving:
                     raise _NotMovable
                 return index
         return None
+
+    def _is_item(self, node: exp.Expr) -> bool:
+        return self._text(node) in map(self._text, self.items)
 
     def _is_ambiguous(self, column: exp.Column) -> bool:
         """Whether a name in an expression is also the alias of another item that is no aggregate."""
@@ -230,6 +236,18 @@ class _Moving:
                 rest = [p.copy() for p in column.parts[1:]]
                 column.replace(exp.Column(**dict(zip(("this", "table", "db", "catalog"), reversed(rest)))))
         return render(copy)
+
+
+def _with_windows(select: exp.Select, describe: Describe, visible: list[exp.CTE]) -> exp.Select:
+    """The SELECT with the call in place of the columns that Spark makes of a window in GROUP BY."""
+    group = select.args.get("group")
+    if group is None or not any(map(window, grouping_expressions(group))):
+        return select
+    try:
+        sources = sources_of(select.copy(), describe, visible)
+    except Refusal:
+        raise _NotMovable from None
+    return with_window_calls(select, lambda column: resolve(column, sources) is not None)
 
 
 def _refuse_immovable(part: exp.Expr) -> None:

@@ -34,7 +34,7 @@ from .apart import keep_apart
 from .column_names import Names, with_names
 from .core import Core, refuse_nondeterministic
 from .distinct_unions import write_out_unions
-from .evaluated import Evaluated, evaluated, unbounded
+from .evaluated import AtRead, Evaluated, evaluated
 from .group_maintenance import take_groups
 from .having import having_to_where
 from .kept import Kept
@@ -54,10 +54,13 @@ class Split:
     cores: tuple[Core, ...]
     #: reads each core as the table `mz_core_<name>`; a mz_now() in the residual is the instant of the read
     residual: exp.Query
-    #: messages about the evaluation of the model
-    notes: tuple[str, ...] = ()
-    #: messages that ask people to act
-    warnings: tuple[str, ...] = ()
+    #: what is evaluated at each read
+    evaluated: tuple[Evaluated, ...] = ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Messages about the evaluation of the model."""
+        return tuple(one.note for one in self.evaluated if one.is_condition)
 
 
 def split(
@@ -91,7 +94,7 @@ def split(
     tree = merge_nested(having_to_where(tree, describe), describe)
     calls = list(mz_now_calls(tree))
     _refuse_calls(tree, calls)
-    selects, at_a_read = _scopes(tree, calls, at_read)
+    selects, at_a_read = _scopes(tree, calls, at_read, moves)
     tree, selects, filters = take_apart(tree, selects, describe, moves)
     cores = []
     places: list[exp.Select] = []
@@ -114,8 +117,7 @@ def split(
     keep_apart(residual)
     if not cores and not static.cores:
         raise Refusal(fragment(tree), "the temporal SELECT reads nothing", "a FROM with the rows to window")
-    notes = tuple(e.note for e in (*at_a_read, *filters))
-    return Split((*cores, *static.cores), residual, notes, unbounded([*at_a_read, *filters]))
+    return Split((*cores, *static.cores), residual, (*at_a_read, *filters))
 
 
 def _of_instants(comparison: Comparison) -> Comparison:
@@ -166,8 +168,10 @@ def _refuse_unnamed(call: exp.Expr) -> None:
         )
 
 
-def _scopes(tree: exp.Expr, calls: list[exp.Expr], at_read: frozenset[int]) -> tuple[list[exp.Select], list[Evaluated]]:
-    """The SELECTs that become cores, and the predicates that a read evaluates."""
+def _scopes(
+    tree: exp.Expr, calls: list[exp.Expr], at_read: frozenset[int], moves: Moves
+) -> tuple[list[exp.Select], list[Evaluated]]:
+    """The SELECTs that become cores, and the parts that a read evaluates."""
     owned = [(call, *_owner(call)) for call in calls]
     owners = {id(select): select for _, select, place in owned if select is not None and place == _ROWS}
     for call, select, place in owned:
@@ -178,10 +182,9 @@ def _scopes(tree: exp.Expr, calls: list[exp.Expr], at_read: frozenset[int]) -> t
     at_a_read = []
     for call, owner, place in owned:
         if place == _ABOVE or not any(owner is core for core in cores):
-            # a SELECT in place of a value is limited by the SELECT around it
-            is_window = place == _ROWS and owner is not None and not is_inside_a_value(owner)
-            at_a_read.append((call, owner, beside.get(id(owner), "") if is_window else ""))
-    return cores, evaluated(at_a_read, cores)
+            why = beside.get(id(owner)) or _CORRELATED if place == _ROWS else f"the clock is {place}"
+            at_a_read.append(AtRead(call, owner, why, place == _ABOVE))
+    return cores, evaluated(at_a_read, cores, moves)
 
 
 def _beside_the_clock(select: exp.Select, owned: Sequence[tuple[exp.Expr, exp.Select | None, str]]) -> str:
@@ -193,6 +196,7 @@ def _beside_the_clock(select: exp.Select, owned: Sequence[tuple[exp.Expr, exp.Se
 
 
 _ROWS, _OUTER, _ABOVE = "filters the rows", "in the ON of an outer join, a LATERAL or a lambda", "above the rows"
+_CORRELATED = "its SELECT names columns from outside, or reads nothing"
 
 
 def _owner(call: exp.Expr) -> tuple[exp.Select | None, str]:

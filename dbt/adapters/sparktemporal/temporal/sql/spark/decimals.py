@@ -38,3 +38,27 @@ def of_both(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int] | N
     scale = max(one[1], other[1])
     precision = max(one[0] - one[1], other[0] - other[1]) + scale
     return (precision, scale) if precision <= MOST else None
+
+
+def combined(operator: str, one: tuple[int, int], other: tuple[int, int]) -> str | None:
+    """The type of two numbers added, multiplied, divided (Add, Mul, Div), or of a rest (Mod).
+
+    >>> combined("Mul", (10, 2), (1, 0)), combined("Div", (10, 2), (10, 0)), combined("Mul", (38, 10), (38, 10))
+    ('decimal(12,2)', 'decimal(21,13)', 'decimal(38,6)')
+    """
+    (p, s), (q, t) = one, other
+    if operator == "Mul":
+        return _fitting(p + q + 1, s + t)
+    if operator == "Div":
+        scale = max(6, s + q + 1)
+        return _fitting(p - s + t + scale, scale)
+    if operator == "Mod":
+        return _fitting(min(p - s, q - t) + max(s, t), max(s, t))
+    return _fitting(max(p - s, q - t) + max(s, t) + 1, max(s, t))
+
+
+def _fitting(precision: int, scale: int) -> str:
+    """Digits behind the point give way to those before it, down to six."""
+    if precision > MOST:
+        precision, scale = MOST, max(MOST - (precision - scale), min(scale, 6))
+    return f"decimal({precision},{scale})"

@@ -1,0 +1,137 @@
+"""`full_store`: a model of which all rows of an input are kept and read by each read, because nothing bounds them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from textwrap import shorten
+
+from sqlglot import exp
+
+from ..errors import Refusal
+from ..plurals import quantity, size
+from ..temporal.rewrite.core import TypedCore
+from ..temporal.rewrite.evaluated import Evaluated
+from ..temporal.sql.text.dialect import fragment, quote
+from .analyze import Model
+from .plan import RunPlan
+from .progress import Progress
+
+#: so many parts with the clock are told, each with so many characters
+_PARTS, _LONG = 3, 160
+#: clauses of a SELECT that has not all rows of its tables
+_LESS = ("where", "group", "having", "distinct", "limit", "joins")
+_INSTANTS = ("timestamp", "timestamp_ntz", "date")
+
+
+@dataclass(frozen=True)
+class Weight:
+    """What is kept of a core. bytes: of the chain, or before a run of the inputs' files; None where not known."""
+
+    core: TypedCore
+    rows: int
+    bytes: int | None = None
+    is_estimated: bool = False
+
+    def __str__(self) -> str:
+        about, held = "about " if self.is_estimated else "", "" if self.bytes is None else f", {size(self.bytes)}"
+        kept = f"{self.core.name}: {about}{quantity(self.rows, 'row')}{held}"
+        return f"all rows of {_what(self.core)} ({kept})"
+
+
+def refuse(plan: RunPlan) -> None:
+    """Raises Refusal with `full_store: error`, before anything is written."""
+    if plan.config.full_store == "error" and plan.model.whole:
+        model = plan.target.model
+        raise Refusal(
+            f"all rows of {listed(plan.model)} to be kept by {model}, whose full_store is error",
+            why(plan.model),
+            f"{instead(plan.model)}; or full_store: warn",
+        )
+
+
+def warning(plan: RunPlan, progress: Progress) -> str:
+    """The warning of the run that first stores a text of the model, with `full_store: warn`; "" for none."""
+    if plan.config.full_store != "warn" or not plan.model.whole or plan.is_told or progress.state is None:
+        return ""
+    stored = {core.name: sum(chain.rows for chain in core.chains) for core in progress.state.cores}
+    kept = [Weight(core, stored[core.name], progress.sizes.get(core.name)) for core in plan.model.whole]
+    return f"temporal_view {plan.target.model} keeps {told(plan.model, kept)}"
+
+
+def told(model: Model, kept: list[Weight]) -> str:
+    """All of it in words."""
+    return (
+        f"{_listed([str(one) for one in kept])}, and each read goes through them: {why(model)}. "
+        f"To keep less: {instead(model)}. To keep them without this line: full_store: allow"
+    )
+
+
+def planned(plan: RunPlan) -> Iterator[Weight]:
+    """What is kept whole, before a run: the rows of the chains, or about as many as the files of the inputs have."""
+    for core in plan.model.whole:
+        if chains := plan.old_chains(core.name):
+            yield Weight(core, sum(chain.rows for chain in chains))
+            continue
+        read = plan.capture.cores[core.name].read
+        sizes = [plan.capture.sizes.get(name) for name in read]
+        known = [one for one in sizes if one is not None]
+        is_counted = all(name in plan.capture.counts for name in read)
+        size_of_all = sum(known) if len(known) == len(sizes) else None
+        yield Weight(core, sum(map(plan.capture.rows_about, read)), size_of_all, not is_counted)
+
+
+def why(model: Model) -> str:
+    """The reason, with the parts that a read evaluates over all rows."""
+    parts = [f"{shorten(one.text, _LONG)} ({shorten(one.why, _LONG)})" for one in _over_all(model)]
+    more = [f"{len(parts) - _PARTS} more"] if len(parts) > _PARTS else []
+    evaluated = f". Evaluated at each read: {'; '.join([*parts[:_PARTS], *more])}" if parts else ""
+    return f"no comparison of mz_now() bounds them{evaluated}"
+
+
+def instead(model: Model) -> str:
+    """What bounds these rows: a condition that is there as a WHERE, or a window beside it, or in a query below."""
+    parts = _over_all(model)
+    if parts and all(one.where for one in parts):
+        wheres = [f"({one.where})" if len(parts) > 1 else one.where for one in parts]
+        return f"`where {' or '.join(wheres)}`, where the other rows do not count"
+    window = f"mz_now() < {_time_of(model)} + interval 7 days"
+    if parts and parts[0].takes and all(one.takes == parts[0].takes for one in parts):
+        return f"a window in the same SELECT, such as `{parts[0].takes} {window}`"
+    return f"a window in a CTE below, such as `select * from {next(iter(relations(model.whole)), '…')} where {window}`"
+
+
+def _time_of(model: Model) -> str:
+    """A column of these rows that a window may have."""
+    times = [name for core in model.whole for name, kind in core.columns if kind in _INSTANTS]
+    named = next((name for name in times if not name.lower().startswith("mz_")), "ts")
+    return named if named.isidentifier() else quote(named)
+
+
+def listed(model: Model) -> str:
+    """What is kept whole."""
+    return _listed(list(dict.fromkeys(map(_what, model.whole))))
+
+
+def _what(core: TypedCore) -> str:
+    """The relations of a core, as far as it has all of their rows."""
+    query = core.core.query
+    names = _listed(relations([core]))
+    is_all = isinstance(query, exp.Select) and names and not any(query.args.get(key) for key in _LESS)
+    return names if is_all else f"a query over {names}" if names else "a query"
+
+
+def relations(cores: list[TypedCore]) -> list[str]:
+    """The relations that cores read, as the model names them."""
+    tables = [table for core in cores for table in core.core.query.find_all(exp.Table)]
+    ctes = {cte.alias.lower() for core in cores for cte in core.core.query.find_all(exp.CTE)}
+    bare = [exp.Table(**{part: table.args.get(part) for part in ("this", "db", "catalog")}) for table in tables]
+    return list(dict.fromkeys(fragment(one) for one in bare if one.db or one.name.lower() not in ctes))
+
+
+def _over_all(model: Model) -> list[Evaluated]:
+    return [one for one in model.evaluated if not one.windowed]
+
+
+def _listed(words: list[str]) -> str:
+    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
