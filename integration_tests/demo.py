@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
 import shutil
 import sys
 import time
@@ -31,6 +32,10 @@ from {{ temporal_forecast(ref('in_the_air'), every='10 minutes', until='%s') }} 
 READING = 3_000
 
 
+#: what all lines of the demo's run have in common
+COMMON = re.compile(r" hydrated \(first run\) at [^,]+ UTC,|, expires [^,]+ UTC")
+
+
 def say(text: str) -> None:
     print(f"\n== {text}", flush=True)
 
@@ -38,7 +43,7 @@ def say(text: str) -> None:
 def heard(event: Any) -> None:
     """dbt's log, a line a model: what a temporal_view says of itself, and that a table is there."""
     if event.info.name == "JinjaLogInfo":
-        print(f"   {event.info.msg}", flush=True)
+        print(f"   {COMMON.sub('', event.info.msg).replace('temporal_view ', 'view ', 1)}", flush=True)
     elif event.info.name == "LogModelResult" and event.data.node_info.materialized == "table":
         node = event.data.node_info.node_name
         print(f"   table {node}: {event.data.status}, {event.data.execution_time:.1f} s", flush=True)
@@ -159,6 +164,10 @@ def main() -> None:
 
     say("dbt run: three tables, nine temporal views, on embedded Spark (about a minute)")
     run_dbt("run")
+    print(
+        "   A diff is the instant at which a row enters a view or leaves it. Diffs of the next 22 days are stored\n"
+        "   (config expiration); after that, reads raise an error until the next dbt run."
+    )
 
     from pyspark.sql import SparkSession
 
