@@ -31,6 +31,10 @@ REFUSED: dict[str, tuple[str, tuple[str, ...]]] = {
         "select id from {e} where mznow() < ts",
         ("found: mznow()\nwhy: there is no such", "instead: mz_now()"),
     ),
+    "no_sql": (
+        "select id fromm {e} where mz_now() < ts",
+        ("[PARSE_SYNTAX_ERROR] Syntax error at", "Spark cannot parse"),
+    ),
     "no_clock": ("select id from {e}", ("has no mz_now()", "materialized='view'")),
     "float": ("select id from {e} where mz_now() < f", ("FLOAT", "DIV", "floor")),
     "double": ("select id from {e} where mz_now() < 1000 * (ms / 1000)", ("DOUBLE", "DIV", "floor")),

@@ -28,6 +28,10 @@ class NotPlanned(Refusal):
     """A query of which Spark makes no plan."""
 
 
+class Unread(Refusal):
+    """A text that the parser used here does not read."""
+
+
 class NotRun(TemporalError):
     """A temporal_view without a commit, where a commit is needed."""
 

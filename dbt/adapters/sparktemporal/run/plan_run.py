@@ -16,7 +16,7 @@ from ..engine.committed import live_view, state_of
 from ..engine.descriptions import ViewInfo
 from ..engine.model_relations import ModelRelations
 from ..engine.warehouse import Warehouse
-from ..errors import ForeignRelation, TemporalError
+from ..errors import ForeignRelation, TemporalError, Unread
 from ..inputs.changing.capture import Capture, Request, capture_inputs
 from ..inputs.changing.query_fingerprint import Routines
 from ..inputs.views.stacked import changes
@@ -119,7 +119,11 @@ def begin(
         started, config = time.monotonic(), TemporalConfig.parse(target.model, definition.config)
         asked = _Asked(started, target, definition, invocation, config)
         there = _look(warehouse, asked, neighbours or Neighbours())
-        understood = _understand(warehouse, asked, there)
+        try:
+            understood = _understand(warehouse, asked, there)
+        except Unread:
+            refused.refuse_unparsed(warehouse, definition.sql)
+            raise
         decided = _decide(asked, there, understood)
         explained = _explain(asked, there, understood, decided)
         capture = _capture(asked, there, understood, decided, explained)

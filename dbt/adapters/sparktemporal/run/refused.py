@@ -14,10 +14,12 @@ from ..inputs.views.stacked import refuse_frozen
 from ..temporal.diffs import chains as chain_rules
 from ..temporal.diffs.state import State
 from ..temporal.diffs.state_text import MARK
+from ..temporal.predicates import clock_text
 from ..temporal.sql.names.ctes import cte_of
 from ..temporal.sql.spark import plans, relations
+from ..temporal.sql.spark.errors import Cause, SparkError, spark_words
 from ..temporal.sql.text import identifiers
-from ..temporal.sql.text.dialect import parse
+from ..temporal.sql.text.dialect import mz_now_spans, parse
 from ..temporal.sql.text.identifiers import Identifiers, folded
 from .analyze import Model
 
@@ -35,6 +37,16 @@ def refuse_long_names(target: ModelRelations, model: Model) -> None:
             f"metastore keeps {limit} at most",
             f"a name or alias of {limit - added} characters at most",
         )
+
+
+def refuse_unparsed(warehouse: Warehouse, sql: str) -> None:
+    """Refuse a model that Spark does not parse either, in Spark's words."""
+    text = clock_text.written_at(sql, ["timestamp"] * len(list(mz_now_spans(sql))), "0L")
+    try:
+        warehouse.ask(f"EXPLAIN {text}")
+    except SparkError as error:
+        if Cause.NO_SYNTAX.is_said_by(error):
+            raise Refusal(spark_words(error), "Spark cannot parse the model", "the model as Spark takes it") from None
 
 
 def missing_chains(state: State, existing: Iterable[str]) -> list[str]:

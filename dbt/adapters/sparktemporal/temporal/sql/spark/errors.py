@@ -29,6 +29,7 @@ class Cause(Enum):
     NO_RELATION = r"TABLE_OR_VIEW_NOT_FOUND|Table or view not found|NoSuchTable"
     NO_FUNCTION = r"UNRESOLVED_ROUTINE|UNDEFINED_FUNCTION|Undefined function"
     NO_COLUMN = r"UNRESOLVED_COLUMN"
+    NO_SYNTAX = r"PARSE_SYNTAX_ERROR|ParseException"
     NO_VIEWS = r"MISSING_CATALOG_ABILITY|not support views|UNSUPPORTED_FEATURE|view is not supported"
     ALREADY_THERE = r"ALREADY_EXISTS|already exists"
     DENIED = (

@@ -20,7 +20,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.generators.spark import SparkGenerator
 from sqlglot.parsers.spark import SparkParser
 
-from ....errors import Refusal
+from ....errors import Refusal, Unread
 from . import literals, pipes
 from .readable import too_deep
 
@@ -229,15 +229,15 @@ def without_end(sql: str) -> str:
     return sql[:end].strip()
 
 
-def _unread(sql: str, detail: str) -> Refusal:
+def _unread(sql: str, detail: str) -> Unread:
     piped = sql.find("|>")
     if piped >= 0:
-        return Refusal(
+        return Unread(
             _shorten(sql[piped:]),
             "this use of the pipe syntax cannot be read, and nothing is guessed",
             "the same as clauses of a SELECT (WHERE, GROUP BY, LIMIT), or move what stands before it into a CTE",
         )
-    return Refusal(
+    return Unread(
         detail,
         "this part of the model cannot be read, and nothing is guessed",
         "the same in plainer SQL, names that are words of SQL in `backquotes`, or this part in an upstream model",
