@@ -29,7 +29,7 @@ REFUSED: dict[str, tuple[str, tuple[str, ...]]] = {
     "no_parentheses": ("select id from {e} where mz_now < ts", ("found: mz_now\n", "mz_now(), with parentheses")),
     "misspelt": (
         "select id from {e} where mznow() < ts",
-        ("found: mznow()\nwhy: there is no such", "instead: mz_now()"),
+        ("found: mznow()", "there is no such function", "instead: mz_now()"),
     ),
     "no_sql": (
         "select id fromm {e} where mz_now() < ts",

@@ -119,6 +119,6 @@ def test_operations_on_a_version(project: Project) -> None:
     assert "diffs_after" in asked("temporal_consolidate", "ver_v2")
     result = project.run(now=T0 + 1)
     assert [r.message for r in sorted(result.results, key=lambda r: r.node.alias)] == [
-        "OK unchanged (no input changed), 5 rows kept",
+        "OK unchanged (no input changed), 10 rows kept",
         "OK restarted, 5 rows",
     ]
