@@ -206,6 +206,9 @@ def _words(kept: dict[str, list[str]]) -> str:
     return "; ".join(f"{', '.join(units)}: {found}" for found, units in kept.items())
 
 
+_ZONES = ("Europe/Berlin", "Australia/Lord_Howe", "America/Los_Angeles", "Asia/Kolkata", "Pacific/Apia")
+
+
 class Macros(Grammar):
     """Predicates with the macros, over instants that lie so many units from the clock."""
 
@@ -213,7 +216,7 @@ class Macros(Grammar):
         rng, unit, op = self.rng, self.rng.choice(UNITS), self.rng.choice(["<", "<=", ">", ">=", "=", "<>"])
         n, value = rng.choice([*AMOUNTS, "k"]), rng.choice(["a", "e", "d", "ntz", f"date_trunc('{unit}', a)"])
         day = rng.choice(["cast({n} as date)", f"cast({in_zone('{n}')} as date)"])
-        first = dbt.date_trunc(unit, "{n}")
+        first, there = dbt.date_trunc(unit, "{n}"), in_zone("{n}", rng.choice(_ZONES))
         forms = [
             lambda: f"{dbt.dateadd(unit, n, '{n}')} {op} {value}",
             lambda: f"{value} {op} {dbt.dateadd(unit, n, '{n}')}",
@@ -228,6 +231,9 @@ class Macros(Grammar):
             lambda: f"date_trunc('{rng.choice(UNITS)}', {dbt.dateadd(unit, n, '{n}')}) {op} {value}",
             lambda: f"{dbt.last_day('{n}', unit)} {op} {rng.choice(['d', 'a'])}",
             lambda: rng.choice(list(_of_package(day)))[1].format(date="d", instant="a", n="{n}"),
+            lambda: f"{there} {op} {value}",
+            lambda: f"date_trunc('{unit}', {there}) {op} {value}",
+            lambda: rng.choice(list(_of_package(f"cast({there} as date)")))[1].format(date="d", instant="a", n="{n}"),
         ]
         return rng.choice(forms)()
 

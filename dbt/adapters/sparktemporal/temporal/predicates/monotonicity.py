@@ -103,25 +103,18 @@ def side(node: exp.Expr) -> Side:
 
 
 #: rounded away from zero, as dbt-spark's datediff has it
-_ROUNDED = (
-    Shape("CASE WHEN mz_a < mz_b THEN ceil(mz_x) ELSE floor(mz_x) END"),
-    Shape("CASE WHEN mz_a <= mz_b THEN ceil(mz_x) ELSE floor(mz_x) END"),
-)
+_ROUNDED = Shape("CASE WHEN mz_a < mz_b THEN ceil(mz_x) ELSE floor(mz_x) END")
 
 
 def _rounded(node: exp.Case) -> Side:
     """A number that is rounded up from where the clock passes a value on, and down before."""
-    found = next(filter(None, (shape.match(node) for shape in _ROUNDED)), None)
+    found = _ROUNDED.match(node)
     if found is not None and has_clock(found["mz_a"]) is not has_clock(found["mz_b"]):
-        rounded = side(found["mz_x"])
-        passed, way = ("mz_b", True) if has_clock(found["mz_b"]) else ("mz_a", False)
-        passes = side(found[passed])
-        if (passes.is_increasing is way) is rounded.is_increasing:
-            return replace(
-                rounded,
-                added=rounded.added + passes.added,
-                months=NONE if rounded.months == passes.months == NONE else OTHER,
-            )
+        rounded, is_later = side(found["mz_x"]), has_clock(found["mz_b"])
+        passes = side(found["mz_b" if is_later else "mz_a"])
+        if (passes.is_increasing is is_later) is rounded.is_increasing:
+            months = NONE if rounded.months == passes.months == NONE else OTHER
+            return replace(rounded, added=rounded.added + passes.added, months=months)
     raise _refusal(node, "it is no function of the clock that only rises or only falls")
 
 
