@@ -247,9 +247,9 @@ def source(rng: random.Random, around: list[str], as_of: str) -> str:
     lengths = [f"make_ym_interval(0, {n * m})" for n in AMOUNTS for m in (1, 3, 12)]
     lengths += [f"make_dt_interval({n * days})" for n in (*AMOUNTS, 30, -30) for days in (1, 7)]
     lengths += [f"make_dt_interval(0, {n})" for n in AMOUNTS]
-    values = "array(a, cast(d AS timestamp), cast(ntz AS timestamp), date_trunc('MONTH', a), date_trunc('QUARTER', e))"
+    values = "array(a, cast(d AS timestamp), cast(ntz AS timestamp))"
     moved = ", ".join(f"v - {length}" for length in lengths)
-    near = ", ".join(f"{ms}L" for s in (-3_600, -1_800, -1, 0, 1, 3_600) for ms in (s * 1_000 - 1, s * 1_000))
+    near = ", ".join(f"{ms}L" for ms in (-3_600_001, -1_800_000, -1_001, -1_000, -1, 0, 1, 1_000))
     instants = (
         f"flatten(transform(flatten(transform({values}, v -> array({moved}))), "
         f"v -> transform(array({near}), n -> n + unix_millis(v))))"
