@@ -19,6 +19,7 @@ from dbt.adapters.sparktemporal.temporal.diffs.stores import store_of
 from dbt.adapters.sparktemporal.temporal.sql.text.dialect import parse, render
 from support.instants import T0
 from support.project import Project
+from support.time_macros import dbt
 
 FOLDER = Path(__file__).parent / "golden"
 AS_OF, EXPIRATION = T0, 1_711_195_200_000
@@ -69,6 +70,8 @@ MODELS = {
     "having mz_now() < max(ts) + interval 1 day",
     "seen_at": "select id, mz_now() as seen from events where mz_now() < ends_at order by ts limit 10",
     "exists": "select id from users u where exists (select 1 from events e where e.id = u.id and mz_now() < e.ends_at)",
+    "dbt_dateadd": f"select id from events where ts >= {dbt.dateadd('day', -7, 'mz_now()')}",
+    "dbt_datediff": f"select id from events where {dbt.datediff('ts', 'mz_now()', 'month')} < 3",
     "fields_and_lists": "select id, tag from users lateral view explode(tags) x as tag where mz_now() < plan.till",
 }
 

@@ -9,6 +9,7 @@ from dbt.adapters.sparktemporal.errors import Refusal
 from dbt.adapters.sparktemporal.run.analyze import understand
 from support.instants import T0
 from support.project import Project
+from support.time_macros import dbt
 
 SECONDS = (0, 6.999, 7, 7.001, 9.999, 10, 10.001, 30, 300)
 FIRST = (
@@ -51,6 +52,9 @@ MODELS = {
     "where mz_now() < due group by k having count(*) > (select a from l)",
     "with_inside": "select k, n, m from (with l as (select max(x) as a from {o}) select k, count(*) as n, (select a "
     "from l) as m from {t} where mz_now() < due group by k order by (select a from l)) where n > 0",
+    "dbt_macros": f"select id, k from {{t}} where due >= {dbt.dateadd('second', -5, 'mz_now()')} and "
+    f"ts >= {dbt.dateadd('day', -1, dbt.date_trunc('month', 'mz_now()'))} and "
+    f"{dbt.datediff('ts', 'mz_now()', 'minute')} < 6 and cast(ts as date) <= {dbt.last_day('mz_now()', 'month')}",
     "lateral": "select id, x, y from {t} t join lateral explode(xs) e(x), "
     "lateral (select max(x) as y from {o} o where o.k = t.k) where mz_now() < due",
 }

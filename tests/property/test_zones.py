@@ -17,7 +17,7 @@ from dbt.adapters.sparktemporal.errors import Refusal
 from dbt.adapters.sparktemporal.run.analyze import understand
 from dbt.adapters.sparktemporal.temporal.clock import zones
 from dbt.adapters.sparktemporal.temporal.clock.zones import Change, Zone
-from support.predicates import Grammar, compared, rows
+from support.predicates import GUARDED, Grammar, judge, rows
 from support.project import Project
 from support.sampled import each
 
@@ -28,7 +28,6 @@ ZONES = [
     "Asia/Kathmandu", "America/Sao_Paulo", "Europe/Dublin", "Antarctica/Casey", "+05:30", "Etc/GMT+9", "UTC",
 ]  # fmt: skip
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
-GUARDED = "leads a row to before"
 
 
 class Zoned(Grammar):
@@ -101,44 +100,6 @@ def jumps(zone: Zone) -> list[Change]:
 
 def text_of(second: int) -> str:
     return f"{EPOCH + timedelta(seconds=second):%Y-%m-%d %H:%M:%S}"
-
-
-def judge(project: Project, zone: str, texts: list[str], as_of: int, source: str) -> tuple[int, int]:
-    """-> how many predicates were accepted, and how many of those met a row that leads too far; a wrong one fails."""
-    spark, warehouse = project.spark, Warehouse(project.rows)
-    spark.conf.set("spark.sql.session.timeZone", zone)
-    spark.sql(source).coalesce(1).createOrReplaceTempView("mz_rows")
-    settings, accepted, guarded = warehouse.settings(), 0, 0
-    queries = []
-    for number, text in enumerate(texts):
-        written = f"SELECT id FROM mz_rows WHERE {text.format(n='mz_now()', m='mz_now()')}"
-        try:
-            model = understand(warehouse, written, settings, "4.1", as_of)
-        except Refusal:
-            continue
-        if model.notes:  # a read filters it, which is tested elsewhere
-            continue
-        accepted += 1
-        queries.append((text, compared(warehouse, number, text, model, as_of, None)))
-    differs = "coalesce(touching, false) OR found <> CAST(wanted AS INT)"
-    batches = [queries]
-    while batches:
-        batch = batches.pop()
-        every = "\nUNION ALL\n".join(query for _, query in batch)
-        if not batch:
-            continue
-        try:
-            found = spark.sql(f"SELECT /*+ COALESCE(1) */ * FROM ({every}) WHERE {differs} LIMIT 1").collect()
-        except Exception as error:
-            if GUARDED not in str(error):
-                raise
-            guarded += len(batch) == 1
-            batches += [[query] for query in batch] if len(batch) > 1 else []
-            continue
-        for row in found:
-            shown = spark.table("mz_rows").where(f"id = {row.id}").drop("instants").collect()[0]
-            raise AssertionError(f"{zone}, as of {as_of}: {texts[row.q]}\n  {shown}\n  {row}")
-    return accepted, guarded
 
 
 def drive(project: Project, zone: str, seed: int, rounds: int, each: int) -> int:

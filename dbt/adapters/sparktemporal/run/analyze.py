@@ -202,7 +202,7 @@ def _split(
     at_read: frozenset[int] = frozenset()
     explained: dict[str, str] = {}
     while True:
-        parts = split(parsed, describe, zone.moves, at_read, by_rows, ansi, local, names)
+        parts = split(parsed, describe, zone.moves, at_read, by_rows, ansi, local, names, zone.as_of >= 0)
         described = []
         for core in parts.cores:
             probe = intervals_sql.probe(core)
@@ -277,6 +277,8 @@ def _other_type(step: MonotoneComparison, types: list[str]) -> str:
 
 def _search(step: MonotoneComparison, judged: Condition, types: list[str], zone: _Zone) -> str:
     """The search for the instants at which a step changes. Raises Refusal when months make the step go back."""
+    if step.search:
+        return step.search
     added = [types[i].lower() for i in step.added]
     other = _other_type(step, types)
     if any(kind == "interval" or kind.startswith(("interval month", "interval year")) for kind in added):

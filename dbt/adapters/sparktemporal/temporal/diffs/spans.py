@@ -18,7 +18,7 @@ from ...errors import Refusal
 from ..clock.instants import format_instant
 from ..predicates.bounds import edges_of
 from ..predicates.clock_text import clock_literal
-from ..predicates.conditions import MONTHS, UNIT, Guard, MonotoneComparison
+from ..predicates.conditions import LISTED, MONTHS, UNIT, Guard, MonotoneComparison
 from ..predicates.monotonicity import TRUNCATED
 from ..rewrite.core import TypedCore
 from ..sql.text.dialect import fragment, has_clock, is_mz_now, quote, render, string_literal
@@ -38,16 +38,21 @@ def spans(rows: str, names: Sequence[str], typed: TypedCore, whole: bool = False
     """
     condition, calls = typed.core.condition, typed.calls
     assert condition is not None
-    points = ["mz_lower"]
+    points, lists = ["mz_lower"], []
     for edge in condition.edges:
         points += edges_of(static_column(edge.index), edge.comparison.kind)
     for step in condition.steps:
+        if step.search == LISTED:
+            lists.append(f", coalesce({render(step.other)}, CAST(array() AS ARRAY<BIGINT>))")
+            continue
         search_of = {UNIT: _unit_edges, MONTHS: _month_edges}.get(step.search)
         found = search_of(step) if search_of else _crossings(step, calls)
         for guard in step.guards:
             found[0] = _guarded(found[0], guard, calls)
         points += found
     listed = ",\n      ".join(dict.fromkeys(points))
+    beside = "".join(dict.fromkeys(lists))
+    every = f"concat(array(\n      {listed}\n      ){beside})" if lists else f"array(\n      {listed}\n      )"
     columns = "".join(f"{n}, " for n in names)
     row_expressions = "".join(f"{quote(static_column(i))}, " for i in range(len(condition.row_expressions)))
     truth = _at(condition.predicate, calls, "mz_p")
@@ -66,8 +71,8 @@ def spans(rows: str, names: Sequence[str], typed: TypedCore, whole: bool = False
         f"    SELECT {columns}mz_upper, transform(mz_points, mz_p -> named_struct('t', mz_p, 'v', coalesce(\n"
         f"      {truth}, false))) AS mz_truth\n"
         f"    FROM (\n"
-        f"      SELECT {columns}{row_expressions}mz_upper, array_sort(array_distinct(filter(array(\n      {listed}\n"
-        f"      ), p -> p >= mz_lower AND p < least(mz_upper, {_FAR}L)))) AS mz_points\n"
+        f"      SELECT {columns}{row_expressions}mz_upper, array_sort(array_distinct(filter({every}, "
+        f"p -> p >= mz_lower AND p < least(mz_upper, {_FAR}L)))) AS mz_points\n"
         f"      FROM (\n{rows}\n      ) AS mz_bounded\n"
         f"      WHERE mz_lower < least(mz_upper, {_FAR}L)\n"
         f"    ) AS mz_pointed\n"

@@ -20,12 +20,14 @@ from sqlglot import exp
 
 from ...errors import Refusal
 from ..sql.functions.calls import starts_with_unit
-from ..sql.text.dialect import fragment, has_clock, is_mz_now, render
+from ..sql.text.dialect import fragment, has_clock, is_mz_now, mz_now_calls, render
 from ..sql.text.helper_columns import static_column
 from .comparisons import Comparison
 from .logic import branches_of
 from .monotonicity import NONE, Side, Unlistable, is_below_a_day, side
+from .periods_between import period_changes
 from .text_instants import as_instant, refuse_words
+from .time_of_day import crossings
 
 _COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ)
 
@@ -36,6 +38,8 @@ _TRUTHS = (exp.Predicate, exp.Connector, exp.Not, exp.Case)
 
 #: at the edges of the truncation unit; around the days from which months lead there; by binary search
 UNIT, MONTHS, HALVES = "unit", "months", "halves"
+#: as an expression of the row lists them, for functions of the clock's date that go back at times
+LISTED = "listed"
 
 #: (SQL of an instant computed from the clock, the earliest allowed instant (ms), the zone)
 Guard = tuple[exp.Expr, int, str]
@@ -64,7 +68,7 @@ class MonotoneComparison:
     truncates: str | None = None
     #: see `Side`
     months: str = NONE
-    #: how its changes are found: `UNIT`, `MONTHS` or `HALVES`
+    #: how its changes are found: `UNIT`, `MONTHS` or `HALVES`; `LISTED` with the list as the other side
     search: str = ""
     #: instants of the row that must not be before another instant, see `reach`
     guards: tuple[Guard, ...] = ()
@@ -162,13 +166,24 @@ class _Analysis:
                 index = self._static(instant, guards)
                 self._edges.append(Edge(index, Comparison("=", instant, fragment(node), clock.meta["start"])))
                 return
-            if not any(isinstance(n, _TRUTHS) and has_clock(n) for n in clock.walk()):
-                moves = side(clock)
-                refuse_words(other, fragment(node))  # a word beside a function of the clock is no instant
-                self._step(moves, clock, other, guards)
+            if self._function(node, clock, other, guards):
                 return
         self._changes(left, guards)
         self._changes(right, guards)
+
+    def _function(self, node: exp.Expr, clock: exp.Expr, other: exp.Expr, guards: _Guards) -> bool:
+        """Find where a function of the clock crosses a value of the row. False where its parts are compared instead."""
+        listed = crossings(clock, other) or period_changes(clock, other)
+        has_truths = any(isinstance(n, _TRUTHS) and has_clock(n) for n in clock.walk())
+        if listed is None and has_truths and not is_side(clock):
+            return False
+        moves = side(clock) if listed is None else None
+        refuse_words(other, fragment(node))  # a word beside a function of the clock is no instant
+        if moves is None:
+            self._listed(clock, cast("exp.Expr", listed), guards)
+        else:
+            self._step(moves, clock, other, guards)
+        return True
 
     def _step(self, moves: Side, clock: exp.Expr, other: exp.Expr, guards: _Guards) -> None:
         added = tuple(
@@ -178,6 +193,13 @@ class _Analysis:
         )
         function, beside = self._hoisted(clock.copy(), guards), self._hoisted(other.copy(), guards)
         self._steps.append(MonotoneComparison(function, beside, added, moves.truncates, moves.months))
+
+    def _listed(self, clock: exp.Expr, instants: exp.Expr, guards: _Guards) -> None:
+        """Instants of the row, by the dates of the clock."""
+        known = exp.cast(instants, "ARRAY<BIGINT>")
+        listed = exp.column(exp.to_identifier(static_column(self._static(known, guards)), quoted=True))
+        date = exp.cast(next(mz_now_calls(clock)).copy(), "DATE")
+        self._steps.append(MonotoneComparison(date, listed, (), search=LISTED))
 
     def _case(self, node: exp.Case, guards: _Guards) -> None:
         before: _Guards = guards

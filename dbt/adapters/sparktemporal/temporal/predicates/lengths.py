@@ -23,6 +23,7 @@ from ..sql.functions.calls import arguments, function
 from ..sql.functions.row import DAY, SECOND, Function
 from ..sql.functions.units import HOUR, MINUTE, UNITS, unit_of
 from .logic import branches_of
+from .time_of_day import DateAdd, dateadd
 
 Span = tuple[int, int]
 
@@ -31,6 +32,8 @@ _MOST_DIGITS = 400
 
 #: unit of date_trunc -> the most that truncating to the unit takes off (µs)
 _TRUNCATED = {name: unit.truncated for unit in UNITS for name in unit.names}
+#: whole numbers: type -> digits of the largest, in base 2
+_BITS = {"INT": 31, "BIGINT": 63}
 #: the parts of a text such as `1 02:03:04`, in order (µs)
 _PARTS = {"day": DAY, "hour": HOUR, "minute": MINUTE, "second": SECOND}
 
@@ -50,8 +53,19 @@ def moved(node: exp.Expr) -> tuple[exp.Expr, Span] | None:
             if span is not None and interval(base) is None:
                 return base, _times(span, sign)
         return None
+    added = dateadd(node)
+    if added is not None:
+        return _added(added)
     called = function(node)
     return None if called is None or called.moves is None else _call(called, arguments(node))
+
+
+def _added(added: DateAdd) -> tuple[exp.Expr, Span] | None:
+    """The macro cuts to seconds, before 1970 towards the later one. It takes a TIMESTAMP_NTZ for an instant in UTC."""
+    count, size = constant(added.number), _unit(added.unit)
+    span = None if count is None or size is None else _times(size, count)
+    margin = DAY if added.unit == "second" else SECOND
+    return None if span is None else (added.instant, (span[0] - margin, span[1] + margin))
 
 
 def is_local(node: exp.Expr) -> bool:
@@ -143,9 +157,12 @@ def constant(node: exp.Expr) -> Fraction | None:
     if isinstance(node, exp.Neg):
         inner = constant(node.this)
         return None if inner is None else -inner
-    if isinstance(node, exp.Cast) and node.to.sql(dialect="spark").upper() in ("BIGINT", "INT"):
+    if isinstance(node, exp.Mul):  # an INT may wrap around
+        left, right = constant(node.left), constant(node.right)
+        return left * right if left is not None and right is not None and abs(left * right) < 2**31 else None
+    if isinstance(node, exp.Cast) and (bits := _BITS.get(node.to.sql(dialect="spark").upper())):
         inner = constant(node.this)
-        return inner if inner is not None and not inner % 1 else None
+        return inner if inner is not None and not inner % 1 and abs(inner) < 2**bits else None
     return _number(node.name) if isinstance(node, exp.Literal) else None
 
 

@@ -24,6 +24,7 @@ from ..sql.functions.calls import arguments, function
 from ..sql.functions.row import DAY, Function, Local, Picks
 from ..sql.functions.units import UNITS
 from ..sql.text.dialect import fragment, has_clock, is_mz_now
+from ..sql.text.shapes import Shape
 
 DAY_MS = DAY // 1_000
 #: unit of an interval -> its length (ms), for the units of one length
@@ -93,9 +94,27 @@ def side(node: exp.Expr) -> Side:
         return side(node.this).turned()
     if isinstance(node, (exp.Div, exp.IntDiv)) and has_clock(node.left) and not has_clock(node.right):
         return _scaled(side(node.left), node.right, node)
+    if isinstance(node, exp.Case):
+        return _rounded(node)
     called = function(node)
     if called is not None:
         return _call(node, called)
+    raise _refusal(node, "it is no function of the clock that only rises or only falls")
+
+
+#: rounded away from zero, as dbt-spark's datediff has it
+_ROUNDED = Shape("CASE WHEN mz_a < mz_b THEN ceil(mz_x) ELSE floor(mz_x) END")
+
+
+def _rounded(node: exp.Case) -> Side:
+    """A number that is rounded up from where the clock passes a value on, and down before."""
+    found = _ROUNDED.match(node)
+    if found is not None and has_clock(found["mz_a"]) is not has_clock(found["mz_b"]):
+        rounded, is_later = side(found["mz_x"]), has_clock(found["mz_b"])
+        passes = side(found["mz_b" if is_later else "mz_a"])
+        if (passes.is_increasing is is_later) is rounded.is_increasing:
+            months = NONE if rounded.months == passes.months == NONE else OTHER
+            return replace(rounded, added=rounded.added + passes.added, months=months)
     raise _refusal(node, "it is no function of the clock that only rises or only falls")
 
 
@@ -178,7 +197,7 @@ def _refusal_of_call(node: exp.Expr, called: Function) -> Unlistable:
 def _monotone(node: exp.Expr, called: Function, argument: exp.Expr, is_decreasing: bool, unit: str) -> Side:
     """A call that is monotone in an argument. unit: the unit that the call names, or ""."""
     moves, of_days = side(argument), called.local is Local.UNIT and unit in _OF_DAYS
-    if called.by_date or of_days:
+    if counts_days(node):
         moves = moves.to_days()
     if is_decreasing:
         moves = moves.turned()
@@ -191,6 +210,31 @@ def _monotone(node: exp.Expr, called: Function, argument: exp.Expr, is_decreasin
         elif called.truncates_to_date:
             truncates = "DAY"
     return replace(moves, truncates=truncates, dated=moves.dated or called.type == "date", of_days=of_days)
+
+
+def counts_days(node: exp.Expr) -> bool:
+    """Whether a call depends on the date of its argument alone."""
+    called = function(node)
+    if called is None or not called.is_monotone:
+        return False
+    unit = "" if called.unit is None else arguments(node)[called.unit].name.upper()
+    return called.by_date or called.local is Local.UNIT and unit in _OF_DAYS
+
+
+def begins_days(node: exp.Expr) -> bool:
+    """Whether the value of a call is a date, or the beginning of a day.
+
+    >>> from ..sql.text.dialect import expression
+    >>> [begins_days(expression(sql)) for sql in ("CAST(last_day(a) AS TIMESTAMP)", "date_trunc('HOUR', a)", "a")]
+    [True, False, False]
+    """
+    node = node.unnest()
+    called = function(node)
+    if called is None:
+        return False
+    if called.keeps_instants:
+        return begins_days(arguments(node)[0])
+    return called.type == "date" or called.type == "timestamp" and counts_days(node)
 
 
 def _scaled(moves: Side, divisor: exp.Expr, node: exp.Expr) -> Side:

@@ -44,6 +44,7 @@ from .merge_subqueries import merge_nested
 from .read_filters import KEPT, predicates, take_apart, without_clock_in_joins
 from .replaced_columns import write_out_sets
 from .static_inputs import StaticParts
+from .time_macros import write_out_time_macros
 from .union_groups import lift_unions
 
 
@@ -72,6 +73,7 @@ def split(
     ansi: bool = False,
     local_timestamps: bool = False,
     names: Names | None = None,
+    after_1970: bool = True,
 ) -> Split:
     """The text of a model -> its cores and residual. Raises Refusal for a query that is not covered.
 
@@ -83,11 +85,13 @@ def split(
     | ansi | whether an overflowing sum of BIGINT is an error |
     | local_timestamps | whether TIMESTAMP is TIMESTAMP_NTZ in the session |
     | names | the names of columns without an alias |
+    | after_1970 | whether the clock is, so that its whole seconds are rounded down |
     """
     tree = (ParsedModel.of(model) if isinstance(model, str) else model).copied()
     tree = timestamps.as_written(tree) if local_timestamps else tree
     with_names(tree, names or {})  # by the order of the tree
     write_out_sets(tree, describe)
+    write_out_time_macros(tree, moves, after_1970)
     with_added_months(tree)
     eliminate_ctes(tree)
     tree = write_out_unions(tree)

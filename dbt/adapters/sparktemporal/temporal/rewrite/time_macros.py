@@ -1,0 +1,181 @@
+"""What dbt-spark's macros of time render, as plain SQL of the same values.
+
+    coalesce(date(x), nvl2(date(x), assert_true(date(x) is not null), null))      date(x)
+    dbt.dateadd('day', -7, current_date())                                        CAST(date_add(…, -7) AS TIMESTAMP)
+    ts >= dbt.dateadd('day', -7, mz_now())        mz_now() < date_trunc('SECOND', ts) + 1 second + 7 days
+    dbt.datediff(a, b, 'week')                    floor((unix_date(b) + 4) / 7) - floor((unix_date(a) + 4) / 7)
+
+dateadd adds to the midnight of another day the whole seconds since the midnight of x. Where the zone has one offset,
+that is x cut to seconds and moved. Elsewhere `time_of_day` lists the instants at which a comparison with it changes.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+
+from sqlglot import exp
+
+from ..predicates.comparisons import MIRRORED, OPERATORS, Moves
+from ..predicates.lengths import constant, gives_date
+from ..predicates.logic import both_bounds
+from ..predicates.monotonicity import DAY_MS, begins_days, counts_days
+from ..predicates.text_instants import as_instant
+from ..predicates.time_of_day import DateAdd, dateadd
+from ..sql.text.dialect import expression, fragment, has_clock, is_mz_now
+from ..sql.text.shapes import Shape, filled
+
+_ASSERTED = Shape("coalesce(mz_x, nvl2(mz_x, assert_true(mz_x IS NOT NULL), NULL))")
+#: weeks begin on Sunday
+_WEEKS = Shape(
+    "CASE WHEN mz_a < mz_b THEN floor(datediff(mz_b, mz_a) / 7) ELSE ceil(datediff(mz_b, mz_a) / 7) END"
+    " + CASE WHEN mz_a < mz_b AND dayofweek(mz_b) < dayofweek(mz_a) THEN 1"
+    " WHEN mz_a > mz_b AND dayofweek(mz_b) > dayofweek(mz_a) THEN -1 ELSE 0 END"
+)
+_IN_UTC = (Shape("to_utc_timestamp(mz_x, 'UTC')"), Shape("from_utc_timestamp(mz_x, 'UTC')"))
+#: longer than any zone is known
+_EVER = 10**15
+#: days of the units that Spark counts by the calendar, at most
+_DAYS = {"day": 1, "month": 31}
+
+
+def write_out_time_macros(tree: exp.Query, moves: Moves, after_1970: bool = True) -> None:
+    """Write out such parts of the clock, in place.
+
+    moves: see `comparisons.Moves`. after_1970: whether the clock is, so that its whole seconds are rounded down.
+    """
+    for rule in (_asserted, _in_utc, _weeks, _of_days):
+        for node in _inner_first(tree):
+            _put(node, rule(node))
+    for of_zone in (_both_bounds, _compared, _cut) if after_1970 else ():
+        for node in _inner_first(tree):
+            # a value is evaluated at any read, as it is written
+            if isinstance(node.find_ancestor(exp.Where, exp.Having, exp.Join, exp.Query), _PREDICATES):
+                _put(node, of_zone(node, moves))
+
+
+_PREDICATES = (exp.Where, exp.Having, exp.Join)
+
+
+def _inner_first(tree: exp.Query) -> list[exp.Expr]:
+    return list(reversed(list(tree.walk())))
+
+
+def _put(node: exp.Expr, new: exp.Expr | None) -> None:
+    if new is not None:
+        is_inside = isinstance(new, (exp.Binary, exp.Cast)) and isinstance(node.parent, (exp.Binary, exp.Unary))
+        node.replace(exp.paren(new) if is_inside else new)
+
+
+def _asserted(node: exp.Expr) -> exp.Expr | None:
+    found = _ASSERTED.match(node)
+    return None if found is None else found["mz_x"].copy()
+
+
+def _in_utc(node: exp.Expr) -> exp.Expr | None:
+    """An instant in UTC is the instant."""
+    found = next(filter(None, (shape.match(node) for shape in _IN_UTC)), None)
+    if found is None or not has_clock(node):
+        return None
+    instant = found["mz_x"].copy()
+    return instant if is_mz_now(instant) else exp.cast(instant, exp.DType.TIMESTAMPLTZ)
+
+
+def _weeks(node: exp.Expr) -> exp.Expr | None:
+    found = _WEEKS.match(node)
+    if found is None or not has_clock(node) or not all(map(gives_date, found.values())):
+        return None
+    return filled("floor((unix_date(mz_b) + 4) / 7) - floor((unix_date(mz_a) + 4) / 7)", found)
+
+
+def _of_days(node: exp.Expr) -> exp.Expr | None:
+    """The macro over a date, or over the beginning of a day: the time of day is nothing."""
+    added = dateadd(node)
+    if added is None or added.moved is None or not begins_days(added.instant):
+        return None
+    return exp.cast(added.moved.copy(), exp.DType.TIMESTAMPLTZ)
+
+
+def _sum(node: exp.Expr, moves: Moves) -> DateAdd | None:
+    """The macro over the bare clock, where the zone lets it be a plain sum; None for any other expression."""
+    added = dateadd(node.unnest())
+    return added if added is not None and is_mz_now(added.instant) and _moves(added, moves) else None
+
+
+def _moves(added: DateAdd, moves: Moves) -> bool:
+    number, most = constant(added.number), _DAYS.get(added.unit)
+    return most is None or moves(_EVER if number is None else (ceil(abs(number)) + 1) * most * DAY_MS)
+
+
+def _back(added: DateAdd, by: int) -> exp.Expr:
+    """What leads from a second back over the length of days or seconds, and `by` seconds on: a number to add."""
+    count, each = constant(added.number), 86_400 if added.unit == "day" else 1
+    if added.unit == "month":
+        return expression(f"{by}L")
+    if count is None or count % 1:
+        return filled(f"{by}L - CAST(mz_n AS BIGINT) * {each}L", {"mz_n": added.number})
+    return expression(f"{by - int(count) * each}L")
+
+
+def _interval(added: DateAdd) -> exp.Expr:
+    unit, count = added.unit.upper(), constant(added.number)
+    if count is None or count % 1:
+        return filled(f"mz_n * INTERVAL '1' {unit}", {"mz_n": added.number})
+    return expression(f"INTERVAL '{int(count)}' {unit}")
+
+
+def _both_bounds(node: exp.Expr, moves: Moves) -> exp.Expr | None:
+    """BETWEEN as two comparisons, where one of them is with the macro."""
+    if not isinstance(node, exp.Between) or node.args.get("symmetric"):
+        return None
+    parts = (node.this, node.args["low"], node.args["high"])
+    return exp.paren(both_bounds(node)) if any(_sum(part, moves) for part in parts) else None
+
+
+_OPERATORS = (exp.LT, exp.LTE, exp.GT, exp.GTE, exp.EQ, exp.NEQ)
+
+
+def _compared(node: exp.Expr, moves: Moves) -> exp.Expr | None:
+    """A comparison with the macro -> one with the clock.
+
+    Whole seconds are before a value where they are before the next whole one, and not after it where they are before
+    the second that follows.
+    """
+    if not isinstance(node, _OPERATORS):
+        return None
+    for clock, other, mirrored in ((node.left, node.right, False), (node.right, node.left, True)):
+        added = _sum(clock, moves)
+        if added is None or has_clock(other):
+            continue
+        operator = OPERATORS.get(type(node), "<>")
+        operator = MIRRORED.get(operator, operator) if mirrored else operator
+        value = exp.cast(as_instant(other, fragment(node)), exp.DType.TIMESTAMPLTZ)
+        clock = added.instant
+        if added.unit == "month":
+            clock = exp.Add(this=clock.copy(), expression=_interval(added))
+        parts = {"mz_clock": clock, "mz_value": value, "mz_back": _back(added, 0), "mz_after": _back(added, 1)}
+        return filled(_BY_OPERATOR[operator].format(next=_NEXT_WHOLE, after=_SECOND_AFTER), parts)
+    return None
+
+
+_NEXT_WHOLE = "timestamp_seconds(unix_seconds(mz_value + INTERVAL '0.999999' SECOND) + mz_back)"
+_SECOND_AFTER = "timestamp_seconds(unix_seconds(mz_value) + mz_after)"
+_BY_OPERATOR = {
+    "<": "mz_clock < {next}",
+    "<=": "mz_clock < {after}",
+    ">": "mz_clock >= {after}",
+    ">=": "mz_clock >= {next}",
+    "=": "(mz_clock >= {next} AND mz_clock < {after})",
+    "<>": "(mz_clock < {next} OR mz_clock >= {after})",
+}
+
+
+def _cut(node: exp.Expr, moves: Moves) -> exp.Expr | None:
+    """The macro elsewhere: a sum, cut to seconds where more than its date counts."""
+    added = dateadd(node)
+    if added is None or added.moved is None or not has_clock(added.instant) or not _moves(added, moves):
+        return None
+    moved = exp.Add(this=exp.paren(added.instant.copy()), expression=exp.paren(_interval(added)))
+    if node.parent is not None and counts_days(node.parent):
+        return moved
+    # months around which there is more are refused, and the macro is not
+    return None if added.unit == "month" else filled("date_trunc('SECOND', mz_x)", {"mz_x": moved})
