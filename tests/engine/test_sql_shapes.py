@@ -41,13 +41,12 @@ MODELS = {
     "names_below": "with w as (select t.k, max(o.x), min(v) from {t} t join {o} o on o.k = t.k where mz_now() < due "
     "group by t.k) select `max(x)` + 1, * from w",
     "distinct_star": "with a as (select k, v from {t} where mz_now() < due) select distinct * from a",
-    "distinct_star_twice": "with a as (select k, k from {t} where mz_now() < due) select distinct * from a",
     "distinct_star_of_a_union": "select distinct * from (select k, v from {t} where mz_now() < due union all "
     "select k, id from {t} where mz_now() >= ts) as a",
     "a_union": "with a as (select k, v, ts from {t} where mz_now() < due), b as (select k, id from {t} where "
     "mz_now() >= due) select k, v, 1 from a union (select upper(k), v, 2 from a) union all select k, id, 1L from b "
     "union select k, id, 1 from b",
-    "a_union_of_names": "select k, k from {t} where mz_now() < due union select k, 'x' from {t} where mz_now() >= due",
+    "a_union_of_names": "select k, v from {t} where mz_now() < due union select k, 7 from {t} where mz_now() >= due",
     "in_a_cte": "with l as (select min(x) as a from {o}) select k, count(*) as c, (select a from l) as a from {t} "
     "where mz_now() < due group by k having count(*) > (select a from l)",
     "with_inside": "select k, n, m from (with l as (select max(x) as a from {o}) select k, count(*) as n, (select a "
