@@ -19,6 +19,7 @@ from dbt.adapters.sparktemporal.temporal.sql.functions.row import (
     CAST,
     CHANCE,
     CLOCK,
+    DAY,
     PLACE,
     SESSION,
     Aggregate,
@@ -76,8 +77,9 @@ def calls(row: Function, x: str, at: int) -> Iterator[str]:
     for unit in units if row.unit is not None else ("",):
         for amount in AMOUNTS if row.amount is not None else (0,):
             for zone in ZONES if row.zone is not None else ("",):
-                known = {row.unit: unit if row.keyword else f"'{unit}'", row.amount: str(amount), row.zone: zone, at: x}
-                rest = WORDS[0] if row.raises is Raises.WORDS else OTHER
+                known = {row.unit: unit if row.keyword else f"'{unit}'", row.amount: str(amount), row.zone: zone,
+                         row.of_zone: ZONES[0], at: x}  # fmt: skip
+                rest = "1" if row.takes is Takes.NUMBER else WORDS[0] if row.raises is Raises.WORDS else OTHER
                 given = [known.get(i, rest) for i in range(row.arguments or 1)]
                 if row.parsed_as == CAST:
                     yield f"CAST({x} AS {row.name.upper()})"
@@ -120,6 +122,18 @@ def test_it_is_monotone(row: Function, spark: Any) -> None:
         for at, sign in ((row.increasing, "<="), (row.decreasing, ">=")):
             if at is not None:
                 assert in_order(spark, list(calls(row, "x", at)), samples, sign) == []
+
+
+def test_what_falls_now_and_then(spark: Any) -> None:
+    """Where months end, and where the zone's local time goes back; not between instants that are so far apart."""
+    slack = {row.name: row.slack for row in ROWS if row.slack}
+    assert slack == {"months_between": 3 * DAY}
+    falls = "months_between(x, timestamp '2023-02-28 12:00:00')"
+    with settings(spark, zone="UTC"):
+        assert in_order(spark, [falls], ["timestamp '2023-03-30 12:00:00'", "timestamp '2023-03-31 00:00:00'"], "<=")
+        for hours in range(24):
+            every = [f"timestamp '2023-02-26 {hours:02}:00:00' + interval {3 * n} days" for n in range(30)]
+            assert in_order(spark, [falls], every, "<=") == [], hours
 
 
 def test_what_is_not_monotone_is_found(spark: Any) -> None:
@@ -183,7 +197,9 @@ def test_it_is_no_error(row: Function, spark: Any) -> None:
         answers(spark, [f"transform({samples}, x -> {text})" for text in calls(row, "x", row.moved)])
         if row.raises is Raises.WORDS:
             with pytest.raises(Exception, match="ILLEGAL_DAY_OF_WEEK|llegal input for day of week|INVALID_TIMEZONE"):
-                answers(spark, [f"{row.name}({OTHER}, 'Nowhere')"])
+                given = ["'Nowhere'"] * (row.arguments or 1)
+                given[row.moved] = OTHER
+                answers(spark, [f"{row.name}({', '.join(given)})"])
 
 
 def described(spark: Any, names: Iterable[str]) -> Iterator[tuple[str, Any]]:

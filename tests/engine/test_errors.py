@@ -332,10 +332,10 @@ def test_spark_errors_are_about_the_model(project: Project) -> None:
 @pytest.mark.parametrize(
     ("zone", "where", "words"),
     [
-        ("America/New_York", "mz_now() - interval 1 day <= ts", "found: mz_now() - INTERVAL '1' DAY\n"),
-        ("America/New_York", "id = 1 or mz_now() - ts < interval 1 hour", "found: mz_now() - ts\n"),
-        ("America/New_York", "timestampdiff(HOUR, ts, mz_now()) < 3", "timestampdiff(HOUR, ts, mz_now())"),
-        ("America/New_York", "ts >= dateadd(DAY, -1, mz_now())", "found: dateadd(DAY, -1, mz_now())\n"),
+        ("America/St_Johns", "mz_now() - interval 1 day <= ts", "found: mz_now() - INTERVAL '1' DAY\n"),
+        ("America/St_Johns", "id = 1 or mz_now() - ts < interval 1 hour", "found: mz_now() - ts\n"),
+        ("America/St_Johns", "timestampdiff(HOUR, ts, mz_now()) < 3", "timestampdiff(HOUR, ts, mz_now())"),
+        ("America/St_Johns", "ts >= dateadd(DAY, -1, mz_now())", "found: dateadd(DAY, -1, mz_now())\n"),
         ("America/St_Johns", "cast(mz_now() as date) = cast(ts as date)", "CAST(mz_now() AS DATE)"),
     ],
 )

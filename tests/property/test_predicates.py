@@ -12,10 +12,11 @@ import time
 import pytest
 
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
+from dbt.adapters.sparktemporal.errors import Refusal
 from dbt.adapters.sparktemporal.run.analyze import understand
 from dbt.adapters.sparktemporal.temporal.diffs import intervals_sql
 from dbt.adapters.sparktemporal.temporal.rewrite.split import split
-from support.predicates import ZONES, Grammar, compared, rows
+from support.predicates import ZONES, Grammar, Natural, compared, rows
 from support.project import Project
 from support.seeds import a_seed
 from support.session import COMPILED, INTERPRETED
@@ -56,6 +57,15 @@ MONTH_ENDS = {
 }
 
 
+#: around these local time goes forth and back, months and years end
+NATURAL_ZONES = {
+    "UTC": ["2024-02-29 23:59:59.999", "2024-12-31 12:00:00", "2024-03-31 00:00:00", "2023-02-28 12:00:00"],
+    "Europe/Berlin": ["2024-03-31 01:00:00", "2024-10-27 00:30:00", "2024-10-27 01:30:00", "2023-12-31 23:00:00"],
+    "Asia/Kolkata": ["2024-03-31 18:30:00", "2024-02-29 18:29:59.999"],
+    "Australia/Lord_Howe": ["2024-04-06 15:00:00", "2024-10-05 15:30:00", "2024-04-06 14:59:59.999"],
+}
+
+
 def drive(
     project: Project,
     count: int,
@@ -63,17 +73,19 @@ def drive(
     depth: int,
     zones: dict[str, list[str]] = ZONES,
     grammar_of: type[Grammar] = Grammar,
-) -> None:
+    natural: bool = False,
+) -> list[str]:
+    """Compare so many predicates. natural: those that become no window are left out. -> those that became one."""
     spark, rng = project.spark, random.Random(seed)
     warehouse = Warehouse(project.rows)
-    done = 0
+    done, windows = 0, []
     while done < count:
         zone = rng.choice(list(zones))
         spark.conf.set("spark.sql.session.timeZone", zone)
         settings = warehouse.settings()
         instant = f"unix_millis(timestamp '{rng.choice(zones[zone])} UTC') - {rng.choice([0, 1, 10**9])}L"
         ((as_of,),) = project.rows(f"SELECT {instant}")
-        spark.sql(rows(rng, zones[zone], f"{as_of}L")).coalesce(1).createOrReplaceTempView("mz_rows")
+        spark.sql(rows(rng, zones[zone], f"{as_of}L", natural)).coalesce(1).createOrReplaceTempView("mz_rows")
         spark.catalog.cacheTable("mz_rows")
         grammar = grammar_of(rng, fixed_zone=zone != "America/New_York")
         predicates: list[str] = []
@@ -84,9 +96,20 @@ def drive(
         queries = []
         for number, text in enumerate(predicates):
             written = f"SELECT id FROM mz_rows WHERE {text.format(n='mz_now()', m='mz_now()')}"
-            model = understand(warehouse, written, settings, "4.1", as_of)
+            done += 1
+            try:
+                model = understand(warehouse, written, settings, "4.1", as_of)
+            except Refusal:
+                if not natural:
+                    raise
+                continue
+            if natural and model.notes:
+                continue
+            windows.append(text)
             last = as_of + rng.choice([0, 10**8, 10**10]) if rng.random() < 0.5 else None
             queries.append(compared(warehouse, number, text, model, as_of, last))
+        if not queries:
+            continue
         every = "\nUNION ALL\n".join(queries)
         differs = "coalesce(touching, false) OR found <> CAST(wanted AS INT)"
         one_task = f"SELECT /*+ COALESCE(1) */ * FROM ({every}) WHERE {differs}"  # each task is sent all of it
@@ -94,7 +117,7 @@ def drive(
         told = [f"{predicates[r.q]}\n  {spark.table('mz_rows').where(f'id = {r.id}').first()}\n  {r}" for r in wrong]
         assert not wrong, f"{zone}, as of {as_of}\n" + "\n".join(told)
         spark.catalog.uncacheTable("mz_rows")
-        done += len(predicates)
+    return windows
 
 
 @pytest.mark.usefixtures("small_plans")
@@ -108,6 +131,24 @@ def test_random_predicates(project: Project, count: int) -> None:
 @pytest.mark.more
 def test_months_at_their_ends(project: Project) -> None:
     drive(project, 8, a_seed(), depth=1, zones=MONTH_ENDS, grammar_of=Months)
+
+
+@pytest.mark.usefixtures("small_plans")
+@pytest.mark.quick(1)
+@pytest.mark.parametrize("count", [6, 60])
+def test_natural_predicates(project: Project, count: int) -> None:
+    """Formats, partitions, zones, ages and open values, as people write them: nearly all are windows, and right."""
+    windows = drive(project, count, a_seed(), 0, NATURAL_ZONES, Natural, natural=True)
+    print(f"{len(windows)} of {count} natural predicates are windows")
+    assert len(windows) >= 0.8 * count
+
+
+@pytest.mark.deep
+@pytest.mark.usefixtures("small_plans")
+@pytest.mark.parametrize("part", range(20))
+def test_many_natural_predicates(project: Project, part: int) -> None:
+    windows = drive(project, 500, a_seed() + part, 0, NATURAL_ZONES, Natural, natural=True)
+    print(f"{len(windows)} of 500 natural predicates are windows")
 
 
 @pytest.mark.deep

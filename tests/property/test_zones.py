@@ -140,13 +140,13 @@ EARLIER = "goes back, or leaps, until"
 KOLKATA = "Asia/Kolkata", "2026-10-14 17:00:00"
 KNOWN = [
     (*KOLKATA, "{n} - interval 81 years <= a", "1945-10-14 17:20:00", EARLIER),
-    (*KOLKATA, "{n} - interval 29585 days <= a", "1945-10-14 17:20:00", EARLIER),
+    (*KOLKATA, "{n} - interval 29585 days <= a", "1945-10-14 17:20:00", ""),
     (*KOLKATA, "{n} - interval 70 years <= a", "1956-10-14 17:20:00", ""),
     (*KOLKATA, "{n} - make_ym_interval(81, 0 * id) <= a", "1945-10-14 17:20:00", GUARDED),
     (*KOLKATA, "date_trunc('DAY', {n} - make_dt_interval(29585 + 0 * id)) <= a",
      "1945-10-14 17:20:00", GUARDED),
     (*KOLKATA, "{n} - make_ym_interval(70, 0 * id) <= a", "1956-10-14 17:20:00", ""),
-    ("Asia/Kolkata", "1941-09-30 18:00:00", "{n} - interval 1 day <= a", "1941-09-30 18:40:00", EARLIER),
+    ("Asia/Kolkata", "1941-09-30 18:00:00", "{n} - interval 1 day <= a", "1941-09-30 18:40:00", ""),
     ("Asia/Kolkata", "1941-09-30 18:00:00", "date_trunc('HOUR', {n}) <= a", "1941-09-30 18:40:00", ""),
     ("America/New_York", "1883-11-18 16:00:00", "date_trunc('HOUR', {n}) <= a", "1883-11-18 17:01:00", ""),
     ("America/New_York", "1883-11-18 16:00:00", "cast({n} as timestamp_ntz) <= a", "1883-11-18 17:01:00", "goes back"),
@@ -156,17 +156,16 @@ KNOWN = [
     ("Africa/Monrovia", "1972-01-07 00:40:00", "date_trunc('MINUTE', {n}) <= a", "1972-01-07 00:44:50", EARLIER),
     ("Africa/Monrovia", "1972-01-07 00:40:00", "{n} <= date_trunc('MINUTE', a)", "1972-01-07 00:44:50", ""),
     ("Pacific/Apia", "2011-12-29 12:00:00", "cast({n} as date) >= d", "2011-12-31 10:00:00", ""),
-    ("Europe/Berlin", "2026-10-20 00:00:00", "{n} - interval 1 day <= a", "2026-10-25 01:30:00", "goes back when"),
+    ("Europe/Berlin", "2026-10-20 00:00:00", "{n} - interval 1 day <= a", "2026-10-25 01:30:00", ""),
     ("Europe/Berlin", "2026-10-25 00:00:00", "a >= dateadd(HOUR, -1, {n})", "2026-10-25 00:30:00", ""),
     ("Europe/Berlin", "2026-10-25 00:00:00", "{n} - 2 * interval 1 hour < a", "2026-10-25 01:00:00", ""),
     ("Europe/Berlin", "2026-10-25 20:00:00", "dateadd(HOUR, -k - 20, {n}) <= a", "2026-10-25 01:30:00", ""),
-    ("Europe/Berlin", "2026-10-20 00:00:00", "dateadd(DAY, -1, {n}) <= a", "2026-10-25 01:30:00", "goes back when"),
+    ("Europe/Berlin", "2026-10-20 00:00:00", "dateadd(DAY, -1, {n}) <= a", "2026-10-25 01:30:00", ""),
     ("Europe/Berlin", "2026-10-20 00:00:00", "{n} - '2026-03-01' < iv", "2026-10-25 01:30:00", "goes back when"),
     ("Australia/Lord_Howe", "2026-04-04 14:00:00", "timestampadd(MINUTE, -15, {n}) < a", "2026-04-04 15:00:00", ""),
     ("America/New_York", "2026-11-01 05:00:00", "date_trunc('HOUR', date_add(SECOND, 86399, {n})) <= a",
      "2026-11-01 06:30:00", ""),
-    ("America/New_York", "2026-11-01 05:00:00", "timestampdiff(SECOND, a, {n}) < 3", "2026-11-01 06:30:00",
-     "goes back when"),
+    ("America/New_York", "2026-11-01 05:00:00", "timestampdiff(SECOND, a, {n}) < 3", "2026-11-01 06:30:00", ""),
 ]  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from functools import partial
 
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
@@ -122,10 +123,176 @@ class Grammar:
         return self.rng.choice(["HOUR", "DAY", "WEEK", "MONTH", "MINUTE", "QUARTER", "YEAR", "SECOND"])
 
 
-def rows(rng: Rng, around: list[str], as_of: str) -> str:
-    """VALUES of an id, instants near each other and near what is special in the zone, numbers, NULLs.
+#: patterns that order like the instant, and zones beside the session's
+PATTERNS = ("yyyy", "yyyy-MM", "yyyyMM", "yyyy-MM-dd", "yyyyMMdd", "yyyy-MM-dd HH", "yyyyMMddHH", "yyyy-MM-dd HH:mm",
+            "yyyy/MM/dd", "yyyy-MM-01", "yyyyDDD", "yyyy-'Q'q", "yyyy-MM-dd HH:mm:ss.SSS")  # fmt: skip
+OTHER_ZONES = ("America/New_York", "Europe/Berlin", "Australia/Lord_Howe", "UTC", "+05:45")
+#: texts that are no dates, and dates of other centuries
+TEXTS = ("''", "'zzz'", "'0'", "'2024'", "'2024-3-9'", "'+10000-01-01'", "'10000-01-01'", "'-0001-01-01'",
+         "'9999-12-31'", "'2024-02-30'", "'2024-03-10 '", "'dt=2024-03-10'")  # fmt: skip
 
-    instants: those at which every predicate is looked at, ms.
+
+class Natural(Grammar):
+    """Predicates as people write them: formats, partitions, zones, ages, values that may be open."""
+
+    def comparison(self) -> str:
+        return self.rng.choice(self.families())()
+
+    def families(self) -> list[Callable[[], str]]:
+        return [
+            self.format, self.partition, self.number, self.parts, self.made, self.zone, self.age, self.length,
+            self.open,
+        ]  # fmt: skip
+
+    def op(self) -> str:
+        return self.rng.choice(["=", "=", ">=", ">=", "<=", "<", ">", "<>", "<=>"])
+
+    def clock(self) -> str:
+        zone = self.rng.choice(OTHER_ZONES)
+        moved = ["{n} - interval 7 days", "{n} - interval 90 minutes", "date_sub({n}, 3)", "cast({n} as date)",
+                 "add_months({n}, -1)", f"from_utc_timestamp({{n}}, '{zone}')", "{n} - make_interval(0, 0, 0, k)",
+                 "{n} - interval 1 month", "coalesce(e, {n})", "{n} + make_dt_interval(k)"]  # fmt: skip
+        return self.rng.choice(["{n}", "{n}", "{n}", self.rng.choice(moved)])
+
+    def row(self) -> str:
+        return self.rng.choice(["a", "a", "e", "d", "ntz"])
+
+    def format(self) -> str:
+        pattern = self.rng.choice(PATTERNS).replace("'", "''")
+        pattern = f'r"{pattern}"'.replace("''", "'")[1:]
+        other = self.rng.choice([f"date_format({self.row()}, {pattern})", "s"])
+        return f"date_format({self.clock()}, {pattern}) {self.op()} {other}"
+
+    def partition(self) -> str:
+        c, op, rng = self.clock(), self.op(), self.rng
+        day = f"cast(cast({c} as date) as string)"
+        forms = [
+            f"s {op} {day}", f"s {op} substr({day}, 1, {rng.choice([4, 7, 10])})", f"s {op} replace({day}, '-', '')",
+            f"s {op} cast({c} as string)", f"s {op} left(string({c}), {rng.choice([7, 10])})",
+            f"concat('dt=', s) {op} concat('dt=', date_format({c}, 'yyyy-MM-dd'))",
+            f"concat(date(a), '/', hour(a)) {op} concat(date_format({c}, 'yyyy-MM-dd'), '/', date_format({c}, 'HH'))",
+            f"int(date_format(a, 'yyyyMMdd')) {op} int(date_format({c}, 'yyyyMMdd'))",
+            f"s between date_format({{n}} - interval 7 days, 'yyyy-MM-dd') and {day}",
+            f"s {op} from_unixtime(unix_timestamp({{n}}) - 3600)",
+            f"a {op} from_unixtime(unix_timestamp({{n}}) - 3600)", f"d {op} date_format({c}, 'yyyy-MM-dd')",
+            f"a {op} date_format({c}, 'yyyy-MM-dd 00:00:00')",
+        ]  # fmt: skip
+        return rng.choice(forms)
+
+    def number(self) -> str:
+        form = self.rng.choice([
+            "year({x}) * 100 + month({x})", "year({x}) * 12 + month({x})", "year({x}) * 10 + quarter({x})",
+            "year({x}) * 10000 + month({x}) * 100 + day({x})", "year({x}) * 1000 + dayofyear({x})",
+            "case when month({x}) >= 7 then year({x}) + 1 else year({x}) end", "year({x}) + if(month({x}) > 9, 1, 0)",
+            "extract(yearofweek from {x}) * 100 + weekofyear({x})", "concat(year({x}), '-Q', quarter({x}))",
+            "concat(year({x}), lpad(month({x}), 2, '0'))", "year({x}) * 4 + (month({x}) - 1) div 3",
+            "(bigint(year({x})) * 10000 + month({x}) * 100 + day({x})) * 100 + hour({x})",
+        ])  # fmt: skip
+        return f"{form.replace('{x}', self.clock())} {self.op()} {form.replace('{x}', self.row())}"
+
+    def parts(self) -> str:
+        x, r, rng = self.clock(), self.row(), self.rng
+        parts = rng.choice([
+            ("year({x})", "month({x})"), ("year({x})", "month({x})", "day({x})"), ("year({x})", "quarter({x})"),
+            ("cast({x} as date)", "hour({x})"), ("date_format({x}, 'yyyy-MM-dd')", "date_format({x}, 'HH')"),
+            ("date_trunc('MONTH', {x})", "day({x})"), ("extract(yearofweek from {x})", "weekofyear({x})"),
+        ])  # fmt: skip
+        clock, row = ([part.replace("{x}", y) for part in parts] for y in (x, r))
+        if rng.random() < 0.4:
+            return f"({', '.join(row)}) {self.op()} ({', '.join(clock)})"
+        last = rng.choice(["=", "=", "=", ">=", "<"])
+        ops = ["="] * (len(parts) - 1) + [last]
+        return "(" + " and ".join(f"{one} {op} {other}" for one, op, other in zip(row, ops, clock)) + ")"
+
+    def made(self) -> str:
+        c = self.clock()
+        form = self.rng.choice([
+            f"make_date(year({c}), 1, 1)", f"make_date(year({c}), month({c}), 1)", f"make_date(year({c}) - 1, 7, 1)",
+            f"make_date(year({c}), quarter({c}) * 3 - 2, 1)", f"make_timestamp(year({c}), month({c}), 1, 6, 30, 0)",
+            f"to_date(concat(year({c}), '-01-01'))", f"cast(date_format({c}, 'yyyy-MM-01') as date)",
+            f"to_date(date_format({c}, 'yyyyMM'), 'yyyyMM')", f"make_date(year({c}), 1, 1) - interval 3 months",
+            f"to_timestamp(date_format({c}, 'yyyy-MM-dd HH'), 'yyyy-MM-dd HH')",
+            f"last_day(make_date(year({c}), 2, 1))",
+        ])  # fmt: skip
+        return f"{self.row()} {self.op()} {form}"
+
+    def zone(self) -> str:
+        z, op, rng = rng_zone(self.rng), self.op(), self.rng
+        local = "from_utc_timestamp({x}, '" + z + "')"
+        ntz = f"convert_timezone('UTC', '{z}', cast({{x}} as timestamp_ntz))"
+        form = rng.choice([
+            f"to_date({local})", f"date_trunc('{self.unit()}', {local})", local,
+            f"date_format({local}, 'yyyy-MM-dd HH')",
+            f"to_utc_timestamp(date_trunc('DAY', {local}), '{z}')", f"to_utc_timestamp({{x}}, '{z}')", ntz,
+            f"cast({ntz} as date)", f"{local} - interval 1 day", f"year({local}) * 100 + month({local})",
+        ])  # fmt: skip
+        return f"{form.replace('{x}', 'a')} {op} {form.replace('{x}', '{n}')}"
+
+    def age(self) -> str:
+        rng, op = self.rng, self.op()
+        unit = rng.choice(["HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR", "MINUTE"])
+        forms = [
+            f"months_between({{n}}, {self.row()}) {op} {rng.choice(['k', '1', '0.5', '3'])}",
+            f"floor(months_between({{n}}, a)) {op} {rng.choice(['0', 'k'])}",
+            f"months_between(e, {{n}}) {op} k",
+            f"timestampdiff({unit}, a, {{n}}) {op} k",
+            f"datediff({unit}, {{n}}, a) {op} k",
+            f"abs(datediff({{n}}, a)) {op} {rng.choice(['1', 'k'])}",
+            f"datediff(coalesce(e, {{n}}), a) {op} k",
+            f"abs(unix_timestamp({{n}}) - unix_timestamp(a)) {op} 3600",
+            f"(unix_timestamp({{n}}) - unix_timestamp(a)) / 3600 {op} {rng.choice(['24', 'k'])}",
+            f"floor((unix_timestamp({{n}}) - unix_timestamp(a)) / 86400) {op} k",
+            f"round((unix_timestamp({{n}}) - unix_timestamp(a)) / 3600, {rng.choice(['0', '1'])}) {op} k",
+            f"int((unix_timestamp({{n}}) - unix_timestamp(a)) / 60) {op} 16",
+            f"cast({{n}} as bigint) - cast(a as bigint) {op} 900",
+        ]
+        return rng.choice(forms)
+
+    def length(self) -> str:
+        rng, op = self.rng, self.op()
+        days = rng.choice(["make_interval(0, 0, 0, k)", "make_interval(0, 0, 0, 7)", "make_dt_interval(k)",
+                           "k * interval 1 day", "interval 7 days", "interval 1 month",
+                           "interval '1 02:30' day to minute", "interval 1 week"])  # fmt: skip
+        forms = [
+            f"{{n}} - {days} {op} {self.row()}", f"a + {days} {op} {{n}}", f"{{n}} - a {op} iv",
+            f"abs({{n}} - a) {op} interval 1 hour", f"date_trunc('{self.unit()}', {{n}} - {days}) {op} a",
+        ]  # fmt: skip
+        return rng.choice(forms)
+
+    def open(self) -> str:
+        rng, op = self.rng, self.op()
+        forms = [
+            f"nvl(e, {{n}} + interval 1 day) {op} {{n}}",
+            f"coalesce(e, {{n}}) {op} {{n}}",
+            f"coalesce(e, {{n}}) - a {op} interval 1 hour",
+            f"ifnull(e, {{n}}) {op} a + interval 1 hour",
+            f"case when e is null then {{n}} else e end - a {op} interval 1 hour",
+            f"if(k = 1, {{n}}, e) {op} a",
+            f"least(e, {{n}}) - a {op} interval 1 hour",
+            f"greatest(a, {{n}} - interval 7 days) {op} a",
+            "{n} between a and coalesce(e, {n})",
+            f"greatest(a, {{n}}) {op} {{n}} - interval 1 hour",
+        ]
+        return rng.choice(forms)
+
+
+def rng_zone(rng: Rng) -> str:
+    return rng.choice(OTHER_ZONES)
+
+
+#: instants (ms) at which steps of local time begin around a row: the edges of its units, and each half hour of two days
+STEPS = (
+    "flatten(transform(array('DAY', 'WEEK', 'MONTH', 'QUARTER', 'YEAR'), u -> flatten(transform(array(a, e), x -> "
+    "transform(array(-1L, 0L, 1L), s -> unix_millis(date_trunc(u, x + interval 3 days)) + s))))), "
+    "flatten(transform(filter(array(a, e), x -> x IS NOT NULL), x -> flatten(transform(sequence(-8, 8), h -> "
+    "transform(array(-1L, 0L), s -> unix_millis(date_trunc('HOUR', x)) + 1800000L * h + s)))))"
+)
+
+
+def rows(rng: Rng, around: list[str], as_of: str, steps: bool = False) -> str:
+    """VALUES of an id, instants near each other and near what is special in the zone, numbers, texts, NULLs.
+
+    instants: those at which every predicate is looked at, ms. steps: also where steps of local time begin.
     """
 
     def near(base: str) -> str:
@@ -133,6 +300,11 @@ def rows(rng: Rng, around: list[str], as_of: str) -> str:
             return "null"
         micros = rng.choice([*SHIFTS, rng.randrange(10**8)]) * 1000 + rng.choice([0, 0, 0, 1, 500, 999])
         return f"timestamp_micros(unix_micros({base}) + {micros})"
+
+    def text() -> str:
+        pattern = rng.choice(["yyyy-MM-dd", "yyyyMMdd", "yyyy-MM", "yyyy-MM-dd HH:mm:ss"])
+        of_date = f"date_format({near(base)}, '{pattern}')"
+        return rng.choice([of_date, of_date, of_date, "cast(null as string)", rng.choice(TEXTS)])
 
     out = []
     for number in range(ROWS):
@@ -143,14 +315,15 @@ def rows(rng: Rng, around: list[str], as_of: str) -> str:
             f"({number}, {near(base)}, {near(base)}, cast({near(base)} as date), cast({near(base)} as timestamp_ntz), "
             f"unix_millis({near(base)}), cast(unix_millis({near(base)}) as decimal(20, 3)) + "
             f"{rng.choice(['0', '0.5', '0.001', '-0.999'])}, {k}, {rng.choice(['true', 'false', 'null'])}, "
-            f"make_dt_interval(0, {hours}))"
+            f"make_dt_interval(0, {hours}){f', {text()}' if steps else ''})"
         )
     shifts = f"array(-1L, 0L, 1L, {rng.randrange(-(10**8), 10**8)}L)"
     values = f"filter(array({VALUES}), v -> v IS NOT NULL)"
     around_values = f"flatten(transform({values}, v -> transform({shifts}, s -> v + s)))"
+    every = f"{around_values}, {STEPS}" if steps else around_values
     return (
-        f"SELECT *, concat({around_values}, array({as_of}, {as_of} + 1, 4102444800000L)) AS instants "
-        f"FROM VALUES {', '.join(out)} AS v(id, a, e, d, ntz, ms, dec, k, b, iv)"
+        f"SELECT *, concat({every}, array({as_of}, {as_of} + 1, 4102444800000L)) AS instants "
+        f"FROM VALUES {', '.join(out)} AS v(id, a, e, d, ntz, ms, dec, k, b, iv{', s' if steps else ''})"
     )
 
 

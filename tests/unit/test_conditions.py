@@ -41,7 +41,10 @@ INCREASING = [
     "greatest(mz_now(), x)", "timestampdiff(HOUR, x, mz_now())", "trunc(mz_now(), 'MM')", "last_day(mz_now())",
     "dateadd(CAST(mz_now() AS DATE), 7)", "date_add(DAY, 7, mz_now())", "to_unix_timestamp(mz_now())",
     "to_timestamp_ltz(mz_now())", "extract(yearofweek FROM mz_now())", "date_part('YEAROFWEEK', mz_now())",
-    "datepart('yrs', mz_now())",
+    "datepart('yrs', mz_now())", "CAST(mz_now() AS STRING)", "coalesce(mz_now(), x)",
+    "CASE WHEN k = 1 THEN mz_now() END",
+    "from_utc_timestamp(mz_now(), 'CET')", "months_between(mz_now(), x)", "round((mz_now() - x) / 1000, 1)",
+    "last_day(make_date(year(mz_now()), 2, 1))",
 ]  # fmt: skip
 DECREASING = ["x - mz_now()", "-mz_now()", "mz_now() DIV -1", "datediff(d, mz_now())", "least(x, y - mz_now())",
            "timestampdiff(DAY, mz_now(), x)"]  # fmt: skip
@@ -56,13 +59,17 @@ NOT_MONOTONE = {
     "mz_now() * 1000000": "no function of the clock that only rises",  # nanoseconds wrap around in a BIGINT
     "CAST(mz_now() AS DECIMAL(10, 0))": "as DECIMAL",  # NULL beyond its digits
     "mz_now() % 10": "no function",
-    "CAST(mz_now() AS STRING)": "as STRING",
     "CAST(mz_now() AS INT)": "as INT",
     "date_trunc(unit, mz_now())": "date_trunc of the clock",
     "date_format(mz_now(), 'HH')": "date_format of the clock",
-    "greatest(mz_now(), x - mz_now())": "greatest of the clock",
-    "from_utc_timestamp(mz_now(), 'CET')": "from_utc_timestamp",
-    "coalesce(mz_now(), x)": "coalesce",
+    "greatest(mz_now(), x - mz_now())": "rises with the clock in one part and falls",
+    "from_utc_timestamp(mz_now(), zone)": "from_utc_timestamp",
+    "CASE WHEN mz_now() > x THEN mz_now() END": "the clock decides which value",
+    # of fields: see test_ordered for those that are
+    "month(mz_now())": "month of the clock",
+    "date_format(mz_now(), 'dd-MM-yyyy')": "date_format of the clock",
+    "to_date(date_format(mz_now(), 'yyyy-MM-31'))": "not in the order of texts",
+    "unix_millis(date_format(mz_now(), 'yyyy'))": "not in the order of texts",
 }
 
 

@@ -108,10 +108,14 @@ def test_a_tree_has_it_as_the_row_says(row: Function) -> None:
 #: names of functions that are also types, units, clauses, words of formats and keys of trees
 _ALSO = """
     date timestamp timestamp_ntz bigint double year window any some every count sum first last min max mode replace
-    version user concat mean inline measure
+    version user concat mean inline measure quarter month day hour minute second struct left abs
 """
-#: the grammar of calls with words inside; a direction of rounding
-NO_LISTS = {"temporal/sql/text/dialect.py": {"EXTRACT", "TRIM", "SUBSTRING"}, "temporal/predicates/bounds.py": {"ceil"}}
+#: the grammar of calls with words inside; directions of rounding
+NO_LISTS = {
+    "temporal/sql/text/dialect.py": {"EXTRACT", "TRIM", "SUBSTRING"},
+    "temporal/predicates/bounds.py": {"ceil"},
+    "temporal/predicates/fields.py": {"floor", "ceil", "ceiling"},
+}
 _NAMES = {row.name for row in ROWS} - set(_ALSO.split())
 
 

@@ -20,7 +20,7 @@ from sqlglot import exp
 from ..temporal.predicates.comparisons import MIRRORED, OPERATORS
 from ..temporal.predicates.conditions import Condition
 from ..temporal.predicates.lengths import interval, moved
-from ..temporal.predicates.logic import both_bounds, negated
+from ..temporal.predicates.logic import both_bounds, negated, values_of
 from ..temporal.rewrite.core import Core, TypedCore
 from ..temporal.sql.functions.calls import starts_with_unit
 from ..temporal.sql.text.dialect import fragment, has_clock, is_mz_now, render
@@ -36,7 +36,6 @@ from .sargable import (
     any_of,
     is_constant,
     is_null,
-    values_of,
 )
 
 

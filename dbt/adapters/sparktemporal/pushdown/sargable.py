@@ -19,7 +19,7 @@ from sqlglot import exp
 from ..temporal.predicates.bounds import TIMESTAMP
 from ..temporal.predicates.comparisons import Comparison
 from ..temporal.predicates.lengths import constant, gives_date, is_local, moved
-from ..temporal.predicates.logic import branches_of
+from ..temporal.predicates.logic import values_of
 from ..temporal.sql.functions.calls import function, nondeterministic, picks
 from ..temporal.sql.functions.row import DAY, SECOND, Function, Picks, Takes
 from ..temporal.sql.text.dialect import is_mz_now, render
@@ -320,15 +320,6 @@ def _whole(node: exp.Expr) -> Fraction | None:
 def is_constant(node: exp.Expr) -> bool:
     known = (exp.Literal, exp.Cast, exp.Paren, exp.DataType, exp.Neg, exp.Boolean)
     return all(isinstance(n, known) for n in node.walk()) and nondeterministic(node) is None
-
-
-def values_of(node: exp.Expr) -> list[exp.Expr]:
-    """The values one of which a node has, or NULL; empty for any other node."""
-    if isinstance(node, (exp.Case, exp.If)):
-        branches, default = branches_of(node)
-        return [*(branch.args["true"] for branch in branches), *([] if default is None else [default])]
-    picked = picks(node)
-    return [] if picked is None else node.expressions[:1] if picked is Picks.FIRST_UNLESS else list(node.expressions)
 
 
 def _counts(node: exp.Expr) -> Function | None:

@@ -15,15 +15,18 @@ from ..errors import Refusal
 from ..plurals import quantity
 from ..pushdown.inclusive_projection import window_types
 from ..temporal.clock.instants import FIRST_MS, format_instant
-from ..temporal.clock.zones import is_offset
+from ..temporal.clock.zones import Change, Zone, is_offset
 from ..temporal.diffs import intervals_sql
 from ..temporal.diffs.groups_sql import aggregation_stats
 from ..temporal.diffs.state import CoreState, State
 from ..temporal.ivm import upstream
 from ..temporal.predicates import bounds, clock_text, reach
 from ..temporal.predicates.bounds import operand_kind
-from ..temporal.predicates.conditions import HALVES, MONTHS, UNIT, Condition, Guard, MonotoneComparison
-from ..temporal.predicates.monotonicity import DAYS, MOVED
+from ..temporal.predicates.conditions import CELLS, HALVES, MONTHS, UNIT, Condition, Guard, MonotoneComparison
+from ..temporal.predicates.monotonicity import DAYS, MOVED, NONE, Unlistable
+from ..temporal.predicates.near import has_slack, is_read_otherwise, near
+from ..temporal.predicates.ordered import ordered
+from ..temporal.predicates.reach import Reading
 from ..temporal.rewrite.apart import has_nested_items
 from ..temporal.rewrite.clock_casts import resolve_clock_casts
 from ..temporal.rewrite.clock_functions import put_mz_now
@@ -38,11 +41,15 @@ from ..temporal.sql.names.parsed_model import ParsedModel
 from ..temporal.sql.spark import plans, timestamps
 from ..temporal.sql.spark.errors import Cause, SparkError, spark_words
 from ..temporal.sql.text import literals
-from ..temporal.sql.text.dialect import fragment, has_clock, mz_now_spans, render, without_end
+from ..temporal.sql.text.dialect import fragment, has_clock, mz_now_calls, mz_now_spans, render, without_end
 
 _BY_CONFIG = Kept(rows_because="config aggregates: rows", by_config=True)
 #: the part of the largest kept sum that a sum may reach at first: later runs have room for a thousand times as much
 _ROOM = 0.001
+#: margin around the changes of a zone, ms
+_AROUND = 2 * 86_400_000
+#: the year 1600: shifts of centuries from there on lead to years of four digits, ms
+_FIRST_OF_FIELDS = -11_676_096_000_000
 #: a unit of date_trunc begins no longer before what is cut to it, ms
 _LONGEST_UNIT = 400 * 86_400_000
 
@@ -160,18 +167,27 @@ def _understand(
 ) -> Model:
     zone = _Zone(warehouse, settings["spark.sql.session.timeZone"], as_of)
     ansi = settings["spark.sql.ansi.enabled"].lower() == "true"
-    parts, described, explained = _split(
-        warehouse, describe, parsed, zone, by_rows, ansi, timestamps.are_local(settings), names
-    )
-    refuse_text_that_is_null(warehouse, parts.cores)
+    unlisted: dict[int, Unlistable] = {}
+    while True:
+        parts, described, explained = _split(
+            warehouse, describe, parsed, zone, by_rows, ansi, timestamps.are_local(settings), names, unlisted
+        )
+        refuse_text_that_is_null(warehouse, parts.cores)
+        try:
+            typed = [_typed(core, columns, version, zone) for core, columns in zip(parts.cores, described)]
+            break
+        except Unlistable as why:
+            if unlisted.keys() >= set(why.calls):
+                raise
+            unlisted |= dict.fromkeys(why.calls, why)
     cores = [
         replace(
-            _typed(core, columns, version, zone),
+            typed_core,
             window_types=window_types(core, columns, describe.known),
             correlates=has_nested_items(core.query)  # those of plain views are in the plan alone
             or plans.correlates_items(explained[render(intervals_sql.probe(core))]),
         )
-        for core, columns in zip(parts.cores, described)
+        for typed_core, core, columns in zip(typed, parts.cores, described)
     ]
     by_call = _call_kinds(warehouse, parsed.text, cores, old)
     return Model(
@@ -194,6 +210,7 @@ def _split(
     ansi: bool,
     local: bool,
     names: Names,
+    unlisted: Mapping[int, Unlistable],
 ) -> tuple[Split, list[list[tuple[str, str]]], dict[str, str]]:
     """The split of a model, the columns of each core's probe, and the plans of the probes by their text.
 
@@ -202,7 +219,7 @@ def _split(
     at_read: frozenset[int] = frozenset()
     explained: dict[str, str] = {}
     while True:
-        parts = split(parsed, describe, zone.moves, at_read, by_rows, ansi, local, names, zone.as_of >= 0)
+        parts = split(parsed, describe, zone.moves, at_read, by_rows, ansi, local, names, zone.as_of >= 0, unlisted)
         described = []
         for core in parts.cores:
             probe = intervals_sql.probe(core)
@@ -258,15 +275,41 @@ def _typed(core: Core, described: list[tuple[str, str]], version: str, zone: _Zo
 def _typed_condition(judged: Condition, types: list[str], zone: _Zone) -> Condition:
     """types: of the row expressions."""
     kinds = [operand_kind(e.comparison, types[e.index]) for e in judged.edges]
-    searches = [_search(step, judged, types, zone) for step in judged.steps]
     return replace(
         judged,
         edges=tuple(replace(e, comparison=replace(e.comparison, kind=k)) for e, k in zip(judged.edges, kinds)),
-        steps=tuple(
-            replace(step, search=search, guards=zone.guards(step, judged, types))
-            for step, search in zip(judged.steps, searches)
-        ),
+        steps=tuple(_typed_step(step, judged, types, zone) for step in judged.steps),
     )
+
+
+def _typed_step(step: MonotoneComparison, judged: Condition, types: list[str], zone: _Zone) -> MonotoneComparison:
+    try:
+        return _searched(step, judged, types, zone)
+    except Refusal as why:
+        if not is_read_otherwise(step.function):
+            raise
+        calls = tuple(call.meta["start"] for call in mz_now_calls(step.function))
+        raise Unlistable(why.found, why.why, why.instead, calls) from None
+
+
+def _searched(step: MonotoneComparison, judged: Condition, types: list[str], zone: _Zone) -> MonotoneComparison:
+    """A step with the search for its changes."""
+    _refuse_partial(step, _other_type(step, types))
+    readings = zone.readings(step, judged, types)
+    breaking = [reading for reading in readings if zone.breaks(reading)]
+    guards = zone.guards(readings, step, judged)
+    if step.search:  # listed by the dates of the clock
+        if breaking:
+            raise zone.refusal(breaking[0], step, judged)
+        return replace(step, guards=guards)
+    search = _search(step, types, zone) if not breaking else ""
+    if search:
+        return replace(step, search=search, guards=guards)
+    by_days = step.months in (NONE, DAYS)
+    found = near(zone.changes(readings), step.function, judged.row_expressions, types, by_days)
+    if found is None:
+        raise zone.refusal(breaking[0], step, judged) if breaking else _refusal_of_months(step, judged)
+    return replace(step, search=CELLS, near=found, guards=guards)
 
 
 def _other_type(step: MonotoneComparison, types: list[str]) -> str:
@@ -275,26 +318,41 @@ def _other_type(step: MonotoneComparison, types: list[str]) -> str:
     return types[int(column.group(1))].lower() if column else ""
 
 
-def _search(step: MonotoneComparison, judged: Condition, types: list[str], zone: _Zone) -> str:
-    """The search for the instants at which a step changes. Raises Refusal when months make the step go back."""
-    if step.search:
-        return step.search
+def _search(step: MonotoneComparison, types: list[str], zone: _Zone) -> str:
+    """The search for the instants at which a step changes, in a zone that does not break it; "" for that in cells."""
     added = [types[i].lower() for i in step.added]
     other = _other_type(step, types)
+    if has_slack(step.function):
+        return ""
     if any(kind == "interval" or kind.startswith(("interval month", "interval year")) for kind in added):
         plain = len(added) == 1 and added[0] != "interval" and other in ("timestamp", "timestamp_ntz", "date")
         if step.months == MOVED and plain:
             return MONTHS
         # months lead two days to one, and the hours of the same interval lead back over midnight: the date goes back
         if step.months != DAYS or "interval" in added:
-            length = render(judged.row_expressions[step.added[0]])
-            raise Refusal(
-                f"{length} beside mz_now(), and more around it",
-                "an instant goes back when it is moved by months at the end of one, so the instants at which this "
-                "changes cannot be listed",
-                f"the two alone on their side (`mz_now() - {length} <= ts`), their date, or months on the other side",
-            )
+            return ""
     return UNIT if step.truncates and other in ("timestamp", "date") and zone.moves(_LONGEST_UNIT) else HALVES
+
+
+def _refusal_of_months(step: MonotoneComparison, judged: Condition) -> Refusal:
+    length = render(judged.row_expressions[step.added[0]]) if step.added else fragment(step.function)
+    return Refusal(
+        f"{length} beside mz_now(), and more around it",
+        "an instant goes back when it is moved by months at the end of one, so the instants at which this "
+        "changes cannot be listed",
+        f"the two alone on their side (`mz_now() - {length} <= ts`), their date, or months on the other side",
+    )
+
+
+def _refuse_partial(step: MonotoneComparison, other: str) -> None:
+    """Refuse a text of the clock beside a value of a type to which Spark casts some of the texts alone."""
+    fields = ordered(step.function)
+    if fields is not None and other in fields.partial:
+        raise Refusal(
+            f"{fragment(step.function)} beside a value of type {other.upper()}",
+            "Spark makes NULL of some of these texts, so the instants at which this changes cannot be listed",
+            "the other side as a text",
+        )
 
 
 @dataclass(frozen=True)
@@ -310,29 +368,58 @@ class _Zone:
         fixed_from = self.warehouse.fixed_from(self.name)
         return fixed_from is not None and self.as_of - length >= fixed_from
 
-    def guards(self, step: MonotoneComparison, judged: Condition, types: list[str]) -> tuple[Guard, ...]:
+    def readings(self, step: MonotoneComparison, judged: Condition, types: list[str]) -> list[Reading]:
+        """The local times that a step reads, of zones that have had several offsets."""
+        if step.of_fields and self.as_of < _FIRST_OF_FIELDS:
+            raise Refusal(
+                f"{fragment(step.function)} at {format_instant(self.as_of)}",
+                "at that time its fields do not order like instants, so the instants at which this changes cannot be "
+                "listed",
+                "a clock of the last centuries",
+            )
+        found = reach.readings(step.function, judged.row_expressions, types, _other_type(step, types))
+        return [reading for reading in found if not is_offset(reading.zone or self.name)]
+
+    def _zone(self, reading: Reading) -> Zone:
+        return self.warehouse.zone(reading.zone or self.name)
+
+    def breaks(self, reading: Reading) -> bool:
+        """Whether the zone breaks the order of a local time, at some time that is read."""
+        first = reading.free_from(self._zone(reading))
+        return first is None or self.as_of - reading.back < first
+
+    def changes(self, readings: Sequence[Reading]) -> list[tuple[int, Sequence[Change]]]:
+        """Of the session's zone, then of each local time that is read: the offset of a named zone, and the changes."""
+        found: list[tuple[int, Sequence[Change]]] = [(self.warehouse.zone(self.name).since(self.as_of)[0], ())]
+        for reading in readings:
+            zone = self._zone(reading)
+            first = reading.regular_from(zone) or FIRST_MS
+            if reading.at is None:
+                first = max(first, self.as_of - reading.back - _AROUND)
+            offset, changes = zone.since(first)
+            found.append((offset if reading.zone else 0, changes))
+        return found
+
+    def guards(self, readings: Sequence[Reading], step: MonotoneComparison, judged: Condition) -> tuple[Guard, ...]:
         """The conditions on each row under which a step can be searched. Raises Refusal where the zone breaks all."""
-        if is_offset(self.name):
-            return ()
         found = []
-        for reading in reach.readings(step.function, judged.row_expressions, types, _other_type(step, types)):
-            whole = self.warehouse.zone(self.name)
-            first = reading.free_from(whole)
+        for reading in readings:
+            zone = self._zone(reading)
+            first = reading.regular_from(zone) if self.breaks(reading) else reading.free_from(zone)
             if first is None or self.as_of - reading.back < first:
-                raise self._refusal(reading, step, judged, first)
+                raise self.refusal(reading, step, judged)
             if reading.at is not None and first > FIRST_MS:
-                found.append((reading.at, first, self.name))
+                found.append((reading.at, first, zone.name))
         return tuple({render(guard[0]): guard for guard in found}.values())
 
-    def _refusal(
-        self, reading: reach.Reading, step: MonotoneComparison, judged: Condition, first: int | None
-    ) -> Refusal:
+    def refusal(self, reading: Reading, step: MonotoneComparison, judged: Condition) -> Refusal:
+        first, zone = reading.free_from(self._zone(reading)), reading.zone or self.name
         row_expressions = {f"`mz_s{i}`": render(static) for i, static in enumerate(judged.row_expressions)}
         written = re.sub(r"`mz_s\d+`", lambda column: row_expressions[column.group()], reading.written)
         if first is None:
-            why = f"which goes back when daylight saving ends in {self.name}"
+            why = f"which goes back when daylight saving ends in {zone}"
         else:
-            why = f"which in {self.name} goes back, or leaps, until {format_instant(first)}"
+            why = f"which in {zone} goes back, or leaps, until {format_instant(first)}"
         return Refusal(
             written,
             f"on the clock's side it follows local time, {why}, so the instants at which it changes cannot be listed",

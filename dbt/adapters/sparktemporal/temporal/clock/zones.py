@@ -54,7 +54,11 @@ class Change:
         return self.after < self.before
 
     def repeats_a_date(self) -> bool:
-        return self.begins // 86_400 < (self.ends - 1) // 86_400
+        return self.repeats(86_400)
+
+    def repeats(self, unit: int) -> bool:
+        """Whether a unit (s) of local time comes again, after a later one."""
+        return self.begins // unit < (self.ends - 1) // unit
 
     def splits(self, unit: int) -> bool:
         """Whether local time truncated to a unit (s) goes back: a unit begins inside gap or overlap, not at its edge.
@@ -87,6 +91,14 @@ class Zone:
             return FIRST_MS
         return None if last >= _FOR_EVER else last * 1_000 + _AROUND
 
+    def since(self, first: int) -> tuple[int, tuple[Change, ...]]:
+        """The offset (s) at an instant (ms), a quarter of an hour where it is not known, and the changes after it."""
+        later = tuple(change for change in self.changes if change.at * 1_000 >= first)
+        earlier = self.changes[: len(self.changes) - len(later)]
+        if earlier or later:
+            return earlier[-1].after if earlier else later[0].before, later
+        return offset_of(self.name) if is_offset(self.name) else 900, ()
+
     @property
     def fixed_from(self) -> int | None:
         return self.free_of(lambda _: True)
@@ -99,6 +111,20 @@ def is_offset(name: str) -> bool:
     (True, True, True, False)
     """
     return _OFFSET.fullmatch(name.strip()) is not None
+
+
+def offset_of(name: str) -> int:
+    """The offset (s) of a zone whose name is a fixed one.
+
+    >>> offset_of("UTC"), offset_of("+05:30"), offset_of("Etc/GMT+3"), offset_of("UTC-1")
+    (0, 19800, -10800, -3600)
+    """
+    found = re.search(r"([+-])(\d{1,2}):?(\d{2})?:?(\d{2})?$", name.strip())
+    if found is None:
+        return 0
+    hours, minutes, seconds = (int(part or 0) for part in found.groups()[1:])
+    east = (found[1] == "+") != name.strip().lower().startswith("etc/")
+    return (hours * 3_600 + minutes * 60 + seconds) * (1 if east else -1)
 
 
 @lru_cache(maxsize=64)

@@ -21,6 +21,7 @@ from ..sql.text.dialect import fragment, has_clock, is_mz_now
 from .logic import both_bounds, negated
 from .monotonicity import DAY_MS, milliseconds
 from .text_instants import as_instant, has_text
+from .together import joined
 
 #: the operator with mz_now() on its left, by node type
 OPERATORS: dict[type[exp.Expr], str] = {
@@ -69,12 +70,16 @@ def conjuncts(predicate: exp.Expr) -> Iterator[exp.Expr]:
 
     not (mz_now() < a or k = 1)  ->  mz_now() >= a,  not k = 1
     """
+    yield from joined(list(_parts(predicate)))
+
+
+def _parts(predicate: exp.Expr) -> Iterator[exp.Expr]:
     node = predicate.unnest()
     if isinstance(node, exp.And):
-        yield from conjuncts(node.left)
-        yield from conjuncts(node.right)
+        yield from _parts(node.left)
+        yield from _parts(node.right)
     elif isinstance(node, exp.Not) and has_clock(node) and isinstance(node.this.unnest(), _PUSHED):
-        yield from conjuncts(cast("exp.Expr", negated(node.this.unnest())))
+        yield from _parts(cast("exp.Expr", negated(node.this.unnest())))
     else:
         yield node
 

@@ -14,20 +14,25 @@ are Spark's.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations
 from typing import cast
 
 from sqlglot import exp
 
 from ...errors import Refusal
-from ..sql.functions.calls import starts_with_unit
+from ..sql.functions.calls import arguments, function, picks, starts_with_unit
+from ..sql.functions.row import Picks
 from ..sql.text.dialect import fragment, has_clock, is_mz_now, mz_now_calls, render
 from ..sql.text.helper_columns import static_column
 from .comparisons import Comparison
+from .lengths import moved
 from .logic import branches_of
 from .monotonicity import NONE, Side, Unlistable, is_below_a_day, side
+from .near import Near
 from .periods_between import period_changes
 from .text_instants import as_instant, refuse_words
 from .time_of_day import crossings
+from .together import parts_of, sequences
 
 _COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ)
 
@@ -36,8 +41,9 @@ _COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, 
 _TRUTHS = (exp.Predicate, exp.Connector, exp.Not, exp.Case)
 
 
-#: at the edges of the truncation unit; around the days from which months lead there; by binary search
-UNIT, MONTHS, HALVES = "unit", "months", "halves"
+#: at the edges of the truncation unit; around the days from which months lead there; by binary search; by binary search
+#: and in the cells around
+UNIT, MONTHS, HALVES, CELLS = "unit", "months", "halves", "cells"
 #: as an expression of the row lists them, for functions of the clock's date that go back at times
 LISTED = "listed"
 
@@ -68,8 +74,12 @@ class MonotoneComparison:
     truncates: str | None = None
     #: see `Side`
     months: str = NONE
-    #: how its changes are found: `UNIT`, `MONTHS` or `HALVES`; `LISTED` with the list as the other side
+    #: the instants of whose fields the function is made: their years have four digits
+    of_fields: tuple[exp.Expr, ...] = ()
+    #: how its changes are found: `UNIT`, `MONTHS`, `HALVES` or `CELLS`; `LISTED` with the list as the other side
     search: str = ""
+    #: of `CELLS`
+    near: Near | None = None
     #: instants of the row that must not be before another instant, see `reach`
     guards: tuple[Guard, ...] = ()
 
@@ -118,12 +128,6 @@ class _Analysis:
         node = node.unnest()
         if not has_clock(node):
             return
-        if is_mz_now(node):
-            raise Unlistable(
-                fragment(_around(node)),
-                "mz_now() is a value here and not compared, so the instants at which it matters cannot be listed",
-                "a comparison of mz_now() with an expression over the row",
-            )
         if legs := legs_of(node):
             for left, right in legs:
                 self._leg(node, left, right, guards)
@@ -135,12 +139,10 @@ class _Analysis:
         if isinstance(node, exp.Case) and node.args.get("this") is None:
             self._case(node, guards)
             return
-        if isinstance(node, exp.Query):
-            raise Unlistable(
-                fragment(node),
-                "the clock is compared in a subquery of a predicate that is more than a conjunction",
-                "a join with a derived table that holds the comparison",
-            )
+        if isinstance(node, exp.And):
+            self._conjunction(parts_of(node), guards)
+            return
+        _refuse_uncompared(node)
         for child in node.iter_expressions():
             self._changes(child, guards)
 
@@ -150,40 +152,77 @@ class _Analysis:
             if value is not None:
                 self._changes(value, guards)
 
+    def _conjunction(self, parts: list[exp.Expr], guards: _Guards) -> None:
+        """The parts of a conjunction one by one, but for those that change together."""
+        found: set[int] = set()
+        for clock, other, places in sequences(parts):
+            self._step(side(clock), clock, other, guards)
+            found |= set(places)
+        for place, part in enumerate(parts):
+            if place not in found or is_listable(part):
+                self._changes(part, guards)
+
     def _leg(self, node: exp.Expr, left: exp.Expr, right: exp.Expr, guards: _Guards) -> None:
         left, right = left.unnest(), right.unnest()
         if has_clock(left) and has_clock(right):
-            if is_side(left) or is_side(right):
-                raise Unlistable(
-                    fragment(node),
-                    "mz_now() stands on both sides, so the instants at which it changes cannot be listed",
-                    "mz_now() on one side and everything that is known of the row on the other",
-                )
-        elif has_clock(left) or has_clock(right):
+            self._both(node, left, right, guards)
+            return
+        if has_clock(left) or has_clock(right):
             clock, other = (left, right) if has_clock(left) else (right, left)
             if is_mz_now(clock):
                 instant = as_instant(other, fragment(node))
                 index = self._static(instant, guards)
                 self._edges.append(Edge(index, Comparison("=", instant, fragment(node), clock.meta["start"])))
                 return
-            if self._function(node, clock, other, guards):
+            if self._against(node, clock, other, guards):
                 return
         self._changes(left, guards)
         self._changes(right, guards)
 
-    def _function(self, node: exp.Expr, clock: exp.Expr, other: exp.Expr, guards: _Guards) -> bool:
-        """Find where a function of the clock crosses a value of the row. False where its parts are compared instead."""
+    def _against(self, node: exp.Expr, clock: exp.Expr, other: exp.Expr, guards: _Guards) -> bool:
+        """Whether the changes of a function of the clock beside another expression are found."""
         listed = crossings(clock, other) or period_changes(clock, other)
-        has_truths = any(isinstance(n, _TRUTHS) and has_clock(n) for n in clock.walk())
-        if listed is None and has_truths and not is_side(clock):
-            return False
-        moves = side(clock) if listed is None else None
-        refuse_words(other, fragment(node))  # a word beside a function of the clock is no instant
-        if moves is None:
-            self._listed(clock, cast("exp.Expr", listed), guards)
-        else:
-            self._step(moves, clock, other, guards)
+        if listed is not None:
+            refuse_words(other, fragment(node))  # a word beside a function of the clock is no instant
+            self._listed(clock, listed, guards)
+            return True
+        called = function(clock)
+        if called is not None and called.is_even:  # abs(x) = 5 where x is 5 or -5
+            (inner,) = arguments(clock)
+            negative = exp.Neg(this=exp.paren(other.copy()))
+            return all(self._against(node, inner.unnest(), one, guards) for one in (other, negative))
+        try:
+            moves = side(clock)
+        except Unlistable:
+            if any(isinstance(n, _TRUTHS) and has_clock(n) for n in clock.walk()):
+                return False  # the values change where the truths in them do
+            raise
+        if not moves.is_text:
+            refuse_words(other, fragment(node))  # a word beside a function of the clock is no instant
+        self._step(moves, clock, other, guards)
         return True
+
+    def _both(self, node: exp.Expr, left: exp.Expr, right: exp.Expr, guards: _Guards) -> None:
+        """A comparison with the clock on both sides: of one of several values, or of what stays as far apart."""
+        if stay_apart(left, right):
+            return
+        for one, other in ((left, right), (right, left)):
+            values = arguments(one) if picks(one) in (Picks.FIRST, Picks.GREATEST, Picks.LEAST) else ()
+            if values:
+                pairs = [(value, other) for value in values]
+                if picks(one) is not Picks.FIRST:  # which of them it is changes, too
+                    pairs += combinations(values, 2)
+                for pair in pairs:
+                    self._leg(node, *pair, guards)
+                return
+        if is_side(left) or is_side(right):
+            raise Unlistable(
+                fragment(node),
+                "mz_now() stands on both sides, so the instants at which it changes cannot be listed",
+                "mz_now() on one side and everything that is known of the row on the other",
+            )
+        self._changes(left, guards)
+        self._changes(right, guards)
 
     def _step(self, moves: Side, clock: exp.Expr, other: exp.Expr, guards: _Guards) -> None:
         added = tuple(
@@ -192,7 +231,10 @@ class _Analysis:
             if not is_below_a_day(a) and not isinstance(a.unnest(), exp.Literal)
         )
         function, beside = self._hoisted(clock.copy(), guards), self._hoisted(other.copy(), guards)
-        self._steps.append(MonotoneComparison(function, beside, added, moves.truncates, moves.months))
+        if isinstance(other, exp.Tuple) and isinstance(clock, exp.Tuple) and not isinstance(other.parent, exp.Expr):
+            beside = exp.Tuple(expressions=[self._hoisted(item.copy(), guards) for item in other.expressions])
+        of_fields = tuple(self._hoisted(of.copy(), guards) for of in moves.of_fields)
+        self._steps.append(MonotoneComparison(function, beside, added, moves.truncates, moves.months, of_fields))
 
     def _listed(self, clock: exp.Expr, instants: exp.Expr, guards: _Guards) -> None:
         """Instants of the row, by the dates of the clock."""
@@ -286,6 +328,42 @@ def is_side(node: exp.Expr) -> bool:
     except Refusal:
         return False
     return True
+
+
+def _refuse_uncompared(node: exp.Expr) -> None:
+    if is_mz_now(node):
+        raise Unlistable(
+            fragment(_around(node)),
+            "mz_now() is a value here and not compared, so the instants at which it matters cannot be listed",
+            "a comparison of mz_now() with an expression over the row",
+        )
+    if isinstance(node, exp.Query):
+        raise Unlistable(
+            fragment(node),
+            "the clock is compared in a subquery of a predicate that is more than a conjunction",
+            "a join with a derived table that holds the comparison",
+        )
+
+
+def is_listable(node: exp.Expr) -> bool:
+    """Whether all changes of a predicate can be listed."""
+    try:
+        _Analysis().of(node.copy())
+    except Unlistable:
+        return False
+    return True
+
+
+def stay_apart(left: exp.Expr, right: exp.Expr) -> bool:
+    """Whether two functions of the clock compare alike at all times: `mz_now() + interval 1 day > mz_now()`."""
+    spans = []
+    for one in (left, right):
+        base, by = (one, (0, 0)) if is_mz_now(one) else moved(one) or (one, (0, 0))
+        if not is_mz_now(base.unnest()):
+            return False
+        spans.append(by)
+    (low, high), (least, most) = sorted(spans, key=lambda span: span != (0, 0))
+    return (low, high) == (0, 0) and (least > 0 or most < 0 or (least, most) == (0, 0))
 
 
 def _around(node: exp.Expr) -> exp.Expr:

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from ..sql.functions.calls import picks
+from ..sql.functions.row import Picks
+
 _OPPOSITE: dict[type[exp.Expr], type[exp.Expr]] = {exp.LT: exp.GTE, exp.LTE: exp.GT, exp.EQ: exp.NEQ}
 _OPPOSITE |= {other: one for one, other in _OPPOSITE.items()}
 
@@ -50,6 +53,15 @@ def branches_of(node: exp.If | exp.Case) -> tuple[list[exp.Expr], exp.Expr | Non
     if isinstance(node, exp.If):
         return [node], node.args.get("false")
     return node.args.get("ifs") or [], node.args.get("default")
+
+
+def values_of(node: exp.Expr) -> list[exp.Expr]:
+    """The values one of which a node has, or NULL; empty for any other node."""
+    if isinstance(node, (exp.Case, exp.If)):
+        branches, default = branches_of(node)
+        return [*(branch.args["true"] for branch in branches), *([] if default is None else [default])]
+    picked = picks(node)
+    return [] if picked is None else node.expressions[:1] if picked is Picks.FIRST_UNLESS else list(node.expressions)
 
 
 def both_bounds(node: exp.Between) -> exp.And:

@@ -15,16 +15,19 @@ Months are monotone by the day only: 30 March 12:00 and a month is 30 April 12:0
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
 from ...errors import Refusal
 from ..sql.functions.calls import arguments, function
-from ..sql.functions.row import DAY, Function, Local, Picks
+from ..sql.functions.row import DAY, SECOND, Function, Local, Picks
 from ..sql.functions.units import UNITS
 from ..sql.text.dialect import fragment, has_clock, is_mz_now
 from ..sql.text.shapes import Shape
+from .logic import branches_of
+from .ordered import DATE, TEXT, TIMESTAMP, Ordered, ordered
 
 DAY_MS = DAY // 1_000
 #: unit of an interval -> its length (ms), for the units of one length
@@ -39,7 +42,18 @@ NONE, MOVED, DAYS, OTHER = "none", "moved", "days", "other"
 
 
 class Unlistable(Refusal):
-    """A predicate whose changes cannot be listed. A read can still evaluate the predicate at any instant."""
+    """A predicate whose changes cannot all be listed. A read can still evaluate the predicate at any instant.
+
+    calls: the offsets of mz_now() in it, where its types or the zone tell so.
+    """
+
+    def __init__(self, found: str, why: str, instead: str, calls: tuple[int, ...] = ()) -> None:
+        super().__init__(found, why, instead)
+        self.calls = calls
+
+
+#: a key in the meta of a call of mz_now(): why the changes of what stands around it cannot be listed
+UNLISTED = "mz_unlisted"
 
 
 @dataclass(frozen=True)
@@ -59,14 +73,20 @@ class Side:
     months: str = NONE
     #: whether its values are beginnings of days, so that months which are added to it do not turn it back
     of_days: bool = False
+    #: made of fields of an instant, so that its order is known in years of four digits: the instants
+    of_fields: tuple[exp.Expr, ...] = ()
+    #: whether it is a text
+    is_text: bool = False
 
     def turned(self) -> Side:
-        return Side(not self.is_increasing, self.added, dated=self.dated, months=self._months())
+        return replace(self.and_(), is_increasing=not self.is_increasing)
 
     def and_(self, added: tuple[exp.Expr, ...] = ()) -> Side:
         """The side with more operands. Operands that are added to a date do not depend on the zone."""
         added = () if self.dated else added
-        return Side(self.is_increasing, self.added + added, dated=self.dated, months=self._months())
+        return Side(
+            self.is_increasing, self.added + added, dated=self.dated, months=self._months(), of_fields=self.of_fields
+        )
 
     def _months(self) -> str:
         """A function of a moved clock goes back where the moved clock does, but for dates and whole days."""
@@ -79,6 +99,36 @@ class Side:
 def side(node: exp.Expr) -> Side:
     """A clock's side -> its monotonicity. Raises Unlistable where it is not monotone."""
     node = node.unnest()
+    try:
+        return _side(node)
+    except Unlistable:
+        fields = ordered(node)
+        if fields is None:
+            raise
+        return _of_fields(fields)
+
+
+def _of_fields(fields: Ordered) -> Side:
+    of, is_text, of_days = side(fields.of), fields.type == TEXT, fields.step == DAY // SECOND
+    return replace(
+        of.to_days() if of_days else of.and_(),
+        truncates=None,
+        dated=fields.type == DATE,
+        of_days=of_days and fields.type in (DATE, TIMESTAMP),
+        of_fields=(*of.of_fields, fields.of),
+        is_text=is_text,
+    )
+
+
+def number_side(node: exp.Expr) -> Side:
+    """A side that is no text, of which Spark makes a number or an instant with another order."""
+    found = side(node)
+    if found.is_text:
+        raise _refusal(node, "it is a text here, and not in the order of texts")
+    return found
+
+
+def _side(node: exp.Expr) -> Side:
     if is_mz_now(node):
         return Side(is_increasing=True)
     if isinstance(node, (exp.Add, exp.Sub)):
@@ -89,13 +139,13 @@ def side(node: exp.Expr) -> Side:
             return _moved(left, by=right)
         if isinstance(node, exp.Add):
             return _moved(right, by=left)
-        return side(right).turned().and_(added=(left.copy(),))
+        return number_side(right).turned().and_(added=(left.copy(),))
     if isinstance(node, exp.Neg):
-        return side(node.this).turned()
+        return number_side(node.this).turned()
     if isinstance(node, (exp.Div, exp.IntDiv)) and has_clock(node.left) and not has_clock(node.right):
-        return _scaled(side(node.left), node.right, node)
-    if isinstance(node, exp.Case):
-        return _rounded(node)
+        return _scaled(number_side(node.left), node.right, node)
+    if isinstance(node, (exp.Case, exp.If)):
+        return _rounded(node) or _chosen(node)
     called = function(node)
     if called is not None:
         return _call(node, called)
@@ -106,21 +156,40 @@ def side(node: exp.Expr) -> Side:
 _ROUNDED = Shape("CASE WHEN mz_a < mz_b THEN ceil(mz_x) ELSE floor(mz_x) END")
 
 
-def _rounded(node: exp.Case) -> Side:
+def _rounded(node: exp.Case | exp.If) -> Side | None:
     """A number that is rounded up from where the clock passes a value on, and down before."""
     found = _ROUNDED.match(node)
     if found is not None and has_clock(found["mz_a"]) is not has_clock(found["mz_b"]):
-        rounded, is_later = side(found["mz_x"]), has_clock(found["mz_b"])
+        rounded, is_later = number_side(found["mz_x"]), has_clock(found["mz_b"])
         passes = side(found["mz_b" if is_later else "mz_a"])
         if (passes.is_increasing is is_later) is rounded.is_increasing:
             months = NONE if rounded.months == passes.months == NONE else OTHER
             return replace(rounded, added=rounded.added + passes.added, months=months)
-    raise _refusal(node, "it is no function of the clock that only rises or only falls")
+    return None
+
+
+def _chosen(node: exp.Case | exp.If) -> Side:
+    """A value that conditions without the clock choose: one function of the clock for each row."""
+    branches, default = branches_of(node)
+    tests = [branch.this for branch in branches] + ([node.this] if isinstance(node, exp.Case) and node.this else [])
+    values = [branch.args["true"] for branch in branches] + ([] if default is None else [default])
+    if any(map(has_clock, tests)):
+        raise _refusal(node, "the clock decides which value it has")
+    return _one_of(node, values)
+
+
+def _one_of(node: exp.Expr, values: Sequence[exp.Expr]) -> Side:
+    """One of several values, some of which are functions of the clock that all rise or all fall."""
+    sides = [side(value) for value in values if has_clock(value)]
+    if len({(s.is_increasing, s.is_text) for s in sides}) != 1:
+        raise _refusal(node, "it rises with the clock in one part and falls in another")
+    added, of_fields = (tuple(x for one in sides for x in getattr(one, name)) for name in ("added", "of_fields"))
+    return Side(sides[0].is_increasing, added, of_fields=of_fields, is_text=sides[0].is_text)
 
 
 def _moved(clock: exp.Expr, by: exp.Expr) -> Side:
     """A side with a length beside it, which may be of months."""
-    base = side(clock)
+    base = number_side(clock)
     moves = base.and_(added=(by.copy(),))
     if is_mz_now(clock.unnest()):
         return replace(moves, months=MOVED)
@@ -157,6 +226,25 @@ def milliseconds(node: exp.Expr) -> float | None:
     return None if any(size is None for _, size in sizes) else sum(abs(number) * (size or 0) for number, size in sizes)
 
 
+def number_of_days(node: exp.Expr) -> bool:
+    """Whether a call makes an interval of whole days and weeks, without months: `make_interval(0, 0, 0, days)`."""
+    node = node.unnest()
+    if isinstance(node, exp.Mul):
+        lengths = [part for part in (node.left, node.right) if milliseconds(part) is not None]
+        return any((milliseconds(part) or 1) % DAY_MS == 0 for part in lengths)
+    called = function(node)
+    if called is None or called.whole_days is None:
+        return False
+    first, last = called.whole_days
+    given = arguments(node)
+    return all(_is_zero(part) for at, part in enumerate(given) if not first <= at <= last)
+
+
+def _is_zero(node: exp.Expr) -> bool:
+    node = node.unnest()
+    return isinstance(node, exp.Literal) and not node.is_string and float(node.name) == 0
+
+
 def _of_span(written: str, unit: exp.IntervalSpan) -> float | None:
     spans = (unit.this.name.lower(), unit.expression.name.lower())
     first = re.match(r"\s*[+-]?\s*(\d+)", written)
@@ -168,16 +256,15 @@ def _of_span(written: str, unit: exp.IntervalSpan) -> float | None:
 def _call(node: exp.Expr, called: Function) -> Side:
     given = arguments(node)
     with_clock = [i for i, a in enumerate(given) if has_clock(a)]
-    if called.picks in (Picks.GREATEST, Picks.LEAST):
-        sides = [side(given[i]) for i in with_clock]
-        if len({s.is_increasing for s in sides}) == 1:
-            return Side(sides[0].is_increasing, tuple(added for one in sides for added in one.added))
+    if called.picks in (Picks.GREATEST, Picks.LEAST, Picks.FIRST):
+        return _one_of(node, given)
     unit = "" if called.unit is None else given[called.unit].name.upper()
     holds = not called.units or unit in called.units
     # which part of local time decides has to be known
     is_known = called.local is not Local.UNIT or isinstance(given[called.unit or 0], exp.Literal)
     is_monotone = len(with_clock) == 1 and with_clock[0] in (called.increasing, called.decreasing)
-    if is_monotone and holds and is_known:
+    zones = [given[at] for at in (called.zone, called.of_zone) if at is not None]
+    if is_monotone and holds and is_known and all(zone.is_string for zone in zones):
         return _monotone(node, called, given[with_clock[0]], with_clock[0] == called.decreasing, unit)
     if len(with_clock) == 1 and not holds and called.amount is not None:
         raise _refusal(node, f"moved by a {unit.lower()}, the clock goes back at the end of a month")
@@ -196,7 +283,7 @@ def _refusal_of_call(node: exp.Expr, called: Function) -> Unlistable:
 
 def _monotone(node: exp.Expr, called: Function, argument: exp.Expr, is_decreasing: bool, unit: str) -> Side:
     """A call that is monotone in an argument. unit: the unit that the call names, or ""."""
-    moves, of_days = side(argument), called.local is Local.UNIT and unit in _OF_DAYS
+    moves, of_days = number_side(argument), called.local is Local.UNIT and unit in _OF_DAYS
     if counts_days(node):
         moves = moves.to_days()
     if is_decreasing:

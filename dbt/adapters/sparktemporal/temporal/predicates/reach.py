@@ -11,17 +11,21 @@ the first instant decides.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
 from ..clock.zones import Change, Zone
 from ..sql.functions.registry import known
-from ..sql.functions.row import DAY, SECOND, Local, Picks, Takes
+from ..sql.functions.row import DAY, SECOND, Function, Local, Picks, Takes
 from ..sql.functions.units import UNITS, unit_of
 from ..sql.text.dialect import has_clock, is_mz_now, render
 from .lengths import moved
+from .logic import values_of
 from .monotonicity import is_below_a_day
+from .near import is_regular
+from .ordered import DATE as DATE_OF_FIELDS
+from .ordered import TEXT, TIMESTAMP, Ordered, ordered
 
 INSTANT, LOCAL, DATE, LENGTH, NUMBER = "instant", "local", "date", "length", "number"
 
@@ -44,10 +48,16 @@ class Reading:
     back: int
     #: the instant that is read, over the columns of the row, where the row decides it; else None
     at: exp.Expr | None
+    #: the name of the zone; "" for the session's
+    zone: str = ""
 
     def free_from(self, zone: Zone) -> int | None:
         """The instant (ms) from which on the zone does not break the order; None where it goes on breaking it."""
         return zone.free_of(self.breaks)
+
+    def regular_from(self, zone: Zone) -> int | None:
+        """The instant (ms) from which on the changes of the zone are regular."""
+        return zone.free_of(lambda change: not is_regular(change))
 
 
 def readings(
@@ -86,8 +96,10 @@ class _Walk:
             f"`mz_s{i}`": (node, kind.lower()) for i, (node, kind) in enumerate(zip(row_expressions, types))
         }
         self.found: list[Reading] = []
+        self._other = ""
 
     def compared(self, function: exp.Expr, other: str) -> None:
+        self._other = other
         moved = self.kind(function)
         if moved.kind == LOCAL and other != "timestamp_ntz":  # Spark casts it to an instant
             self._read(function, function, moved, _any)
@@ -96,6 +108,10 @@ class _Walk:
         node = node.unnest()
         if is_mz_now(node):
             return _Moved(INSTANT)
+        if (fields := ordered(node)) is not None:
+            return self._of_fields(node, fields)
+        if isinstance(node, (exp.Case, exp.If)):
+            return self._picked([value for value in values_of(node) if has_clock(value)])
         if isinstance(node, (exp.Add, exp.Sub)):
             return self._added(node)
         if isinstance(node, exp.Cast):
@@ -168,13 +184,34 @@ class _Walk:
             self._read(node, of, base, Change.repeats_a_date)
         return _Moved(kind, base.back)
 
+    def _picked(self, values: Sequence[exp.Expr]) -> _Moved:
+        """One of several parts."""
+        found = [self.kind(value) for value in values]
+        backs = [moved.back for moved in found]
+        return _Moved(found[0].kind, None if None in backs else max(b for b in backs if b is not None))
+
+    def _of_fields(self, node: exp.Expr, fields: Ordered) -> _Moved:
+        """What is made of the fields of an instant: each has to come in its order."""
+        base = self.kind(fields.of)
+        unit = fields.step
+        if base.kind in (INSTANT, LOCAL):
+            breaks = Change.goes_back if unit < 2 else lambda change: change.repeats(unit)
+            self._read(node, fields.of, base, breaks if base.kind == INSTANT else _any)
+        if fields.type in (TEXT, TIMESTAMP) and unit < DAY // SECOND and self._becomes_instant(fields):
+            self._read(node, fields.of, base, _any if unit < 2 else lambda change: change.splits(unit))
+        kinds = {DATE_OF_FIELDS: DATE, TIMESTAMP: INSTANT}
+        return _Moved(kinds.get(fields.type, NUMBER), base.back)
+
+    def _becomes_instant(self, fields: Ordered) -> bool:
+        """Whether Spark makes an instant of local time."""
+        return fields.type == TIMESTAMP or self._other.startswith("timestamp")
+
     def _call(self, node: exp.Anonymous) -> _Moved:
         called = known(node.name, len(node.expressions))
         inner = [(a, self.kind(a)) for a in node.expressions if has_clock(a)]
         of, base = inner[0]
-        if called.picks in (Picks.GREATEST, Picks.LEAST):
-            backs = [moved.back for _, moved in inner]
-            return _Moved(base.kind, None if None in backs else max(b for b in backs if b is not None))
+        if called.picks in (Picks.GREATEST, Picks.LEAST, Picks.FIRST):
+            return self._picked([a for a, _ in inner])
         if called.takes is not Takes.INSTANT or not called.is_monotone:
             return _Moved(_KINDS.get(called.type, NUMBER), None)
         if called.local is Local.UNIT:
@@ -186,8 +223,23 @@ class _Walk:
         if called.amount is not None:  # hours are as long in every zone, however many; days are those of the calendar
             unit = unit_of(node.expressions[called.unit or 0].name)
             return self._shifted(node, of, base, is_short=unit is not None and unit.most < DAY)
+        if called.local is Local.ZONE:
+            return self._in_zones(node, called, of, base)
         self._read(node, of, base, Change.goes_back if base.kind == INSTANT else _any)
         return _Moved(NUMBER, None)
+
+    def _in_zones(self, node: exp.Anonymous, called: Function, of: exp.Expr, base: _Moved) -> _Moved:
+        """An instant as local time of another zone, or the other way round."""
+        if called.type == "timestamp_ntz":
+            base = self._as(base, of, "TIMESTAMP_NTZ", node)
+        first = "" if called.of_zone is None else node.expressions[called.of_zone].name
+        for zone in dict.fromkeys([node.expressions[called.zone or 0].name, first]):
+            if zone or called.type == "timestamp_ntz":
+                self._read(node, of, replace(base, kind=INSTANT), _any, zone)
+        return _Moved(
+            LOCAL if called.type == "timestamp_ntz" else INSTANT,
+            None if base.back is None else base.back + 2 * DAY // 1_000,
+        )
 
     def _truncated(self, node: exp.Anonymous, unit: str, of: exp.Expr, base: _Moved) -> _Moved:
         if base.kind == LOCAL:
@@ -198,8 +250,10 @@ class _Walk:
             self._read(node, of, base, Change.repeats_a_date)
         return _Moved(DATE if base.kind == DATE else INSTANT, base.back)
 
-    def _read(self, node: exp.Expr, of: exp.Expr, base: _Moved, breaks: Callable[[Change], bool]) -> None:
+    def _read(
+        self, node: exp.Expr, of: exp.Expr, base: _Moved, breaks: Callable[[Change], bool], zone: str = ""
+    ) -> None:
         if base.kind == DATE:
             return
         at = of.copy() if base.back is None else None
-        self.found.append(Reading(render(node), breaks, base.back or 0, at))
+        self.found.append(Reading(render(node), breaks, base.back or 0, at, zone))

@@ -14,11 +14,11 @@ from sqlglot import exp
 
 from ..sql.functions.calls import makes_several_rows, picks
 from ..sql.functions.row import Picks
-from ..sql.text.dialect import VerbatimSpark, fragment, has_clock, is_mz_now
+from ..sql.text.dialect import VerbatimSpark, fragment, has_clock, is_mz_now, mz_now_calls
 from .comparisons import Moves, comparisons, conjuncts
 from .conditions import condition, is_side, legs_of
 from .logic import both_bounds, branches_of, negated
-from .monotonicity import Unlistable
+from .monotonicity import UNLISTED, Unlistable, side
 from .text_instants import as_instant, refuse_words
 
 
@@ -53,6 +53,10 @@ def weaken(predicate: exp.Expr, moves: Moves) -> Weakened:
 
 def _why_not(node: exp.Expr, moves: Moves) -> Unlistable | None:
     """The reason why the changes of a predicate cannot be listed; None where they can."""
+    for call in mz_now_calls(node):
+        if UNLISTED in call.meta:
+            unlisted: Unlistable = call.meta[UNLISTED]
+            return unlisted
     if not has_clock(node):
         return None
     try:
@@ -70,7 +74,7 @@ def _refuse_text(predicate: exp.Expr) -> None:
             for clock, other in ((left.unnest(), right), (right.unnest(), left)):
                 if is_mz_now(clock):
                     as_instant(other, fragment(node))
-                elif has_clock(clock) and is_side(clock):
+                elif has_clock(clock) and is_side(clock) and not side(clock).is_text:
                     refuse_words(other, fragment(node))
 
 

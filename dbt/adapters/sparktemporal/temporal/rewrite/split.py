@@ -20,6 +20,7 @@ from sqlglot import exp
 from ...errors import Refusal
 from ..predicates.comparisons import Comparison, Moves, anywhere, comparisons, conjuncts
 from ..predicates.conditions import condition
+from ..predicates.monotonicity import UNLISTED, Unlistable
 from ..predicates.text_instants import refuse_lists
 from ..sql.functions.calls import makes_several_rows
 from ..sql.names.ctes import eliminate_ctes, inside, is_recursive, named_ctes, names_itself, visible_ctes, with_ctes
@@ -74,6 +75,7 @@ def split(
     local_timestamps: bool = False,
     names: Names | None = None,
     after_1970: bool = True,
+    unlisted: Mapping[int, Unlistable] | None = None,
 ) -> Split:
     """The text of a model -> its cores and residual. Raises Refusal for a query that is not covered.
 
@@ -86,6 +88,7 @@ def split(
     | local_timestamps | whether TIMESTAMP is TIMESTAMP_NTZ in the session |
     | names | the names of columns without an alias |
     | after_1970 | whether the clock is, so that its whole seconds are rounded down |
+    | unlisted | offset of a mz_now() in a predicate that a read has to evaluate -> the reason |
     """
     tree = (ParsedModel.of(model) if isinstance(model, str) else model).copied()
     tree = timestamps.as_written(tree) if local_timestamps else tree
@@ -97,6 +100,9 @@ def split(
     tree = write_out_unions(tree)
     tree = merge_nested(having_to_where(tree, describe), describe)
     calls = list(mz_now_calls(tree))
+    for call in calls:
+        if unlisted and call.meta["start"] in unlisted:
+            call.meta[UNLISTED] = unlisted[call.meta["start"]]
     _refuse_calls(tree, calls)
     selects, at_a_read = _scopes(tree, calls, at_read, moves)
     tree, selects, filters = take_apart(tree, selects, describe, moves)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .row import Function, Picks, Window
+from .row import Function, Makes, Picks, Window
 
 # fmt: off
 ROWS = (
@@ -26,9 +26,16 @@ ROWS = (
 
     *(
         Function(name, makes_text=True)
-        for name in ("lower", "upper", "ltrim", "rtrim", "btrim", "concat", "concat_ws", "substr", "replace", "reverse")
+        for name in ("lower", "upper", "ltrim", "rtrim", "btrim", "concat_ws", "reverse")
     ),
+    Function("concat", makes_text=True, makes=Makes.JOINED),
+    Function("substr", makes_text=True, makes=Makes.CUT),
+    Function("left", makes=Makes.BEGINNING),
+    Function("lpad", makes=Makes.PADDED),
+    Function("replace", makes_text=True, makes=Makes.REPLACED),
+    Function("regexp_replace", makes=Makes.REPLACED),
+    Function("struct", makes=Makes.STRUCT),
     Function("trim", parsed_as="Trim", makes_text=True),
-    Function("substring", parsed_as="Substring", makes_text=True),
+    Function("substring", parsed_as="Substring", makes_text=True, makes=Makes.CUT),
 )
 # fmt: on

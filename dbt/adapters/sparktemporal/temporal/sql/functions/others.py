@@ -8,31 +8,28 @@ from __future__ import annotations
 
 #: `SHOW SYSTEM FUNCTIONS` of Spark 3.5, without operators
 _NAMES = """
-    abs acos acosh aes_decrypt aggregate and array array_append array_compact array_contains array_distinct
+    acos acosh aes_decrypt aggregate and array array_append array_compact array_contains array_distinct
     array_except array_insert array_intersect array_join array_max array_min array_position array_prepend
     array_remove array_repeat array_size array_sort array_union arrays_overlap arrays_zip ascii asin asinh
     assert_true atan atan2 atanh base64 between bin binary bit_count bit_get bit_length bitmap_bit_position
-    bitmap_bucket_number bitmap_count boolean bround cardinality case cast cbrt char char_length
-    character_length chr contains conv convert_timezone cos cosh cot crc32 csc cume_dist current_timezone
-    date_format date_from_unix_date day dayofmonth dayofweek dayofyear decimal decode degrees dense_rank div e
-    element_at elt encode endswith equal_null exists exp expm1 factorial filter find_in_set flatten float forall
-    format_number format_string from_csv from_json from_unixtime get get_json_object getbit hash hex
-    hll_sketch_estimate hll_union hour hypot if ilike in initcap instr int isnan isnotnull isnull
-    json_array_length json_object_keys lag lcase lead left len length levenshtein like ln locate log log10 log1p
-    log2 lpad luhn_check make_date make_dt_interval make_interval make_timestamp make_timestamp_ltz
-    make_timestamp_ntz make_ym_interval map map_concat map_contains_key map_entries map_filter map_from_arrays
-    map_from_entries map_keys map_values map_zip_with mask md5 minute mod month months_between named_struct
-    nanvl negative not nth_value ntile nvl2 octet_length or overlay parse_url percent_rank pi pmod position
-    positive pow power printf quarter radians raise_error range rank reduce regexp regexp_count regexp_extract
-    regexp_extract_all regexp_instr regexp_like regexp_replace regexp_substr repeat right rint rlike round
-    row_number rpad schema_of_csv schema_of_json sec second sentences sequence sha sha1 sha2 shiftleft
-    shiftright shiftrightunsigned sign signum sin sinh size slice smallint sort_array soundex space split
-    split_part sql_keywords sqrt startswith str_to_map string struct substring_index tan tanh tinyint to_binary
-    to_char to_csv to_json to_number to_varchar transform transform_keys transform_values translate try_add
-    try_aes_decrypt try_divide try_element_at try_multiply try_subtract try_to_binary try_to_number
-    try_to_timestamp typeof ucase unbase64 unhex url_decode url_encode weekday weekofyear when width_bucket
-    window_time xpath xpath_boolean xpath_double xpath_float xpath_int xpath_long xpath_number xpath_short
-    xpath_string xxhash64 zip_with
+    bitmap_bucket_number bitmap_count boolean bround cardinality case cast cbrt char char_length character_length
+    chr contains conv cos cosh cot crc32 csc cume_dist current_timezone date_from_unix_date
+    dayofweek decimal decode degrees dense_rank div e element_at elt encode endswith equal_null exists exp expm1
+    factorial filter find_in_set flatten float forall format_number format_string from_csv from_json get
+    get_json_object getbit hash hex hll_sketch_estimate hll_union hypot if ilike in initcap instr int isnan
+    isnotnull isnull json_array_length json_object_keys lag lcase lead len length levenshtein like ln locate log
+    log10 log1p log2 luhn_check make_timestamp_ntz make_ym_interval map map_concat
+    map_contains_key map_entries map_filter map_from_arrays map_from_entries map_keys map_values map_zip_with mask
+    md5 mod named_struct nanvl negative not nth_value ntile nvl2 octet_length or overlay parse_url
+    percent_rank pi pmod position positive pow power printf radians raise_error range rank reduce regexp
+    regexp_count regexp_extract regexp_extract_all regexp_instr regexp_like regexp_substr repeat right rint rlike
+    row_number rpad schema_of_csv schema_of_json sec sentences sequence sha sha1 sha2 shiftleft shiftright
+    shiftrightunsigned sign signum sin sinh size slice smallint sort_array soundex space split split_part
+    sql_keywords sqrt startswith str_to_map string substring_index tan tanh tinyint to_binary to_char to_csv to_json
+    to_number to_varchar transform transform_keys transform_values translate try_add try_aes_decrypt try_divide
+    try_element_at try_multiply try_subtract try_to_binary try_to_number try_to_timestamp typeof ucase unbase64
+    unhex url_decode url_encode weekday when width_bucket window_time xpath xpath_boolean xpath_double xpath_float
+    xpath_int xpath_long xpath_number xpath_short xpath_string xxhash64 zip_with
 """
 
 #: functions of which facts are known and that Spark 3.5 does not have

@@ -35,6 +35,7 @@ class Local(Enum):
     DATE = "the local date"
     UNIT = "local time, cut to the unit that is named"
     TIME = "local time"
+    ZONE = "local time in the zone that is named"
 
 
 class Raises(Enum):
@@ -52,6 +53,23 @@ class Picks(Enum):
     FIRST_UNLESS = "the first, or NULL"
     GREATEST = "the greatest, NULLs left out"
     LEAST = "the least, NULLs left out"
+
+
+class Makes(Enum):
+    """How a function makes a text, a number or a date of the fields of an instant."""
+
+    FIELD = "one field of the instant: see `field`, or the unit that is named"
+    FORMAT = "a text of an instant, by a pattern"
+    SECONDS = "a text of seconds since 1970, by a pattern"
+    DATE = "a date of year, month and day"
+    TIMESTAMP = "an instant of year, month, day, hour, minute and second"
+    PARSED = "a date or an instant of a text, by a pattern"
+    JOINED = "one text of several"
+    CUT = "a piece of a text, from a place, so long"
+    BEGINNING = "the first characters of a text"
+    PADDED = "a text of so many characters at least"
+    REPLACED = "a text with one piece in the place of another"
+    STRUCT = "a value of several, ordered by the first that differs"
 
 
 class Aggregate(Enum):
@@ -103,6 +121,10 @@ class Function:
     decreasing: int | None = None
     #: the part of local time that decides the value. Unless NOTHING, `increasing` holds in zones with one offset only
     local: Local = Local.NOTHING
+    #: so much later (µs) the value is never smaller; sooner it may be
+    slack: int = 0
+    #: whether f(-x) is f(x), and rises with x from 0 on
+    is_even: bool = False
     #: whether f([a, b]) = [f(a), f(b)], so that Spark may compute f of the ends of a file's values. False where
     #: settings decide the type of the value
     at_ends: bool = False
@@ -121,12 +143,17 @@ class Function:
     keyword: bool = False
     #: the argument that names a time zone, which must be a constant
     zone: int | None = None
+    #: the argument that names another one, of which the instant is. Without it, the session's, where that matters
+    of_zone: int | None = None
     #: the argument with the number of units to add
     amount: int | None = None
     #: the unit to add, where no argument names one
     of: str = ""
     #: -1 where units are taken off
     sign: int = 1
+
+    #: the first and the last argument that count whole days or weeks, of a function that makes an interval
+    whole_days: tuple[int, int] | None = None
 
     # -- instants as numbers --
 
@@ -161,6 +188,12 @@ class Function:
     window: Window | None = None
     #: the argument that the function gives
     picks: Picks | None = None
+
+    # -- fields of an instant --
+
+    makes: Makes | None = None
+    #: the field of the instant that is given, where no argument names it
+    field: str = ""
 
     # -- texts --
 

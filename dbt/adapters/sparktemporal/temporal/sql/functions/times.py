@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .row import DAY, SECOND, Function, Local, Raises, Takes
+from .row import DAY, SECOND, Function, Local, Makes, Raises, Takes
 
 #: units that are as long at any time; Spark counts days and weeks by the calendar of the zone
 _FIXED = ("MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "DAYOFYEAR", "WEEK")
@@ -33,6 +33,10 @@ ROWS = (
              raises=Raises.RANGE),
     Function("trunc", 2, type="date", increasing=0, local=Local.DATE, moves=(-DAY, 0), unit=1),
 
+    # intervals
+    *(Function("make_interval", n, whole_days=(2, 3)) for n in range(1, 8)),
+    *(Function("make_dt_interval", n, whole_days=(0, 0)) for n in range(1, 5)),
+
     # moved by a unit
     Function("date_trunc", 2, type="timestamp", increasing=1, local=Local.UNIT, at_ends=True, moves=(0, 0), unit=0),
     *(
@@ -46,10 +50,15 @@ ROWS = (
     ),
     Function("datediff", 2, type="int", increasing=0, decreasing=1, local=Local.DATE),
     Function("date_diff", 2, type="int", increasing=0, decreasing=1, local=Local.DATE),
+    Function("months_between", 2, type="double", increasing=0, decreasing=1, local=Local.TIME, slack=3 * DAY),
     # local time is 18 hours before or after that of another zone at most
-    Function("to_utc_timestamp", 2, type="timestamp", local=Local.TIME, moves=(-2 * DAY, 2 * DAY), zone=1,
-             raises=Raises.WORDS),
-    Function("from_utc_timestamp", 2, type="timestamp", local=Local.TIME, moves=(-2 * DAY, 2 * DAY), zone=1,
+    *(
+        Function(name, 2, type="timestamp", increasing=0, local=Local.ZONE, moves=(-2 * DAY, 2 * DAY), zone=1,
+                 raises=Raises.WORDS)
+        for name in ("to_utc_timestamp", "from_utc_timestamp")
+    ),
+    Function("convert_timezone", 2, type="timestamp_ntz", increasing=1, local=Local.ZONE, zone=0, raises=Raises.WORDS),
+    Function("convert_timezone", 3, type="timestamp_ntz", increasing=2, local=Local.ZONE, zone=1, of_zone=0,
              raises=Raises.WORDS),
 
     # instant -> number
@@ -61,11 +70,24 @@ ROWS = (
     Function("to_unix_timestamp", 1, type="bigint", increasing=0, step=SECOND, inverse="timestamp_seconds",
              towards_zero=True),
     Function("unix_date", 1, type="int", increasing=0, local=Local.DATE, at_ends=True),
-    Function("year", 1, type="int", increasing=0, local=Local.DATE, at_ends=True),
-    Function("date_part", 2, type="int", increasing=1, local=Local.DATE, unit=0, units=_YEARS),
-    Function("datepart", 2, type="int", increasing=1, local=Local.DATE, unit=0, units=_YEARS),
+    Function("year", 1, type="int", increasing=0, local=Local.DATE, at_ends=True, makes=Makes.FIELD, field="year"),
+    Function("date_part", 2, type="int", increasing=1, local=Local.DATE, unit=0, units=_YEARS, makes=Makes.FIELD),
+    Function("datepart", 2, type="int", increasing=1, local=Local.DATE, unit=0, units=_YEARS, makes=Makes.FIELD),
     Function("extract", 2, parsed_as="Extract", type="int", increasing=1, local=Local.DATE, unit=0, units=_YEARS,
-             keyword=True),
+             keyword=True, makes=Makes.FIELD),
+
+    # fields of a date, and what is made of them
+    *(
+        Function(name, 1, makes=Makes.FIELD, field=field)
+        for name, field in (("quarter", "quarter"), ("month", "month"), ("day", "day"), ("dayofmonth", "day"),
+                            ("dayofyear", "doy"), ("weekofyear", "week"), ("hour", "hour"), ("minute", "minute"),
+                            ("second", "second"))
+    ),
+    Function("date_format", 2, makes=Makes.FORMAT),
+    *(Function("from_unixtime", n, makes=Makes.SECONDS) for n in (1, 2)),
+    *(Function(name, 2, makes=Makes.PARSED) for name in ("to_date", "to_timestamp", "to_timestamp_ltz")),
+    Function("make_date", 3, makes=Makes.DATE),
+    *(Function(name, 6, makes=Makes.TIMESTAMP) for name in ("make_timestamp", "make_timestamp_ltz")),
 
     # number -> instant
     Function("timestamp_micros", 1, takes=Takes.INTEGER, type="timestamp", increasing=0, at_ends=True, farthest=10**17,
@@ -79,6 +101,8 @@ ROWS = (
     Function("ceil", 1, takes=Takes.NUMBER, increasing=0, at_ends=True),
     Function("ceiling", 1, takes=Takes.NUMBER, increasing=0, at_ends=True),
     Function("floor", 1, takes=Takes.NUMBER, increasing=0, at_ends=True),
+    *(Function("round", n, takes=Takes.NUMBER, increasing=0) for n in (1, 2)),
+    Function("abs", 1, takes=Takes.NUMBER, is_even=True),
     Function("bigint", 1, takes=Takes.ANY, type="bigint", increasing=0, raises=Raises.RANGE),
     Function("double", 1, takes=Takes.ANY, type="double", increasing=0),
 )

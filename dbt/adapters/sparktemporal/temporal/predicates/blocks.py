@@ -1,0 +1,225 @@
+"""Numbers of the fields of an instant, and texts whose characters stand at known places.
+
+    year(t) * 100 + 3                      100 years and 3
+    date_format(t, 'yyyy-MM')              a number of four digits, `-`, a number of two digits
+
+Both are of one day of a year: month and day are numbers, the year and the time of day are not known.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+#: the years in which the order of such values is proved: a year has four digits there
+FIRST_YEAR, LAST_YEAR = 1001, 8999
+#: the least and the most of what a value counts: 1, the year, hour, minute, second, and a fraction of so many digits
+ONE, YEAR, HOUR, MINUTE, SECOND, FRACTION = range(6)
+_LEAST = (1, FIRST_YEAR, 0, 0, 0, 0)
+_MOST = (1, LAST_YEAR, 23, 59, 59, 999_999)
+
+
+class NoForm(Exception):
+    """An expression is not understood as a value of the fields of one instant."""
+
+
+@dataclass(frozen=True)
+class Number:
+    """A sum of 1, the year, hour, minute, second and fraction, each so many times."""
+
+    of: tuple[int | Fraction, ...]
+    #: whether a sum is a BIGINT or a DOUBLE. Another one wraps around as an INT
+    is_long: bool = False
+
+    @property
+    def whole(self) -> int:
+        """The value of a constant whole number."""
+        if any(self.of[1:]) or self.of[ONE] % 1:
+            raise NoForm
+        return int(self.of[ONE])
+
+    @property
+    def constant(self) -> int | Fraction:
+        if any(self.of[1:]):
+            raise NoForm
+        return self.of[ONE]
+
+    def extreme(self, most: bool) -> int | Fraction:
+        return sum(n * (high if (n > 0) == most else low) for n, low, high in zip(self.of, _LEAST, _MOST) if n)
+
+    def plus(self, other: Number, times: int = 1) -> Number:
+        return Number(tuple(a + times * b for a, b in zip(self.of, other.of)), self.is_long or other.is_long)
+
+    def times(self, factor: int | Fraction, is_long: bool = False) -> Number:
+        return Number(tuple(n * factor for n in self.of), self.is_long or is_long)
+
+    def kept(self) -> Number:
+        """The number itself, where it neither wraps around nor is an error."""
+        limit = 2**62 if self.is_long else 2**31
+        if self.extreme(True) >= limit or self.extreme(False) < -limit:
+            raise NoForm
+        return self
+
+
+def number(value: Fraction | int, is_long: bool = False) -> Number:
+    return Number((value, 0, 0, 0, 0, 0), is_long)
+
+
+_COUNTED = [Number(tuple(int(place == at) for at in range(6))) for place in range(6)]
+
+
+def counted(place: int) -> Number:
+    """The year, hour, minute, second or fraction itself."""
+    return _COUNTED[place]
+
+
+@dataclass(frozen=True)
+class Block:
+    """A piece of a text: a literal, or a number with leading zeros."""
+
+    #: 0 at the end of a text of an instant, which is as long as it needs to be
+    width: int
+    number: Number | None = None
+    text: str = ""
+
+    @property
+    def value(self) -> Number:
+        """A number that orders as the piece does among pieces of its width."""
+        return number(int.from_bytes(self.text.encode(), "big")) if self.number is None else self.number
+
+    @property
+    def template(self) -> str:
+        """The digits, or a letter for each digit that is not known (y, h, m, s, f; ? for a sum of several)."""
+        if self.number is None:
+            return self.text
+        at = [i for i in range(1, 6) if self.number.of[i]]
+        if not at:
+            return str(self.number.whole).zfill(self.width)
+        alone = len(at) == 1 and self.number.of[at[0]] == 1 and (at[0] == YEAR or not self.number.of[ONE])
+        return ("?yhmsf"[at[0]] if alone else "?") * self.width
+
+
+Text = tuple[Block, ...]
+
+
+def literal(text: str) -> Text:
+    return (Block(len(text.encode()), None, text),) if text else ()
+
+
+def digits(value: Number, width: int = 1) -> Text:
+    """A number as text, of at least so many digits. All of its values have to be as long."""
+    least, most = value.extreme(False), value.extreme(True)
+    if least < 0 or least % 1 or most % 1 or len(str(int(most))) > max(width, len(str(int(least)))):
+        raise NoForm
+    return (Block(max(width, len(str(int(most)))), value),)
+
+
+def cut(text: Text, start: int, length: int) -> Text:
+    """A piece of a text. A cut within a number is not understood."""
+    found: list[Block] = []
+    at = 1
+    if start < 1 or not text[-1].width and start + length - 1 > sum(len(block.template) for block in text):
+        raise NoForm
+    for block in text:
+        size = len(block.template)
+        first, last = max(start - at, 0), min(start + length - at, size)
+        at += size
+        if first >= last:
+            continue
+        if block.number is not None and (first, last) != (0, size):
+            raise NoForm
+        found += [block] if block.number is not None else literal(block.text[first:last])
+    return tuple(found)
+
+
+#: a letter of a pattern -> the field, by the number of digits
+_LETTERS = {
+    "y": ("year", (1, 4)), "M": ("month", (1, 2)), "d": ("day", (1, 2)), "D": ("doy", (1, 3)),
+    "H": ("hour", (1, 2)), "m": ("minute", (1, 2)), "s": ("second", (1, 2)), "S": ("fraction", (3, 6)),
+    "Q": ("quarter", (1, 2)), "q": ("quarter", (1, 2)),
+}  # fmt: skip
+_PIECES = re.compile(r"'(?P<quoted>(?:[^']|'')*)'|(?P<letters>([A-Za-z])\3*)|(?P<plain>[^A-Za-z'\[\]{}#]+)")
+
+
+def pieces(pattern: str) -> Iterator[tuple[str, str, int]]:
+    """The pieces of a pattern: ("", the text, 0) of a literal, (the field, its letter, number of letters) of others.
+
+    >>> list(pieces("yyyy-MM"))
+    [('year', 'y', 4), ('', '-', 0), ('month', 'M', 2)]
+    """
+    at = 0
+    while at < len(pattern):
+        piece = _PIECES.match(pattern, at)
+        if piece is None:
+            raise NoForm
+        at = piece.end()
+        letters = piece.group("letters")
+        if letters is None:
+            quoted = piece.group("quoted")
+            plain = piece.group("plain") if quoted is None else quoted.replace("''", "'") or "'"
+            yield "", plain, 0
+            continue
+        field, widths = _LETTERS.get(letters[0], ("", ()))
+        if len(letters) not in widths:
+            raise NoForm
+        yield field, letters[0], len(letters)
+
+
+#: what Spark's casts read: a date, perhaps with a time
+_PATTERN_OF_CASTS = re.compile(
+    r"(?P<year>y{4})(-(?P<month>\d\d)(-(?P<day>\d\d)"
+    r"([ T](?P<hour>hh|\d\d):(?P<minute>mm|\d\d)(:(?P<second>ss|\d\d)(\.(?P<fraction>f+|\d+))?)?)?)?)?"
+)
+_TEMPLATES = {"year": "y{4}", "month": r"\d\d", "day": r"\d\d", "hour": r"hh|\d\d", "minute": r"mm|\d\d",
+              "second": r"ss|\d\d", "fraction": r"f+|\d+"}  # fmt: skip
+_DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+
+
+def read(text: Text, pattern: str | None, month: int, day: int) -> Number | None:
+    """The date or instant that Spark reads from a text, as a number that orders alike; None for what is none.
+
+    pattern: None for that of a cast. month, day: those of the instant that the text is made of.
+    """
+    compiled = _PATTERN_OF_CASTS if pattern is None else _reading(pattern)
+    found = compiled.fullmatch("".join(block.template for block in text))
+    if found is None:
+        return None
+    parts = found.groupdict()
+    year = text[0].number or counted(YEAR)
+    months, days = (int(parts.get(name) or 1) for name in ("month", "day"))
+    if not is_day(year, months, days, month, day):
+        return None
+    time = [(parts.get(name) or "", at) for name, at in (("hour", HOUR), ("minute", MINUTE), ("second", SECOND))]
+    if any(part.isdigit() and int(part) > _MOST[at] for part, at in time):
+        return None
+    clock = [counted(at) if part.isalpha() else number(int(part or 0)) for part, at in time]
+    return instant(year, months, days, clock, counted(FRACTION) if (parts.get("fraction") or "").isalpha() else None)
+
+
+def is_day(year: Number, month: int, day: int, of_month: int, of_day: int) -> bool:
+    """Whether there is such a day in every year in which there is the other one."""
+    if not 1 <= month <= 12:
+        return False
+    same = (month, day) == (of_month, of_day) and year == counted(YEAR)
+    return same or 1 <= day <= _DAYS[month - 1]
+
+
+def instant(year: Number, month: int, day: int, clock: Sequence[Number], fraction: Number | None = None) -> Number:
+    """A number that orders as the instant does."""
+    total = year.times(10_000).plus(number(100 * month + day))
+    for part in clock:
+        total = total.times(100).plus(part)
+    return total.times(10**6).plus(fraction or number(0))
+
+
+def _reading(pattern: str) -> re.Pattern[str]:
+    found = ""
+    for field, word, width in pieces(pattern):
+        if field and (field not in _TEMPLATES or f"(?P<{field}>" in found or field != "year" and width < 2):
+            raise NoForm
+        found += f"(?P<{field}>{_TEMPLATES[field]})" if field else re.escape(word)
+    if not found.startswith("(?P<year>"):
+        raise NoForm
+    return re.compile(found)

@@ -1,0 +1,188 @@
+"""Which expressions over the fields of one instant never fall while the instant rises.
+
+    year(t) * 100 + month(t)            202403, 202404, … 202412, 202501
+    date_format(t, 'yyyy-MM-dd')        orders as a text like the instant
+    date_format(t, 'dd-MM-yyyy')        does not
+
+The value is computed for every day of a year. It has to rise from each day to the next, and from the last day of a year
+to the first one. Nothing is concluded from the names of functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+from itertools import pairwise
+
+from sqlglot import exp
+
+from ..sql.text.dialect import expression, has_clock, render
+from .blocks import FIRST_YEAR, FRACTION, HOUR, LAST_YEAR, MINUTE, SECOND, YEAR, Block, NoForm, Number, number, read
+from .fields import Dated, Day, Evaluation, Several, Used, Value, as_number, is_made
+
+_DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+#: the years as Spark reads them, in which the order is known: instants of others are neither searched nor stored
+YEARS = (FIRST_YEAR, LAST_YEAR)
+TEXT, NUMBER, DATE, TIMESTAMP, SEVERAL = "text", "number", "date", "timestamp", "several"
+
+
+@dataclass(frozen=True)
+class Ordered:
+    """An expression that never falls while an instant rises."""
+
+    #: the instant
+    of: exp.Expr
+    #: the shortest time (s) in which it does not change; 0 where it changes with each fraction
+    step: int
+    #: TEXT, NUMBER, DATE, TIMESTAMP or SEVERAL
+    type: str
+    #: types to which Spark casts a part of its texts alone
+    partial: frozenset[str] = frozenset()
+
+
+def ordered(node: exp.Expr) -> Ordered | None:
+    """What is known of an expression with the clock; None where it is not made of fields, or may fall."""
+    node = node.unnest()
+    if not has_clock(node) or not (is_made(node) or isinstance(node, exp.Tuple)):
+        return None
+    found = _ordered(render(node))
+    return None if found is None else replace(found, of=_in(node, found.of))
+
+
+def _in(node: exp.Expr, of: exp.Expr) -> exp.Expr:
+    """The part of an expression that is written like another one, with the places of its calls in the model."""
+    text = render(of)
+    part = next((part for part in node.walk() if render(part) == text), None)
+    if part is None:  # seconds that become an instant
+        return exp.Anonymous(this=of.name, expressions=[_in(node, of.expressions[0])])
+    return part.copy()
+
+
+@lru_cache(maxsize=512)
+def _ordered(text: str) -> Ordered | None:
+    node = expression(text)
+    return _over(node, _FIRSTS) or _over(node, [_weeks()])
+
+
+def _over(node: exp.Expr, years: list[list[Day]]) -> Ordered | None:
+    """What is known by the values on the days of these years."""
+    used = Used()
+    try:
+        values = [[Evaluation(day, used).of(node) for day in days] for days in years]
+        if years is _FIRSTS and not used.fields <= {"year", "quarter", "month"}:
+            return _over(node, _EVERY)
+        orders = [[_order(value) for value in of_year] for of_year in _alike(values)]
+    except NoForm:
+        return None
+    if len(used.of) == 1 and all(_rises(of_year, orders) for of_year in orders):
+        of, type_ = next(iter(used.of.values())), _type(values[0][0])
+        pairs = [pair for days, of_year in zip(years, values) for pair in zip(days, of_year)]
+        return Ordered(of, _step(orders), type_, _partial(pairs) if type_ == TEXT else frozenset())
+    return None
+
+
+def _days(leap: bool) -> Iterator[Day]:
+    count = 0
+    for month, length in enumerate(_DAYS, 1):
+        for day in range(1, length + 1 + (leap and month == 2)):
+            count += 1
+            yield Day(month, day, count)
+
+
+#: the days of a common year and of a leap year; the first days of the months
+_EVERY = [list(_days(leap)) for leap in (False, True)]
+_FIRSTS = [[day for day in _EVERY[0] if day.day == 1]]
+
+
+def _weeks() -> list[Day]:
+    return [Day(0, 0, week) for week in range(1, 54)]
+
+
+def _alike(values: list[list[Value]]) -> list[list[tuple[Number | Block, ...]]]:
+    """The values as sequences of numbers and pieces of text, all with pieces as long at the same places."""
+    found = [[tuple(_flat(value)) for value in of_year] for of_year in values]
+    layouts = {tuple(_layout(part) for part in parts) for of_year in found for parts in of_year}
+    ends_early = any(width == 0 for layout in layouts for width, _ in layout[:-1])
+    if len(layouts) > 1 or ends_early:
+        raise NoForm
+    return found
+
+
+def _flat(value: Value) -> Iterator[Number | Block]:
+    if isinstance(value, Several):
+        for part in value.of:
+            yield from _flat(part)
+    elif isinstance(value, tuple):
+        yield from value
+    elif isinstance(value, Dated):
+        yield value.of
+    elif isinstance(value, Number):
+        yield value
+    else:
+        raise NoForm
+
+
+def _layout(part: Number | Block) -> tuple[int, bool]:
+    return (part.width, part.number is None) if isinstance(part, Block) else (-1, False)
+
+
+def _order(parts: Sequence[Number | Block]) -> Number:
+    """One number that orders as a sequence does: each part counts more than all that can follow."""
+    total = number(0)
+    for part in parts:
+        value = part.value if isinstance(part, Block) else part
+        total = total.times(_FAR).plus(value)
+    return total
+
+
+#: more than any part can differ in
+_FAR = 2**80
+_ENDS = ((HOUR, 23), (MINUTE, 59), (SECOND, 59), (FRACTION, 999_999))
+
+
+def _rises(days: list[Number], years: list[list[Number]]) -> bool:
+    """Whether a value rises within each day, from each day to the next, and from the last to the next year's first."""
+    by_year = {value.of[YEAR] for of_year in years for value in of_year}
+    if len(by_year) > 1 or not all(map(_rises_in_a_day, days)):
+        return False
+    (year,) = by_year
+    within = all(_last(one) <= next_.of[0] for one, next_ in pairwise(days))
+    return within and all(_last(days[-1]) <= of_year[0].of[0] + year for of_year in years)
+
+
+def _last(value: Number) -> int | Fraction:
+    """The value at the end of a day, without the year."""
+    return value.of[0] + sum(value.of[at] * most for at, most in _ENDS)
+
+
+def _rises_in_a_day(value: Number) -> bool:
+    below: int | Fraction = 0
+    for at, most in reversed(_ENDS):
+        if value.of[at] < below:
+            return False
+        below += value.of[at] * most
+    return True
+
+
+def _step(years: list[list[Number]]) -> int:
+    steps = ((FRACTION, 0), (SECOND, 1), (MINUTE, 60), (HOUR, 3_600))
+    return next((step for at, step in steps if any(v.of[at] for of_year in years for v in of_year)), 86_400)
+
+
+def _type(value: Value) -> str:
+    if isinstance(value, Dated):
+        return value.type
+    return TEXT if isinstance(value, tuple) else SEVERAL if isinstance(value, Several) else NUMBER
+
+
+def _partial(values: Sequence[tuple[Day, Value]]) -> frozenset[str]:
+    """The types to which Spark casts some of the texts, and makes NULL of others."""
+    texts = [(day, value) for day, value in values if isinstance(value, tuple)]
+    dates = {read(text, None, day.month, day.day) is None for day, text in texts}
+    found = {"date", "timestamp"} if len(dates) > 1 else set()
+    numbers = [as_number(text, "bigint") for _, text in texts if all(b.number or b.text.isdigit() for b in text)]
+    if len({number.extreme(most) < 2**31 for number in numbers for most in (False, True)}) > 1:
+        found.add("int")
+    return frozenset(found)

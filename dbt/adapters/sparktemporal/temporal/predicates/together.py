@@ -1,0 +1,99 @@
+"""Comparisons that change together: `y = year(mz_now()) and m = month(mz_now())`.
+
+A month alone comes again each year. Beside its year it comes once: the two are compared as one value, (year, month).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sqlglot import exp
+
+from ..sql.text.dialect import has_clock, is_mz_now
+from .monotonicity import Unlistable, side
+from .ordered import ordered
+
+_ORDERS = (exp.LT, exp.LTE, exp.GT, exp.GTE)
+_EQUALS = (exp.EQ, exp.NullSafeEQ)
+#: comparisons in one conjunction that are looked at together
+_MOST = 8
+
+
+def joined(parts: Sequence[exp.Expr]) -> list[exp.Expr]:
+    """Conjuncts, those that change together as one."""
+    ones = list(parts)
+    found = {i for places in _sequences(ones) for i in places}
+    if not found:
+        return ones
+    together = [ones[i] for i in sorted(found)]
+    rest = [part for i, part in enumerate(ones) if i not in found]
+    whole: exp.Expr = together[0].copy()
+    for part in together[1:]:
+        whole = exp.And(this=whole, expression=part.copy())
+    return [*rest, whole]
+
+
+def parts_of(node: exp.Expr) -> list[exp.Expr]:
+    """The conjuncts of a predicate."""
+    node = node.unnest()
+    return [*parts_of(node.left), *parts_of(node.right)] if isinstance(node, exp.And) else [node]
+
+
+def sequences(parts: Sequence[exp.Expr]) -> list[tuple[exp.Tuple, exp.Tuple, list[int]]]:
+    """(a sequence of functions of the clock that is monotone, what it is compared with, the places of the parts)."""
+    found = []
+    for places in _sequences(parts):
+        pairs = [pair for i in places if (pair := _pair(parts[i])) is not None]
+        clocks, others = (exp.Tuple(expressions=[pair[side_].copy() for pair in pairs]) for side_ in (0, 1))
+        found.append((clocks, others, places))
+    return found
+
+
+def _sequences(parts: Sequence[exp.Expr]) -> list[list[int]]:
+    """The places of comparisons that are monotone as a sequence, and not one by one."""
+    pairs = {i: pair for i, part in enumerate(parts) if (pair := _pair(part)) is not None}
+    alone = {i for i, (clock, _) in pairs.items() if _is_side(clock)}
+    if len(alone) == len(pairs) or not alone or len(pairs) > _MOST:
+        return []
+    equal = [i for i in pairs if isinstance(parts[i].unnest(), _EQUALS)]
+    found: list[list[int]] = []
+    for first in (i for i in equal if i in alone):
+        whole = _longest([first], [i for i in equal if i not in alone], pairs)
+        found += [whole] if len(whole) > 1 else []
+        for last in (i for i in pairs if i not in alone and i not in equal):
+            places = next((p for p in _shorter(whole) if _is_one([*p, last], pairs)), None)
+            found += [] if places is None else [[*places, last]]
+            found += [whole] if places is not None and len(whole) > 1 else []
+    return found
+
+
+def _longest(places: list[int], more: list[int], pairs: dict[int, tuple[exp.Expr, exp.Expr]]) -> list[int]:
+    for place in more:
+        if place not in places and _is_one([*places, place], pairs):
+            return _longest([*places, place], more, pairs)
+    return places
+
+
+def _shorter(places: list[int]) -> Iterator[list[int]]:
+    yield from (places[:end] for end in range(len(places), 0, -1))
+
+
+def _is_one(places: list[int], pairs: dict[int, tuple[exp.Expr, exp.Expr]]) -> bool:
+    return ordered(exp.Tuple(expressions=[pairs[i][0].copy() for i in places])) is not None
+
+
+def _pair(part: exp.Expr) -> tuple[exp.Expr, exp.Expr] | None:
+    """(the side with the clock, the other one) of a comparison; None of any other part."""
+    part = part.unnest()
+    if not isinstance(part, (*_ORDERS, *_EQUALS)) or has_clock(part.left) == has_clock(part.right):
+        return None
+    clock, other = (part.left, part.right) if has_clock(part.left) else (part.right, part.left)
+    return None if is_mz_now(clock.unnest()) else (clock, other)
+
+
+def _is_side(node: exp.Expr) -> bool:
+    try:
+        side(node)
+    except Unlistable:
+        return False
+    return True
