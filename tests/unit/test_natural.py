@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 
+from dbt.adapters.sparktemporal.temporal.predicates.monotonicity import Unlistable
 from dbt.adapters.sparktemporal.temporal.rewrite.split import split
 
 COLUMNS = [
@@ -183,3 +184,14 @@ def test_nearly_all_are_windows() -> None:
     windows, rests, wholes = (len(texts.strip().splitlines()) for texts in (WINDOWS, RESTS, WHOLES))
     print(f"{windows} windows, {rests} with a rest, {wholes} whole")
     assert windows / (windows + rests + wholes) > 0.85
+
+
+def test_what_a_zone_breaks_is_the_rest() -> None:
+    """Only the zone tells that the changes cannot be listed: the part beside it is still stored with its instants."""
+    sql = "select id from t where mz_now() < hi and months_between(mz_now(), a) < 3"
+    why = Unlistable("months_between(mz_now(), a)", "it goes back", "another one")
+    described = lambda _: [(name, "int") for name in COLUMNS]  # noqa: E731
+    assert not split(sql, described).notes
+    found = split(sql, described, unlisted={sql.rindex("mz_now"): why})
+    (note,) = found.notes
+    assert "over the rows in the window: months_between(mz_now(), a) < 3" in note and not found.warnings

@@ -55,8 +55,7 @@ def _why_not(node: exp.Expr, moves: Moves) -> Unlistable | None:
     """The reason why the changes of a predicate cannot be listed; None where they can."""
     for call in mz_now_calls(node):
         if UNLISTED in call.meta:
-            unlisted: Unlistable = call.meta[UNLISTED]
-            return unlisted
+            return Unlistable(*call.meta[UNLISTED])
     if not has_clock(node):
         return None
     try:

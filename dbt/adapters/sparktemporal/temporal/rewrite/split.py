@@ -102,7 +102,8 @@ def split(
     calls = list(mz_now_calls(tree))
     for call in calls:
         if unlisted and call.meta["start"] in unlisted:
-            call.meta[UNLISTED] = unlisted[call.meta["start"]]
+            why = unlisted[call.meta["start"]]
+            call.meta[UNLISTED] = (why.found, why.why, why.instead)  # nodes are copied with their meta
     _refuse_calls(tree, calls)
     selects, at_a_read = _scopes(tree, calls, at_read, moves)
     tree, selects, filters = take_apart(tree, selects, describe, moves)

@@ -78,6 +78,12 @@ def _of_interval(node: exp.Expr, types: Types) -> str | None:
 # -- forms with a syntax of their own --------------------------------------------------------------------------------
 
 
+def _of_tuple(node: exp.Expr, types: Types) -> str | None:
+    kinds = [types(item) for item in node.expressions]
+    named = [f"{getattr(item, 'name', '') or f'col{n}'}:{kind}" for n, (item, kind) in enumerate(zip(node.expressions, kinds), 1)]
+    return None if None in kinds else f"struct<{','.join(named)}>"
+
+
 def _of_case(node: exp.Expr, types: Types) -> str | None:
     values = [branch.args["true"] for branch in node.args.get("ifs") or []]
     default = node.args.get("default")
@@ -161,6 +167,7 @@ _RULES: dict[type[exp.Expr], Callable[[exp.Expr, Types], str | None]] = {
     exp.Null: _always(VOID),
     exp.Interval: _of_interval,
     exp.Cast: _of_cast,
+    exp.Tuple: _of_tuple,
     exp.Case: _of_case,
     exp.If: _of_if,
     exp.Dot: _of_field,
