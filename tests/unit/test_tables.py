@@ -52,6 +52,7 @@ def test_the_charts_of_a_report() -> None:
     assert not report_charts.bars([(0, 0)], ["a"]).bars
     curve = report_charts.curve([(0, 10), (1, 5), (2, 0)], 2, ["a", "b", "c"])
     assert curve.path.startswith("M") and curve.path.count("H") == 2 and len(curve.dots) == 3
-    assert report_charts.curve([], 2, []).path == ""
-    line = report_charts.timeline({"started": (0, ""), "frontier": (10, ""), "now": (1000, "")}, 1000, (0, 10), None)
+    assert report_charts.curve([], 2, []).path == "" and curve.level is None
+    assert report_charts.curve([(0, 7), (1, 7)], 2, ["a", "b"]).level == 7
+    line = report_charts.timeline({"started": 0, "frontier": 10, "now": 1000}, 1000, (0, 10), None)
     assert [mark.line for mark in line.marks] == [0, 1, 0] and line.lines == 2 and line.begin < line.frontier < line.end
