@@ -6,7 +6,7 @@ taken to be that of the config. Where a chain has another format, the statement 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ..engine.descriptions import TableInfo
@@ -43,22 +43,22 @@ def chains_of(state: State, file_format: str) -> list[Stored]:
     ]
 
 
-def of_chains(warehouse: Warehouse, chains: Sequence[Stored]) -> Mapping[str, int] | None:
-    """The bytes of each table; None where a chain is not as its config tells, or is gone."""
+def of_chains(warehouse: Warehouse, chains: Sequence[Stored]) -> dict[str, int]:
+    """The bytes of each table, but for those that may not be as their configs tell, or are gone."""
+    expected = {chain.table: files for chain in chains if (files := _expected(warehouse, chain)) is not None}
+    tables = list(expected)
     found: dict[str, int] = {}
-    for at in range(0, len(chains), _TOGETHER):
-        arms = [_expected(warehouse, chain) for chain in chains[at : at + _TOGETHER]]
-        if None in arms:
-            return None
+    for at in range(0, len(tables), _TOGETHER):
+        some = tables[at : at + _TOGETHER]
         try:
-            sizes = _asked(warehouse, filter(None, arms))
-        except SparkError:
-            return None
-        found |= {chain.table: sizes.get(n, 0) for n, chain in enumerate(chains[at : at + _TOGETHER])}
+            sizes = _asked(warehouse, [expected[table] for table in some])
+        except SparkError:  # of any of these
+            continue
+        found |= {table: sizes.get(n, 0) for n, table in enumerate(some)}
     return found
 
 
-def described(warehouse: Warehouse, chains: Sequence[Stored]) -> Mapping[str, int]:
+def described(warehouse: Warehouse, chains: Iterable[Stored]) -> dict[str, int]:
     """The bytes of each table that tells them, by a description of each."""
     told = {chain.table: files for chain in chains if (files := _described(warehouse, chain.table)) is not None}
     sizes = _asked(warehouse, told.values()) if told else {}

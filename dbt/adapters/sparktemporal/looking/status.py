@@ -134,8 +134,8 @@ def conditions(
 
     def ended(seen: Condition) -> Condition:
         with nullcontext() if raises else seen.telling_errors():
-            chains = seen.chains
-            seen = replace(seen, sizes=described(warehouse, chains) if together is None else together)
+            others = described(warehouse, [chain for chain in seen.chains if chain.table not in together])
+            seen = replace(seen, sizes={**together, **others})
             seen.facts.update(facts_of(seen, clock))
         return seen
 
