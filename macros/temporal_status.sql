@@ -1,6 +1,6 @@
-{# dbt run-operation temporal_status [--args '{model: name, format: json}']: for each temporal_view its start, its
-   expiration, its next restart and its stored rows, as a table or as JSON. Nothing is changed. A macro that calls it gets
-   the agate table. #}
+{# dbt run-operation temporal_status [--args '{model: name, format: json}']: for each temporal_view its last run, its
+   start, its expiration, its next restart and its stored rows, as a table or as JSON. Nothing is changed. A macro that
+   calls it gets the agate table. #}
 {% macro temporal_status(model=none, format='table') %}
   {%- if execute -%}
     {%- set given = {'model': model, 'format': format} -%}

@@ -281,7 +281,10 @@ def test_what_is_refused(unsaid: Project, beside: Project, tmp_path: Path) -> No
     result = unsaid.run(now=T0, check=False)
     assert f"found: schema `{unsaid.schema}` of the catalog files, which has no views" in result.text
     assert "why: a temporal_view is a view. Spark's words: Creating a view is not supported" in result.text
-    assert "instead: a catalog that makes, replaces and drops views" in result.text and "views_in: <catalog>.<schema>" in result.text
+    assert (
+        "instead: a catalog that makes, replaces and drops views" in result.text
+        and "views_in: <catalog>.<schema>" in result.text
+    )
     assert "{{ temporal_read(ref('m')) }} in what reads the model m" in result.text
     assert unsaid.relations() == {"events"}
     beside.model("m", BEFORE.format(beside.schema), grants={"select": ["someone"]})

@@ -203,7 +203,7 @@ def test_one_model_that_cannot_be_read(events: Project, capsys: Any) -> None:
     assert few["state"] == "cannot be read" and "found: " in few["error"] and m["rows"] == 100
     events.dbt("run-operation", "temporal_report", now=T0 + 1)
     page = (events.path / "target" / "temporal_report.html").read_text()
-    assert "cannot be read" in page and "few__live" in page and "Rows of the view" in page
+    assert "cannot be read" in page and "few__live" in page and "the view has 100 rows" in page
     (chain,) = events.state("m").chains
     events.sql(f"DROP TABLE {{s}}.`{chain.table}`")
     (m,) = [row for row in asked(events, capsys, "temporal_status") if row["model"] == "m"]
@@ -302,6 +302,37 @@ def test_the_status_for_machines_and_for_macros(events: Project, capsys: Any) ->
     assert heads and heads[0].split(" | ")[1].strip() == "state"
     refused = events.dbt("run-operation", "temporal_status", "--args", "{format: xml}", check=False)
     assert not refused.success and "found: format: 'xml'" in refused.text and "table or json" in refused.text
+
+
+def test_what_looking_asks(events: Project, sent: list[str], capsys: Any) -> None:
+    """One statement a model for the status and three for the report, whatever the models are; and the last run."""
+    united = " union all ".join(
+        f"select id from {events.schema}.events where mz_now() <= ts + interval {n} days" for n in (1, 2)
+    )
+    events.model("united", united, expiration="40 days")
+    events.run(now=T0)
+    events.run(now=T0 + 1000)
+    counts = {}
+    for operation in ("temporal_status", "temporal_report"):
+        sent.clear()
+        events.dbt("run-operation", operation, now=T0 + 61_000)
+        counts[operation] = list(sent)
+    # beside those of the models: the clock, a list of the schema, the sizes; of a report the settings too
+    for operation, most in {"temporal_status": 3 + 3 * 1, "temporal_report": 4 + 3 * 3}.items():
+        found = counts[operation]
+        assert len(found) <= most, "\n".join(" ".join(sql.split())[:150] for sql in found)
+    every = asked(events, capsys, "temporal_status", now=T0 + 61_000)
+    for row in every:
+        assert (row["seconds_since_last_run"], row["last_run_did"]) == (60, "unchanged: no input changed")
+        assert row["frontier"].startswith("2024-03-01 12:00:00") and row["bytes"] == stored(events, row["model"])
+    page = (events.path / "target" / "temporal_report.html").read_text()
+    assert "3 of 3 answer, nearest expiration in 39 days, last run 60 s ago, nothing to do" in page
+    # the chains are of another format than the config tells, and nobody here saw a run
+    (events.path / "target" / "temporal_runs.jsonl").unlink()
+    events.model("united", united, expiration="40 days", file_format="iceberg")
+    others = asked(events, capsys, "temporal_status", now=T0 + 61_000)
+    assert [row["bytes"] for row in others] == [row["bytes"] for row in every]
+    assert {(row["seconds_since_last_run"], row["last_run_did"]) for row in others} == {(61, None)}
 
 
 @pytest.mark.more

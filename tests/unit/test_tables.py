@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
+from typing import Any
 
-from dbt.adapters.sparktemporal.looking import report_charts, status, tables
+from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
+from dbt.adapters.sparktemporal.looking import report_charts, sizes, status, tables
+from dbt.adapters.sparktemporal.temporal.sql.spark.errors import SparkError
 
 COLUMNS = {"name": str, "rows": int, "share": float, "is_on": bool}
 
@@ -52,6 +56,29 @@ def test_the_charts_of_a_report() -> None:
     assert not report_charts.bars([(0, 0)], ["a"]).bars
     curve = report_charts.curve([(0, 10), (1, 5), (2, 0)], 2, ["a", "b", "c"])
     assert curve.path.startswith("M") and curve.path.count("H") == 2 and len(curve.dots) == 3
-    assert report_charts.curve([], 2, []).path == ""
-    line = report_charts.timeline({"started": (0, ""), "frontier": (10, ""), "now": (1000, "")}, 1000, (0, 10), None)
+    assert report_charts.curve([], 2, []).path == "" and curve.level is None
+    assert report_charts.curve([(0, 7), (1, 7)], 2, ["a", "b"]).level == 7
+    line = report_charts.timeline({"started": 0, "frontier": 10, "now": 1000}, 1000, (0, 10), None)
     assert [mark.line for mark in line.marks] == [0, 1, 0] and line.lines == 2 and line.begin < line.frontier < line.end
+
+
+def test_the_sizes_of_many_chains() -> None:
+    """A statement for each hundred; of those that name a table that is gone nothing is told, nor of a hidden name."""
+    asked: list[str] = []
+
+    def rows(sql: str) -> list[tuple[Any, ...]]:
+        if "current_catalog" in sql:
+            return [("spark_catalog",)]
+        asked.append(sql)
+        if "`gone`" in sql:
+            raise SparkError("[TABLE_OR_VIEW_NOT_FOUND] it is gone")
+        return [(int(n), 10 + int(n)) for n in re.findall(r"SELECT (\d+) AS mz_n", sql) if n != "7"]
+
+    chains = [sizes.Stored(f"`s`.`c{n}`", "parquet") for n in range(150)]
+    chains += [sizes.Stored(f"`s`.`hides{n}`", "parquet", True) for n in range(3)] + [sizes.Stored("`gone`", "parquet")]
+    found = sizes.of_chains(Warehouse(rows), chains)
+    assert len(asked) == 2 and found == {f"`s`.`c{n}`": 0 if n == 7 else 10 + n for n in range(100)}
+    asked.clear()
+    assert len(sizes.of_chains(Warehouse(rows), chains[:150])) == 150 and len(asked) == 2
+    sizes.of_chains(Warehouse(rows), [sizes.Stored("`s`.`i`", "iceberg")])
+    assert "FROM `s`.`i`.files" in asked[-1]

@@ -34,7 +34,6 @@ from .graph.plain_names import refuse_names, refuse_schema
 from .graph.time_dependence import dependences
 from .looking import leftovers, run_log
 from .looking.read_macros import ReadMacros
-from .looking.report import run_log_name
 from .looking.run_operations import RunOperations, as_dbt_errors
 from .plurals import quantity
 from .run import lock
@@ -315,8 +314,8 @@ class SparkTemporalAdapter(RunOperations, ReadMacros, SparkAdapter):
             statements=self.connections.statements_of_run,
             **reports.report(current),
         )
-        name = run_log_name(current.plan.target)
-        run_log.append(Path(self.config.project_target_path), name, get_invocation_id(), response.to_dict())
+        folder, ran_at = Path(self.config.project_target_path), self.connections.as_of()
+        run_log.append(folder, current.plan.target, get_invocation_id(), ran_at, response.to_dict())
         return response
 
     @available

@@ -273,10 +273,10 @@ class Warehouse:
             found = list(dict.fromkeys([*found, *self.views(schema, pattern)]))
         return [n for n in found if folded(n).startswith(folded(prefix)) and folded(n).endswith(folded(suffix))]
 
-    def beginning(self, schema: str, prefix: str) -> Identifiers:
-        """The tables and views of a schema with this prefix, in any case; none where there is no such schema."""
+    def beginning(self, schema: str, prefix: str, suffix: str = "") -> Identifiers:
+        """The same as `tables`; none where there is no such schema."""
         try:
-            return Identifiers(self.tables(schema, prefix))
+            return Identifiers(self.tables(schema, prefix, suffix))
         except SparkError as error:
             error.expect(Cause.NO_SCHEMA)
             return Identifiers()

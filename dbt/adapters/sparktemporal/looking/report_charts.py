@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 #: of a drawing, in its own units
@@ -19,7 +19,8 @@ class Mark:
     """An instant on the timeline."""
 
     name: str
-    text: str
+    #: ms
+    at: int
     #: in per cent
     x: float
     #: the line of the label, from 0
@@ -44,9 +45,9 @@ class Timeline:
         return max((mark.line for mark in self.marks), default=0) + 1
 
 
-def timeline(instants: dict[str, tuple[int, str]], now: int, final: tuple[int, int], until: int | None) -> Timeline:
-    """instants: name -> (ms, text). final: since and frontier (ms). until: the last instant that is answered (ms)."""
-    every = [at for at, _ in instants.values()] + [now, *final] + ([] if until is None else [until])
+def timeline(instants: Mapping[str, int], now: int, final: tuple[int, int], until: int | None) -> Timeline:
+    """instants: name -> ms. final: since and frontier (ms). until: the last instant that is answered (ms)."""
+    every = [*instants.values(), now, *final] + ([] if until is None else [until])
     room = max(max(every) - min(every), 1) * 0.04
     first, last = min(every) - room, max(every) + room
 
@@ -55,10 +56,10 @@ def timeline(instants: dict[str, tuple[int, str]], now: int, final: tuple[int, i
 
     marks: list[Mark] = []
     ends = [-100.0] * _LINES
-    for name, (at, text) in sorted(instants.items(), key=lambda one: one[1][0]):
+    for name, at in sorted(instants.items(), key=lambda one: one[1]):
         line = next((n for n in range(_LINES) if x(at) - ends[n] > 14), _LINES - 1)
         ends[line] = x(at)
-        marks.append(Mark(name, text, x(at), line))
+        marks.append(Mark(name, at, x(at), line))
     return Timeline(x(final[0]), x(final[1]), x(last if until is None else until), marks)
 
 
@@ -76,7 +77,10 @@ class Bar:
 
 @dataclass(frozen=True)
 class Chart:
-    """bars or a line (points of a path); ticks: (place, text) of both axes. zero: the height of the value 0."""
+    """bars or a line (points of a path); ticks: (place, text) of both axes. zero: the height of the value 0.
+
+    level: the value of a line that has one value, so that nobody need draw the line.
+    """
 
     x_ticks: Sequence[tuple[float, str]]
     y_ticks: Sequence[tuple[float, str]]
@@ -84,6 +88,7 @@ class Chart:
     bars: Sequence[Bar] = ()
     path: str = ""
     dots: Sequence[tuple[float, float, str]] = field(default_factory=tuple)
+    level: float | None = None
 
 
 def steps(most: float) -> list[float]:
@@ -138,7 +143,8 @@ def curve(values: Sequence[tuple[float, float]], hours: int, texts: Sequence[str
     for (hour, value), text in zip(values, texts):
         path += f"H{x(hour)}V{y(value)}" if path else f"M{x(hour)} {y(value)}"
         dots.append((x(hour), y(value), f"{text}: {value:,.0f}"))
-    return Chart(_hours(hours, width), [(y(v), short(v)) for v in scale], y(0), (), path, dots)
+    level = values[0][1] if len({value for _, value in values}) == 1 else None
+    return Chart(_hours(hours, width), [(y(v), short(v)) for v in scale], y(0), (), path, dots, level)
 
 
 def _hours(number: int, width: float) -> list[tuple[float, str]]:

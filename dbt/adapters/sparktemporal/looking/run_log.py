@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from ..engine.model_relations import ModelRelations
 
 #: in dbt's target folder: a JSON object a line
 FILE = "temporal_runs.jsonl"
@@ -14,10 +16,19 @@ FILE = "temporal_runs.jsonl"
 _MOST_BYTES, _KEPT = 4 << 20, 1_000
 _guard = threading.Lock()
 
+#: a run of a model: its response, and the instant of the run as `ran_at` (ms)
+Run = Mapping[str, Any]
 
-def append(folder: Path, model: str, invocation: str, response: Mapping[str, Any]) -> None:
-    """Add a run. model: the schema and name of it. A folder that cannot be written to is no reason to fail."""
-    line = json.dumps({"model": model, "invocation_id": invocation, **response}, default=str)
+
+def name_of(target: ModelRelations) -> str:
+    """How the runs of a model are named in the file."""
+    return f"{target.plain_schema}.{target.model}"
+
+
+def append(folder: Path, target: ModelRelations, invocation: str, ran_at: int, response: Mapping[str, Any]) -> None:
+    """Add a run. A folder that cannot be written to is no reason to fail."""
+    known = {"model": name_of(target), "invocation_id": invocation, "ran_at": ran_at}
+    line = json.dumps({**known, **response}, default=str)
     with _guard:
         try:
             path = folder / FILE
@@ -29,20 +40,23 @@ def append(folder: Path, model: str, invocation: str, response: Mapping[str, Any
             return
 
 
-def runs(folder: Path, model: str, most: int) -> list[dict[str, Any]]:
-    """The latest runs of a model, the last one first; none where the folder has none."""
-    found: list[dict[str, Any]] = []
+def runs(folder: Path, most: int) -> Mapping[str, Sequence[Run]]:
+    """The latest runs of each model by its name, the last one first."""
+    found: dict[str, list[Run]] = {}
     try:
         lines = (folder / FILE).read_text().splitlines()
     except OSError:
-        return []
+        return found
     for line in reversed(lines):
         try:
             run = json.loads(line)
         except ValueError:  # a line that a killed process wrote in part
             continue
-        if isinstance(run, dict) and run.get("model") == model:
-            found.append(run)
-            if len(found) == most:
-                break
+        if isinstance(run, dict) and len(known := found.setdefault(str(run.get("model")), [])) < most:
+            known.append(run)
     return found
+
+
+def ran_at(run: Run) -> int:
+    """The instant of a run (ms)."""
+    return int(run["ran_at"] if "ran_at" in run else run["as_of"])

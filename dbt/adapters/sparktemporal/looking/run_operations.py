@@ -20,6 +20,7 @@ from ..graph.lineage import Lineage
 from ..graph.time_dependence import dependences
 from ..run import lock
 from ..run.writer import Writer
+from ..temporal.clock.expiration import Dependence
 from ..temporal.sql.spark.errors import SparkError
 from ..temporal.sql.text.dialect import quote
 from ..temporal.sql.text.identifiers import Identifier
@@ -150,43 +151,42 @@ class RunOperations(metaclass=AdapterMeta):
     @available
     def temporal_status(self, graph: Mapping[str, Any], model: str | None = None) -> tables.Table:
         """The facts of every temporal_view of the project, or of one: a row each, with the columns of `COLUMNS`."""
-        warehouse = self._warehouse
         with as_dbt_errors():
-            chosen = [nodes.named(model, graph)] if model else nodes.every(graph)
-            clock, facts = self._clock(warehouse), []
-            for node in chosen:
-                asked = partial(self._status, warehouse, node, graph, clock)
-                facts.append(asked() if model else status.of_each(self._target_of(node), asked))
-        return status.as_table(facts)
+            return status.as_table(
+                [one.facts for one in self._conditions(graph, model, self._clock(), 1, model is not None)]
+            )
 
-    def _clock(self, warehouse: Warehouse) -> int:
+    def _clock(self) -> int:
         """The clock for reads of this invocation (ms): var temporal_now, else the engine's clock."""
-        return self.connections.as_of() if self.connections.is_pinned else warehouse.clock()
+        return self.connections.as_of() if self.connections.is_pinned else self._warehouse.clock()
 
-    def _status(
-        self, warehouse: Warehouse, node: Mapping[str, Any], graph: Mapping[str, Any], clock: int
-    ) -> dict[str, Any]:
-        target, config = self._model_of(node)
-        return status.status(warehouse, target, config, dependences(Lineage(node, graph)), clock)
+    def _conditions(
+        self, graph: Mapping[str, Any], model: str | None, clock: int, most_runs: int, raises: bool
+    ) -> list[status.Condition]:
+        """What is known of every temporal_view, or of one: see `status.conditions`."""
+        chosen = [nodes.named(model, graph)] if model else nodes.every(graph)
+        asked = [status.Asked(self._target_of(node), partial(self._described, node, graph)) for node in chosen]
+        folder = Path(self.config.project_target_path)
+        return status.conditions(self._warehouse, asked, clock, folder, most_runs, raises)
+
+    def _described(
+        self, node: Mapping[str, Any], graph: Mapping[str, Any]
+    ) -> tuple[TemporalConfig, Sequence[Dependence]]:
+        return self._model_of(node)[1], dependences(Lineage(node, graph))
 
     @available
     def temporal_report(self, graph: Mapping[str, Any], model: str | None, path: str | None, hours: int) -> str:
         """Write the page about every temporal_view, or about one -> where it is."""
-        warehouse, folder = self._warehouse, Path(self.config.project_target_path)
+        written = Path(path) if path else Path(self.config.project_target_path) / "temporal_report.html"
         with as_dbt_errors():
-            chosen = [nodes.named(model, graph)] if model else nodes.every(graph)
-            clock = self._clock(warehouse)
-            found = []
-            written = Path(path) if path else folder / "temporal_report.html"
             if written.is_dir():
                 raise Refusal(f"path: {str(written)!r}", "it is a folder", "path: of a file, such as report.html")
-            for node in chosen:
-                target = self._target_of(node)
-                facts = status.of_each(target, partial(self._status, warehouse, node, graph, clock))
-                found.append(report.of_model(warehouse, target, facts, node["config"], clock, hours, folder))
+            clock = self._clock()
+            seen = self._conditions(graph, model, clock, report.RUNS, raises=False)
+            page = report.page(self._warehouse, seen, self.config.project_name, clock, hours)
             try:
                 written.parent.mkdir(parents=True, exist_ok=True)
-                written.write_text(report.page(found, self.config.project_name, clock, hours), encoding="utf-8")
+                written.write_text(page, encoding="utf-8")
             except OSError as error:
                 raise Refusal(
                     f"path: {str(written)!r}", str(error.strerror), "path: of a file that can be written"

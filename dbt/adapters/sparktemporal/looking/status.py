@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from ..config import TemporalConfig
@@ -11,20 +14,25 @@ from ..engine.committed import read_state
 from ..engine.model_relations import ModelRelations
 from ..engine.warehouse import Warehouse
 from ..errors import TemporalError
-from ..inputs.observing.file_lists import hidden_column
 from ..over_time.reads import committed
 from ..run.commit import Commit
 from ..temporal.clock.expiration import Dependence, expiry
 from ..temporal.clock.instants import format_duration, format_instant
-from ..temporal.diffs.state import Chain
+from ..temporal.diffs.state import Chain, State
 from ..temporal.sql.spark.errors import SparkError
-from . import tables
+from ..temporal.sql.text.identifiers import Identifiers
+from . import run_log, tables
+from .sizes import Stored, chains_of, described, of_chains
+from .times import ago, to_second
 
 #: the columns of `temporal_status`, with the types of their values
 COLUMNS: Mapping[str, type] = {
     "model": str,
     "schema": str,
     "state": str,
+    "last_run": str,
+    "seconds_since_last_run": float,
+    "last_run_did": str,
     "started": str,
     "since": str,
     "frontier": str,
@@ -45,7 +53,7 @@ COLUMNS: Mapping[str, type] = {
     "error": str,
 }
 #: what a table of several models shows to people, with its headings
-_NAMES = ("model", "state", "since", "frontier", "expiration", "left", "restart_due", "chains", "rows", "bytes")
+_NAMES = ("model", "state", "last_run", "frontier", "expiration", "left", "restart_due", "chains", "rows", "bytes")
 _SHORT = {name: name.replace("_", " ") for name in _NAMES}
 UNREADABLE, NOT_RUN, ANSWERS = "cannot be read", "has not run", "answers"
 EXPIRED, RESTARTS = "expired, reads raise", "answers; the next run rebuilds it"
@@ -59,21 +67,94 @@ def ask_for_restart(warehouse: Warehouse, target: ModelRelations, run_id: str) -
     commit.send(commit.prepare(state.advanced(run=run_id, restart=True)))
 
 
-def status(
-    warehouse: Warehouse, target: ModelRelations, config: TemporalConfig, inputs: Sequence[Dependence], clock: int
-) -> dict[str, Any]:
-    """The facts of a model, by the names of `COLUMNS`. clock: the engine's (ms)."""
-    facts: dict[str, Any] = {"model": target.model, "schema": target.plain_schema}
-    state = read_state(warehouse, target)
-    if state is None:
-        return {**facts, "state": NOT_RUN}
+@dataclass(frozen=True)
+class Asked:
+    """A model that is asked about."""
+
+    target: ModelRelations
+    #: the config, and on what the windows depend. Raises TemporalError for a config that is wrong
+    described: Callable[[], tuple[TemporalConfig, Sequence[Dependence]]]
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What is known of a model."""
+
+    target: ModelRelations
+    #: by the names of `COLUMNS`
+    facts: dict[str, Any]
+    #: None for a model that has not run, or cannot be read
+    state: State | None = None
+    config: TemporalConfig | None = None
+    inputs: Sequence[Dependence] = ()
+    #: the bytes of each chain
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    #: the latest runs that the target folder knows of, the last one first
+    runs: Sequence[run_log.Run] = ()
+
+    @property
+    def chains(self) -> list[Stored]:
+        return chains_of(self.state, self.config.file_format) if self.state and self.config else []
+
+    @contextmanager
+    def telling_errors(self) -> Iterator[None]:
+        """The error of a model that cannot be read is a fact, so that other models are shown."""
+        try:
+            yield
+        except (TemporalError, SparkError) as error:  # of a state, a config, or a chain that is gone
+            lines = (line.strip() for line in str(error).splitlines())
+            self.facts.update(state=UNREADABLE, error=" ".join(filter(None, lines)))
+
+
+def conditions(
+    warehouse: Warehouse, asked: Sequence[Asked], clock: int, folder: Path, most_runs: int, raises: bool
+) -> list[Condition]:
+    """What is known of some models. clock: ms. folder: dbt's target. raises: the error of a model is no fact.
+
+    Beside the states, Spark is asked once for each schema, and once for the sizes of all chains.
+    """
+    listed: dict[str, Identifiers] = {}
+    logged = run_log.runs(folder, most_runs)
+
+    def begun(one: Asked) -> Condition:
+        target, prefix = one.target, one.target.model if len(asked) == 1 else ""
+        seen = Condition(target, {"model": target.model, "schema": target.plain_schema, "state": NOT_RUN})
+        with nullcontext() if raises else seen.telling_errors():
+            config, inputs = one.described()
+            if target.schema not in listed:
+                listed[target.schema] = warehouse.beginning(target.schema, prefix, "__live")
+            state = read_state(warehouse, target, listed[target.schema])
+            return replace(
+                seen, state=state, config=config, inputs=inputs, runs=logged.get(run_log.name_of(target), ())
+            )
+        return seen
+
+    found = list(map(begun, asked))
+    together = of_chains(warehouse, [chain for one in found for chain in one.chains])
+
+    def ended(seen: Condition) -> Condition:
+        with nullcontext() if raises else seen.telling_errors():
+            others = described(warehouse, [chain for chain in seen.chains if chain.table not in together])
+            seen = replace(seen, sizes={**together, **others})
+            seen.facts.update(facts_of(seen, clock))
+        return seen
+
+    return list(map(ended, found))
+
+
+def facts_of(seen: Condition, clock: int) -> dict[str, Any]:
+    """The facts of a model that has run, by the names of `COLUMNS`. clock: the engine's (ms)."""
+    state, config = seen.state, seen.config
+    if state is None or config is None:
+        return {}
     until, due = state.answers_until, config.restarts.due(state.started_at)
     due = until if due is None else due  # a model that has expired is due too
     is_over = until is not None and until < clock
     updates = sum(map(updates_of, state.chains))
-    size = size_of(warehouse, [target.table(c.table) for c in state.chains])
-    facts |= {
+    size = sum(seen.sizes.get(chain.table, 0) for chain in seen.chains)
+    facts: dict[str, Any] = {
         "state": EXPIRED if is_over else RESTARTS if state.restart else ANSWERS,
+        **last_run(seen.runs, state.frontier, clock),
         "started": format_instant(state.started_at),
         "since": format_instant(state.since),
         "frontier": format_instant(state.frontier),
@@ -84,7 +165,7 @@ def status(
         "bytes": size,
     }
     if until is None:
-        facts["expiration_reason"] = expiry(config.expiration, inputs, state.refreshes).why or None
+        facts["expiration_reason"] = expiry(config.expiration, seen.inputs, state.refreshes).why or None
     else:
         facts |= {"expiration": format_instant(until), "seconds_to_expiration": (until - clock) / 1000}
     if due is not None:
@@ -100,17 +181,15 @@ def status(
     return facts
 
 
-def of_each(target: ModelRelations, asked: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """The facts of one of several models. The error of an unreadable model is a fact, so the other models are shown."""
-    try:
-        return asked()
-    except (
-        TemporalError,
-        SparkError,
-    ) as error:  # of a state, a config, or a chain that is gone
-        lines = (line.strip() for line in str(error).splitlines())
-        error_line = " ".join(filter(None, lines))
-        return {"model": target.model, "schema": target.plain_schema, "state": UNREADABLE, "error": error_line}
+def last_run(runs: Sequence[run_log.Run], frontier: int, clock: int) -> dict[str, Any]:
+    """The last run by the log of the target folder, or by the last commit where that is later (ms).
+
+    A run with nothing new commits nothing, so no other folder knows of it.
+    """
+    at, did = frontier, None
+    if runs and run_log.ran_at(runs[0]) >= at:
+        at, did = run_log.ran_at(runs[0]), ": ".join(filter(None, (runs[0].get("action"), runs[0].get("reason"))))
+    return {"last_run": format_instant(at), "seconds_since_last_run": (clock - at) / 1000, "last_run_did": did}
 
 
 def as_table(facts: Sequence[Mapping[str, Any]]) -> tables.Table:
@@ -127,32 +206,17 @@ def for_people(shown: tables.Table) -> tables.Table:
 
 
 def _short(row: Mapping[str, Any], name: str) -> Any:
-    if name != "left":
-        return row[name]
-    left = row["seconds_to_expiration"]
-    return None if left is None else format_duration(int(left * 1000)) if left > 0 else "none"
+    """A value of the table of several models: how long ago, how much is left, and instants without milliseconds."""
+    if name == "last_run":
+        did = (row["last_run_did"] or "").partition(":")[0]
+        seconds = row["seconds_since_last_run"]
+        return None if seconds is None else ", ".join(filter(None, (ago(float(seconds)), did)))
+    if name == "left":
+        left = row["seconds_to_expiration"]
+        return None if left is None else format_duration(int(left * 1000)) if left > 0 else "none"
+    return to_second(row[name]) if name in ("frontier", "expiration", "restart_due") else row[name]
 
 
 def updates_of(chain: Chain) -> int:
     """The number of updates of a chain: an interval stands for two, or for one where it has no end."""
     return chain.rows if chain.open is None else 2 * chain.rows - chain.open
-
-
-def size_of(warehouse: Warehouse, names: Sequence[str]) -> int:
-    """The size of the files of some tables, by Iceberg's own list of files, or else by Spark's hidden column."""
-    sizes = [sizes for table in names if (sizes := _sizes(warehouse, table)) is not None]
-    if not sizes:
-        return 0
-    union = "\nUNION ALL\n".join(sizes)
-    return int(warehouse.rows(f"SELECT coalesce(sum(size), 0) FROM (\n{union}\n)")[0][0])
-
-
-def _sizes(warehouse: Warehouse, table: str) -> str | None:
-    info = warehouse.table(table)
-    if info.details.get("Provider", "").lower() == "iceberg":
-        return f"SELECT file_size_in_bytes AS size FROM {table}.files"
-    hidden = hidden_column(warehouse, table, info)
-    if hidden is None:
-        return None
-    files = f"SELECT DISTINCT {hidden}.file_path AS file, {hidden}.file_size AS size FROM {table}"
-    return f"SELECT size FROM ({files}) AS mz_files"

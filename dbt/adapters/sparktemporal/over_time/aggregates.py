@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -145,15 +145,28 @@ def of_no_rows(state: State, wanted: Wanted) -> str:
     return f"SELECT {wanted.items()}\nFROM (\n{indent(no_rows(state.columns), 2)}\n) AS {OUTPUT}{by}"
 
 
-def by_totals(warehouse: Warehouse, over: Output, points: str, wanted: Wanted) -> str | None:
-    """The query of the aggregates by running totals; None where running totals are not possible."""
-    axis = _axis(warehouse, points) if over.is_row_by_row else None
+def by_totals(
+    warehouse: Warehouse, over: Output, points: str, wanted: Wanted, instants: Iterable[int] | None = None
+) -> str | None:
+    """The query of the aggregates by running totals; None where running totals are not possible.
+
+    instants: those of the points, where they are known (ms).
+    """
+    if not over.is_row_by_row:
+        return None
+    axis = _axis(warehouse, points) if instants is None else Axis.of(instants)
     if axis is None:
         return None
     state, name = over.state, quote(wanted.name)
     ansi = state.settings["spark.sql.ansi.enabled"].lower() == "true"
 
     def describe(query: exp.Query) -> list[tuple[str, str]]:
+        """The one source is the output, so Spark need not say what all of its columns are, or what a constant is."""
+        match query.expressions:
+            case [exp.Star()]:
+                return list(state.columns)
+            case [exp.Alias(this=exp.Boolean()) as constant]:
+                return [(constant.alias, "boolean")]
         return warehouse.describe(render(query))
 
     try:

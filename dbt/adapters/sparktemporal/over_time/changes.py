@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -130,16 +131,16 @@ def _up_to(state: State, given: Any) -> int:
     return parse_instant(given, "up_to")
 
 
-def readable(warehouse: Warehouse, over: Output, points: str, what: str) -> Output:
+def readable(
+    warehouse: Warehouse, over: Output, points: str, what: str, instants: Iterable[int] | None = None
+) -> Output:
     """The output with the instants (`mz_seq_t` of the points) to read one by one, where one query cannot read many.
 
-    what: the macro that asks, and of which model.
+    what: the macro that asks, and of which model. instants: those of the points, where they are known (ms).
     """
     if over.is_sequenced:
         return over
-    found = warehouse.rows(
-        f"SELECT DISTINCT mz_seq_t FROM (\n{indent(points, 2)}\n) AS mz_alone LIMIT {MOST_ALONE + 1}"
-    )
+    found = set(_alone(warehouse, points) if instants is None else instants)
     if len(found) > MOST_ALONE:
         raise Refusal(
             f"{what} at more than {quantity(MOST_ALONE, 'instant')}",
@@ -147,7 +148,13 @@ def readable(warehouse: Warehouse, over: Output, points: str, what: str) -> Outp
             "QUALIFY, WITH ROLLUP, a subquery among aggregates), so it is read once for each",
             FEWER_READS[what.partition(" ")[0]],
         )
-    return replace(over, alone=tuple(sorted(int(t) for (t,) in found)))
+    return replace(over, alone=tuple(sorted(found)))
+
+
+def _alone(warehouse: Warehouse, points: str) -> Iterator[int]:
+    """The instants of some points, and one more than are read one by one where they are more."""
+    limited = f"SELECT DISTINCT mz_seq_t FROM (\n{indent(points, 2)}\n) AS mz_alone LIMIT {MOST_ALONE + 1}"
+    return (int(t) for (t,) in warehouse.rows(limited))
 
 
 def cut_off(warehouse: Warehouse, over: Output, most: int) -> int | None:

@@ -81,7 +81,11 @@ def forecast(warehouse: Warehouse, target: ModelRelations, every: Any, until: An
 
     Columns: mz_timestamp (ms), forecast_at (TIMESTAMP), value.
     """
-    state = committed(warehouse, target)
+    return of_state(warehouse, committed(warehouse, target), every, until, aggregate, clock)
+
+
+def of_state(warehouse: Warehouse, state: State, every: Any, until: Any, aggregate: Any, clock: int) -> str:
+    """`forecast` for a known state."""
     what = f"temporal_forecast of {state.model}"
     step = None if every in (None, "", "0", 0) else parse_duration(every, "every")
     if step is None:
@@ -101,12 +105,13 @@ def forecast(warehouse: Warehouse, target: ModelRelations, every: Any, until: An
             "a longer `every`, or an earlier `until`",
         )
     listed = f"SELECT explode(sequence({clock}L, {clock + (steps - 1) * step}L, {step}L)) AS mz_timestamp"
-    shown = "mz_timestamp"
+    shown, instants = "mz_timestamp", [clock + at * step for at in range(steps)]
     if state.refreshes is not None:
         shown = f"greatest({state.refreshes.last_sql('mz_timestamp')}, {state.frontier}L)"
+        instants = [max(state.refreshes.last(t), state.frontier) for t in instants]
     points = f"SELECT mz_timestamp, {shown} AS mz_seq_t\nFROM (\n{indent(listed, 2)}\n) AS mz_steps"
-    rows = by_totals(warehouse, over, points, Wanted(what, "mz_timestamp", {"value": str(aggregate)}))
-    rows = rows or readable(warehouse, over, points, what).summed_at(points, "mz_seq_t", str(aggregate))
+    rows = by_totals(warehouse, over, points, Wanted(what, "mz_timestamp", {"value": str(aggregate)}), instants)
+    rows = rows or readable(warehouse, over, points, what, instants).summed_at(points, "mz_seq_t", str(aggregate))
     return (
         f"(\n  SELECT mz_timestamp, timestamp_millis(mz_timestamp) AS forecast_at, value\n"
         f"  FROM (\n{indent(rows, 4)}\n  ) AS mz_forecast\n)"

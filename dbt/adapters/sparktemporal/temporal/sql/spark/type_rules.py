@@ -80,7 +80,10 @@ def _of_interval(node: exp.Expr, types: Types) -> str | None:
 
 def _of_tuple(node: exp.Expr, types: Types) -> str | None:
     kinds = [types(item) for item in node.expressions]
-    named = [f"{getattr(item, 'name', '') or f'col{n}'}:{kind}" for n, (item, kind) in enumerate(zip(node.expressions, kinds), 1)]
+    named = [
+        f"{getattr(item, 'name', '') or f'col{n}'}:{kind}"
+        for n, (item, kind) in enumerate(zip(node.expressions, kinds), 1)
+    ]
     return None if None in kinds else f"struct<{','.join(named)}>"
 
 

@@ -1,0 +1,98 @@
+"""The sizes of the chains of many models, by one statement.
+
+A table of Iceberg lists its files itself; for another table Spark's hidden column tells them. The format of a chain is
+taken to be that of the config. Where a chain has another format, the statement fails, and each chain is described.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ..engine.descriptions import TableInfo
+from ..engine.warehouse import Warehouse
+from ..inputs.observing.file_lists import hidden_column
+from ..temporal.diffs.state import State
+from ..temporal.sql.spark.errors import SparkError
+from ..temporal.sql.text.dialect import quote
+from ..temporal.sql.text.identifiers import Identifiers
+
+#: the most chains that one statement asks about
+_TOGETHER = 100
+_HIDDEN = "_metadata"
+_ICEBERG = "iceberg"
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A chain, by what its model knows of it."""
+
+    #: as SQL names it
+    table: str
+    file_format: str
+    #: whether a column of the model has the name of Spark's hidden column
+    hides: bool = False
+
+
+def chains_of(state: State, file_format: str) -> list[Stored]:
+    """The chains of a model. file_format: the config."""
+    return [
+        Stored(f"{state.schema}.{quote(c.table)}", file_format, _HIDDEN in Identifiers(n for n, _ in core.columns))
+        for core in state.cores
+        for c in core.chains
+    ]
+
+
+def of_chains(warehouse: Warehouse, chains: Sequence[Stored]) -> dict[str, int]:
+    """The bytes of each table, but for those that may not be as their configs tell, or are gone."""
+    expected = {chain.table: files for chain in chains if (files := _expected(warehouse, chain)) is not None}
+    tables = list(expected)
+    found: dict[str, int] = {}
+    for at in range(0, len(tables), _TOGETHER):
+        some = tables[at : at + _TOGETHER]
+        try:
+            sizes = _asked(warehouse, [expected[table] for table in some])
+        except SparkError:  # of any of these
+            continue
+        found |= {table: sizes.get(n, 0) for n, table in enumerate(some)}
+    return found
+
+
+def described(warehouse: Warehouse, chains: Iterable[Stored]) -> dict[str, int]:
+    """The bytes of each table that tells them, by a description of each."""
+    told = {chain.table: files for chain in chains if (files := _described(warehouse, chain.table)) is not None}
+    sizes = _asked(warehouse, told.values()) if told else {}
+    return {table: sizes.get(n, 0) for n, table in enumerate(told)}
+
+
+def _asked(warehouse: Warehouse, files: Iterable[str]) -> dict[int, int]:
+    """number -> bytes, for queries of files (file, size)."""
+    arms = (f"SELECT {n} AS mz_n, file, size FROM ({sql})" for n, sql in enumerate(files))
+    union = "\nUNION ALL\n".join(arms)
+    every = f"SELECT DISTINCT mz_n, file, size FROM (\n{union}\n) AS mz_rows"
+    return {
+        int(n): int(size)
+        for n, size in warehouse.rows(f"SELECT mz_n, sum(size) FROM (\n{every}\n) AS mz_files GROUP BY mz_n")
+    }
+
+
+def _expected(warehouse: Warehouse, chain: Stored) -> str | None:
+    if chain.file_format == _ICEBERG or warehouse.catalog_is_icebergs():
+        return _by_iceberg(chain.table)
+    return None if chain.hides else _by_hidden(chain.table, _HIDDEN)
+
+
+def _described(warehouse: Warehouse, table: str) -> str | None:
+    info: TableInfo = warehouse.table(table)
+    if info.details.get("Provider", "").lower() == _ICEBERG:
+        return _by_iceberg(table)
+    hidden = hidden_column(warehouse, table, info)
+    return None if hidden is None else _by_hidden(table, hidden)
+
+
+def _by_iceberg(table: str) -> str:
+    return f"SELECT file_path AS file, file_size_in_bytes AS size FROM {table}.files"
+
+
+def _by_hidden(table: str, hidden: str) -> str:
+    return f"SELECT {hidden}.file_path AS file, {hidden}.file_size AS size FROM {table}"
