@@ -194,4 +194,6 @@ def test_what_a_zone_breaks_is_the_rest() -> None:
     assert not split(sql, described).notes
     found = split(sql, described, unlisted={sql.rindex("mz_now"): why})
     (note,) = found.notes
-    assert "over the rows in the window: months_between(mz_now(), a) < 3" in note and all(core.is_bounded for core in found.cores)
+    assert "over the rows in the window: months_between(mz_now(), a) < 3" in note and all(
+        core.is_bounded for core in found.cores
+    )
