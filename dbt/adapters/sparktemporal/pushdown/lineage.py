@@ -21,6 +21,8 @@ from sqlglot.optimizer.scope import Scope, build_scope
 from ..temporal.ivm import delta_query
 from ..temporal.predicates.bounds import TIMESTAMP
 from ..temporal.rewrite.core import TypedCore
+from ..temporal.sql.names.linear import merges_columns
+from ..temporal.sql.names.projection import star_of
 from ..temporal.sql.text.dialect import DEFECTS, VerbatimSpark, has_clock, quote
 
 Columns = Sequence["tuple[str, str]"]
@@ -85,6 +87,8 @@ def places(query: exp.Query, window: Sequence[exp.Expr], columns: Sequence[Colum
         _number(table, index)
     items = [exp.alias_(part.copy(), f"{_WINDOW}{i}") for i, part in enumerate(window)]
     query.set("expressions", [*query.expressions, *items])
+    if any(map(_merges_below_a_star, query.find_all(exp.Select))):
+        return []
     try:
         query = qualify(
             query, dialect=VerbatimSpark, schema=schema, expand_alias_refs=False, validate_qualify_columns=False,
@@ -113,6 +117,11 @@ def _number(table: exp.Table, index: int) -> None:
     table.set("this", exp.to_identifier(f"{_TABLE}{index}"))
     table.set("db", None)
     table.set("catalog", None)
+
+
+def _merges_below_a_star(select: exp.Select) -> bool:
+    """Whether a star is over a join that merges columns: Spark has these first, and the optimizer in another order."""
+    return any(map(star_of, select.expressions)) and any(map(merges_columns, select.args.get("joins") or []))
 
 
 @dataclass
