@@ -13,7 +13,7 @@ ERRORS, NAMES = "tests/engine/test_errors.py", "tests/engine/test_names.py"
 #: how a line of the table begins -> the tests that render it: a function, or a case by its name
 RENDERED = {
     "no clock at all": (ERRORS, "no_clock"),
-    "months beside the clock and more": (ERRORS, "months_and_more"),
+    "months and hours beside the clock below a date": (ERRORS, "months_and_hours_before_a_day"),
     "an interval or an instant beside the clock": (ERRORS, "test_local_time_on_the_clocks_side"),
     "FLOAT, DOUBLE": (ERRORS, "float", "double", "float_in_an_or"),
     "a STRING column": (ERRORS, "string", "text_of_an_expression"),

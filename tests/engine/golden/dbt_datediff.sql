@@ -16,7 +16,8 @@ FROM (
       FROM (
         SELECT `id`, `mz_s0`, `mz_s1`, `mz_s2`, `mz_s3`, `mz_s4`, mz_upper, array_sort(array_distinct(filter(concat(array(
         mz_lower
-        ), coalesce(`mz_s0`, CAST(array() AS ARRAY<BIGINT>))), p -> p >= mz_lower AND p < least(mz_upper, 9007199254740992L)))) AS mz_points
+        ),
+        coalesce(`mz_s0`, CAST(array() AS ARRAY<BIGINT>))), p -> p >= mz_lower AND p < least(mz_upper, 9007199254740992L)))) AS mz_points
         FROM (
     SELECT `id`, `mz_s0`, `mz_s1`, `mz_s2`, `mz_s3`, `mz_s4`, 
       1709294400000L AS mz_lower,
