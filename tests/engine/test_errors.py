@@ -73,7 +73,7 @@ REFUSED: dict[str, tuple[str, tuple[str, ...]]] = {
     "not_a_predicate": ("select id from {e} where mz_now()", ("BOOLEAN",)),
     "months_and_hours_before_a_day": (
         "select id from {e} where date_trunc('DAY', mz_now() - make_interval(0, 1, 0, 0, 12)) - interval 1 day <= ts",
-        ("beside mz_now(), and more", "months on the other side"),
+        ("beside mz_now(), and more", "the interval on the other side: `mz_now() <= ts + "),
     ),
     "bare_name": ("select id from {e} where current_timestamp > ts", ("current_timestamp() for the clock",)),
     "recursive": (

@@ -54,8 +54,8 @@ CASES: dict[str, tuple[str, str]] = {
         f"mz_now() IN ('2024-03-01', `d ue`, {', '.join(['ts'] * 90)})",
     ),
     "months": (
-        f"SELECT id {FROM} WHERE unix_millis(mz_now() - INTERVAL '1' MONTH) < ms",
-        "unix_millis(mz_now() - INTERVAL '1' MONTH) < ms",
+        f"SELECT id {FROM} WHERE DATE_TRUNC('DAY', mz_now() - MAKE_INTERVAL(0, 1, 0, 0, 12)) - INTERVAL '1' DAY <= ts",
+        "DATE_TRUNC('DAY', mz_now() - MAKE_INTERVAL(0, 1, 0, 0, 12)) - INTERVAL '1' DAY <= ts",
     ),
     "bare": (f"SELECT id {FROM} WHERE current_timestamp < ts", "current_timestamp"),
     "collated": (

@@ -308,7 +308,7 @@ def _searched(step: MonotoneComparison, judged: Condition, types: list[str], zon
     by_days = step.months in (NONE, DAYS)
     found = near(zone.changes(readings), step.function, judged.row_expressions, types, by_days)
     if found is None:
-        raise zone.refusal(breaking[0], step, judged) if breaking else _refusal_of_months(step, judged)
+        raise zone.refusal(breaking[0], step, judged) if breaking else _refusal_of_months(step, judged, types)
     return replace(step, search=CELLS, near=found, guards=guards)
 
 
@@ -334,13 +334,15 @@ def _search(step: MonotoneComparison, types: list[str], zone: _Zone) -> str:
     return UNIT if step.truncates and other in ("timestamp", "date") and zone.moves(_LONGEST_UNIT) else HALVES
 
 
-def _refusal_of_months(step: MonotoneComparison, judged: Condition) -> Refusal:
+def _refusal_of_months(step: MonotoneComparison, judged: Condition, types: list[str]) -> Refusal:
     length = render(judged.row_expressions[step.added[0]]) if step.added else fragment(step.function)
     return Refusal(
         f"{length} beside mz_now(), and more around it",
         "an instant goes back when it is moved by months at the end of one, so the instants at which this "
         "changes cannot be listed",
-        f"the two alone on their side (`mz_now() - {length} <= ts`), their date, or months on the other side",
+        f"the interval on the other side: `mz_now() <= ts + {length}`"
+        if step.added and types[step.added[0]].lower() == "interval"
+        else f"the two alone on their side (`mz_now() - {length} <= ts`), their date, or months on the other side",
     )
 
 
