@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from importlib.util import find_spec
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -54,10 +54,10 @@ class _Adapter:
 def _macros() -> dict[str, Any]:
     found: dict[str, Any] = {"return": lambda value: value, "adapter": _Adapter(), "dbt": Dbt()}
     for package, names in _FILES.items():
-        (root,) = find_spec(f"dbt.include.{package}").submodule_search_locations or []  # type: ignore[union-attr]
+        folder = files(f"dbt.include.{package}") / "macros" / "utils"
         for name in names:
             # a comment of SQL would hide the rest of a text in one line
-            text = re.sub(r"^ *--.*$", "", (Path(root) / f"macros/utils/{name}.sql").read_text(), flags=re.MULTILINE)
+            text = re.sub(r"^ *--.*$", "", (folder / f"{name}.sql").read_text(), flags=re.MULTILINE)
             module = jinja2.Environment().from_string(text, globals=found).module
             found |= {defined: getattr(module, defined) for defined in _DEFINED.findall(text)}
     return found

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import pytest
+from sqlglot import exp
 
 from dbt.adapters.sparktemporal.temporal.predicates.monotonicity import Unlistable
 from dbt.adapters.sparktemporal.temporal.rewrite.split import split
@@ -166,9 +167,13 @@ weekofyear(a) = weekofyear({n})
 """
 
 
+def described(_: exp.Query) -> list[tuple[str, str]]:
+    return [(name, "int") for name in COLUMNS]
+
+
 def kind(text: str) -> str:
     sql = f"select id from t where {text.replace('{n}', 'mz_now()')}"
-    found = split(sql, lambda _: [(name, "int") for name in COLUMNS])
+    found = split(sql, described)
     if any("all rows" in note for note in found.notes):
         return "whole"
     return "rest" if found.notes else "window"
@@ -190,7 +195,6 @@ def test_what_a_zone_breaks_is_the_rest() -> None:
     """Only the zone tells that the changes cannot be listed: the part beside it is still stored with its instants."""
     sql = "select id from t where mz_now() < hi and months_between(mz_now(), a) < 3"
     why = Unlistable("months_between(mz_now(), a)", "it goes back", "another one")
-    described = lambda _: [(name, "int") for name in COLUMNS]  # noqa: E731
     assert not split(sql, described).notes
     found = split(sql, described, unlisted={sql.rindex("mz_now"): why})
     (note,) = found.notes

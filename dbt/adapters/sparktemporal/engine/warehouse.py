@@ -274,7 +274,7 @@ class Warehouse:
         return [n for n in found if folded(n).startswith(folded(prefix)) and folded(n).endswith(folded(suffix))]
 
     def beginning(self, schema: str, prefix: str, suffix: str = "") -> Identifiers:
-        """The same as `tables`; none where there is no such schema."""
+        """The tables and views of a schema with this prefix and suffix; none where there is no such schema."""
         try:
             return Identifiers(self.tables(schema, prefix, suffix))
         except SparkError as error:

@@ -13,7 +13,7 @@ from ..engine.descriptions import TableInfo
 from ..engine.warehouse import Warehouse
 from ..inputs.observing.file_lists import hidden_column
 from ..temporal.diffs.state import State
-from ..temporal.sql.spark.errors import SparkError
+from ..temporal.sql.spark.errors import Cause, SparkError
 from ..temporal.sql.text.dialect import quote
 from ..temporal.sql.text.identifiers import Identifiers
 
@@ -52,7 +52,8 @@ def of_chains(warehouse: Warehouse, chains: Sequence[Stored]) -> dict[str, int]:
         some = tables[at : at + _TOGETHER]
         try:
             sizes = _asked(warehouse, [expected[table] for table in some])
-        except SparkError:  # of any of these
+        except SparkError as error:  # one of these has another format, or is gone
+            error.expect(Cause.NOT_TAKEN)
             continue
         found |= {table: sizes.get(n, 0) for n, table in enumerate(some)}
     return found

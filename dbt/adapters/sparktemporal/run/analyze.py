@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -14,19 +13,13 @@ from ..engine.warehouse import Warehouse
 from ..errors import Refusal
 from ..plurals import quantity
 from ..pushdown.inclusive_projection import window_types
-from ..temporal.clock.instants import FIRST_MS, format_instant
-from ..temporal.clock.zones import Change, Zone, is_offset
 from ..temporal.diffs import intervals_sql
 from ..temporal.diffs.groups_sql import aggregation_stats
 from ..temporal.diffs.state import CoreState, State
 from ..temporal.ivm import upstream
-from ..temporal.predicates import bounds, clock_text, reach
+from ..temporal.predicates import bounds, clock_text
 from ..temporal.predicates.bounds import operand_kind
-from ..temporal.predicates.conditions import CELLS, HALVES, MONTHS, UNIT, Condition, Guard, MonotoneComparison
-from ..temporal.predicates.monotonicity import DAYS, MOVED, NONE, Unlistable
-from ..temporal.predicates.near import has_slack, is_read_otherwise, near
-from ..temporal.predicates.ordered import ordered
-from ..temporal.predicates.reach import Reading
+from ..temporal.predicates.monotonicity import Unlistable
 from ..temporal.rewrite.apart import has_nested_items
 from ..temporal.rewrite.clock_casts import resolve_clock_casts
 from ..temporal.rewrite.clock_functions import put_mz_now
@@ -41,17 +34,12 @@ from ..temporal.sql.names.parsed_model import ParsedModel
 from ..temporal.sql.spark import plans, timestamps
 from ..temporal.sql.spark.errors import Cause, SparkError, spark_words
 from ..temporal.sql.text import literals
-from ..temporal.sql.text.dialect import fragment, has_clock, mz_now_calls, mz_now_spans, render, without_end
+from ..temporal.sql.text.dialect import fragment, has_clock, mz_now_spans, render, without_end
+from .searches import SessionZone, typed_condition
 
 _BY_CONFIG = Kept(rows_because="config aggregates: rows", by_config=True)
 #: the part of the largest kept sum that a sum may reach at first: later runs have room for a thousand times as much
 _ROOM = 0.001
-#: margin around the changes of a zone, ms
-_AROUND = 2 * 86_400_000
-#: the year 1600: shifts of centuries from there on lead to years of four digits, ms
-_FIRST_OF_FIELDS = -11_676_096_000_000
-#: a unit of date_trunc begins no longer before what is cut to it, ms
-_LONGEST_UNIT = 400 * 86_400_000
 
 
 @dataclass(frozen=True)
@@ -165,7 +153,7 @@ def _understand(
     by_rows: Mapping[int, Kept],
     names: Names,
 ) -> Model:
-    zone = _Zone(warehouse, settings["spark.sql.session.timeZone"], as_of)
+    zone = SessionZone(warehouse, settings["spark.sql.session.timeZone"], as_of)
     ansi = settings["spark.sql.ansi.enabled"].lower() == "true"
     unlisted: dict[int, Unlistable] = {}
     while True:
@@ -205,7 +193,7 @@ def _split(
     warehouse: Warehouse,
     describe: KnownColumns,
     parsed: ParsedModel,
-    zone: _Zone,
+    zone: SessionZone,
     by_rows: Mapping[int, Kept],
     ansi: bool,
     local: bool,
@@ -252,7 +240,7 @@ def _split(
             return parts, described, explained
 
 
-def _typed(core: Core, described: list[tuple[str, str]], version: str, zone: _Zone) -> TypedCore:
+def _typed(core: Core, described: list[tuple[str, str]], version: str, zone: SessionZone) -> TypedCore:
     """A core with the types that DESCRIBE gave for its probe. Raises Refusal for types that cannot be stored."""
     judged = core.condition
     row_expressions = len(judged.row_expressions) if judged else 0
@@ -268,166 +256,8 @@ def _typed(core: Core, described: list[tuple[str, str]], version: str, zone: _Zo
         )
     intervals_sql.check_columns(columns if core.groups is None else columns[: core.groups.keys], version)
     compared = tuple(replace(c, kind=operand_kind(c, t)) for c, (_, t) in zip(core.comparisons, operands))
-    condition = None if judged is None else _typed_condition(judged, types, zone)
+    condition = None if judged is None else typed_condition(judged, types, zone)
     return TypedCore(replace(core, comparisons=compared, condition=condition), tuple(columns))
-
-
-def _typed_condition(judged: Condition, types: list[str], zone: _Zone) -> Condition:
-    """types: of the row expressions."""
-    kinds = [operand_kind(e.comparison, types[e.index]) for e in judged.edges]
-    return replace(
-        judged,
-        edges=tuple(replace(e, comparison=replace(e.comparison, kind=k)) for e, k in zip(judged.edges, kinds)),
-        steps=tuple(_typed_step(step, judged, types, zone) for step in judged.steps),
-    )
-
-
-def _typed_step(step: MonotoneComparison, judged: Condition, types: list[str], zone: _Zone) -> MonotoneComparison:
-    try:
-        return _searched(step, judged, types, zone)
-    except Refusal as why:
-        if not is_read_otherwise(step.function):
-            raise
-        calls = tuple(call.meta["start"] for call in mz_now_calls(step.function))
-        raise Unlistable(why.found, why.why, why.instead, calls) from None
-
-
-def _searched(step: MonotoneComparison, judged: Condition, types: list[str], zone: _Zone) -> MonotoneComparison:
-    """A step with the search for its changes."""
-    _refuse_partial(step, _other_type(step, types))
-    readings = zone.readings(step, judged, types)
-    breaking = [reading for reading in readings if zone.breaks(reading)]
-    guards = zone.guards(readings, step, judged)
-    if step.search:  # listed by the dates of the clock
-        if breaking:
-            raise zone.refusal(breaking[0], step, judged)
-        return replace(step, guards=guards)
-    search = _search(step, types, zone) if not breaking else ""
-    if search:
-        return replace(step, search=search, guards=guards)
-    by_days = step.months in (NONE, DAYS)
-    found = near(zone.changes(readings), step.function, judged.row_expressions, types, by_days)
-    if found is None:
-        raise zone.refusal(breaking[0], step, judged) if breaking else _refusal_of_months(step, judged, types)
-    return replace(step, search=CELLS, near=found, guards=guards)
-
-
-def _other_type(step: MonotoneComparison, types: list[str]) -> str:
-    """The type of the side that a step compares with the clock's side; "" when the type is not known."""
-    column = re.fullmatch(r"`mz_s(\d+)`", render(step.other))
-    return types[int(column.group(1))].lower() if column else ""
-
-
-def _search(step: MonotoneComparison, types: list[str], zone: _Zone) -> str:
-    """The search for the instants at which a step changes, in a zone that does not break it; "" for that in cells."""
-    added = [types[i].lower() for i in step.added]
-    other = _other_type(step, types)
-    if has_slack(step.function):
-        return ""
-    if any(kind == "interval" or kind.startswith(("interval month", "interval year")) for kind in added):
-        plain = len(added) == 1 and added[0] != "interval" and other in ("timestamp", "timestamp_ntz", "date")
-        if step.months == MOVED and plain:
-            return MONTHS
-        # months lead two days to one, and the hours of the same interval lead back over midnight: the date goes back
-        if step.months != DAYS or "interval" in added:
-            return ""
-    return UNIT if step.truncates and other in ("timestamp", "date") and zone.moves(_LONGEST_UNIT) else HALVES
-
-
-def _refusal_of_months(step: MonotoneComparison, judged: Condition, types: list[str]) -> Refusal:
-    length = render(judged.row_expressions[step.added[0]]) if step.added else fragment(step.function)
-    return Refusal(
-        f"{length} beside mz_now(), and more around it",
-        "an instant goes back when it is moved by months at the end of one, so the instants at which this "
-        "changes cannot be listed",
-        f"the interval on the other side: `mz_now() <= ts + {length}`"
-        if step.added and types[step.added[0]].lower() == "interval"
-        else f"the two alone on their side (`mz_now() - {length} <= ts`), their date, or months on the other side",
-    )
-
-
-def _refuse_partial(step: MonotoneComparison, other: str) -> None:
-    """Refuse a text of the clock beside a value of a type to which Spark casts some of the texts alone."""
-    fields = ordered(step.function)
-    if fields is not None and other in fields.partial:
-        raise Refusal(
-            f"{fragment(step.function)} beside a value of type {other.upper()}",
-            "Spark makes NULL of some of these texts, so the instants at which this changes cannot be listed",
-            "the other side as a text",
-        )
-
-
-@dataclass(frozen=True)
-class _Zone:
-    """The session's time zone, for a clock that begins at as_of (ms). The engine is asked only where needed."""
-
-    warehouse: Warehouse
-    name: str
-    as_of: int
-
-    def moves(self, length: int) -> bool:
-        """Whether the clock has one offset from so long (ms) before as_of on."""
-        fixed_from = self.warehouse.fixed_from(self.name)
-        return fixed_from is not None and self.as_of - length >= fixed_from
-
-    def readings(self, step: MonotoneComparison, judged: Condition, types: list[str]) -> list[Reading]:
-        """The local times that a step reads, of zones that have had several offsets."""
-        if step.of_fields and self.as_of < _FIRST_OF_FIELDS:
-            raise Refusal(
-                f"{fragment(step.function)} at {format_instant(self.as_of)}",
-                "at that time its fields do not order like instants, so the instants at which this changes cannot be "
-                "listed",
-                "a clock of the last centuries",
-            )
-        found = reach.readings(step.function, judged.row_expressions, types, _other_type(step, types))
-        return [reading for reading in found if not is_offset(reading.zone or self.name)]
-
-    def _zone(self, reading: Reading) -> Zone:
-        return self.warehouse.zone(reading.zone or self.name)
-
-    def breaks(self, reading: Reading) -> bool:
-        """Whether the zone breaks the order of a local time, at some time that is read."""
-        first = reading.free_from(self._zone(reading))
-        return first is None or self.as_of - reading.back < first
-
-    def changes(self, readings: Sequence[Reading]) -> list[tuple[int, Sequence[Change]]]:
-        """Of the session's zone, then of each local time that is read: the offset of a named zone, and the changes."""
-        found: list[tuple[int, Sequence[Change]]] = [(self.warehouse.zone(self.name).since(self.as_of)[0], ())]
-        for reading in readings:
-            zone = self._zone(reading)
-            first = reading.regular_from(zone) or FIRST_MS
-            if reading.at is None:
-                first = max(first, self.as_of - reading.back - _AROUND)
-            offset, changes = zone.since(first)
-            found.append((offset if reading.zone else 0, changes))
-        return found
-
-    def guards(self, readings: Sequence[Reading], step: MonotoneComparison, judged: Condition) -> tuple[Guard, ...]:
-        """The conditions on each row under which a step can be searched. Raises Refusal where the zone breaks all."""
-        found = []
-        for reading in readings:
-            zone = self._zone(reading)
-            first = reading.regular_from(zone) if self.breaks(reading) else reading.free_from(zone)
-            if first is None or self.as_of - reading.back < first:
-                raise self.refusal(reading, step, judged)
-            if reading.at is not None and first > FIRST_MS:
-                found.append((reading.at, first, zone.name))
-        return tuple({render(guard[0]): guard for guard in found}.values())
-
-    def refusal(self, reading: Reading, step: MonotoneComparison, judged: Condition) -> Refusal:
-        first, zone = reading.free_from(self._zone(reading)), reading.zone or self.name
-        row_expressions = {f"`mz_s{i}`": render(static) for i, static in enumerate(judged.row_expressions)}
-        written = re.sub(r"`mz_s\d+`", lambda column: row_expressions[column.group()], reading.written)
-        if first is None:
-            why = f"which goes back when daylight saving ends in {zone}"
-        else:
-            why = f"which in {zone} goes back, or leaps, until {format_instant(first)}"
-        return Refusal(
-            written,
-            f"on the clock's side it follows local time, {why}, so the instants at which it changes cannot be listed",
-            "mz_now() alone on its side (`mz_now() <= ts + interval 1 day`), or "
-            "spark.sql.session.timeZone: UTC in the profile",
-        )
 
 
 def _instants(warehouse: Warehouse, text: str, old: State | None) -> dict[int, str]:

@@ -90,5 +90,6 @@ def _failure(warehouse: Warehouse, sql: str) -> SparkError | None:
     except SparkError as error:
         if Cause.DENIED.is_said_by(error):
             raise
+        error.expect(Cause.NOT_TAKEN)
         return error
     return None

@@ -174,7 +174,8 @@ _PATTERN_OF_CASTS = re.compile(
 )
 _TEMPLATES = {"year": "y{4}", "month": r"\d\d", "day": r"\d\d", "hour": r"hh|\d\d", "minute": r"mm|\d\d",
               "second": r"ss|\d\d", "fraction": r"f+|\d+"}  # fmt: skip
-_DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+#: the days of each month of a common year
+DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 def read(text: Text, pattern: str | None, month: int, day: int) -> Number | None:
@@ -203,7 +204,7 @@ def is_day(year: Number, month: int, day: int, of_month: int, of_day: int) -> bo
     if not 1 <= month <= 12:
         return False
     same = (month, day) == (of_month, of_day) and year == counted(YEAR)
-    return same or 1 <= day <= _DAYS[month - 1]
+    return same or 1 <= day <= DAYS[month - 1]
 
 
 def instant(year: Number, month: int, day: int, clock: Sequence[Number], fraction: Number | None = None) -> Number:

@@ -7,11 +7,8 @@ date_format(t, 'yyyy-MM')                                       on 10 March: the
 
 from __future__ import annotations
 
-import operator
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
 from math import ceil, floor
 from typing import Any
 
@@ -41,12 +38,6 @@ class Several:
 
 Value = Number | Dated | Several | Text | bool
 TIMES = {"hour": HOUR, "minute": MINUTE, "second": SECOND, "fraction": FRACTION}
-_WORDS = {
-    "year": "YEAR Y YEARS YR YRS", "yearofweek": "YEAROFWEEK", "quarter": "QUARTER QTR",
-    "month": "MONTH MON MONS MONTHS", "week": "WEEK W WEEKS", "day": "DAY D DAYS", "doy": "DOY",
-    "hour": "HOUR H HOURS HR HRS", "minute": "MINUTE M MIN MINS MINUTES",
-}  # fmt: skip
-_UNITS = {word: name for name, words in _WORDS.items() for word in words.split()}
 #: a unit of date_trunc -> the month in which it begins
 _BEGINS: dict[str, Callable[[int], int]] = {
     "YEAR": lambda month: 1,
@@ -55,7 +46,7 @@ _BEGINS: dict[str, Callable[[int], int]] = {
 }
 #: the types of texts
 _TEXTS = ("string", "text")
-_MIDNIGHT = [number(0)] * 3
+MIDNIGHT = [number(0)] * 3
 
 
 @dataclass
@@ -116,18 +107,27 @@ class Day:
         return number({"quarter": (self.month + 2) // 3, "month": self.month, "day": self.day}.get(name, self.number))
 
 
+@dataclass(frozen=True)
+class Rules:
+    """How the value of a node, and of a call with the clock, follows from those of its parts."""
+
+    #: subclasses before their classes
+    nodes: Mapping[type[exp.Expr], Callable[[Evaluation, Any], Value]]
+    calls: Mapping[Makes, Callable[[Evaluation, Function, list[exp.Expr]], Value]]
+
+
 class Evaluation:
     """The values of the parts of an expression on one day."""
 
-    def __init__(self, day: Day, used: Used) -> None:
-        self.day, self.used = day, used
+    def __init__(self, day: Day, used: Used, rules: Rules) -> None:
+        self.day, self.used, self.rules = day, used, rules
 
     def of(self, node: exp.Expr) -> Value:
         node = node.unnest()
         called, clock, _ = self.used.facts(node)
         if called is not None and clock:
             return self._call(node, called)
-        evaluate = next((evaluate for kind, evaluate in _NODES.items() if isinstance(node, kind)), None)
+        evaluate = next((evaluate for kind, evaluate in self.rules.nodes.items() if isinstance(node, kind)), None)
         if evaluate is None:
             raise NoForm
         return evaluate(self, node)
@@ -172,7 +172,7 @@ class Evaluation:
         if isinstance(node, exp.Substring):
             given = [node.this, node.args.get("start") or exp.null(), node.args.get("length") or exp.null()]
         if called.makes is not None:
-            return _MAKES[called.makes](self, called, given)
+            return self.rules.calls[called.makes](self, called, given)
         if called.type == "timestamp" and called.unit is not None:
             return self._truncated(given[called.unit].name.upper(), given[called.moved])
         if len(given) != 1:
@@ -189,7 +189,7 @@ class Evaluation:
         if not called.truncates_to_date:
             raise NoForm
         month, day = self.whole(node, "month", "day")
-        return Dated(blocks.instant(self.field(node, "year"), month, day, _MIDNIGHT), "date")
+        return Dated(blocks.instant(self.field(node, "year"), month, day, MIDNIGHT), "date")
 
     def _truncated(self, unit: str, of: exp.Expr) -> Value:
         if unit not in _BEGINS:
@@ -289,187 +289,3 @@ def as_number(value: Value, to: str) -> Number:
     if to not in ("bigint", "double"):
         raise NoForm
     return Number(value.of, True)
-
-
-# -- nodes --
-
-
-def _literal(_: Evaluation, node: exp.Literal) -> Value:
-    if node.is_string:
-        return blocks.literal(node.name)
-    if not node.name.isdigit():
-        raise NoForm
-    return number(int(node.name), int(node.name) >= 2**31)
-
-
-def _suffixed(at: Evaluation, node: exp.Cast) -> Value:
-    """A cast without the clock: a number with a suffix."""
-    return as_number(at.of(node.this), node.to.sql(dialect="spark").lower())
-
-
-def _product(at: Evaluation, node: exp.Binary) -> Value:
-    left, right = at.number(node.left), at.number(node.right)
-    if any(left.of[1:]):
-        left, right = right, left
-    return right.times(left.constant, left.is_long).kept()
-
-
-def _quotient(at: Evaluation, node: exp.Binary) -> Value:
-    left, right = at.number(node.left), at.number(node.right).whole
-    if right < 1:
-        raise NoForm
-    if isinstance(node, exp.Div):
-        return left.times(Fraction(1, right), True)
-    if left.whole < 0:
-        raise NoForm
-    return number(left.whole // right if isinstance(node, exp.IntDiv) else left.whole % right, left.is_long)
-
-
-def _case(at: Evaluation, node: exp.Expr) -> Value:
-    if node.args.get("this") is not None and not isinstance(node, exp.If):
-        raise NoForm
-    for branch in [node] if isinstance(node, exp.If) else node.args["ifs"]:
-        if at.holds(branch.this):
-            return at.of(branch.args["true"])
-    default = node.args.get("false" if isinstance(node, exp.If) else "default")
-    if default is None:
-        raise NoForm
-    return at.of(default)
-
-
-def _several(at: Evaluation, node: exp.Expr) -> Value:
-    return Several(tuple(map(at.of, node.expressions)))
-
-
-_COMPARED: dict[type[exp.Expr], Callable[[Any, Any], bool]] = {
-    exp.EQ: operator.eq, exp.NEQ: operator.ne, exp.LT: operator.lt, exp.LTE: operator.le, exp.GT: operator.gt,
-    exp.GTE: operator.ge,
-}  # fmt: skip
-
-
-def _comparison(at: Evaluation, node: exp.Binary) -> Value:
-    return _COMPARED[type(node)](at.number(node.left).constant, at.number(node.right).constant)
-
-
-def _between(at: Evaluation, node: exp.Expr) -> Value:
-    low, high = (at.number(node.args[end]).constant for end in ("low", "high"))
-    return low <= at.number(node.this).constant <= high
-
-
-def _in(at: Evaluation, node: exp.Expr) -> Value:
-    if not node.expressions:
-        raise NoForm
-    return at.number(node.this).constant in [at.number(item).constant for item in node.expressions]
-
-
-#: subclasses before their classes
-_NODES: dict[type[exp.Expr], Callable[[Evaluation, Any], Value]] = {
-    exp.Literal: _literal,
-    exp.Cast: _suffixed,
-    exp.Neg: lambda at, node: at.number(node.this).times(-1).kept(),
-    exp.Add: lambda at, node: at.number(node.left).plus(at.number(node.right)).kept(),
-    exp.Sub: lambda at, node: at.number(node.left).plus(at.number(node.right), -1).kept(),
-    exp.Mul: _product,
-    exp.Div: _quotient,
-    exp.IntDiv: _quotient,
-    exp.Mod: _quotient,
-    exp.DPipe: lambda at, node: at.text(node.left) + at.text(node.right),
-    exp.Case: _case,
-    exp.If: _case,
-    exp.Tuple: _several,
-    exp.And: lambda at, node: at.holds(node.left) and at.holds(node.right),
-    exp.Or: lambda at, node: at.holds(node.left) or at.holds(node.right),
-    exp.Not: lambda at, node: not at.holds(node.this),
-    exp.Between: _between,
-    exp.In: _in,
-    **dict.fromkeys(_COMPARED, _comparison),
-}
-
-
-# -- functions --
-
-
-def _of_field(at: Evaluation, called: Function, given: list[exp.Expr]) -> Value:
-    if called.field:
-        return at.field(given[0], called.field)
-    name = _UNITS.get(given[called.unit or 0].name.upper())
-    if name is None:
-        raise NoForm
-    return at.field(given[called.moved], name)
-
-
-def _string(node: exp.Expr) -> str:
-    if not node.is_string:
-        raise NoForm
-    return node.name
-
-
-def _of_seconds(at: Evaluation, called: Function, given: list[exp.Expr]) -> Value:
-    pattern = _string(given[1]) if len(given) > 1 else "yyyy-MM-dd HH:mm:ss"
-    return at.pattern(at.used.seconds(given[0]), pattern)
-
-
-def _of_date(at: Evaluation, called: Function, given: list[exp.Expr]) -> Value:
-    year, (month, day) = at.number(given[0]), (at.number(part).whole for part in given[1:3])
-    if year.of[YEAR] != 1 or not blocks.is_day(year, month, day, at.day.month, at.day.day):
-        raise NoForm
-    clock = [at.number(part) for part in given[3:]] or _MIDNIGHT
-    if any(part.extreme(False) < 0 or part.extreme(True) >= most for part, most in zip(clock, (24, 60, 60))):
-        raise NoForm
-    return Dated(blocks.instant(year, month, day, clock), "date" if called.makes is Makes.DATE else "timestamp")
-
-
-def _parsed(at: Evaluation, called: Function, given: list[exp.Expr]) -> Value:
-    return at.read(at.text(given[0]), _string(given[1]), "date" if called.name.endswith("date") else "timestamp")
-
-
-def _joined(at: Evaluation, called: Function, given: list[exp.Expr]) -> Value:
-    return tuple(block for part in given for block in at.text(part))
-
-
-def _cut(at: Evaluation, called: Function, given: list[exp.Expr]) -> Value:
-    if called.makes is Makes.BEGINNING:
-        return blocks.cut(at.text(given[0]), 1, at.number(given[1]).whole)
-    if len(given) != 3:
-        raise NoForm
-    return blocks.cut(at.text(given[0]), at.number(given[1]).whole or 1, at.number(given[2]).whole)
-
-
-def _padded(at: Evaluation, called: Function, given: list[exp.Expr]) -> Value:
-    piece, *more = at.text(given[0])
-    width = at.number(given[1]).whole
-    is_number = not more and piece.number is not None and 0 < piece.width <= width
-    if not is_number or len(given) != 3 or _string(given[2]) != "0":
-        raise NoForm
-    return blocks.digits(piece.value, width)
-
-
-def _replaced(at: Evaluation, called: Function, given: list[exp.Expr]) -> Value:
-    """What is replaced has to be in the literal parts alone."""
-    old, new = _string(given[1]), _string(given[2]) if len(given) == 3 else ""
-    is_plain = re.fullmatch(r"[-/:_ ]", old) is not None
-    if not (is_plain or called.name.startswith("regexp") and old in (r"[^0-9]", r"\D")) or re.search(r"[\d$\\]", new):
-        raise NoForm
-    found: list[Block] = []
-    for block in at.text(given[0]):
-        text = block.text.replace(old, new) if is_plain else re.sub(r"[^0-9]", new, block.text)
-        found += [block] if block.number is not None else blocks.literal(text)
-    if not found[-1].width:  # a fraction begins with a dot, and a time with a space
-        raise NoForm
-    return tuple(found)
-
-
-_MAKES: dict[Makes, Callable[[Evaluation, Function, list[exp.Expr]], Value]] = {
-    Makes.FIELD: _of_field,
-    Makes.FORMAT: lambda at, called, given: at.pattern(given[0], _string(given[1])),
-    Makes.SECONDS: _of_seconds,
-    Makes.DATE: _of_date,
-    Makes.TIMESTAMP: _of_date,
-    Makes.PARSED: _parsed,
-    Makes.JOINED: _joined,
-    Makes.CUT: _cut,
-    Makes.BEGINNING: _cut,
-    Makes.PADDED: _padded,
-    Makes.REPLACED: _replaced,
-    Makes.STRUCT: lambda at, called, given: Several(tuple(map(at.of, given))),
-}

@@ -19,10 +19,24 @@ from itertools import pairwise
 from sqlglot import exp
 
 from ..sql.text.dialect import expression, has_clock, render
-from .blocks import FIRST_YEAR, FRACTION, HOUR, LAST_YEAR, MINUTE, SECOND, YEAR, Block, NoForm, Number, number, read
+from .blocks import (
+    DAYS,
+    FIRST_YEAR,
+    FRACTION,
+    HOUR,
+    LAST_YEAR,
+    MINUTE,
+    SECOND,
+    YEAR,
+    Block,
+    NoForm,
+    Number,
+    number,
+    read,
+)
+from .field_rules import RULES
 from .fields import Dated, Day, Evaluation, Several, Used, Value, as_number, is_made
 
-_DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 #: the years as Spark reads them, in which the order is known: instants of others are neither searched nor stored
 YEARS = (FIRST_YEAR, LAST_YEAR)
 TEXT, NUMBER, DATE, TIMESTAMP, SEVERAL = "text", "number", "date", "timestamp", "several"
@@ -70,7 +84,7 @@ def _over(node: exp.Expr, years: list[list[Day]]) -> Ordered | None:
     """What is known by the values on the days of these years."""
     used = Used()
     try:
-        values = [[Evaluation(day, used).of(node) for day in days] for days in years]
+        values = [[Evaluation(day, used, RULES).of(node) for day in days] for days in years]
         if years is _FIRSTS and not used.fields <= {"year", "quarter", "month"}:
             return _over(node, _EVERY)
         orders = [[_order(value) for value in of_year] for of_year in _alike(values)]
@@ -85,7 +99,7 @@ def _over(node: exp.Expr, years: list[list[Day]]) -> Ordered | None:
 
 def _days(leap: bool) -> Iterator[Day]:
     count = 0
-    for month, length in enumerate(_DAYS, 1):
+    for month, length in enumerate(DAYS, 1):
         for day in range(1, length + 1 + (leap and month == 2)):
             count += 1
             yield Day(month, day, count)
