@@ -9,11 +9,12 @@ import pytest
 
 from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
-from dbt.adapters.sparktemporal.errors import Refusal
+from dbt.adapters.sparktemporal.errors import Refusal, TemporalError
 from dbt.adapters.sparktemporal.run import under_lock
 from dbt.adapters.sparktemporal.run.analyze import understand
 from dbt.adapters.sparktemporal.run.lock import take_lock
 from dbt.adapters.sparktemporal.run.plan_run import begin
+from dbt.adapters.sparktemporal.temporal.predicates.ordered import YEARS_END
 from support.instants import T0
 from support.project import Project
 
@@ -346,6 +347,25 @@ def test_local_time_on_the_clocks_side(project: Project, zone: str, where: str, 
         understand(warehouse, sql, settings, "4.1.4", in_2001)
     assert words in str(raised.value) and zone in str(raised.value)
     understand(warehouse, sql, {**settings, "spark.sql.session.timeZone": "Asia/Tokyo"}, "4.1.4", in_2001)
+
+
+def test_fields_beyond_the_years_whose_order_is_known(project: Project) -> None:
+    """A read filters what is made of them, at any clock at which no search would be right."""
+    project.sql(EVENTS)
+    warehouse = Warehouse(project.rows)
+    sql = f"select id from {project.schema}.events where date_format(mz_now(), 'yyyy-MM') <= date_format(ts, 'yyyy-MM')"
+    told = [
+        understand(warehouse, sql, warehouse.settings(), "4.1.4", as_of).notes
+        for as_of in (-12_000_000_000_000, T0, YEARS_END - 1, YEARS_END)
+    ]
+    assert [len(notes) for notes in told] == [1, 0, 0, 1] and told[0][0].startswith("evaluated when the view is read")
+    project.model("m", sql)
+    said = project.run(now=T0).log
+    state = project.state("m")
+    assert state.expiration == YEARS_END - 1 and state.expires is None and not any("expires" in line for line in said)
+    assert project.rows(f"SELECT count(*) FROM {project.at('m', YEARS_END - 1)}") == [(0,)]
+    with pytest.raises(TemporalError, match="not stored"):
+        project.at("m", YEARS_END)
 
 
 @pytest.mark.more

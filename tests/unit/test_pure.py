@@ -270,9 +270,9 @@ def test_decisions() -> None:
     assert decided(a_state(restart=True)).reason == "temporal_restart"
     assert decided(a_state(), full_refresh=True).reason == "--full-refresh"
     assert decided(a_state(), sampled=True).action == "checked"
-    assert decided(a_state(), inputs_expire=29).reason == "what it reads expires earlier than before"
+    assert decided(a_state(), known_until=29).reason == "what it reads expires earlier than before"
     assert decided(a_state(), core_hash="other", changes=["b changed"]).reason == "b changed"
-    assert decided(None, inputs_expire=60).expiration == 60 and decided(None).expiration == 130
+    assert decided(None, known_until=60).expiration == 60 and decided(None).expiration == 130
 
 
 @pytest.mark.parametrize(("clock", "full_refresh", "as_of"), [(30, False, 30), (5, False, 21), (20, True, 21)])

@@ -88,9 +88,9 @@ def _timeline(state: State, config: TemporalConfig, clock: int) -> report_charts
     due = config.restarts.due(state.started_at)
     if due is not None:
         instants["restart due"] = due
-    if state.answers_until is not None:
-        instants["expiration"] = state.answers_until
-    return report_charts.timeline(instants, clock, (state.since, state.frontier), state.answers_until)
+    if state.expires is not None:
+        instants["expiration"] = state.expires
+    return report_charts.timeline(instants, clock, (state.since, state.frontier), state.expires)
 
 
 def _due(warehouse: Warehouse, state: State, clock: int, hours: int) -> report_charts.Chart:

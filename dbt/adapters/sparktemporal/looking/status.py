@@ -147,7 +147,7 @@ def facts_of(seen: Condition, clock: int) -> dict[str, Any]:
     state, config = seen.state, seen.config
     if state is None or config is None:
         return {}
-    until, due = state.answers_until, config.restarts.due(state.started_at)
+    until, due = state.expires, config.restarts.due(state.started_at)
     due = until if due is None else due  # a model that has expired is due too
     is_over = until is not None and until < clock
     updates = sum(map(updates_of, state.chains))
@@ -173,7 +173,7 @@ def facts_of(seen: Condition, clock: int) -> dict[str, Any]:
     if state.refreshes is not None:
         every, last = state.refreshes.every, state.refreshes.last(clock)
         facts |= {"refreshed_every": format_duration(every), "last_refresh": format_instant(last)}
-    if state.expiration is not None:
+    if until is not None:
         facts["updates_left_out"] = state.dropped
         # the interval of a row is stored with or without its end: leaving the end out saves no row
         if all(core.sums is not None for core in state.cores):

@@ -56,7 +56,7 @@ def urgency(seen: Condition) -> Urgency:
         return Urgency.FINE
     if left < 0:
         return Urgency.EXPIRED
-    until = seen.state.answers_until
+    until = seen.state.expires
     assert until is not None
     is_near = _SHARE * left * 1000 < until - seen.state.started_at
     return Urgency.SOON if is_near and not 0 <= seen.facts["seconds_to_restart"] < left else Urgency.FINE

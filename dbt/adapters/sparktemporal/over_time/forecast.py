@@ -92,7 +92,7 @@ def of_state(warehouse: Warehouse, state: State, every: Any, until: Any, aggrega
         raise Refusal(f"{what} every {every!r}", "it is the time between two steps, and more than 0", "every='1 hour'")
     refuse_no_aggregate(what, aggregate)
     last = None if until is None or until == EXPIRATION else parse_instant(until, "until")
-    last = state.answers_until if last is None else last
+    last = state.expires if last is None else last
     if last is None:
         raise Refusal(f"{what} without `until`", "the model never expires", "until='2024-03-02 12:00:00'")
     clock = max(clock, state.frontier)

@@ -183,7 +183,7 @@ def _tells_added(plan: RunPlan, core: TypedCore) -> bool:
 def asks_for_all(plan: RunPlan) -> bool:
     """Whether the run asks about rows that left nothing stored, whatever was written."""
     is_incremental = any(plan.capture.cores[core.name].is_incremental for core in plan.changed)
-    return is_incremental or plan.decision.expiration is not None and plan.decision.rebuilds
+    return is_incremental or plan.leaves_out and plan.decision.rebuilds
 
 
 def tells_beyond(plan: RunPlan, core: TypedCore) -> bool:
@@ -193,7 +193,7 @@ def tells_beyond(plan: RunPlan, core: TypedCore) -> bool:
     """
     return (
         plan.decision.rebuilds
-        and plan.decision.expiration is not None
+        and plan.leaves_out
         and not plan.capture.cores[core.name].is_incremental
         and intervals_sql.always_ends(core)
     )

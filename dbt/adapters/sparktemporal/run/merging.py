@@ -49,7 +49,7 @@ def count_written(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunP
     progress = replace(progress, sizes=sizes)
     if asks_for_all(plan):
         return plan, _with_not_stored(plan, progress, progress.left_out)
-    if plan.decision.expiration is not None and written:
+    if plan.leaves_out and written:
         return plan, _with_not_stored(plan, progress, tools.warehouse.rows_together(not_stored(tools, plan)))
     return plan, progress
 
@@ -89,7 +89,7 @@ def _with_not_stored(plan: RunPlan, progress: Progress, counts: Sequence[Sequenc
     if late is None and all(deltas[c.name].is_incremental and c.core.condition is None for c in plan.changed):
         late = sum(int(came_late) for _, came_late, _ in counts)
     beyond = None
-    if plan.decision.expiration is not None:
+    if plan.leaves_out:
         told = [progress.for_good[core.name] for core in plan.changed if tells_beyond(plan, core)]
         beyond = sum(int(left_out) for left_out, *_ in counts) + sum(told)
     return replace(progress, beyond_expiration=beyond, late=late)

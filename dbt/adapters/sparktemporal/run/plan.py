@@ -24,6 +24,7 @@ from ..temporal.diffs import compaction
 from ..temporal.diffs.input_state import Fingerprint
 from ..temporal.diffs.state import Chain, State
 from ..temporal.ivm.upstream import Stack
+from ..temporal.predicates.ordered import YEARS_END
 from ..temporal.rewrite.core import TypedCore
 from ..temporal.sql.text.identifiers import Identifiers
 from .analyze import Model
@@ -149,6 +150,11 @@ class RunPlan:
             and stored == [(core.name, core.columns, core.kept) for core in old.cores]
             and read == (old.inputs, old.read_by, old.project)
         )
+
+    @property
+    def leaves_out(self) -> bool:
+        """Whether an expiration leaves out updates that are counted. The end of the years that are searched is none."""
+        return self.decision.expiration not in (None, YEARS_END - 1)
 
     @property
     def is_told(self) -> bool:

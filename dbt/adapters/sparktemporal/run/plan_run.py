@@ -21,7 +21,7 @@ from ..inputs.changing.capture import Capture, Request, capture_inputs
 from ..inputs.changing.query_fingerprint import Routines
 from ..inputs.views.stacked import changes
 from ..inputs.views.upstream import inline_upstreams
-from ..temporal.clock.expiration import Dependence, Expiry, Scheduled
+from ..temporal.clock.expiration import Dependence, Expiry, Scheduled, earliest
 from ..temporal.clock.expiration import expiry as expiry_of
 from ..temporal.clock.schedule import Refreshes
 from ..temporal.decision import WAITING, Decision, DecisionContext, decide, hash_cores
@@ -201,7 +201,7 @@ def _decide(asked: _Asked, there: _Standing, of: _Understood) -> _Decided:
         clock=of.clock,
         full_refresh=invocation.full_refresh,
         sampled=invocation.sampled,
-        inputs_expire=stack.expiration if stack else None,
+        known_until=earliest(stack.expiration if stack else None, *(core.core.known_until for core in of.model.cores)),
         inputs_from=stack.known_from if stack else None,
         refreshes=of.refreshes,
         changes=changes(old.written, of.text) if old else (),

@@ -109,7 +109,7 @@ def _facts(run: Writer) -> list[str]:
         facts += [str(core.core.kept) for core in run.plan.model.cores if core.core.kept]
     if run.plan.expiry.offset is None and run.plan.config.expiration is not None:
         facts.append(run.plan.expiry.why)
-    if d.expiration is not None:
+    if d.expiration is not None and run.plan.leaves_out:
         beyond = run.progress.beyond_expiration
         dropped = f", {quantity(beyond, 'update')} after that not stored" if beyond else ""
         facts.append(f"expires {format_instant(d.expiration)}{dropped}")

@@ -17,13 +17,12 @@ from ..engine.warehouse import Warehouse
 from ..errors import Refusal
 from ..temporal.clock.instants import FIRST_MS, format_instant
 from ..temporal.clock.zones import Change, Zone, is_offset
-from ..temporal.diffs.spans import YEARS_END
 from ..temporal.predicates import reach
 from ..temporal.predicates.bounds import operand_kind
 from ..temporal.predicates.conditions import CELLS, HALVES, MONTHS, UNIT, Condition, Guard, MonotoneComparison
 from ..temporal.predicates.monotonicity import DAYS, MOVED, NONE, Unlistable
 from ..temporal.predicates.near import has_slack, is_read_otherwise, near
-from ..temporal.predicates.ordered import ordered
+from ..temporal.predicates.ordered import YEARS_END, ordered
 from ..temporal.predicates.reach import Reading
 from ..temporal.sql.text.dialect import fragment, mz_now_calls, render
 

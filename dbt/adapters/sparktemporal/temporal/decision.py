@@ -71,8 +71,9 @@ class DecisionContext:
     full_refresh: bool = False
     #: whether the inputs are a sample (--empty, --sample)
     sampled: bool = False
-    #: the earliest expiration of the temporal views that the model reads (ms): the model answers no longer than they do
-    inputs_expire: int | None = None
+    #: the last instant (ms) for which the model is known, whatever its own expiration: the earliest expiration of the
+    #: temporal views that it reads, and the end of the years that were searched
+    known_until: int | None = None
     #: the first instant (ms) at which these temporal views know their content
     inputs_from: int | None = None
     #: None for a model without refreshes
@@ -127,7 +128,7 @@ def decide(model: str, state: State | None, context: DecisionContext) -> Decisio
     is_waiting = context.keeps_refreshes(state) and as_of <= state.frontier
     as_of = as_of if is_waiting else context.known(as_of)
     expires, why_not = expirations.after_change(state.started_at, state.offset, context.expiry, as_of)
-    expires = expirations.earliest(expires, context.inputs_expire)
+    expires = expirations.earliest(expires, context.known_until)
     if why := _why_rebuild(state, context, as_of) or why_not or _other_expiration(state, expires, as_of):
         return _rebuild(context, RESTARTED, why, as_of)
     if is_waiting and context.refreshes is not None:
@@ -144,7 +145,7 @@ def decide(model: str, state: State | None, context: DecisionContext) -> Decisio
 
 def _rebuild(context: DecisionContext, action: str, reason: str, as_of: int) -> Decision:
     as_of = context.known(as_of)
-    expires = expirations.earliest(context.expiry.at(as_of), context.inputs_expire)
+    expires = expirations.earliest(context.expiry.at(as_of), context.known_until)
     refreshes = context.refreshes and context.refreshes.with_refresh(as_of, as_of)
     return Decision(action, reason, as_of, as_of, as_of, expires, refreshes)
 

@@ -22,7 +22,7 @@ from ..predicates.conditions import CELLS, LISTED, MONTHS, UNIT, Guard, Monotone
 from ..predicates.lengths import moved
 from ..predicates.monotonicity import TRUNCATED
 from ..predicates.near import Near
-from ..predicates.ordered import YEARS
+from ..predicates.ordered import YEARS, YEARS_END
 from ..rewrite.core import TypedCore
 from ..sql.functions.row import DAY
 from ..sql.text.dialect import fragment, has_clock, is_mz_now, quote, render, string_literal
@@ -31,8 +31,6 @@ from ..sql.text.helper_columns import static_column
 #: searches end here: the year 287396, to which Spark can still add 6,000 years. A bound may lie anywhere in a BIGINT,
 #: so it is cut here (least skips NULLs); otherwise the binary search would not come down to a millisecond
 _FAR = 2**53
-#: the year 8000: searches of what is made of the fields of an instant end here, so that shifts of centuries have room
-YEARS_END = 190_288_396_800_000
 _CENTURIES = 500 * 366 * DAY
 #: steps of the binary search from -2^53 .. 2^53 to one millisecond
 _HALVINGS = 54

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from ..clock.schedule import Refreshes
+from ..predicates.ordered import YEARS_END
 from ..rewrite.core import PLACEHOLDER
 from ..rewrite.kept import Kept
 from ..rewrite.linear_aggregates import COUNT
@@ -197,6 +198,12 @@ class State:
         if self.expiration is None or self.refreshes is None:
             return self.expiration
         return self.refreshes.next(self.expiration + 1) - 1
+
+    @property
+    def expires(self) -> int | None:
+        """`answers_until` for people, who expect nothing of the end of the years that are searched."""
+        until = self.answers_until
+        return None if until is None or until >= YEARS_END - 1 else until
 
     @property
     def is_plain(self) -> bool:

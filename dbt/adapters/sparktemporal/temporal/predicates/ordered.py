@@ -39,6 +39,8 @@ from .fields import Dated, Day, Evaluation, Several, Used, Value, as_number, is_
 
 #: the years as Spark reads them, in which the order is known: instants of others are neither searched nor stored
 YEARS = (FIRST_YEAR, LAST_YEAR)
+#: the year 8000 (ms): searches of what is made of fields end here, so that shifts of centuries have room
+YEARS_END = 190_288_396_800_000
 TEXT, NUMBER, DATE, TIMESTAMP, SEVERAL = "text", "number", "date", "timestamp", "several"
 
 

@@ -10,6 +10,7 @@ from sqlglot import exp
 from ...errors import Refusal
 from ..predicates.comparisons import Comparison
 from ..predicates.conditions import Condition
+from ..predicates.ordered import YEARS_END
 from ..sql.functions.calls import nondeterministic
 from ..sql.text.dialect import fragment, mz_now_calls
 from ..sql.text.helper_columns import operand_column, static_column
@@ -52,6 +53,12 @@ class Core:
         """
         judged = self.condition
         return bool(self.comparisons or judged is not None and (judged.edges or judged.steps))
+
+    @property
+    def known_until(self) -> int | None:
+        """The last instant (ms) for which the stored rows are right; None for all."""
+        steps = self.condition.steps if self.condition else ()
+        return YEARS_END - 1 if any(step.of_fields for step in steps) else None
 
     @property
     def placeholder(self) -> str:
