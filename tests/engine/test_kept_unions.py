@@ -39,6 +39,31 @@ MODELS = {
                   "order by v, k limit 2) as y union all select k from {s}.t where mz_now() >= hi) as x group by k", 0),
 }  # fmt: skip
 
+#: models with aggregates under conditions of the clock
+CONDITIONAL = {
+    "periods": ("select k, count(*) as n, count_if(mz_now() < hi) as live, avg(if(mz_now() >= hi, price, null)) as p, "
+                "count(case when mz_now() < hi then v end) as c, sum(case when mz_now() >= lo and mz_now() < hi then v "
+                "end) as v, count(*) filter (where mz_now() < hi and v > 0) as f from {s}.t group by k", 5),
+    "else_zero": ("select upper(k) as u, sum(case when mz_now() < hi then v else 0 end) as v, "
+                  "sum(if(mz_now() < hi, price, 0)) as p, sum(case when mz_now() >= hi then 1 else 0 end) as n "
+                  "from {s}.t as x where x.v is null or x.v <> 7 group by upper(k)", 3),
+    "of_values_then": ("select k, max(case when mz_now() >= lo then price end) as m, min(v) as least, "
+                       "count(distinct if(mz_now() < hi, v, null)) as d from {s}.t group by 1", 3),
+    "of_all_then": ("select count_if(mz_now() < hi and k is not null or mz_now() >= lo + interval 5 seconds) as n, "
+                    "sum(price) as p from {s}.t", 2),
+    "having": ("with x as (select k, v, hi from {s}.t where v > -5) select k, sum(v) as total from x group by k "
+               "having count_if(mz_now() < hi) > 0 order by total desc, k limit 3", 2),
+    # as they are
+    "of_doubles": ("select k, sum(case when mz_now() < hi then v / 3 end) as v from {s}.t group by k", 0),
+    "two_branches": ("select k, sum(case when mz_now() < lo then 1 when mz_now() < hi then v end) as v "
+                     "from {s}.t group by k", 0),
+    "of_lists": ("select k, cast(sort_array(collect_list(if(mz_now() < hi, v, null))) as string) as v from {s}.t "
+                 "group by k", 0),
+    "beside_a_window": ("select k, count_if(mz_now() < hi) as n from {s}.t where mz_now() >= lo group by k", 0),
+}  # fmt: skip
+UNIONS = tuple(MODELS)
+MODELS |= CONDITIONAL
+
 
 def fill(project: Project, rows: str) -> None:
     project.sql(
@@ -48,10 +73,19 @@ def fill(project: Project, rows: str) -> None:
 
 
 @pytest.mark.first(1)
-@pytest.mark.parametrize("names", [tuple(MODELS)[i::4] for i in range(4)], ids=" ".join)
+@pytest.mark.parametrize("names", [UNIONS[i::4] for i in range(4)], ids=" ".join)
 @pytest.mark.more
 def test_unions(names: tuple[str, ...], project: Project) -> None:
     """The first run, new rows, and rows that are gone."""
+    a_life(project, names)
+
+
+@pytest.mark.landing
+def test_conditional_aggregates(project: Project) -> None:
+    a_life(project, tuple(CONDITIONAL))
+
+
+def a_life(project: Project, names: tuple[str, ...]) -> None:
     project.sql("CREATE TABLE {s}.t (k STRING, v INT, price DECIMAL(9, 2), lo TIMESTAMP, hi TIMESTAMP) USING parquet")
     project.sql("CREATE TABLE {s}.u (at TIMESTAMP) USING parquet")
     fill(

@@ -66,6 +66,8 @@ class Zoned(Grammar):
         clock = rng.choice(["{n}", f"{{n}} - {length}", f"{{n}} + {length}", "{n} - interval 90 minutes"])
         far = f"timestamp_millis(unix_millis({{n}}) - {self.back}000L)"
         clock = rng.choice([clock, clock, clock, "{n}", far])
+        pattern = rng.choice(["yyyy-MM-dd", "yyyy-MM", "yyyyMMdd HH", "yyyy-MM-dd HH:mm", "yyyy-MM-dd HH:mm:ss.SSS"])
+        other = rng.choice(["+05:30", "-03:15", "Asia/Kathmandu", self.zone])
         unit = rng.choice(["SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR"])
         forms = [
             f"{clock} {op} {instant}",
@@ -88,6 +90,8 @@ class Zoned(Grammar):
             f"{{n}} - a {op} iv",
             f"{{n}} {op} {instant}",
             f"{{n}} {op} to_utc_timestamp(a, '{self.zone}')",
+            f"date_format({clock}, '{pattern}') {op} date_format(a, '{pattern}')",
+            f"date_format(from_utc_timestamp({{n}}, '{other}'), '{pattern}') {op} date_format(a, '{pattern}')",
             f"{{n}} {op} make_timestamp(year(a), month(a), day(a), hour(a), minute(a), 30)",
             f"{{n}} between {instant} and a + {length}",
         ]
@@ -157,6 +161,8 @@ KNOWN = [
     ("Africa/Monrovia", "1972-01-07 00:40:00", "{n} <= date_trunc('MINUTE', a)", "1972-01-07 00:44:50", ""),
     ("Pacific/Apia", "2011-12-29 12:00:00", "cast({n} as date) >= d", "2011-12-31 10:00:00", ""),
     ("Europe/Berlin", "2026-10-20 00:00:00", "{n} - interval 1 day <= a", "2026-10-25 01:30:00", ""),
+    ("Europe/Berlin", "2026-10-20 00:00:00", "date_format(from_utc_timestamp({n}, '+05:30'), 'yyyy-MM-dd HH:mm') <="
+     " date_format(a, 'yyyy-MM-dd HH:mm')", "2026-10-25 00:10:00", ""),
     ("Europe/Berlin", "2026-10-25 00:00:00", "a >= dateadd(HOUR, -1, {n})", "2026-10-25 00:30:00", ""),
     ("Europe/Berlin", "2026-10-25 00:00:00", "{n} - 2 * interval 1 hour < a", "2026-10-25 01:00:00", ""),
     ("Europe/Berlin", "2026-10-25 20:00:00", "dateadd(HOUR, -k - 20, {n}) <= a", "2026-10-25 01:30:00", ""),

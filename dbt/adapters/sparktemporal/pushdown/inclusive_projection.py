@@ -17,10 +17,13 @@ from fractions import Fraction
 
 from sqlglot import exp
 
+from ..temporal.predicates.clock_text import evaluated
 from ..temporal.predicates.comparisons import MIRRORED, OPERATORS
 from ..temporal.predicates.conditions import Condition
 from ..temporal.predicates.lengths import interval, moved
 from ..temporal.predicates.logic import both_bounds, negated, values_of
+from ..temporal.predicates.monotonicity import side
+from ..temporal.predicates.ordered import FIRST_OF_FIELDS, YEARS_END, ordered
 from ..temporal.rewrite.core import Core, TypedCore
 from ..temporal.sql.functions.calls import starts_with_unit
 from ..temporal.sql.text.dialect import fragment, has_clock, is_mz_now, render
@@ -145,8 +148,28 @@ class _OfCondition:
             return self._since(left, operator, other)
         spread = self._spread(left)
         if spread is None or self.sargable.kind(other) not in (INSTANT, DATE):
-            return None
+            return self._beside_fields(left, operator, other)
         return self._within(other, operator, *spread)
+
+    def _beside_fields(self, left: exp.Expr, operator: str, other: exp.Expr) -> str | None:
+        """`date_format(mz_now(), 'yyyy-MM-dd') <= ds`: a column beside the values at the clock's ends."""
+        step = next((step for step in self.condition.steps if step.of_fields and step.function == left), None)
+        if isinstance(left, exp.Tuple) and isinstance(other, exp.Tuple):
+            left, other = left.expressions[0], other.expressions[0]
+        kind, clock = self.sargable.types.get(render(other), ""), self.written(left)
+        if step is None or not kind or _OTHER_ORDERS.search(kind) or any(clock.find_all(exp.Column)):
+            return None
+        if ordered(clock) is None or not side(clock).is_increasing:
+            return None
+        first, last, found = self.clock.first, self.clock.last, []
+        if operator in ("<", "<=", "=") and first is not None and first - step.grid.reach >= FIRST_OF_FIELDS:
+            found.append(f"{render(other)} >= {self._at(clock, first - step.grid.reach)}")
+        if operator in (">", ">=", "=") and last is not None and last + step.grid.reach < YEARS_END:
+            found.append(f"{render(other)} <= {self._at(clock, last + step.grid.reach)}")
+        return all_of(found)
+
+    def _at(self, clock: exp.Expr, instant: int) -> str:
+        return evaluated(clock, self.calls, f"{instant}L")
 
     def _since(self, left: exp.Sub, operator: str, other: exp.Expr) -> str | None:
         """`mz_now() - ts < interval 5 minutes`."""

@@ -66,8 +66,8 @@ class Model:
 
     @property
     def whole(self) -> list[TypedCore]:
-        """The cores that are stored whole and read whole."""
-        return [core for core in self.cores if not core.core.is_bounded]
+        """The cores that are stored whole and read whole. A read of groups goes through the groups alone."""
+        return [core for core in self.cores if not core.core.is_bounded and core.core.groups is None]
 
 
 def understand(

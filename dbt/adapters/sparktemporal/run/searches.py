@@ -2,34 +2,33 @@
 
 | the function | the search |
 |---|---|
-| rises with the clock | by halves, or at the edges of its unit |
-| nearly rises: months, or a zone that is regular | in the cells around a change (`predicates.near`) |
+| rises with the clock | of the one change, or at the edges of its unit |
+| nearly rises: months, or a zone that is regular | in the cells around a change (`predicates.grid`) |
 | anything else | refused, or evaluated at each read |
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from ..engine.warehouse import Warehouse
 from ..errors import Refusal
 from ..temporal.clock.instants import FIRST_MS, format_instant
-from ..temporal.clock.zones import Change, Zone, is_offset
+from ..temporal.clock.zones import Zone, is_offset
 from ..temporal.predicates import reach
 from ..temporal.predicates.bounds import operand_kind
-from ..temporal.predicates.conditions import CELLS, HALVES, MONTHS, UNIT, Condition, Guard, MonotoneComparison
+from ..temporal.predicates.conditions import CELLS, MONTHS, UNIT, Condition, Guard, MonotoneComparison
+from ..temporal.predicates.grid import Moving, Offsets, near, rising
 from ..temporal.predicates.monotonicity import DAYS, MOVED, NONE, Unlistable
-from ..temporal.predicates.near import has_slack, is_read_otherwise, near
-from ..temporal.predicates.ordered import YEARS_END, ordered
+from ..temporal.predicates.near import has_slack, is_read_otherwise
+from ..temporal.predicates.ordered import FIRST_OF_FIELDS, YEARS_END, ordered
 from ..temporal.predicates.reach import Reading
 from ..temporal.sql.text.dialect import fragment, mz_now_calls, render
 
 #: margin around the changes of a zone, ms
 _AROUND = 2 * 86_400_000
-#: the year 1600: shifts of centuries from there on lead to years of four digits, ms
-_FIRST_OF_FIELDS = -11_676_096_000_000
 #: a unit of date_trunc begins no longer before what is cut to it, ms
 _LONGEST_UNIT = 400 * 86_400_000
 
@@ -65,13 +64,23 @@ def _searched(step: MonotoneComparison, judged: Condition, types: list[str], zon
             raise zone.refusal(breaking[0], step, judged)
         return replace(step, guards=guards)
     search = _search(step, types, zone) if not breaking else ""
-    if search:
+    if search in (UNIT, MONTHS):
         return replace(step, search=search, guards=guards)
-    by_days = step.months in (NONE, DAYS)
-    found = near(zone.changes(readings), step.function, judged.row_expressions, types, by_days)
+    moving = Moving(step.function, judged.row_expressions, types, _other_type(step, types))
+    every = zone.offsets(readings, zone.first_of)
+    if search:
+        return replace(step, search=CELLS, grid=rising(every, moving), guards=guards)
+    instants = [reading.of for reading in readings if reading.of is not None and not reading.zone]
+    found = near(
+        zone.offsets(readings, zone.regular_from),
+        every,
+        moving,
+        step.months in (NONE, DAYS),
+        tuple({render(of): of for of in instants}.values()) if len(instants) == len(readings) else (),
+    )
     if found is None:
         raise zone.refusal(breaking[0], step, judged) if breaking else _refusal_of_months(step, judged, types)
-    return replace(step, search=CELLS, near=found, guards=guards)
+    return replace(step, search=CELLS, grid=found, guards=guards)
 
 
 def _other_type(step: MonotoneComparison, types: list[str]) -> str:
@@ -81,7 +90,7 @@ def _other_type(step: MonotoneComparison, types: list[str]) -> str:
 
 
 def _search(step: MonotoneComparison, types: list[str], zone: SessionZone) -> str:
-    """The search for the instants at which a step changes, in a zone that does not break it; "" for that in cells."""
+    """The search for the changes of a step, in a zone that does not break it; "" where the step nearly rises."""
     added = [types[i].lower() for i in step.added]
     other = _other_type(step, types)
     if has_slack(step.function):
@@ -93,7 +102,7 @@ def _search(step: MonotoneComparison, types: list[str], zone: SessionZone) -> st
         # months lead two days to one, and the hours of the same interval lead back over midnight: the date goes back
         if step.months != DAYS or "interval" in added:
             return ""
-    return UNIT if step.truncates and other in ("timestamp", "date") and zone.moves(_LONGEST_UNIT) else HALVES
+    return UNIT if step.truncates and other in ("timestamp", "date") and zone.moves(_LONGEST_UNIT) else CELLS
 
 
 def _refusal_of_months(step: MonotoneComparison, judged: Condition, types: list[str]) -> Refusal:
@@ -134,7 +143,7 @@ class SessionZone:
 
     def readings(self, step: MonotoneComparison, judged: Condition, types: list[str]) -> list[Reading]:
         """The local times that a step reads, of zones that have had several offsets."""
-        if step.of_fields and not _FIRST_OF_FIELDS <= self.as_of < YEARS_END:
+        if step.of_fields and not FIRST_OF_FIELDS <= self.as_of < YEARS_END:
             raise Refusal(
                 f"{fragment(step.function)} at {format_instant(self.as_of)}",
                 "at that time its fields do not order like instants, so the instants at which this changes cannot be "
@@ -152,12 +161,20 @@ class SessionZone:
         first = reading.free_from(self._zone(reading))
         return first is None or self.as_of - reading.back < first
 
-    def changes(self, readings: Sequence[Reading]) -> list[tuple[int, Sequence[Change]]]:
+    def regular_from(self, reading: Reading) -> int | None:
+        """The instant (ms) from which on the changes of its zone are regular."""
+        return reading.regular_from(self._zone(reading))
+
+    def first_of(self, reading: Reading) -> int | None:
+        """The first instant (ms) at which a local time may be read: rows before it are refused."""
+        return self.regular_from(reading) if self.breaks(reading) else reading.free_from(self._zone(reading))
+
+    def offsets(self, readings: Sequence[Reading], since: Callable[[Reading], int | None]) -> list[Offsets]:
         """Of the session's zone, then of each local time that is read: the offset of a named zone, and the changes."""
-        found: list[tuple[int, Sequence[Change]]] = [(self.warehouse.zone(self.name).since(self.as_of)[0], ())]
+        found: list[Offsets] = [(self.warehouse.zone(self.name).since(self.as_of)[0], ())]
         for reading in readings:
             zone = self._zone(reading)
-            first = reading.regular_from(zone) or FIRST_MS
+            first = since(reading) or FIRST_MS
             if reading.at is None:
                 first = max(first, self.as_of - reading.back - _AROUND)
             offset, changes = zone.since(first)
@@ -168,12 +185,11 @@ class SessionZone:
         """The conditions on each row under which a step can be searched. Raises Refusal where the zone breaks all."""
         found = []
         for reading in readings:
-            zone = self._zone(reading)
-            first = reading.regular_from(zone) if self.breaks(reading) else reading.free_from(zone)
+            first = self.first_of(reading)
             if first is None or self.as_of - reading.back < first:
                 raise self.refusal(reading, step, judged)
             if reading.at is not None and first > FIRST_MS:
-                found.append((reading.at, first, zone.name))
+                found.append((reading.at, first, self._zone(reading).name))
         return tuple({render(guard[0]): guard for guard in found}.values())
 
     def refusal(self, reading: Reading, step: MonotoneComparison, judged: Condition) -> Refusal:

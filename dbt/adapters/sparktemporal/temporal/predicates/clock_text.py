@@ -43,6 +43,20 @@ def printed_at(model: ParsedModel, kinds: Sequence[str], instant: str, local_tim
     return render(tree.transform(lambda n: replaced(n) if is_mz_now(n) else n))
 
 
+def evaluated(node: exp.Expr, calls: Mapping[int, str], instant: str) -> str:
+    """SQL of an expression over the row with an instant as the clock. calls: the offset of each call -> its kind."""
+    text = "mz_instant_"
+    marked = node.copy()
+
+    def replaced(n: exp.Expr) -> exp.Expr:
+        return exp.to_identifier(text + calls[n.meta["start"]]) if is_mz_now(n) else n
+
+    sql = render(marked.transform(replaced))
+    for kind in dict.fromkeys(calls.values()):
+        sql = sql.replace(text + kind, clock_literal(kind, instant))
+    return sql
+
+
 _AT_READ = {TIMESTAMP: "mz_now_timestamp", BIGINT: "mz_now_bigint"}
 
 

@@ -25,10 +25,10 @@ from ..sql.functions.row import Picks
 from ..sql.text.dialect import fragment, has_clock, is_mz_now, mz_now_calls, render
 from ..sql.text.helper_columns import static_column
 from .comparisons import Comparison
+from .grid import Grid
 from .lengths import moved
 from .logic import branches_of
 from .monotonicity import NONE, Side, Unlistable, is_below_a_day, side
-from .near import Near
 from .periods_between import period_changes
 from .text_instants import as_instant, refuse_words
 from .time_of_day import crossings
@@ -41,9 +41,8 @@ _COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, 
 _TRUTHS = (exp.Predicate, exp.Connector, exp.Not, exp.Case)
 
 
-#: at the edges of the truncation unit; around the days from which months lead there; by binary search; by binary search
-#: and in the cells around
-UNIT, MONTHS, HALVES, CELLS = "unit", "months", "halves", "cells"
+#: at the edges of the truncation unit; around the days from which months lead there; by a search in cells of time
+UNIT, MONTHS, CELLS = "unit", "months", "cells"
 #: as an expression of the row lists them, for functions of the clock's date that go back at times
 LISTED = "listed"
 
@@ -76,10 +75,10 @@ class MonotoneComparison:
     months: str = NONE
     #: the instants of whose fields the function is made: their years have four digits
     of_fields: tuple[exp.Expr, ...] = ()
-    #: how its changes are found: `UNIT`, `MONTHS`, `HALVES` or `CELLS`; `LISTED` with the list as the other side
+    #: how its changes are found: `UNIT`, `MONTHS` or `CELLS`; `LISTED` with the list as the other side
     search: str = ""
-    #: of `CELLS`
-    near: Near | None = None
+    #: the cells of time
+    grid: Grid = Grid()
     #: instants of the row that must not be before another instant, see `reach`
     guards: tuple[Guard, ...] = ()
 

@@ -41,6 +41,8 @@ from .fields import Dated, Day, Evaluation, Several, Used, Value, as_number, is_
 YEARS = (FIRST_YEAR, LAST_YEAR)
 #: the year 8000 (ms): searches of what is made of fields end here, so that shifts of centuries have room
 YEARS_END = 190_288_396_800_000
+#: the year 1600 (ms): from there on they lead to years of four digits
+FIRST_OF_FIELDS = -11_676_096_000_000
 TEXT, NUMBER, DATE, TIMESTAMP, SEVERAL = "text", "number", "date", "timestamp", "several"
 
 

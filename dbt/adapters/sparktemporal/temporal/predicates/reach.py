@@ -50,6 +50,8 @@ class Reading:
     at: exp.Expr | None
     #: the name of the zone; "" for the session's
     zone: str = ""
+    #: the instant whose offset in the zone decides; None where local time is read
+    of: exp.Expr | None = None
 
     def free_from(self, zone: Zone) -> int | None:
         """The instant (ms) from which on the zone does not break the order; None where it goes on breaking it."""
@@ -256,4 +258,5 @@ class _Walk:
         if base.kind == DATE:
             return
         at = of.copy() if base.back is None else None
-        self.found.append(Reading(render(node), breaks, base.back or 0, at, zone))
+        instant = of.copy() if base.kind == INSTANT else None
+        self.found.append(Reading(render(node), breaks, base.back or 0, at, zone, instant))

@@ -33,6 +33,7 @@ from ..sql.text.dialect import MZ_NOW_NAMES, conjunction, fragment, has_clock, m
 from .added_months import with_added_months
 from .apart import keep_apart
 from .column_names import Names, with_names
+from .conditional_aggregates import write_out_conditional_aggregates
 from .core import Core, refuse_nondeterministic
 from .distinct_unions import write_out_unions
 from .evaluated import AtRead, Evaluated, evaluated
@@ -97,6 +98,8 @@ def split(
     write_out_time_macros(tree, moves, after_1970)
     with_added_months(tree)
     eliminate_ctes(tree)
+    not_kept = at_read.union(by_rows or (), unlisted or ())
+    tree = write_out_conditional_aggregates(tree, describe, moves, not_kept, ansi)
     tree = write_out_unions(tree)
     tree = merge_nested(having_to_where(tree, describe), describe)
     calls = list(mz_now_calls(tree))
