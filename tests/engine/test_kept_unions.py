@@ -81,8 +81,10 @@ def test_unions(names: tuple[str, ...], project: Project) -> None:
 
 
 @pytest.mark.landing
-def test_conditional_aggregates(project: Project) -> None:
-    a_life(project, tuple(CONDITIONAL))
+@pytest.mark.quick(1)
+@pytest.mark.parametrize("names", [tuple(CONDITIONAL)[:3], tuple(CONDITIONAL)[3:]], ids=" ".join)
+def test_conditional_aggregates(names: tuple[str, ...], project: Project) -> None:
+    a_life(project, names)
 
 
 def a_life(project: Project, names: tuple[str, ...]) -> None:

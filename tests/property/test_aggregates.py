@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from support.aggregates import drive
+from support.aggregates import conditional_aggregation, drive
 from support.project import Project
 from support.seeds import SAMPLE, a_seed
 
@@ -23,6 +23,12 @@ def test_random_aggregations(project: Project, count: int) -> None:
     assert count < 3 or min(kept.values()) > 0, kept
 
 
+@pytest.mark.landing
+def test_random_conditional_aggregates(project: Project) -> None:
+    kept = drive(project, 4, a_seed(), make=conditional_aggregation)
+    assert kept["groups"] > 2, kept
+
+
 @pytest.mark.more
 def test_random_aggregations_in_ansi_mode(project: Project) -> None:
     project.spark.conf.set("spark.sql.ansi.enabled", "true")
@@ -34,3 +40,4 @@ def test_random_aggregations_in_ansi_mode(project: Project) -> None:
 def test_a_thousand_aggregations(project: Project, part: int) -> None:
     project.spark.conf.set("spark.sql.ansi.enabled", str(part % 3 == 0).lower())
     drive(project, 55, a_seed() + part)
+    drive(project, 20, a_seed() + part, make=conditional_aggregation)

@@ -121,6 +121,49 @@ def aggregation(rng: Rng, kept: str = "") -> str:
     return shape(rng, f"select {distinct}{', '.join([*items, *values])} from", f"{group} {having}")
 
 
+#: what is aggregated under a condition of the clock
+VALUES = ["v", "v", "v + 1", "price", "wide", "fine", "lo_ms", "id * 1000000007L", "cast(v as tinyint)", "1", "-1"]
+
+
+def conditional_aggregation(rng: Rng, _: int = 0) -> str:
+    """Like `aggregation`: aggregates of the rows for which conditions of the clock hold, and others beside them."""
+    windows = rng.sample(WINDOWS, 2) + ["not ({now} < hi) and v > 0"]
+    calls = [_conditional(rng, rng.choice(windows)) for _ in range(rng.choice([1, 2, 3]))]
+    calls += rng.sample(rng.choice([SUMS, SUMS + OF_VALUES]), rng.choice([0, 1, 2]))
+    keys = list(dict.fromkeys(rng.sample(KEYS, rng.choice([0, 1, 1, 2]))))
+    named = [f"{key} AS g{i}" for i, key in enumerate(keys)]
+    form = "plain" if "v > 1" in keys else rng.choice(["plain", "plain", "rollup", "all"])
+    by = {"plain": ", ".join(keys), "rollup": f"rollup({', '.join(keys)})", "all": "all"}[form]
+    group = f"group by {by}" if keys else ""
+    having = rng.choice(["", "", "having count_if({now} < hi) > 0", "having count(*) > 1", "having max(hi) > {now}"])
+    items = ", ".join([*named, *(f"{call} AS a{i}" for i, call in enumerate(calls))])
+    return rng.choice(
+        [
+            f"select {items} from {{t}} {group} {having}",
+            f"select {items} from {{t}} as e where e.v is null or v >= 0 {group} {having}",
+            f"select {items} from (select * from {{t}} where v <> 4) as x {group} {having}",
+            f"with x as (select *, v * 2 as w from {{t}} where k is not null) select {items} from x {group} {having}",
+        ]
+    )
+
+
+def _conditional(rng: Rng, holds: str) -> str:
+    value, call = rng.choice(VALUES), rng.choice(["sum", "sum", "count", "avg", "min", "max"])
+    value = "eighth" if rng.random() < 0.05 else value
+    return rng.choice(
+        [
+            f"{call}(case when {holds} then {value} end)",
+            f"{call}(if({holds}, {value}, null))",
+            f"sum(case when {holds} then {value} else 0 end)",
+            f"sum(if({holds}, {value}, 0))",
+            f"count_if({holds})",
+            f"count(*) filter (where {holds})",
+            f"{call}({value}) filter (where {holds} and k is not null)",
+            f"count(distinct case when {holds} then {value} end)",
+        ]
+    )
+
+
 def shape(rng: Rng, select: str, above: str) -> str:
     """Around what is asked of the rows: where they come from."""
     window, valid = rng.choice(WINDOWS), "(v is null or v >= 0)"

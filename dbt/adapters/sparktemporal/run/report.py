@@ -106,7 +106,7 @@ def _facts(run: Writer) -> list[str]:
         kept = f", kept in {run.plan.target.model}__late" if run.progress.missed else ""
         facts.append(f"{quantity(run.progress.late, 'row')} came after the window was over{kept}")
     if d.rebuilds:
-        facts += [str(core.core.kept) for core in run.plan.model.cores if core.core.kept]
+        facts += dict.fromkeys(str(core.core.kept) for core in run.plan.model.cores if core.core.kept)
     if run.plan.expiry.offset is None and run.plan.config.expiration is not None:
         facts.append(run.plan.expiry.why)
     if d.expiration is not None and run.plan.leaves_out:

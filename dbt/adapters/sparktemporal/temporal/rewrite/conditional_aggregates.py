@@ -27,7 +27,7 @@ from ..sql.names.ctes import visible_ctes, with_ctes
 from ..sql.names.linear import first_source, is_aggregation, is_inside_a_value
 from ..sql.names.scope import Describe, derived
 from ..sql.spark.errors import SparkError
-from ..sql.text.dialect import conjunction, has_clock, mz_now_calls, put_in, render
+from ..sql.text.dialect import conjunction, has_clock, is_mz_now, mz_now_calls, put_in, render
 from .linear_aggregates import SUMMED, NoSum, Sums
 
 _PART = "mz_part"
@@ -83,7 +83,7 @@ def _is_candidate(select: exp.Select, not_kept: Container[int]) -> bool:
 def _is_known(node: exp.Expr) -> bool:
     """Whether a node is no function of a user, which may be an aggregate, and no column that `*` leaves out."""
     if isinstance(node, exp.Anonymous):
-        return node.name.lower() in SPARKS and not isinstance(node.parent, exp.Dot)
+        return is_mz_now(node) or node.name.lower() in SPARKS and not isinstance(node.parent, exp.Dot)
     return not isinstance(node, exp.Column) or len(node.parts) <= 2 and node.parts[0].name.lower() != "_metadata"
 
 
