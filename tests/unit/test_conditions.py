@@ -209,7 +209,7 @@ SCOPES = {
     "over another": (
         "select id from (select distinct id, ts from t where mz_now() < ts) x where mz_now() > ts",
         ["< ts"],
-        "SELECT id FROM (SELECT `id`, `k`, `ts`, `hi` FROM mz_core_c0) AS x WHERE mz_now() > ts",
+        "SELECT id FROM (SELECT `id`, `ts` FROM mz_core_c0) AS x WHERE mz_now() > ts",
         1,
     ),
     "over another, by a CTE": (

@@ -28,7 +28,7 @@ MERGED = {
         [">= x.due", "< `x`.`mz_h0`"],
     ),
     f"with x as ({INNER}) select * from x where mz_now() >= due": (
-        "WITH x AS (SELECT id, due, hi AS `mz_h0` FROM t WHERE k = 1) SELECT `x`.`id`, `x`.`due`, `x`.`hi` FROM x",
+        "WITH x AS (SELECT id, due, hi AS `mz_h0` FROM t WHERE k = 1) SELECT `x`.`id`, `x`.`due` FROM x",
         [">= due", "< `x`.`mz_h0`"],
     ),
     f"with x as ({INNER}) select x.id from u left join u v using (k) join x on x.id = u.id where mz_now() >= x.due": (
@@ -48,7 +48,7 @@ MERGED = {
     ),
     # the merged column is of neither side
     f"select * from ({INNER}) x join u using (id) where mz_now() >= due": (
-        "SELECT `id`, `x`.`due`, `x`.`hi`, `u`.`k` "
+        "SELECT `id`, `x`.`due`, `u`.`k` "
         "FROM (SELECT id, due, hi AS `mz_h0` FROM t WHERE k = 1) AS x JOIN u USING (id)",
         [">= due", "< `x`.`mz_h0`"],
     ),

@@ -22,7 +22,7 @@ from ..temporal.ivm import delta_query
 from ..temporal.predicates.bounds import TIMESTAMP
 from ..temporal.rewrite.core import TypedCore
 from ..temporal.sql.names.linear import merges_columns
-from ..temporal.sql.names.projection import star_of
+from ..temporal.sql.names.scope import star_of
 from ..temporal.sql.text.dialect import DEFECTS, VerbatimSpark, has_clock, quote
 
 Columns = Sequence["tuple[str, str]"]

@@ -16,8 +16,7 @@ from ...temporal.rewrite.core import is_placeholder
 from ...temporal.sql.functions.calls import nondeterministic
 from ...temporal.sql.functions.registry import BUILTIN
 from ...temporal.sql.names.linear import first_source, is_linear
-from ...temporal.sql.names.projection import star_of
-from ...temporal.sql.names.scope import alias_of, quote_name
+from ...temporal.sql.names.scope import alias_of, quote_name, star_of
 from ...temporal.sql.text.dialect import has_other_parts
 from ...temporal.sql.text.identifiers import folded
 

@@ -29,8 +29,7 @@ from ...temporal.predicates.clock_text import clock_literal, clock_mark
 from ...temporal.rewrite.core import is_placeholder
 from ...temporal.sql.names.ctes import is_recursive, names_itself
 from ...temporal.sql.names.linear import is_aggregation, is_inner, merges_columns, only_filters
-from ...temporal.sql.names.projection import star_of
-from ...temporal.sql.names.scope import alias_of, derived, quote_name
+from ...temporal.sql.names.scope import alias_of, derived, quote_name, star_of
 from ...temporal.sql.text.dialect import expression, has_other_parts, render
 from ...temporal.sql.text.identifiers import folded
 from .select_parts import (

@@ -10,7 +10,8 @@ from __future__ import annotations
 from sqlglot import exp
 
 from ...errors import Refusal
-from ..sql.names.ctes import visible_ctes, with_ctes
+from ..sql.names.bind import typed_columns
+from ..sql.names.ctes import visible_ctes
 from ..sql.names.parsed_model import told_apart
 from ..sql.names.scope import Describe
 from ..sql.spark.timestamps import as_written
@@ -60,7 +61,7 @@ def _type_of(cast: exp.Cast, select: exp.Select | None, describe: Describe) -> s
         # an ON may itself hold such a cast; the columns of the query do not depend on the ON
         if join.args.get("on"):
             join.set("on", exp.true())
-    return describe(with_ctes(probe, visible_ctes(select)))[0][1].lower()
+    return typed_columns(probe, describe, visible_ctes(select))[0][1].lower()
 
 
 def _first(tree: exp.Expr) -> exp.Cast | None:

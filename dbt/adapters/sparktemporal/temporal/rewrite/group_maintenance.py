@@ -27,10 +27,10 @@ from sqlglot import exp
 
 from ..sql.functions.calls import function, is_aggregate_call, makes_sessions, nondeterministic, window
 from ..sql.functions.row import Aggregate, Window
-from ..sql.names.ctes import with_ctes
+from ..sql.names.bind import sources_of, typed_columns
 from ..sql.names.linear import grouping_expressions, is_aggregation, is_linear
 from ..sql.names.projection import inner_stars, with_field_name
-from ..sql.names.scope import Describe, is_lambda_variable, quote_name, resolve, sources_of
+from ..sql.names.scope import Describe, is_lambda_variable, quote_name, resolve
 from ..sql.spark.errors import SparkError
 from ..sql.spark.identity import is_window
 from ..sql.text.dialect import VerbatimSpark, fragment, has_clock, render
@@ -100,7 +100,7 @@ class _Taking:
                 self.arguments.setdefault(self._canonical(argument), argument.copy())
         rows = self._rows()
         try:
-            described = self.describe(with_ctes(rows.copy(), self.ctes))
+            described = typed_columns(rows, self.describe, self.ctes)
         except SparkError:  # the model itself is wrong, and its own text raises the error; else its rows can be kept
             raise NoSum("Spark does not accept the expressions of the groups by themselves") from None
         types = [t.lower() for _, t in described]
@@ -332,7 +332,7 @@ def _distinct(
     rows.set("distinct", None)
     if distinct.args.get("on") or not is_linear(rows):
         raise NoSum("DISTINCT stands over more than a filter")
-    described = describe(with_ctes(rows.copy(), ctes))
+    described = typed_columns(rows, describe, ctes)
     names = [name for name, _ in described]
     for name, kind in described:
         if is_window(kind):

@@ -17,9 +17,10 @@ from sqlglot import exp
 from ...errors import Refusal
 from ..predicates.comparisons import conjuncts
 from ..sql.functions.calls import is_aggregate_call, nondeterministic, starts_with_unit, window
-from ..sql.names.ctes import named_ctes, visible_ctes, with_ctes
+from ..sql.names.bind import columns_of, sources_of
+from ..sql.names.ctes import named_ctes, visible_ctes
 from ..sql.names.linear import first_source, grouping_expressions, is_aggregation, is_inside_a_value
-from ..sql.names.scope import Describe, derived, quote_name, resolve, sources_of
+from ..sql.names.scope import Describe, derived, quote_name, resolve
 from ..sql.text.dialect import conjunction, has_clock, put_in, render, shown_as
 from ..sql.text.helper_columns import numbered
 from .window_columns import with_window_calls
@@ -114,7 +115,7 @@ class _Moving:
             # at their places: a GROUP BY may refer to them by number
             probe.set("expressions", [exp.null() if has_clock(i) else i.copy() for i in self.select.expressions])
             probe.set("with_", None)
-            described = self.describe(with_ctes(probe, self.visible))
+            described = columns_of(probe, self.describe, self.visible)
             for i in unnamed:
                 named[i] = described[i][0]
         known = [name.lower() for name in named if name]

@@ -19,10 +19,11 @@ from sqlglot import exp
 
 from ...errors import Refusal
 from ..sql.functions.calls import nondeterministic
+from ..sql.names.bind import sources_of
 from ..sql.names.ctes import reads_of
 from ..sql.names.linear import is_inside_a_value, is_linear, makes_groups
-from ..sql.names.projection import expand_stars, star_of
-from ..sql.names.scope import Describe, derived, quote_name, sources_of
+from ..sql.names.projection import expand_stars
+from ..sql.names.scope import Describe, derived, quote_name, star_of
 from ..sql.text.dialect import has_clock, has_other_parts
 from ..sql.text.helper_columns import operand_column, static_column
 from .core import Core, with_operands

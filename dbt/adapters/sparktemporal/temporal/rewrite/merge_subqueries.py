@@ -17,10 +17,11 @@ from sqlglot import exp
 from ...errors import Refusal
 from ..predicates.comparisons import conjuncts
 from ..sql.functions.calls import starts_with_unit
+from ..sql.names.bind import sources_of
 from ..sql.names.ctes import inside, reads_of, remove_cte, table_names, visible_ctes
 from ..sql.names.linear import is_inside_a_value, is_linear, kept_one_by_one
 from ..sql.names.projection import expand_stars
-from ..sql.names.scope import Describe, quote_name, sources_of
+from ..sql.names.scope import Describe, quote_name
 from ..sql.text.dialect import conjunction, has_clock, has_other_parts, mz_now_calls, render, shown_as
 
 _COLUMN = "mz_h"

@@ -18,7 +18,8 @@ from ...errors import Refusal
 from ..predicates.comparisons import Moves
 from ..predicates.weakening import Weakened, weaken
 from ..sql.functions.calls import starts_with_unit
-from ..sql.names.ctes import visible_ctes, with_ctes
+from ..sql.names.bind import columns_of
+from ..sql.names.ctes import visible_ctes
 from ..sql.names.linear import is_inside_a_value, is_linear, makes_groups
 from ..sql.names.projection import pushdown_projections
 from ..sql.names.scope import Describe, derived, is_lambda_variable, quote_name
@@ -138,7 +139,7 @@ def _below_the_list(
     """The list of a linear SELECT is computed below the filter, once a row, beside the columns of the filter."""
     probe = rows.copy()
     probe.set("where", None)  # the filter holds the clock
-    names = [name for name, _ in describe(with_ctes(probe, visible))]
+    names = [name for name, _ in columns_of(probe, describe, visible)]
     taken = {name.lower() for name in names}
     if len(taken) < len(names):
         raise Refusal(fragment(rows), "two columns have one name", "an alias for one of them")

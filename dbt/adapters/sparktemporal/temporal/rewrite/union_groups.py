@@ -16,6 +16,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from ..sql.names.bind import typed_columns
 from ..sql.names.linear import makes_groups
 from ..sql.names.scope import Describe, derived, quote_name
 from ..sql.spark.errors import SparkError
@@ -168,8 +169,8 @@ def _aligned(branches: Sequence[Lifted], describe: Describe) -> list[Lifted]:
     every = exp.union(*(exp.select("*").from_(exp.Subquery(this=b.plain.copy())) for b in branches), distinct=False)
     aligned = []
     try:
-        wanted = describe(every)
-        described = [describe(branch.plain) for branch in branches]
+        wanted = typed_columns(every, describe)
+        described = [typed_columns(branch.plain, describe) for branch in branches]
     except SparkError:  # the model's own text raises its errors
         raise NoSum("Spark does not accept the branches of the UNION ALL by themselves") from None
     for branch, columns in zip(branches, described):

@@ -17,9 +17,10 @@ from sqlglot import exp
 from ....errors import Refusal
 from ..spark.errors import SparkError
 from ..text.dialect import fragment
+from .bind import sources_of
 from .ctes import visible_ctes
 from .linear import only_filters
-from .scope import Describe, Source, resolve, sources_of
+from .scope import Describe, Source, resolve
 
 
 class Scopes:

@@ -16,9 +16,10 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from ....errors import Refusal
-from ..text.dialect import fragment, has_other_parts
+from ..text.dialect import fragment
+from .bind import sources_of
 from .outer_columns import Scopes
-from .scope import Describe, Source, Sources, quote_name, sources_of
+from .scope import Describe, Source, Sources, column_of, quote_name, shown_by, star_of
 
 _ROWS = "mz_rows"
 
@@ -117,35 +118,13 @@ _ABOVE_ROWS = (
 )  # fmt: skip
 
 
-def column_of(source: str, name: str) -> exp.Column:
-    """A column of a source by its name; one that a join merged has no source."""
-    return exp.column(quote_name(name), table=quote_name(source) if source else None)
-
-
 def expand_stars(rest: exp.Select, sources: Sources) -> None:
     """Replace `*` and `t.*` by the names of the columns, in place."""
     items: list[exp.Expr] = []
     for item in rest.expressions:
         star = star_of(item)
-        items += [item] if star is None else _shown_by(star, item, sources)
+        items += [item] if star is None else shown_by(star, item, sources)
     rest.set("expressions", items)
-
-
-def star_of(item: exp.Expr) -> exp.Star | None:
-    """The star of an item `*` or `t.*`."""
-    star = item.this if isinstance(item, exp.Column) else item
-    return star if isinstance(star, exp.Star) else None
-
-
-def _shown_by(star: exp.Star, item: exp.Expr, sources: Sources) -> list[exp.Column]:
-    """The columns that an item with a star shows."""
-    left_out = star.args.get("except_") or []
-    columns = sources.starred(item.table.lower() if isinstance(item, exp.Column) else None)
-    plain = all(isinstance(n, exp.Identifier) or isinstance(n, exp.Column) and len(n.parts) == 1 for n in left_out)
-    if columns is None or has_other_parts(star, ("except_",)) or not plain:
-        raise Refusal(fragment(item), "which columns these are is not known here", "the names of the columns")
-    names = {name.name.lower() for name in left_out}
-    return [column_of(source, name) for source, name in columns if name.lower() not in names]
 
 
 def inner_stars(select: exp.Select) -> Iterator[exp.Expr]:

@@ -5,19 +5,18 @@ Names resolve as in Spark: the alias of a source first, then a column, then a fi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
 from ....errors import Refusal
-from ..text.dialect import fragment
-from .ctes import with_ctes
-from .linear import only_filters
+from ..text.dialect import fragment, has_other_parts
 
-#: SQL of a query -> its columns as (name, Spark type)
-#: a query -> its columns as (name, type)
-Describe = Callable[[exp.Query], "list[tuple[str, str]]"]
+#: (name, type as Spark calls it) of each column
+Columns = list[tuple[str, str]]
+#: a query -> its columns, by Spark
+Describe = Callable[[exp.Query], Columns]
 
 
 @dataclass(frozen=True)
@@ -27,6 +26,8 @@ class Source:
     name: str  # the alias, or the table's own name
     path: tuple[str, ...]  # the table's full name when it has no alias
     columns: tuple[str, ...]
+    #: column -> its type, "" where only Spark knows the type
+    types: Mapping[str, str] = field(default_factory=dict)
 
 
 class Sources(list[Source]):
@@ -74,64 +75,30 @@ class Sources(list[Source]):
         self.star = [("", key) for key in keys] + beside
 
 
-def sources_of(select: exp.Select, describe: Describe, ctes: list[exp.CTE]) -> Sources:
-    found = Sources()
-    found.join(_source(select.args["from_"].this, 0, describe, ctes))
-    merged: dict[str, str] = {}
-    for join in select.args.get("joins") or []:
-        source = _right_side(join, len(found), describe, ctes)
-        keys = _merged_by(join, found.star, source)
-        merged |= {key.lower(): key for key in keys}
-        found.join(None if only_filters(join) else source, keys)
-    for view in select.args.get("laterals") or []:
-        found.join(_lateral(view))
-    if merged:
-        found.insert(0, Source("", (), tuple(merged.values())))
-    return found
-
-
-def _right_side(join: exp.Join, position: int, describe: Describe, ctes: list[exp.CTE]) -> Source:
-    if isinstance(join.this, exp.Lateral):
-        return _lateral(join.this)
-    if only_filters(join) and join.method != "NATURAL":
-        return Source("", (), ())  # nothing asks for its columns
-    return _source(join.this, position, describe, ctes)
-
-
-def _merged_by(join: exp.Join, left: Sequence[tuple[str, str]], right: Source) -> list[str]:
-    """The columns that a join merges, as the side has them that names them."""
-    if join.method == "NATURAL":  # a name in another case is another name there
-        return [name for _, name in left if name in right.columns]
-    named = right.columns if join.side == "RIGHT" else [name for _, name in left]
-    keys = [key.name for key in join.args.get("using") or []]
-    return [next((name for name in named if name.lower() == key.lower()), key) for key in keys]
-
-
 def _starred(source: Source) -> list[tuple[str, str]]:
     return [(source.name, column) for column in source.columns]
 
 
-def _lateral(lateral: exp.Lateral) -> Source:
-    alias = lateral.args.get("alias")
-    if alias is None or not alias.this or not alias.columns:
-        raise Refusal(
-            fragment(lateral),
-            "its columns have no names here",
-            "LATERAL VIEW explode(xs) x AS item, with the names of table and columns",
-        )
-    return Source(alias.name, (alias.name,), tuple(c.name for c in alias.columns))
+def star_of(item: exp.Expr) -> exp.Star | None:
+    """The star of an item `*` or `t.*`."""
+    star = item.this if isinstance(item, exp.Column) else item
+    return star if isinstance(star, exp.Star) else None
 
 
-def _source(node: exp.Expr, position: int, describe: Describe, ctes: list[exp.CTE]) -> Source:
-    if not isinstance(node, (exp.Table, exp.Subquery, exp.Values)):
-        raise Refusal(fragment(node), "the columns of this input are not tracked", "an upstream view over it")
-    if not node.alias_or_name:
-        node.set("alias", exp.TableAlias(this=quote_name(f"mz_source_{position}")))
-    probe = with_ctes(exp.select("*").from_(node.copy()), ctes)
-    columns = tuple(name for name, _ in describe(probe))
-    path = tuple(p.name for p in node.parts) if isinstance(node, exp.Table) and not node.alias else ()
-    name = node.alias_or_name
-    return Source(name, path or (name,), columns)
+def shown_by(star: exp.Star, item: exp.Expr, sources: Sources) -> list[exp.Column]:
+    """The columns that an item with a star shows."""
+    left_out = star.args.get("except_") or []
+    columns = sources.starred(item.table.lower() if isinstance(item, exp.Column) else None)
+    plain = all(isinstance(n, exp.Identifier) or isinstance(n, exp.Column) and len(n.parts) == 1 for n in left_out)
+    if columns is None or has_other_parts(star, ("except_",)) or not plain:
+        raise Refusal(fragment(item), "which columns these are is not known here", "the names of the columns")
+    names = {name.name.lower() for name in left_out}
+    return [column_of(source, name) for source, name in columns if name.lower() not in names]
+
+
+def column_of(source: str, name: str) -> exp.Column:
+    """A column of a source by its name; one that a join merged has no source."""
+    return exp.column(quote_name(name), table=quote_name(source) if source else None)
 
 
 def resolve(column: exp.Column, sources: list[Source]) -> tuple[int, str, int] | None:

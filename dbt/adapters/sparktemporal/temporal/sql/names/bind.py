@@ -1,0 +1,184 @@
+"""The columns of queries, by those of the tables below: names as Spark gives them, and types.
+
+    select t.*, u.n + 1 as n from s.t join s.u using (k)
+      ->  k string, the other columns of s.t with their types, n of a type that only Spark knows
+
+Spark is asked about tables, and about what has no columns of its own here: VALUES, PIVOT, functions that make rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from ....errors import Refusal
+from ..text.dialect import fragment, has_other_parts
+from ..text.identifiers import folded
+from .ctes import is_recursive, with_ctes
+from .linear import only_filters
+from .scope import Columns, Describe, Source, Sources, quote_name, resolve, shown_by, star_of
+
+_NAMES = ("this", "db", "catalog")
+_OF_SETS = ("with_", "this", "expression", "distinct", "order", "limit", "offset", "sort", "cluster", "distribute")
+
+
+def sources_of(select: exp.Select, describe: Describe, ctes: Sequence[exp.CTE]) -> Sources:
+    """The sources of a SELECT. In place: a source without a name gets one."""
+    return _Binding(describe, select).sources(select, ctes)
+
+
+def columns_of(query: exp.Query, describe: Describe, ctes: Sequence[exp.CTE] = ()) -> Columns:
+    """The columns of a query; a type is "" where only Spark knows it."""
+    found = _Binding(describe).columns(query, ctes)
+    return describe(with_ctes(query.copy(), list(ctes))) if found is None else found
+
+
+def typed_columns(query: exp.Query, describe: Describe, ctes: Sequence[exp.CTE] = ()) -> Columns:
+    """The columns of a query with all types."""
+    found = _Binding(describe).columns(query, ctes)
+    return found if found and all(kind for _, kind in found) else describe(with_ctes(query.copy(), list(ctes)))
+
+
+class _Binding:
+    """Columns of queries while no tree changes. None: Spark has to say which there are."""
+
+    def __init__(self, describe: Describe, named: exp.Select | None = None) -> None:
+        """named: the SELECT whose sources get names."""
+        self._describe, self._named = describe, named
+        self._of_ctes: dict[int, Columns | None] = {}
+
+    def columns(self, query: exp.Expr, ctes: Sequence[exp.CTE]) -> Columns | None:
+        own = query.args.get("with_")
+        ctes = [*ctes, *own.expressions] if own is not None else ctes
+        if isinstance(query, exp.Subquery) and not has_other_parts(query, ("this", "alias", "with_")):
+            return _renamed(self.columns(query.this, ctes), query)
+        if isinstance(query, exp.SetOperation) and not has_other_parts(query, _OF_SETS):
+            return self._of_both(query, ctes)
+        return self._of_items(query, ctes) if isinstance(query, exp.Select) and not query.args.get("kind") else None
+
+    def _of_both(self, query: exp.SetOperation, ctes: Sequence[exp.CTE]) -> Columns | None:
+        left, right = self.columns(query.left, ctes), self.columns(query.right, ctes)
+        if left is None:
+            return None
+        others = [kind for _, kind in right or []]
+        same = len(others) == len(left)
+        return [(name, kind if same and kind == others[at] else "") for at, (name, kind) in enumerate(left)]
+
+    def _of_items(self, select: exp.Select, ctes: Sequence[exp.CTE]) -> Columns | None:
+        try:
+            sources = self.sources(select, ctes) if select.args.get("from_") else Sources()
+            found = [_of_item(item, sources) for item in select.expressions]
+        except Refusal:  # a name or a star that is not understood here
+            return None
+        return None if None in found else [column for columns in found if columns for column in columns]
+
+    # -- sources --
+
+    def sources(self, select: exp.Select, ctes: Sequence[exp.CTE]) -> Sources:
+        found = Sources()
+        found.join(self._source(select.args["from_"].this, 0, ctes))
+        merged: dict[str, str] = {}
+        types: dict[str, str] = {}
+        for join in select.args.get("joins") or []:
+            source = self._right_side(join, len(found), ctes)
+            keys = _merged_by(join, found.star, source)
+            merged |= {key.lower(): key for key in keys}
+            types |= {key: _merged_type(key, [*found, source]) for key in keys}
+            found.join(None if only_filters(join) else source, keys)
+        for view in select.args.get("laterals") or []:
+            found.join(_lateral(view))
+        if merged:
+            found.insert(0, Source("", (), tuple(merged.values()), types))
+        return found
+
+    def _right_side(self, join: exp.Join, position: int, ctes: Sequence[exp.CTE]) -> Source:
+        if isinstance(join.this, exp.Lateral):
+            return _lateral(join.this)
+        if only_filters(join) and join.method != "NATURAL":
+            return Source("", (), ())  # nothing asks for its columns
+        return self._source(join.this, position, ctes)
+
+    def _source(self, node: exp.Expr, position: int, ctes: Sequence[exp.CTE]) -> Source:
+        if not isinstance(node, (exp.Table, exp.Subquery, exp.Values)):
+            raise Refusal(fragment(node), "the columns of this input are not tracked", "an upstream view over it")
+        name = node.alias_or_name or f"mz_source_{position}"
+        if not node.alias_or_name and node.parent is not None and node.parent.parent is self._named:
+            node.set("alias", exp.TableAlias(this=quote_name(name)))
+        columns = self._of_source(node, ctes)
+        if columns is None:
+            columns = self._describe(with_ctes(exp.select("*").from_(node.copy()), list(ctes)))
+        path = tuple(p.name for p in node.parts) if isinstance(node, exp.Table) and not node.alias else ()
+        names = [column for column, _ in columns]
+        types = {column: kind if names.count(column) == 1 else "" for column, kind in columns}
+        return Source(name, path or (name,), tuple(names), types)
+
+    def _of_source(self, node: exp.Expr, ctes: Sequence[exp.CTE]) -> Columns | None:
+        if isinstance(node, exp.Subquery):
+            return self.columns(node, ctes)
+        if not isinstance(node, exp.Table) or has_other_parts(node, (*_NAMES, "alias")):
+            return None
+        if not isinstance(node.this, exp.Identifier):  # a function that makes rows
+            return None
+        named = [at for at, cte in enumerate(ctes) if folded(cte.alias) == folded(node.name)]
+        if named and not node.db:
+            return _renamed(self._of_cte(ctes[named[-1]], ctes[: named[-1]]), node)
+        table = exp.Table(**{key: part.copy() for key in _NAMES if (part := node.args.get(key))})
+        return _renamed(self._describe(exp.select("*").from_(table)), node)
+
+    def _of_cte(self, cte: exp.CTE, ctes: Sequence[exp.CTE]) -> Columns | None:
+        if id(cte) not in self._of_ctes:
+            self._of_ctes[id(cte)] = None if is_recursive(cte) else _renamed(self.columns(cte.this, ctes), cte)
+        return self._of_ctes[id(cte)]
+
+
+def _renamed(columns: Columns | None, node: exp.Expr) -> Columns | None:
+    """The columns with the names that an alias gives them (`as t(a, b)`)."""
+    names = node.alias_column_names
+    return columns if columns is None or not names else [(name, kind) for name, (_, kind) in zip(names, columns)]
+
+
+def _of_item(item: exp.Expr, sources: Sources) -> Columns | None:
+    """The columns of an item of a SELECT list; None where only Spark knows how it calls them."""
+    star = star_of(item)
+    if star is not None:
+        return [(c.name, _type_of(c.table, c.name, sources)) for c in shown_by(star, item, sources)]
+    if isinstance(item, exp.Aliases):
+        return [(name.name, "") for name in item.args["expressions"]]
+    value = item.unalias()
+    found = resolve(value, sources) if isinstance(value, exp.Column) else None
+    if found is None or not isinstance(value, exp.Column):
+        return [(item.alias, "")] if isinstance(item, exp.Alias) else None
+    source, name, parts = found
+    is_field = parts < len(value.parts)
+    return [(item.alias_or_name, "" if is_field else sources[source].types.get(name, ""))]
+
+
+def _type_of(source: str, name: str, sources: Sources) -> str:
+    return next((s.types[name] for s in sources if s.name == source and name in s.types), "")
+
+
+def _merged_by(join: exp.Join, left: Sequence[tuple[str, str]], right: Source) -> list[str]:
+    """The columns that a join merges, as the side has them that names them."""
+    if join.method == "NATURAL":  # a name in another case is another name there
+        return [name for _, name in left if name in right.columns]
+    named = right.columns if join.side == "RIGHT" else [name for _, name in left]
+    keys = [key.name for key in join.args.get("using") or []]
+    return [next((name for name in named if name.lower() == key.lower()), key) for key in keys]
+
+
+def _merged_type(key: str, sources: Sequence[Source]) -> str:
+    """The type of a merged column: that of all columns of its name."""
+    kinds = {kind for source in sources for name, kind in source.types.items() if name.lower() == key.lower()}
+    return kinds.pop() if len(kinds) == 1 else ""
+
+
+def _lateral(lateral: exp.Lateral) -> Source:
+    alias = lateral.args.get("alias")
+    if alias is None or not alias.this or not alias.columns:
+        raise Refusal(
+            fragment(lateral),
+            "its columns have no names here",
+            "LATERAL VIEW explode(xs) x AS item, with the names of table and columns",
+        )
+    return Source(alias.name, (alias.name,), tuple(c.name for c in alias.columns))
