@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from ..engine.clock_calls import type_calls
 from ..engine.described_tables import DescribedTables
@@ -155,27 +156,16 @@ def _understand(
 ) -> Model:
     zone = SessionZone(warehouse, settings["spark.sql.session.timeZone"], as_of)
     ansi = settings["spark.sql.ansi.enabled"].lower() == "true"
-    unlisted: dict[int, Unlistable] = {}
-    while True:
-        parts, described, explained = _split(
-            warehouse, describe, parsed, zone, by_rows, ansi, timestamps.are_local(settings), names, unlisted
-        )
-        refuse_text_that_is_null(warehouse, parts.cores)
-        try:
-            typed = [_typed(core, columns, version, zone) for core, columns in zip(parts.cores, described)]
-            break
-        except Unlistable as why:
-            if unlisted.keys() >= set(why.calls):
-                raise
-            unlisted |= dict.fromkeys(why.calls, why)
+    split_by = partial(split, parsed, describe, zone.moves, by_rows, ansi, timestamps.are_local(settings), names)
+    parts, described, typed = _listable(warehouse, partial(split_by, zone.as_of >= 0), parsed.text, version, zone, {})
     cores = [
         replace(
             typed_core,
             window_types=window_types(core, columns, describe.known),
-            correlates=has_nested_items(core.query)  # those of plain views are in the plan alone
-            or plans.correlates_items(explained[render(intervals_sql.probe(core))]),
+            # those of plain views are in the plan alone
+            correlates=has_nested_items(core.query) or plans.correlates_items(plan),
         )
-        for typed_core, core, columns in zip(typed, parts.cores, described)
+        for typed_core, core, (columns, plan) in zip(typed, parts.cores, described)
     ]
     by_call = _call_kinds(warehouse, parsed.text, cores, old)
     return Model(
@@ -185,59 +175,57 @@ def _understand(
         tuple(by_call[start] for start, _ in mz_now_spans(parsed.text)),
         (*clocks, *parts.notes),
         parts.evaluated,
-        {asked: plan for asked, plan in explained.items() if plan},
+        {render(intervals_sql.probe(core)): plan for core, (_, plan) in zip(parts.cores, described) if plan},
     )
 
 
-def _split(
+def _listable(
     warehouse: Warehouse,
-    describe: KnownColumns,
-    parsed: ParsedModel,
+    split_by: Callable[[Mapping[int, Unlistable]], Split],
+    written: str,
+    version: str,
     zone: SessionZone,
-    by_rows: Mapping[int, Kept],
-    ansi: bool,
-    local: bool,
-    names: Names,
     unlisted: Mapping[int, Unlistable],
-) -> tuple[Split, list[list[tuple[str, str]]], dict[str, str]]:
-    """The split of a model, the columns of each core's probe, and the plans of the probes by their text.
+) -> tuple[Split, list[tuple[list[tuple[str, str]], str]], list[TypedCore]]:
+    """The parts of a model, the columns and plans of the probes of its cores, and the cores with types.
 
-    A SELECT that names columns from outside cannot be a core, and is evaluated at read time.
+    written: the text of the model. unlisted: the calls of predicates that a read evaluates, because the changes of
+    these cannot be listed. The types tell.
     """
-    at_read: frozenset[int] = frozenset()
-    explained: dict[str, str] = {}
-    while True:
-        parts = split(parsed, describe, zone.moves, at_read, by_rows, ansi, local, names, zone.as_of >= 0, unlisted)
-        described = []
-        for core in parts.cores:
-            probe = intervals_sql.probe(core)
-            refuse_nondeterministic(probe)
-            if has_clock(probe):  # a stored clock would stay the clock of the run
-                raise Refusal(fragment(probe), "the clock stands in what is to be stored", "a WHERE for it alone")
-            try:
-                asked = render(probe)
-                columns, explained[asked] = warehouse.described(asked)
-                described.append(columns)
-            except SparkError as error:
-                # is the model wrong by itself? Spark's words about its own text
-                kinds = type_calls(parsed.text, len(mz_now_spans(parsed.text)), warehouse.ask, warehouse.shape)
-                warehouse.describe(clock_text.written_at(parsed.text, kinds, "0L"))
-                if not Cause.NO_COLUMN.is_said_by(error):
-                    raise Refusal(
-                        fragment(core.query),
-                        f"Spark does not take it by itself: {spark_words(error)}",
-                        "the same in plainer SQL",
-                    ) from None
-                if core.first_call is None or core.first_call in at_read:
-                    raise Refusal(
-                        fragment(core.query),
-                        "this part names columns from outside of it, so it cannot be evaluated by itself",
-                        "a join instead of a correlated subquery",
-                    ) from None
-                at_read |= {core.first_call}
-                break
-        else:
-            return parts, described, explained
+    parts = split_by(unlisted)
+    described = [_described(warehouse, core, written) for core in parts.cores]
+    refuse_text_that_is_null(warehouse, parts.cores)
+    try:
+        return parts, described, [_typed(core, cs, version, zone) for core, (cs, _) in zip(parts.cores, described)]
+    except Unlistable as why:
+        if unlisted.keys() >= set(why.calls):
+            raise
+        return _listable(warehouse, split_by, written, version, zone, {**unlisted, **dict.fromkeys(why.calls, why)})
+
+
+def _described(warehouse: Warehouse, core: Core, written: str) -> tuple[list[tuple[str, str]], str]:
+    """The columns of a core's probe, and the plans of the probe. written: the text of the model."""
+    probe = intervals_sql.probe(core)
+    refuse_nondeterministic(probe)
+    if has_clock(probe):  # a stored clock would stay the clock of the run
+        raise Refusal(fragment(probe), "the clock stands in what is to be stored", "a WHERE for it alone")
+    try:
+        return warehouse.described(render(probe))
+    except SparkError as error:
+        # is the model wrong by itself? Spark's words about its own text
+        kinds = type_calls(written, len(mz_now_spans(written)), warehouse.ask, warehouse.shape)
+        warehouse.describe(clock_text.written_at(written, kinds, "0L"))
+        if not Cause.NO_COLUMN.is_said_by(error):
+            raise Refusal(
+                fragment(core.query),
+                f"Spark does not take it by itself: {spark_words(error)}",
+                "the same in plainer SQL",
+            ) from None
+        raise Refusal(
+            fragment(core.query),
+            "this part names columns from outside of it, so it cannot be evaluated by itself",
+            "a join instead of a correlated subquery",
+        ) from None
 
 
 def _typed(core: Core, described: list[tuple[str, str]], version: str, zone: SessionZone) -> TypedCore:

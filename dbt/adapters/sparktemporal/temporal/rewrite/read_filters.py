@@ -40,12 +40,12 @@ def take_apart(
     found: list[Evaluated] = []
     cores: list[exp.Select] = []
     for select in selects:
-        weakened = _weakened(select, moves)
-        if not weakened.read:
+        parts = weakened(select, moves)
+        if not parts.read:
             cores.append(select)
             continue
-        predicate, why = conjunction(weakened.read), "; ".join(dict.fromkeys(weakened.reasons))
-        cut = None if is_inside_a_value(select) else _cut(select, weakened, describe, numbers)
+        predicate, why = conjunction(parts.read), "; ".join(dict.fromkeys(parts.reasons))
+        cut = None if is_inside_a_value(select) else _cut(select, parts, describe, numbers)
         if cut is None:  # a read evaluates the whole predicate
             found.append(Evaluated(fragment(predicate), False, why))
             continue
@@ -58,7 +58,7 @@ def take_apart(
     return tree, cores, found
 
 
-def _weakened(select: exp.Select, moves: Moves) -> Weakened:
+def weakened(select: exp.Select, moves: Moves) -> Weakened:
     """The weakened form of all predicates over the clock of a SELECT: its WHERE, and the ONs of its joins."""
     found = Weakened()
     for predicate in predicates(select):
@@ -90,13 +90,13 @@ def without_clock_in_joins(select: exp.Select) -> exp.Select:
 
 
 def _cut(
-    select: exp.Select, weakened: Weakened, describe: Describe, numbers: count[int]
+    select: exp.Select, parts: Weakened, describe: Describe, numbers: count[int]
 ) -> tuple[exp.Select, exp.Select] | None:
     """(the SELECT that a read evaluates, the SELECT below it); None where the two cannot be separated."""
     rows = without_clock_in_joins(select)
-    rows.set("where", exp.Where(this=conjunction(weakened.stored)) if weakened.stored else None)
+    rows.set("where", exp.Where(this=conjunction(parts.stored)) if parts.stored else None)
     rows.set("with_", None)
-    predicate = conjunction(weakened.read)
+    predicate = conjunction(parts.read)
     visible = visible_ctes(select)
     try:
         if predicate.find(exp.Query):

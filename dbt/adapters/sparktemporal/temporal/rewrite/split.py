@@ -25,6 +25,7 @@ from ..predicates.text_instants import refuse_lists
 from ..sql.functions.calls import makes_several_rows
 from ..sql.names.ctes import eliminate_ctes, inside, is_recursive, named_ctes, names_itself, visible_ctes, with_ctes
 from ..sql.names.linear import is_inner, is_inside_a_value, is_linear, makes_groups, names_columns
+from ..sql.names.outer_columns import reads_outside
 from ..sql.names.parsed_model import ParsedModel
 from ..sql.names.projection import pushdown_projections
 from ..sql.names.scope import Describe
@@ -43,7 +44,7 @@ from .kept import Kept
 from .lift_aggregate import lift, refuse_groups
 from .linear_aggregates import NoSum
 from .merge_subqueries import merge_nested
-from .read_filters import KEPT, predicates, take_apart, without_clock_in_joins
+from .read_filters import KEPT, predicates, take_apart, weakened, without_clock_in_joins
 from .replaced_columns import write_out_sets
 from .static_inputs import StaticParts
 from .time_macros import write_out_time_macros
@@ -70,7 +71,6 @@ def split(
     model: ParsedModel | str,
     describe: Describe,
     moves: Moves = anywhere,
-    at_read: frozenset[int] = frozenset(),
     by_rows: Mapping[int, Kept] | None = None,
     ansi: bool = False,
     local_timestamps: bool = False,
@@ -83,7 +83,6 @@ def split(
     | | |
     |---|---|
     | moves | whether an interval moves the clock as it moves rows, in the session's zone |
-    | at_read | offsets of the first mz_now() of SELECTs that are no cores, because they name columns from outside |
     | by_rows | offset of the first mz_now() of a SELECT that is not kept per group -> the reason |
     | ansi | whether an overflowing sum of BIGINT is an error |
     | local_timestamps | whether TIMESTAMP is TIMESTAMP_NTZ in the session |
@@ -108,7 +107,7 @@ def split(
             why = unlisted[call.meta["start"]]
             call.meta[UNLISTED] = (why.found, why.why, why.instead)  # nodes are copied with their meta
     _refuse_calls(tree, calls)
-    selects, at_a_read = _scopes(tree, calls, at_read, moves)
+    selects, at_a_read = _scopes(tree, calls, describe, moves)
     tree, selects, filters = take_apart(tree, selects, describe, moves)
     cores = []
     places: list[exp.Select] = []
@@ -183,14 +182,15 @@ def _refuse_unnamed(call: exp.Expr) -> None:
 
 
 def _scopes(
-    tree: exp.Expr, calls: list[exp.Expr], at_read: frozenset[int], moves: Moves
+    tree: exp.Expr, calls: list[exp.Expr], describe: Describe, moves: Moves
 ) -> tuple[list[exp.Select], list[Evaluated]]:
     """The SELECTs that become cores, and the parts that a read evaluates."""
     owned = [(call, *_owner(call)) for call in calls]
     owners = {id(select): select for _, select, place in owned if select is not None and place == _ROWS}
-    for call, select, place in owned:
-        if place == _ROWS and (call.meta["start"] in at_read or select is None or not select.args.get("from_")):
-            owners.pop(id(select), None)
+    for select in list(owners.values()):
+        # take_apart tells of predicates that cannot be solved
+        if not select.args.get("from_") or reads_outside(select, describe) and not weakened(select, moves).read:
+            del owners[id(select)]
     beside = {key: _beside_the_clock(select, owned) for key, select in owners.items()}
     cores = [select for key, select in owners.items() if not beside[key]]
     at_a_read = []

@@ -18,8 +18,8 @@ from ....errors import Refusal
 from ..spark.errors import SparkError
 from ..text.dialect import fragment
 from .bind import sources_of
-from .ctes import visible_ctes
-from .linear import only_filters
+from .ctes import inside, visible_ctes
+from .linear import is_inside_a_value, is_linear, only_filters
 from .scope import Describe, Source, resolve
 
 
@@ -43,6 +43,21 @@ class Scopes:
                 return None
             scope = _around(scope)
         return resolve(column, self._sources)
+
+    def is_outside(self, column: exp.Column) -> bool:
+        """Whether a column belongs to a query around the SELECT."""
+        scope = column.find_ancestor(exp.Select, exp.SetOperation)
+        while isinstance(scope, exp.Select):
+            is_around = not inside(scope, self._select)
+            try:
+                if resolve(column, self._sources_of(scope)) is not None:
+                    return is_around
+            except Refusal:  # the columns of this SELECT are not known: the column may be one of them
+                return is_around
+            if scope is not self._select and _is_alias(column, scope):
+                return is_around
+            scope = _around(scope)
+        return False
 
     def is_nested(self, column: exp.Column) -> bool:
         return column.find_ancestor(exp.Select) is not self._select
@@ -75,6 +90,19 @@ class Scopes:
                     ) from None
             self._inner[id(scope)] = found
         return self._inner[id(scope)]
+
+
+def reads_outside(select: exp.Select, describe: Describe) -> bool:
+    """Whether the rows of a SELECT in place of a value depend on a query around it: it is no query by itself.
+
+    select id from u where exists (select 1 from t where t.id = u.id and mz_now() < t.hi)
+    """
+    if not is_inside_a_value(select):
+        return False
+    parts = [select.args.get("where"), *(select.args.get("joins") or []), *(select.args.get("laterals") or [])]
+    parts += [*select.expressions, select.args["from_"]] if is_linear(select) else [select.args["from_"]]
+    scopes = Scopes(select, [], describe, [])
+    return any(scopes.is_outside(column) for part in parts if part for column in part.find_all(exp.Column))
 
 
 def _around(scope: exp.Select) -> exp.Select | None:

@@ -1,0 +1,80 @@
+"""The columns of queries by those of tables, and the subqueries that depend on a query around them."""
+
+from __future__ import annotations
+
+import pytest
+from sqlglot import exp
+
+from dbt.adapters.sparktemporal.temporal.rewrite.split import split
+from dbt.adapters.sparktemporal.temporal.sql.names.bind import columns_of, typed_columns
+from dbt.adapters.sparktemporal.temporal.sql.text.dialect import parse, render
+from support.typed import Columns
+
+TABLES: dict[str, Columns] = {
+    "SELECT * FROM s.t": [("id", "int"), ("k", "string"), ("v", "int"), ("at", "timestamp")],
+    "SELECT * FROM s.u": [("x", "bigint"), ("K", "string"), ("id", "bigint")],
+}
+#: a query -> its columns, "" for a type that only Spark knows; None: Spark is asked about the whole query
+FOUND: dict[str, str | None] = {
+    "select * from s.t": "id int, k string, v int, at timestamp",
+    "select V, t.k as `a b`, v + 1 as w, t.at from s.t": "V int, a b string, w , at timestamp",
+    "select v + 1 from s.t": None,
+    "select nope from s.t": None,
+    "select a, b from (select id, v from s.t) x(a, b)": "a int, b int",
+    "with w(a) as (select k from s.t), w2 as (select a as w from w) select * from w2 join w": "w string, a string",
+    "with s as (select 1 as one) select t.id, one from s.t t, s": "id int, one ",
+    "select * from s.t join s.u using (k)": "k string, id int, v int, at timestamp, x bigint, id bigint",
+    "select u.* from s.t right join s.u using (k)": "K string, x bigint, id bigint",
+    "select * from s.t full join s.u using (id)": "id , k string, v int, at timestamp, x bigint, K string",
+    "select * except (v, AT) from s.t left semi join s.u on u.id = t.id": "id int, k string",
+    "select id as x from s.t union all select id from s.u order by x limit 3": "x ",
+    "select k from s.t except select K from s.u": "k string",
+    "select k from s.t union all by name select K from s.u": None,
+    "select t.v, e.i from s.t lateral view explode(array(v)) e as i": "v int, i ",
+    "select inline(array(struct(1, 'a'))) as (n, a), v from s.t": "n , a , v int",
+    "select * from values (1) as v(a)": None,
+    "select * from s.t pivot (max(v) for k in ('a'))": None,
+    "with recursive r as (select id from s.t union all select id + 1 from r) select * from r": None,
+    "from s.t |> set v = 1": None,
+}
+
+
+@pytest.mark.parametrize("sql", FOUND)
+def test_columns(sql: str) -> None:
+    query, asked = parse(sql), []
+
+    def describe(about: exp.Query) -> Columns:
+        asked.append(render(about))
+        return TABLES.get(render(about), [("of_spark", "int")])
+
+    found = ", ".join(f"{name} {kind}" for name, kind in columns_of(query, describe))
+    others = [one for one in asked if one not in TABLES]
+    assert (None if others else found) == FOUND[sql] and len(others) < 2
+    assert render(query) == render(parse(sql))
+    is_whole = all(kind for _, kind in columns_of(query, describe))
+    assert typed_columns(query, describe) == (columns_of(query, describe) if is_whole else [("of_spark", "int")])
+
+
+#: a subquery in the WHERE of s.u u -> how many of its windows are stored: not one that depends on s.u
+STORED = {
+    "exists (select 1 from s.t where mz_now() < at)": 1,
+    "exists (select 1 from s.t where t.id = u.id and mz_now() < at)": 0,
+    "exists (select 1 from s.t where mz_now() < at and id = 1)": 1,
+    "exists (select 1 from s.t where mz_now() < at and x = 1)": 0,
+    "id in (select id from s.t where mz_now() < at)": 1,
+    "id in (select x + id from s.t where mz_now() < at)": 0,
+    "id in (select max(v) + max(x) from s.t where mz_now() < at)": 1,
+    "id in (select v from s.t where mz_now() < at union all select v from s.t where k = u.k and mz_now() < at)": 1,
+    "exists (select 1 from (select id from s.t where mz_now() < at and v = x) d)": 0,
+    "exists (select 1 from s.t where mz_now() < at and v in (select x from s.u))": 1,
+    "exists (select 1 from s.t where mz_now() < at and v in (select v from s.u a where a.x = u.x))": 0,
+    "exists (select 1 from s.t where mz_now() < at and date_add(at, v) > dateadd(DAY, 1, at))": 1,
+    "exists (select 1 from s.t join s.t b on b.id = u.id where mz_now() < t.at)": 0,
+}
+
+
+@pytest.mark.parametrize("where", STORED)
+def test_what_reads_outside(where: str) -> None:
+    parts = split(f"select x from s.u u where {where}", lambda query: TABLES[render(query)])
+    assert sum(bool(core.comparisons) for core in parts.cores) == STORED[where]
+    assert ("mz_now()" in render(parts.residual)) == (where.count("mz_now()") > STORED[where])
