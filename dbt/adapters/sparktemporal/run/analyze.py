@@ -95,13 +95,10 @@ def understand(
     parsed = ParsedModel.of(text)
     refuse_qualify(parsed.tree)
     names = names_of(parsed.tree, describe, lambda: _instants(warehouse, text, old))
-    by_rows: dict[int, Kept] = {}
-    while True:
-        model = _understand(warehouse, describe, parsed, clocks, settings, version, as_of, old, by_rows, names)
-        more = _by_rows(warehouse, model, as_of, old, aggregates)
-        if not more:
-            return replace(model, tables=tables.found)
-        by_rows |= more
+    kept = partial(_understand, warehouse, describe, parsed, clocks, settings, version, as_of, old, names)
+    model = kept({})
+    by_rows = _by_rows(warehouse, model, as_of, old, aggregates)
+    return replace(kept(by_rows) if by_rows else model, tables=tables.found)
 
 
 def _by_rows(warehouse: Warehouse, model: Model, as_of: int, old: State | None, aggregates: str) -> dict[int, Kept]:
@@ -151,8 +148,8 @@ def _understand(
     version: str,
     as_of: int,
     old: State | None,
-    by_rows: Mapping[int, Kept],
     names: Names,
+    by_rows: Mapping[int, Kept],
 ) -> Model:
     zone = SessionZone(warehouse, settings["spark.sql.session.timeZone"], as_of)
     ansi = settings["spark.sql.ansi.enabled"].lower() == "true"
