@@ -21,7 +21,7 @@ from support.project import Project
 pytestmark = pytest.mark.metastore
 
 DAYS, A_DAY = 24, 1_000
-COLUMNS = "id, sha2(CAST(id AS STRING), 512) AS pad, ts, CAST(id % 7 AS INT) AS k"
+COLUMNS = "id, sha2(CAST(id AS STRING), 512) AS pad, ts, ts - interval 9 days AS earlier, CAST(id % 7 AS INT) AS k"
 
 
 def rows(first: int, last: int) -> str:
@@ -65,6 +65,9 @@ SHAPES = {
     "select e.id, pad, name from e join {s}.names n using (k) where mz_now() < e.due",
     "several": "select id, pad from (select id, pad, ts from {s}.events where k = 1 union all "
     "select id, pad, ts from {s}.events where k > 4) where mz_now() between ts and ts + interval 2 days",
+    # the columns of `a.*` are ts, earlier: the join merges ts
+    "merged": "select earlier from (select a.* from {s}.one a join {s}.one using (ts) union all select earlier, ts "
+    "from {s}.events) where mz_now() <= earlier + interval 2 days",
     "groups": "select k, count(*) as n from {s}.events where mz_now() <= ts + interval 2 days group by k",
 }
 
@@ -74,6 +77,7 @@ def test_a_rebuild_reads_the_files_of_the_window(project: Project) -> None:
     """All that is left out is audited, so a file left out wrongly would fail the run."""
     events(project)
     project.sql("CREATE TABLE {s}.names USING parquet AS SELECT 4 AS k, 'd' AS name")
+    project.sql("CREATE TABLE {s}.one (earlier TIMESTAMP, ts TIMESTAMP) USING parquet")
     project.sql(
         "CREATE VIEW {s}.named (id, pad, begins, due) AS "
         "SELECT id, pad, ts, ts + interval 2 days AS due FROM {s}.events WHERE ts IS NOT NULL"

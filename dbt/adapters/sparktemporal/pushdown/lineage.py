@@ -18,10 +18,14 @@ from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.qualify import qualify
 from sqlglot.optimizer.scope import Scope, build_scope
 
+from ..errors import Refusal
 from ..temporal.ivm import delta_query
 from ..temporal.predicates.bounds import TIMESTAMP
 from ..temporal.rewrite.core import TypedCore
+from ..temporal.sql.names.bind import sources_of
+from ..temporal.sql.names.ctes import visible_ctes
 from ..temporal.sql.names.linear import merges_columns
+from ..temporal.sql.names.projection import expand_stars
 from ..temporal.sql.names.scope import star_of
 from ..temporal.sql.text.dialect import DEFECTS, VerbatimSpark, has_clock, quote
 
@@ -87,15 +91,14 @@ def places(query: exp.Query, window: Sequence[exp.Expr], columns: Sequence[Colum
         _number(table, index)
     items = [exp.alias_(part.copy(), f"{_WINDOW}{i}") for i, part in enumerate(window)]
     query.set("expressions", [*query.expressions, *items])
-    if any(map(_merges_below_a_star, query.find_all(exp.Select))):
-        return []
     try:
+        _write_out_stars(query, columns)
         query = qualify(
             query, dialect=VerbatimSpark, schema=schema, expand_alias_refs=False, validate_qualify_columns=False,
             quote_identifiers=False, identify=False,
         )  # fmt: skip
         root = build_scope(query)
-    except (SqlglotError, RecursionError, *DEFECTS):  # the optimizer cannot resolve the query: nothing follows
+    except (Refusal, SqlglotError, RecursionError, *DEFECTS):  # the optimizer cannot resolve the query: nothing follows
         return []
     if root is None:
         return []
@@ -119,9 +122,18 @@ def _number(table: exp.Table, index: int) -> None:
     table.set("catalog", None)
 
 
-def _merges_below_a_star(select: exp.Select) -> bool:
-    """Whether a star is over a join that merges columns: Spark has these first, and the optimizer in another order."""
-    return any(map(star_of, select.expressions)) and any(map(merges_columns, select.args.get("joins") or []))
+def _write_out_stars(query: exp.Query, columns: Sequence[Columns]) -> None:
+    """Name the columns of stars over joins that merge columns, in place: the optimizer has them in another order."""
+
+    def describe(table: exp.Query) -> list[tuple[str, str]]:
+        name = table.args["from_"].this.name
+        if not name.startswith(_TABLE):
+            raise SqlglotError(f"the columns of {name} are not known here")
+        return list(columns[int(name[len(_TABLE) :])])
+
+    for select in list(query.find_all(exp.Select)):
+        if any(map(star_of, select.expressions)) and any(map(merges_columns, select.args.get("joins") or [])):
+            expand_stars(select, sources_of(select, describe, visible_ctes(select)))
 
 
 @dataclass
