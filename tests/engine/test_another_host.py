@@ -11,7 +11,7 @@ from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
 from dbt.adapters.sparktemporal.errors import Refusal
 from dbt.adapters.sparktemporal.run.host import Host, run_model
 from dbt.adapters.sparktemporal.run.plan import Neighbours
-from support.given_types import KNOWN, ORDERS
+from support.given_types import BY_SESSION, KNOWN, ORDERS
 from support.instants import T0
 from support.project import Project
 
@@ -75,5 +75,5 @@ def test_a_notebook(project: Project, name: str) -> None:
 def test_the_types_that_explain_knows(project: Project) -> None:
     columns = ", ".join(f"{name} {kind}" for name, kind in ORDERS.items())
     project.sql(f"CREATE TABLE {{s}}.orders ({columns}) USING parquet")
-    for expression, kind in KNOWN.items():
+    for expression, kind in {**KNOWN, **BY_SESSION}.items():
         assert project.rows(f"DESCRIBE QUERY SELECT {expression} AS x FROM {{s}}.orders")[0][1] == kind, expression

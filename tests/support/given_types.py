@@ -1,8 +1,8 @@
-"""Types that `explain` gives by itself: checked without Spark, and by Spark."""
+"""Types that are known without Spark: checked without Spark, and by Spark."""
 
 #: of the relation shop.orders
 ORDERS = {"id": "bigint", "customer": "int", "amount": "decimal(10,2)", "ts": "timestamp", "k": "string"}
-#: expression over these columns -> Spark's type
+#: expression over these columns -> Spark's type in any session
 KNOWN = {
     "id": "bigint", "ts + interval 1 day": "timestamp", "ts - interval '1' month": "timestamp", "count(*)": "bigint",
     "sum(customer)": "bigint", "sum(amount)": "decimal(20,2)", "avg(amount)": "decimal(14,6)", "avg(id)": "double",
@@ -26,8 +26,18 @@ KNOWN = {
     "sum(if(k = 'a', amount, 0))": "decimal(22,2)", "count(*) filter (where k = 'a')": "bigint",
     "rank() over (order by id)": "int", "window(ts, '10 minutes').end": "timestamp", "1L": "bigint",
     "1.5BD": "decimal(2,1)",
-    "(select max(ts) from shop.orders)": "timestamp", "k || id": "string", "collect_list(id)": "array<bigint>",
-    "collect_list(id)[0]": "bigint", "make_date(2024, customer, 1)": "date",
+    "collect_list(id)": "array<bigint>",
+    "collect_list(id)[0]": "bigint", "make_date(2024, customer, 1)": "date", "cast(k as char(3))": "string",
+    "nullif(id, 3)": "bigint", "lag(k, 1) over (order by id)": "string", "window(ts, '1 hour').start": "timestamp",
+    "greatest(amount, id)": "decimal(22,2)", "customer % 2": "int", "concat(k, 'x')": "string",
+}  # fmt: skip
+#: those of sessions without ANSI, by its defaults, and of a query with names of its own: a run asks Spark
+BY_SESSION = {
+    "-k": "double", "-'1'": "double", "coalesce(k, 1)": "string", "k + id": "double", "k || id": "string",
+    "case k when 'a' then 1 else '2' end": "string", "floor(k)": "bigint", "sum(k)": "double",
+    "cast(1 as float) + id": "float", "amount * amount * amount * amount": "decimal(38,6)", "concat(k, id)": "string",
+    "to_timestamp(k)": "timestamp", "upper(coalesce(k, 1))": "string",
+    "(select max(ts) from shop.orders)": "timestamp",
 }  # fmt: skip
 #: of which only Spark knows the type
 UNKNOWN = (

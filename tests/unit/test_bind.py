@@ -8,6 +8,7 @@ from sqlglot import exp
 from dbt.adapters.sparktemporal.temporal.rewrite.split import split
 from dbt.adapters.sparktemporal.temporal.sql.names.bind import columns_of, typed_columns
 from dbt.adapters.sparktemporal.temporal.sql.text.dialect import parse, render
+from support.given_types import BY_SESSION, KNOWN, ORDERS, UNKNOWN
 from support.typed import Columns
 
 TABLES: dict[str, Columns] = {
@@ -17,18 +18,21 @@ TABLES: dict[str, Columns] = {
 #: a query -> its columns, "" for a type that only Spark knows; None: Spark is asked about the whole query
 FOUND: dict[str, str | None] = {
     "select * from s.t": "id int, k string, v int, at timestamp",
-    "select V, t.k as `a b`, v + 1 as w, t.at from s.t": "V int, a b string, w , at timestamp",
+    "select V, t.k as `a b`, my(v) as w, v + x as y from s.t, s.u": "V int, a b string, w , y bigint",
     "select v + 1 from s.t": None,
     "select nope from s.t": None,
     "select a, b from (select id, v from s.t) x(a, b)": "a int, b int",
     "with w(a) as (select k from s.t), w2 as (select a as w from w) select * from w2 join w": "w string, a string",
-    "with s as (select 1 as one) select t.id, one from s.t t, s": "id int, one ",
+    "with s as (select 1 as one) select t.id, one from s.t t, s": "id int, one int",
     "select * from s.t join s.u using (k)": "k string, id int, v int, at timestamp, x bigint, id bigint",
     "select u.* from s.t right join s.u using (k)": "K string, x bigint, id bigint",
     "select * from s.t full join s.u using (id)": "id , k string, v int, at timestamp, x bigint, K string",
     "select * except (v, AT) from s.t left semi join s.u on u.id = t.id": "id int, k string",
     "select id as x from s.t union all select id from s.u order by x limit 3": "x ",
     "select k from s.t except select K from s.u": "k string",
+    "select k, null as n from s.t union all select null, at from s.t": "k , n ",
+    "select k, null as n from s.t union all select null as k, window(at, '1 hour') as w from s.t": "k string, "
+    "n struct<start:timestamp,end:timestamp>",
     "select k from s.t union all by name select K from s.u": None,
     "select t.v, e.i from s.t lateral view explode(array(v)) e as i": "v int, i ",
     "select inline(array(struct(1, 'a'))) as (n, a), v from s.t": "n , a , v int",
@@ -53,6 +57,20 @@ def test_columns(sql: str) -> None:
     assert render(query) == render(parse(sql))
     is_whole = all(kind for _, kind in columns_of(query, describe))
     assert typed_columns(query, describe) == (columns_of(query, describe) if is_whole else [("of_spark", "int")])
+
+
+@pytest.mark.parametrize("expression", [*KNOWN, *BY_SESSION, *UNKNOWN])
+def test_types_of_any_session(expression: str) -> None:
+    """Spark has the last word on these types: see tests/engine/test_another_host.py."""
+    query = parse(f"SELECT {expression} AS x FROM shop.orders")
+    assert columns_of(query, lambda table: list(ORDERS.items())) == [("x", KNOWN.get(expression, ""))]
+
+
+def test_a_text_has_the_collation_of_its_parts() -> None:
+    query = parse("SELECT k AS a, upper(k) AS b, trim(k) AS c, k || 'x' AS d, min(k) AS e, length(k) AS f FROM s.t")
+    collated = "string collate UNICODE"
+    found = columns_of(query, lambda table: [("k", collated)])
+    assert [kind for _, kind in found] == [collated, "", "", "", collated, "int"]
 
 
 #: a subquery in the WHERE of s.u u -> how many of its windows are stored: not one that depends on s.u

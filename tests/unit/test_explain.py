@@ -10,7 +10,7 @@ import pytest
 from dbt.adapters.sparktemporal.__main__ import main
 from dbt.adapters.sparktemporal.engine.given_types import GivenTypes
 from dbt.adapters.sparktemporal.errors import Refusal
-from support.given_types import KNOWN, ORDERS, UNKNOWN
+from support.given_types import BY_SESSION, KNOWN, ORDERS, UNKNOWN
 
 TYPES = {
     "shop.orders": ORDERS,
@@ -185,13 +185,13 @@ def test_a_file_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "the file cannot be read" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("expression", [*KNOWN, *UNKNOWN])
+@pytest.mark.parametrize("expression", [*KNOWN, *BY_SESSION, *UNKNOWN])
 def test_types(expression: str) -> None:
     """Spark has the last word on these types: see tests/engine/test_another_host.py."""
     types = GivenTypes(TYPES, 0)
     asked = f"DESCRIBE QUERY SELECT {expression} AS x FROM shop.orders"
-    if expression in KNOWN:
-        assert types(asked) == [("x", KNOWN[expression])]
+    if expression not in UNKNOWN:
+        assert types(asked) == [("x", {**KNOWN, **BY_SESSION}[expression])]
     else:
         with pytest.raises(Refusal, match="nothing is guessed"):
             types(asked)

@@ -18,6 +18,7 @@ from ..text.identifiers import folded
 from .ctes import is_recursive, with_ctes
 from .linear import only_filters
 from .scope import Columns, Describe, Source, Sources, quote_name, resolve, shown_by, star_of
+from .types import field_type, same, type_of
 
 _NAMES = ("this", "db", "catalog")
 _OF_SETS = ("with_", "this", "expression", "distinct", "order", "limit", "offset", "sort", "cluster", "distribute")
@@ -59,11 +60,9 @@ class _Binding:
 
     def _of_both(self, query: exp.SetOperation, ctes: Sequence[exp.CTE]) -> Columns | None:
         left, right = self.columns(query.left, ctes), self.columns(query.right, ctes)
-        if left is None:
-            return None
-        others = [kind for _, kind in right or []]
-        same = len(others) == len(left)
-        return [(name, kind if same and kind == others[at] else "") for at, (name, kind) in enumerate(left)]
+        if left is None or right is None or len(left) != len(right):  # the names are those of the first branch
+            return left and [(name, "") for name, _ in left]
+        return [(name, same([kind, other])) for (name, kind), (_, other) in zip(left, right)]
 
     def _of_items(self, select: exp.Select, ctes: Sequence[exp.CTE]) -> Columns | None:
         try:
@@ -119,7 +118,7 @@ class _Binding:
         if not isinstance(node, exp.Table) or has_other_parts(node, (*_NAMES, "alias")):
             return None
         if not isinstance(node.this, exp.Identifier):  # a function that makes rows
-            return None
+            return _renamed([("id", "bigint")], node) if node.this.name.lower() == "range" else None
         named = [at for at, cte in enumerate(ctes) if folded(cte.alias) == folded(node.name)]
         if named and not node.db:
             return _renamed(self._of_cte(ctes[named[-1]], ctes[: named[-1]]), node)
@@ -146,12 +145,18 @@ def _of_item(item: exp.Expr, sources: Sources) -> Columns | None:
     if isinstance(item, exp.Aliases):
         return [(name.name, "") for name in item.args["expressions"]]
     value = item.unalias()
-    found = resolve(value, sources) if isinstance(value, exp.Column) else None
-    if found is None or not isinstance(value, exp.Column):
-        return [(item.alias, "")] if isinstance(item, exp.Alias) else None
+    if not isinstance(item, exp.Alias) and not (isinstance(item, exp.Column) and resolve(item, sources)):
+        return None
+    return [(item.alias_or_name, type_of(value, lambda column: _of_column(column, sources)))]
+
+
+def _of_column(column: exp.Column, sources: Sources) -> str:
+    found = resolve(column, sources)
+    if found is None:
+        return ""
     source, name, parts = found
-    is_field = parts < len(value.parts)
-    return [(item.alias_or_name, "" if is_field else sources[source].types.get(name, ""))]
+    kind, fields = sources[source].types.get(name, ""), column.parts[parts:]
+    return field_type(kind, fields[0].name) if len(fields) == 1 else "" if fields else kind
 
 
 def _type_of(source: str, name: str, sources: Sources) -> str:

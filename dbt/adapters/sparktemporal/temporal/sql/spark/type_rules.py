@@ -104,15 +104,15 @@ def _of_field(node: exp.Expr, types: Types) -> str | None:
     """A field of a struct, or Spark's own function with its schema."""
     if isinstance(node.expression, exp.Anonymous):
         return None if isinstance(node.expression, OwnFunction) else _of_call(node.expression, types)
-    return _inner(types(node.this), node.expression.name)
+    return inner(types(node.this), node.expression.name)
 
 
 def _of_element(node: exp.Expr, types: Types) -> str | None:
     """An element of an array or a map."""
-    return _inner(types(node.this), "")
+    return inner(types(node.this), "")
 
 
-def _inner(kind: str | None, field: str) -> str | None:
+def inner(kind: str | None, field: str) -> str | None:
     """The type of a field of a struct; of the elements of an array; of the values of a map."""
     if kind is None or not kind.startswith(("struct<", "array<", "map<")):
         return None
@@ -182,7 +182,7 @@ _RULES: dict[type[exp.Expr], Callable[[exp.Expr, Types], str | None]] = {
     exp.Trim: _text,
     exp.Substring: _text,
     exp.Subquery: _of_subquery,
-    exp.Neg: _of_this,
+    exp.Neg: lambda node, types: _absolute([types(node.this)]),
     exp.Paren: _of_this,
     exp.BitwiseNot: _of_this,
     exp.Filter: _of_this,
@@ -212,7 +212,7 @@ def _first(given: Sequence[str | None]) -> str | None:
 
 
 def _rounded(given: Sequence[str | None]) -> str | None:
-    kind = given[0] or ""
+    kind = (given[0] if len(given) == 1 else None) or ""
     digits = decimals.digits(kind)
     if digits is None:
         return "bigint" if kind in (*WHOLE, *BROKEN, "string") else None
