@@ -68,11 +68,25 @@ def counted() -> Iterator[Counter[str]]:
         yield found
 
 
+class Uncounted(GivenTypes):
+    """What stands in the place of Spark: its parses are not those of a run."""
+
+    def __init__(self, found: Counter[str]) -> None:
+        super().__init__(TABLES, NOW)
+        self._found = found
+
+    def __call__(self, sql: str) -> list[tuple[Any, ...]]:
+        before = Counter(self._found)
+        answer = super().__call__(sql)
+        self._found.clear()
+        self._found.update(before)
+        return answer
+
+
 def travels() -> None:
     for name, sql in MODELS.items():
-        types = GivenTypes(TABLES, NOW)
         with counted() as found:
-            explain(sql, types, ModelRelations("`s`", "m"), NOW)
+            explain(sql, Uncounted(found), ModelRelations("`s`", "m"), NOW)
         print(f"  {name:24} {found['parses']:4} parses {found['prints']:4} prints")
 
 

@@ -30,6 +30,7 @@ KNOWN = {
     "collect_list(id)[0]": "bigint", "make_date(2024, customer, 1)": "date", "cast(k as char(3))": "string",
     "nullif(id, 3)": "bigint", "lag(k, 1) over (order by id)": "string", "window(ts, '1 hour').start": "timestamp",
     "greatest(amount, id)": "decimal(22,2)", "customer % 2": "int", "concat(k, 'x')": "string",
+    "sum(distinct customer)": "bigint",
 }  # fmt: skip
 #: those of sessions without ANSI, by its defaults, and of a query with names of its own: a run asks Spark
 BY_SESSION = {

@@ -49,7 +49,7 @@ def test_columns_that_are_replaced() -> None:
 
     write_out_sets(tree, describe)
     inner = "SELECT `a`, b + 1 AS b, `c` FROM t WHERE a > mz_now()"
-    assert render(tree) == f"SELECT b AS a, `B`, `c` FROM ({inner}) AS `t`"
+    assert render(tree) == f"SELECT b AS a, `b`, `c` FROM ({inner}) AS `t`"
     assert not any("mz_now" in sql for sql in asked)
 
 

@@ -8,6 +8,8 @@ from contextlib import suppress
 from sqlglot import exp
 
 from ..errors import Refusal
+from ..temporal.sql.names.bind import typed_columns
+from ..temporal.sql.names.scope import Columns
 from ..temporal.sql.spark.errors import Cause, SparkError, allowing
 from ..temporal.sql.text import identifiers
 from ..temporal.sql.text.dialect import parse, render
@@ -19,18 +21,27 @@ _STAR = {"kind", "expressions", "from_"}
 
 
 class DescribedTables:
-    """A `Describe` that answers `SELECT * FROM <a table>` by DESCRIBE TABLE EXTENDED. found: by full name."""
+    """A `Describe` that asks each query once, and about a table by DESCRIBE TABLE EXTENDED. found: by full name."""
 
     def __init__(self, warehouse: Warehouse) -> None:
         self._warehouse = warehouse
+        self._answers: dict[str, Columns] = {}
         self.found: dict[str, TableInfo] = {}
 
-    def __call__(self, query: exp.Query) -> list[tuple[str, str]]:
+    def __call__(self, query: exp.Query) -> Columns:
         sql = render(query)
-        columns = self._of_table(query) if self._warehouse.shape(sql) == sql else None
-        return self._warehouse.describe(sql) if columns is None else columns
+        if sql not in self._answers:
+            columns = self._of_table(query) if self._warehouse.shape(sql) == sql else None
+            self._answers[sql] = self._warehouse.describe(sql) if columns is None else columns
+        return list(self._answers[sql])
 
-    def _of_table(self, query: exp.Query) -> list[tuple[str, str]] | None:
+    def known(self, query: exp.Query) -> Columns | None:
+        """The columns of a query with their types, where nothing need be asked."""
+        with suppress(KeyError):
+            return typed_columns(query, lambda asked: self._answers[render(asked)])
+        return None
+
+    def _of_table(self, query: exp.Query) -> Columns | None:
         name = _table(query)
         if name is None:
             return None

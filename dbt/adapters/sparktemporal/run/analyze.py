@@ -30,7 +30,6 @@ from ..temporal.rewrite.evaluated import Evaluated
 from ..temporal.rewrite.kept import Kept
 from ..temporal.rewrite.qualify import refuse_qualify
 from ..temporal.rewrite.split import Split, split
-from ..temporal.sql.names.known_columns import KnownColumns
 from ..temporal.sql.names.parsed_model import ParsedModel
 from ..temporal.sql.spark import plans, timestamps
 from ..temporal.sql.spark.errors import Cause, SparkError, spark_words
@@ -88,8 +87,7 @@ def understand(
     | `auto`, in a later run | is kept as in the last run |
     | `auto`, at first | is kept as groups: not where groups are more than half as many as rows, or a sum may overflow |
     """
-    tables = DescribedTables(warehouse)
-    local, describe = timestamps.are_local(settings), KnownColumns(tables)
+    local, describe = timestamps.are_local(settings), DescribedTables(warehouse)
     sql = literals.as_read(without_end(sql), settings, version)
     text, clocks = put_mz_now(resolve_clock_casts(sql, describe, local))
     parsed = ParsedModel.of(text)
@@ -98,7 +96,7 @@ def understand(
     kept = partial(_understand, warehouse, describe, parsed, clocks, settings, version, as_of, old, names)
     model = kept({})
     by_rows = _by_rows(warehouse, model, as_of, old, aggregates)
-    return replace(kept(by_rows) if by_rows else model, tables=tables.found)
+    return replace(kept(by_rows) if by_rows else model, tables=describe.found)
 
 
 def _by_rows(warehouse: Warehouse, model: Model, as_of: int, old: State | None, aggregates: str) -> dict[int, Kept]:
@@ -141,7 +139,7 @@ def _why_rows(warehouse: Warehouse, core: TypedCore, as_of: int) -> str:
 
 def _understand(
     warehouse: Warehouse,
-    describe: KnownColumns,
+    describe: DescribedTables,
     parsed: ParsedModel,
     clocks: tuple[str, ...],
     settings: Mapping[str, str],

@@ -7,13 +7,11 @@ No clause of a SELECT replaces a column.
 
 from __future__ import annotations
 
-from typing import cast
-
 from sqlglot import exp
 
-from ..sql.names.ctes import visible_ctes, with_ctes
+from ..sql.names.bind import columns_of
+from ..sql.names.ctes import visible_ctes
 from ..sql.names.scope import Describe, quote_name
-from ..sql.text.dialect import expression, has_clock, is_mz_now
 from ..sql.text.identifiers import folded
 from ..sql.text.pipes import around, replaced_columns
 
@@ -25,8 +23,9 @@ def write_out_sets(tree: exp.Expr, describe: Describe) -> None:
             _take_last(select)
     for select in reversed(list(tree.find_all(exp.Select))):
         for item in replaced_columns(select):
-            names = [name for name, _ in describe(_without_clock(select))]
-            found = folded(item.alias)
+            rows, found = select.copy(), folded(item.alias)
+            rows.set("expressions", [exp.Star()])
+            names = [name for name, _ in columns_of(rows, describe, visible_ctes(select))]
             select.set("expressions", [item if folded(n) == found else exp.column(quote_name(n)) for n in names])
 
 
@@ -41,16 +40,3 @@ def _take_last(select: exp.Select) -> None:
         select.set(key, above.args.get(key))
     for key, value in above.args.items():
         select.set(key, value)
-
-
-def _without_clock(select: exp.Select) -> exp.Query:
-    """A query with the columns of the rows of a SELECT: which rows there are does not matter."""
-    probe = select.copy()
-    probe.set("expressions", [exp.Star()])
-    probe.set("where", None)
-    with_ctes(probe, visible_ctes(select))
-    for below in probe.find_all(exp.Where):
-        if has_clock(below):
-            below.set("this", exp.true())
-    clock = expression("timestamp_millis(0L)")
-    return cast("exp.Query", probe.transform(lambda node: clock.copy() if is_mz_now(node) else node))

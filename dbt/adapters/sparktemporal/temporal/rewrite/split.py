@@ -31,23 +31,17 @@ from ..sql.names.projection import pushdown_projections
 from ..sql.names.scope import Describe
 from ..sql.spark import timestamps
 from ..sql.text.dialect import MZ_NOW_NAMES, conjunction, fragment, has_clock, mz_now_calls, put_in, suggested
-from .added_months import with_added_months
 from .apart import keep_apart
 from .column_names import Names, with_names
-from .conditional_aggregates import write_out_conditional_aggregates
 from .core import Core, refuse_nondeterministic
-from .distinct_unions import write_out_unions
 from .evaluated import AtRead, Evaluated, evaluated
 from .group_maintenance import take_groups
-from .having import having_to_where
 from .kept import Kept
 from .lift_aggregate import lift, refuse_groups
 from .linear_aggregates import NoSum
-from .merge_subqueries import merge_nested
 from .read_filters import KEPT, predicates, take_apart, weakened, without_clock_in_joins
-from .replaced_columns import write_out_sets
+from .rules import RULES, Given
 from .static_inputs import StaticParts
-from .time_macros import write_out_time_macros
 from .union_groups import lift_unions
 
 
@@ -93,14 +87,10 @@ def split(
     tree = (ParsedModel.of(model) if isinstance(model, str) else model).copied()
     tree = timestamps.as_written(tree) if local_timestamps else tree
     with_names(tree, names or {})  # by the order of the tree
-    write_out_sets(tree, describe)
-    write_out_time_macros(tree, moves, after_1970)
-    with_added_months(tree)
-    eliminate_ctes(tree)
-    not_kept = at_read.union(by_rows or (), unlisted or ())
-    tree = write_out_conditional_aggregates(tree, describe, moves, not_kept, ansi)
-    tree = write_out_unions(tree)
-    tree = merge_nested(having_to_where(tree, describe), describe)
+    given = Given(describe, moves, after_1970, ansi, frozenset(by_rows or ()).union(unlisted or ()))
+    for rule in RULES:
+        changed = rule(tree, given)
+        tree = tree if changed is None else changed
     calls = list(mz_now_calls(tree))
     for call in calls:
         if unlisted and call.meta["start"] in unlisted:

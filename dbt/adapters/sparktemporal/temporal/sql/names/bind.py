@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from ....errors import Refusal
-from ..text.dialect import fragment, has_other_parts
+from ..text.dialect import expression, fragment, has_clock, has_other_parts, mz_now_calls
 from ..text.identifiers import folded
 from .ctes import is_recursive, with_ctes
 from .linear import only_filters
@@ -32,13 +32,24 @@ def sources_of(select: exp.Select, describe: Describe, ctes: Sequence[exp.CTE]) 
 def columns_of(query: exp.Query, describe: Describe, ctes: Sequence[exp.CTE] = ()) -> Columns:
     """The columns of a query; a type is "" where only Spark knows it."""
     found = _Binding(describe).columns(query, ctes)
-    return describe(with_ctes(query.copy(), list(ctes))) if found is None else found
+    return _asked(query, describe, ctes) if found is None else found
 
 
 def typed_columns(query: exp.Query, describe: Describe, ctes: Sequence[exp.CTE] = ()) -> Columns:
     """The columns of a query with all types."""
     found = _Binding(describe).columns(query, ctes)
-    return found if found and all(kind for _, kind in found) else describe(with_ctes(query.copy(), list(ctes)))
+    return found if found and all(kind for _, kind in found) else _asked(query, describe, ctes)
+
+
+def _asked(query: exp.Query, describe: Describe, ctes: Sequence[exp.CTE]) -> Columns:
+    """The columns of a query by Spark, which does not know the clock: which rows there are does not matter."""
+    asked = with_ctes(query.copy(), list(ctes))
+    for where in asked.find_all(exp.Where):
+        if has_clock(where):
+            where.set("this", exp.true())
+    for call in list(mz_now_calls(asked)):
+        call.replace(expression("timestamp_millis(0L)"))
+    return describe(asked)
 
 
 class _Binding:
@@ -106,7 +117,7 @@ class _Binding:
             node.set("alias", exp.TableAlias(this=quote_name(name)))
         columns = self._of_source(node, ctes)
         if columns is None:
-            columns = self._describe(with_ctes(exp.select("*").from_(node.copy()), list(ctes)))
+            columns = _asked(exp.select("*").from_(node.copy()), self._describe, ctes)
         path = tuple(p.name for p in node.parts) if isinstance(node, exp.Table) and not node.alias else ()
         names = [column for column, _ in columns]
         types = {column: kind if names.count(column) == 1 else "" for column, kind in columns}

@@ -182,6 +182,7 @@ _RULES: dict[type[exp.Expr], Callable[[exp.Expr, Types], str | None]] = {
     exp.Trim: _text,
     exp.Substring: _text,
     exp.Subquery: _of_subquery,
+    exp.Distinct: lambda node, types: types(node.expressions[0]) if len(node.expressions) == 1 else None,
     exp.Neg: lambda node, types: _absolute([types(node.this)]),
     exp.Paren: _of_this,
     exp.BitwiseNot: _of_this,
