@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from pyspark.errors import PySparkException
 
 from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
 from dbt.adapters.sparktemporal.errors import Refusal
 from dbt.adapters.sparktemporal.run.host import Host, run_model
 from dbt.adapters.sparktemporal.run.plan import Neighbours
-from support.given_types import BY_SESSION, KNOWN, ORDERS
+from dbt.adapters.sparktemporal.temporal.sql.names.bind import columns_of
+from dbt.adapters.sparktemporal.temporal.sql.text.dialect import parse
+from support.given_types import BY_SESSION, KNOWN, ORDERS, aggregated
 from support.instants import T0
 from support.project import Project
+from support.seeds import a_seed
 
 
 class Notebook:
@@ -72,8 +77,23 @@ def test_a_notebook(project: Project, name: str) -> None:
 
 
 @pytest.mark.more
-def test_the_types_that_explain_knows(project: Project) -> None:
+def test_the_types_that_are_known_without_spark(project: Project) -> None:
     columns = ", ".join(f"{name} {kind}" for name, kind in ORDERS.items())
     project.sql(f"CREATE TABLE {{s}}.orders ({columns}) USING parquet")
-    for expression, kind in {**KNOWN, **BY_SESSION}.items():
-        assert project.rows(f"DESCRIBE QUERY SELECT {expression} AS x FROM {{s}}.orders")[0][1] == kind, expression
+    for ansi, expected in (("true", KNOWN), ("false", {**KNOWN, **BY_SESSION})):
+        project.spark.conf.set("spark.sql.ansi.enabled", ansi)
+        for expression, kind in expected.items():
+            told = project.rows(f"DESCRIBE QUERY SELECT {expression} AS x FROM {{s}}.orders")[0][1]
+            assert told == kind, (expression, ansi)
+    rng, known = random.Random(a_seed()), 0
+    for number in range(150):
+        project.spark.conf.set("spark.sql.ansi.enabled", str(number % 2 == 0).lower())
+        sql = f"SELECT {aggregated(rng)} AS x FROM {project.schema}.orders"
+        try:
+            kind = project.rows(f"DESCRIBE QUERY {sql}")[0][1]
+        except PySparkException:  # types that do not fit
+            continue
+        (found,) = columns_of(parse(sql), lambda table: list(ORDERS.items()))
+        assert found[1] in ("", kind), (sql, number)
+        known += bool(found[1])
+    assert known > 30

@@ -1,5 +1,7 @@
 """Types that are known without Spark: checked without Spark, and by Spark."""
 
+import random
+
 #: of the relation shop.orders
 ORDERS = {"id": "bigint", "customer": "int", "amount": "decimal(10,2)", "ts": "timestamp", "k": "string"}
 #: expression over these columns -> Spark's type in any session
@@ -48,3 +50,27 @@ UNKNOWN = (
     "my_function(id)",
     "round(amount, 1)",
 )
+
+_OF_TWO = (
+    "{a} + {b}", "{a} - {b}", "{a} * {b}", "coalesce({a}, {b})", "if(id > 1, {a}, {b})", "{a} < {b}", "-({a})",
+    "nullif({a}, {b})", "case k when 'a' then {a} when 'b' then {b} end", "greatest({a}, {b})", "concat({a}, {b})",
+    "upper({a})", "{a} + interval 1 day", "date_add({a}, 2)", "cast({a} as decimal(9, 2))", "cast({a} as smallint)",
+    "unix_millis({a})", "date_trunc('DAY', {a})", "{a} is null and {b} is null", "window({a}, '1 hour')", "year({a})",
+    "ifnull({a}, null)", "{a} / {b}", "{a} % {b}",
+)  # fmt: skip
+_AGGREGATES = (
+    "sum({a})", "avg({a})", "min({a})", "count({a})", "bool_and({a})", "max({a}) filter (where id > 1)", "{a}"
+)  # fmt: skip
+
+
+def composed(rng: random.Random, depth: int = 2) -> str:
+    """An expression over ORDERS, which Spark may refuse."""
+    if depth == 0 or rng.random() < 0.15:
+        return rng.choice(
+            [*ORDERS, "7", "2L", "1.5", "'x'", "null", "true", "cast(ts as date)", "interval 2 hours", "1f"]
+        )
+    return f"({rng.choice(_OF_TWO).format(a=composed(rng, depth - 1), b=composed(rng, depth - 1))})"
+
+
+def aggregated(rng: random.Random) -> str:
+    return rng.choice(_AGGREGATES).format(a=composed(rng))

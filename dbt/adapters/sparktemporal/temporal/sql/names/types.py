@@ -47,7 +47,7 @@ def type_of(value: exp.Expr, of_column: Callable[[exp.Column], str]) -> str:
 def _in_any_session(node: exp.Expr, found: str, kinds: set[str | None]) -> bool:
     """Whether an expression has a type whatever the settings. kinds: of the parts that the type follows from."""
     if isinstance(node, exp.Cast):
-        return is_plain(found)
+        return _is_plain(found)
     if isinstance(node, exp.Anonymous):
         if known(node.name, len(node.expressions)).local_name:  # TIMESTAMP_NTZ in some sessions
             return False
@@ -63,7 +63,7 @@ def _in_any_session(node: exp.Expr, found: str, kinds: set[str | None]) -> bool:
     return not (isinstance(node, exp.Binary) and found.startswith(f"decimal({decimals.MOST},"))
 
 
-def is_plain(kind: str) -> bool:
+def _is_plain(kind: str) -> bool:
     """Whether a type is called so in every version of Spark."""
     return kind in _PLAIN or decimals.digits(kind) is not None
 
@@ -75,7 +75,7 @@ def field_type(kind: str, field: str) -> str:
     ('timestamp', '')
     """
     found = type_rules.inner(kind, field)
-    return found if found is not None and is_plain(found) else ""
+    return found if found is not None and _is_plain(found) else ""
 
 
 def same(kinds: Iterable[str]) -> str:
