@@ -51,6 +51,7 @@ UNKNOWN = (
     "round(amount, 1)",
 )
 
+_LITERALS = ("7", "2L", "1.5", "1f", "'x'", "null", "true", "interval 2 hours")
 _OF_TWO = (
     "{a} + {b}", "{a} - {b}", "{a} * {b}", "coalesce({a}, {b})", "if(id > 1, {a}, {b})", "{a} < {b}", "-({a})",
     "nullif({a}, {b})", "case k when 'a' then {a} when 'b' then {b} end", "greatest({a}, {b})", "concat({a}, {b})",
@@ -66,9 +67,7 @@ _AGGREGATES = (
 def composed(rng: random.Random, depth: int = 2) -> str:
     """An expression over ORDERS, which Spark may refuse."""
     if depth == 0 or rng.random() < 0.15:
-        return rng.choice(
-            [*ORDERS, "7", "2L", "1.5", "'x'", "null", "true", "cast(ts as date)", "interval 2 hours", "1f"]
-        )
+        return rng.choice([*ORDERS, *_LITERALS, "cast(ts as date)"])
     return f"({rng.choice(_OF_TWO).format(a=composed(rng, depth - 1), b=composed(rng, depth - 1))})"
 
 

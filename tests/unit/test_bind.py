@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 from sqlglot import exp
 
+from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
+from dbt.adapters.sparktemporal.errors import Refusal
+from dbt.adapters.sparktemporal.run.analyze import understand
 from dbt.adapters.sparktemporal.temporal.rewrite.split import split
 from dbt.adapters.sparktemporal.temporal.sql.names.bind import columns_of, typed_columns
 from dbt.adapters.sparktemporal.temporal.sql.text.dialect import parse, render
@@ -96,3 +99,22 @@ def test_what_reads_outside(where: str) -> None:
     parts = split(f"select x from s.u u where {where}", lambda query: TABLES[render(query)])
     assert sum(bool(core.comparisons) for core in parts.cores) == STORED[where]
     assert ("mz_now()" in render(parts.residual)) == (where.count("mz_now()") > STORED[where])
+
+
+def test_other_types_than_those_of_spark_are_refused() -> None:
+    """The rules knew the type of the table, and the plan of the core has another."""
+    answers = {
+        "DESCRIBE TABLE": [("k", "int", None), ("at", "timestamp", None)],
+        "DESCRIBE QUERY": [("k", "string"), ("mz_b0", "timestamp")],
+        "EXPLAIN": [("",)],
+    }
+
+    def rows(sql: str) -> list[tuple[object, ...]]:
+        return next(answer for words, answer in answers.items() if sql.startswith(words))
+
+    settings = {"spark.sql.session.timeZone": "UTC", "spark.sql.ansi.enabled": "false"}
+    model = "select distinct k from s.t where mz_now() < at"
+    with pytest.raises(Refusal, match="takes its type for int, and Spark for string"):
+        understand(Warehouse(rows), model, settings, "4.1.4", 0, None, "groups")
+    answers["DESCRIBE QUERY"][0] = ("k", "int")
+    assert understand(Warehouse(rows), model, settings, "4.1.4", 0, None, "groups").cores[0].core.groups is not None

@@ -8,7 +8,7 @@ from contextlib import suppress
 from sqlglot import exp
 
 from ..errors import Refusal
-from ..temporal.sql.names.bind import typed_columns
+from ..temporal.sql.names.bind import columns_of
 from ..temporal.sql.names.scope import Columns
 from ..temporal.sql.spark.errors import Cause, SparkError, allowing
 from ..temporal.sql.text import identifiers
@@ -36,9 +36,9 @@ class DescribedTables:
         return list(self._answers[sql])
 
     def known(self, query: exp.Query) -> Columns | None:
-        """The columns of a query with their types, where nothing need be asked."""
+        """The columns of a query where nothing need be asked; a type is "" where only Spark knows it."""
         with suppress(KeyError):
-            return typed_columns(query, lambda asked: self._answers[render(asked)])
+            return columns_of(query, lambda asked: self._answers[render(asked)])
         return None
 
     def _of_table(self, query: exp.Query) -> Columns | None:

@@ -80,8 +80,8 @@ def window_types(
         selected = {render(item.unalias()): kind.lower() for item, (_, kind) in zip(items, columns)}
         if all(name in selected for name in wanted):
             return {name: selected[name] for name in wanted}
-    found = known(asked) or ()
-    return {name: kind.lower() for name, (_, kind) in zip(wanted, found)}
+    found = [kind.lower() for _, kind in known(asked) or ()]
+    return dict(zip(wanted, found)) if all(found) else {}
 
 
 def project(typed: TypedCore, types: Mapping[str, str], clock: Range, fixed_zone: bool) -> str | None:

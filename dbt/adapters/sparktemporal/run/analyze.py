@@ -153,6 +153,8 @@ def _understand(
     ansi = settings["spark.sql.ansi.enabled"].lower() == "true"
     split_by = partial(split, parsed, describe, zone.moves, by_rows, ansi, timestamps.are_local(settings), names)
     parts, described, typed = _listable(warehouse, partial(split_by, zone.as_of >= 0), parsed.text, version, zone, {})
+    for core, (columns, _) in zip(parts.cores, described):
+        _refuse_otherwise_bound(core, describe.known(core.query) or (), columns)
     cores = [
         replace(
             typed_core,
@@ -221,6 +223,17 @@ def _described(warehouse: Warehouse, core: Core, written: str) -> tuple[list[tup
             "this part names columns from outside of it, so it cannot be evaluated by itself",
             "a join instead of a correlated subquery",
         ) from None
+
+
+def _refuse_otherwise_bound(core: Core, bound: Sequence[tuple[str, str]], by_spark: Sequence[tuple[str, str]]) -> None:
+    """Refuse a core whose columns Spark knows by other types than the rules did: sums are kept by their types."""
+    for (name, kind), (_, wanted) in zip(bound, by_spark):
+        if kind and kind != wanted and "<" not in kind:  # the fields of a type may be printed otherwise
+            raise Refusal(
+                f"{name} of {fragment(core.query)}",
+                f"the adapter takes its type for {kind}, and Spark for {wanted}",
+                f"CAST({name} AS {wanted}) in the model, and a report of this to the adapter's authors",
+            )
 
 
 def _typed(core: Core, described: list[tuple[str, str]], version: str, zone: SessionZone) -> TypedCore:
