@@ -134,7 +134,7 @@ class _Binding:
         if named and not node.db:
             return _renamed(self._of_cte(ctes[named[-1]], ctes[: named[-1]]), node)
         table = exp.Table(**{key: part.copy() for key in _NAMES if (part := node.args.get(key))})
-        return _renamed(self._describe(exp.select("*").from_(table)), node)
+        return _renamed(self._describe(exp.Select(expressions=[exp.Star()], from_=exp.From(this=table))), node)
 
     def _of_cte(self, cte: exp.CTE, ctes: Sequence[exp.CTE]) -> Columns | None:
         if id(cte) not in self._of_ctes:
