@@ -32,15 +32,14 @@ KNOWN = {
     "collect_list(id)[0]": "bigint", "make_date(2024, customer, 1)": "date", "cast(k as char(3))": "string",
     "nullif(id, 3)": "bigint", "lag(k, 1) over (order by id)": "string", "window(ts, '1 hour').start": "timestamp",
     "greatest(amount, id)": "decimal(22,2)", "customer % 2": "int", "concat(k, 'x')": "string",
-    "sum(distinct customer)": "bigint",
+    "sum(distinct customer)": "bigint", "(select max(ts) from shop.orders)": "timestamp",
 }  # fmt: skip
-#: those of sessions without ANSI, by its defaults, and of a query with names of its own: a run asks Spark
+#: those of sessions without ANSI, and of its defaults: a run asks Spark
 BY_SESSION = {
     "-k": "double", "-'1'": "double", "coalesce(k, 1)": "string", "k + id": "double", "k || id": "string",
     "case k when 'a' then 1 else '2' end": "string", "floor(k)": "bigint", "sum(k)": "double",
     "cast(1 as float) + id": "float", "amount * amount * amount * amount": "decimal(38,6)", "concat(k, id)": "string",
     "to_timestamp(k)": "timestamp", "upper(coalesce(k, 1))": "string",
-    "(select max(ts) from shop.orders)": "timestamp",
 }  # fmt: skip
 #: of which only Spark knows the type
 UNKNOWN = (

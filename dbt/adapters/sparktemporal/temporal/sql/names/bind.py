@@ -3,22 +3,22 @@
     select t.*, u.n + 1 as n from s.t join s.u using (k)
       ->  k string, the other columns of s.t with their types, n of a type that only Spark knows
 
-Spark is asked about tables, and about what has no columns of its own here: VALUES, PIVOT, functions that make rows.
+Spark is asked about tables, and about what has no columns of its own here: PIVOT, WITH RECURSIVE, functions of rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
 from ....errors import Refusal
 from ..text.dialect import expression, fragment, has_clock, has_other_parts, mz_now_calls
 from ..text.identifiers import folded
-from .ctes import is_recursive, with_ctes
+from .ctes import inside, is_recursive, with_ctes
 from .linear import only_filters
-from .scope import Columns, Describe, Source, Sources, quote_name, resolve, shown_by, star_of
-from .types import field_type, same, type_of
+from .scope import Columns, Describe, Source, Sources, around, quote_name, resolve, shown_by, star_of
+from .types import field_type, type_of
 
 _NAMES = ("this", "db", "catalog")
 _OF_SETS = ("with_", "this", "expression", "distinct", "order", "limit", "offset", "sort", "cluster", "distribute")
@@ -60,28 +60,67 @@ class _Binding:
         self._describe, self._named = describe, named
         self._of_ctes: dict[int, Columns | None] = {}
 
-    def columns(self, query: exp.Expr, ctes: Sequence[exp.CTE]) -> Columns | None:
+    def columns(self, query: exp.Expr, ctes: Sequence[exp.CTE], named: bool = True) -> Columns | None:
+        """named: whether the names matter. Those of a UNION are the names of its first branch."""
         own = query.args.get("with_")
         ctes = [*ctes, *own.expressions] if own is not None else ctes
         if isinstance(query, exp.Subquery) and not has_other_parts(query, ("this", "alias", "with_")):
-            return _renamed(self.columns(query.this, ctes), query)
+            return _renamed(self.columns(query.this, ctes, named), query)
         if isinstance(query, exp.SetOperation) and not has_other_parts(query, _OF_SETS):
-            return self._of_both(query, ctes)
-        return self._of_items(query, ctes) if isinstance(query, exp.Select) and not query.args.get("kind") else None
+            return self._of_both(query, ctes, named)
+        if isinstance(query, exp.Select) and not query.args.get("kind"):
+            return self._of_items(query, ctes, named)
+        return None
 
-    def _of_both(self, query: exp.SetOperation, ctes: Sequence[exp.CTE]) -> Columns | None:
-        left, right = self.columns(query.left, ctes), self.columns(query.right, ctes)
-        if left is None or right is None or len(left) != len(right):  # the names are those of the first branch
+    def _of_both(self, query: exp.SetOperation, ctes: Sequence[exp.CTE], named: bool) -> Columns | None:
+        left, right = self.columns(query.left, ctes, named), self.columns(query.right, ctes, named=False)
+        if left is None or right is None or len(left) != len(right):
             return left and [(name, "") for name, _ in left]
-        return [(name, same([kind, other])) for (name, kind), (_, other) in zip(left, right)]
+        return [(name, _together(kind, other)) for (name, kind), (_, other) in zip(left, right)]
 
-    def _of_items(self, select: exp.Select, ctes: Sequence[exp.CTE]) -> Columns | None:
+    def _of_items(self, select: exp.Select, ctes: Sequence[exp.CTE], named: bool) -> Columns | None:
+        def of_column(column: exp.Column) -> str:
+            return self._of_column(column, select, sources, ctes)
+
         try:
             sources = self.sources(select, ctes) if select.args.get("from_") else Sources()
-            found = [_of_item(item, sources) for item in select.expressions]
+            found = [self._of_item(item, of_column, sources, named) for item in select.expressions]
         except Refusal:  # a name or a star that is not understood here
             return None
         return None if None in found else [column for columns in found if columns for column in columns]
+
+    def _of_item(
+        self, item: exp.Expr, of_column: Callable[[exp.Column], str], sources: Sources, named: bool
+    ) -> Columns | None:
+        """The columns of an item of a SELECT list; None where only Spark knows how it calls them."""
+        star = star_of(item)
+        if star is not None:
+            return [(c.name, _type_of(c.table, c.name, sources)) for c in shown_by(star, item, sources)]
+        if isinstance(item, exp.Aliases):
+            return [(name.name, "") for name in item.args["expressions"]]
+        kind = type_of(item.unalias(), of_column)
+        if isinstance(item, exp.Alias) or isinstance(item, exp.Column) and resolve(item, sources):
+            return [(item.alias_or_name, kind)]
+        return [("", kind)] if kind and not named else None  # a function without a type may make several columns
+
+    def _of_column(self, column: exp.Column, select: exp.Select, sources: Sources, ctes: Sequence[exp.CTE]) -> str:
+        """The type of a column of a SELECT, or of a subquery among its items."""
+        scope = column.find_ancestor(exp.Select)
+        while scope is not None and scope is not select:
+            own = scope.args.get("with_")
+            inner = Sources()
+            if scope.args.get("from_"):
+                inner = self.sources(scope, ctes if own is None else [*ctes, *own.expressions])
+            if resolve(column, inner) is not None:
+                return _of_column(column, inner)
+            scope = around(scope)
+        if resolve(column, sources) is None and len(column.parts) == 1:
+            for item in select.expressions:
+                if inside(column, item):
+                    break
+                if isinstance(item, exp.Alias) and folded(item.alias) == folded(column.name):
+                    return type_of(item.this, lambda below: self._of_column(below, select, sources, ctes))
+        return _of_column(column, sources)
 
     # -- sources --
 
@@ -126,6 +165,8 @@ class _Binding:
     def _of_source(self, node: exp.Expr, ctes: Sequence[exp.CTE]) -> Columns | None:
         if isinstance(node, exp.Subquery):
             return self.columns(node, ctes)
+        if isinstance(node, exp.Values):
+            return _renamed(self._of_values(node), node)
         if not isinstance(node, exp.Table) or has_other_parts(node, (*_NAMES, "alias")):
             return None
         if not isinstance(node.this, exp.Identifier):  # a function that makes rows
@@ -135,6 +176,13 @@ class _Binding:
             return _renamed(self._of_cte(ctes[named[-1]], ctes[: named[-1]]), node)
         table = exp.Table(**{key: part.copy() for key in _NAMES if (part := node.args.get(key))})
         return _renamed(self._describe(exp.Select(expressions=[exp.Star()], from_=exp.From(this=table))), node)
+
+    def _of_values(self, node: exp.Values) -> Columns | None:
+        rows = [row.expressions if isinstance(row, exp.Tuple) else [row] for row in node.expressions]
+        if has_other_parts(node, ("expressions", "alias")) or len({len(row) for row in rows}) != 1:
+            return None
+        kinds = [[type_of(value, lambda column: "") for value in values] for values in zip(*rows)]
+        return [(f"col{number}", _together(*of)) for number, of in enumerate(kinds, 1)]
 
     def _of_cte(self, cte: exp.CTE, ctes: Sequence[exp.CTE]) -> Columns | None:
         if id(cte) not in self._of_ctes:
@@ -148,19 +196,6 @@ def _renamed(columns: Columns | None, node: exp.Expr) -> Columns | None:
     return columns if columns is None or not names else [(name, kind) for name, (_, kind) in zip(names, columns)]
 
 
-def _of_item(item: exp.Expr, sources: Sources) -> Columns | None:
-    """The columns of an item of a SELECT list; None where only Spark knows how it calls them."""
-    star = star_of(item)
-    if star is not None:
-        return [(c.name, _type_of(c.table, c.name, sources)) for c in shown_by(star, item, sources)]
-    if isinstance(item, exp.Aliases):
-        return [(name.name, "") for name in item.args["expressions"]]
-    value = item.unalias()
-    if not isinstance(item, exp.Alias) and not (isinstance(item, exp.Column) and resolve(item, sources)):
-        return None
-    return [(item.alias_or_name, type_of(value, lambda column: _of_column(column, sources)))]
-
-
 def _of_column(column: exp.Column, sources: Sources) -> str:
     found = resolve(column, sources)
     if found is None:
@@ -172,6 +207,12 @@ def _of_column(column: exp.Column, sources: Sources) -> str:
 
 def _type_of(source: str, name: str, sources: Sources) -> str:
     return next((s.types[name] for s in sources if s.name == source and name in s.types), "")
+
+
+def _together(*kinds: str) -> str:
+    """The type that values of several types have in one column."""
+    of = {f"c{number}": kind for number, kind in enumerate(kinds)}
+    return type_of(exp.Anonymous(this="coalesce", expressions=list(map(exp.column, of))), lambda c: of[c.name])
 
 
 def _merged_by(join: exp.Join, left: Sequence[tuple[str, str]], right: Source) -> list[str]:

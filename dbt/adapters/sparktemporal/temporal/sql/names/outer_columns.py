@@ -20,7 +20,7 @@ from ..text.dialect import fragment
 from .bind import sources_of
 from .ctes import inside, visible_ctes
 from .linear import is_inside_a_value, is_linear, only_filters
-from .scope import Describe, Source, resolve
+from .scope import Describe, Source, around, resolve
 
 
 class Scopes:
@@ -41,7 +41,7 @@ class Scopes:
         while scope is not None and scope is not self._select:
             if resolve(column, self._sources_of(scope)) is not None or _is_alias(column, scope):
                 return None
-            scope = _around(scope)
+            scope = around(scope)
         return resolve(column, self._sources)
 
     def is_outside(self, column: exp.Column) -> bool:
@@ -56,7 +56,7 @@ class Scopes:
                 return is_around
             if scope is not self._select and _is_alias(column, scope):
                 return is_around
-            scope = _around(scope)
+            scope = around(scope)
         return False
 
     def is_nested(self, column: exp.Column) -> bool:
@@ -103,22 +103,6 @@ def reads_outside(select: exp.Select, describe: Describe) -> bool:
     parts += [*select.expressions, select.args["from_"]] if is_linear(select) else [select.args["from_"]]
     scopes = Scopes(select, [], describe, [])
     return any(scopes.is_outside(column) for part in parts if part for column in part.find_all(exp.Column))
-
-
-def _around(scope: exp.Select) -> exp.Select | None:
-    """The SELECT in which a name is looked up next: a derived table and a CTE do not see the sources beside them."""
-    node: exp.Expr = scope
-    while isinstance(node.parent, exp.SetOperation):
-        node = node.parent
-    above = node.parent
-    if isinstance(above, exp.Subquery) and isinstance(above.parent, exp.Lateral):
-        return above.find_ancestor(exp.Select)
-    derived = isinstance(above, exp.CTE) or isinstance(above, exp.Subquery) and isinstance(above.parent, _SOURCES)
-    owner = node.find_ancestor(exp.Select)
-    return _around(owner) if derived and owner is not None else owner
-
-
-_SOURCES = (exp.From, exp.Join)
 
 
 def _with_all_sources(scope: exp.Select) -> exp.Select:

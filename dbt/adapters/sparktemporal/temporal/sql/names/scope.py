@@ -141,6 +141,22 @@ def is_lambda_variable(column: exp.Column) -> bool:
     return False
 
 
+def around(scope: exp.Select) -> exp.Select | None:
+    """The SELECT in which a name is looked up next: a derived table and a CTE do not see the sources beside them."""
+    node: exp.Expr = scope
+    while isinstance(node.parent, exp.SetOperation):
+        node = node.parent
+    above = node.parent
+    if isinstance(above, exp.Subquery) and isinstance(above.parent, exp.Lateral):
+        return above.find_ancestor(exp.Select)
+    derived = isinstance(above, exp.CTE) or isinstance(above, exp.Subquery) and isinstance(above.parent, _SOURCES)
+    owner = node.find_ancestor(exp.Select)
+    return around(owner) if derived and owner is not None else owner
+
+
+_SOURCES = (exp.From, exp.Join)
+
+
 def quote_name(name: str) -> exp.Identifier:
     return exp.to_identifier(name, quoted=True)
 

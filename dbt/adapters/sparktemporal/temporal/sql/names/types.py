@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from sqlglot import exp
 
@@ -27,8 +27,6 @@ def type_of(value: exp.Expr, of_column: Callable[[exp.Column], str]) -> str:
     def find(node: exp.Expr) -> str | None:
         if isinstance(node, exp.Column):
             return of_column(node) or None
-        if isinstance(node, exp.Subquery):  # its names are of another query
-            return None
         kinds: list[str | None] = []
 
         def part(below: exp.Expr) -> str | None:
@@ -76,9 +74,3 @@ def field_type(kind: str, field: str) -> str:
     """
     found = type_rules.inner(kind, field)
     return found if found is not None and _is_plain(found) else ""
-
-
-def same(kinds: Iterable[str]) -> str:
-    """The one type of several values, NULLs aside."""
-    found = set(kinds) - {VOID}
-    return found.pop() if len(found) == 1 else ""
