@@ -1,7 +1,7 @@
 """The columns of queries, by those of the tables below: names as Spark gives them, and types.
 
-    select t.*, u.n + 1 as n from s.t join s.u using (k)
-      ->  k string, the other columns of s.t with their types, n of a type that only Spark knows
+    select t.*, u.n + 1 as n, f(u.n) as m from s.t join s.u using (k)
+      ->  k string, the other columns of s.t with their types, n int, m of a type that only Spark knows
 
 Spark is asked about tables, and about what has no columns of its own here: PIVOT, WITH RECURSIVE, functions of rows.
 """
