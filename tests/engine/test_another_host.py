@@ -83,8 +83,8 @@ def test_the_types_that_are_known_without_spark(project: Project) -> None:
     for ansi, expected in (("true", KNOWN), ("false", {**KNOWN, **BY_SESSION})):
         project.spark.conf.set("spark.sql.ansi.enabled", ansi)
         for expression, kind in expected.items():
-            told = project.rows(f"DESCRIBE QUERY SELECT {expression} AS x FROM {{s}}.orders")[0][1]
-            assert told == kind, (expression, ansi)
+            asked = f"DESCRIBE QUERY SELECT {expression} AS x FROM shop.orders".replace("shop", project.schema)
+            assert project.rows(asked)[0][1] == kind, (expression, ansi)
     rng, known = random.Random(a_seed()), 0
     for number in range(150):
         project.spark.conf.set("spark.sql.ansi.enabled", str(number % 2 == 0).lower())

@@ -32,6 +32,8 @@ KNOWN = {
     "collect_list(id)[0]": "bigint", "make_date(2024, customer, 1)": "date", "cast(k as char(3))": "string",
     "nullif(id, 3)": "bigint", "lag(k, 1) over (order by id)": "string", "window(ts, '1 hour').start": "timestamp",
     "greatest(amount, id)": "decimal(22,2)", "customer % 2": "int", "concat(k, 'x')": "string",
+    "-null": "double", "abs(null)": "double", "sum(interval 2 hours)": "interval hour",
+    "avg(interval 2 hours)": "interval day to second", "sum(interval 1 month)": "interval month",
     "sum(distinct customer)": "bigint", "(select max(ts) from shop.orders)": "timestamp",
 }  # fmt: skip
 #: those of sessions without ANSI, and of its defaults: a run asks Spark

@@ -227,7 +227,7 @@ def _summed(given: Sequence[str | None]) -> str | None:
     if digits is not None:
         return decimals.of_sum(*digits).lower()
     if fields_of(kind) is not None:
-        return scaled(kind)
+        return kind
     return "bigint" if kind in WHOLE else "double" if counts(kind) else None
 
 
@@ -241,7 +241,7 @@ def _mean(given: Sequence[str | None]) -> str | None:
 
 
 def _absolute(given: Sequence[str | None]) -> str | None:
-    return "double" if given[0] == "string" else given[0]
+    return "double" if given[0] in ("string", VOID) else given[0]
 
 
 def _of_texts(given: Sequence[str | None]) -> str | None:
