@@ -63,17 +63,20 @@ WHOLE = {
     "select item, case when max(put_at) > mz_now() - interval 5 minutes then 'up' end as is_up from s.b group by 1": (
         "s.b", "max(put_at) > mz_now() - INTERVAL '5' MINUTES", SAME,
     ),
-    # conditional aggregates
-    "select item, sum(case when mz_now() >= put_at then n end) as n from s.b group by item": (
+    # aggregates that need the rows, under conditions
+    "select item, sum(case when mz_now() >= put_at then n / 2 end) as n from s.b group by item": (
         "s.b", "mz_now() >= put_at", "`where mz_now() >= put_at`, where the other rows do not count",
     ),
-    "select count(distinct case when put_at > mz_now() - interval 1 week then item end) as n, count(*) as c from s.b": (
+    "select collect_list(case when put_at > mz_now() - interval 1 week then item end) as n, count(*) as c from s.b": (
         "s.b", "put_at > mz_now()", "`where put_at > mz_now() - INTERVAL '1' WEEK`",
     ),
-    "select count_if(year(put_at) = year(mz_now())) as a, count_if(year(put_at) = year(mz_now()) - 1) as b from s.b": (
+    "select median(if(year(put_at) = year(mz_now()), n, null)) as a, count_if(year(put_at) = year(mz_now()) - 1) as b "
+    "from s.b": (
         "s.b", "year(put_at) = year(mz_now()) - 1", "`where (year(put_at) = year(mz_now())) or (year(put_at) = year(",
     ),
-    "select count(*) filter (where mz_now() < put_at) as n from s.b": ("s.b", "put_at", "`where mz_now() < put_at`"),
+    "select median(n) filter (where mz_now() < put_at) as n from s.b": (
+        "s.b", "put_at", "`where mz_now() < put_at`",
+    ),
     # a branch without the clock
     "select id from s.b where mz_now() < put_at union all select id from s.b where item is null": (
         "s.b", "no comparison of mz_now() bounds them", BELOW.format("b", "ts"),
@@ -89,6 +92,11 @@ BOUNDED = (
     f"select b.item, mz_now() - put_at as age from s.b as b where {WINDOW} and hour(mz_now()) = n",
     f"with c as (select * from s.b as b where {WINDOW}) select count(*) filter (where mz_now() < put_at) as n from c",
     "select item from s.b group by item having mz_now() < max(put_at)",
+    # groups of all rows, and those of each window
+    "select item, sum(case when mz_now() >= put_at then n end) as n from s.b group by item",
+    "select count(distinct case when put_at > mz_now() - interval 1 week then item end) as n, count(*) as c from s.b",
+    "select count_if(year(put_at) = year(mz_now())) as a, count_if(year(put_at) = year(mz_now()) - 1) as b from s.b",
+    "select count(*) filter (where mz_now() < put_at) as n from s.b",
     "select window.start as s, count(*) as n from s.b group by window(put_at, '1 hour') having mz_now() >= window.end",
 )
 

@@ -92,7 +92,7 @@ def _over_parts(select: exp.Select, describe: Describe, moves: Moves, ansi: bool
     assert source is not None
     select_ = select.copy()
     found, plain = _aggregates(select_)
-    if not found:
+    if not found or any(has_clock(item) and not isinstance(item, exp.Alias) for item in select.expressions):
         raise _Stays
     parts: dict[str, tuple[int, exp.Expr]] = {}
     for one in found:
