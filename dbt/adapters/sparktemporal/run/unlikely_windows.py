@@ -35,12 +35,13 @@ def warnings(run: Writer) -> Iterator[str]:
     """The warnings of a run that built its model and has written."""
     if not run.plan.decision.rebuilds or run.plan.invocation.sampled:
         return
+    stores_nothing = not any(chain and chain.rows for chain in run.progress.written.values())
     for core in run.plan.changed:
-        compared, chain = core.core.comparisons, run.progress.written.get(core.name)
+        compared = core.core.comparisons
         if not compared or core.core.condition is not None:
             continue
         are_numbers = any(c.kind in (BIGINT, DECIMAL) for c in compared)
-        is_empty = (chain is None or not chain.rows) and run.plan.capture.rows > 0
+        is_empty = stores_nothing and run.plan.capture.rows > 0
         if are_numbers or is_empty:
             yield from _of_core(run, core, is_empty)
 

@@ -32,6 +32,8 @@ from .linear_aggregates import SUMMED, NoSum, Sums
 
 _PART = "mz_part"
 _ELSEWHERE = ("joins", "laterals", "hint", "distinct", "qualify", "windows", "sort", "cluster", "distribute")
+#: a read adds up so many parts beside the one of all rows
+_MOST = 8
 #: aggregates that leave NULLs out
 _OF_VALUES = (Aggregate.COUNT, Aggregate.SUM, Aggregate.MEAN, Aggregate.VALUES)
 
@@ -98,6 +100,8 @@ def _over_parts(select: exp.Select, describe: Describe, moves: Moves, ansi: bool
     for one in found:
         _check_listed(one.condition, moves)
         parts.setdefault(render(one.condition), (len(parts) + 1, one.condition.copy()))
+    if len(parts) > _MOST:
+        raise _Stays
     _check_sums([*(one.call for one in found), *plain], select, describe, ansi)
     for one in found:
         one.whole.replace(_of_part(one, parts[render(one.condition)][0]))
