@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 SPARK ?=
 export DBT_SEND_ANONYMOUS_USAGE_STATS := false
 
-.PHONY: help setup java lint format test test-metastore test-more mutants coverage test-deep test-deep-alone test-lake test-catalogs test-connect test-cluster test-matrix wheel wheel-check bench bench-full demo thrift cluster docs clean
+.PHONY: help setup java lint format test test-metastore test-more mutants coverage test-deep test-deep-alone test-lake test-catalogs test-connect test-cluster test-matrix wheel wheel-check release-check bench bench-full demo thrift cluster docs clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -153,6 +153,13 @@ wheel: setup ## build wheel and sdist into dist/
 
 wheel-check: setup ## build wheel and sdist, install each into a clean environment, and let dbt parse a project
 	@$(BIN)/python tests/packaging/wheel_check.py
+
+$(VENV)/.release: $(VENV)/.made
+	@$(call install,release)
+	@touch $@
+
+release-check: $(VENV)/.release ## wheel, sdist and bill of materials are made and tried; what is left to a person is printed
+	@$(BIN)/python tests/packaging/release_check.py $(RELEASE)
 
 bench: setup ## benchmarks at a size for 2 cores: ratios, and plots in benchmarks/plots
 	@$(BIN)/python benchmarks/compile_time.py

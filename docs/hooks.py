@@ -18,7 +18,8 @@ from mkdocs.structure.files import File
 
 ROOT = Path(__file__).parents[1]
 #: file of the root -> page of the site
-PAGES = {"README.md": "readme.md", "CONTRIBUTING.md": "contributing/index.md", "CHANGELOG.md": "changelog.md"}
+PAGES = {"README.md": "readme.md", "CONTRIBUTING.md": "contributing/index.md", "CHANGELOG.md": "changelog.md",
+         "SECURITY.md": "security.md"}  # fmt: skip
 _SOURCES = {page: source for source, page in PAGES.items()}
 _LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)#\s:]+)(#[^)\s]*)?\)")
 _FENCED = re.compile(r"(^[ >]*```.*?^[ >]*```[ ]*$)", flags=re.DOTALL | re.MULTILINE)

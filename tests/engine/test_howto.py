@@ -31,6 +31,7 @@ SOURCES = {
         "basket_items": "SELECT id AS item_id, {t} AS put_at FROM VALUES (1, 0.01), (2, 0.05), (3, 0.02)",
         "purchases": "SELECT id AS item_id, {t} AS bought_at FROM VALUES (3, 0.005), (1, -0.005)",
     },
+    "howto/leave.md": {"events": "SELECT id, {t} AS event_ts FROM VALUES (1, 1), (2, 20)"},
     "howto/debug.md": {},
     "howto/patterns.md": {"events": "", "subscriptions": "", "orders": ""},
 }
@@ -61,3 +62,5 @@ def test_a_page(page: str, project: Project) -> None:
     project.properties({"models": [{"name": name, "data_tests": ["temporal_matches_source"]} for name in names]})
     tested = project.dbt("test", now=T0 + HOUR).results if names else []
     assert [str(result.status) for result in tested] == ["pass"] * len(names)
+    if page == "howto/leave.md":
+        assert project.relations() == {"events", "recent_events"}
