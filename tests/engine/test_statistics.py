@@ -135,7 +135,7 @@ def test_partitions_that_cannot_matter(project: Project) -> None:
     assert "_metadata.file_path IN" not in script
     assert "NOT `day` IN (CAST('2024-02-06' AS DATE)" in script and "CAST('2024-03-01' AS DATE)" not in script
     is_right(project, "m", sql, T0, T0 + DAY)
-    late = f"SELECT id + 1000000, pad, ts, k, payload, DATE'2024-02-06' FROM ({rows(DAYS - 1, DAYS)})"
+    late = f"SELECT id + 1000000, pad, ts, earlier, k, payload, DATE'2024-02-06' FROM ({rows(DAYS - 1, DAYS)})"
     project.sql(f"INSERT INTO {{s}}.events {late}")
     project.model("m", sql, pushdown="statistics", expiration="1 day", pushdown_collect=False)
     project.run("--full-refresh", now=T0 + 1)

@@ -63,7 +63,7 @@ def spans(rows: str, names: Sequence[str], typed: TypedCore, whole: bool = False
     each, items = "LATERAL VIEW inline(mz_spans) mz_each AS mz_from, mz_end", "mz_from, coalesce(mz_end, mz_upper)"
     if whole:
         each = "WHERE size(mz_spans) > 0"
-        items = "mz_spans[0].mz_from AS mz_from, coalesce(elementat(mz_spans, -1).mz_end, mz_upper)"
+        items = "mz_spans[0].mz_from AS mz_from, coalesce(element_at(mz_spans, -1).mz_end, mz_upper)"
     return (
         f"SELECT {columns}{items} AS mz_until\n"
         f"FROM (\n"
