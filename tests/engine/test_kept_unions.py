@@ -48,7 +48,7 @@ CONDITIONAL = {
                   "sum(if(mz_now() < hi, price, 0)) as p, sum(case when mz_now() >= hi then 1 else 0 end) as n "
                   "from {s}.t as x where x.v is null or x.v <> 7 group by upper(k)", 3),
     "of_values_then": ("select k, max(case when mz_now() >= lo then price end) as m, min(v) as least, "
-                       "count(distinct if(mz_now() < hi, v, null)) as d from {s}.t group by 1", 3),
+                       "count(distinct if(mz_now() < hi, v, null)) as d from (select * from {s}.t) group by 1", 3),
     "of_all_then": ("select count_if(mz_now() < hi and k is not null or mz_now() >= lo + interval 5 seconds) as n, "
                     "sum(price) as p from {s}.t", 2),
     "having": ("with x as (select k, v, hi from {s}.t where v > -5) select k, sum(v) as total from x group by k "

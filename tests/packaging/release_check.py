@@ -22,11 +22,9 @@ from collections.abc import Iterator
 from email.parser import Parser
 from pathlib import Path
 
+import wheel_check
+
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(Path(__file__).parent))
-
-import wheel_check  # noqa: E402
-
 _VERSION = re.compile(r'version = "([^"]+)"')
 _HEADING = re.compile(r"^## (\S+), (.+)$", flags=re.MULTILINE)
 

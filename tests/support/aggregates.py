@@ -141,7 +141,7 @@ def conditional_aggregation(rng: Rng, _: int = 0) -> str:
         [
             f"select {items} from {{t}} {group} {having}",
             f"select {items} from {{t}} as e where e.v is null or v >= 0 {group} {having}",
-            f"select {items} from (select * from {{t}} where v <> 4) as x {group} {having}",
+            f"select {items} from (select * from {{t}} where v <> 4){rng.choice([' as x', ''])} {group} {having}",
             f"with x as (select *, v * 2 as w from {{t}} where k is not null) select {items} from x {group} {having}",
         ]
     )

@@ -96,7 +96,9 @@ BOUNDED = (
     "select item, sum(case when mz_now() >= put_at then n end) as n from s.b group by item",
     "select count(distinct case when put_at > mz_now() - interval 1 week then item end) as n, count(*) as c from s.b",
     "select count_if(year(put_at) = year(mz_now())) as a, count_if(year(put_at) = year(mz_now()) - 1) as b from s.b",
-    "select count(*) filter (where mz_now() < put_at) as n from s.b",
+    "select count(*) filter (where mz_now() < put_at) as n from (select * from s.b)",
+    "with x as (select item, count_if(mz_now() < put_at) as n from s.b group by item), y as (select item, count_if("
+    "mz_now() > put_at) as n from s.b group by item) select x.item, x.n, y.n as m from x join y on x.item = y.item",
     "select window.start as s, count(*) as n from s.b group by window(put_at, '1 hour') having mz_now() >= window.end",
 )
 

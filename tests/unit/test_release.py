@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import doctest
 import importlib.util
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ PACKAGING = Path(__file__).parents[1] / "packaging"
 
 @pytest.mark.parametrize("name", ["release_check", "changelog_gate"])
 def test_examples(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.syspath_prepend(str(PACKAGING))
     spec = importlib.util.spec_from_file_location(name, PACKAGING / f"{name}.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -159,7 +159,8 @@ class _OfCondition:
         kind, clock = self.sargable.types.get(render(other), ""), self.written(left)
         if step is None or not kind or _OTHER_ORDERS.search(kind) or any(clock.find_all(exp.Column)):
             return None
-        if ordered(clock) is None or not side(clock).is_increasing:
+        fields = ordered(clock)
+        if fields is None or kind in fields.partial or not side(clock).is_increasing:
             return None
         first, last, found = self.clock.first, self.clock.last, []
         if operator in ("<", "<=", "=") and first is not None and first - step.grid.reach >= FIRST_OF_FIELDS:

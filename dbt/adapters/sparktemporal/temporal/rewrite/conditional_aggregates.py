@@ -23,14 +23,15 @@ from ..predicates.monotonicity import Unlistable
 from ..sql.functions.calls import function, is_aggregate_call, makes_several_rows, nondeterministic
 from ..sql.functions.registry import SPARKS
 from ..sql.functions.row import Aggregate
-from ..sql.names.ctes import visible_ctes, with_ctes
+from ..sql.names.bind import typed_columns
+from ..sql.names.ctes import named_ctes, visible_ctes
 from ..sql.names.linear import first_source, is_aggregation, is_inside_a_value
 from ..sql.names.scope import Describe, derived
 from ..sql.spark.errors import SparkError
 from ..sql.text.dialect import conjunction, has_clock, is_mz_now, mz_now_calls, put_in, render
 from .linear_aggregates import SUMMED, NoSum, Sums
 
-_PART = "mz_part"
+_PART, _PARTS = "mz_part", "mz_parts"
 _ELSEWHERE = ("joins", "laterals", "hint", "distinct", "qualify", "windows", "sort", "cluster", "distribute")
 #: a read adds up so many parts beside the one of all rows
 _MOST = 8
@@ -77,7 +78,7 @@ def _is_candidate(select: exp.Select, not_kept: Container[int]) -> bool:
     if any(select.args.get(key) for key in _ELSEWHERE) or any(call.meta["start"] in not_kept for call in calls):
         return False
     below = [select.args.get(key) for key in ("from_", "where", "group")]
-    if any(map(has_clock, visible_ctes(select))) or any(part is not None and has_clock(part) for part in below):
+    if any(map(has_clock, named_ctes(select))) or any(part is not None and has_clock(part) for part in below):
         return False
     return nondeterministic(select) is None and all(map(_is_known, select.walk()))
 
@@ -92,8 +93,8 @@ def _is_known(node: exp.Expr) -> bool:
 def _over_parts(select: exp.Select, describe: Describe, moves: Moves, ansi: bool) -> exp.Select:
     source = first_source(select)
     assert source is not None
-    select_ = select.copy()
-    found, plain = _aggregates(select_)
+    above = select.copy()
+    found, plain = _aggregates(above)
     if not found or any(has_clock(item) and not isinstance(item, exp.Alias) for item in select.expressions):
         raise _Stays
     parts: dict[str, tuple[int, exp.Expr]] = {}
@@ -111,9 +112,9 @@ def _over_parts(select: exp.Select, describe: Describe, moves: Moves, ansi: bool
     clock = next(mz_now_calls(select)).copy()
     everywhere = exp.Not(this=exp.Is(this=clock, expression=exp.null()))
     branches = [_branch(select, number, holds) for number, holds in [(0, everywhere), *parts.values()]]
-    select_.set("from_", exp.From(this=derived(exp.union(*branches, distinct=False), source.alias_or_name)))
-    select_.set("where", None)
-    return select_
+    above.set("from_", exp.From(this=derived(exp.union(*branches, distinct=False), source.alias_or_name or _PARTS)))
+    above.set("where", None)
+    return above
 
 
 def _branch(select: exp.Select, number: int, holds: exp.Expr) -> exp.Select:
@@ -249,6 +250,6 @@ def _check_sums(calls: list[exp.Expr], select: exp.Select, describe: Describe, a
         return
     probe = exp.select(*(exp.alias_(argument, f"mz_x{at}") for at, (_, argument) in enumerate(summed)))
     probe.set("from_", select.args["from_"].copy())
-    types = describe(with_ctes(probe, visible_ctes(select)))
+    types = typed_columns(probe, describe, visible_ctes(select))
     for (call, _), (_, kind) in zip(summed, types):
         Sums(str, ansi).value(_kind(call) or Aggregate.ROWS, render(call), [("x", kind.lower())])
