@@ -1,4 +1,4 @@
-"""Random aggregations over random histories: what is kept per group or per row, against Spark's own answer.
+"""Random aggregations and joins over random histories: what is kept per group or per row, against Spark's own answer.
 
 A history is three states of one table. Each run's diffs are a view over the one before, as the chains of a model are;
 what is read at an instant is compared, value and type, with the query as written and the instant put in.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import pytest
 
 from support.aggregates import conditional_aggregation, drive
+from support.partners import joined
 from support.project import Project
 from support.seeds import SAMPLE, a_seed
 
@@ -20,13 +21,19 @@ pytestmark = pytest.mark.usefixtures("small_plans")
 @pytest.mark.parametrize("count", [2, 3])
 def test_random_aggregations(project: Project, count: int) -> None:
     kept = drive(project, count, SAMPLE if count == 3 else a_seed())
-    assert count < 3 or min(kept.values()) > 0, kept
+    assert count < 3 or min(kept["groups"], kept["rows"]) > 0, kept
 
 
 @pytest.mark.landing
 def test_random_conditional_aggregates(project: Project) -> None:
     kept = drive(project, 4, a_seed(), make=conditional_aggregation)
     assert kept["groups"] > 2, kept
+
+
+@pytest.mark.landing
+def test_random_joins_with_a_window(project: Project) -> None:
+    kept = drive(project, 6, a_seed(), make=joined)
+    assert kept["at_read"] < 3, kept
 
 
 @pytest.mark.more
@@ -41,3 +48,4 @@ def test_a_thousand_aggregations(project: Project, part: int) -> None:
     project.spark.conf.set("spark.sql.ansi.enabled", str(part % 3 == 0).lower())
     drive(project, 55, a_seed() + part)
     drive(project, 20, a_seed() + part, make=conditional_aggregation)
+    drive(project, 20, a_seed() + part, make=joined)

@@ -211,11 +211,14 @@ def state_of(model: Model, columns: list[tuple[str, str]], chains_: dict[str, li
 def drive(
     project: Project, count: int, seed: int, ansi: bool = False, make: Callable[[Rng, int], str] | None = None
 ) -> dict[str, int]:
-    """make: the text of the n-th query."""
+    """How many queries are kept per group and per row, and how many have conditions that a read evaluates.
+
+    make: the text of the n-th query.
+    """
     rng, done = Rng(seed), 0
     warehouse = Warehouse(project.rows)
     settings = warehouse.settings()
-    kept = {"groups": 0, "rows": 0}
+    kept = {"groups": 0, "rows": 0, "at_read": 0}
     while done < count:
         rows = [event(rng, h) for h in range(rng.choice([1, 2, 3])) for _ in range(rng.choice([0, 2, 5, 9]))]
         inputs = []
@@ -238,6 +241,7 @@ def drive(
             written = clock_text.written_at(model.written, model.calls, f"{instants[0]}L")
             columns = warehouse.describe(written)
             kept["groups" if model.cores[0].core.groups else "rows"] += 1
+            kept["at_read"] += bool(model.notes)
             named = {c.name: chains(project, c, inputs, f"mz_agg_{number}_{c.name}") for c in model.cores}
             state = state_of(model, columns, named)
             read_types = warehouse.describe(view_sql.read_at(state, 0).replace("mz_schema.", ""))

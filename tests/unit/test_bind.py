@@ -85,10 +85,11 @@ def test_a_text_has_the_collation_of_its_parts() -> None:
     assert [kind for _, kind in found] == [collated, "", "", "", collated, "int"]
 
 
-#: a subquery in the WHERE of s.u u -> how many of its windows are stored: not one that depends on s.u
+#: a subquery in the WHERE of s.u u -> how many windows are stored: not one that depends on s.u by more than equal keys
 STORED = {
     "exists (select 1 from s.t where mz_now() < at)": 1,
-    "exists (select 1 from s.t where t.id = u.id and mz_now() < at)": 0,
+    "exists (select 1 from s.t where t.id = u.id and mz_now() < at)": 1,
+    "exists (select 1 from s.t where t.id < u.id and mz_now() < at)": 0,
     "exists (select 1 from s.t where mz_now() < at and id = 1)": 1,
     "exists (select 1 from s.t where mz_now() < at and x = 1)": 0,
     "id in (select id from s.t where mz_now() < at)": 1,

@@ -15,6 +15,8 @@ TYPES = {"s.b": B, "s.p": {"item": "string", "bought_at": "timestamp", "id": "bi
 WINDOW = "b.put_at > mz_now() - interval 45 minutes"
 BESIDE = "left join s.p as p on p.item = b.item and p.bought_at <= mz_now()"
 INSIDE = "not exists (select 1 from s.p as p where p.item = b.item and p.bought_at <= mz_now())"
+#: more than equal keys decides who has a partner
+LATER = "p.id = b.id and p.bought_at > b.put_at"
 BELOW = "a window in a CTE below, such as `select * from s.{} where mz_now() < {} + interval 7 days`"
 SAME = "a window in the same SELECT, such as `where mz_now() < put_at + interval 7 days`"
 
@@ -25,27 +27,27 @@ WHOLE = {
         "s.b", "hour(mz_now()) = n (hour(mz_now()): hour of the clock does not only", "`and mz_now() < put_at +",
     ),
     # outer joins and subqueries
-    f"select b.item from s.b as b {BESIDE} where {WINDOW} and p.id is null": (
+    f"select b.item from s.b as b {BESIDE} and {LATER} where {WINDOW} and p.id is null": (
         "s.b s.p", "(the clock is in the ON of an outer join", BELOW.format("b", "put_at"),
     ),
-    f"select b.item from s.b as b where {WINDOW} and {INSIDE}": (
+    f"select b.item from s.b as b where {WINDOW} and {INSIDE[:-1]} and {LATER})": (
         "s.b s.p", "(a query inside of its SELECT has the clock too)", BELOW.format("b", "put_at"),
     ),
-    f"select b.item from s.b as b where {INSIDE}": (
+    f"select b.item from s.b as b where {INSIDE[:-1]} and {LATER})": (
         "s.b s.p", "(its SELECT names columns from outside", BELOW.format("b", "put_at"),
     ),
     "select b.item from s.b as b where b.n = 1 or exists (select 1 from s.p as p where p.id = b.id and mz_now() < "
     "p.bought_at)": ("s.b s.p", "mz_now() < p.bought_at", BELOW.format("b", "put_at")),
-    "select b.item from s.b as b left anti join s.p as p on p.id = b.id and mz_now() < p.bought_at": (
+    "select b.item from s.b as b left anti join s.p as p on p.id < b.id and mz_now() < p.bought_at": (
         "s.b s.p", "(the clock is in the ON", BELOW.format("b", "put_at"),
     ),
     "select b.item from s.b as b full join s.p as p on p.id = b.id and mz_now() < p.bought_at": (
         "s.b s.p", "(the clock is in the ON", BELOW.format("b", "put_at"),
     ),
-    "select b.item, w.id from s.b as b left join (select * from s.p where mz_now() < bought_at) as w on w.id = b.id": (
+    "select b.item, w.id from s.b as b left join (select * from s.p where mz_now() < bought_at) as w on w.id < b.id": (
         "s.b", "no comparison of mz_now() bounds them", BELOW.format("b", "put_at"),
     ),
-    f"with recent as (select * from s.b as b where {WINDOW}) select b.item from recent as b {BESIDE}": (
+    f"with recent as (select * from s.b as b where {WINDOW}) select b.item from recent as b {BESIDE} and {LATER}": (
         "s.p", "no comparison of mz_now() bounds them", BELOW.format("p", "bought_at"),
     ),
     # a lambda
@@ -92,6 +94,13 @@ BOUNDED = (
     f"select b.item, mz_now() - put_at as age from s.b as b where {WINDOW} and hour(mz_now()) = n",
     f"with c as (select * from s.b as b where {WINDOW}) select count(*) filter (where mz_now() < put_at) as n from c",
     "select item from s.b group by item having mz_now() < max(put_at)",
+    # the times of partners by equal keys
+    f"select b.item from s.b as b {BESIDE} where {WINDOW} and p.id is null",
+    f"select b.item from s.b as b where {WINDOW} and {INSIDE}",
+    f"select b.item, p.id from s.b as b {BESIDE}",
+    f"with recent as (select * from s.b as b where {WINDOW}) select b.item, p.id from recent as b {BESIDE}",
+    "select b.item from s.b as b left anti join s.p as p on p.id = b.id and mz_now() < p.bought_at",
+    "select b.item, w.id from s.b as b left join (select * from s.p where mz_now() < bought_at) as w on w.id = b.id",
     # groups of all rows, and those of each window
     "select item, sum(case when mz_now() >= put_at then n end) as n from s.b group by item",
     "select count(distinct case when put_at > mz_now() - interval 1 week then item end) as n, count(*) as c from s.b",

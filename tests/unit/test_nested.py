@@ -81,7 +81,7 @@ APART = (
     f"with x as ({INNER}) select id from x where mz_now() >= due and exists (select 1 from x y where mz_now() < y.due)",
     f"with x as (select id, due, sum(id) over (order by id) as s from ({INNER}) as i) select id from x "
     "where mz_now() >= due",
-    f"select u.id from u left join ({INNER}) x on x.id = u.id where mz_now() >= u.id",  # filled with NULLs
+    f"select u.id from u left join ({INNER}) x on x.id > u.id where mz_now() >= u.id",  # filled with NULLs
     "select id from (select distinct id, due from t where mz_now() < hi) x where mz_now() >= due",
     "select id from (select id, due from t where mz_now() < hi limit 3) x where mz_now() >= due",
     "select id from (select id, case when mz_now() < hi then 1 end as due from t where mz_now() < hi) x "

@@ -21,6 +21,7 @@ from ...errors import Refusal
 from ..predicates.bounds import bounds, saturates
 from ..rewrite.apart import no_facts
 from ..rewrite.core import Core, TypedCore, with_operands
+from ..rewrite.coverage_sql import from_instant
 from ..sql.spark.identity import identity, keeping_marks
 from ..sql.spark.timestamps import sql_type
 from ..sql.text.dialect import expression, quote, render
@@ -101,7 +102,8 @@ def wanted(
         until = f"CASE WHEN mz_until <= {expiration}L THEN mz_until END AS mz_until"
         late = f"\n  AND mz_from <= {expiration}L"
     skips = "    -- the last condition is what the window implies of single columns\n" if projection else ""
-    rows = f"  FROM (\n{skips}{indent(pretty(probe(core, projection)), 4)}\n  ) AS mz_rows{where}"
+    probed = from_instant(pretty(probe(core, projection)), as_of)
+    rows = f"  FROM (\n{skips}{indent(probed, 4)}\n  ) AS mz_rows{where}"
     if core.condition is None:
         intervals = f"  SELECT {items}\n    {lower} AS mz_from,\n    {upper} AS mz_until\n{rows}"
     else:

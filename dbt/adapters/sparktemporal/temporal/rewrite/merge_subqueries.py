@@ -148,7 +148,7 @@ def _belongs_to(call: exp.Expr, select: exp.Select) -> bool:
 
 def _gives_up(inner: exp.Select, tree: exp.Expr) -> bool:
     """Whether all predicates over the clock of a SELECT can be moved to the outer SELECT."""
-    return (has_clock(inner) and _can_give_up(inner)) or _passes_on(inner, tree)
+    return (has_clock(inner) and can_give_up(inner)) or _passes_on(inner, tree)
 
 
 def _passes_on(between: exp.Select, tree: exp.Expr) -> bool:
@@ -162,7 +162,7 @@ def _is_plain(select: exp.Select) -> bool:
     return is_linear(select) and not select.args.get("with_") and not select.args.get("laterals")
 
 
-def _can_give_up(inner: exp.Select) -> bool:
+def can_give_up(inner: exp.Select) -> bool:
     if not _is_plain(inner) or not all(_belongs_to(call, inner) for call in mz_now_calls(inner)):
         return False
     temporal = [c for c in conjuncts(inner.args["where"].this) if has_clock(c)]
@@ -177,7 +177,7 @@ def _merge(
         if not item.alias_or_name:
             item.set("alias", exp.TableAlias(this=quote_name(f"mz_source_h{number}")))
         every = list(conjuncts(inner.args["where"].this))
-        moved += _moved_up([c for c in every if has_clock(c)], inner, item.alias_or_name, numbers)
+        moved += moved_up([c for c in every if has_clock(c)], inner, item.alias_or_name, numbers)
         static = [c for c in every if not has_clock(c)]
         inner.set("where", exp.Where(this=conjunction(static)) if static else None)
     if any(item.is_star for item in outer.expressions):
@@ -189,7 +189,7 @@ def _merge(
     outer.set("where", exp.Where(this=conjunction([*([where.this] if where is not None else []), *moved])))
 
 
-def _moved_up(predicates: list[exp.Expr], inner: exp.Select, alias: str, numbers: count[int]) -> list[exp.Expr]:
+def moved_up(predicates: list[exp.Expr], inner: exp.Select, alias: str, numbers: count[int]) -> list[exp.Expr]:
     """Predicates of a SELECT over its columns, which the SELECT then shows, for the query that names it `alias`."""
     names: dict[str, str] = {}
     moved = []

@@ -15,6 +15,7 @@ from .conditional_aggregates import write_out_conditional_aggregates
 from .distinct_unions import write_out_unions
 from .having import having_to_where
 from .merge_subqueries import merge_nested
+from .outer_joins import write_out_outer_joins
 from .replaced_columns import write_out_sets
 from .time_macros import write_out_time_macros
 
@@ -52,6 +53,10 @@ def _by_groups(tree: exp.Query, given: Given) -> exp.Query:
     return write_out_conditional_aggregates(tree, given.describe, given.moves, given.not_kept, given.ansi)
 
 
+def _by_partners(rule: Callable[[exp.Query, Describe, Moves], exp.Query | None]) -> Rule:
+    return lambda tree, given: rule(tree, given.describe, given.moves)
+
+
 RULES: tuple[Rule, ...] = (
     _by_columns(write_out_sets),
     _by_session(write_out_time_macros),
@@ -60,5 +65,6 @@ RULES: tuple[Rule, ...] = (
     _by_groups,
     _alone(write_out_unions),
     _by_columns(having_to_where),
+    _by_partners(write_out_outer_joins),
     _by_columns(merge_nested),
 )

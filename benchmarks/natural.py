@@ -1,0 +1,94 @@
+"""Reads of what people write: joins with a window, a text as partition. An hour after the run, against the answer.
+
+    python benchmarks/natural.py                       3 million payments
+    python benchmarks/natural.py --payments 30000000   ten times that
+
+Payments of 90 days by 100,000 customers. `active` counts the payments of the last day of each customer, who stays with
+0 where there is none (LEFT JOIN). `silent` has the customers without a payment in the last day (NOT EXISTS). `by_text`
+sums up the payments since a partition that is a text. First the rows that a read opens, from the metrics of the plans,
+then seconds, of interleaved rounds, and the seconds of a run that finds new payments.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+import time
+from pathlib import Path
+
+import read
+from common import SCHEMA, Project, ratio, read_all, rounds, scanned, session, spread
+from pyspark.sql import SparkSession
+
+read.KEYS = 100_000
+QUERIES = {
+    "active": f"with recent as (select * from {SCHEMA}.payments where {{now}} <= ts + interval 1 day) "
+    f"select c.customer, c.region, count(r.amount) as n from {SCHEMA}.customers c "
+    "left join recent r on r.customer = c.customer group by c.customer, c.region",
+    "silent": f"select c.customer, c.region from {SCHEMA}.customers c where not exists ("
+    f"select 1 from {SCHEMA}.payments p "
+    "where p.customer = c.customer and {now} <= p.ts + interval 1 day)",
+    "by_text": f"select customer, count(*) as n, sum(amount) as total from {SCHEMA}.by_day "
+    "where ds > date_format({now} - interval 30 days, 'yyyyMMdd') group by customer",
+}
+
+
+def make_inputs(spark: SparkSession, number: int, run_at: int) -> None:
+    read.make_payments(spark, number, run_at)
+    spark.sql(
+        "CREATE TABLE by_day USING parquet PARTITIONED BY (ds) AS "
+        "SELECT customer, amount, ts, date_format(ts, 'yyyyMMdd') AS ds FROM payments"
+    )
+    spark.sql(
+        f"CREATE TABLE customers USING parquet AS SELECT format_string('C%06d', id) AS customer, "
+        f"concat('R', id % 7) AS region FROM range({read.KEYS})"
+    )
+
+
+def main(number: int, turns: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder)
+        spark = session(home)
+        run_at = int(time.time() * 1000) - read.HOUR
+        make_inputs(spark, number, run_at)
+        project = Project(home)
+        for name, query in QUERIES.items():
+            project.model(name, query.format(now="mz_now()"), materialized="temporal_view")
+            spark.sql(f"CREATE VIEW {name}_plain AS {query.format(now='current_timestamp()')}")
+        said = project.run(now=run_at)
+        print(f"{number:,} payments, {read.KEYS:,} customers; {os.cpu_count()} cores, Spark {spark.version}")
+        for name in QUERIES:
+            print(f"\n{name}: the run wrote {said[name]['rows_written']:,} diffs in {said[name]['seconds']:.0f} s")
+            read.make_answer(spark, name, run_at)
+            read.check_answer(spark, name)
+            measure(spark, name, turns)
+        spark.sql("INSERT INTO payments SELECT * FROM payments LIMIT 1000")
+        later = project.run(now=run_at + read.HOUR // 2)
+        print("\na run after 1,000 more payments")
+        for name in ("active", "silent"):
+            first, second = said[name]["seconds"], later[name]["seconds"]
+            print(f"  {name:8} {second:.1f} s = {second / first:.2f} x the first run")
+        spark.stop()
+
+
+def measure(spark: SparkSession, name: str, turns: int) -> None:
+    opened = {way: scanned(spark, f"SELECT * FROM {name}{way}")["rows"] for way in ("", "_plain", "_answer")}
+    print(
+        f"  rows opened: {opened['']:,}; by the plain view {opened['_plain']:,}; the answer has {opened['_answer']:,}"
+    )
+    suffixes = {"temporal view": "", "plain view": "_plain", "the answer": "_answer"}
+    ways = {way: (lambda s=suffix: read_all(spark, f"SELECT * FROM {name}{s}")) for way, suffix in suffixes.items()}
+    found = rounds(turns, ways, warm=3)
+    for label, values in found.items():
+        print(f"  {label:14} {spread(values)} s")
+    print(f"  faster than the plain view {ratio(found['plain view'], found['temporal view'])} times")
+    print(f"  of the answer's own time   {ratio(found['temporal view'], found['the answer'])} times")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--payments", type=int, default=3_000_000)
+    parser.add_argument("--rounds", type=int, default=7)
+    given = parser.parse_args()
+    main(given.payments, given.rounds)

@@ -1,0 +1,309 @@
+"""Outer, semi and anti joins and EXISTS over the clock -> inner joins with the times of partners.
+
+    select b.id from b where not exists (select 1 from p where p.k = b.k and p.at <= mz_now())
+      ->  select b.id from b left join <gaps of p by k> as g on b.k = g.mz_k0
+          where (g.mz_time_from is null or mz_now() >= g.mz_time_from)
+            and (g.mz_time_until is null or mz_now() < g.mz_time_until) and coalesce(g.mz_open, true)
+
+    select b.id, p.n from b left join p on p.k = b.k and p.at <= mz_now()
+      ->  select b.id, p.n from b join p on p.k = b.k and p.at <= mz_now()
+          union all select b.id, null as n from b where not exists (…), as above
+
+So a row is stored with the times at which it has no partner, and a read costs the answer. `coverage_sql` has the gaps.
+Where the partners are not known by equal keys and plain comparisons, a read evaluates the join.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from ...errors import Refusal
+from ..predicates.comparisons import Moves, conjuncts
+from ..sql.functions.calls import nondeterministic
+from ..sql.names.bind import sources_of, typed_columns
+from ..sql.names.ctes import eliminate_ctes, visible_ctes, with_ctes
+from ..sql.names.linear import is_inside_a_value, is_linear, merges_columns, only_filters
+from ..sql.names.projection import expand_stars, inner_stars, pushdown_projections, with_field_name
+from ..sql.names.scope import Describe, Sources, column_of, derived, is_lambda_variable, resolve
+from ..sql.spark.errors import SparkError
+from ..sql.spark.timestamps import sql_type
+from ..sql.text.dialect import conjunction, expression, has_clock, put_in, render
+from .partners import Partners, Stays, partners
+
+_JOINED = "mz_joined"
+#: each outer join doubles the SELECTs
+_MOST = 3
+
+
+def write_out_outer_joins(tree: exp.Query, describe: Describe, moves: Moves) -> exp.Query:
+    """The tree of a model -> the tree without outer, semi and anti joins and EXISTS over the clock, where possible."""
+    done: set[int] = set()
+    while True:
+        select = next((s for s in tree.find_all(exp.Select) if id(s) not in done and _is_candidate(s)), None)
+        if select is None:
+            eliminate_ctes(tree)
+            return tree
+        done.add(id(select))
+        try:
+            written = _Rewriting(describe, moves, visible_ctes(select)).select(select.copy())
+        except (Stays, Refusal, SparkError):  # the model's own text raises its errors
+            continue
+        done.update(id(s) for s in written.find_all(exp.Select))
+        tree = put_in(tree, select, written)
+
+
+def _is_candidate(select: exp.Select) -> bool:
+    """Whether a SELECT has an outer, semi or anti join over the clock, or an EXISTS."""
+    if is_inside_a_value(select) or not select.args.get("from_") or nondeterministic(select) is not None:
+        return False
+    if any(select.args.get(key) for key in ("laterals", "hint", "qualify", "kind")):
+        return False
+    joins = select.args.get("joins") or []
+    if any(isinstance(join.this, exp.Lateral) for join in joins):
+        return False
+    visible = visible_ctes(select)
+    return any(_is_temporal(join, select, visible) for join in joins) or any(
+        _subquery(part, visible) for part in _parts(select)
+    )
+
+
+def _is_temporal(join: exp.Join, select: exp.Select, visible: list[exp.CTE]) -> bool:
+    """Whether the clock decides which rows of a SELECT have a partner in a join."""
+    if not join.side and not only_filters(join) or join.side == "FULL":
+        return False
+    partners_ = select.args["from_"].this if join.side == "RIGHT" else join.this
+    asked = exp.select("1").from_(partners_.copy()).where(*([join.args["on"]] if join.args.get("on") else []))
+    return has_clock(with_ctes(asked, visible))
+
+
+def _parts(select: exp.Select) -> list[exp.Expr]:
+    where = select.args.get("where")
+    return list(conjuncts(where.this)) if where is not None else []
+
+
+def _subquery(conjunct: exp.Expr, visible: list[exp.CTE]) -> tuple[exp.Select, bool] | None:
+    """(query, whether a partner has to be there) of an EXISTS or IN over the clock; None for another conjunct."""
+    node, present = conjunct.unnest(), True
+    if isinstance(node, exp.Not):
+        node, present = node.this.unnest(), False
+    query: exp.Expr | None = None
+    if isinstance(node, exp.Exists):
+        query = node.this.unnest()
+    elif isinstance(node, exp.In) and present and node.args.get("query") is not None:
+        query = _as_exists(node)
+    if not isinstance(query, exp.Select) or not has_clock(with_ctes(query.copy(), visible)):
+        return None
+    return query, present
+
+
+def _as_exists(node: exp.In) -> exp.Select | None:
+    """`x in (select y from …)`, as a conjunct: the SELECT with `y = x` in its WHERE."""
+    query = node.args["query"].unnest().copy()
+    if not isinstance(query, exp.Select) or len(query.selects) != 1 or isinstance(node.this.unnest(), exp.Tuple):
+        return None
+    of = query.selects[0].unalias()
+    if of.find(exp.Star):
+        return None
+    both = exp.EQ(this=exp.paren(node.this.copy()), expression=exp.paren(of.copy()))
+    where = query.args.get("where")
+    query.set("where", exp.Where(this=conjunction([*([where.this] if where is not None else []), both])))
+    return query
+
+
+class _Rewriting:
+    def __init__(self, describe: Describe, moves: Moves, visible: list[exp.CTE]) -> None:
+        self.describe, self.moves, self.visible = describe, moves, visible
+        self.number = 0
+
+    def select(self, select: exp.Select) -> exp.Query:
+        """A SELECT, which changes, -> the query that takes its place."""
+        if any(_is_comma(join) for join in select.args.get("joins") or []) or list(inner_stars(select)):
+            raise Stays
+        with_ = select.args.get("with_")
+        select.set("with_", None)
+        expand_stars(select, sources_of(select, self.describe, self.visible))
+        self._take_subqueries(select)
+        self._take_semi_joins(select)
+        outer = [join for join in select.args.get("joins") or [] if _is_temporal(join, select, self.visible)]
+        if len(outer) > _MOST:
+            raise Stays
+        written = self._joined(select) if outer else select
+        written.set("with_", with_)
+        return written
+
+    # -- filters --
+
+    def _take_subqueries(self, select: exp.Select) -> None:
+        parts = _parts(select)
+        found = [_subquery(part, self.visible) for part in parts]
+        if not any(found):
+            return
+        outer = sources_of(select, self.describe, self.visible)
+        holds: list[exp.Expr] = []
+        for part, one in zip(parts, found):
+            if one is None:
+                holds.append(part)
+                continue
+            query, present = one
+            join, times = self._times(self._partners(query, select, outer), present)
+            select.append("joins", join)
+            holds += times
+        select.set("where", exp.Where(this=conjunction(holds)))
+
+    def _take_semi_joins(self, select: exp.Select) -> None:
+        for place, join in enumerate(select.args.get("joins") or []):
+            if not only_filters(join) or not _is_temporal(join, select, self.visible):
+                continue
+            before = _with_joins(select, place)
+            outer = sources_of(before, self.describe, self.visible)
+            later = select.args["joins"][place:]
+            if any(one.side in ("RIGHT", "FULL") for one in later):
+                raise Stays
+            times, holds = self._times(self._partners(_side(join), before, outer), join.kind == "SEMI")
+            select.args["joins"][place].replace(times)
+            _add_to_where(select, holds)
+
+    # -- outer joins --
+
+    def _joined(self, select: exp.Select) -> exp.Query:
+        """A SELECT with outer joins over the clock -> a UNION ALL of the rows with and without partners."""
+        if is_linear(select):
+            return self._union(select)
+        rows, rest = pushdown_projections(select, _JOINED, self.describe, self.visible)
+        place = rest.args["from_"].this
+        place.replace(derived(self._union(rows), place.alias))
+        return rest
+
+    def _union(self, rows: exp.Select) -> exp.Query:
+        joins = rows.args.get("joins") or []
+        place = next((at for at, join in enumerate(joins) if _is_temporal(join, rows, self.visible)), None)
+        if place is None:
+            return rows
+        join = joins[place]
+        others = [one for one in joins if one is not join]
+        if any(one.side in ("RIGHT", "FULL") for one in others) or join.side == "RIGHT" and others:
+            raise Stays
+        parts = [*rows.expressions, *filter(None, [rows.args.get("where")]), *(one.args.get("on") for one in others)]
+        if merges_columns(join) or any(part is not None and part.find(exp.Query) for part in parts):
+            raise Stays
+        if join.side == "RIGHT":
+            first = rows.args["from_"].this
+            left, right = first.copy(), join.this.copy()
+            first.replace(right)
+            join.this.replace(left)
+        sources = sources_of(rows, self.describe, self.visible)
+        before = _with_joins(rows, place)
+        outer = sources_of(before, self.describe, self.visible)
+        matched, unmatched = rows.copy(), rows.copy()
+        side = _side(join)
+        own = len([s for s in outer if s.name]) + (1 if sources.merged else 0)
+        self._fill(unmatched, place, sources, own, join)
+        if _is_never(join):
+            unmatched.args["joins"][place].pop()
+            return self._union(unmatched)
+        found = self._partners(side, before, outer)
+        times, holds = self._times(found, False)
+        unmatched.args["joins"][place].replace(times)
+        _add_to_where(unmatched, holds)
+        without = self._union(unmatched)
+        if _wants_none(rows, found):
+            return without
+        _make_inner(matched, matched.args["joins"][place], found.select)
+        return exp.union(self._union(matched), without, distinct=False, copy=False)
+
+    def _fill(self, rows: exp.Select, place: int, sources: Sources, own: int, join: exp.Join) -> None:
+        """Put NULL in place of the columns of a join's right side, everywhere but in its own ON."""
+        joins = rows.args["joins"]
+        later = [one.args["on"] for one in joins[place + 1 :] if one.args.get("on") is not None]
+        where = rows.args.get("where")
+        names: dict[str, str] = {}
+        uses = []
+        for part in [*rows.expressions, *([where] if where is not None else []), *later]:
+            for column in part.find_all(exp.Column):
+                found = None if is_lambda_variable(column) else resolve(column, sources)
+                if found is not None and found[0] == own:
+                    uses.append((column, found[1], found[2]))
+        named = list(dict.fromkeys(name for _, name, _ in uses))
+        if named:
+            probe = exp.select(*(column_of("", name) for name in named)).from_(join.this.copy())
+            names = dict(zip(named, (kind for _, kind in typed_columns(probe, self.describe, self.visible))))
+        for column, name, parts in uses:
+            null: exp.Expr = expression(f"CAST(NULL AS {sql_type(names[name])})")
+            for field in column.parts[parts:]:
+                null = exp.Dot(this=exp.paren(null), expression=field.copy())
+            is_item = column.parent is rows and column.arg_key == "expressions"
+            column.replace(exp.alias_(null, column.name, quoted=True) if is_item else with_field_name(column, null))
+
+    # -- partners --
+
+    def _partners(self, inner: exp.Select, around: exp.Select, outer: Sources) -> Partners:
+        def types(values: list[exp.Expr]) -> list[str]:
+            probe = exp.Select(expressions=[exp.alias_(v.copy(), f"mz_k{i}") for i, v in enumerate(values)])
+            probe.set("from_", around.args["from_"].copy())
+            probe.set("joins", [join.copy() for join in around.args.get("joins") or []])
+            return [kind for _, kind in typed_columns(probe, self.describe, self.visible)]
+
+        return partners(inner, outer, types, self.describe, self.visible, self.moves)
+
+    def _times(self, found: Partners, present: bool) -> tuple[exp.Join, list[exp.Expr]]:
+        """The join with the times with or without a partner, and the conditions of the rows."""
+        times, on, holds = found.covered(f"mz_partners_{self.number}", present)
+        self.number += 1
+        return exp.Join(this=times, on=on, side=None if present else "LEFT"), holds
+
+
+def _is_comma(join: exp.Join) -> bool:
+    return not (join.side or join.kind or join.method or join.args.get("on") or join.args.get("using"))
+
+
+def _side(join: exp.Join) -> exp.Select:
+    """The rows of the right side of a join that fulfil its ON."""
+    if merges_columns(join) or join.args.get("on") is None:
+        raise Stays
+    side = exp.select("*").from_(join.this.copy())
+    side.set("where", exp.Where(this=join.args["on"].copy()))
+    return side
+
+
+def _with_joins(select: exp.Select, place: int) -> exp.Select:
+    """The rows of a SELECT before one of its joins."""
+    before = exp.select("*").from_(select.args["from_"].this.copy())
+    before.set("joins", [join.copy() for join in select.args["joins"][:place]])
+    return before
+
+
+def _make_inner(rows: exp.Select, join: exp.Join, partners_: exp.Select) -> None:
+    """Make an outer join an inner one, with the conditions of the clock in the WHERE of the SELECT."""
+    every = list(conjuncts(partners_.args["where"].this))
+    static = [part for part in every if not has_clock(part)]
+    inner = exp.Join(this=partners_.args["from_"].this.copy(), on=conjunction(static))
+    join.replace(inner)
+    _add_to_where(rows, [exp.paren(part) for part in every if has_clock(part)])
+
+
+def _add_to_where(select: exp.Select, holds: list[exp.Expr]) -> None:
+    where = select.args.get("where")
+    own = [where.this] if where is not None else []
+    if not [*own, *holds]:
+        return
+    select.set("where", exp.Where(this=conjunction([*own, *holds])))
+
+
+def _is_never(join: exp.Join) -> bool:
+    """Whether an ON compares with a column of an outer join before, in rows that have no partner there."""
+    sides = (
+        side for part in conjuncts(join.args["on"]) if isinstance(part, exp.EQ) for side in (part.left, part.right)
+    )
+    return any(isinstance(side, exp.Cast) and isinstance(side.this, exp.Null) for side in sides)
+
+
+def _wants_none(rows: exp.Select, found: Partners) -> bool:
+    """Whether a WHERE leaves out all rows with partners: `p.k is null` beside `p.k = b.k`."""
+    where = rows.args.get("where")
+    keys = {render(key.inner).lower() for key in found.keys if not key.null_safe}
+    return any(
+        isinstance(part, exp.Is)
+        and isinstance(part.expression, exp.Null)
+        and render(part.this.unnest()).lower() in keys
+        for part in (conjuncts(where.this) if where is not None else [])
+    )
