@@ -35,6 +35,8 @@ STORED = {
     "select b.id from b where b.n in (select id from p where mz_now() < ms)": ["<"],
     f"{LIVE} select b.id, q.m from b left join live on live.k = b.k left join q on q.m = live.n "
     "and q.at > mz_now()": ["< <", ">=", "< >="],
+    # the p below is a table
+    "with p as (select * from p where mz_now() < at) select b.id, p.n from b left join p on p.k = b.k": ["<", ">="],
     f"select b.id from b where not exists (select 1 from p join q on q.k = p.k where {ON} and q.m = b.n)": ["<"],
 }  # fmt: skip
 

@@ -205,9 +205,9 @@ def _flat(select: exp.Select, visible: list[exp.CTE], numbers: count[int]) -> ex
     if any(not is_inner(join) or merges_columns(join) or has_clock(join.args.get("on") or _NONE) for join in joins):
         raise Stays
     for item in [select.args["from_"].this, *(join.this for join in joins)]:
-        body = _body(item, visible)
         if not has_clock(with_ctes(exp.select("1").from_(item.copy()), visible)):
             continue
+        body = _body(item, visible)
         if not isinstance(body, exp.Select) or has_other_parts(item, ("this", "alias")) or not item.alias_or_name:
             raise Stays
         below = _flat(body.copy(), visible, numbers)
@@ -227,6 +227,7 @@ _NONE = exp.null()
 
 
 def _body(item: exp.Expr, visible: list[exp.CTE]) -> exp.Expr | None:
+    """The query behind an item of a FROM. A CTE has a name that no table below has, see `ParsedModel`."""
     if isinstance(item, exp.Table) and not item.db:
         named = [cte for cte in visible if folded(cte.alias) == folded(item.name)]
         return named[-1].this if named and not named[-1].alias_column_names else None
