@@ -35,6 +35,11 @@ STORED = {
     "select b.id from b where b.n in (select id from p where mz_now() < ms)": ["<"],
     f"{LIVE} select b.id, q.m from b left join live on live.k = b.k left join q on q.m = live.n "
     "and q.at > mz_now()": ["< <", ">=", "< >="],
+    f"{LIVE} select k, upper(K) as u, live.k as other, live.n from b left join live using (k, id) where k > 'a'": [
+        "<", ">=",
+    ],
+    f"{LIVE} select k, count(live.n) as n from b left join live using (k) group by k order by k": ["<", ">="],
+    f"{LIVE} select * from b left semi join live using (k)": ["<"],
     # the p below is a table
     "with p as (select * from p where mz_now() < at) select b.id, p.n from b left join p on p.k = b.k": ["<", ">="],
     f"select b.id from b where not exists (select 1 from p join q on q.k = p.k where {ON} and q.m = b.n)": ["<"],
@@ -55,7 +60,9 @@ AT_READ = (
     "select b.id from b where not exists (select 1 from p where p.k = b.k and mz_now() < b.at)",
     f"select b.id, p.n from b full join p on {ON}",
     f"select b.id, p.n from b left join p on {ON} full join q on q.k = b.k",
-    f"{LIVE} select id, live.n from b left join live using (k)",
+    f"{LIVE} select upper(k) as k, live.n from b left join live using (k) order by k",
+    f"{LIVE} select b.id, live.n from b natural left join live",
+    f"{LIVE} select k, live.n from b join q using (k) left join live using (k)",
     f"select b.id, rand() as r from b left join p on {ON}",
     f"select b.id, p.n from b left join p on {ON} where b.n in (select m from q)",
     f"{LIVE} select b.id, live.n from b, q left join live on live.k = q.k",

@@ -122,6 +122,9 @@ class _Rewriting:
         with_ = select.args.get("with_")
         select.set("with_", None)
         expand_stars(select, sources_of(select, self.describe, self.visible))
+        for place, join in enumerate(select.args.get("joins") or []):
+            if join.args.get("using") and _is_temporal(join, select, self.visible):
+                self._write_out_using(select, place)
         self._take_subqueries(select)
         self._take_semi_joins(select)
         outer = [join for join in select.args.get("joins") or [] if _is_temporal(join, select, self.visible)]
@@ -130,6 +133,29 @@ class _Rewriting:
         written = self._joined(select) if outer else select
         written.set("with_", with_)
         return written
+
+    def _write_out_using(self, select: exp.Select, place: int) -> None:
+        """`left join p using (k)` -> `left join p on b.k = p.k`, and `b.k` for k, in place."""
+        join = select.args["joins"][place]
+        left = sources_of(_with_joins(select, place), self.describe, self.visible)
+        around = select.copy()
+        for key in ("from_", "joins"):
+            around.set(key, None)
+        if join.side == "RIGHT" or around.find(exp.Query) is not around or len(list(around.find_all(exp.Query))) > 1:
+            raise Stays
+        on = []
+        for key in join.args["using"]:
+            owners = [source for source in left if key.name.lower() in (name.lower() for name in source.columns)]
+            if len(owners) != 1 or not owners[0].name:
+                raise Stays
+            own = column_of(owners[0].name, key.name)
+            on.append(exp.EQ(this=own, expression=column_of(join.this.alias_or_name, key.name)))
+            named = [item.this for item in select.selects if item.alias.lower() == key.name.lower()]
+            if any(item != exp.column(key.name) for item in named if isinstance(item, exp.Expr)):
+                raise Stays  # an ORDER BY may mean this one
+            _qualify(select, key.name, own)
+        join.set("using", None)
+        join.set("on", conjunction(on))
 
     # -- filters --
 
@@ -250,6 +276,18 @@ class _Rewriting:
         times, on, holds = found.covered(f"mz_partners_{self.number}", present)
         self.number += 1
         return exp.Join(this=times, on=on, side=None if present else "LEFT"), holds
+
+
+def _qualify(select: exp.Select, name: str, own: exp.Column) -> None:
+    """Give a column its source wherever a SELECT names the column alone."""
+    for column in list(select.find_all(exp.Column)):
+        if column.parts[0].name.lower() != name.lower() or is_lambda_variable(column):
+            continue
+        if column.find_ancestor(exp.Select) is not select:
+            continue
+        if len(column.parts) > 1:
+            raise Stays  # a field, or a source of this name
+        column.replace(column_of(own.table, column.name))
 
 
 def _is_comma(join: exp.Join) -> bool:
