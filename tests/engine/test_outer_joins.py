@@ -21,6 +21,8 @@ MODELS = {
     "left_join": (f"{LIVE} select b.*, live.n from {{s}}.b left join live on live.k = b.k and live.n > 0", 2),
     "without": (f"select b.id from {{s}}.b left join {{s}}.p on {P} where p.k is null and mz_now() < b.until", 1),
     "using": (f"{LIVE} select k, b.id, live.k as other, n from {{s}}.b left join live using (k) order by k", 2),
+    "full_join": (f"{LIVE} select b.id, live.n, coalesce(b.k, live.k) as k from {{s}}.b full join live on live.k = b.k "
+                  "and live.n <> 2", 3),
     "right_join": (f"{LIVE} select b.id, live.n from live right join {{s}}.b on live.k = b.k", 2),
     "counted": (f"{LIVE} select b.k, count(live.n) as n, count(*) as c from {{s}}.b left join live on live.k = b.k "
                 "group by b.k", 2),

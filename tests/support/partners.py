@@ -36,7 +36,7 @@ def joined(rng: Rng, _: int = 0) -> str:
     """A query text with {t} for the input and {now} for the clock."""
     window, key = rng.choice(WINDOWS), rng.choice(KEYS)
     beside = rng.choice(OTHERS) if rng.random() < 0.08 else rng.choice(BESIDE)
-    form = rng.choice(["exists", "exists", "in", "semi", "left", "left", "left", "right", "two", "cte", "null"])
+    form = rng.choice(["exists", "exists", "in", "semi", "left", "left", "left", "right", "full", "two", "cte", "null"])
     outer = rng.choice(OUTER)
     if form == "exists":
         word = rng.choice(["not exists", "not exists", "exists"])
@@ -63,6 +63,10 @@ def joined(rng: Rng, _: int = 0) -> str:
         other = rng.choice(KEYS[:3]).replace("p.", "q.")
         joins = f"{{t}} as b left join {below} on {key}{beside} left join {{t}} as q on {other} and {second}"
         return _rows(rng, joins, outer, "both")
+    if form == "full":
+        side = f"(select * from {{t}} as x where {rng.choice(WINDOWS[:3]).replace('p.', 'x.')}) as b"
+        left, right = rng.sample([below, rng.choice([side, "{t} as b"])], 2)
+        return _rows(rng, f"{left} full join {right} on {key}{beside}", "", "both")
     if form == "right":
         return _rows(rng, f"{below} right join {{t}} as b on {key}{beside}", outer, "both")
     on = f"{{t}} as p on {key}{beside} and {window}"

@@ -40,6 +40,11 @@ STORED = {
     ],
     f"{LIVE} select k, count(live.n) as n from b left join live using (k) group by k order by k": ["<", ">="],
     f"{LIVE} select * from b left semi join live using (k)": ["<"],
+    f"{LIVE} select coalesce(b.k, live.k) as k, live.n, b.id from b full join live on live.k = b.k": ["<", "<", ">="],
+    f"{LIVE} select live.n, b.id from live full outer join b on live.k = b.k where b.n > 1": ["<", "<", ">="],
+    f"{LIVE}, c as (select * from b where mz_now() >= at) select c.n, live.id from c full join live on live.k = c.k": [
+        "< <", "< >=", ">= >=",
+    ],
     # the p below is a table
     "with p as (select * from p where mz_now() < at) select b.id, p.n from b left join p on p.k = b.k": ["<", ">="],
     f"select b.id from b where not exists (select 1 from p join q on q.k = p.k where {ON} and q.m = b.n)": ["<"],
@@ -59,6 +64,7 @@ AT_READ = (
     "select b.id from b where not exists (select 1 from p where p.k = b.k and mz_now() < p.at and mz_now() < p.ms)",
     "select b.id from b where not exists (select 1 from p where p.k = b.k and mz_now() < b.at)",
     f"select b.id, p.n from b full join p on {ON}",
+    f"{LIVE} select b.id, live.n from b full join live using (k)",
     f"select b.id, p.n from b left join p on {ON} full join q on q.k = b.k",
     f"{LIVE} select upper(k) as k, live.n from b left join live using (k) order by k",
     f"{LIVE} select b.id, live.n from b natural left join live",

@@ -28,7 +28,7 @@ from ..sql.names.scope import Describe, Sources, column_of, derived, is_lambda_v
 from ..sql.spark.errors import SparkError
 from ..sql.spark.timestamps import sql_type
 from ..sql.text.dialect import conjunction, expression, has_clock, put_in, render
-from .partners import Partners, Stays, partners
+from .partners import Partners, Stays, partners, with_window_above
 
 _JOINED = "mz_joined"
 #: each outer join doubles the SELECTs
@@ -69,10 +69,11 @@ def _is_candidate(select: exp.Select) -> bool:
 
 def _is_temporal(join: exp.Join, select: exp.Select, visible: list[exp.CTE]) -> bool:
     """Whether the clock decides which rows of a SELECT have a partner in a join."""
-    if not join.side and not only_filters(join) or join.side == "FULL":
+    if not join.side and not only_filters(join):
         return False
-    partners_ = select.args["from_"].this if join.side == "RIGHT" else join.this
-    asked = exp.select("1").from_(partners_.copy()).where(*([join.args["on"]] if join.args.get("on") else []))
+    sides = {"RIGHT": [select.args["from_"].this], "FULL": [select.args["from_"].this, join.this]}
+    asked = exp.Select(joins=[exp.Join(this=one.copy()) for one in sides.get(join.side, [join.this])])
+    asked.set("where", exp.Where(this=join.args["on"].copy()) if join.args.get("on") is not None else None)
     return has_clock(with_ctes(asked, visible))
 
 
@@ -141,7 +142,7 @@ class _Rewriting:
         around = select.copy()
         for key in ("from_", "joins"):
             around.set(key, None)
-        if join.side == "RIGHT" or around.find(exp.Query) is not around or len(list(around.find_all(exp.Query))) > 1:
+        if join.side in ("RIGHT", "FULL") or len(list(around.find_all(exp.Query))) > 1:
             raise Stays
         on = []
         for key in join.args["using"]:
@@ -207,38 +208,73 @@ class _Rewriting:
             return rows
         join = joins[place]
         others = [one for one in joins if one is not join]
-        if any(one.side in ("RIGHT", "FULL") for one in others) or join.side == "RIGHT" and others:
+        if any(one.side in ("RIGHT", "FULL") for one in others) or join.side != "LEFT" and others:
             raise Stays
         parts = [*rows.expressions, *filter(None, [rows.args.get("where")]), *(one.args.get("on") for one in others)]
         if merges_columns(join) or any(part is not None and part.find(exp.Query) for part in parts):
             raise Stays
+        sources_of(rows, self.describe, self.visible)  # each source gets a name
+        if join.side == "FULL":
+            return self._of_both_sides(rows)
         if join.side == "RIGHT":
-            first = rows.args["from_"].this
-            left, right = first.copy(), join.this.copy()
-            first.replace(right)
-            join.this.replace(left)
-        sources = sources_of(rows, self.describe, self.visible)
-        before = _with_joins(rows, place)
-        outer = sources_of(before, self.describe, self.visible)
-        matched, unmatched = rows.copy(), rows.copy()
-        side = _side(join)
-        own = len([s for s in outer if s.name]) + (1 if sources.merged else 0)
-        self._fill(unmatched, place, sources, own, join)
+            _swap(rows)
+        unmatched, found = self._unmatched(rows, place)
+        without = self._union(unmatched)
+        if found is None or _wants_none(rows, found):
+            return without
+        return exp.union(self._union(_matched(rows, place, found)), without, distinct=False, copy=False)
+
+    def _of_both_sides(self, rows: exp.Select) -> exp.Query:
+        """A FULL JOIN as the pairs, and the rows of each side without partners."""
+        (join,) = rows.args["joins"]
+        if has_clock(join.args.get("on") or exp.null()):
+            raise Stays
+        if not self._has_window(join.this):
+            _swap(rows)
+        unmatched, found = self._unmatched(rows, 0)
+        if found is None:
+            raise Stays
+        others = rows.copy()
+        _swap(others)
+        if self._has_window(others.args["joins"][0].this):
+            without, _ = self._unmatched(others, 0)
+        else:
+            without = self._filled(others, 0)
+            without.args["joins"][0].set("side", "LEFT")
+            without.args["joins"][0].set("kind", "ANTI")
+            flat = with_window_above(exp.select("*").from_(without.args["from_"].this.copy()), self.visible)
+            without.set("from_", flat.args["from_"])
+            _add_to_where(without, [flat.args["where"].this])
+        pairs = exp.union(_matched(rows, 0, found), unmatched, distinct=False, copy=False)
+        return exp.union(pairs, without, distinct=False, copy=False)
+
+    def _has_window(self, source: exp.Expr) -> bool:
+        return has_clock(with_ctes(exp.select("1").from_(source.copy()), self.visible))
+
+    def _unmatched(self, rows: exp.Select, place: int) -> tuple[exp.Select, Partners | None]:
+        """The rows that have no partner in a join, and the partners; None where no row has one."""
+        join, before = rows.args["joins"][place], _with_joins(rows, place)
+        side, unmatched = _side(join), self._filled(rows, place)
         if _is_never(join):
             unmatched.args["joins"][place].pop()
-            return self._union(unmatched)
-        found = self._partners(side, before, outer)
+            return unmatched, None
+        found = self._partners(side, before, sources_of(before, self.describe, self.visible))
         times, holds = self._times(found, False)
         unmatched.args["joins"][place].replace(times)
         _add_to_where(unmatched, holds)
-        without = self._union(unmatched)
-        if _wants_none(rows, found):
-            return without
-        _make_inner(matched, matched.args["joins"][place], found.select)
-        return exp.union(self._union(matched), without, distinct=False, copy=False)
+        return unmatched, found
+
+    def _filled(self, rows: exp.Select, place: int) -> exp.Select:
+        """A copy of rows with NULL in place of the columns of a join's right side, everywhere but in its own ON."""
+        sources = sources_of(rows, self.describe, self.visible)
+        outer = sources_of(_with_joins(rows, place), self.describe, self.visible)
+        filled = rows.copy()
+        own = len([s for s in outer if s.name]) + (1 if sources.merged else 0)
+        self._fill(filled, place, sources, own, rows.args["joins"][place])
+        return filled
 
     def _fill(self, rows: exp.Select, place: int, sources: Sources, own: int, join: exp.Join) -> None:
-        """Put NULL in place of the columns of a join's right side, everywhere but in its own ON."""
+        """Put NULL in place of the columns of the source number `own`, in place."""
         joins = rows.args["joins"]
         later = [one.args["on"] for one in joins[place + 1 :] if one.args.get("on") is not None]
         where = rows.args.get("where")
@@ -310,13 +346,26 @@ def _with_joins(select: exp.Select, place: int) -> exp.Select:
     return before
 
 
-def _make_inner(rows: exp.Select, join: exp.Join, partners_: exp.Select) -> None:
-    """Make an outer join an inner one, with the conditions of the clock in the WHERE of the SELECT."""
-    every = list(conjuncts(partners_.args["where"].this))
+def _swap(rows: exp.Select) -> None:
+    """Make a LEFT JOIN of the only join of a SELECT with the other side first, in place."""
+    (join,) = rows.args["joins"]
+    first = rows.args["from_"].this
+    left, right = first.copy(), join.this.copy()
+    first.replace(right)
+    join.this.replace(left)
+    for key, value in (("side", "LEFT"), ("kind", None)):
+        join.set(key, value)
+
+
+def _matched(rows: exp.Select, place: int, found: Partners) -> exp.Select:
+    """The pairs of an outer join, with the conditions of the clock in the WHERE of the SELECT."""
+    matched = rows.copy()
+    every = list(conjuncts(found.select.args["where"].this))
     static = [part for part in every if not has_clock(part)]
-    inner = exp.Join(this=partners_.args["from_"].this.copy(), on=conjunction(static))
-    join.replace(inner)
-    _add_to_where(rows, [exp.paren(part) for part in every if has_clock(part)])
+    inner = exp.Join(this=found.select.args["from_"].this.copy(), on=conjunction(static))
+    matched.args["joins"][place].replace(inner)
+    _add_to_where(matched, [exp.paren(part) for part in every if has_clock(part)])
+    return matched
 
 
 def _add_to_where(select: exp.Select, holds: list[exp.Expr]) -> None:

@@ -100,7 +100,7 @@ def partners(
 
     outer: the sources of the outer rows. visible: the CTEs in scope.
     """
-    inner = _flat(inner.copy(), visible, count())
+    inner = with_window_above(inner.copy(), visible)
     flat = inner.copy()
     where = inner.args.get("where")
     if where is None or not has_clock(where):
@@ -195,8 +195,12 @@ def _is_unit(column: exp.Column) -> bool:
     return column.parent is not None and starts_with_unit(column.parent) and column is column.parent.expressions[0]
 
 
+def with_window_above(select: exp.Select, visible: list[exp.CTE]) -> exp.Select:
+    """A SELECT with the predicates over the clock of the SELECTs below in its own WHERE, in place. Raises Stays."""
+    return _flat(select, visible, count())
+
+
 def _flat(select: exp.Select, visible: list[exp.CTE], numbers: count[int]) -> exp.Select:
-    """A SELECT with the predicates over the clock of the SELECTs below in its own WHERE, in place."""
     joins = select.args.get("joins") or []
     if not is_linear(select) or not select.args.get("from_") or nondeterministic(select) is not None:
         raise Stays
