@@ -23,6 +23,11 @@ MODELS = {
     "using": (f"{LIVE} select k, b.id, live.k as other, n from {{s}}.b left join live using (k) order by k", 2),
     "full_join": (f"{LIVE} select b.id, live.n, coalesce(b.k, live.k) as k from {{s}}.b full join live on live.k = b.k "
                   "and live.n <> 2", 3),
+    "in_a_set": (f"{LIVE} select id, n from {{s}}.b cross join {{s}}.p except all select b.id, live.n from {{s}}.b "
+                 "left join live on live.k = b.k", 4),
+    "captured": (f"{LIVE} select id from {{s}}.b where k in (select k from live where live.n = b.id)", 1),
+    "below": (f"{LIVE}, c as (select * from {{s}}.b where not exists (select 1 from {{s}}.p where {P} and p.n > 1)) "
+              "select c.id, live.n from c left join live on live.k = c.k", 2),
     "right_join": (f"{LIVE} select b.id, live.n from live right join {{s}}.b on live.k = b.k", 2),
     "counted": (f"{LIVE} select b.k, count(live.n) as n, count(*) as c from {{s}}.b left join live on live.k = b.k "
                 "group by b.k", 2),

@@ -10,8 +10,18 @@ from dbt.adapters.sparktemporal.temporal.sql.text.dialect import render
 
 COLUMNS = {
     "b": {"k": "string", "n": "int", "at": "timestamp", "id": "bigint", "s": "struct<x:int>"},
-    "p": {"k": "string", "n": "int", "at": "timestamp", "id": "bigint", "ms": "bigint", "s": "struct<x:int>"},
+    "p": {
+        "k": "string",
+        "n": "int",
+        "at": "timestamp",
+        "id": "bigint",
+        "ms": "bigint",
+        "s": "struct<x:int>",
+        "t": "map<string,string>",
+        "y": "array<int>",
+    },
     "q": {"k": "string", "m": "int", "at": "timestamp"},
+    "r": {"id": "int", "mz_partner_open": "boolean"},
 }
 ON = "p.k = b.k and p.at <= mz_now()"
 LIVE = "with live as (select * from p where mz_now() < at + interval 1 day)"
@@ -34,7 +44,7 @@ STORED = {
     f"{LIVE} select b.id from b where b.id in (select id from live)": ["<"],
     "select b.id from b where b.n in (select id from p where mz_now() < ms)": ["<"],
     f"{LIVE} select b.id, q.m from b left join live on live.k = b.k left join q on q.m = live.n "
-    "and q.at > mz_now()": ["< <", ">=", "< >="],
+    "and q.at > mz_now()": ["< <", "< >=", ">="],
     f"{LIVE} select k, upper(K) as u, live.k as other, live.n from b left join live using (k, id) where k > 'a'": [
         "<", ">=",
     ],
@@ -45,6 +55,12 @@ STORED = {
     f"{LIVE}, c as (select * from b where mz_now() >= at) select c.n, live.id from c full join live on live.k = c.k": [
         "< <", "< >=", ">= >=",
     ],
+    # below another SELECT with a join, and with a window on the other side
+    f"{LIVE}, c as (select * from b where not exists (select 1 from q where q.k = b.k and q.at <= mz_now())) "
+    "select c.id, live.n from c left join live on live.k = c.k": ["< <", ">= <"],
+    # names inside and outside of an IN, text in another case
+    f"{LIVE} select id from b where k in (select k from live where live.n = b.n)": ["<"],
+    f"{LIVE} select b.id from b left join live on live.t['A'] = b.k where live.t['a'] is null": ["<", ">="],
     # the p below is a table
     "with p as (select * from p where mz_now() < at) select b.id, p.n from b left join p on p.k = b.k": ["<", ">="],
     f"select b.id from b where not exists (select 1 from p join q on q.k = p.k where {ON} and q.m = b.n)": ["<"],
@@ -72,6 +88,14 @@ AT_READ = (
     f"select b.id, rand() as r from b left join p on {ON}",
     f"select b.id, p.n from b left join p on {ON} where b.n in (select m from q)",
     f"{LIVE} select b.id, live.n from b, q left join live on live.k = q.k",
+    f"{LIVE}, c as (select k, count(*) as n from q where mz_now() >= at group by k) select c.n, live.n as m from c "
+    "left join live on live.k = c.k",
+    f"{LIVE} select b.id, q.m from b left join (select k as kk, n as m from live) as x on x.kk = b.k "
+    "left join q using (m)",
+    f"{LIVE} select b.id, q.m from b left join live on live.k = b.k natural join q",
+    "select b.id from b where exists (select explode(p.y) from p where p.k = b.k and p.at <= mz_now())",
+    "select id from r where mz_partner_open and not exists (select 1 from p where p.n = r.id and p.at <= mz_now())",
+    f"select b.id from b where exists (select 1 from p where {ON}) and (n = 1 or exists (select 1 from p where {ON}))",
 )
 
 
@@ -84,6 +108,15 @@ def test_stored(sql: str) -> None:
     parts = of(sql)
     assert [" ".join(c.operator for c in core.comparisons) for core in parts.cores] == STORED[sql]
     assert "mz_now" not in render(parts.residual) and not parts.evaluated
+
+
+def test_in_set_operations() -> None:
+    """The rows with and without partners are one operand."""
+    join = f"select b.k, p.n from b left join p on {ON}"
+    for sides in ((join, "select k, m from q"), ("select k, m from q", join)):
+        for word in ("union", "except", "intersect", "union all"):
+            residual = render(of(f" {word} ".join(sides)).residual)
+            assert "FROM (SELECT * FROM mz_core_c0 UNION ALL SELECT * FROM mz_core_c1) AS" in residual
 
 
 @pytest.mark.parametrize("sql", AT_READ)

@@ -1,13 +1,13 @@
 """SQL of the times at which a key has a partner, and of the times at which it has none.
 
-    rows of a key     [====)                 a row is a partner from mz_time_from to before mz_time_until (ms)
+    rows of a key     [====)                 a row is a partner from mz_partner_from to before mz_partner_until (ms)
                         [======)   [===)
     islands           [========)   [===)     some partner is there
     gaps           ===)        [===)   [==   none is there
 
 A bound is NULL where one time has no beginning or no end, and has no column where none has. A key has at least one row
-among its gaps, so that an outer join with the gaps tells a key that is always covered (`mz_open` is false) from a key
-without rows.
+among its gaps, so that an outer join with the gaps tells a key that is always covered (`mz_partner_open` is false) from
+a key without rows.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from dataclasses import dataclass
 
 from ..sql.text.dialect import quote
 
+#: the beginning of the names of the columns here
+OWN = "mz_partner_"
 #: before and after every instant (ms)
 _FIRST, _LAST = f"{-(1 << 62)}L", f"{1 << 62}L"
 #: the last millisecond that is a TIMESTAMP
@@ -30,14 +32,14 @@ def from_instant(sql: str, as_of: int) -> str:
 
 
 def key_column(index: int) -> str:
-    return f"mz_k{index}"
+    return f"{OWN}k{index}"
 
 
 @dataclass(frozen=True)
 class Partnered:
     """The partners of keys, as SQL."""
 
-    #: a query of the columns mz_k0 …, mz_time_from, mz_time_until
+    #: a query of the columns mz_partner_k0 …, mz_partner_from, mz_partner_until
     rows: str
     keys: int
     #: whether partners come at some time, and whether they go; else they are there before, or for ever
@@ -47,39 +49,39 @@ class Partnered:
     as_timestamps: bool
 
     def islands(self) -> str:
-        """A query of the keys and times: mz_time_from where partners come, mz_time_until where they go."""
+        """A query of the keys and times: mz_partner_from where partners come, mz_partner_until where they go."""
         names, rows, by = _names(self.keys), _bounded(self.rows, self.keys), _names(self.keys)
         if self.comes and self.goes:
-            over = f"OVER (PARTITION BY {names} ORDER BY mz_time_from, mz_time_until ROWS"
-            covered = f"max(mz_time_until) {over} BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) >= mz_time_from"
+            over = f"OVER (PARTITION BY {names} ORDER BY mz_partner_from, mz_partner_until ROWS"
+            covered = f"max(mz_partner_until) {over} BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) >= mz_partner_from"
             rows = _query(f"*, CASE WHEN {covered} THEN 0 ELSE 1 END AS mz_begins", rows)
             rows = _query(f"*, sum(mz_begins) {over} BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS mz_island", rows)
             by = f"{names}, mz_island"
-        since = f", {self._since('min(mz_time_from)')} AS mz_time_from" if self.comes else ""
-        until = f", {self._until('max(mz_time_until)')} AS mz_time_until" if self.goes else ""
+        since = f", {self._since('min(mz_partner_from)')} AS mz_partner_from" if self.comes else ""
+        until = f", {self._until('max(mz_partner_until)')} AS mz_partner_until" if self.goes else ""
         return f"{_query(names + since + until, rows)} GROUP BY {by}"
 
     def gaps(self) -> str:
-        """A query of the keys, times and mz_open: mz_time_from where partners go, mz_time_until where they come."""
+        """A query of the keys, mz_partner_open, mz_partner_from where partners go, mz_partner_until where they come."""
         names, rows = _names(self.keys), _bounded(self.rows, self.keys)
         if not self.goes:
-            first = "min(mz_time_from)"
-            items = f"{names}, {self._until(first)} AS mz_time_until, {first} > {_FIRST} AS mz_open"
+            first = "min(mz_partner_from)"
+            items = f"{names}, {self._until(first)} AS mz_partner_until, {first} > {_FIRST} AS mz_partner_open"
             return f"{_query(items, rows)} GROUP BY {names}"
         if not self.comes:
-            last = "max(mz_time_until)"
-            items = f"{names}, {self._since(last)} AS mz_time_from, {last} < {_LAST} AS mz_open"
+            last = "max(mz_partner_until)"
+            items = f"{names}, {self._since(last)} AS mz_partner_from, {last} < {_LAST} AS mz_partner_open"
             return f"{_query(items, rows)} GROUP BY {names}"
-        over = f"OVER (PARTITION BY {names} ORDER BY mz_time_from, mz_time_until"
-        reach = f"max(mz_time_until) {over} ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS mz_reach"
-        following = f"lead(mz_time_from, 1, {_LAST}) {over}) AS mz_next, row_number() {over}) AS mz_number"
+        over = f"OVER (PARTITION BY {names} ORDER BY mz_partner_from, mz_partner_until"
+        reach = f"max(mz_partner_until) {over} ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS mz_reach"
+        following = f"lead(mz_partner_from, 1, {_LAST}) {over}) AS mz_next, row_number() {over}) AS mz_number"
         rows = _query(f"*, {reach}, {following}", rows)
         # for the time before the first partner, and for the time after each partner
         rows = _query("*, explode(array(true, false)) AS mz_before", rows)
         since = self._since(f"IF(mz_before, {_FIRST}, mz_reach)")
-        until = self._until("IF(mz_before, mz_time_from, mz_next)")
-        is_open = f"NOT mz_before OR mz_time_from > {_FIRST}"
-        items = f"{names}, {since} AS mz_time_from, {until} AS mz_time_until, {is_open} AS mz_open"
+        until = self._until("IF(mz_before, mz_partner_from, mz_next)")
+        is_open = f"NOT mz_before OR mz_partner_from > {_FIRST}"
+        items = f"{names}, {since} AS mz_partner_from, {until} AS mz_partner_until, {is_open} AS mz_partner_open"
         return f"{_query(items, rows)} WHERE CASE WHEN mz_before THEN mz_number = 1 ELSE mz_reach < mz_next END"
 
     def _since(self, value: str) -> str:
@@ -107,8 +109,8 @@ def _query(items: str, rows: str) -> str:
 def _bounded(rows: str, keys: int) -> str:
     """The rows that are there at some time, with both bounds."""
     since, until = (
-        f"coalesce(mz_time_from, {_FIRST}) AS mz_time_from",
-        f"coalesce(mz_time_until, {_LAST}) AS mz_time_until",
+        f"coalesce(mz_partner_from, {_FIRST}) AS mz_partner_from",
+        f"coalesce(mz_partner_until, {_LAST}) AS mz_partner_until",
     )
     rows = _query(f"{_names(keys)}, {since}, {until}", rows)
-    return f"{_query('*', rows)} WHERE mz_time_from < mz_time_until"
+    return f"{_query('*', rows)} WHERE mz_partner_from < mz_partner_until"

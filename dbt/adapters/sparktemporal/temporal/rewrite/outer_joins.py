@@ -1,9 +1,9 @@
 """Outer, semi and anti joins and EXISTS over the clock -> inner joins with the times of partners.
 
     select b.id from b where not exists (select 1 from p where p.k = b.k and p.at <= mz_now())
-      ->  select b.id from b left join <gaps of p by k> as g on b.k = g.mz_k0
-          where (g.mz_time_from is null or mz_now() >= g.mz_time_from)
-            and (g.mz_time_until is null or mz_now() < g.mz_time_until) and coalesce(g.mz_open, true)
+      ->  select b.id from b left join <gaps of p by k> as g on b.k = g.mz_partner_k0
+          where (g.mz_partner_from is null or mz_now() >= g.mz_partner_from)
+            and (g.mz_partner_until is null or mz_now() < g.mz_partner_until) and coalesce(g.mz_partner_open, true)
 
     select b.id, p.n from b left join p on p.k = b.k and p.at <= mz_now()
       ->  select b.id, p.n from b join p on p.k = b.k and p.at <= mz_now()
@@ -14,6 +14,8 @@ Where the partners are not known by equal keys and plain comparisons, a read eva
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 from sqlglot import exp
 
@@ -27,8 +29,8 @@ from ..sql.names.projection import expand_stars, inner_stars, pushdown_projectio
 from ..sql.names.scope import Describe, Sources, column_of, derived, is_lambda_variable, resolve
 from ..sql.spark.errors import SparkError
 from ..sql.spark.timestamps import sql_type
-from ..sql.text.dialect import conjunction, expression, has_clock, put_in, render
-from .partners import Partners, Stays, partners, with_window_above
+from ..sql.text.dialect import conjunction, expression, has_clock, put_in
+from .partners import ALIAS, Key, Partners, Stays, partners, pull_up_windows
 
 _JOINED = "mz_joined"
 #: each outer join doubles the SELECTs
@@ -37,18 +39,23 @@ _MOST = 3
 
 def write_out_outer_joins(tree: exp.Query, describe: Describe, moves: Moves) -> exp.Query:
     """The tree of a model -> the tree without outer, semi and anti joins and EXISTS over the clock, where possible."""
-    done: set[int] = set()
-    while True:
-        select = next((s for s in tree.find_all(exp.Select) if id(s) not in done and _is_candidate(s)), None)
+    done: list[exp.Select] = []
+    while True:  # inner SELECTs first: an outer one takes their rows
+        every = [select for select in tree.find_all(exp.Select) if not any(select is one for one in done)]
+        select = next((select for select in reversed(every) if _is_candidate(select)), None)
         if select is None:
             eliminate_ctes(tree)
             return tree
-        done.add(id(select))
+        done.append(select)
         try:
             written = _Rewriting(describe, moves, visible_ctes(select)).select(select.copy())
         except (Stays, Refusal, SparkError):  # the model's own text raises its errors
             continue
-        done.update(id(s) for s in written.find_all(exp.Select))
+        if isinstance(written, exp.SetOperation) and isinstance(select.parent, exp.SetOperation):
+            with_ = written.args.get("with_")
+            written.set("with_", None)
+            written = exp.select("*").from_(derived(written, _JOINED))
+            written.set("with_", with_)
         tree = put_in(tree, select, written)
 
 
@@ -82,33 +89,34 @@ def _parts(select: exp.Select) -> list[exp.Expr]:
     return list(conjuncts(where.this)) if where is not None else []
 
 
-def _subquery(conjunct: exp.Expr, visible: list[exp.CTE]) -> tuple[exp.Select, bool] | None:
-    """(query, whether a partner has to be there) of an EXISTS or IN over the clock; None for another conjunct."""
+@dataclass(frozen=True)
+class _Subquery:
+    """An EXISTS or IN over the clock."""
+
+    query: exp.Select
+    #: whether a partner has to be there
+    present: bool
+    #: of an IN
+    key: Key | None = None
+
+
+def _subquery(conjunct: exp.Expr, visible: list[exp.CTE]) -> _Subquery | None:
     node, present = conjunct.unnest(), True
     if isinstance(node, exp.Not):
         node, present = node.this.unnest(), False
     query: exp.Expr | None = None
+    key = None
     if isinstance(node, exp.Exists):
         query = node.this.unnest()
     elif isinstance(node, exp.In) and present and node.args.get("query") is not None:
-        query = _as_exists(node)
+        query = node.args["query"].unnest()
+        items = query.selects if isinstance(query, exp.Select) else []
+        if len(items) != 1 or items[0].find(exp.Star) or isinstance(node.this.unnest(), exp.Tuple):
+            return None
+        key = Key(node.this.unnest(), items[0].unalias(), False)
     if not isinstance(query, exp.Select) or not has_clock(with_ctes(query.copy(), visible)):
         return None
-    return query, present
-
-
-def _as_exists(node: exp.In) -> exp.Select | None:
-    """`x in (select y from …)`, as a conjunct: the SELECT with `y = x` in its WHERE."""
-    query = node.args["query"].unnest().copy()
-    if not isinstance(query, exp.Select) or len(query.selects) != 1 or isinstance(node.this.unnest(), exp.Tuple):
-        return None
-    of = query.selects[0].unalias()
-    if of.find(exp.Star):
-        return None
-    both = exp.EQ(this=exp.paren(node.this.copy()), expression=exp.paren(of.copy()))
-    where = query.args.get("where")
-    query.set("where", exp.Where(this=conjunction([*([where.this] if where is not None else []), both])))
-    return query
+    return _Subquery(query, present, key)
 
 
 class _Rewriting:
@@ -131,7 +139,7 @@ class _Rewriting:
         outer = [join for join in select.args.get("joins") or [] if _is_temporal(join, select, self.visible)]
         if len(outer) > _MOST:
             raise Stays
-        written = self._joined(select) if outer else select
+        written = self._joined(select) if outer else self._as_core(select)
         written.set("with_", with_)
         return written
 
@@ -171,8 +179,7 @@ class _Rewriting:
             if one is None:
                 holds.append(part)
                 continue
-            query, present = one
-            join, times = self._times(self._partners(query, select, outer), present)
+            join, times = self._times(self._partners(one.query, select, outer, one.key), one.present)
             select.append("joins", join)
             holds += times
         select.set("where", exp.Where(this=conjunction(holds)))
@@ -205,13 +212,13 @@ class _Rewriting:
         joins = rows.args.get("joins") or []
         place = next((at for at, join in enumerate(joins) if _is_temporal(join, rows, self.visible)), None)
         if place is None:
-            return rows
+            return self._as_core(rows)
         join = joins[place]
         others = [one for one in joins if one is not join]
         if any(one.side in ("RIGHT", "FULL") for one in others) or join.side != "LEFT" and others:
             raise Stays
         parts = [*rows.expressions, *filter(None, [rows.args.get("where")]), *(one.args.get("on") for one in others)]
-        if merges_columns(join) or any(part is not None and part.find(exp.Query) for part in parts):
+        if any(map(merges_columns, joins[place:])) or any(part is not None and part.find(exp.Query) for part in parts):
             raise Stays
         sources_of(rows, self.describe, self.visible)  # each source gets a name
         if join.side == "FULL":
@@ -242,11 +249,12 @@ class _Rewriting:
             without = self._filled(others, 0)
             without.args["joins"][0].set("side", "LEFT")
             without.args["joins"][0].set("kind", "ANTI")
-            flat = with_window_above(exp.select("*").from_(without.args["from_"].this.copy()), self.visible)
-            without.set("from_", flat.args["from_"])
-            _add_to_where(without, [flat.args["where"].this])
-        pairs = exp.union(_matched(rows, 0, found), unmatched, distinct=False, copy=False)
-        return exp.union(pairs, without, distinct=False, copy=False)
+        branches = [self._as_core(one) for one in (_matched(rows, 0, found), unmatched, without)]
+        return exp.union(*branches, distinct=False, copy=False)
+
+    def _as_core(self, select: exp.Select) -> exp.Select:
+        pull_up_windows(select, self.visible, self.moves)
+        return select
 
     def _has_window(self, source: exp.Expr) -> bool:
         return has_clock(with_ctes(exp.select("1").from_(source.copy()), self.visible))
@@ -298,18 +306,18 @@ class _Rewriting:
 
     # -- partners --
 
-    def _partners(self, inner: exp.Select, around: exp.Select, outer: Sources) -> Partners:
+    def _partners(self, inner: exp.Select, around: exp.Select, outer: Sources, key: Key | None = None) -> Partners:
         def types(values: list[exp.Expr]) -> list[str]:
             probe = exp.Select(expressions=[exp.alias_(v.copy(), f"mz_k{i}") for i, v in enumerate(values)])
             probe.set("from_", around.args["from_"].copy())
             probe.set("joins", [join.copy() for join in around.args.get("joins") or []])
             return [kind for _, kind in typed_columns(probe, self.describe, self.visible)]
 
-        return partners(inner, outer, types, self.describe, self.visible, self.moves)
+        return partners(inner, outer, types, self.describe, self.visible, self.moves, key)
 
     def _times(self, found: Partners, present: bool) -> tuple[exp.Join, list[exp.Expr]]:
         """The join with the times with or without a partner, and the conditions of the rows."""
-        times, on, holds = found.covered(f"mz_partners_{self.number}", present)
+        times, on, holds = found.covered(f"{ALIAS}{self.number}", present)
         self.number += 1
         return exp.Join(this=times, on=on, side=None if present else "LEFT"), holds
 
@@ -386,11 +394,15 @@ def _is_never(join: exp.Join) -> bool:
 
 def _wants_none(rows: exp.Select, found: Partners) -> bool:
     """Whether a WHERE leaves out all rows with partners: `p.k is null` beside `p.k = b.k`."""
-    where = rows.args.get("where")
-    keys = {render(key.inner).lower() for key in found.keys if not key.null_safe}
+    keys = [_names(key.inner) for key in found.keys if not key.null_safe and isinstance(key.inner, exp.Column)]
     return any(
         isinstance(part, exp.Is)
         and isinstance(part.expression, exp.Null)
-        and render(part.this.unnest()).lower() in keys
-        for part in (conjuncts(where.this) if where is not None else [])
+        and isinstance(part.this.unnest(), exp.Column)
+        and _names(part.this.unnest()) in keys
+        for part in _parts(rows)
     )
+
+
+def _names(column: exp.Expr) -> list[str]:
+    return [part.name.lower() for part in column.parts] if isinstance(column, exp.Column) else []

@@ -1,7 +1,7 @@
 """The partners of a row in a join or an EXISTS over the clock: by which keys, and when they are there.
 
 exists (select 1 from p where p.k = b.k and p.at <= mz_now())
-  ->  keys   b.k = p.k          rows   select p.k as mz_k0, p.at as mz_b0 from p          from mz_b0 on
+  ->  keys   b.k = p.k          rows   select p.k as mz_partner_k0, p.at as mz_b0 from p          from mz_b0 on
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from ..predicates.bounds import TIMESTAMP, Bounds, bounds, operand_kind
 from ..predicates.comparisons import Comparison, Moves, comparisons, conjuncts
 from ..predicates.monotonicity import DAY_MS, milliseconds
 from ..sql.functions.calls import makes_several_rows, nondeterministic, starts_with_unit
+from ..sql.functions.registry import SPARKS, known
 from ..sql.names.bind import sources_of, typed_columns
 from ..sql.names.ctes import with_ctes
-from ..sql.names.linear import is_inner, is_linear, merges_columns
+from ..sql.names.linear import is_inner, is_linear, merges_columns, only_filters
 from ..sql.names.scope import Describe, Sources, derived, is_lambda_variable, quote_name, resolve
 from ..sql.spark.combined_types import WHOLE
 from ..sql.text.dialect import (
@@ -40,6 +41,10 @@ from .merge_subqueries import can_give_up, moved_up
 
 class Stays(Exception):
     """A query stays as it is."""
+
+
+#: the beginning of the names of derived tables with times
+ALIAS = "mz_partners_"
 
 
 @dataclass(frozen=True)
@@ -76,7 +81,7 @@ class Partners:
             on.append(equal(this=exp.paren(key.outer.copy()), expression=column(coverage_sql.key_column(index))))
         holds: list[exp.Expr] = []
         begins, ends = (self.times.comes, self.times.goes) if present else (self.times.goes, self.times.comes)
-        for name, operator, is_there in (("mz_time_from", exp.GTE, begins), ("mz_time_until", exp.LT, ends)):
+        for name, operator, is_there in (("mz_partner_from", exp.GTE, begins), ("mz_partner_until", exp.LT, ends)):
             if not is_there:
                 continue
             unless = exp.Is(this=column(name), expression=exp.null())
@@ -84,7 +89,7 @@ class Partners:
                 exp.paren(exp.Or(this=unless, expression=operator(this=self.call.copy(), expression=column(name))))
             )
         if not present:
-            is_open = exp.Anonymous(this="coalesce", expressions=[column("mz_open"), exp.true()])
+            is_open = exp.Anonymous(this="coalesce", expressions=[column("mz_partner_open"), exp.true()])
             holds.append(is_open)
         return derived(times, alias), conjunction(on), holds
 
@@ -94,12 +99,21 @@ Types = Callable[[list[exp.Expr]], list[str]]
 
 
 def partners(
-    inner: exp.Select, outer: Sources, types: Types, describe: Describe, visible: list[exp.CTE], moves: Moves
+    inner: exp.Select,
+    outer: Sources,
+    types: Types,
+    describe: Describe,
+    visible: list[exp.CTE],
+    moves: Moves,
+    key: Key | None = None,
 ) -> Partners:
     """The partners by a SELECT whose WHERE may name the outer rows. Raises Stays where they are not known so.
 
-    outer: the sources of the outer rows. visible: the CTEs in scope.
+    outer: the sources of the outer rows. visible: the CTEs in scope. key: a further equality.
     """
+    columns = (column for source in outer if not source.name.startswith(ALIAS) for column in source.columns)
+    if any(column.lower().startswith(coverage_sql.OWN) for column in columns):
+        raise Stays  # a name without a source would have two
     inner = with_window_above(inner.copy(), visible)
     flat = inner.copy()
     where = inner.args.get("where")
@@ -107,6 +121,8 @@ def partners(
         raise Stays
     of = _Conditions(sources_of(inner, describe, visible), outer, moves)
     of.take(where.this)
+    if key is not None:
+        of.take_key(key)
     if not of.compared or not of.keys:
         raise Stays
     inner.set("where", exp.Where(this=conjunction(of.own)) if of.own else None)
@@ -169,6 +185,13 @@ class _Conditions:
         else:
             self.keys.append(self._key(part))
 
+    def take_key(self, key: Key) -> None:
+        if self._is_outer(key.inner) or any(resolve(column, self.outer) is None for column in _columns(key.outer)):
+            raise Stays
+        if not _columns(key.outer) or key.outer.find(exp.Query) or key.inner.find(exp.Query):
+            raise Stays
+        self.keys.append(key)
+
     def _key(self, part: exp.Expr) -> Key:
         if not isinstance(part, (exp.EQ, exp.NullSafeEQ)):
             raise Stays
@@ -204,13 +227,54 @@ def _flat(select: exp.Select, visible: list[exp.CTE], numbers: count[int]) -> ex
     joins = select.args.get("joins") or []
     if not is_linear(select) or not select.args.get("from_") or nondeterministic(select) is not None:
         raise Stays
+    if not all(map(_is_of_one_row, select.expressions)):
+        raise Stays
     if any(select.args.get(key) for key in ("with_", "laterals", "hint")):
         raise Stays
-    if any(not is_inner(join) or merges_columns(join) or has_clock(join.args.get("on") or _NONE) for join in joins):
+    if any(merges_columns(join) or has_clock(join.args.get("on") or _NONE) for join in joins):
         raise Stays
-    for item in [select.args["from_"].this, *(join.this for join in joins)]:
-        if not has_clock(with_ctes(exp.select("1").from_(item.copy()), visible)):
-            continue
+    filled = [join for join in joins if not is_inner(join)]
+    if any(join.side != "LEFT" or has_clock(with_ctes(exp.Select(joins=[join.copy()]), visible)) for join in filled):
+        raise Stays
+    for item in [select.args["from_"].this, *(join.this for join in joins if is_inner(join))]:
+        _pull_up(item, select, visible, numbers)
+    return select
+
+
+def _is_of_one_row(item: exp.Expr) -> bool:
+    """Whether an item of a SELECT list is no generator, as far as its functions are known."""
+    calls = item.find_all(exp.Anonymous)
+    return all(call.name.lower() in SPARKS and not known(call.name, len(call.expressions)).generates for call in calls)
+
+
+def pull_up_windows(select: exp.Select, visible: list[exp.CTE], moves: Moves) -> None:
+    """Move the predicates over the clock of what a SELECT reads to its own WHERE, in place: it becomes a core.
+
+    Raises Stays where the clock stands elsewhere too.
+    """
+    joins = select.args.get("joins") or []
+    own, numbers = _conjuncts(select), count()
+    if any(has_clock(part) and part.find(exp.Query, exp.Lambda) for part in own):
+        raise Stays
+    select.set("where", None)
+    for item in [select.args["from_"].this, *(join.this for join in joins if not only_filters(join))]:
+        _pull_up(item, select, visible, numbers)
+    moved = _conjuncts(select)
+    if any(comparisons(part, moves) is None for part in moved):
+        raise Stays
+    select.set("where", exp.Where(this=conjunction([*own, *moved])) if own or moved else None)
+    if any(has_clock(with_ctes(exp.Select(joins=[join.copy()]), visible)) for join in joins):
+        raise Stays
+
+
+def _conjuncts(select: exp.Select) -> list[exp.Expr]:
+    where = select.args.get("where")
+    return list(conjuncts(where.this)) if where is not None else []
+
+
+def _pull_up(item: exp.Expr, select: exp.Select, visible: list[exp.CTE], numbers: count[int]) -> None:
+    """Move the predicates over the clock of an item of a FROM to the WHERE of the SELECT, in place."""
+    if has_clock(with_ctes(exp.select("1").from_(item.copy()), visible)):
         body = _body(item, visible)
         if not isinstance(body, exp.Select) or has_other_parts(item, ("this", "alias")) or not item.alias_or_name:
             raise Stays
@@ -224,7 +288,6 @@ def _flat(select: exp.Select, visible: list[exp.CTE], numbers: count[int]) -> ex
         item.replace(derived(below, item.alias_or_name))
         where = select.args.get("where")
         select.set("where", exp.Where(this=conjunction([*([where.this] if where is not None else []), *moved])))
-    return select
 
 
 _NONE = exp.null()
@@ -265,7 +328,7 @@ def _timed(rows: str, keys: int, edges: Bounds, lasting: list[str]) -> str:
     names = "".join(f"{quote(coverage_sql.key_column(i))}, " for i in range(keys))
     since, until = _widest("greatest", edges.lowers), _widest("least", edges.uppers)
     where = f" WHERE {' AND '.join([*edges.present, *lasting])}" if edges.present or lasting else ""
-    return f"SELECT {names}{since} AS mz_time_from, {until} AS mz_time_until FROM ({rows}) AS mz_rows{where}"
+    return f"SELECT {names}{since} AS mz_partner_from, {until} AS mz_partner_until FROM ({rows}) AS mz_rows{where}"
 
 
 def _widest(function: str, values: Sequence[str]) -> str:
