@@ -24,7 +24,7 @@ MODELS = {
     "full_join": (f"{LIVE} select b.id, live.n, coalesce(b.k, live.k) as k from {{s}}.b full join live on live.k = b.k "
                   "and live.n <> 2", 3),
     "in_a_set": (f"{LIVE} select id, n from {{s}}.b cross join {{s}}.p except all select b.id, live.n from {{s}}.b "
-                 "left join live on live.k = b.k", 4),
+                 "left join live on live.k = b.k", 3),
     "captured": (f"{LIVE} select id from {{s}}.b where k in (select k from live where live.n = b.id)", 1),
     "below": (f"{LIVE}, c as (select * from {{s}}.b where not exists (select 1 from {{s}}.p where {P} and p.n > 1)) "
               "select c.id, live.n from c left join live on live.k = c.k", 2),
