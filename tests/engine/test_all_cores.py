@@ -21,7 +21,8 @@ def two(project: Project) -> Project:
     s = project.schema
     project.model("m", f"with a as (select id, v from {s}.a where mz_now() < hi), "
                   f"b as (select id, V, only_b from {s}.b where mz_now() < hi) "
-                  "select coalesce(a.id, b.id) as id, a.v, only_b from a full join b on a.id = b.id")  # fmt: skip
+                  "select coalesce(a.id, b.id) as id, a.v, only_b "
+                  "from a full join b on a.id between b.id and b.id")  # fmt: skip
     return project
 
 

@@ -86,7 +86,7 @@ APART = (
     "select id from (select id, due from t where mz_now() < hi limit 3) x where mz_now() >= due",
     "select id from (select id, case when mz_now() < hi then 1 end as due from t where mz_now() < hi) x "
     "where mz_now() >= due",
-    f"select id from ({INNER}) x where mz_now() >= due and id in (select id from u where mz_now() < k)",
+    f"select id from ({INNER}) x where mz_now() >= due and id not in (select id from u where mz_now() < k)",
     f"select x.id from ({INNER}) x join (select distinct id from u where mz_now() < k) y using (id) "
     "where mz_now() >= due",
     f"select x.* from ({INNER}) x join u using (id) join u w using (id) where mz_now() >= due",  # not written out

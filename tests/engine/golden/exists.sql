@@ -11,31 +11,31 @@ FROM (
     -- the last condition is what the window implies of single columns
     SELECT
       id,
-      `mz_partners_0`.`mz_time_until` AS `mz_b0`
+      `mz_partners_0`.`mz_partner_until` AS `mz_b0`
     FROM users AS u
     JOIN (
       SELECT
-        `mz_k0`,
+        `mz_partner_k0`,
         CASE
-          WHEN max(mz_time_until) <= 9223372036854775L
-          THEN timestamp_millis(greatest(max(mz_time_until), -9223372036854775L))
-        END AS mz_time_until
+          WHEN max(mz_partner_until) <= 9223372036854775L
+          THEN timestamp_millis(greatest(max(mz_partner_until), -9223372036854775L))
+        END AS mz_partner_until
       FROM (
         SELECT
           *
         FROM (
           SELECT
-            `mz_k0`,
-            coalesce(mz_time_from, -4611686018427387904L) AS mz_time_from,
-            coalesce(mz_time_until, 4611686018427387904L) AS mz_time_until
+            `mz_partner_k0`,
+            coalesce(mz_partner_from, -4611686018427387904L) AS mz_partner_from,
+            coalesce(mz_partner_until, 4611686018427387904L) AS mz_partner_until
           FROM (
             SELECT
-              `mz_k0`,
-              CAST(NULL AS BIGINT) AS mz_time_from,
-              unix_millis(CAST(`mz_b0` AS TIMESTAMP_LTZ)) + CAST(pmod(unix_micros(CAST(`mz_b0` AS TIMESTAMP_LTZ)), 1000) > 0 AS BIGINT) AS mz_time_until
+              `mz_partner_k0`,
+              CAST(NULL AS BIGINT) AS mz_partner_from,
+              unix_millis(CAST(`mz_b0` AS TIMESTAMP_LTZ)) + CAST(pmod(unix_micros(CAST(`mz_b0` AS TIMESTAMP_LTZ)), 1000) > 0 AS BIGINT) AS mz_partner_until
             FROM (
               SELECT
-                e.id AS `mz_k0`,
+                e.id AS `mz_partner_k0`,
                 e.ends_at AS `mz_b0`
               FROM events AS e
             ) AS mz_rows
@@ -46,18 +46,18 @@ FROM (
           ) AS mz_rows
         ) AS mz_rows
         WHERE
-          mz_time_from < mz_time_until
+          mz_partner_from < mz_partner_until
       ) AS mz_rows
       GROUP BY
-        `mz_k0`
+        `mz_partner_k0`
     ) AS `mz_partners_0`
       ON (
         u.id
-      ) = `mz_partners_0`.`mz_k0`
+      ) = `mz_partners_0`.`mz_partner_k0`
     WHERE
       (
-        `mz_partners_0`.`mz_time_until` >= timestamp_millis(1709294400000)
-        OR `mz_partners_0`.`mz_time_until` IS NULL
+        `mz_partners_0`.`mz_partner_until` >= timestamp_millis(1709294400000)
+        OR `mz_partners_0`.`mz_partner_until` IS NULL
       )
   ) AS mz_rows
 ) AS mz_intervals
