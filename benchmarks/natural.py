@@ -21,7 +21,7 @@ import read
 from common import SCHEMA, Project, ratio, read_all, rounds, scanned, session, spread
 from pyspark.sql import SparkSession
 
-read.KEYS = 100_000
+CUSTOMERS = 100_000
 QUERIES = {
     "active": f"with recent as (select * from {SCHEMA}.payments where {{now}} <= ts + interval 1 day) "
     f"select c.customer, c.region, count(r.amount) as n from {SCHEMA}.customers c "
@@ -35,14 +35,14 @@ QUERIES = {
 
 
 def make_inputs(spark: SparkSession, number: int, run_at: int) -> None:
-    read.make_payments(spark, number, run_at)
+    read.make_payments(spark, number, run_at, CUSTOMERS)
     spark.sql(
         "CREATE TABLE by_day USING parquet PARTITIONED BY (ds) AS "
         "SELECT customer, amount, ts, date_format(ts, 'yyyyMMdd') AS ds FROM payments"
     )
     spark.sql(
         f"CREATE TABLE customers USING parquet AS SELECT format_string('C%06d', id) AS customer, "
-        f"concat('R', id % 7) AS region FROM range({read.KEYS})"
+        f"concat('R', id % 7) AS region FROM range({CUSTOMERS})"
     )
 
 
@@ -57,7 +57,7 @@ def main(number: int, turns: int) -> None:
             project.model(name, query.format(now="mz_now()"), materialized="temporal_view")
             spark.sql(f"CREATE VIEW {name}_plain AS {query.format(now='current_timestamp()')}")
         said = project.run(now=run_at)
-        print(f"{number:,} payments, {read.KEYS:,} customers; {os.cpu_count()} cores, Spark {spark.version}")
+        print(f"{number:,} payments, {CUSTOMERS:,} customers; {os.cpu_count()} cores, Spark {spark.version}")
         for name in QUERIES:
             print(f"\n{name}: the run wrote {said[name]['rows_written']:,} diffs in {said[name]['seconds']:.0f} s")
             read.make_answer(spark, name, run_at)

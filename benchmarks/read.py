@@ -41,10 +41,10 @@ BY_HAND = (
 )
 
 
-def make_payments(spark: SparkSession, number: int, until: int) -> None:
+def make_payments(spark: SparkSession, number: int, until: int, customers: int = KEYS) -> None:
     """Payments spread evenly over the days before `until` (ms), the customer and the amount of each at random."""
     rows = (
-        f"SELECT format_string('C%06d', pmod(xxhash64(id), {KEYS})) AS customer, "
+        f"SELECT format_string('C%06d', pmod(xxhash64(id), {customers})) AS customer, "
         f"CAST(pmod(xxhash64(id, 1), 100000) / 100 AS DECIMAL(10, 2)) AS amount, "
         f"timestamp_millis({until}L - CAST(id * {DAYS * DAY / number!r}D AS BIGINT)) AS ts FROM range({number})"
     )

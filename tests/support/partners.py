@@ -36,7 +36,24 @@ def joined(rng: Rng, _: int = 0) -> str:
     """A query text with {t} for the input and {now} for the clock."""
     window, key = rng.choice(WINDOWS), rng.choice(KEYS)
     beside = rng.choice(OTHERS) if rng.random() < 0.08 else rng.choice(BESIDE)
-    form = rng.choice(["exists", "exists", "in", "semi", "left", "left", "left", "right", "full", "two", "cte", "null"])
+    form = rng.choice(
+        [
+            "exists",
+            "exists",
+            "in",
+            "semi",
+            "left",
+            "left",
+            "left",
+            "right",
+            "full",
+            "two",
+            "cte",
+            "null",
+            "above",
+            "above",
+        ]
+    )
     outer = rng.choice(OUTER)
     if form == "exists":
         word = rng.choice(["not exists", "not exists", "exists"])
@@ -67,11 +84,26 @@ def joined(rng: Rng, _: int = 0) -> str:
         side = f"(select * from {{t}} as x where {rng.choice(WINDOWS[:3]).replace('p.', 'x.')}) as b"
         left, right = rng.sample([below, rng.choice([side, "{t} as b"])], 2)
         return _rows(rng, f"{left} full join {right} on {key}{beside}", "", "both")
+    if form == "above":
+        return _above(rng, f"{key}{beside} and {window}")
     if form == "right":
         return _rows(rng, f"{below} right join {{t}} as b on {key}{beside}", outer, "both")
     on = f"{{t}} as p on {key}{beside} and {window}"
     return _rows(rng, f"{{t}} as b {rng.choice(['left', 'left outer'])} join {rng.choice([on, f'{below} on {key}'])}",
                  outer, "both")  # fmt: skip
+
+
+def _above(rng: Rng, partner: str) -> str:
+    """A SELECT over two sources, each with a window or not, whose rows need a partner, or need to have none."""
+    sides = [rng.choice(["{t}", f"(select * from {{t}} as p where {rng.choice(WINDOWS)})"]) for _ in range(2)]
+    join = rng.choice(["join", "left join", "right join", "full join"])
+    of, other = rng.sample(["b", "c"], 2)
+    both = f"{sides[0]} as {of} {join} {sides[1]} as {other} on {of}.{rng.choice(['k', 'v'])} = {other}.k"
+    items = "select b.id, b.k, c.id as cid, c.v, c.lo"
+    if rng.random() < 0.4:
+        return f"{items} from {both} left {rng.choice(['semi', 'anti'])} join {{t}} as p on {partner}"
+    where = f"{rng.choice(['', 'not '])}exists (select 1 from {{t}} as p where {partner})"
+    return f"{items} from {both} where {where}"
 
 
 def _rows(rng: Rng, source: str, where: str, of: str) -> str:

@@ -96,6 +96,11 @@ AT_READ = (
     "select b.id from b where exists (select explode(p.y) from p where p.k = b.k and p.at <= mz_now())",
     "select id from r where mz_partner_open and not exists (select 1 from p where p.n = r.id and p.at <= mz_now())",
     f"select b.id from b where exists (select 1 from p where {ON}) and (n = 1 or exists (select 1 from p where {ON}))",
+    # a window on the side that the later join fills with NULLs
+    f"{LIVE} select q.m, live.n from b join live on live.k = b.k right join q on q.k = b.k where exists "
+    "(select 1 from p where p.k = q.k and p.at <= mz_now())",
+    f"{LIVE} select q.m, live.n from b join live on live.k = b.k right join q on q.k = b.k left semi join p on "
+    "p.k = q.k and p.at <= mz_now()",
 )
 
 

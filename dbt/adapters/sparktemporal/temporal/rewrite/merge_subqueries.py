@@ -176,10 +176,7 @@ def _merge(
     for number, (item, inner) in enumerate(found):
         if not item.alias_or_name:
             item.set("alias", exp.TableAlias(this=quote_name(f"mz_source_h{number}")))
-        every = list(conjuncts(inner.args["where"].this))
-        moved += moved_up([c for c in every if has_clock(c)], inner, item.alias_or_name, numbers)
-        static = [c for c in every if not has_clock(c)]
-        inner.set("where", exp.Where(this=conjunction(static)) if static else None)
+        moved += give_up(inner, item.alias_or_name, numbers)
     if any(item.is_star for item in outer.expressions):
         rows = outer.copy()
         rows.set("where", None)
@@ -189,7 +186,16 @@ def _merge(
     outer.set("where", exp.Where(this=conjunction([*([where.this] if where is not None else []), *moved])))
 
 
-def moved_up(predicates: list[exp.Expr], inner: exp.Select, alias: str, numbers: count[int]) -> list[exp.Expr]:
+def give_up(inner: exp.Select, alias: str, numbers: count[int]) -> list[exp.Expr]:
+    """Take the predicates over the clock out of a SELECT, in place. -> those of the query that names it `alias`."""
+    every = list(conjuncts(inner.args["where"].this))
+    static = [c for c in every if not has_clock(c)]
+    moved = _moved_up([c for c in every if has_clock(c)], inner, alias, numbers)
+    inner.set("where", exp.Where(this=conjunction(static)) if static else None)
+    return moved
+
+
+def _moved_up(predicates: list[exp.Expr], inner: exp.Select, alias: str, numbers: count[int]) -> list[exp.Expr]:
     """Predicates of a SELECT over its columns, which the SELECT then shows, for the query that names it `alias`."""
     names: dict[str, str] = {}
     moved = []

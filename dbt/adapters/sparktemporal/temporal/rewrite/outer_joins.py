@@ -30,7 +30,10 @@ from ..sql.names.scope import Describe, Sources, column_of, derived, is_lambda_v
 from ..sql.spark.errors import SparkError
 from ..sql.spark.timestamps import sql_type
 from ..sql.text.dialect import conjunction, expression, has_clock, put_in
-from .partners import ALIAS, Key, Partners, Stays, partners, pull_up_windows
+from .coverage_sql import OWN
+from .partners import ALIAS, Key, Partners, partners
+from .using_to_on import NotWritten, using_to_on
+from .windows_above import Stays, add_to_where, conjuncts_of, has_window, pull_up_windows
 
 _JOINED = "mz_joined"
 #: each outer join doubles the SELECTs
@@ -49,7 +52,7 @@ def write_out_outer_joins(tree: exp.Query, describe: Describe, moves: Moves) -> 
         done.append(select)
         try:
             written = _Rewriting(describe, moves, visible_ctes(select)).select(select.copy())
-        except (Stays, Refusal, SparkError):  # the model's own text raises its errors
+        except (Stays, NotWritten, Refusal, SparkError):  # the model's own text raises its errors
             continue
         if isinstance(written, exp.SetOperation) and isinstance(select.parent, exp.SetOperation):
             with_ = written.args.get("with_")
@@ -70,7 +73,7 @@ def _is_candidate(select: exp.Select) -> bool:
         return False
     visible = visible_ctes(select)
     return any(_is_temporal(join, select, visible) for join in joins) or any(
-        _subquery(part, visible) for part in _parts(select)
+        _subquery(part, visible) for part in conjuncts_of(select)
     )
 
 
@@ -79,14 +82,10 @@ def _is_temporal(join: exp.Join, select: exp.Select, visible: list[exp.CTE]) -> 
     if not join.side and not only_filters(join):
         return False
     sides = {"RIGHT": [select.args["from_"].this], "FULL": [select.args["from_"].this, join.this]}
-    asked = exp.Select(joins=[exp.Join(this=one.copy()) for one in sides.get(join.side, [join.this])])
-    asked.set("where", exp.Where(this=join.args["on"].copy()) if join.args.get("on") is not None else None)
-    return has_clock(with_ctes(asked, visible))
-
-
-def _parts(select: exp.Select) -> list[exp.Expr]:
-    where = select.args.get("where")
-    return list(conjuncts(where.this)) if where is not None else []
+    on = join.args.get("on")
+    return (
+        on is not None and has_clock(on) or any(has_window(side, visible) for side in sides.get(join.side, [join.this]))
+    )
 
 
 @dataclass(frozen=True)
@@ -130,46 +129,26 @@ class _Rewriting:
             raise Stays
         with_ = select.args.get("with_")
         select.set("with_", None)
-        expand_stars(select, sources_of(select, self.describe, self.visible))
+        sources = sources_of(select, self.describe, self.visible)
+        if any(column.lower().startswith(OWN) for source in sources for column in source.columns):
+            raise Stays  # a name without a source would have two
+        expand_stars(select, sources)
         for place, join in enumerate(select.args.get("joins") or []):
             if join.args.get("using") and _is_temporal(join, select, self.visible):
-                self._write_out_using(select, place)
+                using_to_on(select, join, sources_of(_with_joins(select, place), self.describe, self.visible))
         self._take_subqueries(select)
         self._take_semi_joins(select)
-        outer = [join for join in select.args.get("joins") or [] if _is_temporal(join, select, self.visible)]
-        if len(outer) > _MOST:
+        outer = sum(_is_temporal(join, select, self.visible) for join in select.args.get("joins") or [])
+        if outer > _MOST:
             raise Stays
         written = self._joined(select) if outer else self._as_core(select)
         written.set("with_", with_)
         return written
 
-    def _write_out_using(self, select: exp.Select, place: int) -> None:
-        """`left join p using (k)` -> `left join p on b.k = p.k`, and `b.k` for k, in place."""
-        join = select.args["joins"][place]
-        left = sources_of(_with_joins(select, place), self.describe, self.visible)
-        around = select.copy()
-        for key in ("from_", "joins"):
-            around.set(key, None)
-        if join.side in ("RIGHT", "FULL") or len(list(around.find_all(exp.Query))) > 1:
-            raise Stays
-        on = []
-        for key in join.args["using"]:
-            owners = [source for source in left if key.name.lower() in (name.lower() for name in source.columns)]
-            if len(owners) != 1 or not owners[0].name:
-                raise Stays
-            own = column_of(owners[0].name, key.name)
-            on.append(exp.EQ(this=own, expression=column_of(join.this.alias_or_name, key.name)))
-            named = [item.this for item in select.selects if item.alias.lower() == key.name.lower()]
-            if any(item != exp.column(key.name) for item in named if isinstance(item, exp.Expr)):
-                raise Stays  # an ORDER BY may mean this one
-            _qualify(select, key.name, own)
-        join.set("using", None)
-        join.set("on", conjunction(on))
-
     # -- filters --
 
     def _take_subqueries(self, select: exp.Select) -> None:
-        parts = _parts(select)
+        parts = conjuncts_of(select)
         found = [_subquery(part, self.visible) for part in parts]
         if not any(found):
             return
@@ -182,7 +161,8 @@ class _Rewriting:
             join, times = self._times(self._partners(one.query, select, outer, one.key), one.present)
             select.append("joins", join)
             holds += times
-        select.set("where", exp.Where(this=conjunction(holds)))
+        select.set("where", None)
+        add_to_where(select, holds)
 
     def _take_semi_joins(self, select: exp.Select) -> None:
         for place, join in enumerate(select.args.get("joins") or []):
@@ -195,7 +175,7 @@ class _Rewriting:
                 raise Stays
             times, holds = self._times(self._partners(_side(join), before, outer), join.kind == "SEMI")
             select.args["joins"][place].replace(times)
-            _add_to_where(select, holds)
+            add_to_where(select, holds)
 
     # -- outer joins --
 
@@ -236,14 +216,14 @@ class _Rewriting:
         (join,) = rows.args["joins"]
         if has_clock(join.args.get("on") or exp.null()):
             raise Stays
-        if not self._has_window(join.this):
+        if not has_window(join.this, self.visible):
             _swap(rows)
         unmatched, found = self._unmatched(rows, 0)
         if found is None:
             raise Stays
         others = rows.copy()
         _swap(others)
-        if self._has_window(others.args["joins"][0].this):
+        if has_window(others.args["joins"][0].this, self.visible):
             without, _ = self._unmatched(others, 0)
         else:
             without = self._filled(others, 0)
@@ -256,9 +236,6 @@ class _Rewriting:
         pull_up_windows(select, self.visible, self.moves)
         return select
 
-    def _has_window(self, source: exp.Expr) -> bool:
-        return has_clock(with_ctes(exp.select("1").from_(source.copy()), self.visible))
-
     def _unmatched(self, rows: exp.Select, place: int) -> tuple[exp.Select, Partners | None]:
         """The rows that have no partner in a join, and the partners; None where no row has one."""
         join, before = rows.args["joins"][place], _with_joins(rows, place)
@@ -269,7 +246,7 @@ class _Rewriting:
         found = self._partners(side, before, sources_of(before, self.describe, self.visible))
         times, holds = self._times(found, False)
         unmatched.args["joins"][place].replace(times)
-        _add_to_where(unmatched, holds)
+        add_to_where(unmatched, holds)
         return unmatched, found
 
     def _filled(self, rows: exp.Select, place: int) -> exp.Select:
@@ -322,18 +299,6 @@ class _Rewriting:
         return exp.Join(this=times, on=on, side=None if present else "LEFT"), holds
 
 
-def _qualify(select: exp.Select, name: str, own: exp.Column) -> None:
-    """Give a column its source wherever a SELECT names the column alone."""
-    for column in list(select.find_all(exp.Column)):
-        if column.parts[0].name.lower() != name.lower() or is_lambda_variable(column):
-            continue
-        if column.find_ancestor(exp.Select) is not select:
-            continue
-        if len(column.parts) > 1:
-            raise Stays  # a field, or a source of this name
-        column.replace(column_of(own.table, column.name))
-
-
 def _is_comma(join: exp.Join) -> bool:
     return not (join.side or join.kind or join.method or join.args.get("on") or join.args.get("using"))
 
@@ -368,20 +333,12 @@ def _swap(rows: exp.Select) -> None:
 def _matched(rows: exp.Select, place: int, found: Partners) -> exp.Select:
     """The pairs of an outer join, with the conditions of the clock in the WHERE of the SELECT."""
     matched = rows.copy()
-    every = list(conjuncts(found.select.args["where"].this))
+    every = conjuncts_of(found.select)
     static = [part for part in every if not has_clock(part)]
     inner = exp.Join(this=found.select.args["from_"].this.copy(), on=conjunction(static))
     matched.args["joins"][place].replace(inner)
-    _add_to_where(matched, [exp.paren(part) for part in every if has_clock(part)])
+    add_to_where(matched, [exp.paren(part) for part in every if has_clock(part)])
     return matched
-
-
-def _add_to_where(select: exp.Select, holds: list[exp.Expr]) -> None:
-    where = select.args.get("where")
-    own = [where.this] if where is not None else []
-    if not [*own, *holds]:
-        return
-    select.set("where", exp.Where(this=conjunction([*own, *holds])))
 
 
 def _is_never(join: exp.Join) -> bool:
@@ -400,7 +357,7 @@ def _wants_none(rows: exp.Select, found: Partners) -> bool:
         and isinstance(part.expression, exp.Null)
         and isinstance(part.this.unnest(), exp.Column)
         and _names(part.this.unnest()) in keys
-        for part in _parts(rows)
+        for part in conjuncts_of(rows)
     )
 
 

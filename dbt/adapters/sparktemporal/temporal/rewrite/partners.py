@@ -8,40 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import count
 from math import ceil
 
 from sqlglot import exp
 
 from ..predicates.bounds import TIMESTAMP, Bounds, bounds, operand_kind
-from ..predicates.comparisons import Comparison, Moves, comparisons, conjuncts
+from ..predicates.comparisons import Comparison, Moves, comparisons
 from ..predicates.monotonicity import DAY_MS, milliseconds
-from ..sql.functions.calls import makes_several_rows, nondeterministic, starts_with_unit
-from ..sql.functions.registry import SPARKS, known
+from ..sql.functions.calls import makes_several_rows, starts_with_unit
 from ..sql.names.bind import sources_of, typed_columns
-from ..sql.names.ctes import with_ctes
-from ..sql.names.linear import is_inner, is_linear, merges_columns, only_filters
 from ..sql.names.scope import Describe, Sources, derived, is_lambda_variable, quote_name, resolve
 from ..sql.spark.combined_types import WHOLE
-from ..sql.text.dialect import (
-    VerbatimSpark,
-    conjunction,
-    expression,
-    has_clock,
-    has_other_parts,
-    mz_now_calls,
-    quote,
-    render,
-)
+from ..sql.text.dialect import VerbatimSpark, conjunction, expression, has_clock, mz_now_calls, quote, render
 from ..sql.text.helper_columns import operand_column
-from ..sql.text.identifiers import folded
 from . import coverage_sql
-from .merge_subqueries import can_give_up, moved_up
-
-
-class Stays(Exception):
-    """A query stays as it is."""
-
+from .windows_above import Stays, add_to_where, conjuncts_of, with_window_above
 
 #: the beginning of the names of derived tables with times
 ALIAS = "mz_partners_"
@@ -111,21 +92,19 @@ def partners(
 
     outer: the sources of the outer rows. visible: the CTEs in scope. key: a further equality.
     """
-    columns = (column for source in outer if not source.name.startswith(ALIAS) for column in source.columns)
-    if any(column.lower().startswith(coverage_sql.OWN) for column in columns):
-        raise Stays  # a name without a source would have two
     inner = with_window_above(inner.copy(), visible)
     flat = inner.copy()
     where = inner.args.get("where")
     if where is None or not has_clock(where):
         raise Stays
     of = _Conditions(sources_of(inner, describe, visible), outer, moves)
-    of.take(where.this)
+    of.take(conjuncts_of(inner))
     if key is not None:
         of.take_key(key)
     if not of.compared or not of.keys:
         raise Stays
-    inner.set("where", exp.Where(this=conjunction(of.own)) if of.own else None)
+    inner.set("where", None)
+    add_to_where(inner, of.own)
     items = [(coverage_sql.key_column(i), key.inner) for i, key in enumerate(of.keys)]
     items += [(operand_column(i), one.operand) for i, one in enumerate(of.compared)]
     inner.set("expressions", [exp.alias_(value.copy(), name, quoted=True) for name, value in items])
@@ -141,8 +120,7 @@ def partners(
     ending = [(i, c) for i, c in enumerate(of.compared) if c.operator in ("<", "<=", "=")]
     lasting = [_lasting(c, operand_column(i), kinds[i] == TIMESTAMP) for i, c in ending]
     early = [moved for _, c in ending if (moved := _lasting_column(c)) is not None]
-    if early:
-        inner.set("where", exp.Where(this=conjunction([*of.own, *early])))
+    add_to_where(inner, early)
     call = next(call for call in mz_now_calls(where) if call.meta["start"] == of.compared[0].at)
     rows = _timed(render(inner), len(of.keys), edges, lasting)
     comes, goes = bool(edges.lowers), bool(edges.uppers)
@@ -163,8 +141,8 @@ class _Conditions:
     own: list[exp.Expr] = field(default_factory=list)
     compared: list[Comparison] = field(default_factory=list)
 
-    def take(self, predicate: exp.Expr) -> None:
-        for conjunct in conjuncts(predicate):
+    def take(self, predicates: list[exp.Expr]) -> None:
+        for conjunct in predicates:
             if conjunct.find(exp.Query) or makes_several_rows(conjunct) is not None:
                 raise Stays
             if not has_clock(conjunct):
@@ -216,89 +194,6 @@ def _columns(node: exp.Expr) -> list[exp.Column]:
 
 def _is_unit(column: exp.Column) -> bool:
     return column.parent is not None and starts_with_unit(column.parent) and column is column.parent.expressions[0]
-
-
-def with_window_above(select: exp.Select, visible: list[exp.CTE]) -> exp.Select:
-    """A SELECT with the predicates over the clock of the SELECTs below in its own WHERE, in place. Raises Stays."""
-    return _flat(select, visible, count())
-
-
-def _flat(select: exp.Select, visible: list[exp.CTE], numbers: count[int]) -> exp.Select:
-    joins = select.args.get("joins") or []
-    if not is_linear(select) or not select.args.get("from_") or nondeterministic(select) is not None:
-        raise Stays
-    if not all(map(_is_of_one_row, select.expressions)):
-        raise Stays
-    if any(select.args.get(key) for key in ("with_", "laterals", "hint")):
-        raise Stays
-    if any(merges_columns(join) or has_clock(join.args.get("on") or _NONE) for join in joins):
-        raise Stays
-    filled = [join for join in joins if not is_inner(join)]
-    if any(join.side != "LEFT" or has_clock(with_ctes(exp.Select(joins=[join.copy()]), visible)) for join in filled):
-        raise Stays
-    for item in [select.args["from_"].this, *(join.this for join in joins if is_inner(join))]:
-        _pull_up(item, select, visible, numbers)
-    return select
-
-
-def _is_of_one_row(item: exp.Expr) -> bool:
-    """Whether an item of a SELECT list is no generator, as far as its functions are known."""
-    calls = item.find_all(exp.Anonymous)
-    return all(call.name.lower() in SPARKS and not known(call.name, len(call.expressions)).generates for call in calls)
-
-
-def pull_up_windows(select: exp.Select, visible: list[exp.CTE], moves: Moves) -> None:
-    """Move the predicates over the clock of what a SELECT reads to its own WHERE, in place: it becomes a core.
-
-    Raises Stays where the clock stands elsewhere too.
-    """
-    joins = select.args.get("joins") or []
-    own, numbers = _conjuncts(select), count()
-    if any(has_clock(part) and part.find(exp.Query, exp.Lambda) for part in own):
-        raise Stays
-    select.set("where", None)
-    for item in [select.args["from_"].this, *(join.this for join in joins if not only_filters(join))]:
-        _pull_up(item, select, visible, numbers)
-    moved = _conjuncts(select)
-    if any(comparisons(part, moves) is None for part in moved):
-        raise Stays
-    select.set("where", exp.Where(this=conjunction([*own, *moved])) if own or moved else None)
-    if any(has_clock(with_ctes(exp.Select(joins=[join.copy()]), visible)) for join in joins):
-        raise Stays
-
-
-def _conjuncts(select: exp.Select) -> list[exp.Expr]:
-    where = select.args.get("where")
-    return list(conjuncts(where.this)) if where is not None else []
-
-
-def _pull_up(item: exp.Expr, select: exp.Select, visible: list[exp.CTE], numbers: count[int]) -> None:
-    """Move the predicates over the clock of an item of a FROM to the WHERE of the SELECT, in place."""
-    if has_clock(with_ctes(exp.select("1").from_(item.copy()), visible)):
-        body = _body(item, visible)
-        if not isinstance(body, exp.Select) or has_other_parts(item, ("this", "alias")) or not item.alias_or_name:
-            raise Stays
-        below = _flat(body.copy(), visible, numbers)
-        if item.alias_column_names or not can_give_up(below):
-            raise Stays
-        every = list(conjuncts(below.args["where"].this))
-        moved = moved_up([c for c in every if has_clock(c)], below, item.alias_or_name, numbers)
-        static = [c for c in every if not has_clock(c)]
-        below.set("where", exp.Where(this=conjunction(static)) if static else None)
-        item.replace(derived(below, item.alias_or_name))
-        where = select.args.get("where")
-        select.set("where", exp.Where(this=conjunction([*([where.this] if where is not None else []), *moved])))
-
-
-_NONE = exp.null()
-
-
-def _body(item: exp.Expr, visible: list[exp.CTE]) -> exp.Expr | None:
-    """The query behind an item of a FROM. A CTE has a name that no table below has, see `ParsedModel`."""
-    if isinstance(item, exp.Table) and not item.db:
-        named = [cte for cte in visible if folded(cte.alias) == folded(item.name)]
-        return named[-1].this if named and not named[-1].alias_column_names else None
-    return item.this if isinstance(item, exp.Subquery) else None
 
 
 #: longer than a zone moves a length of days
