@@ -100,7 +100,7 @@ def of_spark(project: Project, sql: str, columns: tuple[tuple[str, str], ...]) -
 
 @pytest.mark.more
 def test_answers_of_both_engines(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three runs: the first, after new rows, after updates and deletes. Some ten instants of each, also past ones."""
+    """Three runs: the first, after new rows, after updates and deletes. Some ten instants of the last, also past ones."""
     small_limits(monkeypatch)
     names, rng = sorted(MODELS), random.Random(7)
     events = {n: event(rng, n) for n in range(1, 60)}
@@ -119,7 +119,7 @@ def test_answers_of_both_engines(project: Project, monkeypatch: pytest.MonkeyPat
         project.run(now=now)
         for name in names:
             state = project.state(name)
-            later = [T0 + hours * HOUR + by for hours in (-1, 0, 4) for by in (-1, 0, 1)]
+            later = [T0 + hours * HOUR + by for hours in (-1, 0, 4) for by in ((-1, 0, 1) if turn == 2 else (0,))]
             # the past that is kept, and an instant at which all with an end have ended
             instants = [state.since, now - 1, now, *(t for t in later if t > now), T0 + 10 * DAY]
             instants = [t for t in instants if t >= state.since]

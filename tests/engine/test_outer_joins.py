@@ -35,7 +35,7 @@ MODELS = {
     "two": (f"{LIVE} select b.id, live.n, q.n as other from {{s}}.b left join live on live.k = b.k "
             "left join {s}.p as q on q.n = live.n and q.hi <= mz_now()", 3),
     "filled": (f"{LIVE} select b.id, o.n from (select live.* from live) as o right join {{s}}.b on o.k = b.k "
-               f"where exists (select 1 from {{s}}.p where {P})", 2),
+               f"where exists (select 1 from {{s}}.p where {P})", 3),
 }  # fmt: skip
 SLICE = ("unbought", "left_join")
 OTHERS = tuple(name for name in MODELS if name not in SLICE)

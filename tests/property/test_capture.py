@@ -105,7 +105,7 @@ def drive(project: Project, models: list[str], runs: int, seed: int) -> dict[str
     return ways
 
 
-@pytest.mark.quick(1)
+@pytest.mark.first(1)
 @pytest.mark.parametrize("runs", [2, 3])
 def test_inputs_that_change(project: Project, monkeypatch: pytest.MonkeyPatch, runs: int) -> None:
     monkeypatch.setattr(chains, "SMALL_CHAIN", 8)

@@ -19,7 +19,7 @@ FEEDS = (
 
 @pytest.mark.landing
 @pytest.mark.metastore
-@pytest.mark.quick(1)
+@pytest.mark.first(1)
 @pytest.mark.parametrize("runs", [2, 4])
 def test_feeds(project: Project, monkeypatch: pytest.MonkeyPatch, runs: int) -> None:
     small_limits(monkeypatch)

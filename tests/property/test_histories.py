@@ -109,7 +109,7 @@ def drive(
         rows = {h: change(rng, list_, h) for h, list_ in rows.items()}
 
 
-@pytest.mark.quick(1)
+@pytest.mark.first(1)
 @pytest.mark.parametrize("runs", [2, 5])
 def test_two_hundred_histories(project: Project, monkeypatch: pytest.MonkeyPatch, runs: int) -> None:
     """Some of the models, other ones each time."""

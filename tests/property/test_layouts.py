@@ -250,7 +250,7 @@ def drive(project: Project, layouts: list[Layout], runs: int, rng: random.Random
 
 
 @pytest.mark.landing
-@pytest.mark.quick(1)
+@pytest.mark.first(1)
 @pytest.mark.parametrize("count", [1, 2])
 def test_odd_layouts(project: Project, tmp_path: Path, count: int) -> None:
     rng = random.Random(5)

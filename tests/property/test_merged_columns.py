@@ -96,7 +96,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory, spark: object) -> Iterator[
 
 @pytest.mark.landing
 @pytest.mark.usefixtures("small_plans")
-@pytest.mark.quick(1)
+@pytest.mark.first(1)
 @pytest.mark.parametrize(("seed", "count"), [(0, 6), (2, 15), pytest.param(1, 40, marks=pytest.mark.deep)])
 def test_merged_columns(tables: Project, seed: int, count: int) -> None:
     grammar, said, accepted = Merged(random.Random(seed)), [], 0

@@ -120,7 +120,7 @@ def test_shapes(tables: Project, name: str, small_plans: object) -> None:
 
 
 @pytest.mark.landing
-@pytest.mark.quick(1)
+@pytest.mark.first(1)
 @pytest.mark.parametrize("count", [10, 24])
 def test_mutations(tables: Project, small_plans: object, count: int) -> None:
     mutate(tables, count)

@@ -97,7 +97,7 @@ def drive(tables: Project, seed: int, count: int) -> list[str]:
 
 @pytest.mark.landing
 @pytest.mark.usefixtures("small_plans")
-@pytest.mark.quick(1)
+@pytest.mark.first(1)
 @pytest.mark.parametrize(("seed", "count"), [(0, 6), (2, 15), pytest.param(1, 50, marks=pytest.mark.deep)])
 def test_names_mean_what_they_mean_to_spark(tables: Project, seed: int, count: int) -> None:
     said = drive(tables, seed, count)

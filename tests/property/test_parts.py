@@ -165,7 +165,7 @@ def failing(project: Project, rows: str, numbers: list[int]) -> dict[int, bool]:
 
 
 @pytest.mark.usefixtures("small_plans")
-@pytest.mark.quick(1)
+@pytest.mark.first(1)
 @pytest.mark.parametrize("count", [4, 10])
 def test_a_part_that_is_left_out_does_not_matter(project: Project, count: int) -> None:
     drive(project, count, a_seed(), More, ansi=False)

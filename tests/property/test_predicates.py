@@ -121,7 +121,7 @@ def drive(
 
 
 @pytest.mark.usefixtures("small_plans")
-@pytest.mark.quick(1)
+@pytest.mark.first(1)
 @pytest.mark.parametrize("count", [10, 24])
 def test_random_predicates(project: Project, count: int) -> None:
     drive(project, count, a_seed(), depth=4)
@@ -134,7 +134,7 @@ def test_months_at_their_ends(project: Project) -> None:
 
 
 @pytest.mark.usefixtures("small_plans")
-@pytest.mark.quick(1)
+@pytest.mark.first(1)
 @pytest.mark.parametrize("count", [6, 60])
 def test_natural_predicates(project: Project, count: int) -> None:
     """Formats, partitions, zones, ages and open values, as people write them: nearly all are windows, and right."""

@@ -272,7 +272,7 @@ def tidied(project: Project) -> Any:
 
 
 @pytest.mark.landing
-@pytest.mark.quick(1)
+@pytest.mark.first(1)
 @pytest.mark.parametrize("count", [2, ORDINARY])
 def test_redefined(tidied: Project, count: int) -> None:
     """A slice that has each kind in one place, the places in turn."""

@@ -117,7 +117,7 @@ class Story:
 
 @pytest.mark.landing
 @pytest.mark.metastore
-@pytest.mark.quick(1)
+@pytest.mark.first(1)
 @pytest.mark.parametrize("runs", [2, 4, pytest.param(10, marks=pytest.mark.deep)])
 def test_what_was_before_restarts(
     small_plans: SparkSession, project: Project, monkeypatch: pytest.MonkeyPatch, runs: int

@@ -232,7 +232,7 @@ def drive(project: Project, seed: int, steps: int) -> Counter[str]:
 
 
 @pytest.mark.landing
-@pytest.mark.quick(1)
+@pytest.mark.first(1)
 @pytest.mark.parametrize("number", range(3))
 def test_schedules(project: Project, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     if number % 2:

@@ -114,7 +114,7 @@ def drive(project: Project, names: list[str], histories: int, runs: int, seed: i
 
 
 @pytest.mark.landing
-@pytest.mark.quick(1)
+@pytest.mark.first(1)
 @pytest.mark.parametrize("runs", [2, 3])
 def test_stacks(project: Project, monkeypatch: pytest.MonkeyPatch, runs: int) -> None:
     small_limits(monkeypatch)

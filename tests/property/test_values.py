@@ -245,7 +245,7 @@ def check(
 
 
 @pytest.mark.landing
-@pytest.mark.quick(1)
+@pytest.mark.first(1)
 @pytest.mark.parametrize(("shapes", "runs"), [((1, 5), 2), ((1, 3, 5, 11, 14), 3)])
 @pytest.mark.usefixtures("small_plans")
 def test_equal_values(project: Project, shapes: tuple[int, ...], runs: int) -> None:

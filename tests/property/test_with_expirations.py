@@ -78,7 +78,7 @@ def compare(project: Project, models: list[str], rng: random.Random, now: int, s
     assert not wrong, wrong
 
 
-@pytest.mark.quick(1)
+@pytest.mark.first(1)
 @pytest.mark.parametrize("steps", [1, 3])
 def test_with_and_without(project: Project, steps: int) -> None:
     drive(project, ["kept", "over"], steps, a_seed())

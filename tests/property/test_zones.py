@@ -132,7 +132,7 @@ def drive(project: Project, zone: str, seed: int, rounds: int, each: int) -> int
 
 
 @pytest.mark.usefixtures("small_plans")
-@pytest.mark.quick(1)
+@pytest.mark.first(1)
 @pytest.mark.parametrize("count", [2, 8])
 def test_zones(project: Project, count: int) -> None:
     accepted = [drive(project, zone, 12, rounds=1, each=8 if zone == ZONES[0] else 4) for zone in ZONES[:count]]
