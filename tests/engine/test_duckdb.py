@@ -100,7 +100,7 @@ def of_spark(project: Project, sql: str, columns: tuple[tuple[str, str], ...]) -
 
 @pytest.mark.more
 def test_answers_of_both_engines(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three runs: the first, after new rows, after updates and deletes. Some ten instants of the last, also past ones."""
+    """Three runs: the first, after new rows, after updates and deletes. Ten instants of the last, and past ones."""
     small_limits(monkeypatch)
     names, rng = sorted(MODELS), random.Random(7)
     events = {n: event(rng, n) for n in range(1, 60)}

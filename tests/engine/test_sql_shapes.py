@@ -49,6 +49,8 @@ MODELS = {
     "mz_now() >= due) select k, v, 1 from a union (select upper(k), v, 2 from a) union all select k, id, 1L from b "
     "union select k, id, 1 from b",
     "a_union_of_names": "select k, v from {t} where mz_now() < due union select k, 7 from {t} where mz_now() >= due",
+    "status": "select k, max(ts) as last, case when max(due) > mz_now() - interval 5 minutes then 'up' else 'down' end "
+    "as status, timestampdiff(second, max(ts), mz_now()) as age from {t} group by 1 order by age, k",
     "in_a_cte": "with l as (select min(x) as a from {o}) select k, count(*) as c, (select a from l) as a from {t} "
     "where mz_now() < due group by k having count(*) > (select a from l)",
     "with_inside": "select k, n, m from (with l as (select max(x) as a from {o}) select k, count(*) as n, (select a "

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from support.aggregates import conditional_aggregation, drive
+from support.aggregates import clock_above, conditional_aggregation, drive
 from support.partners import joined
 from support.project import Project
 from support.seeds import SAMPLE, a_seed
@@ -31,6 +31,11 @@ def test_random_conditional_aggregates(project: Project) -> None:
 
 
 @pytest.mark.landing
+def test_random_values_of_the_clock(project: Project) -> None:
+    drive(project, 8, a_seed(), make=clock_above)
+
+
+@pytest.mark.landing
 def test_random_joins_with_a_window(project: Project) -> None:
     kept = drive(project, 6, a_seed(), make=joined)
     assert kept["at_read"] < 3, kept
@@ -49,3 +54,4 @@ def test_a_thousand_aggregations(project: Project, part: int) -> None:
     drive(project, 55, a_seed() + part)
     drive(project, 20, a_seed() + part, make=conditional_aggregation)
     drive(project, 20, a_seed() + part, make=joined)
+    drive(project, 20, a_seed() + part, make=clock_above)

@@ -147,6 +147,39 @@ def conditional_aggregation(rng: Rng, _: int = 0) -> str:
     )
 
 
+#: the clock over values of groups
+ABOVE = [
+    "datediff({now}, max(lo))",
+    "{now} - min(hi)",
+    "case when max(hi) > {now} - interval 5 seconds then 'up' when count(hi) = 0 then '?' else 'down' end",
+    "{now} between min(lo) and max(hi)",
+    "coalesce(max(lo), {now})",
+    "unix_millis({now}) - unix_millis(max(lo)) + count(*)",
+    "{now}",
+]
+
+
+def clock_above(rng: Rng, _: int = 0) -> str:
+    """Like `aggregation`: the clock as a value beside or over aggregates of all rows, in the list or the ORDER BY."""
+    keys = list(dict.fromkeys(rng.sample(KEYS, rng.choice([0, 1, 1, 2]))))
+    named = [f"{key} AS g{i}" for i, key in enumerate(keys)]
+    plain = [f"{call} AS a{i}" for i, call in enumerate(rng.sample(SUMS + OF_VALUES, rng.choice([1, 2])))]
+    clocks = [f"{call} AS c{i}" for i, call in enumerate(rng.sample(ABOVE, rng.choice([1, 1, 2])))]
+    if keys and rng.random() < 0.3:
+        clocks.append(f"coalesce(cast({keys[0]} as string), cast({{now}} as string)) AS c9")
+    if rng.random() < 0.2:
+        plain.append("rank() over (order by count(*)) AS place")
+    items = [*named, *plain, *clocks]
+    rng.shuffle(items)
+    places = ", ".join(str(i + 1) for i, item in enumerate(items) if item in named)
+    form = "plain" if "v > 1" in keys else rng.choice(["plain", "rollup", "all", "places"])
+    by = {"plain": ", ".join(keys), "rollup": f"rollup({', '.join(keys)})", "all": "all", "places": places}[form]
+    having = rng.choice(["", "", "having count(*) > 1", "having max(hi) > {now}", "having a0 is not null"])
+    having = "" if "place" in plain[-1] and "now" in having else having
+    source = rng.choice(["{t}", "{t} as e where e.v is null or v >= 0", "(select * from {t} where v <> 4) as x"])
+    return f"select {', '.join(items)} from {source} {f'group by {by}' if keys else ''} {having}"
+
+
 def _conditional(rng: Rng, holds: str) -> str:
     value, call = rng.choice(VALUES), rng.choice(["sum", "sum", "count", "avg", "min", "max"])
     value = "eighth" if rng.random() < 0.05 else value

@@ -55,15 +55,9 @@ WHOLE = {
         "s.b", "a LATERAL or a lambda)", BELOW.format("b", "put_at"),
     ),
     # the clock as a value
-    "select item, datediff(current_date(), max(put_at)) as days from s.b group by item": (
-        "s.b", "datediff(CAST(mz_now() AS DATE), max(put_at)) (the clock is above the rows)", SAME,
-    ),
     "select id, mz_now() - put_at as age from s.b": ("s.b", "mz_now() - put_at (the clock is above", SAME),
     "select id, put_at from s.b order by abs(unix_millis(mz_now()) - unix_millis(put_at)) limit 3": (
         "s.b", "abs(unix_millis(mz_now())", SAME,
-    ),
-    "select item, case when max(put_at) > mz_now() - interval 5 minutes then 'up' end as is_up from s.b group by 1": (
-        "s.b", "max(put_at) > mz_now() - INTERVAL '5' MINUTES", SAME,
     ),
     # aggregates that need the rows, under conditions
     "select item, sum(case when mz_now() >= put_at then n / 2 end) as n from s.b group by item": (

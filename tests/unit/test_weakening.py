@@ -7,7 +7,7 @@ from sqlglot import exp
 
 from dbt.adapters.sparktemporal.errors import Refusal
 from dbt.adapters.sparktemporal.temporal.predicates.weakening import weaken
-from dbt.adapters.sparktemporal.temporal.rewrite.having import having_to_where
+from dbt.adapters.sparktemporal.temporal.rewrite.above_groups import clock_above_groups
 from dbt.adapters.sparktemporal.temporal.rewrite.split import split
 from dbt.adapters.sparktemporal.temporal.sql.text.dialect import parse, render
 
@@ -134,8 +134,27 @@ def test_a_filter_above_windowed_rows_of_the_same_select(clause: str) -> None:
     assert any("over the rows in the window" in note for note in found.notes)
 
 
-#: a query -> the same with its HAVING as a WHERE; "" where it stays
+#: a query -> the same with the clock over a derived table of its groups; "" where it stays
 HAVING = {
+    # the clock as a value
+    "select k, datediff(mz_now(), max(ts)) as days, max(ts) > mz_now() as b from t group by 1 order by days, k limit 3":
+        "SELECT `k`, datediff(mz_now(), `mz_having_0`) AS days, `mz_having_0` > mz_now() AS b FROM (SELECT k, max(ts) "
+        "AS `mz_having_0` FROM t GROUP BY k) AS `mz_grouped` ORDER BY days, `k` LIMIT 3",
+    "select mz_now() - max(ts) as age from t": "SELECT mz_now() - `mz_having_0` AS age FROM (SELECT max(ts) AS "
+        "`mz_having_0` FROM t) AS `mz_grouped`",
+    "select k, rank() over (order by max(ts)) as r, mz_now() as seen from t group by k having count(*) > 1":
+        "SELECT `k`, `r`, mz_now() AS seen FROM (SELECT k, rank() OVER (ORDER BY max(ts)) AS r FROM t GROUP BY k "
+        "HAVING count(*) > 1) AS `mz_grouped`",
+    "select k, count(*) as n from t group by k order by mz_now() - max(ts)":
+        "SELECT `k`, `n` FROM (SELECT k, count(*) AS n, max(ts) AS `mz_having_0` FROM t GROUP BY k) AS `mz_grouped` "
+        "ORDER BY mz_now() - `mz_having_0`",
+    "select mz_now() as n, 5 as m from t group by 2": "",
+    "select k, ts > mz_now() as late, count(*) as n from t group by all": "",
+    "select k, rank() over (order by mz_now() - max(ts)) as r from t group by k": "",
+    "select k, datediff(mz_now(), ts) as days, count(*) as n from t group by k, 2": "",
+    "select mz_now() as n from t group by k having mz_now() > timestamp'2024-03-01'": "",
+    "select k, mz_now() - max(ts) as age from t where mz_now() < hi group by k": "",
+
     "select k, max(ts) as last from t group by k having mz_now() <= max(ts) + interval 30 minutes":
         "SELECT `k`, `last` FROM (SELECT k, max(ts) AS last FROM t GROUP BY k) AS `mz_grouped` "
         "WHERE mz_now() <= `last` + INTERVAL '30' MINUTES",
@@ -145,7 +164,7 @@ HAVING = {
     "select max(ts) as ts from t having mz_now() < ts":
         "SELECT `ts` FROM (SELECT max(ts) AS ts FROM t) AS `mz_grouped` WHERE mz_now() < `ts`",
     "select k, max(ts) as m from t group by 1 having mz_now() < max(ts) order by min(ts), 2 desc, m limit 3":
-        "SELECT `k`, `m` FROM (SELECT k, max(ts) AS m, min(ts) AS `mz_having_0` FROM t GROUP BY 1) AS `mz_grouped` "
+        "SELECT `k`, `m` FROM (SELECT k, max(ts) AS m, min(ts) AS `mz_having_0` FROM t GROUP BY k) AS `mz_grouped` "
         "WHERE mz_now() < `m` ORDER BY `mz_having_0`, 2 DESC, `m` LIMIT 3",
     "select k, timestampdiff(MINUTE, max(ts), mz_now()) as idle from t group by k having mz_now() < max(hi)":
         "SELECT `k`, timestampdiff(MINUTE, `mz_having_1`, mz_now()) AS idle FROM (SELECT k, max(hi) AS `mz_having_0`, "
@@ -191,6 +210,6 @@ HAVING = {
 
 
 @pytest.mark.parametrize("sql", HAVING)
-def test_having_as_a_where(sql: str) -> None:
+def test_the_clock_above_groups(sql: str) -> None:
     tree = parse(sql)
-    assert render(having_to_where(tree, described)) == (HAVING[sql] or render(parse(sql)))
+    assert render(clock_above_groups(tree, described)) == (HAVING[sql] or render(parse(sql)))

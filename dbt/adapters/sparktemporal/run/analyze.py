@@ -67,7 +67,8 @@ class Model:
     @property
     def whole(self) -> list[TypedCore]:
         """The cores that are stored whole and read whole. A read of groups goes through the groups alone."""
-        return [core for core in self.cores if not core.core.is_bounded and core.core.groups is None]
+        every = ((typed, typed.core) for typed in self.cores)
+        return [typed for typed, core in every if not (core.is_bounded or core.groups or core.has_all_groups)]
 
 
 def understand(

@@ -10,10 +10,10 @@ from sqlglot import exp
 from ..predicates.comparisons import Moves
 from ..sql.names.ctes import eliminate_ctes
 from ..sql.names.scope import Describe
+from .above_groups import clock_above_groups
 from .added_months import with_added_months
 from .conditional_aggregates import write_out_conditional_aggregates
 from .distinct_unions import write_out_unions
-from .having import having_to_where
 from .merge_subqueries import merge_nested
 from .outer_joins import write_out_outer_joins
 from .replaced_columns import write_out_sets
@@ -64,7 +64,7 @@ RULES: tuple[Rule, ...] = (
     _alone(eliminate_ctes),
     _by_groups,
     _alone(write_out_unions),
-    _by_columns(having_to_where),
+    _by_columns(clock_above_groups),
     _by_partners(write_out_outer_joins),
     _by_columns(merge_nested),
 )

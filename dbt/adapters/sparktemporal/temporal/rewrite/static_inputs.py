@@ -18,6 +18,7 @@ from ..sql.names.ctes import (
 )
 from ..sql.names.scope import alias_of
 from ..sql.text.dialect import fragment, has_clock
+from .above_groups import GROUPED
 from .core import Core, is_placeholder, refuse_nondeterministic
 
 
@@ -99,7 +100,8 @@ class StaticParts:
             return  # no query by itself: the tables that it reads are stored instead
         part = query.copy()
         part.set("with_", None)
-        core = self._new_core(with_ctes(part, visible_ctes(query)))
+        is_grouped = isinstance(query.parent, exp.Subquery) and query.parent.alias == GROUPED
+        core = self._new_core(with_ctes(part, visible_ctes(query)), is_grouped)
         query.replace(exp.select("*").from_(exp.to_table(core.placeholder)))
 
     def _replace_table(self, table: exp.Table) -> None:
@@ -112,8 +114,8 @@ class StaticParts:
             self._tables[key] = self._new_core(exp.select("*").from_(bare))
         table.replace(exp.Table(this=exp.to_identifier(self._tables[key].placeholder), alias=alias_of(table)))
 
-    def _new_core(self, query: exp.Query) -> Core:
+    def _new_core(self, query: exp.Query, has_all_groups: bool = False) -> Core:
         refuse_nondeterministic(query)
-        core = Core(f"c{self._first + len(self.cores)}", query)
+        core = Core(f"c{self._first + len(self.cores)}", query, has_all_groups=has_all_groups)
         self.cores.append(core)
         return core

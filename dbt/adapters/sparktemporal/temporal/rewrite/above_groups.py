@@ -1,11 +1,15 @@
-"""HAVING over the clock -> a WHERE over the groups, so that groups are stored with the interval of each.
+"""The clock above groups -> the clock over a derived table of the groups, so that groups are stored and no rows.
 
     select s, max(at) as last from views group by s having mz_now() <= max(at) + interval 30 minutes
       ->  select s, last from (select s, max(at) as last from views group by s) as mz_grouped
           where mz_now() <= last + interval 30 minutes
 
+    select s, datediff(mz_now(), max(at)) as days from views group by s
+      ->  select s, datediff(mz_now(), mz_having_0) as days
+          from (select s, max(at) as mz_having_0 from views group by s) as mz_grouped
+
 Conditions: the groups themselves do not depend on the clock, and each name in the HAVING, the ORDER BY and the items
-with the clock is known to mean a group key, an aggregate or an item. Otherwise a read evaluates the HAVING.
+with the clock is known to mean a group key, an aggregate or an item. Otherwise a read evaluates the SELECT over rows.
 """
 
 from __future__ import annotations
@@ -25,7 +29,9 @@ from ..sql.text.dialect import conjunction, has_clock, put_in, render, shown_as
 from ..sql.text.helper_columns import numbered
 from .window_columns import with_window_calls
 
-_GROUPED, _COLUMN = "mz_grouped", "mz_having_"
+#: the derived table of the groups
+GROUPED = "mz_grouped"
+_COLUMN = "mz_having_"
 _ABOVE = ("order", "limit", "offset", "distinct")
 _ELSEWHERE = ("qualify", "windows", "sort", "cluster", "distribute", "hint")
 #: nodes around an aggregate that belong to it
@@ -33,11 +39,11 @@ _AROUND = (exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls)
 
 
 class _NotMovable(Exception):
-    """The meaning of a name in the HAVING is not known."""
+    """What the clock is compared with, or computed with, is not known to be a value of the groups."""
 
 
-def having_to_where(tree: exp.Query, describe: Describe) -> exp.Query:
-    """The tree of a model -> the tree with each HAVING over the clock as a WHERE, where this is equivalent."""
+def clock_above_groups(tree: exp.Query, describe: Describe) -> exp.Query:
+    """The tree of a model -> the tree with a derived table of groups below each clock above groups, where it may be."""
     for select in list(tree.find_all(exp.Select)):
         if not _is_candidate(select):
             continue
@@ -49,8 +55,9 @@ def having_to_where(tree: exp.Query, describe: Describe) -> exp.Query:
 
 
 def _is_candidate(select: exp.Select) -> bool:
-    having, distinct = select.args.get("having"), select.args.get("distinct")
-    if having is None or not has_clock(having) or not is_aggregation(select) or is_inside_a_value(select):
+    distinct = select.args.get("distinct")
+    above = [*select.expressions, *filter(None, (select.args.get("having"), select.args.get("order")))]
+    if not any(map(has_clock, above)) or not is_aggregation(select) or is_inside_a_value(select):
         return False
     if any(select.args.get(key) for key in _ELSEWHERE) or select.find(exp.Lateral):
         return False
@@ -63,12 +70,14 @@ def _is_candidate(select: exp.Select) -> bool:
 class _Moving:
     def __init__(self, select: exp.Select, describe: Describe) -> None:
         self.describe, self.visible = describe, visible_ctes(select)
-        select = self.select = _with_windows(select, describe, self.visible)
+        select = self.select = _without_places(_with_windows(select, describe, self.visible))
         self.items = [i.unalias() for i in select.expressions]
         if any(item.is_star for item in self.items) or select.args.get("distinct") and select.args.get("order"):
             raise _NotMovable
-        for part in [*select.expressions, select.args["having"], *filter(None, [select.args.get("order")])]:
-            _refuse_immovable(part)
+        having, order = select.args.get("having"), select.args.get("order")
+        is_filtered = having is not None and has_clock(having)
+        for part in [*select.expressions, *filter(None, [having, order])]:
+            _refuse_immovable(part, is_filtered)
         source = first_source(select)
         self.source = source.alias_or_name.lower() if source is not None and not select.args.get("joins") else ""
         self.names = self._names()
@@ -76,12 +85,12 @@ class _Moving:
         self.added: dict[str, tuple[str, exp.Expr]] = {}  # columns of the groups that are needed beside the items
 
     def outer(self) -> exp.Select:
-        having = self.select.args["having"].this
+        having = self.select.args.get("having")
         moved: list[exp.Expr] = []
         static: list[exp.Expr] = []
-        for conjunct in conjuncts(having):
+        for conjunct in conjuncts(having.this) if having is not None else ():
             (moved if has_clock(conjunct) else static).append(conjunct.copy())
-        if any(part.find(exp.Query) for part in moved):
+        if any(part.find(exp.Query) for part in moved) or any(map(self._names_the_clock, static)):
             raise _NotMovable
         where = [self._over_groups(part) for part in moved]
         items = [self._item(index, item) for index, item in enumerate(self.select.expressions)]
@@ -92,9 +101,12 @@ class _Moving:
         inner.set("having", exp.Having(this=conjunction(static)) if static else None)
         kept = [self._below(i) for i, item in enumerate(self.items) if not has_clock(item)]
         kept += [exp.alias_(value.copy(), name, quoted=True) for name, value in self.added.values()]
+        if not kept:  # a SELECT list of the clock alone
+            raise _NotMovable
         inner.set("expressions", kept)
-        outer = exp.select(*items).from_(derived(inner, _GROUPED))
-        outer.set("where", exp.Where(this=conjunction(where)))
+        outer = exp.select(*items).from_(derived(inner, GROUPED))
+        if where:
+            outer.set("where", exp.Where(this=conjunction(where)))
         for key in ("with_", "distinct", "limit", "offset"):
             found = self.select.args.get(key)
             outer.set(key, found.copy() if isinstance(found, exp.Expr) else found)
@@ -127,13 +139,7 @@ class _Moving:
         """The group expressions as written; ordinals and aliases are replaced by their items."""
         group = self.select.args.get("group")
         keys: set[str] = set()
-        with_clock = any(map(has_clock, self.items))
         for leaf in grouping_expressions(group) if group is not None else []:
-            if isinstance(leaf, exp.Literal):
-                place = int(leaf.name) - 1 if leaf.name.isdigit() and not with_clock else -1
-                if not 0 <= place < len(self.items):
-                    raise _NotMovable
-                leaf = self.items[place]
             keys.add(self._text(leaf))
             for item, name in zip(self.items, self.names):
                 if _is_name(leaf, name):
@@ -182,7 +188,10 @@ class _Moving:
             return
         named, is_key = self._alias(node), self._text(node) in self.keys
         if named is not None and (aliases_first or not is_key):
-            node.replace(shown_as(exp.column(quote_name(self.names[named])), node))
+            if not has_clock(self.items[named]):
+                node.replace(shown_as(exp.column(quote_name(self.names[named])), node))
+            elif not aliases_first:  # an ORDER BY reads the item above
+                raise _NotMovable
         elif (is_key or isinstance(node, exp.Dot) and self._is_item(node)) and not has_clock(node):
             self._take(node)
         elif isinstance(node, exp.Column):
@@ -194,12 +203,15 @@ class _Moving:
 
     def _alias(self, node: exp.Expr) -> int | None:
         """The item whose alias is an unqualified name."""
-        for index, (item, name) in enumerate(zip(self.items, self.names)):
+        for index, name in enumerate(self.names):
             if name and _is_name(node, name):
-                if has_clock(item):
-                    raise _NotMovable
                 return index
         return None
+
+    def _names_the_clock(self, node: exp.Expr) -> bool:
+        """Whether a condition has the alias of an item with the clock."""
+        named = (self._alias(column) for column in node.find_all(exp.Column))
+        return any(index is not None and has_clock(self.items[index]) for index in named)
 
     def _is_item(self, node: exp.Expr) -> bool:
         return self._text(node) in map(self._text, self.items)
@@ -239,6 +251,22 @@ class _Moving:
         return render(copy)
 
 
+def _without_places(select: exp.Select) -> exp.Select:
+    """The SELECT with the items in place of their numbers in GROUP BY: the groups below have fewer items."""
+    group = select.args.get("group")
+    if group is None or not any(isinstance(leaf, exp.Literal) for leaf in grouping_expressions(group)):
+        return select
+    select = select.copy()
+    items = [item.unalias() for item in select.expressions]
+    for leaf in list(grouping_expressions(select.args["group"])):
+        if isinstance(leaf, exp.Literal):
+            place = int(leaf.name) - 1 if leaf.name.isdigit() else -1
+            if not 0 <= place < len(items) or isinstance(items[place], exp.Literal):
+                raise _NotMovable
+            leaf.replace(items[place].copy())
+    return select
+
+
 def _with_windows(select: exp.Select, describe: Describe, visible: list[exp.CTE]) -> exp.Select:
     """The SELECT with the call in place of the columns that Spark makes of a window in GROUP BY."""
     group = select.args.get("group")
@@ -251,8 +279,8 @@ def _with_windows(select: exp.Select, describe: Describe, visible: list[exp.CTE]
     return with_window_calls(select, lambda column: resolve(column, sources) is not None)
 
 
-def _refuse_immovable(part: exp.Expr) -> None:
-    if part.find(exp.Window):  # a window function sees the groups that the HAVING leaves
+def _refuse_immovable(part: exp.Expr, is_filtered: bool) -> None:
+    if part.find(exp.Window) and (is_filtered or has_clock(part)):  # it sees the groups that the HAVING leaves
         raise _NotMovable
     if nondeterministic(part) is not None or has_clock(part) and part.find(exp.Lambda):
         raise _NotMovable
