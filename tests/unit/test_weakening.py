@@ -148,6 +148,11 @@ HAVING = {
     "select k, count(*) as n from t group by k order by mz_now() - max(ts)":
         "SELECT `k`, `n` FROM (SELECT k, count(*) AS n, max(ts) AS `mz_having_0` FROM t GROUP BY k) AS `mz_grouped` "
         "ORDER BY mz_now() - `mz_having_0`",
+    "select k, mz_now() - max(ts) as age, age is null as b, b or k > 1 as c, max(hi) as m from t group by k":
+        "SELECT `k`, mz_now() - `mz_having_0` AS age, age IS NULL AS b, b OR `k` > 1 AS c, `m` FROM (SELECT k, max(hi) "
+        "AS m, max(ts) AS `mz_having_0` FROM t GROUP BY k) AS `mz_grouped`",
+    "select k, mz_now() - max(ts) as age, rank() over (order by age) as r from t group by k": "",
+    "select k, mz_now() - max(ts) as age, age is null as b from t group by k having b": "",
     "select mz_now() as n, 5 as m from t group by 2": "",
     "select k, ts > mz_now() as late, count(*) as n from t group by all": "",
     "select k, rank() over (order by mz_now() - max(ts)) as r from t group by k": "",

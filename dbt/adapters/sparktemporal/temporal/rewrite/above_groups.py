@@ -80,7 +80,13 @@ class _Moving:
             _refuse_immovable(part, is_filtered)
         source = first_source(select)
         self.source = source.alias_or_name.lower() if source is not None and not select.args.get("joins") else ""
+        self.above = {index for index, item in enumerate(self.items) if has_clock(item)}  # of the outer SELECT
         self.names = self._names()
+        for index, item in enumerate(self.items):  # an item may have the aliases of those before
+            if self._names_the_clock(item):
+                self.above.add(index)
+        if any(self.items[index].find(exp.Window) for index in self.above):
+            raise _NotMovable
         self.keys = self._keys()
         self.added: dict[str, tuple[str, exp.Expr]] = {}  # columns of the groups that are needed beside the items
 
@@ -92,14 +98,14 @@ class _Moving:
             (moved if has_clock(conjunct) else static).append(conjunct.copy())
         if any(part.find(exp.Query) for part in moved) or any(map(self._names_the_clock, static)):
             raise _NotMovable
-        where = [self._over_groups(part) for part in moved]
+        where = [self._over_groups(part, beside_items=False) for part in moved]
         items = [self._item(index, item) for index, item in enumerate(self.select.expressions)]
         order = self._order()
         inner = self.select.copy()
         for key in (*_ABOVE, "having", "with_"):
             inner.set(key, None)
         inner.set("having", exp.Having(this=conjunction(static)) if static else None)
-        kept = [self._below(i) for i, item in enumerate(self.items) if not has_clock(item)]
+        kept = [self._below(i) for i in range(len(self.items)) if i not in self.above]
         kept += [exp.alias_(value.copy(), name, quoted=True) for name, value in self.added.values()]
         if not kept:  # a SELECT list of the clock alone
             raise _NotMovable
@@ -119,13 +125,16 @@ class _Moving:
         """The names of the items, as Spark generates them."""
         named = [i.alias if isinstance(i, exp.Alias) else i.name if isinstance(i, exp.Column) else "" for i in
                  self.select.expressions]  # fmt: skip
-        unnamed = [i for i, name in enumerate(named) if not name and not has_clock(self.items[i])]
+        unnamed = [i for i, name in enumerate(named) if not name and i not in self.above]
         if unnamed:
             probe = self.select.copy()
             for key in (*_ABOVE, "having"):
                 probe.set(key, None)
             # at their places: a GROUP BY may refer to them by number
-            probe.set("expressions", [exp.null() if has_clock(i) else i.copy() for i in self.select.expressions])
+            probe.set(
+                "expressions",
+                [exp.null() if i in self.above else item.copy() for i, item in enumerate(self.select.expressions)],
+            )
             probe.set("with_", None)
             described = columns_of(probe, self.describe, self.visible)
             for i in unnamed:
@@ -141,9 +150,9 @@ class _Moving:
         keys: set[str] = set()
         for leaf in grouping_expressions(group) if group is not None else []:
             keys.add(self._text(leaf))
-            for item, name in zip(self.items, self.names):
+            for index, (item, name) in enumerate(zip(self.items, self.names)):
                 if _is_name(leaf, name):
-                    if has_clock(item):
+                    if index in self.above:
                         raise _NotMovable
                     keys.add(self._text(item))
         if group is not None and group.args.get("all"):
@@ -153,7 +162,7 @@ class _Moving:
     # -- clauses above the groups --
 
     def _item(self, index: int, item: exp.Expr) -> exp.Expr:
-        if not has_clock(item):
+        if index not in self.above:
             return exp.column(quote_name(self.names[index]))
         moved = self._over_groups(self.items[index])
         return exp.alias_(moved, item.args["alias"].copy()) if isinstance(item, exp.Alias) else moved
@@ -174,13 +183,16 @@ class _Moving:
                 by.replace(self._over_groups(by, aliases_first=True))
         return moved
 
-    def _over_groups(self, node: exp.Expr, aliases_first: bool = False) -> exp.Expr:
-        """An expression over groups -> the equivalent over the columns of the derived table."""
+    def _over_groups(self, node: exp.Expr, aliases_first: bool = False, beside_items: bool = True) -> exp.Expr:
+        """An expression over groups -> the equivalent over the columns of the derived table.
+
+        beside_items: whether the aliases of the SELECT may stand there, as in the list and the ORDER BY.
+        """
         around = exp.Paren(this=node.copy())
-        self._replace(around.this, aliases_first)
+        self._replace(around.this, aliases_first, beside_items)
         return cast("exp.Expr", around.this.pop())
 
-    def _replace(self, node: exp.Expr, aliases_first: bool) -> None:
+    def _replace(self, node: exp.Expr, aliases_first: bool, beside_items: bool) -> None:
         if isinstance(node, exp.Query):
             raise _NotMovable
         if is_aggregate_call(node) or isinstance(node, _AROUND):
@@ -188,9 +200,9 @@ class _Moving:
             return
         named, is_key = self._alias(node), self._text(node) in self.keys
         if named is not None and (aliases_first or not is_key):
-            if not has_clock(self.items[named]):
+            if named not in self.above:
                 node.replace(shown_as(exp.column(quote_name(self.names[named])), node))
-            elif not aliases_first:  # an ORDER BY reads the item above
+            elif not beside_items:
                 raise _NotMovable
         elif (is_key or isinstance(node, exp.Dot) and self._is_item(node)) and not has_clock(node):
             self._take(node)
@@ -199,7 +211,7 @@ class _Moving:
         else:
             for child in list(node.iter_expressions()):
                 if not (starts_with_unit(node) and child is node.expressions[0]):
-                    self._replace(child, aliases_first)
+                    self._replace(child, aliases_first, beside_items)
 
     def _alias(self, node: exp.Expr) -> int | None:
         """The item whose alias is an unqualified name."""
@@ -209,9 +221,9 @@ class _Moving:
         return None
 
     def _names_the_clock(self, node: exp.Expr) -> bool:
-        """Whether a condition has the alias of an item with the clock."""
+        """Whether an expression has the alias of an item with the clock, or of one that has such an alias."""
         named = (self._alias(column) for column in node.find_all(exp.Column))
-        return any(index is not None and has_clock(self.items[index]) for index in named)
+        return any(index in self.above for index in named)
 
     def _is_item(self, node: exp.Expr) -> bool:
         return self._text(node) in map(self._text, self.items)
@@ -280,7 +292,7 @@ def _with_windows(select: exp.Select, describe: Describe, visible: list[exp.CTE]
 
 
 def _refuse_immovable(part: exp.Expr, is_filtered: bool) -> None:
-    if part.find(exp.Window) and (is_filtered or has_clock(part)):  # it sees the groups that the HAVING leaves
+    if part.find(exp.Window) and is_filtered:  # it sees the groups that the HAVING leaves
         raise _NotMovable
     if nondeterministic(part) is not None or has_clock(part) and part.find(exp.Lambda):
         raise _NotMovable
