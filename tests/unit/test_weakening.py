@@ -153,6 +153,8 @@ HAVING = {
         "AS m, max(ts) AS `mz_having_0` FROM t GROUP BY k) AS `mz_grouped`",
     "select k, mz_now() - max(ts) as age, rank() over (order by age) as r from t group by k": "",
     "select k, mz_now() - max(ts) as age, age is null as b from t group by k having b": "",
+    "select k, mz_now() - max(ts) as age, age is null from t group by k": "",
+    "select k, mz_now() - max(ts) as age from t group by k order by sum(max(ts)) over (), k": "",
     "select mz_now() as n, 5 as m from t group by 2": "",
     "select k, ts > mz_now() as late, count(*) as n from t group by all": "",
     "select k, rank() over (order by mz_now() - max(ts)) as r from t group by k": "",

@@ -76,8 +76,10 @@ class _Moving:
             raise _NotMovable
         having, order = select.args.get("having"), select.args.get("order")
         is_filtered = having is not None and has_clock(having)
-        for part in [*select.expressions, *filter(None, [having, order])]:
-            _refuse_immovable(part, is_filtered)
+        for item in select.expressions:
+            _refuse_immovable(item, windows=not is_filtered)  # they see the groups that the HAVING leaves
+        for part in filter(None, [having, order]):
+            _refuse_immovable(part, windows=False)
         source = first_source(select)
         self.source = source.alias_or_name.lower() if source is not None and not select.args.get("joins") else ""
         self.above = {index for index, item in enumerate(self.items) if has_clock(item)}  # of the outer SELECT
@@ -85,8 +87,9 @@ class _Moving:
         for index, item in enumerate(self.items):  # an item may have the aliases of those before
             if self._names_the_clock(item):
                 self.above.add(index)
-        if any(self.items[index].find(exp.Window) for index in self.above):
-            raise _NotMovable
+        for index in self.above:  # the name of an item without an alias would be another one above
+            if self.items[index].find(exp.Window) or not isinstance(select.expressions[index], exp.Alias):
+                raise _NotMovable
         self.keys = self._keys()
         self.added: dict[str, tuple[str, exp.Expr]] = {}  # columns of the groups that are needed beside the items
 
@@ -130,11 +133,8 @@ class _Moving:
             probe = self.select.copy()
             for key in (*_ABOVE, "having"):
                 probe.set(key, None)
-            # at their places: a GROUP BY may refer to them by number
-            probe.set(
-                "expressions",
-                [exp.null() if i in self.above else item.copy() for i, item in enumerate(self.select.expressions)],
-            )
+            for i in self.above:  # the items after it may have its alias
+                probe.expressions[i].unalias().replace(exp.null())
             probe.set("with_", None)
             described = columns_of(probe, self.describe, self.visible)
             for i in unnamed:
@@ -291,8 +291,9 @@ def _with_windows(select: exp.Select, describe: Describe, visible: list[exp.CTE]
     return with_window_calls(select, lambda column: resolve(column, sources) is not None)
 
 
-def _refuse_immovable(part: exp.Expr, is_filtered: bool) -> None:
-    if part.find(exp.Window) and is_filtered:  # it sees the groups that the HAVING leaves
+def _refuse_immovable(part: exp.Expr, windows: bool) -> None:
+    """windows: whether window functions may stand in it."""
+    if not windows and part.find(exp.Window):
         raise _NotMovable
     if nondeterministic(part) is not None or has_clock(part) and part.find(exp.Lambda):
         raise _NotMovable
