@@ -36,24 +36,8 @@ def joined(rng: Rng, _: int = 0) -> str:
     """A query text with {t} for the input and {now} for the clock."""
     window, key = rng.choice(WINDOWS), rng.choice(KEYS)
     beside = rng.choice(OTHERS) if rng.random() < 0.08 else rng.choice(BESIDE)
-    form = rng.choice(
-        [
-            "exists",
-            "exists",
-            "in",
-            "semi",
-            "left",
-            "left",
-            "left",
-            "right",
-            "full",
-            "two",
-            "cte",
-            "null",
-            "above",
-            "above",
-        ]
-    )
+    forms = "exists exists in semi left left left right full two cte null above above"
+    form = rng.choice(forms.split())
     outer = rng.choice(OUTER)
     if form == "exists":
         word = rng.choice(["not exists", "not exists", "exists"])

@@ -170,6 +170,8 @@ def test_what_is_kept_whole_is_told(tmp_path: Path, capsys: pytest.CaptureFixtur
     _, told, _ = explained(tmp_path, capsys, "select k, mz_now() - ts as age from s.t", types={"s.t": EVENTS})
     assert "-- warning: all rows of s.t are kept: no comparison of mz_now() bounds them. Evaluated at each read" in told
     assert "-- to keep less: a window in the same SELECT, such as `where mz_now() < ts + interval 7 days`" in told
+    for of_each_group in (*SELECTS[:2], f"with s as ({SELECTS[0]}), final as (select * from s) select * from final"):
+        assert "-- warning" not in explained(tmp_path, capsys, of_each_group, types={"s.t": EVENTS})[1]
 
 
 @pytest.mark.parametrize("name", MISTAKES)

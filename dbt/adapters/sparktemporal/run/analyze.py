@@ -66,7 +66,10 @@ class Model:
 
     @property
     def whole(self) -> list[TypedCore]:
-        """The cores that are stored whole and read whole. A read of groups goes through the groups alone."""
+        """The cores that are stored whole and read whole.
+
+        A read of sums goes through the groups alone, and so does a read whose answer has a row for each group.
+        """
         every = ((typed, typed.core) for typed in self.cores)
         return [typed for typed, core in every if not (core.is_bounded or core.groups or core.has_all_groups)]
 

@@ -90,13 +90,14 @@ def why(model: Model) -> str:
 
 
 def instead(model: Model) -> str:
-    """What bounds these rows: a condition that is there as a WHERE, or a window beside it, or in a query below."""
+    """The words that bound these rows: a condition of the model as a WHERE or HAVING, or else another window."""
     parts = _over_all(model)
-    if parts and all(one.where for one in parts):
+    is_one = bool(parts) and all(one.takes == parts[0].takes for one in parts)
+    if is_one and all(one.where for one in parts):
         wheres = [f"({one.where})" if len(parts) > 1 else one.where for one in parts]
-        return f"`where {' or '.join(wheres)}`, where the other rows do not count"
+        return f"`{parts[0].takes} {' or '.join(wheres)}`, where the other rows do not count"
     window = f"mz_now() < {_time_of(model)} + interval 7 days"
-    if parts and parts[0].takes and all(one.takes == parts[0].takes for one in parts):
+    if is_one and parts[0].takes in ("and", "where"):
         return f"a window in the same SELECT, such as `{parts[0].takes} {window}`"
     return f"a window in a CTE below, such as `select * from {next(iter(relations(model.whole)), '…')} where {window}`"
 

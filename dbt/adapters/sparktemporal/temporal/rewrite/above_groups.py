@@ -39,7 +39,7 @@ _AROUND = (exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls)
 
 
 class _NotMovable(Exception):
-    """What the clock is compared with, or computed with, is not known to be a value of the groups."""
+    """A name beside the clock is not known to be a value of the groups."""
 
 
 def clock_above_groups(tree: exp.Query, describe: Describe) -> exp.Query:
@@ -82,7 +82,8 @@ class _Moving:
             _refuse_immovable(part, windows=False)
         source = first_source(select)
         self.source = source.alias_or_name.lower() if source is not None and not select.args.get("joins") else ""
-        self.above = {index for index, item in enumerate(self.items) if has_clock(item)}  # of the outer SELECT
+        #: the places of the items that are of the outer SELECT alone
+        self.above = {index for index, item in enumerate(self.items) if has_clock(item)}
         self.names = self._names()
         for index, item in enumerate(self.items):  # an item may have the aliases of those before
             if self._names_the_clock(item):
@@ -145,7 +146,7 @@ class _Moving:
         return named
 
     def _keys(self) -> set[str]:
-        """The group expressions as written; ordinals and aliases are replaced by their items."""
+        """The canonical texts of the group expressions, and of the items that they name."""
         group = self.select.args.get("group")
         keys: set[str] = set()
         for leaf in grouping_expressions(group) if group is not None else []:
@@ -164,8 +165,7 @@ class _Moving:
     def _item(self, index: int, item: exp.Expr) -> exp.Expr:
         if index not in self.above:
             return exp.column(quote_name(self.names[index]))
-        moved = self._over_groups(self.items[index])
-        return exp.alias_(moved, item.args["alias"].copy()) if isinstance(item, exp.Alias) else moved
+        return exp.alias_(self._over_groups(self.items[index]), item.args["alias"].copy())
 
     def _below(self, index: int) -> exp.Expr:
         item = self.select.expressions[index]
@@ -272,7 +272,7 @@ def _without_places(select: exp.Select) -> exp.Select:
     items = [item.unalias() for item in select.expressions]
     for leaf in list(grouping_expressions(select.args["group"])):
         if isinstance(leaf, exp.Literal):
-            place = int(leaf.name) - 1 if leaf.name.isdigit() else -1
+            place = int(leaf.name) - 1 if leaf.name.isdigit() and not leaf.is_string else -1
             if not 0 <= place < len(items) or isinstance(items[place], exp.Literal):
                 raise _NotMovable
             leaf.replace(items[place].copy())

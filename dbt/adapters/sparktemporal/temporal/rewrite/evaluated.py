@@ -12,7 +12,7 @@ from ..predicates.comparisons import Moves
 from ..predicates.weakening import weaken
 from ..sql.functions.calls import is_aggregate_call
 from ..sql.names.ctes import inside, visible_ctes, with_ctes
-from ..sql.text.dialect import fragment, has_clock
+from ..sql.text.dialect import as_written, fragment, has_clock
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Evaluated:
     why: str
     #: the word by which its SELECT takes a window; "" where only a query below takes one
     takes: str = "and"
-    #: the condition, where it would be a window as a WHERE
+    #: the condition, where it would be a window as a WHERE, or of groups as a HAVING
     where: str = ""
     #: whether it is a condition; else the clock is a value in it
     is_condition: bool = True
@@ -63,6 +63,8 @@ def evaluated(calls: Iterable[AtRead], cores: Sequence[exp.Select], moves: Moves
         windowed = at.select is not None and _is_windowed(at.select, cores)
         takes = "where" if at.is_above else ""
         where = fragment(part) if at.is_above and not windowed and _is_window(predicate, moves) else ""
+        if where and any(map(is_aggregate_call, as_written(part).walk())):
+            takes = "having"
         found.append(Evaluated(fragment(part), windowed, at.why, takes, where, predicate is not None))
     return found
 

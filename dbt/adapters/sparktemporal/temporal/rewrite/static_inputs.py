@@ -16,10 +16,14 @@ from ..sql.names.ctes import (
     visible_ctes,
     with_ctes,
 )
+from ..sql.names.linear import makes_groups
 from ..sql.names.scope import alias_of
 from ..sql.text.dialect import fragment, has_clock
 from .above_groups import GROUPED
 from .core import Core, is_placeholder, refuse_nondeterministic
+
+#: clauses by which a SELECT has less than the rows of its FROM, or others, beside groups
+_LESS = ("where", "joins", "laterals", "having", "qualify", "limit", "offset")
 
 
 class StaticParts:
@@ -100,9 +104,21 @@ class StaticParts:
             return  # no query by itself: the tables that it reads are stored instead
         part = query.copy()
         part.set("with_", None)
-        is_grouped = isinstance(query.parent, exp.Subquery) and query.parent.alias == GROUPED
-        core = self._new_core(with_ctes(part, visible_ctes(query)), is_grouped)
+        above = query.parent
+        is_grouped = isinstance(above, exp.Subquery) and above.alias == GROUPED
+        core = self._new_core(with_ctes(part, visible_ctes(query)), is_grouped and self._is_in_all(above))
         query.replace(exp.select("*").from_(exp.to_table(core.placeholder)))
+
+    def _is_in_all(self, read: exp.Expr) -> bool:
+        """Whether each row of an item of a FROM is a row of the answer: no SELECT above leaves one out or groups it."""
+        select = read.parent.parent if isinstance(read.parent, exp.From) else None
+        if not isinstance(select, exp.Select) or makes_groups(select) or any(map(select.args.get, _LESS)):
+            return False
+        above = select.parent
+        if isinstance(above, exp.CTE):
+            reads = reads_of(above.alias, self.residual)
+            return bool(reads) and all(map(self._is_in_all, reads))
+        return above is None or isinstance(above, exp.Subquery) and self._is_in_all(above)
 
     def _replace_table(self, table: exp.Table) -> None:
         if table.args.get("joins") or table.args.get("laterals"):

@@ -23,6 +23,8 @@ from ..sql.text.dialect import conjunction, has_clock, has_other_parts
 from ..sql.text.identifiers import folded
 from .merge_subqueries import can_give_up, give_up
 
+_NONE = exp.null()
+
 
 class Stays(Exception):
     """A query stays as it is."""
@@ -72,11 +74,8 @@ def pull_up_windows(select: exp.Select, visible: list[exp.CTE], moves: Moves) ->
         raise Stays
     select.set("where", None)
     add_to_where(select, [*own, *moved])
-    joins = select.args.get("joins") or []
-    if any(
-        has_window(one.this, visible) or has_clock(one.args.get("on") or _NONE)
-        for one in [select.args["from_"], *joins]
-    ):
+    read = [select.args["from_"], *(select.args.get("joins") or [])]
+    if any(has_window(one.this, visible) or has_clock(one.args.get("on") or _NONE) for one in read):
         raise Stays
 
 
@@ -111,9 +110,6 @@ def _pull_up(item: exp.Expr, select: exp.Select, visible: list[exp.CTE], numbers
     moved = give_up(below, item.alias_or_name, numbers)
     item.replace(derived(below, item.alias_or_name))
     add_to_where(select, moved)
-
-
-_NONE = exp.null()
 
 
 def _body(item: exp.Expr, visible: list[exp.CTE]) -> exp.Expr | None:

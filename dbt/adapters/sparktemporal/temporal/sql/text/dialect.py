@@ -266,9 +266,14 @@ def fragment(node: exp.Expr) -> str:
 
 def suggested(node: exp.Expr) -> str:
     """A tree -> SQL that people may write instead: whole, with what they wrote in the place of what stands for it."""
+    return render(as_written(node))
+
+
+def as_written(node: exp.Expr) -> exp.Expr:
+    """A tree -> the tree with what the user wrote in the place of what stands for it, see `shown_as`."""
     if any(_WRITTEN in n.meta for n in node.find_all(exp.Column, exp.Table, exp.Identifier)):
-        node = node.transform(lambda n: n.meta[_WRITTEN].copy() if _WRITTEN in n.meta else n)
-    return render(node)
+        return node.transform(lambda n: n.meta[_WRITTEN].copy() if _WRITTEN in n.meta else n)
+    return node
 
 
 def shown_as(node: E, written: exp.Expr) -> E:
