@@ -105,8 +105,8 @@ class StaticParts:
         part = query.copy()
         part.set("with_", None)
         above = query.parent
-        is_grouped = isinstance(above, exp.Subquery) and above.alias == GROUPED
-        core = self._new_core(with_ctes(part, visible_ctes(query)), is_grouped and self._is_in_all(above))
+        has_all_groups = isinstance(above, exp.Subquery) and above.alias == GROUPED and self._is_in_all(above)
+        core = self._new_core(with_ctes(part, visible_ctes(query)), has_all_groups)
         query.replace(exp.select("*").from_(exp.to_table(core.placeholder)))
 
     def _is_in_all(self, read: exp.Expr) -> bool:

@@ -272,7 +272,7 @@ def suggested(node: exp.Expr) -> str:
 def as_written(node: exp.Expr) -> exp.Expr:
     """A tree -> the tree with what the user wrote in the place of what stands for it, see `shown_as`."""
     if any(_WRITTEN in n.meta for n in node.find_all(exp.Column, exp.Table, exp.Identifier)):
-        return node.transform(lambda n: n.meta[_WRITTEN].copy() if _WRITTEN in n.meta else n)
+        node = node.transform(lambda n: n.meta[_WRITTEN].copy() if _WRITTEN in n.meta else n)
     return node
 
 
