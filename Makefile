@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 SPARK ?=
 export DBT_SEND_ANONYMOUS_USAGE_STATS := false
 
-.PHONY: help setup java lint format test test-metastore test-more mutants coverage test-deep test-deep-alone test-lake test-catalogs test-connect test-cluster test-matrix wheel wheel-check release-check bench bench-full demo thrift cluster docs clean
+.PHONY: help setup java lint format test test-metastore mutants coverage test-deep test-deep-alone test-lake test-catalogs test-connect test-cluster test-matrix wheel wheel-check release-check bench bench-full demo thrift cluster docs clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -61,10 +61,10 @@ format: $(VENV)/.made ## put the code in order
 # Two processes with a Spark session each, dbt in-process. Folders stand in the order in which their files start, the
 # longest first, so that both processes end together. Hive's metastore takes a fifth of the time of small tests: the
 # tables of make test are in Spark's own catalog. What depends on the catalog runs once more over the metastore, beside
-# what make test leaves out, by make test-metastore; all tests do so by make test-more.
+# all that make test leaves out, by make test-metastore.
 APART := -n 2 --dist loadfile --no-loadscope-reorder
 PYTEST := $(BIN)/python -m pytest $(APART)
-SLICE := --catalog in-memory -m "not landing and not more and not deep and not lake"
+SLICE := --catalog in-memory -m "not landing and not deep and not lake"
 FOLDERS := tests/conformance tests/integration tests/faults tests/thrift tests/engine tests/property tests/adapter
 
 # what passed goes into docs/versions.md
@@ -72,34 +72,31 @@ TRIED := $(BIN)/python tests/packaging/version_matrix.py --record
 
 test: java $(VENV)/.test ## a slice of each feature in five minutes, first what needs no Spark
 	@echo "== tests without Spark"
-	@$(PYTEST) -m "not landing and not more and not deep" tests/unit
+	@$(PYTEST) -m "not landing and not deep" tests/unit
 	@echo "== a slice of each feature (five minutes)"
 	@$(PYTEST) --durations 10 --junit-xml build/slice.xml $(SLICE) $(FOLDERS)
 
 test-metastore: java $(VENV)/.test ## over Hive's metastore: what depends on the catalog, and what make test leaves out
-	@echo "== over Hive's metastore: what depends on the catalog, and what the slice leaves out"
-	@$(PYTEST) -m "(metastore or (landing and not more)) and not deep and not lake" tests/unit $(FOLDERS)
+	@echo "== over Hive's metastore: what depends on the catalog, and what the slice leaves out (half an hour)"
+	@$(PYTEST) --long --durations 10 --junit-xml build/metastore.xml \
+	  -m "(metastore or landing) and not deep and not lake" tests/unit $(FOLDERS)
 
-test-more: java $(VENV)/.test ## all but the full counts, over Hive's metastore
-	@echo "== all tests but the deep ones (an hour on 2 slow cores)"
-	@$(PYTEST) -m "not deep and not lake" $(FOLDERS)
-	@$(TRIED) session "Hive metastore" parquet "passed: make test-more"
-	@$(TRIED) thrift "Hive metastore" parquet "passed: make test-more"
-
-test-deep: test-more test-lake test-catalogs test-connect test-cluster test-deep-alone mutants ## the rest: property tests in full counts, faults at every statement, dbt's own suites
+test-deep: test test-metastore test-lake test-catalogs test-connect test-cluster test-deep-alone mutants ## the rest: property tests in full counts, faults at every statement, dbt's own suites
+	@$(TRIED) session "Hive metastore" parquet "passed: make test test-metastore"
+	@$(TRIED) thrift "Hive metastore" parquet "passed: make test test-metastore"
 
 test-deep-alone: setup
 	@echo "== deep tests"
-	@TEST_SEED=$${TEST_SEED:-random} $(BIN)/python -m pytest -m deep -n 2 --dist load
+	@TEST_SEED=$${TEST_SEED:-random} $(BIN)/python -m pytest --long -m deep -n 2 --dist load
 
 test-lake: setup ## over Delta Lake and Apache Iceberg (from Maven Central), in 25 minutes
 	@echo "== tests over Delta Lake and over Iceberg: processes with sessions of their own"
-	@$(BIN)/python -m pytest -m lake tests/adapter/lake
-	@$(BIN)/python -m pytest -m lake tests/iceberg
+	@$(BIN)/python -m pytest --long -m lake tests/adapter/lake
+	@$(BIN)/python -m pytest --long -m lake tests/iceberg
 	@$(TRIED) session "Hive metastore" delta "passed: make test-lake"
 	@$(TRIED) session "Iceberg's session catalog, type hive" iceberg "passed: make test-lake"
 
-IN_CATALOGS := -m "not more and not deep" tests/catalogs tests/conformance tests/faults \
+IN_CATALOGS := -m "not deep" tests/catalogs tests/conformance tests/faults \
   tests/property/test_histories.py tests/property/test_stacked.py
 # Spark's own interface of views is younger than the Spark of constraints.txt
 YOUNGER := $(PYTHON) tests/packaging/version_matrix.py --in 4.3/1.11
@@ -126,7 +123,7 @@ $(VENV)/.connect: $(VENV)/.made
 
 test-connect: setup $(VENV)/.connect ## over Spark Connect: the server of pyspark's own jars on loopback, and clients without a JVM
 	@# test_function_facts asks the JVM of Spark about Spark, and a client has none
-	@$(PYTEST) --catalog connect -m "not more and not deep" --ignore tests/conformance/test_function_facts.py \
+	@$(PYTEST) --catalog connect -m "not deep" --ignore tests/conformance/test_function_facts.py \
 	  tests/connect tests/conformance tests/faults/test_kill.py tests/property/test_histories.py
 	@$(TRIED) "session, Spark Connect" "Hive metastore" parquet "passed: make test-connect"
 

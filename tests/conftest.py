@@ -36,6 +36,11 @@ hypothesis.settings.load_profile("tests")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
+        "--long",
+        action="store_true",
+        help="the run takes more than a quarter of an hour: by then Java's optimizing compiler has paid for itself",
+    )
+    parser.addoption(
         "--catalog",
         default="hive",
         choices=["hive", "in-memory", *NAMED, CONNECT],
@@ -47,12 +52,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)  # before pytest selects by marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of the parameters of a test all but the first n are for `make test-more` (quick) or `make test-deep` (first)."""
+    """All but the first n parameters of a test are for `make test-metastore` (quick) or `make test-deep` (first)."""
     seen: Counter[str] = Counter()
     for item in items:
         test = item.nodeid.partition("[")[0]
         seen[test] += 1
-        for mark, others in (("quick", pytest.mark.more), ("first", pytest.mark.deep)):
+        for mark, others in (("quick", pytest.mark.landing), ("first", pytest.mark.deep)):
             limit = item.get_closest_marker(mark)
             if limit is not None and seen[test] > limit.args[0]:
                 item.add_marker(others)
@@ -113,7 +118,7 @@ def spark(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, spark_conf: dict[str, str]
 ) -> Iterator[SparkSession]:
     home, catalog = tmp_path_factory.mktemp("spark"), request.config.getoption("--catalog")
-    jvm = f"{JVM} {ROOM}" if request.config.getoption("-m") == "deep" else f"{JVM} {ROOM} {COLD}"
+    jvm = " ".join([JVM, ROOM, *([] if request.config.getoption("--long") else [COLD])])
     builder = SparkSession.builder.appName("tests")
     conf = {
         **SPARK_CONF,

@@ -51,7 +51,7 @@ class SparkLiterals:
         }
 
 
-@pytest.mark.more
+@pytest.mark.landing
 class TestAliases(SparkLiterals, BaseAliases):
     pass
 
@@ -66,7 +66,7 @@ class TestSameAliasDifferentSchemas(SparkLiterals, BaseSameAliasDifferentSchemas
     pass
 
 
-@pytest.mark.more
+@pytest.mark.landing
 class TestAdapterMethod(BaseAdapterMethod):
     pass
 
@@ -96,12 +96,12 @@ class TestSingularTestsEphemeral(BaseSingularTestsEphemeral):
     pass
 
 
-@pytest.mark.more
+@pytest.mark.landing
 class TestTableMaterialization(BaseTableMaterialization):
     pass
 
 
-@pytest.mark.more
+@pytest.mark.landing
 class TestValidateConnection(BaseValidateConnection):
     pass
 
@@ -172,7 +172,7 @@ class TestEphemeralErrorHandling(BaseEphemeralErrorHandling):
     pass
 
 
-@pytest.mark.more
+@pytest.mark.landing
 class TestChangeRelationTypes(BaseChangeRelationTypeValidator):
     pass
 

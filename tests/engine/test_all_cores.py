@@ -67,7 +67,7 @@ def test_instants_of_what_a_read_evaluates(project: Project) -> None:
     assert max(found[0]) > HOUR > min(found[0] - {0})
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_wide_cores(project: Project) -> None:
     """Where the text would be too long for a view, the columns of each core are in a struct."""
     many = ", ".join(f"id + {n} AS a_column_with_a_name_of_some_length_{n}" for n in range(250))

@@ -50,7 +50,6 @@ MODELS = {
 
 
 @pytest.mark.landing
-@pytest.mark.quick(1)
 @pytest.mark.parametrize("name", MODELS)
 def test_a_notebook(project: Project, name: str) -> None:
     """A first run, new rows, a deleted row, nothing new: what Spark makes of the query as written, at each instant."""
@@ -76,7 +75,7 @@ def test_a_notebook(project: Project, name: str) -> None:
     assert "m__lock" not in project.relations() and project.committed("m").frontier == T0 + 3
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_the_types_that_are_known_without_spark(project: Project) -> None:
     columns = ", ".join(f"{name} {kind}" for name, kind in ORDERS.items())
     project.sql(f"CREATE TABLE {{s}}.orders ({columns}) USING parquet")

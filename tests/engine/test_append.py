@@ -10,7 +10,7 @@ from support.instants import T0
 from support.project import Project
 from support.seeds import a_seed
 
-pytestmark = pytest.mark.more
+pytestmark = pytest.mark.landing
 
 APPEND = {"change_capture": "append", "append_column": "at"}
 ROWS = "id BIGINT, at TIMESTAMP, hi TIMESTAMP, note STRING"
@@ -42,7 +42,9 @@ def events(project: Project) -> Project:
 
 def right(project: Project, oracle: str, *instants: int) -> None:
     """The view is the query at each of these instants (ms after T0)."""
-    read = " union all ".join(f"select {t} as t, * from {project.at('m', T0 + t)}" for t in instants)
+    read = " union all ".join(
+        f"select {t - T0} as t, * from {read}" for t, read in project.at_each("m", [T0 + t for t in instants]).items()
+    )
     asked = " UNION ALL ".join(f"SELECT {t}, * FROM ({oracle.replace('mz_now()', stamp(t))})" for t in instants)
     assert sorted(project.rows(read), key=repr) == sorted(project.rows(asked), key=repr)
 

@@ -74,7 +74,7 @@ def test_instants_that_are_not_known(events: Project, instant: str) -> None:
             events.rows(f"SELECT * FROM m__at({instant.format(t=T0)})")
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_function_follows_the_model(events: Project) -> None:
     """New rows, other columns, a consolidation, a killed run; it goes with the config, and with the model."""
     model(events)
@@ -140,7 +140,7 @@ def test_a_query_that_spark_takes_in_no_function(events: Project) -> None:
 
 
 @pytest.mark.landing
-@pytest.mark.parametrize("name", ["mz_core_c0", pytest.param("Kept", marks=pytest.mark.more)])
+@pytest.mark.parametrize("name", ["mz_core_c0", "Kept"])
 def test_a_temporary_view_of_a_name_in_the_query(events: Project, name: str) -> None:
     """Spark takes the WITH of the function for the view. All else is published; the next run makes the function."""
     kept = "with kept as (select id, instant from {s}.t where mz_now() < hi)"

@@ -51,10 +51,9 @@ CUT = {
 }
 
 
-@pytest.mark.quick(1)
 @pytest.mark.parametrize("cut", CUT)
-@pytest.mark.parametrize("query", [pytest.param(STAR), pytest.param(GROUPED, marks=pytest.mark.more)])
-@pytest.mark.more
+@pytest.mark.parametrize("query", [STAR, GROUPED])
+@pytest.mark.landing
 def test_plans_that_spark_cuts_short(project: Project, cut: str, query: str) -> None:
     """Types and plans are those of a session that prints all, so that the next session finds nothing changed."""
     query = query.format(s=project.schema)
@@ -77,9 +76,8 @@ ODD = (
 )  # fmt: skip
 
 
-@pytest.mark.quick(1)
 @pytest.mark.parametrize("name", ODD)
-@pytest.mark.more
+@pytest.mark.landing
 def test_columns_of_odd_names(project: Project, name: str) -> None:
     """An odd name is the first of its query: what Spark prints first is what a reader of plans may strip or split."""
     quoted = "`" + name.replace("`", "``") + "`"
@@ -94,7 +92,7 @@ def test_columns_of_odd_names(project: Project, name: str) -> None:
     check(project, query, T0 + 10, T0 + 2000, T0 + 2001)
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_a_name_with_a_line_break(project: Project) -> None:
     project.sql("CREATE TABLE {s}.t (`a: int,\nb` BIGINT, hi TIMESTAMP) USING parquet")
     project.model("m", STAR.format(s=project.schema))
@@ -123,7 +121,7 @@ ALTERED = {
 @pytest.mark.quick(1)
 @pytest.mark.parametrize("what", ALTERED)
 @pytest.mark.parametrize("partitioned", ["", "PARTITIONED BY (p)"])
-@pytest.mark.parametrize("query", [pytest.param(STAR), pytest.param(GROUPED, marks=pytest.mark.more)])
+@pytest.mark.parametrize("query", [pytest.param(STAR), pytest.param(GROUPED, marks=pytest.mark.landing)])
 def test_a_table_that_another_session_altered(project: Project, query: str, partitioned: str, what: str) -> None:
     """A session plans with the columns that it remembers of a table, while DESCRIBE tells those of now."""
     project.sql(f"CREATE TABLE {{s}}.t USING parquet {partitioned} AS SELECT {ROWS}")
@@ -158,7 +156,6 @@ HIDDEN = {
 
 
 @pytest.mark.landing
-@pytest.mark.quick(1)
 @pytest.mark.parametrize("what", HIDDEN)
 @pytest.mark.parametrize("grows", [False, True])
 def test_hooks_that_drop_what_they_do_not_name(project: Project, what: str, grows: bool) -> None:

@@ -19,7 +19,7 @@ from dbt.adapters.sparktemporal.run.plan_run import begin
 from support.instants import STEP, T0
 from support.project import Project
 
-pytestmark = pytest.mark.more
+pytestmark = pytest.mark.landing
 
 ROW = "id BIGINT, k INT, lo BIGINT, hi BIGINT"
 #: model -> its query. {e} and {f} are inputs; {in_s} is the schema in front of a column, {as_e} a name in its place

@@ -35,7 +35,7 @@ CALLS = {
 }
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_reads_of_what_is_no_model(project: Project) -> None:
     project.model("late", "select * from values (timestamp '2100-01-01') as t(ts) where mz_now() < ts")
     project.run(now=T0)
@@ -44,7 +44,7 @@ def test_reads_of_what_is_no_model(project: Project) -> None:
         assert f"found: {found}" in told and f"instead: {instead}" in told, call
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_the_size_of_rows_with_a_column_named_metadata(project: Project) -> None:
     """Spark tells files by a hidden column, which has another name then."""
     project.sql(

@@ -47,7 +47,7 @@ def test_new_files_alone(events: Project) -> None:
     assert "unchanged" in message and told.endswith(".t: unchanged (no change), 0 rows read")
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_a_file_that_vanished(events: Project) -> None:
     add(events, 1)
     run(events, 1000)
@@ -60,14 +60,14 @@ def test_a_file_that_vanished(events: Project) -> None:
     assert "advanced, 2 rows" in message and "full (gone or changed: 1 of 3 files)" in told
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_many_new_files(events: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(file_lists, "MOST_FILES", 1)
     add(events, 1, 2)
     assert "full (2 new files, more than are named one by one), 22 rows read" in run(events, 1000)[1]
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_the_list_of_files_is_gone(lists_in_tables: None, events: Project) -> None:
     state = events.state()
     assert state.manifest
@@ -79,7 +79,7 @@ def test_the_list_of_files_is_gone(lists_in_tables: None, events: Project) -> No
     assert "new files (1 new file of" in run(events, 2000)[1]
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_files_move_from_the_state_to_a_table_and_back(events: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """Few files are in the state, many are in a table. Whichever the last run chose, the next one finds what is new."""
     assert events.state().files and not events.state().manifest
@@ -93,7 +93,7 @@ def test_files_move_from_the_state_to_a_table_and_back(events: Project, monkeypa
     assert len(events.state().files) in (0, 1)
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_a_name_that_cannot_be_taken_apart(project: Project) -> None:
     """A file of a partition with the separator in its name is remembered in a table."""
     project.sql("CREATE TABLE {s}.p (id BIGINT, hi TIMESTAMP, k STRING) USING parquet PARTITIONED BY (k)")
@@ -120,7 +120,7 @@ def test_full_between(events: Project) -> None:
     assert "advanced, 1 row" in message and "full (the list of the files it had is gone)" in told
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_files_remembered_of_another_state(lists_in_tables: None, events: Project) -> None:
     state = events.state()
     events.sql(
@@ -130,7 +130,7 @@ def test_files_remembered_of_another_state(lists_in_tables: None, events: Projec
     assert "full (the files remembered are not those of its state)" in run(events, 1000)[1]
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_columns_named_with_the_schema(events: Project) -> None:
     """A subquery in place of the table has no such name: the column is named without the schema there."""
     name = f"{events.schema}.t"
@@ -157,7 +157,7 @@ def test_rows_that_decide_about_others(events: Project) -> None:
     assert "changed, and one row of it may decide about others)" in run(events, 2000)[1]
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_a_table_that_only_the_predicate_reads(events: Project) -> None:
     events.sql("CREATE TABLE {s}.c AS SELECT 105L AS id")
     chosen = f"mz_now() < hi and id > 115 or id in (select id from {events.schema}.c) and mz_now() < hi"
@@ -187,7 +187,7 @@ def disturb(events: Project, times: int, monkeypatch: pytest.MonkeyPatch, sql: s
     monkeypatch.setattr(SparkTemporalConnectionManager, "add_query", disturbed)
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_an_input_that_grows_during_the_run(events: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """What comes meanwhile is the next run's."""
     add(events, 1)
@@ -201,7 +201,7 @@ def test_an_input_that_grows_during_the_run(events: Project, monkeypatch: pytest
 
 @pytest.mark.first(1)
 @pytest.mark.parametrize("times", [1, 9])
-@pytest.mark.more
+@pytest.mark.landing
 def test_an_input_that_changes_during_the_run(events: Project, times: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was read of two states is dropped and read again; when it never stays, the run fails and nothing is lost."""
     monkeypatch.setattr("dbt.adapters.sparktemporal.run.write_chains.PAUSES", (0.0,) * 5)
@@ -254,7 +254,7 @@ def test_full_reads_are_told_and_refused(events: Project) -> None:
     assert "restarted" in run(events, 4000, "--full-refresh")[0]
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_late_rows(events: Project) -> None:
     """One that comes when its window is over is reported, not stored; one that comes in its window appears."""
     for number, hi in ((1, 999), (2, 1000), (3, 1001), (4, -86_400_000)):
@@ -269,7 +269,7 @@ def test_late_rows(events: Project) -> None:
 
 
 @pytest.mark.parametrize("vectorized", ["true", "false"])
-@pytest.mark.more
+@pytest.mark.landing
 def test_files_of_partitions_are_listed_by_their_first_rows(project: Project, vectorized: str) -> None:
     """Each once, however many row groups and tasks it is read in; as by all of their rows, with one of no partition."""
     project.sql(

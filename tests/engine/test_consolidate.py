@@ -20,7 +20,7 @@ def consolidate(project: Project, model: str = "m", check: bool = True) -> str:
 
 @pytest.mark.first(1)
 @pytest.mark.parametrize("grouped", [False, True])
-@pytest.mark.more
+@pytest.mark.landing
 @pytest.mark.usefixtures("chains_apart")
 def test_one_chain(project: Project, grouped: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chains, "RATIO", 0)

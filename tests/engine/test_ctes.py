@@ -102,7 +102,7 @@ def contents(project: Project, sql: str) -> Counter[tuple]:
     return Counter(project.rows(sql))
 
 
-@pytest.mark.more
+@pytest.mark.landing
 @pytest.mark.parametrize("name", MODELS)
 def test_against_the_query_as_written(project: Project, name: str) -> None:
     written, kept = MODELS[name]
@@ -115,9 +115,9 @@ def test_against_the_query_as_written(project: Project, name: str) -> None:
         project.run(now=T0)
         if not grown:
             assert [str(core.kept) for core in project.state().cores][: len(kept)] == kept
-        for t in (T0 + 500, T0 + 5000, T0 + 60_000):
+        for t, read in project.at_each("m", (T0 + 500, T0 + 5000, T0 + 60_000)).items():
             oracle = sql.replace("mz_now()", f"timestamp_millis({t}L)")
-            assert contents(project, f"select * from {project.at('m', t)}") == contents(project, oracle), t
+            assert contents(project, f"select * from {read}") == contents(project, oracle), t
 
 
 def test_ephemeral_models_of_one_style(project: Project) -> None:

@@ -208,7 +208,7 @@ def test_the_recipe_of_unit_tests(project: Project, settings_as_before: None) ->
 # ---- where things are ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_schemas_aliases_and_names_that_need_quotes(project: Project) -> None:
     events(project)
     other = project.schema + "_other"
@@ -328,7 +328,7 @@ def test_switch_there_and_back(project: Project, kind: str) -> None:
     assert "hydrated" in project.run("-s", "m", now=T0).of("m").message
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_failed_switch_keeps_the_temporal_view(project: Project) -> None:
     events(project)
     window(project)

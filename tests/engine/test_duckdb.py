@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cache
 
 import duckdb
 import pytest
@@ -81,8 +82,14 @@ def write(project: Project, events: dict[int, str], verb: str) -> None:
     project.sql(f"{verb} {{s}}.t {how} SELECT {columns} FROM VALUES {values} AS v({', '.join(TYPES)}) WHERE id > 0")
 
 
-def printed(project: Project, model: str, t: int | None, chains: str = "files") -> str:
-    return sql_of(Warehouse(project.rows), project.target(model), project.schema, "duckdb", t, chains)
+def printed(project: Project, model: str, t: int | None) -> str:
+    return printed_each(project, model, [t])[t]
+
+
+def printed_each(project: Project, model: str, instants: Sequence[int | None]) -> dict[int | None, str]:
+    """{instant: the query}, with each statement that Spark is asked sent once."""
+    warehouse, target = Warehouse(cache(project.rows)), project.target(model)
+    return {t: sql_of(warehouse, target, project.schema, "duckdb", t, "files") for t in instants}
 
 
 def of_duckdb(sql: str, columns: tuple[tuple[str, str], ...], setup: str = "") -> Counter:
@@ -98,7 +105,7 @@ def of_spark(project: Project, sql: str, columns: tuple[tuple[str, str], ...]) -
     return Counter(project.rows(f"SELECT {', '.join(items)} FROM {sql} AS m"))
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_answers_of_both_engines(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """Three runs: the first, after new rows, after updates and deletes. Ten instants of the last, and past ones."""
     small_limits(monkeypatch)
@@ -124,8 +131,8 @@ def test_answers_of_both_engines(project: Project, monkeypatch: pytest.MonkeyPat
             instants = [state.since, now - 1, now, *(t for t in later if t > now), T0 + 10 * DAY]
             instants = [t for t in instants if t >= state.since]
             both = [
-                " UNION ALL ".join(f"SELECT {t} AS mz_at, * FROM {query(t)} AS m" for t in instants)
-                for query in (lambda t, m=name: f"({printed(project, m, t)})", lambda t, m=name: project.at(m, t))
+                " UNION ALL ".join(f"SELECT {t} AS mz_at, * FROM ({query}) AS m" for t, query in side.items())
+                for side in (printed_each(project, name, instants), project.at_each(name, instants))
             ]
             shown = (("mz_at", "bigint"), *state.columns)
             assert of_duckdb(both[0], shown) == of_spark(project, f"({both[1]})", shown), (name, turn)
@@ -134,7 +141,7 @@ def test_answers_of_both_engines(project: Project, monkeypatch: pytest.MonkeyPat
     assert any(chain.bucketed for name in names for chain in project.state(name).chains)
 
 
-@pytest.mark.more
+@pytest.mark.landing
 @pytest.mark.parametrize("encoding", ["INT96", "TIMESTAMP_MICROS", "TIMESTAMP_MILLIS"])
 def test_values_of_each_type(project: Project, encoding: str) -> None:
     """Also copies, zeros with a sign, nested values, and corrections of all of them."""
@@ -168,10 +175,11 @@ def test_values_of_each_type(project: Project, encoding: str) -> None:
         project.run(now=T0 - 2 + turn)
         shown = tuple((n, k) for n, k in project.state().columns)
         assert [n for n, _ in shown] == list(columns)
-        for t in (T0 - 1, T0, T0 + 999, T0 + 1000, T0 + 1001, T0 + 2000, T0 + 3000):
-            texts, sparks = zip(*(as_texts(n, k) for n, k in shown))
+        instants = (T0 - 1, T0, T0 + 999, T0 + 1000, T0 + 1001, T0 + 2000, T0 + 3000)
+        texts, sparks = zip(*(as_texts(n, k) for n, k in shown))
+        for t, query in printed_each(project, "m", instants).items():
             with duckdb.connect() as connection:
-                found = connection.sql(f"SELECT {', '.join(texts)} FROM ({printed(project, 'm', t)}) AS m").fetchall()
+                found = connection.sql(f"SELECT {', '.join(texts)} FROM ({query}) AS m").fetchall()
             wanted = project.rows(f"SELECT {', '.join(sparks)} FROM {project.at('m', t)} AS m")
             assert Counter(map(same, found)) == Counter(map(same, wanted)), (turn, t)
     assert any(chain.negative for chain in project.state().chains)
@@ -194,7 +202,7 @@ def same(row: tuple) -> tuple:
     return tuple(v.lower().replace("1 bc", "").strip() if isinstance(v, str) else v for v in row)
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_the_instant_of_the_query(project: Project) -> None:
     """Without an instant: the rows of now, those of the last refresh, and an error once the model has expired."""
     now = int(time.time() * 1000)
@@ -220,7 +228,7 @@ def test_the_instant_of_the_query(project: Project) -> None:
         connection.sql(f"SELECT count(*) FROM ({printed(project, 'm', None)}) AS m WHERE id < 0").fetchall()
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_a_macro_prints_it(project: Project) -> None:
     project.sql(f"CREATE TABLE {{s}}.t USING parquet AS SELECT id, timestamp_millis({T0}L + id) AS hi FROM range(9)")
     project.model("m", f"select id, hi from {project.schema}.t where mz_now() < hi")
@@ -251,7 +259,7 @@ def odd_place(project: Project) -> Iterator[str]:
     yield str(place)
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_an_odd_place_and_odd_names(project: Project, odd_place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     small_limits(monkeypatch)
     project.spark.sql(
@@ -269,7 +277,7 @@ def test_an_odd_place_and_odd_names(project: Project, odd_place: str, monkeypatc
             assert len(found.fetchall()) == len(project.rows(f"SELECT * FROM {project.at('m', t)}")) > 0
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_models_of_nothing(project: Project) -> None:
     """No row came: rows, groups, and the one group that is there over nothing."""
     project.sql(
@@ -288,7 +296,7 @@ def test_models_of_nothing(project: Project) -> None:
     assert found == {n: of_spark(project, project.at(n, T0 + 1), project.state(n).columns) for n in queries}
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_what_is_refused(project: Project) -> None:
     project.sql(f"CREATE TABLE {{s}}.t USING parquet AS SELECT id, timestamp_millis({T0}L + id) AS hi FROM range(9)")
     window = f"select id, hi from {project.schema}.t where mz_now() < hi"

@@ -34,7 +34,7 @@ COLUMNS = {
 }
 
 
-@pytest.mark.more
+@pytest.mark.landing
 @pytest.mark.parametrize("vectorized", ["true", "false"])
 def test_values_of_all_types(project: Project, vectorized: str) -> None:
     values = ", ".join(f"IF(id % 101 = 0, NULL, {value}) AS {name}" for name, value in COLUMNS.items())

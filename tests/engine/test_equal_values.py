@@ -56,7 +56,7 @@ class Life:
         self.project.sql(f"INSERT OVERWRITE {{s}}.{table} SELECT * FROM {{s}}.kept; DROP TABLE {{s}}.kept")
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_equal_values_are_told_apart(project: Project) -> None:
     """Untouched rows stay as they are, then and now, and an update to an equal value is one."""
     zero, minus = "double('0.0')", "double('-0.0')"
@@ -93,7 +93,7 @@ def test_equal_values_are_told_apart(project: Project) -> None:
     assert life.at(*then) == past
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_sessions_are_of_all_rows_near_each_other(project: Project) -> None:
     """A row between two sessions makes them one, and they are two again when it has left."""
     row = "SELECT {k} AS k, timestamp_millis({t}L) AS ts, timestamp_millis({hi}L) AS hi, {v} AS v"
@@ -132,7 +132,7 @@ def test_sessions_are_of_all_rows_near_each_other(project: Project) -> None:
     assert "session_window(ts" in told  # above the rows
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_values_that_depend_on_the_names_of_columns(project: Project) -> None:
     """A star among arguments, and struct(), which names its fields: as they are written, above what is kept too."""
     project.sql(

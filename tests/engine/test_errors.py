@@ -248,7 +248,7 @@ def test_missing_chain(project: Project) -> None:
         (lambda t: t.replace('"format":2', '"format":99'), "its format is 99"),
     ],
 )
-@pytest.mark.more
+@pytest.mark.landing
 def test_hand_edited_state(project: Project, edit: Any, said: str) -> None:
     healthy(project)
     rows = project.rows("DESCRIBE TABLE EXTENDED {s}.m__live")
@@ -263,7 +263,7 @@ def test_hand_edited_state(project: Project, edit: Any, said: str) -> None:
     assert project.rows("SELECT count(*) FROM {s}.m") == [(10,)]
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_view_text_over_its_limit(project: Project) -> None:
     healthy(project)
 
@@ -283,7 +283,7 @@ def test_view_text_over_its_limit(project: Project) -> None:
     assert project.rows("SELECT count(*) FROM {s}.m") == [(10,)]
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_a_temporal_view_that_is_written_out(project: Project) -> None:
     project.sql(EVENTS)
     project.model("m", f"select id, ts from {project.schema}.events where mz_now() >= ts")
@@ -294,7 +294,7 @@ def test_a_temporal_view_that_is_written_out(project: Project) -> None:
     assert "m, a temporal_view, as an input that dbt does not know of" in text and "{{ ref('m') }}" in text
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_reads_of_what_is_no_temporal_view(project: Project) -> None:
     project.sql(EVENTS)
     project.model("plain", f"select id from {project.schema}.events", materialized="view")
@@ -318,7 +318,7 @@ def test_bad_temporal_now(project: Project) -> None:
     assert "var temporal_now: 'noon'" in project.run(now="noon", check=False).text
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_spark_errors_are_about_the_model(project: Project) -> None:
     project.sql(EVENTS)
     project.model("m", f"select id, nothing_there from {project.schema}.events where mz_now() >= ts")
@@ -336,7 +336,7 @@ def test_spark_errors_are_about_the_model(project: Project) -> None:
         ("America/St_Johns", "cast(mz_now() as date) = cast(ts as date)", "CAST(mz_now() AS DATE)"),
     ],
 )
-@pytest.mark.more
+@pytest.mark.landing
 def test_local_time_on_the_clocks_side(project: Project, zone: str, where: str, words: str) -> None:
     project.sql(EVENTS)
     warehouse = Warehouse(project.rows)
@@ -368,7 +368,7 @@ def test_fields_beyond_the_years_whose_order_is_known(project: Project) -> None:
         project.at("m", YEARS_END)
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_now_is_read_as_the_clock_and_said(project: Project) -> None:
     project.sql(EVENTS)
     project.model("m", f"select id, current_date() as today from {project.schema}.events where now() >= ts")
@@ -378,7 +378,7 @@ def test_now_is_read_as_the_clock_and_said(project: Project) -> None:
     assert sorted(map(str, project.rows(at)))[-1] == "(4, datetime.date(2024, 3, 1))"
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_what_is_evaluated_at_read_time_is_said(project: Project) -> None:
     project.sql(EVENTS)
     schema = project.schema
@@ -390,7 +390,7 @@ def test_what_is_evaluated_at_read_time_is_said(project: Project) -> None:
     assert project.rows(at) == [(1,)]
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_bounds_at_the_ends_of_a_bigint_beside_a_step(project: Project) -> None:
     """The search by halves is over a range that comes down to a millisecond, whatever the row's other bound."""
     last, day = 2**63 - 1, 86_400_000

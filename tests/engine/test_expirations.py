@@ -58,7 +58,7 @@ def test_a_window_and_an_offset(thousand: Project, offset: int, days: int, kept:
     assert thousand.state().dropped == 2000 - kept
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_left_out_through_a_chain_of_models(thousand: Project) -> None:
     """The first one has an expiration: what it leaves out no model over it can have."""
     thousand.model("a", window(30), expiration="20 days")
@@ -82,7 +82,7 @@ def test_offsets_of_stacked_models(thousand: Project) -> None:
 
 @pytest.mark.first(1)
 @pytest.mark.parametrize("between", ["", "table", "temporal_view"])
-@pytest.mark.more
+@pytest.mark.landing
 def test_a_schedule_above(thousand: Project, between: str) -> None:
     """Counted from the first run of `a`, which `m` knows where it reads `a` itself. A table is built when dbt runs."""
     thousand.model("a", window(30), refresh_every="8 days")
@@ -118,7 +118,7 @@ def test_its_own_refreshes(thousand: Project) -> None:
     assert (again["action"], again["expiration"]) == ("restarted", T0 + 14 * DAY)
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_constants_keep_all(project: Project) -> None:
     """One of them ends after the year 9999."""
     rows = f"values (1, {T0}L), (2, {T0 + 100 * DAY}L), (3, 253402300800000L) as v(id, ms)"
@@ -153,7 +153,7 @@ def test_a_table_named_without_dbt_is_no_constant(thousand: Project) -> None:
         ({"time_dependence": "none"}, None, 2000),
     ],
 )
-@pytest.mark.more
+@pytest.mark.landing
 def test_what_a_source_says(thousand: Project, meta: dict, expires: int | None, kept: int) -> None:
     sources(thousand, **meta)
     thousand.model("m", window(30), expiration="20 days")
@@ -177,7 +177,7 @@ def test_a_source_that_says_something_else(thousand: Project) -> None:
     assert "restarted" in told.message and told.adapter_response["reason"] == "what it reads expires later than before"
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_expired_and_restarted(project: Project) -> None:
     """Of 130 seconds of window 70 are kept; after them the read fails; the restart has room for all retractions."""
     began = int(time.time() * 1000) - 75_000
@@ -241,7 +241,7 @@ def test_restarts_that_come_late(thousand: Project) -> None:
     assert "and its expiration is 1 week 2 days after one" in text
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_status(thousand: Project) -> None:
     thousand.model("m", window(30), expiration="20 days", restart_every="7 days")
     thousand.model("g", "select count(*) as n from {{ source('raw', 'events') }} "

@@ -12,7 +12,7 @@ from support.instants import T0
 from support.project import Project
 
 
-@pytest.fixture(scope="module", params=["readable", pytest.param("compact", marks=pytest.mark.more)])
+@pytest.fixture(scope="module", params=["readable", pytest.param("compact", marks=pytest.mark.landing)])
 def expired(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, spark: SparkSession
 ) -> Iterator[Project]:
@@ -117,7 +117,7 @@ def test_what_asks_for_no_row_is_answered(read: str, expired: Project) -> None:
     assert sorted(expired.rows(read)) == OF_NO_ROW[read]
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_unexpired_check_costs_nothing(project: Project) -> None:
     project.sql("CREATE TABLE {s}.events USING parquet AS SELECT id, current_timestamp() AS ts FROM range(10)")
     project.model(
@@ -129,7 +129,7 @@ def test_unexpired_check_costs_nothing(project: Project) -> None:
     assert "GreaterThan(mz_until," in plan.split("PushedFilters")[1]
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_a_run_in_the_last_fifth_warns(project: Project) -> None:
     project.sql(f"CREATE TABLE {{s}}.t AS SELECT 1 AS id, timestamp_millis({T0}L) AS ts")
     project.model("w", f"select id from {project.schema}.t where mz_now() >= ts", expiration="100 seconds")

@@ -77,7 +77,7 @@ def test_a_model_that_ran(events: Project, capsys: Any) -> None:
     assert "files_read" not in text
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_ephemeral_models_and_refusals(events: Project) -> None:
     """The model is compiled as a run compiles it, and refused as a run refuses it."""
     events.model("late", f"select id, ts from {events.schema}.events where id > 5", materialized="ephemeral")
@@ -165,7 +165,7 @@ def test_what_a_join_reads(events: Project) -> None:
     assert response["files_left_out"] == 4 and read["names"]["bytes_read"] == read["names"]["bytes"] > 0
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_the_report_of_models_without_rows(project: Project) -> None:
     """Of rows, of groups, and of several windows, one of them without rows."""
     project.sql(f"CREATE TABLE {{s}}.none USING parquet AS SELECT 1 AS id, timestamp_millis({T0}L) AS ts WHERE false")
@@ -180,7 +180,7 @@ def test_the_report_of_models_without_rows(project: Project) -> None:
     assert "No forecast" not in page and page.count("Nothing is due") == 2 and "1 leave" in page
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_an_explanation_collects_no_statistics(events: Project, capsys: Any) -> None:
     """What must not be read whole may be left out by statistics, which the run collects first."""
     at = "cast(date_format(ts, 'yyyy-MM-dd HH:mm:ss') as timestamp)"
@@ -191,7 +191,7 @@ def test_an_explanation_collects_no_statistics(events: Project, capsys: Any) -> 
     assert not [name for name in events.relations() if "stats" in name]
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_one_model_that_cannot_be_read(events: Project, capsys: Any) -> None:
     """Its error is a fact in a list, and on the page; the other models are there."""
     events.run(now=T0)
@@ -213,7 +213,7 @@ def test_one_model_that_cannot_be_read(events: Project, capsys: Any) -> None:
         assert not told.success and (chain.table if name == "m" else "found: ") in told.text
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_before_dbt_has_made_the_schema(events: Project, capsys: Any) -> None:
     """In a new project operations come before the first run: the model has not run, and that is all."""
     events.model("there", "select id from {{ ref('m') }} where mz_now() <= ts + interval 20 days", schema="new")
@@ -335,7 +335,7 @@ def test_what_looking_asks(events: Project, sent: list[str], capsys: Any) -> Non
     assert {(row["seconds_since_last_run"], row["last_run_did"]) for row in others} == {(61, None)}
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_leftovers_for_machines(events: Project, capsys: Any) -> None:
     assert asked(events, capsys, "temporal_drop") == []
     events.run(now=T0)

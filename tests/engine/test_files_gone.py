@@ -22,7 +22,7 @@ from support.instants import T0
 from support.project import Project
 from support.tables import twenty_rows
 
-pytestmark = pytest.mark.more
+pytestmark = pytest.mark.landing
 
 MEASURED = {"pushdown": "statistics"}
 
@@ -88,7 +88,6 @@ def test_files_of_a_chain(events: Project, is_fresh: bool) -> None:
 
 
 @pytest.mark.parametrize("is_fresh", [True, False])
-@pytest.mark.quick(1)
 def test_files_of_a_chain_that_is_written_again(events: Project, is_fresh: bool) -> None:
     run(events, 0)
     before = events.state()

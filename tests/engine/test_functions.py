@@ -14,7 +14,7 @@ from support.instants import T0
 from support.project import Project
 from support.seeds import a_seed
 
-pytestmark = [pytest.mark.more, pytest.mark.metastore]
+pytestmark = [pytest.mark.landing, pytest.mark.metastore]
 
 WINDOW = "mz_now() >= lo and mz_now() < hi"
 ROWS = (

@@ -33,7 +33,7 @@ def dbt(folder: Path, *command: str) -> list[str]:
     return log
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_embedded_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spark: SparkSession) -> None:
     target = made(tmp_path, monkeypatch, ["1", "", "analytics"])
     assert target == {

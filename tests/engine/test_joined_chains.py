@@ -32,17 +32,17 @@ def five(project: Project) -> Project:
 def right(project: Project, name: str, instants: list[int], table: str = "t") -> None:
     columns = ", ".join(project.spark.table(f"{project.schema}.{name}").columns)
     sides = []
-    for t in instants:
+    for t, read in project.at_each(name, instants).items():
         oracle = MODELS[name].format(s="{s}", now=None).replace("mz_now()", f"timestamp_millis({t}L)")
         oracle = oracle.replace("{s}.t", f"{{s}}.{table}")
-        sides += [f"SELECT {t}L AS t, 1 AS x, * FROM ({project.at(name, t)})", f"SELECT {t}L, -1, * FROM ({oracle})"]
+        sides += [f"SELECT {t}L AS t, 1 AS x, * FROM ({read})", f"SELECT {t}L, -1, * FROM ({oracle})"]
     found = project.rows(
         f"SELECT t, {columns}, sum(x) FROM ({' UNION ALL '.join(sides)}) GROUP BY ALL HAVING sum(x) <> 0"
     )
     assert found == [], (name, found[:10])
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_new_rows_over_many_runs(five: Project) -> None:
     """Each run leaves one chain a core, and the past is there as it was known then."""
     five.sql("CREATE TABLE {s}.t0 USING parquet AS SELECT * FROM {s}.t")
@@ -60,7 +60,7 @@ def test_new_rows_over_many_runs(five: Project) -> None:
             right(five, name, [T0 + 1000 * run + near for near in (0, 1, 499, 500, 999)], f"t{run}")
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_rows_that_leave_no_trace(five: Project) -> None:
     """Nothing is new, so the chain that stood stays; what was written beside it is gone."""
     before = five.state("plain").chains
@@ -71,7 +71,7 @@ def test_rows_that_leave_no_trace(five: Project) -> None:
     assert named == {chain.table for chain in before}
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_groups_that_cancel(project: Project) -> None:
     """What is new may be all that a chain needs to be empty: a sum of nothing but zeros is no group."""
     project.sql(f"CREATE TABLE {{s}}.t USING parquet AS SELECT 1 AS k, 5 AS n, timestamp_millis({T0}L + 5000) AS hi")
@@ -83,7 +83,7 @@ def test_groups_that_cancel(project: Project) -> None:
     assert project.rows(project.at("m", T0 + 4999)) == [(1, 0)] and project.rows(project.at("m", T0 + 5000)) == []
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_corrections_beside_small_chains(project: Project) -> None:
     """The run that reads all writes corrections; a later one makes one chain of them and of new rows."""
     project.sql(f"CREATE TABLE {{s}}.t USING parquet AS {ROWS.format(t=T0, a=0, b=40)}")

@@ -43,7 +43,7 @@ def passes(project: Project, now: int) -> None:
     assert {str(r.status) for r in project.dbt("test", now=now).results} == {"pass"}
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_a_life(project: Project) -> None:
     live(project, 3)
 
@@ -88,7 +88,7 @@ def test_diffs_are_updates_of_groups(project: Project) -> None:
     assert diffs == [(T0, 2, "a", 7), (T0 + 2000, 1, "b", 1), (T0 + 10_000, -2, "a", -7), (T0 + 10_000, -1, "b", -1)]
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_expiration(project: Project) -> None:
     fill(project, "('a', 3, 0, 10)", "('a', 4, 0, 11)", "('b', 1, 12, 13)")
     model(project, "k, count(*) as n", expiration="10 seconds")
@@ -132,7 +132,7 @@ def test_vanishing_group_whose_sum_is_zero_before_it_goes(project: Project) -> N
     assert at(project, 20) == []
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_having_that_flips_with_time(project: Project) -> None:
     fill(project, "('a', 5, 0, 10)", "('a', 6, 3, 7)", "('b', 1, 0, 10)")
     model(project, "k", rest="group by k having sum(v) > 5")
@@ -198,7 +198,7 @@ def test_rows_are_kept_where_equal_values_differ(project: Project) -> None:
     assert [at(project, s)[0][2] for s in (0, 5)] == [0.375, 0.0]
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_what_is_kept_is_chosen_by_the_data(project: Project) -> None:
     """Keys that are nearly unique do not shrink anything: rows, one interval each, are less than two updates."""
     fill(project, *(f"('k{i}', 1, 0, {i + 1})" for i in range(8)))
@@ -216,7 +216,7 @@ def test_what_is_kept_is_chosen_by_the_data(project: Project) -> None:
     passes(project, T0 + 3)
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_damage_is_not_shown(project: Project) -> None:
     fill(project, "('a', 1, 0, 5)")
     model(project, "k, count(*) as n")
@@ -229,7 +229,7 @@ def test_damage_is_not_shown(project: Project) -> None:
     assert str(failed["temporal_diffs_consistent_m_"]) == "fail"
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_sums_of_too_many_digits(project: Project) -> None:
     """Where a sum comes near its last digit rows are kept. Groups that were asked for fail, and say what to do."""
     nines = "9" * 38
@@ -272,8 +272,9 @@ def test_a_read_by_all_keys_aggregates_once(project: Project) -> None:
     )
     project.model("m", sql, aggregates="groups")
     project.run(now=T0)
-    for t in (T0, T0 + 999, T0 + 1000, T0 + 2000, T0 + 3000, T0 + 4000, T0 + 6000):
-        read, oracle = project.at("m", t), sql.replace("mz_now()", f"timestamp_millis({t}L)")
+    instants = (T0, T0 + 999, T0 + 1000, T0 + 2000, T0 + 3000, T0 + 4000, T0 + 6000)
+    for t, read in project.at_each("m", instants).items():
+        oracle = sql.replace("mz_now()", f"timestamp_millis({t}L)")
         assert read.count("GROUP BY") == 1
         assert sorted(project.rows(f"SELECT * FROM {read}"), key=str) == sorted(project.rows(oracle), key=str), t
         kinds = [project.spark.sql(query).dtypes for query in (f"SELECT * FROM {read}", oracle)]

@@ -74,14 +74,13 @@ def fill(project: Project, rows: str) -> None:
 
 @pytest.mark.first(1)
 @pytest.mark.parametrize("names", [UNIONS[i::4] for i in range(4)], ids=" ".join)
-@pytest.mark.more
+@pytest.mark.landing
 def test_unions(names: tuple[str, ...], project: Project) -> None:
     """The first run, new rows, and rows that are gone."""
     a_life(project, names)
 
 
 @pytest.mark.landing
-@pytest.mark.quick(1)
 @pytest.mark.parametrize("names", [tuple(CONDITIONAL)[:3], tuple(CONDITIONAL)[3:]], ids=" ".join)
 def test_conditional_aggregates(names: tuple[str, ...], project: Project) -> None:
     a_life(project, names)
@@ -117,8 +116,9 @@ def right(project: Project, names: tuple[str, ...], now: int) -> None:
         if groups:
             assert "groups" in kept(result, name) or "distinct rows" in kept(result, name)
         instants = [now, *(T0 + 1000 * s + ms for s in (3, 4, 7, 10) for ms in (-1, 0, 1)), T0 + 20_000]
-        view = answers(project, {t: f"SELECT * FROM {project.at(name, t)}" for t in instants if t >= now})
-        written = {t: re.sub(r"mz_now\(\)", f"timestamp_millis({t}L)", sql) for t in instants if t >= now}
+        instants = [t for t in instants if t >= now]
+        view = answers(project, project.at_each(name, instants))
+        written = {t: re.sub(r"mz_now\(\)", f"timestamp_millis({t}L)", sql) for t in instants}
         assert view == answers(project, written), name
 
 

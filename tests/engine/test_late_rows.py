@@ -85,7 +85,7 @@ def test_late_rows_of_several_cores(events: Project) -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_late_rows_stay(events: Project) -> None:
     """Over restarts, consolidations and runs without the config. A full refresh begins anew, and drops them at last."""
 

@@ -47,7 +47,7 @@ def schemas_as_written(project: Project) -> None:
 # ---- case ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_two_days_of_a_model_with_capital_letters(
     project: Project, engine_clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -91,7 +91,7 @@ def test_an_unchanged_run_a_day_later_drops_nothing(project: Project, engine_clo
     assert project.relations() == before and ids(project, T0 + 30 * HOUR, "MyModel") == list(range(5))
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_what_a_capitalised_reader_has_still_to_follow_is_held(project: Project, engine_clock: Clock) -> None:
     project.sql(f"CREATE TABLE {{s}}.t AS {rows_of(0, 10)}")
     window(project, "Inside", diffs_retention="1 hour")
@@ -105,7 +105,7 @@ def test_what_a_capitalised_reader_has_still_to_follow_is_held(project: Project,
     assert "new chains" in line and ids(project, T0 + 30 * HOUR, "Outside") == ids(project, T0 + 30 * HOUR, "Inside")
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_temporal_drop_with_a_schema_in_two_spellings(project: Project) -> None:
     """What is named in one spelling of a schema is no leftover of the other; any spelling finds a schema."""
     schemas_as_written(project)
@@ -125,7 +125,7 @@ def test_temporal_drop_with_a_schema_in_two_spellings(project: Project) -> None:
     assert not [r for r in left if r.startswith("big")] and {"small__live", "small"} <= left
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_temporal_drop_finds_a_schema_in_any_case(project: Project) -> None:
     schemas_as_written(project)
     project.sql(f"CREATE TABLE {{s}}.t AS {rows_of(0, 5)}")
@@ -146,7 +146,7 @@ def test_temporal_drop_finds_a_schema_in_any_case(project: Project) -> None:
 
 @pytest.mark.first(1)
 @pytest.mark.parametrize("model", ["x__diffs_a", "orders__diffs_2024", "X__Diffs_00", "a_c1", "x__diffs_a_c1"])
-@pytest.mark.more
+@pytest.mark.landing
 def test_a_model_named_like_a_chain_below_another(project: Project, model: str) -> None:
     """What it takes back is taken back above: a part of its name is not the core of a chain."""
     project.sql(f"CREATE TABLE {{s}}.t AS {rows_of(0, 10)}")
@@ -174,7 +174,7 @@ def everything(project: Project) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_what_a_run_has_not_made_is_in_its_way(project: Project, engine_clock: Clock) -> None:
     """Whatever it is, however old, with --full-refresh too: all is as it was, and the relation is named."""
     project.sql(f"CREATE TABLE {{s}}.t AS {rows_of(0, 5)}")
@@ -209,7 +209,7 @@ def test_what_a_run_has_not_made_is_in_its_way(project: Project, engine_clock: C
     assert ids(project, T0 + 9_000, "Diffs_view") == ids(project, T0 + 9_000, "lock_") == list(range(5))
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_relations_named_like_those_of_runs_are_left_alone(project: Project, engine_clock: Clock) -> None:
     """By runs two days later, and by temporal_drop: a backup of a chain, tables and views of any name."""
     project.sql(f"CREATE TABLE {{s}}.t AS {rows_of(0, 5)}")
@@ -244,7 +244,7 @@ def test_relations_named_like_those_of_runs_are_left_alone(project: Project, eng
     assert everything(project) == mine
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_relations_that_lost_their_marks(project: Project, engine_clock: Clock) -> None:
     """Chains that a valid state names are the model's: they are merged, retired and dropped. Nothing names a view."""
     project.sql(f"CREATE TABLE {{s}}.t AS {rows_of(0, 5)}")
@@ -267,7 +267,7 @@ def test_relations_that_lost_their_marks(project: Project, engine_clock: Clock) 
     assert project.relations() == {"t"}
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_models_that_would_destroy_each_other(project: Project) -> None:
     """Each of a pair is refused with both named, before anything is written; the others run."""
     schemas_as_written(project)
@@ -297,7 +297,7 @@ def test_models_that_would_destroy_each_other(project: Project) -> None:
     assert ids(project, T0 + 9_000, "fine") == list(range(5))
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_the_longest_names(project: Project) -> None:
     """What is a character too long is refused with the arithmetic, and nothing of it is written."""
     project.sql(f"CREATE TABLE {{s}}.t AS {rows_of(0, 5)}")

@@ -98,7 +98,7 @@ def test_every() -> None:
     assert [n["unique_id"] for n in every(GRAPH)][-3:] == ["model.p.ver.v1", "model.p.ver.v2", "model.p.ver.v3"]
 
 
-@pytest.mark.more
+@pytest.mark.landing
 @pytest.mark.metastore
 def test_operations_on_a_version(project: Project) -> None:
     project.sql("CREATE TABLE {s}.events USING parquet AS SELECT id FROM range(10)")

@@ -82,8 +82,9 @@ def right(project: Project, names: tuple[str, ...], now: int) -> None:
         sql, windows = MODELS[name]
         cores = project.state(name).cores
         assert len(cores) == windows, (name, cores)
-        view = answers(project, {t: f"SELECT * FROM {project.at(name, t)}" for t in instants if t >= now})
-        written = {t: at(sql, t) for t in instants if t >= now}
+        instants = [t for t in instants if t >= now]
+        view = answers(project, project.at_each(name, instants))
+        written = {t: at(sql, t) for t in instants}
         assert view == answers(project, written), name
 
 
@@ -133,5 +134,5 @@ def test_over_a_temporal_view(project: Project) -> None:
         for name, sql in OVER.items():
             assert len(project.state(name).cores) < 3, name
             text = sql.replace("{s}", project.schema).replace("{live}", f"({live})")
-            view = answers(project, {t: f"SELECT * FROM {project.at(name, t)}" for t in instants})
+            view = answers(project, project.at_each(name, instants))
             assert view == answers(project, {t: at(text, t) for t in instants}), (name, step)

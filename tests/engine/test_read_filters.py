@@ -194,8 +194,8 @@ def wrong(project: Project, name: str, instants: list[int]) -> str:
     sql = outer.format(i=f"({sql}) AS inner_rows") if outer else sql
     columns = ", ".join(f"`{c}`" for c in project.spark.table(f"{project.schema}.{name}").columns)
     both = []
-    for t in instants:
-        both.append(f"SELECT {t}L AS at, 1 AS side, {columns} FROM {project.at(name, t)}")
+    for t, read in project.at_each(name, instants).items():
+        both.append(f"SELECT {t}L AS at, 1 AS side, {columns} FROM {read}")
         both.append(f"SELECT {t}L, -1, * FROM ({sql.replace('mz_now()', f'timestamp_millis({t}L)')})")
     every = " UNION ALL ".join(both)
     query = f"SELECT at, {columns}, sum(side) FROM ({every}) GROUP BY at, {columns} HAVING sum(side) <> 0"
@@ -203,7 +203,7 @@ def wrong(project: Project, name: str, instants: list[int]) -> str:
     return "\n".join([name, sql, *found]) if found else ""
 
 
-@pytest.mark.more
+@pytest.mark.landing
 @pytest.mark.parametrize(
     "names",
     [

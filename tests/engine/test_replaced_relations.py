@@ -55,7 +55,7 @@ def former(project: Project, kind: str, rows: int = 7) -> None:
 
 @pytest.mark.first(2)
 @pytest.mark.parametrize("kind", ["table", "incremental", "view"])
-@pytest.mark.more
+@pytest.mark.landing
 def test_a_refused_model_leaves_what_stood_in_its_place(project: Project, kind: str) -> None:
     events(project)
     former(project, kind)
@@ -76,7 +76,7 @@ def test_a_refused_model_leaves_what_stood_in_its_place(project: Project, kind: 
     assert project.count() == 10
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_a_model_that_reads_itself(project: Project) -> None:
     """The relation it would replace cannot be its input: the next run would find the view in its place."""
     events(project)
@@ -95,7 +95,7 @@ def test_a_model_that_reads_itself(project: Project) -> None:
     assert project.count() == 10
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_the_table_goes_last(project: Project) -> None:
     events(project)
     former(project, "table")
@@ -128,7 +128,7 @@ COMMIT = (
 @pytest.mark.first(1)
 @pytest.mark.parametrize("config", [{}, {"refresh_every": "1 day", "refresh_at": "2024-03-01 12:00:00"}])
 @pytest.mark.parametrize("statements", [SWITCH, COMMIT])
-@pytest.mark.more
+@pytest.mark.landing
 def test_a_kill_in_a_switch(
     project: Project, statements: tuple[str, ...], config: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -165,7 +165,7 @@ def test_a_kill_in_a_switch(
 
 @pytest.mark.first(2)
 @pytest.mark.parametrize("kind", ["table", "incremental", "view"])
-@pytest.mark.more
+@pytest.mark.landing
 def test_a_failing_successor_leaves_the_temporal_view(project: Project, kind: str) -> None:
     """People read their own error, and the temporal_view answers as before."""
     events(project)
@@ -186,7 +186,7 @@ def test_a_failing_successor_leaves_the_temporal_view(project: Project, kind: st
     assert project.count() == 7 and project.relations() == {"events", "m"}
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_a_failing_successor_and_back(project: Project) -> None:
     events(project)
     window(project)
@@ -199,7 +199,7 @@ def test_a_failing_successor_and_back(project: Project) -> None:
     assert project.count() == 11
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_a_clone_of_what_is_not_there_drops_nothing(project: Project) -> None:
     project.has_artifacts = True
     events(project)

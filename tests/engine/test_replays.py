@@ -51,7 +51,7 @@ DOWNSTREAM = {
 }
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_every_kind_of_model(events: Project) -> None:
     events.model("eph", "select id from {{ ref('m') }}", materialized="ephemeral")
     for name, (sql, config) in DOWNSTREAM.items():
@@ -74,7 +74,7 @@ def test_every_kind_of_model(events: Project) -> None:
     assert ids(events, "plain") == ids(events, "view_over") == ids(events, "over_view") == []
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_tests_show_hooks_and_operations(events: Project) -> None:
     events.sql("CREATE TABLE {s}.log (said STRING, id BIGINT) USING parquet")
     events.write(
@@ -115,7 +115,7 @@ def test_tests_show_hooks_and_operations(events: Project) -> None:
     assert [tuple(map(int, row)) for row in shown.results[0].agate_table.rows] == [(4, T1)]
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_reads_that_name_their_instant_stay_theirs(events: Project) -> None:
     sql = f"select (select count(*) from {{{{ temporal_as_of(ref('m'), {T2}) }}}}) as a"
     sql += ", count(*) as b from {{ ref('m') }}"
@@ -126,7 +126,7 @@ def test_reads_that_name_their_instant_stay_theirs(events: Project) -> None:
     assert events.rows("SELECT * FROM {s}.diffs") == events.rows("SELECT count(*) FROM {s}.m__diffs")
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_instants_that_the_view_cannot_answer(events: Project) -> None:
     events.model("plain", "select id from {{ ref('m') }}", materialized="table")
     events.run("-s", "plain", now=T1)
@@ -139,7 +139,7 @@ def test_instants_that_the_view_cannot_answer(events: Project) -> None:
     assert "found: m as of 2024-03-01 12:01:35.501 UTC" in text and "dbt run -s m after the expiration" in text
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_views_that_were_made_at_another_clock(events: Project) -> None:
     """What no text can put right is refused: a view between them that an earlier invocation made."""
     events.model("v", "select id, ts from {{ ref('m') }} where id > 0", materialized="view")
@@ -160,7 +160,7 @@ def test_views_that_were_made_at_another_clock(events: Project) -> None:
     assert ids(events, "t") == AT_T1
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_a_clone_is_the_view_itself(events: Project) -> None:
     events.sql("CREATE VIEW {s}.twin AS select * from {s}.m")
     inline = f"select count(*) as n from {events.schema}.twin"
@@ -168,7 +168,7 @@ def test_a_clone_is_the_view_itself(events: Project) -> None:
     assert [int(row[0]) for row in shown.results[0].agate_table.rows] == [4]
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_names_that_cannot_be_found_in_the_text_are_refused(events: Project) -> None:
     events.sql("USE {s}")
     try:
@@ -179,7 +179,7 @@ def test_names_that_cannot_be_found_in_the_text_are_refused(events: Project) -> 
     assert "why: the statement would read" in text and "instead: {{ ref('m') }}" in text
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_a_view_of_too_long_a_text_is_refused(events: Project) -> None:
     events.model("v", "select id from {{ ref('m') }}", materialized="view")
     events.run("-s", "v")
@@ -194,7 +194,7 @@ def test_a_view_of_too_long_a_text_is_refused(events: Project) -> None:
     assert ids(events, "v") == []
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_refreshed_and_stacked_views(events: Project) -> None:
     events.model(
         "r",

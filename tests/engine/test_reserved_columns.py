@@ -93,12 +93,12 @@ def test_there_are_such_names() -> None:
     assert {"mz_file", "mz_p0", "mz_row"} <= set(FREE) and {"mz_from", "mz_bucket", "mz_s0"} <= set(OURS)
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_columns_named_like_those_of_a_run(project: Project) -> None:
     drive(project, {name: MODELS[name] for name in ("stored", "distinct_keys")}, "USING parquet")
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_columns_named_like_those_of_rows_in_order(project: Project) -> None:
     """What is remembered of late rows stands beside the columns of the table."""
     columns = "mz_file STRING, MZ_NTH BIGINT, mz_row BIGINT, mz_old BIGINT, file STRING, size BIGINT"

@@ -13,7 +13,7 @@ import pytest
 from support.instants import Y2100
 from support.project import Project, Result, inputs_of
 
-pytestmark = pytest.mark.more
+pytestmark = pytest.mark.landing
 
 #: each row says in which schema dbt made the relation that holds the row
 INSIDE = "select id, id % 3 as k, hi, '{{ target.schema }}' as made_in from {s}.t where {now} >= ts and {now} < hi"
@@ -143,9 +143,9 @@ def check(project: Project, way: Way, instants: Sequence[int]) -> None:
     for name in PATHS:
         views = "" if name in ("direct", "version", "package", "named") else "and k <> 1"
         ours, plain = [], []
-        for t in instants:
+        for t, read in project.at_each(f"over_{name}", instants, f"{project.schema}_here").items():
             now = f"timestamp_millis({t}L)"
-            ours.append(f"SELECT {t} AS t, * FROM {project.at(f'over_{name}', t, f'{project.schema}_here')}")
+            ours.append(f"SELECT {t} AS t, * FROM {read}")
             inside = INSIDE.replace("{{ target.schema }}", where).replace("{now}", now)
             plain.append(f"SELECT {t}, id, made_in FROM ({inside}) WHERE {WINDOW.replace('{now}', now)} {views}")
         found, wanted = (Counter(project.rows(" UNION ALL ".join(one))) for one in (ours, plain))

@@ -107,7 +107,7 @@ def test_a_rebuild_reads_the_window(project: Project, layout: str) -> None:
         assert sorted(both[0]) == sorted(both[1])
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_the_text_of_a_run_shows_what_is_left_out(project: Project) -> None:
     history(project, "files")
     project.model("m", f"select id from {project.schema}.events where mz_now() <= ts + interval 2 days")
@@ -140,7 +140,7 @@ def test_explain_pushdown(project: Project) -> None:
     assert not refused.success and "late is not a temporal_view that has run" in refused.text
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_an_input_that_must_not_be_read_whole(project: Project) -> None:
     history(project, "files")
     project.sql("CREATE TABLE {s}.names USING parquet AS SELECT 3 AS k, 'c' AS name")
@@ -170,7 +170,7 @@ NUMBERS = (
 )  # fmt: skip
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_numbers_that_wrap_around(project: Project) -> None:
     """At the ends of their types a sum may be anything: a row for which the window holds is never left out."""
     ends = {"ms": 63, "s": 31, "t": 15}

@@ -44,7 +44,7 @@ def test_updates_beyond_the_expiration_are_not_stored(project: Project, expirati
     assert project.rows(rendered) == [(updates,)]
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_expiration_to_the_millisecond(project: Project) -> None:
     """An update at the expiration is stored, one after it is not; likewise insertions."""
     project.sql("CREATE TABLE {s}.events USING parquet AS SELECT * FROM VALUES (1, 90L, 100L), (2, 90L, 101L), "
@@ -84,7 +84,7 @@ def test_second_run_advances_third_writes_nothing(project: Project) -> None:
 
 @pytest.mark.first(1)
 @pytest.mark.parametrize("small", [100_000, 1])
-@pytest.mark.more
+@pytest.mark.landing
 def test_chains_become_one(project: Project, small: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Beside one that is much larger, which is left alone. Small ones keep their times."""
     monkeypatch.setattr("dbt.adapters.sparktemporal.temporal.diffs.chains.SMALL_CHAIN", small)
@@ -164,7 +164,7 @@ def test_changed_residual_over_groups_only_replaces_the_view(project: Project) -
     assert at(project, T0 + 1000, "n, label") == [(2000, "x")]
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_expired_model_restarts_on_its_next_run(project: Project) -> None:
     thousand(project)
     window(project, expiration="1 hour")
@@ -174,7 +174,7 @@ def test_expired_model_restarts_on_its_next_run(project: Project) -> None:
     assert project.state().expiration == T0 + 3 * 3_600_000
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_changed_offset(project: Project) -> None:
     thousand(project)
     window(project, expiration="2 hours")
@@ -187,7 +187,7 @@ def test_changed_offset(project: Project) -> None:
     assert project.state().expiration == T0 + 2000 + 3 * 3_600_000
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_clock_behind_the_frontier(project: Project) -> None:
     thousand(project)
     window(project)
@@ -240,7 +240,7 @@ def test_clock_type_casts(project: Project) -> None:
     assert sorted(project.rows("SELECT mz_timestamp, mz_diff FROM {s}.m__diffs")) == [(10, 1), (20, -1)]
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_empty_input_then_rows_then_none(project: Project) -> None:
     project.sql("CREATE TABLE {s}.events (id INT, ts TIMESTAMP) USING parquet")
     window(project, expiration="90 days")
@@ -259,7 +259,7 @@ def test_empty_input_then_rows_then_none(project: Project) -> None:
 
 @pytest.mark.first(1)
 @pytest.mark.parametrize("flag", [["--empty"], ["--sample", "1 day"]], ids=lambda f: f[0])
-@pytest.mark.more
+@pytest.mark.landing
 def test_a_sample_never_advances_what_was_captured(flag: list[str], project: Project) -> None:
     thousand(project)
     project.write(
@@ -386,7 +386,7 @@ def test_matches_source_at_given_instants(project: Project) -> None:
     assert "since" in project.dbt("test", now=T0, check=False).text
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_not_expired(project: Project) -> None:
     thousand(project)
     window(project, expiration="1 hour")
@@ -396,7 +396,7 @@ def test_not_expired(project: Project) -> None:
     assert project.dbt("test", now=T0 + 1_800_001, check=False).results[0].status == "fail"
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_diffs_consistent_finds_damage(project: Project) -> None:
     thousand(project)
     window(project)

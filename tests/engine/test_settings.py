@@ -86,7 +86,7 @@ def test_another_value_rebuilds(events: Project, key: str, grows: bool) -> None:
         assert rows(events, T0) == sorted(events.rows(oracle)) and len(before) + grows == len(rows(events, T0))
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_a_default_that_is_named_is_no_change(events: Project) -> None:
     """A setting that was set, and now has the same value by default, and what decides nothing."""
     events.model("m", f"select id from {events.schema}.t where mz_now() < hi")
@@ -95,7 +95,7 @@ def test_a_default_that_is_named_is_no_change(events: Project) -> None:
     assert "unchanged" in events.run(now=T0).of("m").message
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_a_state_of_before_remembers_four(events: Project) -> None:
     """Others count as not set: the same session goes on, one with another of them rebuilds and says so."""
     events.model("m", f"select id from {events.schema}.t where mz_now() < hi")
@@ -108,7 +108,7 @@ def test_a_state_of_before_remembers_four(events: Project) -> None:
         assert f"{POLICY} not set -> LEGACY" in events.run(now=T0).of("m").adapter_response["reason"]
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_a_hook_sets_something(events: Project) -> None:
     """Settings are those when the model runs, not those of the first model of an invocation."""
     events.model("a", f"select id from {events.schema}.t where mz_now() < hi")
@@ -166,7 +166,7 @@ def test_as_of_in_a_session_of_another_zone(texts: Project) -> None:
 
 
 @pytest.mark.parametrize("command", ["temporal_consolidate", "temporal_restart"])
-@pytest.mark.more
+@pytest.mark.landing
 def test_what_makes_the_view_again(texts: Project, command: str) -> None:
     """A view keeps the settings of whoever makes it, so that is not somebody of another zone."""
     with session(texts.spark, TOKYO):
@@ -176,7 +176,7 @@ def test_what_makes_the_view_again(texts: Project, command: str) -> None:
     texts.dbt("run-operation", command, "--args", "{model: m}")
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_a_view_over_one_of_another_zone(texts: Project) -> None:
     with session(texts.spark, TOKYO):
         told = texts.run("-s", "over", now=T0, check=False)

@@ -135,8 +135,8 @@ def live(project: Project, models: dict[str, str]) -> None:
             instants = sorted({now, *(t for t in (T0 + int(s * 1000) for s in seconds) if t > now)})
             sides = [
                 f"SELECT {t}L, {side}, to_json(struct(*)) FROM ({query})"
-                for t in instants
-                for side, query in enumerate((sql.replace("mz_now()", f"timestamp_millis({t}L)"), project.at(name, t)))
+                for t, read in project.at_each(name, instants).items()
+                for side, query in enumerate((sql.replace("mz_now()", f"timestamp_millis({t}L)"), read))
             ]
             rows = project.rows(" UNION ALL ".join(sides))
             for t in instants:
@@ -160,7 +160,7 @@ def live(project: Project, models: dict[str, str]) -> None:
     right(LAST)
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_three_runs(project: Project) -> None:
     live(project, MODELS)
 
@@ -189,7 +189,7 @@ def test_the_query_without_qualify_is_taken(project: Project) -> None:
         understand(warehouse, refused.value.instead, warehouse.settings(), "4.1.4", T0)
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_text_in_a_list_where_it_is_of_two_instants(project: Project) -> None:
     fill(project, FIRST)
     warehouse = Warehouse(project.rows)

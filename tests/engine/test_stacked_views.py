@@ -9,7 +9,7 @@ import pytest
 from support.instants import Y2100
 from support.project import Project, inputs_of
 
-pytestmark = pytest.mark.more
+pytestmark = pytest.mark.landing
 
 MODELS: dict[str, tuple[str, str]] = {
     # name: (the view between, the temporal view over it)
@@ -76,7 +76,7 @@ def oracle(project: Project, name: str, t: int) -> str:
 
 
 def check(project: Project, name: str, instants: list[int]) -> None:
-    ours = " UNION ALL ".join(f"SELECT {t} AS t, * FROM {project.at(name, t)}" for t in instants)
+    ours = " UNION ALL ".join(f"SELECT {t} AS t, * FROM {q}" for t, q in project.at_each(name, instants).items())
     plain = " UNION ALL ".join(f"SELECT {t} AS t, * FROM ({oracle(project, name, t)})" for t in instants)
     assert Counter(project.rows(ours)) == Counter(project.rows(plain)), name
 

@@ -39,7 +39,7 @@ def right(project: Project, t: int) -> None:
     assert ids(project, t) == sorted(row[0] for row in oracle)
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_the_future_of_the_inner_one_is_known(stack: Project) -> None:
     ran = stack.run(now=T0)
     assert "20 rows" in ran.of("outside").message
@@ -113,7 +113,7 @@ def test_a_restarted_input(stack: Project) -> None:
     assert "OK unchanged" in ran.message and "full (the input was rebuilt), 20 rows read" in inputs_of(ran)
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_the_earliest_expiration_is_everybodys(stack: Project) -> None:
     stack.model("inside", INNER.replace("{s}", stack.schema), expiration="40 seconds")
     stack.model("over", "select id from {{ ref('outside') }}", expiration="1 day")
@@ -147,7 +147,7 @@ def test_an_input_that_answers_for_longer(stack: Project) -> None:
 
 
 @pytest.mark.landing
-@pytest.mark.parametrize("aggregates", ["auto", pytest.param("rows", marks=pytest.mark.more)])
+@pytest.mark.parametrize("aggregates", ["auto", "rows"])
 def test_groups_below_that_are_small(project: Project, aggregates: str) -> None:
     """The updates of kept groups are no rows, so the model above keeps groups too, however few updates each has."""
     at = f"timestamp_millis({T0}L + id * 1000)"
@@ -163,14 +163,14 @@ def test_groups_below_that_are_small(project: Project, aggregates: str) -> None:
         project.sql(f"INSERT INTO {{s}}.e SELECT id, 9L, {at} FROM range(20, 23)")
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_an_input_that_has_not_run(stack: Project) -> None:
     text = stack.run("-s", "outside", now=T0, check=False).text
     assert f"found: {stack.schema}.inside, a temporal_view that has not run, as an input of outside" in text
     assert "dbt run -s inside outside" in text
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_a_clock_before_the_input(stack: Project) -> None:
     stack.run(now=T0)
     text = stack.run("-s", "outside", "--full-refresh", now=T0 - 60_000, check=False).text
@@ -201,7 +201,7 @@ def test_the_oracle_of_a_stack(stack: Project) -> None:
     stack.dbt("test", now=T0 + 20_001)
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_through_what_the_inner_model_reads(stack: Project) -> None:
     """Ephemeral models, CTEs of one name on both sides, a model without a clock of its own."""
     inner = INNER.replace("{s}", stack.schema)

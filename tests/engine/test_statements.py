@@ -70,7 +70,7 @@ def _of_invocation(statements: list[str]) -> int:
     return sum(sql == "SET" or any(part in sql for part in once) for sql in statements)
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_a_commit_that_dbts_list_does_not_have(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another process ran the model for the first time after dbt had listed the schema."""
     project.sql(f"CREATE TABLE {{s}}.t AS SELECT id, timestamp_millis({T0}L + id * 1000) AS hi FROM range(9)")

@@ -92,7 +92,7 @@ def test_a_rebuild_reads_the_files_of_the_window(project: Project) -> None:
         is_right(project, name, sql, T0, T0 + DAY)
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_files_come_change_and_go(project: Project) -> None:
     """Only what nobody has measured is read for it; statistics of a file that is another one by now count no more."""
     events(project)
@@ -124,7 +124,7 @@ def test_files_come_change_and_go(project: Project) -> None:
     assert len(project.rows("SHOW TABLES IN {s} LIKE 'm__stats_*'")) == 1
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_partitions_that_cannot_matter(project: Project) -> None:
     """Said by their values, so that Spark does not even list their files; what comes into one later is read."""
     events(project, partitioned=True)
@@ -175,7 +175,7 @@ def test_a_file_without_rows_is_looked_at_once(project: Project) -> None:
     assert project.rows("SHOW TABLES IN {s} LIKE 'm__stats_*'") == first
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_an_audit_finds_what_statistics_hide(project: Project) -> None:
     events(project)
     sql = f"select id from {project.schema}.events where mz_now() <= ts + interval 2 days"
@@ -197,7 +197,7 @@ def test_an_audit_finds_what_statistics_hide(project: Project) -> None:
     is_right(project, "m", sql, T0 + 2)
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_files_that_are_compacted_while_they_are_read(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """Between the listing and the read: what is left out by name is gone, and must not be missing from the answer."""
     events(project)
@@ -221,7 +221,7 @@ def test_files_that_are_compacted_while_they_are_read(project: Project, monkeypa
 
 
 @pytest.mark.parametrize("kind", ["orc", "csv"])
-@pytest.mark.more
+@pytest.mark.landing
 def test_partitions_of_other_formats(project: Project, kind: str) -> None:
     """Their files are listed by all of their rows."""
     project.sql(
@@ -234,7 +234,7 @@ def test_partitions_of_other_formats(project: Project, kind: str) -> None:
     is_right(project, "m", sql, T0, T0 + DAY)
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_malformed_rows_depend_on_what_is_read(project: Project, tmp_path: Path) -> None:
     """A row of which only another column is malformed is none to those who do not read that one."""
     (tmp_path / "a.csv").write_text("1,abc,2030-01-01 00:00:00\n2,1,2020-01-01 00:00:00\n")
@@ -252,7 +252,7 @@ def test_malformed_rows_depend_on_what_is_read(project: Project, tmp_path: Path)
 
 
 @pytest.mark.parametrize("pushdown, bucketed", [("statistics", False), ("sargable", True)])
-@pytest.mark.more
+@pytest.mark.landing
 def test_a_chain_of_what_is_left_is_no_large_one(
     project: Project, monkeypatch: pytest.MonkeyPatch, pushdown: str, bucketed: bool
 ) -> None:

@@ -72,7 +72,7 @@ def test_each_run_is_the_written_query(project: Project, names: tuple[str, ...],
         project.sql(step)
         project.run(now=T0 + n)
         for name, text in texts.items():
-            shown = {t: f"SELECT * FROM {project.at(name, t)}" for t in _instants(n)}
+            shown = project.at_each(name, _instants(n))
             oracle = {t: _oracle(text, {**inputs, **nested}, t) for t in shown}
             got, right = (
                 sorted(

@@ -51,7 +51,7 @@ PREDICATES = [
 
 @pytest.mark.first(1)
 @pytest.mark.parametrize("part", range(5))
-@pytest.mark.more
+@pytest.mark.landing
 def test_predicates(local: Project, part: int) -> None:
     """Each as Spark evaluates it with the instant put in, under the same setting."""
     for number, predicate in enumerate(PREDICATES[part::5]):
@@ -89,7 +89,7 @@ def test_types_and_expiry(local: Project) -> None:
         local.rows("SELECT * FROM {s}.m")
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_contract(local: Project) -> None:
     """`timestamp` in a contract is what the session takes it for; the model's columns are what the query says."""
     sql = f"select id, ts, ntz, mz_now() as seen from {local.schema}.events where mz_now() >= ts"
@@ -109,7 +109,7 @@ def test_contract(local: Project) -> None:
     assert "OK unchanged" in told()
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_groups_statistics_and_changes(local: Project) -> None:
     """Kept groups, files left out by statistics, rows that come later, an append column of local time."""
     events = f"{local.schema}.events"

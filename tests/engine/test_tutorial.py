@@ -19,7 +19,7 @@ def test_the_tutorial(project: Project) -> None:
         project.drop_schema("tutorial")
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_the_example_of_the_readme(project: Project) -> None:
     """Its model, run over the one event, prints what stands below it."""
     text = (Path(__file__).parents[2] / "README.md").read_text()

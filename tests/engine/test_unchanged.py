@@ -50,7 +50,7 @@ def test_nothing_is_read_again(events: Project, monkeypatch: pytest.MonkeyPatch)
     assert "unchanged" in statements(events, monkeypatch, T0 + 3000)[0] and count_at(events, T0 + 3000) == 17
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_a_view_between_that_says_something_else(events: Project) -> None:
     """The files are the same, what is read of them is not: also in a column that a shortened plan does not show."""
     wide = ", ".join(f"id + {i} AS c{i}" for i in range(40))

@@ -36,7 +36,9 @@ def read(project: Project, sql: str = PLAIN, after: int = 1000) -> str:
     """How a run reads its inputs. The view is right after it."""
     ran = project.run(now=T0 + after).of("m")
     instants = (after, 110_000, 499_999, 500_000)
-    ours = " union all ".join(f"select {t} as t, * from {project.at('m', T0 + t)}" for t in instants)
+    ours = " union all ".join(
+        f"select {t - T0} as t, * from {read}" for t, read in project.at_each("m", [T0 + t for t in instants]).items()
+    )
     plain = " UNION ALL ".join(
         f"SELECT {t}, * FROM ({sql.replace('mz_now()', f'timestamp_millis({T0 + t}L)')})" for t in instants
     )
@@ -106,7 +108,7 @@ def test_names_in_the_schema_of_the_view(events: Project) -> None:
         ),
     ],
 )
-@pytest.mark.more
+@pytest.mark.landing
 def test_in_full(events: Project, view: str, sql: str, why: str) -> None:
     events.sql(f"CREATE VIEW {{s}}.v AS {view}")
     made(events, sql)
@@ -117,7 +119,7 @@ def test_in_full(events: Project, view: str, sql: str, why: str) -> None:
 
 @pytest.mark.first(1)
 @pytest.mark.parametrize("which", ["current_date() > DATE'2020-01-01'", "rand(1) < 2", "now() > TIMESTAMP'2020-01-01'"])
-@pytest.mark.more
+@pytest.mark.landing
 def test_a_view_that_changes_by_itself(events: Project, which: str) -> None:
     """No file says so: it is read in full by each run."""
     events.sql(f"CREATE VIEW {{s}}.v AS SELECT * FROM {{s}}.t WHERE {which}")
@@ -147,7 +149,7 @@ def under(project: Project, setting: str, value: str) -> Iterator[str]:
 
 @pytest.mark.first(1)
 @pytest.mark.parametrize(("setting", "other"), OTHERS)
-@pytest.mark.more
+@pytest.mark.landing
 def test_made_under_other_settings(events: Project, setting: str, other: str) -> None:
     """Spark reads a view under the settings it was made under: so do runs."""
     with under(events, setting, other) as before:

@@ -85,7 +85,7 @@ def lives(project: Project, count: int, corrections: int, **config: str) -> list
     return texts
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_a_wide_model_is_corrected(project: Project) -> None:
     texts = lives(project, 300, 2, expiration="30 days")
     assert all("EXCEPT" in text for text in texts)
@@ -98,7 +98,7 @@ def test_a_wide_model_through_ten_corrected_runs(count: int, expiration: str | N
     lives(project, count, 10, **({"expiration": expiration} if expiration else {}))
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_a_long_query_keeps_its_state_in_a_table(project: Project) -> None:
     """From the first run to a restart: what is no longer named goes, and a table that is lost is told."""
     digits = [f"{(i * 7919) ** 5:x}" for i in range(4000)]
@@ -128,7 +128,7 @@ def test_a_long_query_keeps_its_state_in_a_table(project: Project) -> None:
     check(project, written, [Y2100 + 5])
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_a_wide_model_without_rows(project: Project) -> None:
     columns = names(300)
     written = "select * from {s}.wide where mz_now() < ts"
@@ -142,7 +142,7 @@ def test_a_wide_model_without_rows(project: Project) -> None:
     check(project, written, [Y2100 + 3])
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_a_model_that_could_not_be_corrected_is_refused(project: Project) -> None:
     """At its first run, before anything is written, where the catalog does not keep a text so long."""
     write(project, names(2), {1: (0, 5)})
@@ -172,7 +172,7 @@ def test_a_model_that_could_not_be_corrected_is_refused(project: Project) -> Non
     assert [r[1] for r in project.rows("SHOW TABLES IN {s}") if r[0]] == ["wide"]
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_equal_values_of_wide_models(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """The text of a view that names no columns tells -0.0 and the order of maps, as the readable one does."""
     monkeypatch.setattr(ViewTexts, "fits", lambda self, text: "EXCEPT" in text)

@@ -42,7 +42,7 @@ def queries(query: exp.Query) -> Iterator[str]:
             yield render(new)
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_delta_queries_of_all_words(spark: SparkSession) -> None:
     words = [row[0].lower() for row in spark.sql("SELECT keyword FROM sql_keywords()").collect()]
     assert {"union", "left", "minus", "select", "window"} <= set(words)

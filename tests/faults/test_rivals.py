@@ -39,7 +39,7 @@ def before_statement(monkeypatch: pytest.MonkeyPatch, words: str, act: Any) -> I
     assert not left, f"no statement with {words}"
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_paused_between_check_and_commit(model: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """The lock of a paused run is taken over: what it wrote goes, so that its commit cannot be the last word."""
     model.sql("INSERT INTO {s}.events VALUES (77)")
@@ -58,7 +58,7 @@ def test_paused_between_check_and_commit(model: Project, monkeypatch: pytest.Mon
     assert model.count() == 12 and not [t for t in model.relations() if "lock" in t]
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_a_rival_in_the_middle(model: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """Before it counts what it wrote: its tables are gone, and it says so instead of committing."""
     model.sql("INSERT INTO {s}.events VALUES (77)")
@@ -90,7 +90,7 @@ def test_a_rival_between_the_look_and_the_lock(model: Project, monkeypatch: pyte
     assert {t for t in model.relations() if t == name or t.startswith(f"{name}__")} <= named
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_two_at_once(model: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second finds the lock of the first, which lives, and leaves all as it is."""
     model.sql("INSERT INTO {s}.events VALUES (77)")
@@ -109,7 +109,7 @@ def test_two_at_once(model: Project, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.first(1)
 @pytest.mark.parametrize("words", ["AS SELECT * FROM (", "__inputs_"])
-@pytest.mark.more
+@pytest.mark.landing
 def test_disk_full(lists_in_tables: None, model: Project, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The kernel lets Spark write no file of more than 100 bytes, in the middle of the run."""
     model.sql("INSERT INTO {s}.events SELECT id + 100 FROM range(1000)")
@@ -131,7 +131,7 @@ def test_disk_full(lists_in_tables: None, model: Project, words: str, monkeypatc
     assert model.relations() - there <= now  # nothing is left of the run that failed
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_disk_full_for_statistics_alone(model: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """The run says so; only what cannot be computed is done without."""
     model.model(

@@ -48,7 +48,7 @@ def test_a_lock_that_is_held_for_a_moment(model: Project, waiting: FakeTime) -> 
     assert 0.6 <= sum(waiting.pauses) < 1.5 and waiting.pauses == sorted(waiting.pauses)
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_what_the_other_run_did_is_seen(model: Project, waiting: FakeTime) -> None:
     """What was observed before the lock is observed again, and what is new since the other run is the rest."""
     model.sql("INSERT INTO {s}.events VALUES (77)")
@@ -62,7 +62,7 @@ def test_what_the_other_run_did_is_seen(model: Project, waiting: FakeTime) -> No
     assert model.count() == 12 and model.state().frontier == T0 + 1000 and "advanced" in result.text
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_nothing_is_new_after_the_other_run(model: Project, waiting: FakeTime) -> None:
     model.sql("INSERT INTO {s}.events VALUES (77)")
     held_for(model, waiting, 3, lambda: take_over(model, T0 + 500))
@@ -95,7 +95,7 @@ def test_whose_it_is_when_it_lasts(model: Project, waiting: FakeTime) -> None:
     assert is_locked(model) and model.count() == 10  # it is not ours to drop
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_no_patience(model: Project, waiting: FakeTime) -> None:
     sql = f"select id from {model.schema}.events where mz_now() >= timestamp_millis(id)"
     model.model("m", sql, lock_timeout="0")
@@ -105,7 +105,7 @@ def test_no_patience(model: Project, waiting: FakeTime) -> None:
     assert "why: runs of one model go one after the other\n" in text and waiting.pauses == []
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_a_lock_that_grows_old_meanwhile(
     model: Project,
     waiting: FakeTime,
@@ -120,14 +120,14 @@ def test_a_lock_that_grows_old_meanwhile(
 
 
 @pytest.mark.parametrize("operation", ["temporal_restart", "temporal_consolidate"])
-@pytest.mark.more
+@pytest.mark.landing
 def test_operations_wait_too(model: Project, waiting: FakeTime, operation: str) -> None:
     held_for(model, waiting, 0.6)
     model.dbt("run-operation", operation, "--args", "{model: m}")
     assert waiting.pauses and not is_locked(model)
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_so_does_the_drop_of_leftovers(model: Project, waiting: FakeTime) -> None:
     (model.path / "models" / "m.sql").unlink()
     model.model("other", "select 1 as a", materialized="table")
@@ -136,7 +136,7 @@ def test_so_does_the_drop_of_leftovers(model: Project, waiting: FakeTime) -> Non
     assert waiting.pauses and not model.rows("SHOW TABLES IN {s} LIKE 'm__live'")
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_an_interrupt_while_it_waits(model: Project, waiting: FakeTime) -> None:
     """The lock stays the other's, and nothing of ours is left."""
 
@@ -153,7 +153,7 @@ def test_an_interrupt_while_it_waits(model: Project, waiting: FakeTime) -> None:
     assert is_locked(model) and locks._held == held
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_a_lock_that_is_half_gone(model: Project, waiting: FakeTime, monkeypatch: pytest.MonkeyPatch) -> None:
     """The table is gone and its folder is not: looked at again, and told in the end."""
     original = Warehouse.rows
@@ -173,7 +173,7 @@ def test_a_lock_that_is_half_gone(model: Project, waiting: FakeTime, monkeypatch
     locks.give_back_lock(Warehouse(model.rows), target, token)
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_a_rival_drops_what_is_looked_at(
     lists_in_tables: None, model: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -46,7 +46,7 @@ DAYS += [date(1993, 1, 1) + timedelta(days=_random.randrange(6 * 365)) for _ in 
 WITHIN_A_DAY = [time(0, 0, 0, 1000), time(12), time(23, 59, 59, 999000)]
 
 
-pytestmark = [pytest.mark.more, pytest.mark.metastore]
+pytestmark = [pytest.mark.landing, pytest.mark.metastore]
 
 
 def ms(day: date, at: time = time.min) -> int:

@@ -17,7 +17,6 @@ pytestmark = pytest.mark.usefixtures("small_plans")
 
 
 @pytest.mark.landing
-@pytest.mark.quick(1)
 @pytest.mark.parametrize("count", [2, 3])
 def test_random_aggregations(project: Project, count: int) -> None:
     kept = drive(project, count, SAMPLE if count == 3 else a_seed())
@@ -42,7 +41,7 @@ def test_random_joins_with_a_window(project: Project) -> None:
     assert kept["at_read"] < 3, kept
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_random_aggregations_in_ansi_mode(project: Project) -> None:
     project.spark.conf.set("spark.sql.ansi.enabled", "true")
     drive(project, 2, a_seed())

@@ -43,7 +43,7 @@ def compare(project: Project, name: str, rng: random.Random) -> None:
     assert not wrong, (name, wrong[:10])
 
 
-@pytest.mark.more
+@pytest.mark.landing
 @pytest.mark.parametrize("kind", KINDS)
 def test_function(project: Project, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     small_limits(monkeypatch)

@@ -87,7 +87,6 @@ def compare(project: Project, name: str, rng: random.Random) -> None:
 
 @pytest.mark.landing
 @pytest.mark.metastore
-@pytest.mark.quick(1)
 @pytest.mark.parametrize("kind", KINDS)
 def test_changes(project: Project, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     small_limits(monkeypatch)

@@ -229,7 +229,7 @@ def agree(project: Project, connection: Any, query: str, ansi: bool) -> bool:
     return True
 
 
-@pytest.mark.more
+@pytest.mark.landing
 @pytest.mark.parametrize("ansi", [False, True])
 def test_random_residuals(project: Project, tmp_path: Path, ansi: bool) -> None:
     drive(project, tmp_path / "fresh", 60, a_seed(), ansi)

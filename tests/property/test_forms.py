@@ -43,7 +43,7 @@ def explained(project: Project, sql: str) -> str:
     return plan
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_forms(project: Project) -> None:
     """Under an alias: the names that columns have without one are asked of Spark (tests/engine/test_sql_shapes.py)."""
     for name, columns in TABLES.items():

@@ -163,7 +163,7 @@ def renewed(run: int) -> list[tuple]:
 SHAPES = (flapping, copies, moving, late, renewed)
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_five_shapes(project: Project) -> None:
     shapes(project, 4)
 

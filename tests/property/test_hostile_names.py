@@ -64,7 +64,7 @@ def test_the_check_can_fail() -> None:
     assert WORD in words_of(f"select x {WORD} from t") and WORD not in words_of(f"select `x {WORD}`, 'x {WORD}' from t")
 
 
-@pytest.mark.more
+@pytest.mark.landing
 @pytest.mark.parametrize("turn", range(2))
 def test_no_statement_reads_a_name_as_sql(project: Project, turn: int, sent: list[str]) -> None:
     rng = random.Random(a_seed())
@@ -88,8 +88,8 @@ def test_no_statement_reads_a_name_as_sql(project: Project, turn: int, sent: lis
         project.spark.sql(f"INSERT INTO {project.schema}.t VALUES (100, 1, 5.00, timestamp_millis({T0}L + 7000))")
     project.run(now=T0 + 2)
     for name, sql in shapes.items():
-        for t in (T0 + 2, T0 + 3000, T0 + 3001):
-            found = project.spark.sql(f"SELECT * FROM {project.at(name, t)}").collect()
+        for t, read in project.at_each(name, (T0 + 2, T0 + 3000, T0 + 3001)).items():
+            found = project.spark.sql(f"SELECT * FROM {read}").collect()
             written = project.spark.sql(sql.replace("mz_now()", f"timestamp_millis({t}L)")).collect()
             if name == "ranked":  # two rows of one place are told apart by nothing
                 found, written = ([row[:2] for row in rows] for rows in (found, written))
@@ -118,7 +118,7 @@ def given(config: str, text: str) -> dict[str, Any]:
     return {config: text} | ({"change_capture": "append"} if config == "append_column" else {})
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_no_statement_reads_a_config_as_sql(project: Project, sent: list[str]) -> None:
     """A config is refused, not used, or quoted: dbt-spark itself quotes no schema and no alias."""
     rng, reached = random.Random(a_seed()), 0

@@ -15,7 +15,7 @@ SECOND = 1000
 Row = tuple[int, int, int | None]
 
 
-@pytest.mark.more
+@pytest.mark.landing
 @pytest.mark.parametrize("capture", ["auto", "full"])
 def test_late_rows(project: Project, capture: str) -> None:
     """New rows, and rows that go or change their window, over seven runs."""

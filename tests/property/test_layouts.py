@@ -288,7 +288,7 @@ def test_a_column_named_as_the_hidden_one(project: Project, tmp_path: Path, kind
         right(project, layout, now, told)
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_two_partitions_at_one_place(project: Project, tmp_path: Path) -> None:
     """A new file is new in both; a new partition at a known place has rows that no file tells apart."""
     layout = Layout(
@@ -316,7 +316,7 @@ def test_two_partitions_at_one_place(project: Project, tmp_path: Path) -> None:
         right(project, layout, now, told)
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_files_dropped_into_a_table_of_hive(project: Project, tmp_path: Path) -> None:
     """A session remembers which files such a table has, until it is told to look again."""
     layout = Layout(

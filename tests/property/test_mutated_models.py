@@ -138,7 +138,7 @@ def mutate(tables: Project, count: int, seed: int = 0) -> None:
     assert found["accepted"] > count / 20 and found["refused"] > count / 20, found
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_models_that_are_mutated(tables: Project, small_plans: object) -> None:
     assert {judged(tables, sql) for sql in MODELS} == {"accepted"}
 

@@ -185,7 +185,7 @@ def share(project: Project, count: int, seed: int) -> float:
 
 
 @pytest.mark.usefixtures("small_plans")
-@pytest.mark.more
+@pytest.mark.landing
 def test_the_share_of_idioms_that_is_left_out(project: Project) -> None:
     """What is missing: a part whose first start is after its last end, as in `mz_now() BETWEEN a AND e`."""
     assert share(project, 10, SAMPLE) >= 0.9

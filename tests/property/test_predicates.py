@@ -128,7 +128,7 @@ def test_random_predicates(project: Project, count: int) -> None:
 
 
 @pytest.mark.usefixtures("small_plans")
-@pytest.mark.more
+@pytest.mark.landing
 def test_months_at_their_ends(project: Project) -> None:
     drive(project, 8, a_seed(), depth=1, zones=MONTH_ENDS, grammar_of=Months)
 

@@ -58,7 +58,7 @@ def explained(project: Project, sql: str) -> str | None:
     return plan if "== Physical Plan ==" in plan else None
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_trees(project: Project) -> None:
     planned, wrong = 0, {}
     for name, sql in written(project).items():
@@ -78,7 +78,6 @@ def test_trees(project: Project) -> None:
 
 @pytest.mark.landing
 @pytest.mark.parametrize("part", range(PARTS))
-@pytest.mark.quick(1)
 @pytest.mark.first(2)
 def test_answers(project: Project, part: int) -> None:
     """Part 0 has one model of each kind; the others share the rest."""
@@ -94,8 +93,8 @@ def test_answers(project: Project, part: int) -> None:
         instants = [T0 + int(second * 1000) for second in SECONDS]
         sides = [
             f"SELECT {t}L, {side}, to_json(struct(*)) FROM ({query})"
-            for t in instants
-            for side, query in enumerate((at(every[name], t), project.at(name, t)))
+            for t, read in project.at_each(name, instants).items()
+            for side, query in enumerate((at(every[name], t), read))
         ]
         rows = project.rows(" UNION ALL ".join(sides))
         for t in instants:

@@ -146,7 +146,6 @@ class World:
 @pytest.mark.landing
 @pytest.mark.first(2)
 @pytest.mark.parametrize("seed", range(20))
-@pytest.mark.quick(1)
 def test_every_relation_is_its_query_at_the_instant(seed: int, project: Project) -> None:
     project.write(
         "macros/schema.sql",

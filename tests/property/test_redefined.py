@@ -205,9 +205,10 @@ def rows(project: Project, sql: str) -> list[str]:
 
 def wrong(project: Project, case: Case) -> str:
     """The view against the query as written, with the instant put in, where rows leave and around it."""
-    for t in (T1, *(T0 + n * 1000 + d for n in (4, 9) for d in (-1, 0, 1))):
+    instants = (T1, *(T0 + n * 1000 + d for n in (4, 9) for d in (-1, 0, 1)))
+    for t, read in project.at_each(case.model, instants).items():
         wanted = rows(project, case.query(project).replace("mz_now()", f"timestamp_millis({t}L)"))
-        found = rows(project, f"select * from {project.at(case.model, t)}")
+        found = rows(project, f"select * from {read}")
         if found != wanted:
             return f"{case} at {t - T0}: {case.query(project)}\n  has {found}\n  not {wanted}"
     return ""

@@ -131,7 +131,7 @@ def test_what_was_before_restarts(
     story.check_tables()
 
 
-@pytest.mark.more
+@pytest.mark.landing
 def test_reads_of_many_instants_end_at_a_restart(project: Project) -> None:
     """They say so in words; so does a read of what is not kept, of what had expired, and of a table that is lost."""
     project.sql("CREATE TABLE {s}.t AS SELECT id, timestamp_millis(id) AS ts FROM range(3)")

@@ -176,7 +176,9 @@ class Stack:
 
     def rows_at(self, model: str, instants: Iterable[int]) -> dict[int, list[tuple[Any, ...]]]:
         found: dict[int, list[tuple[Any, ...]]] = {t: [] for t in instants}
-        each = " UNION ALL ".join(f"SELECT {t}L AS mz_t, * FROM {self.project.at(model, t)}" for t in found)
+        each = " UNION ALL ".join(
+            f"SELECT {t}L AS mz_t, * FROM {read}" for t, read in self.project.at_each(model, found).items()
+        )
         for t, *row in self.rows(each) if found else ():
             found[t].append(tuple(row))
         return {t: sorted(rows, key=str) for t, rows in found.items()}

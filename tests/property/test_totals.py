@@ -72,7 +72,7 @@ def aggregate(rng: random.Random, columns: list[tuple[str, str]]) -> str:
     return rng.choice(chosen)
 
 
-@pytest.mark.more
+@pytest.mark.landing
 @pytest.mark.parametrize("kind", KINDS)
 def test_totals(project: Project, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     small_limits(monkeypatch)

@@ -6,7 +6,7 @@ import json
 import re
 import textwrap
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from dbt_common.events.base_types import EventMsg
 from dbt.adapters.sparktemporal.engine.committed import read_state
 from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
-from dbt.adapters.sparktemporal.over_time.reads import as_of
+from dbt.adapters.sparktemporal.over_time import reads
 from dbt.adapters.sparktemporal.temporal.diffs.state import State
 from support.named_catalogs import TABLES_ALONE
 
@@ -146,7 +146,13 @@ class Project:
 
     def at(self, model: str, t: int, schema: str = "") -> str:
         """What `temporal_as_of(ref(model), t)` stands for, without a dbt command."""
-        return as_of(Warehouse(self.rows), ModelRelations(f"`{schema or self.schema}`", model), t)
+        return self.at_each(model, [t], schema)[t]
+
+    def at_each(self, model: str, instants: Iterable[int], schema: str = "") -> dict[int, str]:
+        """{instant: what `temporal_as_of(ref(model), instant)` stands for}, of the state of now."""
+        warehouse = Warehouse(self.rows)
+        state = reads.committed(warehouse, ModelRelations(f"`{schema or self.schema}`", model))
+        return {t: reads.at(warehouse, state, t) for t in instants}
 
     def target(self, model: str = "m") -> ModelRelations:
         """The relations of a model, as the adapter names them."""

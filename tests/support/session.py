@@ -29,7 +29,8 @@ SPARK_CONF = {
 ALL_FUNCTIONS = "SHOW SYSTEM FUNCTIONS IN spark_catalog.default"
 #: a Java without Hadoop's own library starts a process for each file it makes; VFORK does so in a third of the time
 JVM = "-XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m -Djdk.lang.Process.launchMechanism=VFORK"
-#: tests are many small statements in a cold JVM: the optimizing compiler costs more than it gives back
+#: within ten minutes of small statements the optimizing compiler costs more than it gives back; in half an hour it
+#: takes a quarter of the time
 COLD = "-XX:TieredStopAtLevel=1"
 #: with the little room that Java begins with, the collector takes a tenth of the time
 ROOM = "-Xmn512m -XX:MetaspaceSize=256m"

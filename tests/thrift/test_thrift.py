@@ -92,7 +92,7 @@ def built(flights: Flights) -> dict[str, dict[str, Any]]:
     return flights.build("-s", "staging", "in_the_air", "boarding", "hopping_window")
 
 
-@pytest.mark.more
+@pytest.mark.landing
 @pytest.mark.metastore
 def test_flights_build_green_without_pyspark(built: dict[str, dict[str, Any]]) -> None:
     assert {r["status"] for r in built.values()} == {"success", "pass"}
@@ -108,7 +108,7 @@ def test_all_flights_build_green(flights: Flights) -> None:
 
 
 @pytest.mark.usefixtures("built")
-@pytest.mark.more
+@pytest.mark.landing
 @pytest.mark.metastore
 def test_flights_run_again(flights: Flights, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """One more flight in the air: its view advances, another that it is not in stays unchanged."""
@@ -154,7 +154,7 @@ TYPES = {
 }
 
 
-@pytest.mark.more
+@pytest.mark.landing
 @pytest.mark.metastore
 def test_types_and_texts(project: Project) -> None:
     """Every type, NULLs, and a model whose text has whatever a protocol could trip over."""
@@ -189,7 +189,7 @@ def test_types_and_texts(project: Project) -> None:
     assert all(type(value) is int for row in updates for value in row)
 
 
-@pytest.mark.more
+@pytest.mark.landing
 @pytest.mark.metastore
 def test_view_text_near_the_limit_of_the_metastore(project: Project) -> None:
     project.sql("CREATE TABLE {s}.events USING parquet AS SELECT id FROM range(3)")
@@ -204,7 +204,7 @@ def test_view_text_near_the_limit_of_the_metastore(project: Project) -> None:
     assert project.rows("SELECT max(column_number_184) FROM {s}.m") == [(187,)]
 
 
-@pytest.mark.more
+@pytest.mark.landing
 @pytest.mark.metastore
 def test_docs_and_the_clock_in_other_models(project: Project) -> None:
     """What is read back from DESCRIBE and EXPLAIN: comments, and which mz_now() stands beside a number."""
@@ -256,7 +256,7 @@ def run_here(project: Project, model: str, sql: str, now: int) -> None:
     list(begin(warehouse, target, Definition(sql), invocation).steps(project.sql))
 
 
-@pytest.mark.more
+@pytest.mark.landing
 @pytest.mark.metastore
 def test_files_dropped_into_tables_that_sessions_know(project: Project, scripts: Any, tmp_path: Path) -> None:
     """Sessions of the server read the tables, files come from elsewhere: a run sees them, and so does each session.
@@ -342,7 +342,7 @@ def test_expired_view_raises(project: Project) -> None:
     assert_clean(text)
 
 
-@pytest.mark.more
+@pytest.mark.landing
 @pytest.mark.metastore
 def test_spark_errors_are_about_the_model(project: Project) -> None:
     project.sql("CREATE TABLE {s}.events USING parquet AS SELECT id, timestamp_millis(id) AS ts FROM range(100)")
@@ -361,7 +361,7 @@ def assert_clean(text: str) -> None:
 # ---- several clients -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.more
+@pytest.mark.landing
 @pytest.mark.metastore
 def test_a_rival_and_a_killed_client(project: Project, tmp_path: Path) -> None:
     """While one client writes, another gets the lock's message; killed amid its CTAS, it leaves nothing to read."""

@@ -94,16 +94,16 @@ MODULES = [f for f in FILES if f.name.startswith("test_")]
 
 @pytest.mark.parametrize("file", MODULES, ids=lambda f: str(f.relative_to(TESTS)))
 def test_a_target_runs_each_module(file: Path) -> None:
-    """make test and make test-more name the same folders: a mark decides. make test-deep takes whatever is deep."""
-    names = ("test", "test-more", "test-lake", "test-catalogs", "test-connect", "test-cluster")
+    """make test and make test-metastore name the same folders, and marks decide. make test-deep takes what is deep."""
+    names = ("test", "test-metastore", "test-lake", "test-catalogs", "test-connect", "test-cluster")
     targets = {target: folders_of(target) for target in names}
-    assert targets["test"] - {TESTS / "unit"} == targets["test-more"]
+    assert targets["test"] == targets["test-metastore"]
     assert any(folder in file.parents for folders in targets.values() for folder in folders)
     assert marked(file)
 
 
 #: what takes a test out of make test
-OUT = {"landing", "more", "deep"}
+OUT = {"landing", "deep"}
 
 
 def test_each_folder_has_a_test_in_make_test() -> None:
@@ -122,20 +122,15 @@ def test_the_table_of_features_names_each_module_of_make_test() -> None:
     assert sorted(named) == sorted(f.relative_to(TESTS).with_suffix("").as_posix() for f in quick)
 
 
-def test_make_test_metastore_finds_each_test_of_a_landing() -> None:
-    """A mark in a folder that its recipe does not name would select nothing."""
-    assert folders_of("test-metastore") == folders_of("test-more") | {TESTS / "unit"}
-
-
 def test_a_landing_and_a_night() -> None:
-    """What depends on the catalog is tried over Hive's metastore for each change, and all tests each night."""
+    """Each change is tried with all tests but the deep ones and the lakes', which run each night."""
     workflow = (TESTS.parent / ".github" / "workflows" / "ci.yml").read_text()
     landing = (TESTS.parent / ".ci" / "run").read_text()
     assert re.findall(r"^\s*make (.+)$", landing, flags=re.MULTILINE) == ["lint test", "test", "test-metastore"]
     assert landing.count("tests/packaging/budget.py build/slice.xml") == 2
     assert "make lint test test-metastore" in workflow
-    assert "target: [test-more, test-lake, test-deep-alone]" in workflow
-    assert re.search(r"^test-deep: test-more ", MAKEFILE, flags=re.MULTILINE)
+    assert "target: [test-lake, test-deep-alone]" in workflow
+    assert re.search(r"^test-deep: test test-metastore ", MAKEFILE, flags=re.MULTILINE)
 
 
 @pytest.mark.parametrize("file", sorted((TESTS / "unit").glob("test_*.py")), ids=lambda f: f.stem)
