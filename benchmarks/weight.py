@@ -43,7 +43,7 @@ MODELS = {
 #: what a run is told in: records with fields
 RECORDS = {
     "run.plan": ("Definition", "Invocation", "Neighbours", "RunPlan"),
-    "run.progress": ("Progress", "Tools"),
+    "run.progress": ("Progress", "Tools", "Source", "Reading", "Counts", "Written", "Published"),
     "inputs.changing.capture": ("Request", "Capture"),
     "temporal.decision": ("DecisionContext", "Decision"),
     "temporal.diffs.state": ("State",),

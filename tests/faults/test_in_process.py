@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from dbt.adapters.sparktemporal.connections import SparkTemporalConnectionManager
 from dbt.adapters.sparktemporal.run import lock as locks
-from dbt.adapters.sparktemporal.run import merging, writer
+from dbt.adapters.sparktemporal.run import merging
 from dbt.adapters.sparktemporal.temporal.diffs import chains
 from support.instants import T0
 from support.project import Project
@@ -132,13 +131,15 @@ def test_rival_commit_is_noticed(written: Project, monkeypatch: pytest.MonkeyPat
     written.sql("INSERT INTO {s}.events VALUES (77)")
     rivals = []
 
+    count_written = merging.count_written
+
     def slow(*given: Any) -> Any:
         if not rivals:
             rivals.append(1)
             rival_run(written, T0 + 500)
-        return merging.count_written(*given)
+        return count_written(*given)
 
-    monkeypatch.setitem(writer.PHASES, "merge", replace(writer.PHASES["merge"], observe=slow))
+    monkeypatch.setattr(merging, "count_written", slow)
     result = written.run(now=T0 + 1000, check=False)
     assert rivals == [1]
     assert not result.success and "another run committed meanwhile" in result.text

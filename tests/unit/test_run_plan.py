@@ -13,15 +13,19 @@ from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.inputs.changing.capture import Capture
 from dbt.adapters.sparktemporal.inputs.changing.changes import InputChange
+from dbt.adapters.sparktemporal.inputs.changing.conflicts import Busy
 from dbt.adapters.sparktemporal.inputs.changing.core_delta import CoreDelta, DeltaKind
 from dbt.adapters.sparktemporal.inputs.observing.observe import Input
-from dbt.adapters.sparktemporal.run import writer
+from dbt.adapters.sparktemporal.run import merging, publishing, write_chains
 from dbt.adapters.sparktemporal.run.analyze import Model
-from dbt.adapters.sparktemporal.run.commit import Commit, ViewTexts
+from dbt.adapters.sparktemporal.run.commit import Commit, Prepared, ViewTexts
+from dbt.adapters.sparktemporal.run.phases import Begin
+from dbt.adapters.sparktemporal.run.phases import phases as phases_of
 from dbt.adapters.sparktemporal.run.plan import Invocation, Neighbours, RunPlan
 from dbt.adapters.sparktemporal.run.plan_run import begin
+from dbt.adapters.sparktemporal.run.progress import Published, Reading, Written
 from dbt.adapters.sparktemporal.run.published_view import Docs
-from dbt.adapters.sparktemporal.run.writer import PHASES, Writer
+from dbt.adapters.sparktemporal.run.writer import Writer
 from dbt.adapters.sparktemporal.temporal.clock.expiration import NEVER
 from dbt.adapters.sparktemporal.temporal.clock.schedule import Refreshes
 from dbt.adapters.sparktemporal.temporal.decision import ADVANCED, CHECKED, Decision, Statement
@@ -29,6 +33,7 @@ from dbt.adapters.sparktemporal.temporal.diffs.input_state import FilesFingerpri
 from dbt.adapters.sparktemporal.temporal.diffs.state import Chain, CoreState, State
 from dbt.adapters.sparktemporal.temporal.rewrite.core import Core, TypedCore
 from dbt.adapters.sparktemporal.temporal.sql.names.parsed_model import ParsedModel
+from dbt.adapters.sparktemporal.temporal.sql.spark.errors import SparkError
 from dbt.adapters.sparktemporal.temporal.sql.text.dialect import parse
 from support.instants import T0
 
@@ -146,33 +151,34 @@ def test_a_plan_does_not_change() -> None:
 
 
 def phases(plan: RunPlan, monkeypatch: pytest.MonkeyPatch, *busy: str) -> list[str]:
-    """The phases that are due, where each asks nothing and has one statement. busy: what each look finds."""
-    found, looks = [], list(busy)
-
-    def look(tools: Any, plan: Any, progress: Any) -> Any:
-        told = looks.pop(0) if looks else ""
-        now = replace(progress.busy, moved=("t",) * (told == "moved"), grew=("t",) * (told == "grew"))
-        return plan, replace(progress, attempts=progress.attempts + 1, busy=now)
-
-    def asked(name: str) -> Any:
-        def ask(tools: Any, plan: Any, progress: Any) -> Any:
-            found.append(name)
-            return plan, replace(progress, is_pinned=progress.is_pinned or name in ("unwrite", "undo"))
-
-        return ask
-
-    for name, phase in PHASES.items():
-        observe = look if name == "look" else asked(name)
-        now = replace(phase, observe=observe, statements=lambda plan, progress: [Statement("", "")])
-        monkeypatch.setitem(writer.PHASES, name, now)
+    """The phases of a run, where each asks nothing. busy: what each look finds."""
+    finds = [Busy(("t",) * (told == "moved"), ("t",) * (told == "grew")) for told in busy]
+    looks = 2 * [*finds, Busy()]  # the steps are taken twice
+    asked = {
+        "fence": [Statement("", "")],
+        "find_sources": Reading("", {}, ()),
+        "write": [Statement("", "")],
+        "tables_of": [],
+    }
+    for name, answer in asked.items():
+        monkeypatch.setattr(write_chains, name, lambda *given, answer=answer: answer)
+    for name in ("pinned", "observe_again"):
+        monkeypatch.setattr(write_chains, name, lambda tools, plan, *given: plan)
+    monkeypatch.setattr(write_chains, "look", lambda *given: (plan, looks.pop(0), None))
+    monkeypatch.setattr(write_chains, "PAUSES", (0.0,) * 5)
+    monkeypatch.setattr(merging, "count_written", lambda *given: Written())
+    monkeypatch.setattr(publishing, "prepare_commit", lambda *given: (Prepared(a_state(), (), ""), None))
+    monkeypatch.setattr(publishing, "find_published", lambda *given: Published(False, []))
+    monkeypatch.setattr(publishing, "clean_up", lambda *given: [])
     texts = ViewTexts(Warehouse(lambda sql: []), TARGET, None)
     run = Writer(texts.warehouse, plan, Commit(texts, LAST, ""))
+    found = [step.phase for step in phases_of(run) if isinstance(step, Begin)]
     list(run.steps(lambda sql: None))
-    assert run.finished and set(found) <= set(run.seconds)
+    assert run.finished and {*found, "begin"} == set(run.seconds)
     return found
 
 
-END = ["merge", "commit", "publish", "clean_up"]
+END = ["look", "merge", "commit", "publish", "clean_up"]
 
 
 def test_phases(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,11 +192,41 @@ def test_phases(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_phases_while_inputs_move(monkeypatch: pytest.MonkeyPatch) -> None:
     again = ["remember", "write"]
-    assert phases(a_plan(), monkeypatch, "grew") == [*again, "unwrite", "write", *END]
-    assert phases(a_plan(), monkeypatch, "moved") == [*again, "undo", *again, *END]
-    assert phases(a_plan(), monkeypatch, "grew", "grew") == [*again, "unwrite", "write", "undo", *again, *END]
+    grew, moved = ["look", "unwrite", "write"], ["look", "undo", *again]
+    assert phases(a_plan(), monkeypatch, "grew") == [*again, *grew, *END]
+    assert phases(a_plan(), monkeypatch, "moved") == [*again, *moved, *END]
+    assert phases(a_plan(), monkeypatch, "grew", "grew") == [*again, *grew, *moved, *END]
     with pytest.raises(Exception, match="found: inputs of m that changed during each of 5 attempts"):
         phases(a_plan(), monkeypatch, *["moved"] * 5)
+
+
+class Refused(Exception):
+    pass
+
+
+def test_a_statement_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its error is told by the phase in better words where it has some, and nothing after it is sent."""
+    phases(a_plan(), monkeypatch)
+    sent: list[str] = []
+
+    def failing(sql: str) -> None:
+        sent.append(sql)
+        if len(sent) == 2:
+            raise ValueError("[SOME_ERROR] no")
+
+    def refuse(*given: Any) -> None:
+        raise Refused
+
+    run = Writer(
+        Warehouse(lambda sql: []), a_plan(), Commit(ViewTexts(Warehouse(lambda sql: []), TARGET, None), "", "")
+    )
+    with pytest.raises(SparkError, match="SOME_ERROR"):
+        list(run.steps(failing))
+    assert len(sent) == 2 and not run.finished and run.prepared is None and run.script.count(";") == 2
+    monkeypatch.setattr(write_chains, "refuse_damaged", refuse)
+    sent.clear()
+    with pytest.raises(Refused):
+        list(run.steps(failing))
 
 
 def test_a_run_begins_with_few_named_objects() -> None:

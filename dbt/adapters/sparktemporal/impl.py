@@ -310,7 +310,7 @@ class SparkTemporalAdapter(RunOperations, ReadMacros, SparkAdapter):
         response = TemporalResponse(
             _message=message,
             code="OK",
-            rows_affected=current.progress.rows_written,
+            rows_affected=current.written.rows,
             statements=self.connections.statements_of_run,
             **reports.report(current),
         )

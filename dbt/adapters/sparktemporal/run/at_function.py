@@ -21,7 +21,6 @@ from ..temporal.sql.spark.errors import spark_words
 from ..temporal.sql.text.dialect import quote
 from ..temporal.sql.text.identifiers import SESSION_CATALOG, Identifiers, folded
 from .plan import RunPlan
-from .progress import Tools
 
 _NO_FUNCTION = re.compile(r"SQLFunctionNode|UNSUPPORTED_SUBQUERY|CORRELATED_|UNSUPPORTED_SQL_UDF")
 _TEMPORARY = re.compile(
@@ -97,7 +96,7 @@ def publish(warehouse: Warehouse, target: ModelRelations, state: State, before: 
     return [Statement("the model at any instant", function_sql.create(state, name_of(target)))]
 
 
-def refuse_unknown(tools: Tools, plan: RunPlan, error: Exception) -> None:
+def refuse_unknown(plan: RunPlan, error: Exception) -> None:
     """Raise Refusal where Spark took the query as a view and does not take the query as a function."""
     if plan.config.at_function and (hidden := _TEMPORARY.search(str(error))):
         raise Refusal(

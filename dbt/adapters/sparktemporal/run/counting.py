@@ -28,7 +28,7 @@ from ..temporal.diffs.stores import counted, rows_for_good, size_of, store_of
 from ..temporal.rewrite.core import TypedCore
 from . import chain_rows
 from .plan import RunPlan
-from .progress import Progress, Tools
+from .progress import Counts, Reading, Tools
 
 #: columns of a store's `count`
 _COUNTS = 10
@@ -66,16 +66,16 @@ class Asked:
         ]
 
 
-def asked(tools: Tools, plan: RunPlan, progress: Progress) -> Asked:
-    plain = [core for core in plan.changed if not progress.sources[core.name].is_large]
+def asked(tools: Tools, plan: RunPlan, reading: Reading) -> Asked:
+    plain = [core for core in plan.changed if not reading.sources[core.name].is_large]
     of_chains = {core.name: (_count_plain(tools, plan, core), _COUNTS) for core in plain}
     # of rows alone what leaves no trace tells also what is new
-    joined = [core for core in plan.changed if progress.sources[core.name].joined and not _tells_added(plan, core)]
+    joined = [core for core in plan.changed if reading.sources[core.name].joined and not _tells_added(plan, core)]
     added = {core.name: (f"SELECT count(*) FROM (\n{chain_rows.added(plan, core)}\n) AS mz_new", 1) for core in joined}
     left_out = not_stored(tools, plan) if asks_for_all(plan) else []
-    late = ((f"SELECT count(*) FROM {plan.target.table(plan.late())}", 1),) if progress.missed else ()
+    late = ((f"SELECT count(*) FROM {plan.target.table(plan.late())}", 1),) if reading.missed else ()
     uncounted = tuple(plan.capture.uncounted.values())
-    return Asked(of_chains, added, tuple(left_out), uncounted, _standing(plan, progress), late, _sizes(tools, plan))
+    return Asked(of_chains, added, tuple(left_out), uncounted, _standing(plan, reading), late, _sizes(tools, plan))
 
 
 def _sizes(tools: Tools, plan: RunPlan) -> tuple[Query, ...]:
@@ -86,14 +86,14 @@ def _sizes(tools: Tools, plan: RunPlan) -> tuple[Query, ...]:
     return tuple((f"SELECT coalesce(sum(file_size_in_bytes), 0) FROM {table}.files", 1) for table in tables)
 
 
-def _standing(plan: RunPlan, progress: Progress) -> tuple[tuple[str, Chain], ...]:
+def _standing(plan: RunPlan, reading: Reading) -> tuple[tuple[str, Chain], ...]:
     """(schema, chain) for each chain that the run adds to and whose rows must be counted now.
 
     Chains that the run did not read were counted with the list of files.
     """
     if not plan.capture.is_counted:
         return plan.standing
-    again = [c for core in plan.changed if not _sums_up(plan, core) for c in progress.sources[core.name].joined]
+    again = [c for core in plan.changed if not _sums_up(plan, core) for c in reading.sources[core.name].joined]
     return tuple((schema, chain) for schema, chain in plan.standing if chain in again)
 
 
@@ -103,24 +103,22 @@ def _sums_up(plan: RunPlan, core: TypedCore) -> bool:
     return _tells_added(plan, core) and not any(chain.negative for chain in old)
 
 
-def adds_up(plan: RunPlan, progress: Progress) -> bool:
+def adds_up(plan: RunPlan, reading: Reading, counts: Counts) -> bool:
     """Whether each chain that was written again has all rows of the old chains, and the new rows.
 
     A chain has fewer rows where an old chain lost files, or where rows of an old chain had ended before `since`.
     """
     for core in plan.changed:
-        joined = progress.sources[core.name].joined
+        joined = reading.sources[core.name].joined
         if joined and _sums_up(plan, core):
-            rows = sum(chain.rows for chain in joined) + progress.added[core.name]
-            if progress.counted[core.name].rows != rows:
+            rows = sum(chain.rows for chain in joined) + counts.added[core.name]
+            if counts.chains[core.name].rows != rows:
                 return False
     return True
 
 
-def answered(
-    plan: RunPlan, progress: Progress, asked: Asked, answers: Sequence[Sequence[Any]]
-) -> tuple[RunPlan, Progress]:
-    """The plan and the progress with the answers. Raises TemporalError for a chain that lost a file."""
+def answered(plan: RunPlan, reading: Reading, asked: Asked, answers: Sequence[Sequence[Any]]) -> tuple[RunPlan, Counts]:
+    """The plan with the rows that were read, and the counts. Raises TemporalError for a chain that lost a file."""
     left: Iterator[Sequence[Any]] = iter(answers)
     of_chains = dict(zip(asked.chains, islice(left, len(asked.chains))))
     found = {name: counted(plan.chain(name), [row], None) for name, row in of_chains.items()}
@@ -128,7 +126,7 @@ def answered(
     for_good = {name: rows_for_good([row]) for name, row in of_chains.items()}
     added = {name: int(row[0]) for name, row in zip(asked.added, islice(left, len(asked.added)))}
     left_out = tuple(islice(left, len(asked.not_stored)))
-    added |= _added(plan, progress, left_out) if left_out else {}
+    added |= _added(plan, reading, left_out) if left_out else {}
     counts = dict(plan.capture.counts)
     counts |= {name: int(row[0]) for name, row in zip(plan.capture.uncounted, islice(left, len(asked.rows)))}
     missed = sum(int(row[0]) for row in islice(left, len(asked.late)))
@@ -136,11 +134,10 @@ def answered(
         sizes = dict(zip((core.name for core in plan.changed), (int(row[0]) for row in islice(left, len(asked.sizes)))))
     chain_files.refuse_other_counts(plan.target.model, asked.standing, chain_files.rows_counted(left))
     plan = replace(plan, capture=replace(plan.capture, counts=counts))
-    progress = replace(progress, counted=found, for_good=for_good, added=added, left_out=left_out)
-    return plan, replace(progress, missed_rows=missed, sizes=sizes)
+    return plan, Counts(found, for_good, added, left_out, missed, sizes)
 
 
-def _added(plan: RunPlan, progress: Progress, left_out: Sequence[Sequence[Any]]) -> dict[str, int]:
+def _added(plan: RunPlan, reading: Reading, left_out: Sequence[Sequence[Any]]) -> dict[str, int]:
     """How many rows of a chain that was written with old ones are new, as far as the answers of `not_stored` tell."""
     added, rows = {}, iter(left_out)
     for core in plan.changed:
@@ -148,7 +145,7 @@ def _added(plan: RunPlan, progress: Progress, left_out: Sequence[Sequence[Any]])
         if tells_beyond(plan, core):
             continue
         of_core = list(islice(rows, len(delta.inserts) if delta.is_incremental else 1))
-        if progress.sources[core.name].joined and _tells_added(plan, core):
+        if reading.sources[core.name].joined and _tells_added(plan, core):
             added[core.name] = sum(int(stored) for *_, stored in of_core)
     return added
 

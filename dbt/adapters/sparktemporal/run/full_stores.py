@@ -14,8 +14,9 @@ from ..temporal.rewrite.core import TypedCore
 from ..temporal.rewrite.evaluated import Evaluated
 from ..temporal.sql.text.dialect import fragment, quote
 from .analyze import Model
+from .commit import Prepared
 from .plan import RunPlan
-from .progress import Progress
+from .progress import Written
 
 #: so many parts with the clock are told, each with so many characters
 _PARTS, _LONG = 3, 160
@@ -50,12 +51,12 @@ def refuse(plan: RunPlan) -> None:
         )
 
 
-def warning(plan: RunPlan, progress: Progress) -> str:
+def warning(plan: RunPlan, commit: Prepared | None, written: Written) -> str:
     """The warning of the run that first stores a text of the model, with `full_store: warn`; "" for none."""
-    if plan.config.full_store != "warn" or not plan.model.whole or plan.is_told or progress.state is None:
+    if plan.config.full_store != "warn" or not plan.model.whole or plan.is_told or commit is None:
         return ""
-    stored = {core.name: sum(chain.rows for chain in core.chains) for core in progress.state.cores}
-    kept = [Weight(core, stored[core.name], progress.sizes.get(core.name)) for core in plan.model.whole]
+    stored = {core.name: sum(chain.rows for chain in core.chains) for core in commit.state.cores}
+    kept = [Weight(core, stored[core.name], written.sizes.get(core.name)) for core in plan.model.whole]
     return f"temporal_view {plan.target.model} keeps {told(plan.model, kept)}"
 
 

@@ -29,7 +29,7 @@ from ..temporal.rewrite.core import TypedCore
 from ..temporal.sql.text.identifiers import Identifiers
 from . import chain_rows
 from .plan import RunPlan
-from .progress import Progress, Tools
+from .progress import Tools
 from .standing_views import StandingViews
 
 
@@ -71,11 +71,11 @@ def _shown(core: TypedCore) -> TypedCore:
     return core.showing(late_sql.columns_of(core))
 
 
-def write(plan: RunPlan, progress: Progress) -> list[Statement]:
-    """The statements that write the table of the late rows, also where no row is late."""
-    if not progress.missed:
+def write(plan: RunPlan, missed: Sequence[str]) -> list[Statement]:
+    """The statements that write the table of the late rows, also where no row is late. missed: what `find` gave."""
+    if not missed:
         return []
-    table, (first, *others) = plan.target.table(plan.late()), progress.missed
+    table, (first, *others) = plan.target.table(plan.late()), missed
     writes = [f"CREATE TABLE {table}{plan.using} AS\n{first}", *(f"INSERT INTO {table}\n{query}" for query in others)]
     return [Statement("rows that came when their window was over", plan.data(sql)) for sql in writes]
 
@@ -94,33 +94,38 @@ def taken(plan: RunPlan, rows: int) -> tuple[tuple[str, int], ...]:
     return tables[len(tables) - number :]
 
 
-def merge(plan: RunPlan, progress: Progress) -> list[Statement]:
-    """The statements after the write: an empty table is dropped, a new table is merged with tables of like size."""
-    if not progress.missed:
+def merge(plan: RunPlan, rows: int | None) -> list[Statement]:
+    """The statements after the write: an empty table is dropped, a new table is merged with tables of like size.
+
+    rows: of the new table; None for no table.
+    """
+    if rows is None:
         return []
     new = plan.target.table(plan.late())
-    if not progress.missed_rows:
+    if not rows:
         return [Statement("no row came late", f"DROP TABLE {new}")]
-    together = taken(plan, progress.missed_rows)
+    together = taken(plan, rows)
     if not together:
         return []
     names = [*(plan.target.table(name) for name, _ in together), new]
-    rows = late_sql.together(names, ())
-    create = f"CREATE TABLE {plan.target.table(plan.late(merged=True))}{plan.using} AS\n{rows}"
+    one = late_sql.together(names, ())
+    create = f"CREATE TABLE {plan.target.table(plan.late(merged=True))}{plan.using} AS\n{one}"
     return [Statement(f"{quantity(len(names), 'table')} of late rows -> one", create)]
 
 
-def committed(plan: RunPlan, progress: Progress) -> Late | None:
-    """The late rows in the state after the run. They stay while the columns stay, also without `store_late`."""
+def committed(plan: RunPlan, rows: int | None) -> Late | None:
+    """The late rows in the state after the run. They stay while the columns stay, also without `store_late`.
+
+    rows: of the new table; None for no table.
+    """
     if not plan.config.store_late and (plan.old is None or plan.old.late is None or plan.invocation.full_refresh):
         return None
     before = Late(old(plan).columns) if plan.invocation.full_refresh else old(plan)
-    if not progress.missed_rows:
+    if not rows:
         return before
-    together = taken(plan, progress.missed_rows)
+    together = taken(plan, rows)
     kept = before.tables[: len(before.tables) - len(together)]
-    rows = progress.missed_rows + sum(n for _, n in together)
-    tables = (*kept, (plan.late(merged=bool(together)), rows))
+    tables = (*kept, (plan.late(merged=bool(together)), rows + sum(n for _, n in together)))
     return Late(before.columns, tuple(sorted(tables, key=lambda named: -named[1])))
 
 

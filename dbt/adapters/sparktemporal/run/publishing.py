@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from ..engine import ownership
 from ..engine.descriptions import ViewInfo
@@ -17,10 +16,11 @@ from ..temporal.diffs.view_sql import thin_view
 from ..temporal.rewrite.core import TypedCore
 from ..temporal.sql.text.identifiers import Identifiers
 from . import at_function, late_rows, outside_views, past, published_view
+from .commit import Prepared
 from .counting import count
 from .merging import is_large
 from .plan import RunPlan
-from .progress import Progress, Published, Tools
+from .progress import Published, Tools, Written
 from .published_view import Docs
 from .standing_views import StandingViews
 from .write_chains import drops
@@ -28,14 +28,14 @@ from .write_chains import drops
 # -- the commit --
 
 
-def prepare_commit(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunPlan, Progress]:
-    """The progress with the state that the run leaves, and with the tables that may be dropped."""
-    cores = [_core_state(tools, plan, progress, core) for core in plan.model.cores]
-    manifest, files = progress.manifest, dict(plan.capture.files)
+def prepare_commit(tools: Tools, plan: RunPlan, written: Written) -> tuple[Prepared, Sweep]:
+    """The commit of the state that the run leaves, and the tables that may be dropped after it."""
+    cores = [_core_state(tools, plan, written, core) for core in plan.model.cores]
+    manifest, files = written.manifest, dict(plan.capture.files)
     if plan.capture.keeps and plan.old is not None:
         manifest, files = plan.old.manifest, plan.old.files
     statistics, measured, measuring = tools.pruning.kept(plan.old)
-    late = late_rows.committed(plan, progress)
+    late = late_rows.committed(plan, written.missed)
     kept_late = [name for name, _ in late.tables] if late else []
     epochs = past.kept(plan)
     named = [*(c.table for core in cores for c in core.chains), manifest, statistics, *kept_late]
@@ -44,7 +44,7 @@ def prepare_commit(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[Run
         model=plan.target.model,
         schema=plan.target.schema,
         run=plan.run_id,
-        since=plan.since(progress.merged),
+        since=plan.since(written.merged),
         frontier=plan.decision.as_of,
         started_at=plan.decision.started_at,
         offset=plan.expiry.offset,
@@ -57,7 +57,7 @@ def prepare_commit(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[Run
         kinds=plan.model.calls,
         inputs=plan.inputs,
         settings=dict(plan.settings),
-        retired=(*sweep.retired, *((t, plan.invocation.engine_now) for t in _merged_away(plan, progress, named))),
+        retired=(*sweep.retired, *((t, plan.invocation.engine_now) for t in _merged_away(plan, written, named))),
         sampled=plan.invocation.sampled,
         project=plan.invocation.project,
         read_by=plan.capture.read_by,
@@ -70,25 +70,24 @@ def prepare_commit(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[Run
         revised=plan.revised(),
         late=late,
         at_function=plan.config.at_function,
-        dropped=plan.dropped(progress.beyond_expiration),
+        dropped=plan.dropped(written.beyond_expiration),
         max_restart_delay=plan.max_restart_delay,
         past=epochs,
     )
-    return plan, replace(progress, prepared=tools.commit.prepare(state), sweep=sweep)
+    return tools.commit.prepare(state), sweep
 
 
-def _merged_away(plan: RunPlan, progress: Progress, named: Sequence[str]) -> list[str]:
+def _merged_away(plan: RunPlan, written: Written, named: Sequence[str]) -> list[str]:
     """The tables that this run has written, and has replaced by a merge."""
-    written = [chain.table for chain in progress.written.values()]
-    written += [plan.late()] if progress.missed_rows else []
-    return [table for table in written if table not in named]
+    tables = [*(chain.table for chain in written.chains.values()), *([plan.late()] if written.missed else [])]
+    return [table for table in tables if table not in named]
 
 
-def _core_state(tools: Tools, plan: RunPlan, progress: Progress, core: TypedCore) -> CoreState:
-    since, peeled = plan.since(progress.merged), plan.to_peel(progress.merged).get(core.name)
-    live, gone = plan.old_chains(core.name), list(progress.merged.get(core.name, ()))
-    live = [c for c in live if c not in progress.joined.get(core.name, ())]
-    new = progress.written.get(core.name)
+def _core_state(tools: Tools, plan: RunPlan, written: Written, core: TypedCore) -> CoreState:
+    since, peeled = plan.since(written.merged), plan.to_peel(written.merged).get(core.name)
+    live, gone = plan.old_chains(core.name), list(written.merged.get(core.name, ()))
+    live = [c for c in live if c not in written.joined.get(core.name, ())]
+    new = written.chains.get(core.name)
     merged = plan.chain(core.name, merged=True)
     if gone:
         one = count(tools, plan, core, merged, since if is_large(gone) else None)
@@ -116,22 +115,16 @@ def _without_due(
     return kept
 
 
-def commit(plan: RunPlan, progress: Progress) -> list[Statement]:
-    """The statements of the commit. The last one publishes: all before is invisible, all after is tidying."""
-    assert progress.prepared is not None
-    return list(progress.prepared.statements)
-
-
 # -- what people read --
 
 
-def find_published(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunPlan, Progress]:
-    """The progress with the statements that bring the relations up to date that people read."""
-    state = progress.state or plan.old
+def find_published(tools: Tools, plan: RunPlan, commit: Prepared | None) -> Published:
+    """The statements that bring the relations up to date that people read. commit: of this run; None for no commit."""
+    state = commit.state if commit else plan.old
     assert state is not None
-    live = tools.commit.confirm(plan.run_id) if progress.state else None
+    live = tools.commit.confirm(plan.run_id) if commit else None
     find = _beside_a_table if plan.is_in_table else _beside_a_view
-    return plan, replace(progress, published=find(tools, plan, state, live))
+    return find(tools, plan, state, live)
 
 
 def _beside_a_view(tools: Tools, plan: RunPlan, state: State, live: ViewInfo | None) -> Published:
@@ -172,10 +165,8 @@ def _is_retyped(plan: RunPlan, state: State) -> bool:
     return plan.old is not None and plan.old.columns != state.columns
 
 
-def publish(plan: RunPlan, progress: Progress) -> list[Statement]:
-    """The statements for the relations that people read. The function is last: Spark may refuse the function alone."""
-    found = progress.published
-    assert found is not None
+def publish(plan: RunPlan, found: Published) -> list[Statement]:
+    """The statements in their order. The function is last: Spark may refuse the function alone."""
     if not found.gives_way:
         return [*found.view, *found.late, *found.updates, *found.function]
     # a view cannot take a table's place in one statement: all else stands before
@@ -187,16 +178,11 @@ def publish(plan: RunPlan, progress: Progress) -> list[Statement]:
 # -- what nobody names --
 
 
-def find_unnamed(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunPlan, Progress]:
-    if progress.sweep is not None:
-        return plan, progress
-    return plan, replace(progress, sweep=_sweep(tools, plan, plan.old.tables if plan.old else ()))
-
-
-def clean_up(plan: RunPlan, progress: Progress) -> list[Statement]:
-    """Drops of chains that nothing has named for diffs_retention."""
-    assert progress.sweep is not None
-    return drops(plan, progress.sweep.drop, "no longer read")
+def clean_up(tools: Tools, plan: RunPlan, found: Sweep | None) -> list[Statement]:
+    """Drops of chains that nothing has named for diffs_retention. found: for the commit; None for no commit."""
+    if found is None:
+        found = _sweep(tools, plan, plan.old.tables if plan.old else ())
+    return drops(plan, found.drop, "no longer read")
 
 
 def _sweep(tools: Tools, plan: RunPlan, named: Sequence[str]) -> Sweep:

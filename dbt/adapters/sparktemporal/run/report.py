@@ -16,7 +16,7 @@ from .writer import Writer
 def action(run: Writer) -> str:
     """hydrated | advanced | unchanged | restarted | checked."""
     decided = run.plan.decision.action
-    return "unchanged" if decided == ADVANCED and not run.progress.rows_written else decided
+    return "unchanged" if decided == ADVANCED and not run.written.rows else decided
 
 
 def reason(run: Writer) -> str:
@@ -32,7 +32,7 @@ def outcome(run: Writer) -> str:
     old = run.plan.old
     if run.plan.is_noop and old is not None:
         return f"{action(run)} ({reason(run)}), {quantity(sum(chain.rows for chain in old.chains), 'row')} kept"
-    return f"{action(run)}, {quantity(run.progress.rows_written, 'row')}"
+    return f"{action(run)}, {quantity(run.written.rows, 'row')}"
 
 
 def report(run: Writer) -> dict[str, Any]:
@@ -53,13 +53,13 @@ def report(run: Writer) -> dict[str, Any]:
             *run.tools.pruning.notes,
         ],
         "rows_in": run.plan.capture.rows,
-        "rows_written": run.progress.rows_written,
+        "rows_written": run.written.rows,
         "rows_rewritten": _rewritten(run),
-        "bytes_written": run.progress.bytes_written,
-        "updates_beyond_expiration": run.progress.beyond_expiration,
-        "rows_late": run.progress.late,
+        "bytes_written": run.written.bytes,
+        "updates_beyond_expiration": run.written.beyond_expiration,
+        "rows_late": run.written.late,
         "chains_before": len(run.plan.old.chains) if run.plan.old else 0,
-        "chains": len(state.chains) if (state := run.progress.state or run.plan.old) else None,
+        "chains": len(state.chains) if (state := run.prepared.state if run.prepared else run.plan.old) else None,
         "aggregates": [str(core.core.kept) for core in run.plan.model.cores if core.core.kept],
         "milliseconds": _since(run.plan.started),
         "phases": {name: int(seconds * 1000) for name, seconds in run.seconds.items()},
@@ -74,7 +74,7 @@ def reads_of(run: Writer) -> list[InputRead]:
 
 def _rewritten(run: Writer) -> int:
     """How many rows of older chains were written again with the new rows."""
-    return sum(chain.rows for chains in run.progress.joined.values() for chain in chains)
+    return sum(chain.rows for chains in run.written.joined.values() for chain in chains)
 
 
 def summary(run: Writer) -> list[str]:
@@ -99,18 +99,18 @@ def summary(run: Writer) -> list[str]:
 def _facts(run: Writer) -> list[str]:
     """The facts of a run, in the order of the log."""
     d = run.plan.decision
-    facts = [f"{quantity(run.plan.capture.rows, 'row')} in", f"{quantity(run.progress.rows_written, 'diff')} written"]
+    facts = [f"{quantity(run.plan.capture.rows, 'row')} in", f"{quantity(run.written.rows, 'diff')} written"]
     if _rewritten(run):
         facts.append(f"together with {quantity(_rewritten(run), 'row')} that stood")
-    if run.progress.late:
-        kept = f", kept in {run.plan.target.model}__late" if run.progress.missed else ""
-        facts.append(f"{quantity(run.progress.late, 'row')} came after the window was over{kept}")
+    if run.written.late:
+        kept = f", kept in {run.plan.target.model}__late" if run.written.missed is not None else ""
+        facts.append(f"{quantity(run.written.late, 'row')} came after the window was over{kept}")
     if d.rebuilds:
         facts += dict.fromkeys(str(core.core.kept) for core in run.plan.model.cores if core.core.kept)
     if run.plan.expiry.offset is None and run.plan.config.expiration is not None:
         facts.append(run.plan.expiry.why)
     if d.expiration is not None and run.plan.leaves_out:
-        beyond = run.progress.beyond_expiration
+        beyond = run.written.beyond_expiration
         dropped = f", {quantity(beyond, 'update')} after that not stored" if beyond else ""
         facts.append(f"expires {format_instant(d.expiration)}{dropped}")
     if run.gave_way:
@@ -126,7 +126,7 @@ def warnings(run: Writer) -> list[str]:
         "no exception, a longer lookback or change_capture: auto"
         for what in run.plan.capture.broken
     ]
-    whole, idle = full_stores.warning(run.plan, run.progress), _idle(run)
+    whole, idle = full_stores.warning(run.plan, run.prepared, run.written), _idle(run)
     others = (full_reads.warning(run.plan), _has_expired(run), _expires_soon(run), _runs_too_seldom(run))
     return [*broken, *filter(None, [idle, whole]), *unlikely_windows.warnings(run), *filter(None, others)]
 

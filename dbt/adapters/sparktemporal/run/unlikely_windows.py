@@ -35,7 +35,7 @@ def warnings(run: Writer) -> Iterator[str]:
     """The warnings of a run that built its model and has written."""
     if not run.plan.decision.rebuilds or run.plan.invocation.sampled:
         return
-    stores_nothing = not any(chain and chain.rows for chain in run.progress.written.values())
+    stores_nothing = not any(chain and chain.rows for chain in run.written.chains.values())
     for core in run.plan.changed:
         compared = core.core.comparisons
         if not compared or core.core.condition is not None:

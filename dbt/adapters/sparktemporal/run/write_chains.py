@@ -1,9 +1,8 @@
-"""The phases that read the inputs and write chains. `reading` repeats them while inputs change."""
+"""What a run asks and sends while it reads its inputs and writes chains. `phases` has the order."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from ..engine.chain_files import refuse_incomplete
@@ -12,6 +11,7 @@ from ..engine.warehouse import Warehouse
 from ..errors import TemporalError
 from ..inputs.changing import conflicts
 from ..inputs.changing.capture import capture_inputs
+from ..inputs.changing.conflicts import Busy
 from ..inputs.changing.query_fingerprint import Routines
 from ..inputs.observing.manifest import Manifest
 from ..plurals import quantity
@@ -25,7 +25,7 @@ from ..temporal.sql.spark.errors import Cause, SparkError
 from ..temporal.sql.text.identifiers import Identifiers
 from . import chain_rows, counting, full_reads, late_rows
 from .plan import RunPlan
-from .progress import Progress, Source, Tools
+from .progress import Counts, Reading, Source, Tools
 
 #: of each attempt to read inputs that change meanwhile: how long to wait after it (s)
 PAUSES = (0.2, 0.5, 1.0, 2.0, 0.0)
@@ -35,34 +35,10 @@ def drops(plan: RunPlan, tables: Sequence[str], why: str) -> list[Statement]:
     return [Statement(why, f"DROP TABLE IF EXISTS {plan.target.table(table)}") for table in tables]
 
 
-def reading(now: Callable[[], tuple[RunPlan, Progress]]) -> Iterator[str]:
-    """The phases in which a run reads its inputs and writes chains, until no input changes meanwhile.
-
-    now: gives the plan and the progress as the last phase has left them.
-    """
-    is_listed = False
-    while True:
-        plan, progress = now()
-        _refuse_restless(plan, progress)
-        if not is_listed and plan.capture.manifest is not None:
-            yield "remember"
-        if not is_listed and plan.measures:
-            yield "measure"
-        yield "write"
-        yield "look"
-        plan, progress = now()
-        if not progress.busy:
-            return
-        # a second read, pinned to the states that were seen, is tried once
-        is_listed = bool(progress.busy.grew) and not progress.busy.moved and not progress.is_pinned
-        yield "unwrite" if is_listed else "undo"
-
-
-def _refuse_restless(plan: RunPlan, progress: Progress) -> None:
-    if progress.attempts < len(PAUSES):
-        return
-    model, moving = plan.target.model, ", ".join([*progress.busy.moved, *progress.busy.grew])
-    raise TemporalError(
+def restless(plan: RunPlan, busy: Busy) -> TemporalError:
+    """The error of a run whose inputs changed during each attempt."""
+    model, moving = plan.target.model, ", ".join([*busy.moved, *busy.grew])
+    return TemporalError(
         f"found: inputs of {model} that changed during each of {len(PAUSES)} attempts to read them\n"
         f"why: what is stored must be of one state of each input\n"
         f"instead: dbt run -s {model} when nothing writes to {moving}"
@@ -72,13 +48,10 @@ def _refuse_restless(plan: RunPlan, progress: Progress) -> None:
 # -- a lock that was taken over --
 
 
-def find_displaced(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunPlan, Progress]:
-    return plan, replace(progress, to_drop=written_by(tools.warehouse, plan, plan.displaced))
-
-
-def fence(plan: RunPlan, progress: Progress) -> list[Statement]:
+def fence(tools: Tools, plan: RunPlan) -> list[Statement]:
     """Drops of the tables of a run that lost its lock: without these tables the run cannot commit any more."""
-    return drops(plan, progress.to_drop, "left by a run whose lock was taken over")
+    written = written_by(tools.warehouse, plan, plan.displaced)
+    return drops(plan, written, "left by a run whose lock was taken over")
 
 
 def written_by(warehouse: Warehouse, plan: RunPlan, runs: Sequence[str]) -> tuple[str, ...]:
@@ -93,36 +66,42 @@ def written_by(warehouse: Warehouse, plan: RunPlan, runs: Sequence[str]) -> tupl
 # -- what is known of the inputs before they are read --
 
 
-def name_manifest(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunPlan, Progress]:
-    return plan, replace(progress, manifest=chain_rules.manifest_name(plan.target.model, plan.run_id))
+def manifest_of(plan: RunPlan) -> str:
+    """The name of the table of the inputs' files."""
+    return chain_rules.manifest_name(plan.target.model, plan.run_id)
 
 
-def remember(plan: RunPlan, progress: Progress) -> list[Statement]:
+def remember(plan: RunPlan, manifest: str) -> Statement:
     """The statement that keeps the list of the inputs' files. By the list a later run knows which files are new."""
-    head = f"CREATE TABLE {plan.target.table(progress.manifest)}{plan.using} AS"
-    return [Statement("the files of the inputs", f"{head}\n{plan.capture.manifest}")]
+    head = f"CREATE TABLE {plan.target.table(manifest)}{plan.using} AS"
+    return Statement("the files of the inputs", f"{head}\n{plan.capture.manifest}")
 
 
-def measure(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunPlan, Progress]:
-    """Collect missing statistics of the inputs' files. Where this fails, the run goes on without them."""
+def measure(tools: Tools, plan: RunPlan, manifest: str) -> list[Statement]:
+    """Collect missing statistics of the inputs' files -> the statements that were executed.
+
+    Where this fails, the run goes on without statistics.
+    """
     # of all cores, not only of those that are read in full now: so the same statistics are kept at each run
-    listed = plan.listed(_manifest(plan, progress))
+    listed = plan.listed(_listed(plan, manifest))
     collected = tools.pruning.measure(plan.model.cores, listed, plan.clock_range, plan.old, plan.run_id)
-    executed = (Statement("what is known of the inputs' files", collected),) if collected else ()
-    return plan, replace(progress, measured=plan.run_id, executed=(*progress.executed, *executed))
+    return [Statement("what is known of the inputs' files", collected)] if collected else []
 
 
 # -- the chains of the run --
 
 
-def find_sources(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunPlan, Progress]:
-    """The progress with the source of each chain: pinned where an input was busy, without files that cannot matter."""
-    if progress.is_pinned:
-        capture = conflicts.pin(tools.warehouse, plan.capture, plan.changed, _manifest(plan, progress))
-        plan = replace(plan, capture=capture)
+def pinned(tools: Tools, plan: RunPlan, manifest: str) -> RunPlan:
+    """The plan that reads each input as it was seen."""
+    capture = conflicts.pin(tools.warehouse, plan.capture, plan.changed, _listed(plan, manifest))
+    return replace(plan, capture=capture)
+
+
+def find_sources(tools: Tools, plan: RunPlan, manifest: str) -> Reading:
+    """The source of each chain, without the files that cannot matter, and the queries of the late rows."""
     filters.refuse_unknown(plan.capture.inputs, plan.config.pushdown_required)
     sources = {core.name: _source(tools, plan, core) for core in plan.changed}
-    return plan, replace(progress, sources=sources, missed=late_rows.find(tools, plan))
+    return Reading(manifest, sources, late_rows.find(tools, plan))
 
 
 def _source(tools: Tools, plan: RunPlan, core: TypedCore) -> Source:
@@ -148,11 +127,11 @@ def _joined(plan: RunPlan, core: TypedCore) -> tuple[Chain, ...]:
     return tuple(c for c in old[len(old) - taken :] if not c.bucketed)
 
 
-def write(plan: RunPlan, progress: Progress) -> list[Statement]:
+def write(plan: RunPlan, reading: Reading) -> list[Statement]:
     """One CREATE TABLE AS for each core whose inputs changed: all rows, the new rows, or the corrections."""
     steps = []
     for core in plan.changed:
-        source = progress.sources[core.name]
+        source = reading.sources[core.name]
         what = "intervals" if core.sums is None else "updates of groups"
         if plan.capture.cores[core.name].is_incremental:
             purpose = f"{what} of new rows"
@@ -164,7 +143,7 @@ def write(plan: RunPlan, progress: Progress) -> list[Statement]:
         table, since = plan.target.table(plan.chain(core.name)), plan.decision.as_of if source.is_large else None
         create = store_of(core).create(table, rows, plan.using, since)
         steps.append(Statement(f"{core.name}: {purpose} -> a new chain", plan.data(create)))
-    return [*steps, *late_rows.write(plan, progress)]
+    return [*steps, *late_rows.write(plan, reading.missed)]
 
 
 def refuse_damaged(tools: Tools, plan: RunPlan, error: Exception) -> None:
@@ -176,59 +155,38 @@ def refuse_damaged(tools: Tools, plan: RunPlan, error: Exception) -> None:
 # -- what the inputs did meanwhile --
 
 
-def look(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunPlan, Progress]:
+def look(tools: Tools, plan: RunPlan, reading: Reading) -> tuple[RunPlan, Busy, Counts]:
     """Ask, by one statement, all that a run must know before its commit."""
     if not plan.capture.is_same:
         conflicts.refuse_redefined(tools.warehouse, plan.capture)
-    asked = counting.asked(tools, plan, progress)
+    asked = counting.asked(tools, plan, reading)
+    listed = _listed(plan, reading.manifest)
     try:
-        capture, busy, answers = conflicts.look(tools.warehouse, plan.capture, _manifest(plan, progress), asked.queries)
+        capture, busy, answers = conflicts.look(tools.warehouse, plan.capture, listed, asked.queries)
     except SparkError:
         refuse_incomplete(tools.warehouse, plan.target.model, plan.standing_by_schema)  # perhaps a chain lost a file
         raise
-    progress = replace(progress, attempts=progress.attempts + 1, busy=busy)
-    plan, progress = counting.answered(replace(plan, capture=capture), progress, asked, answers)
-    if not counting.adds_up(plan, progress):
+    plan, counts = counting.answered(replace(plan, capture=capture), reading, asked, answers)
+    if not counting.adds_up(plan, reading, counts):
         refuse_incomplete(tools.warehouse, plan.target.model, plan.standing_by_schema)
-    return plan, progress
+    return plan, busy, counts
 
 
-def rename(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunPlan, Progress]:
-    to_drop = tuple(_written(plan, progress))
-    return plan.renamed(), replace(progress, to_drop=to_drop, is_pinned=True)
+def tables_of(plan: RunPlan, reading: Reading) -> list[str]:
+    """The tables that a read has written."""
+    return [*(plan.chain(core.name) for core in plan.changed), *([plan.late()] if reading.missed else [])]
 
 
-def _written(plan: RunPlan, progress: Progress) -> list[str]:
-    """The tables of this attempt."""
-    return [*(plan.chain(core.name) for core in plan.changed), *([plan.late()] if progress.missed else [])]
-
-
-def unwrite(plan: RunPlan, progress: Progress) -> list[Statement]:
-    """Drops of the tables of this attempt: they may hold rows that came meanwhile. The next read is pinned."""
-    return drops(plan, progress.to_drop, "read while an input grew")
-
-
-def observe_again(tools: Tools, plan: RunPlan, progress: Progress) -> tuple[RunPlan, Progress]:
-    """Wait for a moment, and observe the inputs again."""
-    time.sleep(PAUSES[progress.attempts - 1])
+def observe_again(tools: Tools, plan: RunPlan) -> RunPlan:
+    """The plan after the inputs are observed again."""
     request = plan.capture.request
     assert request is not None  # a run that does not look at its inputs writes nothing
     request = replace(request, tables={})  # the metastore is asked again
-    gone = _written(plan, progress)
-    gone += [progress.manifest] if progress.manifest else []
-    gone += tools.pruning.forget(progress.measured)
-    capture = capture_inputs(tools.warehouse, request, Routines(tools.warehouse), lists=True)
-    again = Progress(progress.attempts, True, busy=progress.busy, to_drop=tuple(gone), executed=progress.executed)
-    plan = replace(plan, capture=capture)
+    plan = replace(plan, capture=capture_inputs(tools.warehouse, request, Routines(tools.warehouse), lists=True))
     full_reads.refuse(plan)
-    return plan.renamed(), again
+    return plan.renamed()
 
 
-def undo(plan: RunPlan, progress: Progress) -> list[Statement]:
-    """Drops of the tables of this attempt: inputs changed meanwhile."""
-    return drops(plan, progress.to_drop, "read while an input changed")
-
-
-def _manifest(plan: RunPlan, progress: Progress) -> Manifest | None:
+def _listed(plan: RunPlan, manifest: str) -> Manifest | None:
     """The files of the inputs that this run has seen."""
-    return Manifest.of(plan.target, progress.manifest, plan.capture.files)
+    return Manifest.of(plan.target, manifest, plan.capture.files)

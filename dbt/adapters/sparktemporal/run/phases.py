@@ -1,0 +1,99 @@
+"""The phases of a run, from its first statement to its last.
+
+Nothing before the commit changes what a reader sees, and the commit is one statement.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator
+from dataclasses import dataclass
+
+from ..temporal.decision import Statement
+from ..temporal.sql.spark.errors import SparkError
+from . import at_function, merging, publishing, write_chains
+from .progress import Progress, Written
+
+
+@dataclass(frozen=True)
+class Begin:
+    """The beginning of a phase."""
+
+    phase: str
+
+
+#: whoever takes a statement executes it before the next step, or throws the error of the statement
+Steps = Generator["Begin | Statement", None, None]
+
+
+def phases(run: Progress, is_preview: bool = False) -> Steps:
+    """The steps of a run. is_preview: no statistics are made, and only the steps before the phase `look` are taken."""
+    if not run.plan.writes_nothing:
+        if run.plan.displaced:
+            yield Begin("fence")
+            yield from write_chains.fence(run.tools, run.plan)
+        run.written = yield from _read(run, is_preview)
+        yield Begin("merge")
+        yield from merging.merge(run.plan, run.written)
+        yield Begin("commit")
+        commit, sweep = publishing.prepare_commit(run.tools, run.plan, run.written)
+        run.prepared = commit
+        yield from commit.statements
+    else:
+        sweep = None
+    is_quiet = run.plan.decision.writes_nothing
+    if not is_quiet or run.plan.is_view_missing:
+        yield Begin("publish")
+        published = publishing.find_published(run.tools, run.plan, run.prepared)
+        run.gave_way = published.gives_way
+        try:
+            yield from publishing.publish(run.plan, published)
+        except SparkError as error:
+            at_function.refuse_unknown(run.plan, error)
+            raise
+    if not is_quiet:
+        yield Begin("clean_up")
+        yield from publishing.clean_up(run.tools, run.plan, sweep)
+
+
+def _read(run: Progress, is_preview: bool) -> Generator[Begin | Statement, None, Written]:
+    """Read the inputs and write chains, until no input changes meanwhile."""
+    manifest, measured, is_listed, is_pinned = "", "", False, False
+    for pause in write_chains.PAUSES:
+        if not is_listed and run.plan.capture.manifest is not None:
+            yield Begin("remember")
+            manifest = write_chains.manifest_of(run.plan)
+            yield write_chains.remember(run.plan, manifest)
+        if not is_listed and run.plan.measures and not is_preview:
+            yield Begin("measure")
+            measured = run.plan.run_id
+            run.sent += write_chains.measure(run.tools, run.plan, manifest)
+        yield Begin("write")
+        if is_pinned:
+            run.plan = write_chains.pinned(run.tools, run.plan, manifest)
+        reading = write_chains.find_sources(run.tools, run.plan, manifest)
+        try:
+            yield from write_chains.write(run.plan, reading)
+        except SparkError as error:
+            write_chains.refuse_damaged(run.tools, run.plan, error)
+            raise
+        yield Begin("look")
+        run.plan, busy, counts = write_chains.look(run.tools, run.plan, reading)
+        if not busy:
+            return merging.count_written(run.tools, run.plan, reading, counts)
+        gone = write_chains.tables_of(run.plan, reading)
+        # a second read, pinned to the states that were seen, is tried once
+        is_listed, is_pinned = bool(busy.grew) and not busy.moved and not is_pinned, True
+        if is_listed:
+            yield Begin("unwrite")
+            run.plan = run.plan.renamed()
+            yield from write_chains.drops(run.plan, gone, "read while an input grew")
+        else:
+            yield Begin("undo")
+            time.sleep(pause)
+            gone += [manifest] if manifest else []
+            gone += run.tools.pruning.forget(measured)
+            manifest, measured = "", ""
+            run.plan = write_chains.observe_again(run.tools, run.plan)
+            yield from write_chains.drops(run.plan, gone, "read while an input changed")
+    raise write_chains.restless(run.plan, busy)
