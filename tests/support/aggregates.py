@@ -183,7 +183,13 @@ def clock_above(rng: Rng, _: int = 0) -> str:
     # beside these Spark takes no aggregate in an ORDER BY
     is_limited = bool(having) or "place" in plain[-1] or " AS d0" in "".join(items)
     order = rng.choice(orders[:3] if is_limited else orders)
-    return f"select {', '.join(items)} from {source} {f'group by {by}' if keys else ''} {having} {order}"
+    rest = f"from {source} {f'group by {by}' if keys else ''} {having}"
+    query = f"select {', '.join(items)} {rest} {order}"
+    if order or rng.random() < 0.7:
+        return query
+    nameless = [item.rpartition(" AS ")[0] if item in clocks else item for item in items]
+    again = f"select {', '.join(nameless)} {rest}"
+    return f"{query} union all {rng.choice([again, f'({again})'])}"
 
 
 def _conditional(rng: Rng, holds: str) -> str:

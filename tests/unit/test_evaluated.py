@@ -63,6 +63,10 @@ WHOLE = {
         "s.b", "datediff(CAST(mz_now() AS DATE), max(put_at)) (the clock is above the rows)",
         "a window in the same SELECT, such as `where mz_now() < ts + interval 7 days`",
     ),
+    "select datediff(current_date(), max(put_at)) as days from s.b group by item union select 1": (
+        "s.b", "datediff(CAST(mz_now() AS DATE), max(put_at)) (the clock is above the rows)",
+        "a window in the same SELECT, such as `where mz_now() < ts + interval 7 days`",
+    ),
     "select id, mz_now() - put_at as age from s.b": ("s.b", "mz_now() - put_at (the clock is above", SAME),
     "select id, put_at from s.b order by abs(unix_millis(mz_now()) - unix_millis(put_at)) limit 3": (
         "s.b", "abs(unix_millis(mz_now())", SAME,
@@ -96,6 +100,11 @@ BOUNDED = (
     f"select b.item, mz_now() - put_at as age from s.b as b where {WINDOW} and hour(mz_now()) = n",
     f"with c as (select * from s.b as b where {WINDOW}) select count(*) filter (where mz_now() < put_at) as n from c",
     "select item from s.b group by item having mz_now() < max(put_at)",
+    "select item, datediff(current_date(), max(put_at)) as days from s.b group by item union all (select item, "
+    "datediff(current_date(), min(put_at)) from s.b group by item union all select item, if(max(put_at) < mz_now(), 1, "
+    "0) from s.b group by item)",
+    "select days from (select item, datediff(current_date(), max(put_at)) from s.b group by item) as t(i, days)",
+    "with c(i, days) as (select item, datediff(current_date(), max(put_at)) from s.b group by item) select days from c",
     # the times of partners by equal keys
     f"select b.item from s.b as b {BESIDE} where {WINDOW} and p.id is null",
     f"select b.item from s.b as b where {WINDOW} and {INSIDE}",

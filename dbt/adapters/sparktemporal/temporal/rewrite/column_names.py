@@ -24,6 +24,8 @@ from ..sql.text.dialect import expression, fragment, has_clock, is_mz_now, sugge
 #: (number of a SELECT in the order of the tree, number of an item of its list) -> name of the column
 Names = Mapping[tuple[int, int], str]
 
+#: the names of columns that nobody sees
+_UNSEEN = "mz_unseen_"
 _NOT_NAMING = ("having", "order", "limit", "offset", "sort", "cluster", "distribute")
 
 
@@ -57,11 +59,19 @@ def names_of(tree: exp.Expr, describe: Describe, clock: Callable[[], Mapping[int
 
 
 def with_names(tree: exp.Expr, names: Names) -> None:
-    """Give the columns these names as aliases, in place."""
+    """Give the columns these names as aliases, in place. Items with the clock get some name where none is seen."""
     selects = list(tree.find_all(exp.Select))
     for (number, place), name in names.items():
-        item = selects[number].expressions[place]
-        item.replace(exp.alias_(item.copy(), name, quoted=True))
+        _name(selects[number].expressions[place], name)
+    for select in selects:
+        if _is_renamed(select):
+            for place, item in enumerate(select.expressions):
+                if not isinstance(item, (exp.Alias, exp.Aliases)) and has_clock(item) and not _is_several(item):
+                    _name(item, f"{_UNSEEN}{place}")
+
+
+def _name(item: exp.Expr, name: str) -> None:
+    item.replace(exp.alias_(item.copy(), name, quoted=True))
 
 
 def _is_nameless(item: exp.Expr) -> bool:
@@ -76,14 +86,19 @@ def _is_several(item: exp.Expr) -> bool:
 
 def _can_be_named(select: exp.Select) -> bool:
     """Whether the column names of a SELECT are visible to a reader or an outer query."""
+    return not _is_renamed(select) and names_columns(select) and select.find_ancestor(exp.Lateral) is None
+
+
+def _is_renamed(select: exp.Select) -> bool:
+    """Whether the columns of a SELECT have their names elsewhere: in the first branch of a UNION, in `AS t(a, b)`."""
     node: exp.Expr = select
-    while isinstance(node.parent, exp.SetOperation):
-        if node.arg_key == "expression":  # the names come from the first branch
-            return False
+    while isinstance(node.parent, (exp.SetOperation, exp.Subquery)):
+        if isinstance(node.parent, exp.SetOperation) and node.arg_key == "expression":
+            return not node.parent.args.get("by_name")
+        if node.parent.alias_column_names:
+            return True
         node = node.parent
-    if node.parent is not None and node.parent.alias_column_names:
-        return False
-    return names_columns(select) and select.find_ancestor(exp.Lateral) is None
+    return node.parent is not None and bool(node.parent.alias_column_names)
 
 
 def _probe(select: exp.Select, instants: Mapping[int, str]) -> exp.Query:

@@ -16,7 +16,7 @@ from ..sql.names.ctes import (
     visible_ctes,
     with_ctes,
 )
-from ..sql.names.linear import makes_groups
+from ..sql.names.linear import is_inside_a_value, makes_groups
 from ..sql.names.scope import alias_of
 from ..sql.text.dialect import fragment, has_clock
 from .above_groups import GROUPED
@@ -56,19 +56,6 @@ class StaticParts:
         cte = node.find_ancestor(exp.CTE)
         return cte is None or not self._is_static(cte.this)
 
-    def _correlatable(self, query: exp.Expr) -> bool:
-        """Whether a query stands below EXISTS, IN or a scalar subquery, where it may name columns from outside."""
-        node = query.parent
-        if isinstance(node, exp.Subquery):
-            node = node.parent
-        while node is not None:
-            if isinstance(node, (exp.Exists, exp.In)):
-                return True
-            if isinstance(node, exp.Subquery) and not isinstance(node.parent, (exp.From, exp.Join)):
-                return True
-            node = node.parent
-        return False
-
     def _in_residual(self, node: exp.Expr) -> bool:
         return node.root() is self.residual.root()
 
@@ -96,7 +83,7 @@ class StaticParts:
     def _replace(self, query: exp.Query) -> None:
         taken = isinstance(query, exp.Query) and self._in_residual(query) and self._is_live(query)
         in_cte = isinstance(query.parent, exp.CTE) and self._in_residual(query)
-        if not (taken or in_cte) or self._correlatable(query):
+        if not (taken or in_cte) or is_inside_a_value(query):
             return
         if not self._is_static(query) or not self._has_input(query):
             return
@@ -114,11 +101,18 @@ class StaticParts:
         select = read.parent.parent if isinstance(read.parent, exp.From) else None
         if not isinstance(select, exp.Select) or makes_groups(select) or any(map(select.args.get, _LESS)):
             return False
-        above = select.parent
+        return self._is_answer(select)
+
+    def _is_answer(self, query: exp.Expr) -> bool:
+        """Whether each row of a query is a row of the answer."""
+        above = query.parent
         if isinstance(above, exp.CTE):
             reads = reads_of(above.alias, self.residual)
             return bool(reads) and all(map(self._is_in_all, reads))
-        return above is None or isinstance(above, exp.Subquery) and self._is_in_all(above)
+        if isinstance(above, exp.Subquery) and isinstance(above.parent, (exp.From, exp.Join)):
+            return self._is_in_all(above)
+        is_around = isinstance(above, exp.Subquery) or isinstance(above, exp.Union) and not above.args.get("distinct")
+        return above is None or is_around and not any(map(above.args.get, _LESS)) and self._is_answer(above)
 
     def _replace_table(self, table: exp.Table) -> None:
         if table.args.get("joins") or table.args.get("laterals"):

@@ -98,18 +98,16 @@ def is_inner(join: exp.Join) -> bool:
 def names_columns(select: exp.Expr | None) -> bool:
     """Whether the outer query can name the columns of a SELECT: not below EXISTS, IN or a scalar subquery."""
     above = select.parent if select is not None else None
-    while isinstance(above, exp.SetOperation):
+    while isinstance(above, (exp.SetOperation, exp.Subquery)):
         above = above.parent
-    if isinstance(above, exp.Subquery):
-        return isinstance(above.parent, (exp.From, exp.Join))
-    return above is None or isinstance(above, exp.CTE)
+    return above is None or isinstance(above, (exp.CTE, exp.From, exp.Join))
 
 
 def is_inside_a_value(select: exp.Expr) -> bool:
-    """Whether a SELECT stands below EXISTS, IN or a scalar subquery, at any depth."""
+    """Whether a query stands below EXISTS, IN or a scalar subquery, at any depth."""
     node = select
     while node.parent is not None:
-        if isinstance(node, exp.Select) and not names_columns(node):
+        if isinstance(node, exp.Query) and not names_columns(node):
             return True
         node = node.parent
     return False
