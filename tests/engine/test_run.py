@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -334,7 +335,7 @@ def with_tests(project: Project, *tests: object) -> None:
     project.write("models/schema.yml", json.dumps(schema))
 
 
-ALL_TESTS = ("temporal_matches_source", "temporal_not_expired", "temporal_diffs_consistent")
+ALL_TESTS = ("temporal_matches_source", "temporal_not_expired", "temporal_not_stale", "temporal_diffs_consistent")
 
 
 def test_data_tests_pass_on_a_healthy_model(project: Project) -> None:
@@ -342,7 +343,7 @@ def test_data_tests_pass_on_a_healthy_model(project: Project) -> None:
     window(project, expiration="40 days")
     with_tests(project, *ALL_TESTS)
     project.run(now=T0)
-    assert len(project.dbt("test", now=T0 + 50).results) == 3
+    assert len(project.dbt("test", now=T0 + 50).results) == len(ALL_TESTS)
 
 
 def test_matches_source_shows_the_wrong_row(project: Project) -> None:
@@ -394,6 +395,25 @@ def test_not_expired(project: Project) -> None:
     project.run(now=T0)
     assert project.dbt("test", now=T0 + 1_800_000).success
     assert project.dbt("test", now=T0 + 1_800_001, check=False).results[0].status == "fail"
+
+
+@pytest.mark.landing
+def test_not_stale(project: Project) -> None:
+    """By the last commit, and by a later run with nothing new that the target folder knows of."""
+    thousand(project)
+    window(project)
+    with_tests(project, {"temporal_not_stale": {"arguments": {"within": "30 minutes"}}})
+    project.run(now=T0)
+    assert project.dbt("test", now=T0 + 1_800_000).success
+    late = project.dbt("test", now=T0 + 1_800_001, check=False)
+    assert late.results[0].status == "fail"
+    (row,) = project.rows(late.results[0].node.compiled_code)
+    assert row == ("m", "2024-03-01 12:00:00.000 UTC", "30 minutes ago"), row
+    project.run(now=T0 + 1_800_001)  # nothing new: it commits nothing
+    assert project.state().frontier == T0
+    assert project.dbt("test", now=T0 + 3_600_001).success
+    shutil.rmtree(project.path / "target")
+    assert project.dbt("test", now=T0 + 3_600_001, check=False).results[0].status == "fail"
 
 
 @pytest.mark.landing

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 from dbt.adapters.base.meta import AdapterMeta, available
@@ -14,7 +15,7 @@ from ..engine.warehouse import Warehouse
 from ..errors import NotRun
 from ..over_time import changes, feed, forecast, reads, temporal_at
 from ..temporal.sql.text.dialect import string_literal
-from . import other_engines
+from . import other_engines, status
 from .run_operations import as_dbt_errors
 
 T = TypeVar("T")
@@ -122,6 +123,11 @@ class ReadMacros(metaclass=AdapterMeta):
     def temporal_expiry(self, relation: BaseRelation, at_least: Any, clock: int) -> str:
         """SQL of one row when a model expires before clock + at_least."""
         return self._answer(relation, reads.expiry, at_least, clock)
+
+    @available
+    def temporal_staleness(self, relation: BaseRelation, within: Any, clock: int) -> str:
+        """SQL of one row when the last run of a model that is known is longer ago than `within`."""
+        return self._answer(relation, status.staleness, within, clock, Path(self.config.project_target_path))
 
     @available
     def temporal_changes(self, relation: BaseRelation, asked: dict[str, Any]) -> str:

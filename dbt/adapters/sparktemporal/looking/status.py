@@ -17,9 +17,10 @@ from ..errors import TemporalError
 from ..over_time.reads import committed
 from ..run.commit import Commit
 from ..temporal.clock.expiration import Dependence, expiry
-from ..temporal.clock.instants import format_duration, format_instant
+from ..temporal.clock.instants import format_duration, format_instant, parse_duration
 from ..temporal.diffs.state import Chain, State
 from ..temporal.sql.spark.errors import SparkError
+from ..temporal.sql.text.dialect import string_literal
 from ..temporal.sql.text.identifiers import Identifiers
 from . import run_log, tables
 from .sizes import Stored, chains_of, described, of_chains
@@ -190,6 +191,21 @@ def last_run(runs: Sequence[run_log.Run], frontier: int, clock: int) -> dict[str
     if runs and run_log.ran_at(runs[0]) >= at:
         at, did = run_log.ran_at(runs[0]), ": ".join(filter(None, (runs[0].get("action"), runs[0].get("reason"))))
     return {"last_run": format_instant(at), "seconds_since_last_run": (clock - at) / 1000, "last_run_did": did}
+
+
+def staleness(warehouse: Warehouse, target: ModelRelations, within: Any, clock: int, folder: Path) -> str:
+    """A query: one row when the last run of a model that is known (`last_run`) is longer ago than `within`.
+
+    clock: ms. folder: dbt's target.
+    """
+    state, most = committed(warehouse, target), parse_duration(within, "within") or 0
+    known = last_run(run_log.runs(folder, 1).get(run_log.name_of(target), ()), state.frontier, clock)
+    since = int(known["seconds_since_last_run"] * 1000)
+    return (
+        f"SELECT {string_literal(state.model)} AS model, {string_literal(known['last_run'])} AS last_run, "
+        f"{string_literal(f'{format_duration(since)} ago' if since > 0 else 'now')} AS ran\n"
+        f"WHERE {str(since > most).lower()}"
+    )
 
 
 def as_table(facts: Sequence[Mapping[str, Any]]) -> tables.Table:
