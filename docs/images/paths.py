@@ -51,7 +51,7 @@ PATH_OF_A_RUN = (
     Station(9, "tidy up", "tables that nobody names", ("run/publishing", "run/lock")),
 )
 #: spans of the path of a run: the first and last station, and what holds there
-SPANS = ((0, 3, "nothing is written"), (4, 9, "under the lock: run/writer"))
+SPANS = ((0, 3, "nothing is written"), (4, 9, "under the lock: run/phases"))
 #: from a station back to another one, and why
 BACK = (5, 4)
 MORE_STYLE = """
