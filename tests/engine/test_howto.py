@@ -32,6 +32,7 @@ SOURCES = {
         "purchases": "SELECT id AS item_id, {t} AS bought_at FROM VALUES (3, 0.005), (1, -0.005)",
     },
     "howto/leave.md": {"events": "SELECT id, {t} AS event_ts FROM VALUES (1, 1), (2, 20)"},
+    "howto/ci.md": {"events": "SELECT id, concat('k', id % 2) AS kind, {t} AS event_ts FROM VALUES (1, 1), (2, 6.98), (3, 20)"},
     "howto/debug.md": {},
     "howto/patterns.md": {"events": "", "subscriptions": "", "orders": ""},
 }
@@ -45,6 +46,10 @@ def sources(project: Project, tables: dict[str, str]) -> None:
     names = [{"name": name} for name in tables]
     raw = {"name": "raw", "schema": project.schema, "tables": names}
     project.write("models/sources.yml", json.dumps({"version": 2, "sources": [raw]}))
+    profile = json.loads((project.path / "profiles.yml").read_text())
+    outputs = profile["proj"]["outputs"]
+    outputs["ci"] = {**outputs["dev"], "schema": f"{project.schema}_ci"}
+    project.write("profiles.yml", json.dumps(profile))
 
 
 @pytest.mark.quick(1)
@@ -62,5 +67,6 @@ def test_a_page(page: str, project: Project) -> None:
     project.properties({"models": [{"name": name, "data_tests": ["temporal_matches_source"]} for name in names]})
     tested = project.dbt("test", now=T0 + HOUR).results if names else []
     assert [str(result.status) for result in tested] == ["pass"] * len(names)
+    project.drop_schema(f"{project.schema}_ci")
     if page == "howto/leave.md":
         assert project.relations() == {"events", "recent_events"}
