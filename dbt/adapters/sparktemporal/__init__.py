@@ -7,7 +7,7 @@ from dbt.adapters.sparktemporal.impl import SparkTemporalAdapter
 
 
 def _package_path() -> str:
-    """Where the macros are: beside this package in a wheel, at the root of the checkout in an editable install."""
+    """The folder of the macros: dbt/include/sparktemporal in a wheel, or the root of an editable checkout."""
     here = Path(__file__).resolve()
     installed = here.parents[2] / "include" / "sparktemporal"
     return str(installed if (installed / "dbt_project.yml").exists() else here.parents[3])

@@ -68,7 +68,7 @@ def _share(name: str, value: Any) -> float:
 
 
 def _later(name: str, value: Any) -> int | None:
-    """dbt itself fills in 1, for its microbatches."""
+    """A lookback in ms; None for "0", and for 1, which dbt itself fills in for its microbatches."""
     return None if value == 1 else parse_duration(value, name)
 
 

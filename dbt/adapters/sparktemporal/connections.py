@@ -1,4 +1,4 @@
-"""Connections and credentials: dbt-spark's, under this adapter's type; statements get the clock put in."""
+"""dbt-spark's connections and credentials under this adapter's type; each statement gets its `mz_now()` replaced."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _as_runtime_error() -> Iterator[None]:
 
 
 def without_metastore(message: str) -> str:
-    """The error of a Spark whose metastore does not open, in words; "" for another error."""
+    """Explain the error of a Hive metastore that does not open; "" for any other error."""
     if "MetaStoreClient" not in message or "Unable to instantiate" not in message:
         return ""
     return (
@@ -88,7 +88,7 @@ class SparkTemporalCredentials(SparkCredentials):
 
 
 def _of_session(key: str) -> str:
-    """A setting as Spark's Thrift server takes it at the begin of a session; it ignores the plain key.
+    """The key of a setting for a Thrift server at the start of a session; the server ignores the plain key.
 
     >>> _of_session("spark.sql.session.timeZone"), _of_session("set:hiveconf:a")
     ('set:hiveconf:spark.sql.session.timeZone', 'set:hiveconf:a')
@@ -97,7 +97,7 @@ def _of_session(key: str) -> str:
 
 
 def _refuse_views_in(views_in: str, catalog: str | None) -> None:
-    """Raise dbt's error where `views_in` names no schema of another catalog."""
+    """Raise dbt's error unless `catalog` is given, and `views_in` is `none` or a schema of another catalog."""
     names = parts(views_in)
     if catalog is not None and (views_in == NO_VIEWS or len(names) == 2 and folded(names[0]) != folded(catalog)):
         return
@@ -122,10 +122,10 @@ class SparkTemporalConnectionManager(SparkConnectionManager):
 
     @classmethod
     def open(cls, connection: Connection) -> Connection:
-        """dbt-spark's, in the catalog of the profile.
+        """Open a connection as dbt-spark does, in the catalog of the profile.
 
-        A Thrift server begins each session with USE default. After a USE the setting of the catalog has no effect, and
-        where it had one, the USE would look for a namespace `default` in that catalog.
+        A Thrift server begins each session with USE default. After this USE the setting of the catalog has no effect;
+        if it had, USE would look for a namespace `default` in that catalog. So SET CATALOG follows.
         """
         is_new = connection.state != ConnectionState.OPEN
         if connection.credentials.method == SparkConnectionMethod.SESSION:
@@ -184,7 +184,7 @@ class SparkTemporalConnectionManager(SparkConnectionManager):
 
     @property
     def session(self) -> object:
-        """A key of this thread's session: the node's name. dbt opens a connection for each node, and names it so."""
+        """A key of this thread's session: the name of its connection, which dbt opens and names for each node."""
         connection = self.get_if_exists()
         return None if connection is None else connection.name
 
@@ -216,7 +216,7 @@ class SparkTemporalConnectionManager(SparkConnectionManager):
 
     @contextmanager
     def own(self) -> Iterator[None]:
-        """Statements of ours: what they read of temporal views is as it should be."""
+        """Mark statements as the adapter's own: the pinned clock does not rewrite their reads of temporal views."""
         before, self._own.now = getattr(self._own, "now", False), True
         try:
             yield
@@ -224,9 +224,9 @@ class SparkTemporalConnectionManager(SparkConnectionManager):
             self._own.now = before
 
     def look_ahead(self, sql: str | None) -> None:
-        """Refuse the query of a model that the pinned clock does not allow; dbt-spark drops its table before it asks.
+        """Apply the pinned clock to a model's query early: a refusal must come before dbt-spark drops the table.
 
-        None: the model is done.
+        sql: the query; None when the model is done.
         """
         self._own.known = {}
         if sql is None or not self.is_pinned:
@@ -241,7 +241,7 @@ class SparkTemporalConnectionManager(SparkConnectionManager):
         return replays.query_at(query, self.as_of(), self._ask_plainly, self.wanted_catalog, self._warn).strip()
 
     def run_is_on(self, on: bool) -> None:
-        """From its beginning to its end, all statements of this thread are those of a run of a temporal_view."""
+        """Begin or end a run of a temporal_view: in between, all statements of this thread are the adapter's own."""
         self._own.now = on
         if on:
             self._own.sent = 0
@@ -252,9 +252,9 @@ class SparkTemporalConnectionManager(SparkConnectionManager):
         return int(getattr(self._own, "sent", 0))
 
     def with_clock(self, sql: str, as_of: int | None = None, functions: bool = False) -> str:
-        """A statement with each mz_now() replaced: by the clock of the read in a view, else by the as-of.
+        """Replace each mz_now() of a statement: in a lasting view by the clock of its reads, else by the as-of (ms).
 
-        functions: Spark's own clocks are mz_now().
+        functions: whether to replace Spark's own clocks too. A given or pinned as-of is put into views as well.
         """
 
         def instant() -> str:

@@ -25,15 +25,15 @@ class Refusal(TemporalError):
 
 
 class NotPlanned(Refusal):
-    """A query of which Spark makes no plan."""
+    """A query that Spark cannot plan."""
 
 
 class Unread(Refusal):
-    """A text that the parser used here does not read."""
+    """A SQL text that sqlglot cannot parse."""
 
 
 class NotRun(TemporalError):
-    """A temporal_view without a commit, where a commit is needed."""
+    """A temporal_view that has no committed run, where a read or an operation needs one."""
 
 
 class Altered(TemporalError):
@@ -41,7 +41,7 @@ class Altered(TemporalError):
 
 
 class ForeignRelation(Refusal):
-    """A relation under a name of the model's own that no run of the model made. No option of a run replaces it."""
+    """A relation that no run of the model made, under a name the model uses. No option of a run replaces it."""
 
     def __init__(self, relation: str, model: str) -> None:
         super().__init__(

@@ -1,4 +1,4 @@
-"""The adapter: dbt-spark's, plus what the macros of temporal_view ask of Python."""
+"""The adapter: dbt-spark's, plus the methods that the macros of temporal_view call."""
 
 from __future__ import annotations
 
@@ -96,14 +96,14 @@ class SparkTemporalAdapter(RunOperations, ReadMacros, SparkAdapter):
     def temporal_with_clock(self, sql: str, as_of: int, is_pinned: bool, tested: str | None) -> str:
         """The statement of a unit test with each mz_now() replaced by an instant.
 
-        Spark's own clocks are that instant where it is pinned, and in a temporal_view. tested: dbt's id of the model.
+        Spark's own clocks are replaced too if the clock is pinned, or in a temporal_view. tested: dbt's id of a model.
         """
         node = getattr(self.get_macro_resolver(), "nodes", {}).get(tested)
         is_temporal = node is not None and node.config.materialized == "temporal_view"
         return self.connections.with_clock(sql, as_of, functions=is_pinned or is_temporal)
 
     def pre_model_hook(self, config: Mapping[str, Any]) -> Any:
-        """Refuse what would destroy another model, before a hook, a statement or a drop."""
+        """Refuse a model for its names, its collisions or the pinned clock, before any hook, statement or drop."""
         node, manifest = getattr(config, "model", None), self.get_macro_resolver()
         if node is not None and manifest is not None:
             with as_dbt_errors(node):
@@ -141,7 +141,7 @@ class SparkTemporalAdapter(RunOperations, ReadMacros, SparkAdapter):
             lock.forget_lock(held[1])
 
     def _settle(self, config: Any, failed: bool) -> None:
-        """A model that was a temporal_view and now is something else, a clone too: see `leftovers.replaced`."""
+        """Clean up where a temporal_view became something else, also a clone: see `leftovers.replaced`."""
         node = getattr(config, "model", None)
         is_clone = getattr(getattr(self.config, "args", None), "which", None) == "clone"
         if node is None or config.get("materialized") == "temporal_view" and not is_clone:
@@ -170,18 +170,18 @@ class SparkTemporalAdapter(RunOperations, ReadMacros, SparkAdapter):
         return folded(self.connections.wanted_catalog) != SESSION_CATALOG
 
     def _make_match_kwargs(self, database: str, schema: str, identifier: str) -> dict[str, str]:
-        """The names that dbt looks up in its list. Only a named catalog keeps the case of names."""
+        """The names by which dbt finds a relation in its cache. Only a named catalog keeps the case of names."""
         wanted = super()._make_match_kwargs(database, schema, identifier)
         return {**wanted, "identifier": identifier} if self._catalog_is_named and identifier else wanted
 
     def create_schema(self, relation: BaseRelation) -> None:
-        """dbt-spark's, for a name that it can write."""
+        """Create a schema as dbt-spark does; refuse a name that dbt-spark cannot write into SQL."""
         with as_dbt_errors():
             refuse_schema(relation.schema)
         super().create_schema(relation)
 
     def list_relations_without_caching(self, schema_relation: BaseRelation) -> list[BaseRelation]:
-        """dbt-spark's list, which lacks the views of a named catalog: its SHOW TABLES has tables alone."""
+        """dbt-spark's list, plus the views of a named catalog, whose SHOW TABLES lists tables alone."""
         with as_dbt_errors():
             refuse_schema(schema_relation.schema)
         relations = super().list_relations_without_caching(schema_relation)
@@ -194,7 +194,7 @@ class SparkTemporalAdapter(RunOperations, ReadMacros, SparkAdapter):
         return tables + [self.Relation.create(schema=schema_relation.schema, identifier=v, type=view) for v in views]
 
     def _known(self, relation: BaseRelation, name: str) -> BaseRelation | None:
-        """The relation of a name beside another one, as dbt's cache has it."""
+        """The relation `name` in the schema of `relation`, as dbt's cache has it; None if there is none."""
         return self.get_relation(relation.database, relation.schema, name)  # type: ignore[arg-type]  # no database
 
     @available
@@ -208,7 +208,7 @@ class SparkTemporalAdapter(RunOperations, ReadMacros, SparkAdapter):
         full_refresh: bool,
         existing: BaseRelation | None = None,
     ) -> Writer:
-        """Observe, refuse, decide: see `plan_run.begin`. Where something is to be written, under the model's lock.
+        """Begin a run: observe, refuse, decide (see `plan_run.begin`). A run that will write holds the model's lock.
 
         existing: the relation of the model's name, as dbt's cache has it.
         `post_model_hook` gives the lock back however the run ends.
@@ -291,20 +291,20 @@ class SparkTemporalAdapter(RunOperations, ReadMacros, SparkAdapter):
             ownership.refuse_foreign_diffs(self._warehouse, target)
 
     def _inputs_are_sampled(self) -> bool:
-        """Whether dbt puts a part of each input in its place: --empty or --sample (which Jinja's flags do not have)."""
+        """Whether dbt replaces each input by a part of it: --empty or --sample, which Jinja's flags do not have."""
         args = getattr(self.config, "args", None)
         return bool(getattr(args, "empty", None)) or getattr(args, "sample", None) is not None
 
     @available
     def temporal_write(self, current: Writer) -> Iterator[Step]:
-        """Execute a run, each statement after it was yielded."""
+        """Execute a run: yield each step, then send its statement."""
         logger.debug(f"temporal_view {current.plan.target.model}:\n{current.plan}")
         with as_dbt_errors():
             yield from current.steps(lambda sql: self.execute(sql, auto_begin=True), _say)
 
     @available
     def temporal_response(self, current: Writer) -> AdapterResponse:
-        """The response of a run for run_results.json."""
+        """End a run -> its response for run_results.json, which is also added to the log of runs."""
         self.connections.run_is_on(False)
         message = f"OK {reports.outcome(current)}"
         response = TemporalResponse(

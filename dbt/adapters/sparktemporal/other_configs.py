@@ -41,7 +41,7 @@ _DEFAULTS = {"on_schema_change": "ignore"}
 
 
 def refusals(config: Mapping[str, Any]) -> Iterator[Refusal]:
-    """The configs that make other rows than the query."""
+    """A Refusal for each config that would give the model other rows than its query."""
     if key := config.get("unique_key"):
         keys = ", ".join(key) if isinstance(key, list) else key
         yield Refusal(

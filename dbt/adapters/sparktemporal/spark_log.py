@@ -1,4 +1,4 @@
-"""The log of an embedded Spark: dbt tells each error, so Spark says nothing, unless people have configured its log."""
+"""Turn off the log of an embedded Spark, because dbt shows each error, unless people have configured that log."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ QUIET = f"-Dlog4j2.configurationFile={LOG4J.as_uri()}"
 def quieted(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """The settings of a profile for a session that dbt is about to start, with the log of Spark off.
 
-    The settings stay as they are where a configuration of the log is given, by them or in Spark's own folder, and where
-    a Spark is there already.
+    The settings stay unchanged where they or Spark's own folder configure the log, and where a Spark is running
+    already.
 
     >>> quieted({JAVA_OPTIONS: "-Dlog4j2.configurationFile=mine.properties"})
     {'spark.driver.extraJavaOptions': '-Dlog4j2.configurationFile=mine.properties'}
@@ -39,7 +39,7 @@ def _is_configured() -> bool:
 
 
 def _is_running() -> bool:
-    """Whether this process has a Java, or is a client of Spark Connect."""
+    """Whether this process has a Java, is a client of Spark Connect, or has no PySpark."""
     if os.environ.get("SPARK_REMOTE"):
         return True
     try:
@@ -50,7 +50,7 @@ def _is_running() -> bool:
 
 
 def quiet_pyspark() -> None:
-    """PySpark 4 prints each error of a query a second time, as JSON with Java's stack trace."""
+    """Stop PySpark 4 from printing each error of a query a second time, as JSON with Java's stack trace."""
     with suppress(ImportError):
         from pyspark.logger import PySparkLogger
 

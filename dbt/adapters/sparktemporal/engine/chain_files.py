@@ -1,4 +1,4 @@
-"""Completeness of chains: Spark silently reads the remaining files of a table whose other files are gone.
+"""Checks that chains have all their rows: Spark can silently read a table of which some files are gone.
 
 One statement counts the rows of all chains from the footers of their files.
 """
@@ -19,7 +19,7 @@ from .warehouse import Query, Warehouse
 
 
 def refuse_incomplete(warehouse: Warehouse, model: str, chains: Mapping[str, Sequence[Chain]]) -> None:
-    """Raise TemporalError where files of a chain are gone. chains: those a run builds on, by schema as SQL names it."""
+    """Raise TemporalError where files of a chain are gone. chains: schema as in SQL -> the chains a run builds on."""
     every = by_schema(chains)
     if not every:
         return
@@ -33,7 +33,7 @@ def refuse_incomplete(warehouse: Warehouse, model: str, chains: Mapping[str, Seq
 
 
 def by_schema(chains: Mapping[str, Sequence[Chain]]) -> tuple[tuple[str, Chain], ...]:
-    """Chains by schema, as SQL names it -> (schema, chain)."""
+    """A mapping schema -> chains, as pairs (schema, chain)."""
     return tuple((schema, chain) for schema, found in chains.items() for chain in found)
 
 
@@ -46,12 +46,12 @@ def counts_of(chains: Sequence[tuple[str, Chain]]) -> list[Query]:
 
 
 def rows_counted(answers: Iterable[Sequence[Any]]) -> list[int]:
-    """The answers of `counts_of`."""
+    """The answers to `counts_of` -> the number of rows of each chain."""
     return [int(rows) for (rows,) in answers]
 
 
 def refuse_other_counts(model: str, chains: Sequence[tuple[str, Chain]], found: Sequence[int]) -> None:
-    """Raise TemporalError where a chain has other rows than it was committed with."""
+    """Raise TemporalError where a chain has fewer rows than its commit, or more where the commit's count is exact."""
     for (_, chain), rows in zip(chains, found):
         held, exact = rows_held(chain)
         if rows < held or exact and rows != held:

@@ -1,11 +1,11 @@
-"""`mz_now()` in the statements of other models: replaced by the clock before Spark sees the statement.
+"""Replaces `mz_now()` in statements outside of temporal_views by the clock, before Spark sees the statement.
 
 table, incremental, test, `dbt show`, unit test   the as-of of the invocation, one instant for all of it
 view                                              the clock of each read
 
-A call beside a number is BIGINT milliseconds, else a TIMESTAMP, as Spark's own analysis of the statement asks.
+A call is a TIMESTAMP, or BIGINT milliseconds where Spark's analysis of the statement expects a number.
 
-At a pinned clock, and in the text of a temporal_view, `current_timestamp()` and its like are `mz_now()` (`functions`).
+With a pinned clock, and in the text of a temporal_view, `current_timestamp()` and its like count as `mz_now()` too.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def put_clock(sql: str, explain: Callable[[str], str], instant: Callable[[], str
     """A statement -> the statement with each mz_now() replaced.
 
     explain: an EXPLAIN -> Spark's plan, or the text of its error. instant: SQL of the clock, BIGINT ms.
-    functions: `current_timestamp()` and its like are mz_now(), where they are evaluated with the statement.
+    functions: whether to replace `current_timestamp()` and its like too, in the part evaluated with the statement.
     """
     if functions and names_clock(sql):
         sql = _functions_as_clock(sql, explain)
@@ -70,7 +70,7 @@ def put_clock(sql: str, explain: Callable[[str], str], instant: Callable[[], str
 
 
 def _functions_as_clock(sql: str, explain: Callable[[str], str]) -> str:
-    """A statement with mz_now() in place of Spark's clocks. Of a name without parentheses Spark tells what it is."""
+    """A statement with mz_now() in place of Spark's clocks. Spark's plan tells whether a bare name is a clock."""
     start = evaluated_part(sql)
     if start is None:
         return sql
@@ -85,7 +85,7 @@ def _functions_as_clock(sql: str, explain: Callable[[str], str]) -> str:
 
 
 def _explainable(sql: str, calls: int) -> str:
-    """The part of a statement that is explained: of a view its query, as EXPLAIN CREATE VIEW fails in some catalogs."""
+    """The part of a statement to explain. For a view it is the query: EXPLAIN CREATE VIEW fails in some catalogs."""
     start = reading_part(sql) if is_lasting_view(sql) else None
     return sql if start is None or len(mz_now_spans(sql[start:])) != calls else sql[start:]
 
@@ -123,7 +123,7 @@ def _marked(sql: str, kinds: list[str]) -> str:
 
 
 def _at(message: str, asked: str, calls: int) -> list[int]:
-    """The call before a BETWEEN: Spark's message hides the first operand, and tells the position of the word."""
+    """The call before a BETWEEN: Spark's message hides this operand, but tells where the BETWEEN is."""
     place = re.search(r"line (\d+),? pos(?:ition)? (\d+)", message)
     if not place:
         return []

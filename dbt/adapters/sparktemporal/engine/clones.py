@@ -10,7 +10,7 @@ from .warehouse import Warehouse
 
 
 def shown(warehouse: Warehouse, relation: ModelRelations, info: ViewInfo | None) -> ModelRelations | None:
-    """The relation whose rows and columns a view has; None for any other view, and for one over the model's `__live`.
+    """The relation that a view clones; None for a view that is no clone, and for a view over the model's `__live`.
 
     info: the view; None for a table.
     """
@@ -24,7 +24,7 @@ def shown(warehouse: Warehouse, relation: ModelRelations, info: ViewInfo | None)
 
 
 def model_shown(warehouse: Warehouse, relation: ModelRelations) -> ModelRelations | None:
-    """The temporal_view that a clone shows, also through another clone; None where the relation is no such clone."""
+    """The temporal_view that a relation is, or clones, also through other clones; None where there is none."""
     found: ModelRelations | None = relation
     while found is not None:
         there = warehouse.beginning(found.schema, found.model)

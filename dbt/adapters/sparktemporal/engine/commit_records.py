@@ -8,7 +8,7 @@
 | of Iceberg without views (hadoop, glue) | a table of one row | `CREATE TABLE … AS` | `UPDATE … WHERE mz_run = …` |
 
 Each statement is one commit of the catalog. The row of a table holds the run and the text that the view would have.
-The UPDATE asks for the run that it follows, so it finds no row where another run has committed. Iceberg refuses the
+The WHERE of the UPDATE names the run before, so it finds no row where another run has committed. Iceberg refuses the
 UPDATE where another run commits meanwhile, because the file that the UPDATE replaces is gone.
 """
 

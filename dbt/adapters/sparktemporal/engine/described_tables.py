@@ -1,4 +1,4 @@
-"""Tables described once for two purposes: their columns while a model is read, their files when inputs are observed."""
+"""Describes each table once, for its columns while a model is read and for its files when inputs are observed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _STAR = {"kind", "expressions", "from_"}
 
 
 class DescribedTables:
-    """A `Describe` that asks each query once, and about a table by DESCRIBE TABLE EXTENDED. found: by full name."""
+    """A `Describe` that asks each query once, for a table by DESCRIBE TABLE EXTENDED. found: full name -> the table."""
 
     def __init__(self, warehouse: Warehouse) -> None:
         self._warehouse = warehouse
@@ -36,7 +36,7 @@ class DescribedTables:
         return list(self._answers[sql])
 
     def known(self, query: exp.Query) -> Columns | None:
-        """The columns of a query where nothing need be asked; a type is "" where only Spark knows it."""
+        """The columns of a query without asking Spark, or None; a type is "" where only Spark knows it."""
         with suppress(KeyError):
             return columns_of(query, lambda asked: self._answers[render(asked)])
         return None
@@ -99,5 +99,5 @@ def _table(query: exp.Query) -> str | None:
 
 
 def _is_plain(node: exp.Expr, parts: set[str]) -> bool:
-    """Whether a node of a tree has no other parts than these."""
+    """Whether a node of a tree has no parts except `parts`."""
     return all(key in parts for key, value in node.args.items() if value)

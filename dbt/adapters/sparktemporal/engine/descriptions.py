@@ -95,9 +95,9 @@ def is_view(described: Sequence[Row]) -> bool:
 
 
 def view(described: Sequence[Row], created: str | None = None) -> ViewInfo | None:
-    """A view by the rows of DESCRIBE TABLE EXTENDED; None for a table, and for a view whose text they lack.
+    """The view in the rows of DESCRIBE TABLE EXTENDED; None for a table, or where the text is missing.
 
-    created: what SHOW CREATE TABLE shows, of a view of Iceberg in a named catalog.
+    created: what SHOW CREATE TABLE gives for an Iceberg view in a named catalog.
     """
     comments: dict[str, str] = {}
     details: dict[str, str] | None = None
@@ -123,7 +123,7 @@ def _namespace(details: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def table(described: Sequence[Row]) -> TableInfo:
-    """A table by the rows of DESCRIBE TABLE EXTENDED: columns, partitions below headings, details, defaults."""
+    """The table in the rows of DESCRIBE TABLE EXTENDED: columns, partition columns, details, defaults."""
     pairs = [(str(name), str(kind or "")) for name, kind, *_ in described]
     last = _first(pairs, ("# Column Default Values",))
     defaults = tuple((str(name), str(value)) for name, _, value in described[last + 1 :] if name)
@@ -138,7 +138,7 @@ def table(described: Sequence[Row]) -> TableInfo:
 
 
 def _first(pairs: Sequence[tuple[str, str]], headings: Sequence[str]) -> int:
-    """The index of the first of some headings; that of the end where there is none."""
+    """The index of the first of some headings; len(pairs) where there is none."""
     return next((i for i, (name, kind) in enumerate(pairs) if _is_heading(name, kind, headings)), len(pairs))
 
 

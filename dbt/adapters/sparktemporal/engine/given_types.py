@@ -1,4 +1,4 @@
-"""Answers in the place of Spark, from types that a person gives: for `explain`, without a connection.
+"""Answers statements in place of Spark, from types that a person gives: for `explain`, without a connection.
 
 | statement | answer |
 |---|---|
@@ -100,7 +100,7 @@ class GivenTypes:
 
 
 def _mismatch(tree: exp.Expr) -> str:
-    """An error as Spark's, where an instant stands beside a number; "" for none."""
+    """An error like Spark's for an instant beside a number; "" where there is none."""
     for node in tree.find_all(exp.Binary):
         kinds = {_words(node.left), _words(node.right)}
         if "timestamp" in kinds and any(kind and is_number(kind) for kind in kinds):
@@ -109,7 +109,7 @@ def _mismatch(tree: exp.Expr) -> str:
 
 
 def _readable(tree: exp.Query) -> exp.Query:
-    """The tree with nothing that only looks like a column: units of calls, and windows of GROUP BY."""
+    """The tree in which units of calls, and windows of GROUP BY, no longer look like columns."""
     for call in tree.find_all(exp.Anonymous):
         if starts_with_unit(call) and isinstance(call.expressions[0], exp.Column):
             call.expressions[0].replace(exp.var(call.expressions[0].name))
@@ -132,7 +132,7 @@ def _columns(tree: exp.Expr) -> list[tuple[str, str]]:
 
 
 def _refuse_mixed(tree: exp.Expr) -> None:
-    """Refuse a UNION or VALUES below a query whose columns have several types: sqlglot knows one of these."""
+    """Refuse an inner UNION or VALUES in which a column has several types: sqlglot knows only one of the types."""
     below = [union for union in tree.find_all(exp.SetOperation) if union.parent is not None]
     for rows in (*([union.left, union.right] for union in below), *(v.expressions for v in tree.find_all(exp.Values))):
         for values in zip(*(row.selects if isinstance(row, exp.Query) else row.expressions for row in rows)):
@@ -161,7 +161,7 @@ _METADATA = {kind: {"annotator": _annotate} for kind in subclasses(exp.__name__,
 
 
 def _typed(words: str) -> exp.DataType:
-    """A type in a tree, which keeps the words. sqlglot leaves a type with parameters as it is."""
+    """A type as a node of a tree that keeps Spark's words: sqlglot leaves a type with parameters as it is."""
     return exp.DataType(this=exp.DType.USERDEFINED, expressions=[exp.var(words)])
 
 

@@ -1,7 +1,7 @@
-"""The relations of a schema as dbt listed them. The list may be old, and saves a question for each model.
+"""The relations of a schema as dbt listed them, which saves a query for each model.
 
-A run uses the list only where a mistake shows by itself: to read a relation that is gone is an error, and so is to
-create a relation that is there already. The run then asks anew.
+The list may be old. A run uses the list only where a mistake raises an error: reading a relation that is gone, or
+creating a relation that is there already. The run then asks again.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ class KnownRelations:
     information: Mapping[str, str]
 
     def beginning(self, prefix: str) -> list[str]:
-        """The relations with this prefix, in any case."""
+        """The relations with this prefix, ignoring case."""
         return [name for name in self.names if folded(name).startswith(folded(prefix))]
 
     def is_view(self, name: str, text: str) -> bool:
-        """Whether a relation is a view of exactly this text. False where the list does not tell.
+        """Whether a relation is a view of this text, spaces aside. False where the list does not tell.
 
         >>> known = KnownRelations(("M",), {"m": "Type: VIEW\\nView Text: SELECT 1\\nView Original Text: SELECT 1\\n"})
         >>> known.is_view("m", "SELECT  1"), known.is_view("m", "SELECT")

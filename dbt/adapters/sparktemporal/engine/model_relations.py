@@ -39,7 +39,7 @@ class ModelRelations:
 
     @property
     def outside(self) -> ModelRelations | None:
-        """The names of the views in `views_in`."""
+        """The relations of the model in the schema `views_in`; None without such a schema."""
         return ModelRelations(self.views_in, self.model) if self.views_in else None
 
     @property

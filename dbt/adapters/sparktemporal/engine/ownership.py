@@ -50,7 +50,7 @@ def is_marked(warehouse: Warehouse, target: ModelRelations, name: str) -> bool:
 
 
 def says_marked(information: str | None) -> bool:
-    """Whether SHOW TABLE EXTENDED of a relation, as dbt's cache has it, shows a mark: that saves a question."""
+    """Whether a relation's SHOW TABLE EXTENDED in dbt's cache shows a mark. The cache saves a query."""
     return bool(re.search(rf"^Table Properties: \[(.*, )?{MARK}=", information or "", re.MULTILINE))
 
 
@@ -61,6 +61,6 @@ def refuse_foreign_diffs(warehouse: Warehouse, target: ModelRelations) -> None:
 
 
 def refuse_foreign_lock(target: ModelRelations, properties: Mapping[str, str]) -> None:
-    """Raise an error where `<model>__lock` was made by no run, however old it is."""
+    """Raise ForeignRelation where no run made `<model>__lock`, however old the relation is."""
     if "mz_run" not in properties:
         raise ForeignRelation(target.name("__lock"), target.model)

@@ -39,7 +39,7 @@ def substituted(warehouse: Warehouse, sql: str) -> str:
 
 
 def as_remembered(warehouse: Warehouse, settings: Mapping[str, str], old: State | None) -> dict[str, str]:
-    """The settings of a session, with settings that an earlier run had set and that have their defaults now."""
+    """The settings of a session, and the settings of the old state that are not set now but have the same value."""
     named = dict(settings)
     for key, value in old.settings.items() if old else ():
         if key not in named and warehouse.setting(key) == value:
@@ -59,7 +59,7 @@ def refuse_other(warehouse: Warehouse, state: State, what: str, always: bool = F
 
 
 def refuse_differences(settings: Mapping[str, str], state: State, what: str, is_live: bool = True) -> None:
-    """`refuse_other` for given settings."""
+    """Refuse settings of a session that differ from those of a state. what, is_live: see `refuse_other`."""
     keys = sorted(key for key in {*settings, *state.settings} if settings.get(key) != state.settings.get(key))
     # a state of an earlier version remembers four settings: all others count as not set
     if keys:

@@ -8,8 +8,8 @@
 | settings | once, and again after a statement that may set one | nothing else changes the settings of a session |
 | other answers (`once`) | once | they are about the catalog, not about its content |
 
-dbt lists the relations of a schema once for an invocation. `is_touched` tells of a model whether a later statement may
-have changed its relations. A run asks anew for these relations.
+dbt lists the relations of a schema once for an invocation. `is_touched` tells whether a later statement may have
+changed the relations of a model. A run then lists these relations again.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class SessionFacts:
         self._is_moved = False
 
     def notice(self, sql: str) -> None:
-        """Look at a statement of dbt or of the user, which may change settings or relations."""
+        """Note what a statement of dbt or of the user may change: settings, the current catalog, relations."""
         if _MAY_MOVE.search(sql):
             with self._guard:
                 self._touched.update(_words(sql[:_HEAD]))

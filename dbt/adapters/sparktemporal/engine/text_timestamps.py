@@ -1,4 +1,4 @@
-"""Text beside the clock: Spark decides whether the text is a timestamp."""
+"""Refuses text beside the clock that is no timestamp to Spark."""
 
 from __future__ import annotations
 

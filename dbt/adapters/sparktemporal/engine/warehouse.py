@@ -124,7 +124,7 @@ class Warehouse:
         """The columns of a query as (name, type) and its plans, "" where only the columns are known.
 
         One EXPLAIN answers both for nearly every query. DESCRIBE answers for the other queries, and raises their
-        errors. For an unknown column the text of the EXPLAIN is raised: so no failed statement is in the logs.
+        errors. For an unknown column SparkError has the text of the EXPLAIN, so that no failed statement is logged.
         """
         plan = self._explained(sql)
         if _is_whole(plan):
@@ -238,7 +238,7 @@ class Warehouse:
         return folded(self.catalog()) != SESSION_CATALOG
 
     def views_are_icebergs(self) -> bool:
-        """Whether the views of the current catalog are Iceberg's, by its class."""
+        """Whether the views of the current catalog are Iceberg's, by the class of the catalog."""
         return self.is_icebergs(self.catalog())
 
     def is_icebergs(self, catalog: str) -> bool:
@@ -263,7 +263,7 @@ class Warehouse:
         return frozenset(str(name).lower() for (name,) in self.rows(f"SHOW SYSTEM FUNCTIONS{where}"))
 
     def tables(self, schema: str, prefix: str = "", suffix: str = "") -> list[str]:
-        """The tables and views of a schema with this prefix and suffix, in any case.
+        """The tables and views of a schema with this prefix and suffix, ignoring case.
 
         Spark lists the session's temporary views too, without a schema; the temporary views are left out.
         """
@@ -290,7 +290,7 @@ class Warehouse:
             return []
 
     def relations_outside(self, schema: str, prefix: str) -> Identifiers:
-        """The tables and views with this prefix, in any case, in a schema of another catalog."""
+        """The tables and views with this prefix, ignoring case, in a schema of another catalog."""
         pattern = re.sub(r"[^0-9A-Za-z_]", "*", prefix) + "*"
         found = [str(r[1]) for r in self.rows(f"SHOW TABLES IN {schema} LIKE '{pattern}'") if r[0]]
         if folded(identifiers.parts(schema)[0]) != SESSION_CATALOG:  # only the session's own lists views as tables too

@@ -1,8 +1,8 @@
 """dbt's graph around one model: what the model reads, what reads it, and the relations that dbt names them by.
 
-With --defer dbt resolves a ref() to the relation of another state, or to the model's own: that depends on
---favor-state, on what was selected, and on what is there. The compiled text of a model names the one that dbt took.
-So a node has both relations here, and who reads the text finds the one that the text names.
+With --defer dbt resolves a ref() to the relation of another state, or to the model's own relation. The choice depends
+on --favor-state, on the selection, and on which relations exist. So a node has both relations here: the compiled text
+of a model names the relation that dbt chose.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Lineage:
         return {name: self._known[name] for name in names if name in self._known}
 
     def inputs(self, kind: str) -> list[ModelRelations]:
-        """The relations that the model's text may name: temporal_views, or views over some."""
+        """The relations of a kind that the model's text may name: temporal_views, or views over temporal_views."""
         return [
             relation
             for name, node in self._named(self.model, set())
@@ -53,7 +53,7 @@ class Lineage:
         ]
 
     def _named(self, node: Node, seen: set[str]) -> Iterator[tuple[str, Node]]:
-        """The nodes whose relations stand in the text of a node, into which dbt puts the text of ephemeral models."""
+        """(id, node) for each node whose relation is named by a node's text, or by that of its ephemeral models."""
         for name, below in self.reads(node).items():
             if name in seen or name not in self._nodes:
                 continue

@@ -1,8 +1,8 @@
-"""The model of dbt's graph that a name means.
+"""Find the temporal_view in dbt's graph that a name means.
 
 | written | means |
 |---|---|
-| `ver` | the model; of a versioned one the latest version, as `ref('ver')` does |
+| `ver` | the model; if it has versions the latest one, as with `ref('ver')` |
 | `ver.v2`, `ver_v2`, `ver.2` | that version |
 | an alias | the model with that alias, where no model has that name |
 | `package.ver`, `package.ver.v2`, `model.package.ver.v2` | the model of that package |
@@ -92,7 +92,7 @@ def _aliases(node: Node) -> set[str]:
 
 
 def _latest(nodes: Sequence[Node]) -> list[Node]:
-    """The latest version of a model, if it is among the nodes; else all of the nodes."""
+    """For each model the latest version, if it is among the nodes; else all nodes of the model."""
     several: dict[tuple[Any, Any], list[Node]] = {}
     for node in nodes:
         several.setdefault((node.get("package_name"), node["name"]), []).append(node)

@@ -15,7 +15,7 @@ _KEYS = ("sealed", "sealed_until", "time_dependence")
 
 
 def dependences(lineage: Lineage) -> list[Dependence]:
-    """The sources, seeds and tables that a model reads, through views, and the refreshes between."""
+    """The sources, seeds and tables that a model reads, directly or through views, with the refreshes in between."""
     found: set[Dependence] = set()
     seen: set[tuple[str, tuple[Scheduled, ...]]] = set()
     queue: list[tuple[str, Node, tuple[Scheduled, ...]]] = [(*one, ()) for one in lineage.reads().items()]

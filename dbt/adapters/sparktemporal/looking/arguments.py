@@ -30,7 +30,7 @@ _EXAMPLE = "recent_events"
 def checked(
     operation: str, given: Mapping[str, Any], others: Mapping[str, Any], graph: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The arguments of an operation -> the arguments, None for omitted ones. others: unknown arguments.
+    """The checked arguments of an operation: name -> value, None for an omitted one. others: unknown arguments.
 
     Raises Refusal with the command line to type.
     """
@@ -58,7 +58,7 @@ def checked(
 
 
 def _refuse_wrong(name: str, value: Any, command: str) -> None:
-    """Refuse a value that an argument cannot have; None is an omitted one. command: a command line to type."""
+    """Refuse a wrong value of an argument. None is right, except for `hours`. command: a command line to type."""
     match name:
         case "dry_run" | "full_refresh" if value not in (None, True, False):
             raise Refusal(f"{name}: {value!r}", "the argument is true or false", command)
@@ -77,7 +77,7 @@ def _are_names(value: Any) -> bool:
 
 
 def _command(operation: str, graph: Mapping[str, Any], given: Mapping[str, Any], shown: str = "") -> str:
-    """A command line that works, with the model that was given, or else one of the project where there is one.
+    """A command line that works: with the given model, else with one of the project, else with an example.
 
     given: the arguments. shown: an argument to show too.
     """

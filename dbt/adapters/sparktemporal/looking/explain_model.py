@@ -1,4 +1,4 @@
-"""`explain`: what a model is made of and what its first run sends, from its text and given types, without Spark."""
+"""`explain` without Spark: a model's cores, residual and first statements, from its SQL and given types."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def explain(warehouse: Warehouse, target: ModelRelations, config: TemporalConfig
 def windows(
     warehouse: Warehouse, cores: Sequence[TypedCore], config: TemporalConfig, settings: Mapping[str, str], clock: Range
 ) -> Iterator[Row]:
-    """For each core: the comparisons that follow from its window in a range of the clock, and the part still read."""
+    """For each core: the predicates that its window implies over a range of the clock, and the inputs left to read."""
     if config.pushdown == "off":
         yield "pushdown", "off", "these rows show its effect when it is on"
     for core in cores:
@@ -67,7 +67,7 @@ def _statistics(
     cores: Sequence[TypedCore],
     clock: Range,
 ) -> list[Row]:
-    """Rows about the files of each input that the kept statistics leave, and about their cost."""
+    """Rows about the files of each input that the kept statistics leave to read, and about the cost of statistics."""
     if not (state.statistics and warehouse.tables(target.schema, state.statistics)):
         return [("statistics", "none", "no statistics of files are kept (pushdown: statistics, or pushdown_collect)")]
     plan = plans.analyzed(warehouse.explain(clock_text.written_at(state.written, state.kinds, f"{clock.first}L")))
@@ -92,7 +92,7 @@ _UNKNOWN = "-> nothing about a single column by itself: for this part all rows a
 
 
 def _inputs(warehouse: Warehouse, everything: str, asked: str) -> Iterator[Row]:
-    """Each table: files, bytes, the bytes of its partitions after pruning, the filters of its scan."""
+    """Rows for each table: its files and bytes, the bytes left by partition pruning, the filters of its scan."""
     seen = observe.observe_files(warehouse, plans.analyzed(warehouse.explain(everything)))
     left = _sizes(warehouse, asked)
     for name, files in seen.items():

@@ -28,7 +28,7 @@ def explain(run: Writer) -> tables.Table:
 
 
 def as_table(rows: Sequence[Row], numbers: dict[tuple[str, str], dict[str, Any]] | None = None) -> tables.Table:
-    """Rows of an explanation. numbers: what a row is about, and of what -> the numbers that its words tell."""
+    """Rows of an explanation as a table. numbers: (about, of) of a row -> the numbers that its words tell."""
     kinds: dict[str, type] = dict.fromkeys(_WORDS, str)
     if numbers is not None:
         kinds |= dict.fromkeys(_NUMBERS, int)
@@ -40,7 +40,7 @@ def is_explanation(shown: tables.Table) -> bool:
 
 
 def for_people(shown: tables.Table) -> tables.Table:
-    """The words alone, which have the numbers in them."""
+    """An explanation without the columns of numbers, which its words tell too."""
     return shown.select(_WORDS)
 
 
@@ -63,7 +63,7 @@ def _numbers(run: Writer) -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def _kept(run: Writer) -> Iterator[Row]:
-    """Rows about the form in which each core is stored, and about the work of a read."""
+    """Rows about what is kept: the form of each core, the residual, notes, full stores, the expiration."""
     for core in run.plan.model.cores:
         stored = ", ".join(f"{name} {kind}" for name, kind in (*core.stored, *(core.sums or ())))
         form = "rows" if core.sums is None else "groups"

@@ -38,8 +38,10 @@ class Leftover:
 
 
 def find(warehouse: Warehouse, schema: str, named: Iterable[str], views_in: str | None) -> list[Leftover]:
-    """The temporal_views of a schema (quoted) that are not among the names, compared in any case. views_in: of their
-    relations."""
+    """The temporal_views of a schema that are not among the names, ignoring case.
+
+    schema: quoted. views_in: see `ModelRelations`.
+    """
     kept = Identifiers(named)
     found = []
     for table in warehouse.tables(schema, suffix=_LIVE):
@@ -54,7 +56,7 @@ def find(warehouse: Warehouse, schema: str, named: Iterable[str], views_in: str 
 
 @dataclass(frozen=True)
 class Replaced:
-    """The statements after a model was replaced. is_dropped: they drop all of it; else they make its view again."""
+    """The statements after a model was replaced. is_dropped: they drop the model; else they restore its view."""
 
     statements: Sequence[Statement] = ()
     is_dropped: bool = False
@@ -117,7 +119,7 @@ def _tables(warehouse: Warehouse, target: ModelRelations, state: State | None, n
 
 
 def _readable(warehouse: Warehouse, target: ModelRelations, text: str) -> State | None:
-    """The state in a commit record; None of one that cannot be read. Marked tables can be dropped all the same."""
+    """The state in a commit record; None if it cannot be read. Marked tables can be dropped even then."""
     try:
         return state_of(warehouse, target, text)
     except TemporalError:
@@ -125,6 +127,6 @@ def _readable(warehouse: Warehouse, target: ModelRelations, text: str) -> State 
 
 
 def _live(warehouse: Warehouse, target: ModelRelations) -> ViewInfo | None:
-    """A commit record; a view of that name without the state of the model is left alone."""
+    """The commit record of a model; None where `__live` is missing, or holds no state of this model."""
     view = warehouse.view(target.name(_LIVE))
     return view if view is not None and is_commit(view.text, target.model) else None

@@ -26,9 +26,9 @@ _PROVIDERS = ("parquet", "iceberg")
 def sql_of(warehouse: Warehouse, target: ModelRelations, schema: str, dialect: Any, instant: Any, chains: Any) -> str:
     """A query of a model for another engine.
 
-    schema: the plain name. dialect: duckdb. instant: as of `temporal_as_of`; None for the instant of the query. chains:
-    `files`, the Parquet files of the chains, or `tables`, their names as `"schema"."table"`.
-    Raises Refusal for what the other engine would not answer as Spark does.
+    schema: the plain name. dialect: `duckdb`. instant: as in `temporal_as_of`; None for the instant of the query.
+    chains: `files` to read their Parquet files, or `tables` to read them by name, as `"schema"."table"`.
+    Raises Refusal for a model or session for which the other engine may answer otherwise than Spark.
     """
     _refuse_words(dialect, chains)
     state = committed(warehouse, target)
@@ -87,7 +87,7 @@ def _files(warehouse: Warehouse, target: ModelRelations, chain: Chain) -> str:
 
 
 def _listed(warehouse: Warehouse, table: str) -> str:
-    """The files of an Iceberg table, by name: those of older snapshots stand beside them."""
+    """A FROM item that lists the files of an Iceberg table: its folder also has files of older snapshots."""
     found = warehouse.rows(f"SELECT content, file_format, file_path FROM {table}.files LIMIT {_MOST_FILES + 1}")
     if any(int(content) for content, _, _ in found) or any(str(f).lower() != "parquet" for _, f, _ in found):
         raise Refusal(
@@ -106,7 +106,7 @@ def _listed(warehouse: Warehouse, table: str) -> str:
 
 
 def _place(location: str, table: str) -> str:
-    """A place as DuckDB names it. Spark shows places without escapes, so that `%` and `#` are parts of names.
+    """A location as a pattern for DuckDB. Spark shows locations without escapes: `%` and `#` are parts of names.
 
     >>> _place("file:/a b/c[1]", "t"), _place("s3a://bucket/c%41", "t")
     ('/a b/c[[]1[]]', 's3://bucket/c%41')

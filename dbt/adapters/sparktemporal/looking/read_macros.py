@@ -39,10 +39,10 @@ class ReadMacros(metaclass=AdapterMeta):
     def _answer(
         self, relation: BaseRelation, query: Callable[..., T], *arguments: Any, raises: str = "raise_error"
     ) -> T | str:
-        """What a query gives of a model, or of the model that a clone shows: query(warehouse, model, *arguments).
+        """The result of query(warehouse, model, *arguments), for a model or for the model that a clone shows.
 
-        Of a model that has not run `dbt compile` and `dbt docs generate` write a query that raises when it is executed:
-        they execute none. raises: the function that raises.
+        `dbt compile` and `dbt docs generate` execute no query: for a model that has not run they write one that raises
+        when it is executed. raises: the SQL function that raises.
         """
         warehouse, target = self._warehouse, self._target(relation)
         with as_dbt_errors():
@@ -116,7 +116,7 @@ class ReadMacros(metaclass=AdapterMeta):
 
     @available
     def temporal_inconsistencies(self, relation: BaseRelation) -> str:
-        """SQL of what is wrong with a model's stored diffs."""
+        """SQL of one row for each violation in a model's stored diffs."""
         return self._answer(relation, reads.inconsistencies)
 
     @available

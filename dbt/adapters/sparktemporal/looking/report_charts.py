@@ -46,7 +46,7 @@ class Timeline:
 
 
 def timeline(instants: Mapping[str, int], now: int, final: tuple[int, int], until: int | None) -> Timeline:
-    """instants: name -> ms. final: since and frontier (ms). until: the last instant that is answered (ms)."""
+    """The timeline of a model (ms). instants: by name. final: since and frontier. until: the last answered instant."""
     every = [*instants.values(), now, *final] + ([] if until is None else [until])
     room = max(max(every) - min(every), 1) * 0.04
     first, last = min(every) - room, max(every) + room
@@ -65,7 +65,7 @@ def timeline(instants: Mapping[str, int], now: int, final: tuple[int, int], unti
 
 @dataclass(frozen=True)
 class Bar:
-    """A rectangle of a chart, with what it says when it is pointed at."""
+    """A rectangle of a chart, with its tooltip."""
 
     x: float
     y: float
@@ -77,9 +77,9 @@ class Bar:
 
 @dataclass(frozen=True)
 class Chart:
-    """bars or a line (points of a path); ticks: (place, text) of both axes. zero: the height of the value 0.
+    """A chart of bars, or of a line (an SVG path). ticks: (place, text) on each axis. zero: the place of the value 0.
 
-    level: the value of a line that has one value, so that nobody need draw the line.
+    level: the value of a line that never changes, which can be told in words instead of drawn.
     """
 
     x_ticks: Sequence[tuple[float, str]]

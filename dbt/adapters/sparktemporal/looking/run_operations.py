@@ -30,7 +30,7 @@ from .consolidate import CONSOLIDATED, consolidate
 
 @contextmanager
 def as_dbt_errors(node: Any = None) -> Iterator[None]:
-    """Our errors as dbt's: a refusal is a compilation error of the model."""
+    """Turn this adapter's errors into dbt's: a Refusal becomes a CompilationError of the model."""
     try:
         yield
     except Refusal as refusal:
@@ -91,7 +91,7 @@ class RunOperations(metaclass=AdapterMeta):
 
     @available
     def temporal_leftovers(self, graph: Mapping[str, Any], schemas: list[str] | None = None) -> list[dict[str, Any]]:
-        """The temporal_views that no model of this project names: (model, project, whether this project made it)."""
+        """The temporal_views that no model of this project names: target, project, mine (this project ran it last)."""
         # two spellings of one schema share their names: a model under one spelling is no leftover of the other
         named: dict[Identifier, list[str]] = {Identifier(schema): [] for schema in schemas or []}
         named.setdefault(Identifier(self.config.credentials.schema), [])
@@ -118,7 +118,7 @@ class RunOperations(metaclass=AdapterMeta):
 
     @available
     def temporal_dropped(self, found: Sequence[Mapping[str, Any]]) -> tables.Table:
-        """The outcomes for relations that were left behind."""
+        """A table of leftovers, each with its outcome."""
         rows = []
         for one in found:
             target, project = one["left"]["target"], one["left"]["project"] or "unknown"
@@ -128,7 +128,7 @@ class RunOperations(metaclass=AdapterMeta):
 
     @available
     def temporal_consolidate(self, model: str, graph: Mapping[str, Any]) -> tables.Table:
-        """Merge the chains of each core of a model, under its lock -> what that did to diffs and first instant."""
+        """Merge the chains of each core of a model, under its lock -> a row with the facts of `CONSOLIDATED`."""
         warehouse = self._warehouse
         with as_dbt_errors():
             node = nodes.named(model, graph)
@@ -139,7 +139,7 @@ class RunOperations(metaclass=AdapterMeta):
 
     @available
     def temporal_restart(self, model: str, graph: Mapping[str, Any]) -> tables.Table:
-        """Make the next run of a model rebuild it -> what that means."""
+        """Make the next run of a model rebuild it -> a row with the outcome in words."""
         warehouse = self._warehouse
         with as_dbt_errors():
             target, config = self._model_of(nodes.named(model, graph))
@@ -176,7 +176,7 @@ class RunOperations(metaclass=AdapterMeta):
 
     @available
     def temporal_report(self, graph: Mapping[str, Any], model: str | None, path: str | None, hours: int) -> str:
-        """Write the page about every temporal_view, or about one -> where it is."""
+        """Write the report about every temporal_view, or about one -> the path of its file."""
         written = Path(path) if path else Path(self.config.project_target_path) / "temporal_report.html"
         with as_dbt_errors():
             if written.is_dir():

@@ -1,7 +1,8 @@
 """The sizes of the chains of many models, by one statement.
 
-A table of Iceberg lists its files itself; for another table Spark's hidden column tells them. The format of a chain is
-taken to be that of the config. Where a chain has another format, the statement fails, and each chain is described.
+An Iceberg table lists its files itself; for any other table Spark's hidden column tells them. The statement assumes
+that chains have the format of the config. If a chain has another format, the statement fails, and each of its chains
+is described.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _ICEBERG = "iceberg"
 
 @dataclass(frozen=True)
 class Stored:
-    """A chain, by what its model knows of it."""
+    """A chain, as the state and the config of its model describe it."""
 
     #: as SQL names it
     table: str
@@ -44,7 +45,7 @@ def chains_of(state: State, file_format: str) -> list[Stored]:
 
 
 def of_chains(warehouse: Warehouse, chains: Sequence[Stored]) -> dict[str, int]:
-    """The bytes of each table, but for those that may not be as their configs tell, or are gone."""
+    """table -> bytes, without chains that hide Spark's hidden column, and without all chains of a failed statement."""
     expected = {chain.table: files for chain in chains if (files := _expected(warehouse, chain)) is not None}
     tables = list(expected)
     found: dict[str, int] = {}
@@ -60,14 +61,14 @@ def of_chains(warehouse: Warehouse, chains: Sequence[Stored]) -> dict[str, int]:
 
 
 def described(warehouse: Warehouse, chains: Iterable[Stored]) -> dict[str, int]:
-    """The bytes of each table that tells them, by a description of each."""
+    """table -> bytes, for each chain whose description says how to list its files."""
     told = {chain.table: files for chain in chains if (files := _described(warehouse, chain.table)) is not None}
     sizes = _asked(warehouse, told.values()) if told else {}
     return {table: sizes.get(n, 0) for n, table in enumerate(told)}
 
 
 def _asked(warehouse: Warehouse, files: Iterable[str]) -> dict[int, int]:
-    """number -> bytes, for queries of files (file, size)."""
+    """The place of a query among `files` -> bytes. files: queries of (file, size)."""
     arms = (f"SELECT {n} AS mz_n, file, size FROM ({sql})" for n, sql in enumerate(files))
     union = "\nUNION ALL\n".join(arms)
     every = f"SELECT DISTINCT mz_n, file, size FROM (\n{union}\n) AS mz_rows"

@@ -99,7 +99,7 @@ class Condition:
 
     @contextmanager
     def telling_errors(self) -> Iterator[None]:
-        """The error of a model that cannot be read is a fact, so that other models are shown."""
+        """Turn the error of a model that cannot be read into a fact, so that the other models are still shown."""
         try:
             yield
         except (TemporalError, SparkError) as error:  # of a state, a config, or a chain that is gone
@@ -110,9 +110,9 @@ class Condition:
 def conditions(
     warehouse: Warehouse, asked: Sequence[Asked], clock: int, folder: Path, most_runs: int, raises: bool
 ) -> list[Condition]:
-    """What is known of some models. clock: ms. folder: dbt's target. raises: the error of a model is no fact.
+    """The conditions of some models. clock: ms. folder: dbt's target. raises: whether to raise the error of a model.
 
-    Beside the states, Spark is asked once for each schema, and once for the sizes of all chains.
+    Apart from reading states, this asks Spark once for each schema, and once for the sizes of up to 100 chains.
     """
     listed: dict[str, Identifiers] = {}
     logged = run_log.runs(folder, most_runs)
@@ -183,9 +183,9 @@ def facts_of(seen: Condition, clock: int) -> dict[str, Any]:
 
 
 def last_run(runs: Sequence[run_log.Run], frontier: int, clock: int) -> dict[str, Any]:
-    """The last run by the log of the target folder, or by the last commit where that is later (ms).
+    """Facts of the last run, from the log of the target folder or from the last commit, whichever is later.
 
-    A run with nothing new commits nothing, so no other folder knows of it.
+    frontier: of the last commit (ms). A run with nothing new commits nothing, so no other target folder knows of it.
     """
     at, did = frontier, None
     if runs and run_log.ran_at(runs[0]) >= at:

@@ -1,4 +1,4 @@
-"""Times for people who look: how long ago, how long from now."""
+"""Format times for people: how long ago, how long from now."""
 
 from __future__ import annotations
 

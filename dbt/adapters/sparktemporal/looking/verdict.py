@@ -46,7 +46,7 @@ class Verdict:
 
 
 def urgency(seen: Condition) -> Urgency:
-    """How soon somebody must do something about a model. A restart that is scheduled before the expiration is none."""
+    """How soon somebody must act on a model. Near its expiration it is FINE if a restart is due before."""
     if seen.facts["state"] == UNREADABLE:
         return Urgency.UNREADABLE
     if seen.state is None:
@@ -63,7 +63,7 @@ def urgency(seen: Condition) -> Urgency:
 
 
 def by_urgency(every: Sequence[Condition]) -> list[Condition]:
-    """The models that need somebody first, then by the nearness of their expirations."""
+    """The models, the most urgent first, then by the nearness of their expirations."""
 
     def key(seen: Condition) -> tuple[Urgency, float, str]:
         return urgency(seen), seen.facts.get("seconds_to_expiration", float("inf")), seen.target.model

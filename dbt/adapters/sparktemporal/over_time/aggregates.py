@@ -30,7 +30,7 @@ OTHERS = "the instants are others than when the query was made"
 
 
 def refuse_names(what: str, taken: Sequence[str], aggregates: Any) -> None:
-    """Refuse aggregates that are none, and names that are there already."""
+    """Raise Refusal for a text that is no aggregate, and for a name that is reserved or taken."""
     if not isinstance(aggregates, Mapping) or not aggregates:
         raise Refusal(
             f"{what} with aggregates={aggregates!r}",
@@ -47,7 +47,7 @@ def refuse_names(what: str, taken: Sequence[str], aggregates: Any) -> None:
 
 
 def refuse_no_aggregate(what: str, text: Any) -> None:
-    """Refuse what is not one aggregate, or an expression of aggregates."""
+    """Raise Refusal unless a text is one deterministic expression of aggregates, without clock or doubled quotes."""
     found = _parsed(text)
     if found is not None and has_doubled_quotes(text):
         raise Refusal(
@@ -71,7 +71,7 @@ def refuse_no_aggregate(what: str, text: Any) -> None:
 
 
 def _parsed(text: Any) -> exp.Query | None:
-    """A query of the text alone; None where that is none."""
+    """`SELECT <text>` as a tree; None where this is no query."""
     if not isinstance(text, str) or not text.strip():
         return None
     try:
@@ -81,7 +81,7 @@ def _parsed(text: Any) -> exp.Query | None:
 
 
 def _is_one_aggregate(query: exp.Query) -> bool:
-    """Whether a query has one item, in which columns stand in aggregates alone."""
+    """Whether a query selects one item, whose columns all stand inside aggregates."""
     if not isinstance(query, exp.Select) or len(query.expressions) != 1 or query.args.get("from_"):
         return False
     if not is_aggregation(query):
@@ -161,7 +161,7 @@ def by_totals(
     ansi = state.settings["spark.sql.ansi.enabled"].lower() == "true"
 
     def describe(query: exp.Query) -> list[tuple[str, str]]:
-        """The one source is the output, so Spark need not say what all of its columns are, or what a constant is."""
+        """The columns of a query over the output. Spark is not asked about `*` or a boolean, whose types are known."""
         match query.expressions:
             case [exp.Star()]:
                 return list(state.columns)
@@ -178,14 +178,14 @@ def by_totals(
 
 
 def _axis(warehouse: Warehouse, points: str) -> Axis | None:
-    """The instants; None where they are too many, or too odd, for running totals."""
+    """The axis of the instants of some points; None where they are none, too many, or too irregular for totals."""
     most = MAX_CHANGES + 1
     found = warehouse.rows(f"SELECT DISTINCT mz_seq_t FROM (\n{indent(points, 2)}\n) AS mz_points LIMIT {most}")
     return Axis.of(int(t) for (t,) in found) if 0 < len(found) < most else None
 
 
 def _on(axis: Axis, points: str, name: str, what: str) -> str:
-    """The points; an error where one is not of the axis, which the query was made for."""
+    """A query of the points, which raises for an instant that is not on the axis the query was made for."""
     message = string_literal(f"{what}: {OTHERS}")
     is_known = f"{axis.instant(axis.place('mz_seq_t'))} <=> mz_seq_t"
     checked = f"IF({is_known}, mz_seq_t, CAST(raise_error({message}) AS BIGINT)) AS mz_seq_t"

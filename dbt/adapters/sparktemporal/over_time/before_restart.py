@@ -13,8 +13,10 @@ from ..temporal.diffs.state import State
 
 
 def live_at(warehouse: Warehouse, state: State, t: int) -> State | None:
-    """The state before a restart that was live at t (ms); None where the last restart was before t, or where nothing is
-    kept. Raises TemporalError where that state had expired at t."""
+    """The state before a restart that was live at t (ms); None from the last restart on, or where none is kept.
+
+    Raises TemporalError where that state had expired at t.
+    """
     epoch = epochs.at(state, t)
     if epoch is None:
         return None
@@ -30,7 +32,7 @@ def live_at(warehouse: Warehouse, state: State, t: int) -> State | None:
 
 
 def refuse(state: State, t: int) -> None:
-    """Raise Refusal where t (ms) is before a restart: what reads many instants reads them of one state."""
+    """Raise Refusal where t (ms) is before a restart: a query over many instants reads one state only."""
     epoch = epochs.at(state, t)
     if epoch is not None:
         raise Refusal(
@@ -43,6 +45,6 @@ def refuse(state: State, t: int) -> None:
 
 
 def states(warehouse: Warehouse, state: State) -> Iterator[State]:
-    """All that is kept of before the restarts."""
+    """The states that are kept from before the restarts."""
     for epoch in state.past:
         yield state_before(warehouse, state, epoch)

@@ -105,7 +105,7 @@ def updates(warehouse: Warehouse, over: Output, what: str, as_of: int, snapshot:
 
 
 def checked(state: State, request: Request, macro: str) -> list[str]:
-    """The key of the envelope. Raises Refusal for arguments that are none. macro: that has the arguments."""
+    """Check the arguments of a macro -> the columns of the envelope's key. Raises Refusal. macro: its name."""
     what = f"{macro} of {state.model}"
     if request.envelope not in envelopes.ENVELOPES:
         known = ", ".join(repr(e) for e in envelopes.ENVELOPES)
@@ -134,9 +134,9 @@ def _up_to(state: State, given: Any) -> int:
 def readable(
     warehouse: Warehouse, over: Output, points: str, what: str, instants: Iterable[int] | None = None
 ) -> Output:
-    """The output with the instants (`mz_seq_t` of the points) to read one by one, where one query cannot read many.
+    """The output, with the instants of the points (`mz_seq_t`) to read one by one if one query cannot read many.
 
-    what: the macro that asks, and of which model. instants: those of the points, where they are known (ms).
+    what: the macro and the model, in words. instants: those of the points (ms), if known. Raises Refusal for too many.
     """
     if over.is_sequenced:
         return over
@@ -152,13 +152,13 @@ def readable(
 
 
 def _alone(warehouse: Warehouse, points: str) -> Iterator[int]:
-    """The instants of some points, and one more than are read one by one where they are more."""
+    """The distinct instants of some points, at most one more than may be read one by one."""
     limited = f"SELECT DISTINCT mz_seq_t FROM (\n{indent(points, 2)}\n) AS mz_alone LIMIT {MOST_ALONE + 1}"
     return (int(t) for (t,) in warehouse.rows(limited))
 
 
 def cut_off(warehouse: Warehouse, over: Output, most: int) -> int | None:
-    """The last of the first `most` instants (ms) at which an output may change; None where there are no more."""
+    """The instant (ms) until which an output may change `most` times; None where it may not change more often."""
     first, last = over.within.first, over.within.last
     if over.reads_clock:
         every = over.within.refreshes.every if over.within.refreshes else 1
@@ -174,7 +174,7 @@ def cut_off(warehouse: Warehouse, over: Output, most: int) -> int | None:
 
 
 def _refuse_many(warehouse: Warehouse, over: Output, what: str, most: int) -> None:
-    """Refuse what would be evaluated at more than `most` instants."""
+    """Raise Refusal for an output that would be evaluated at more than `most` instants."""
     reached = cut_off(warehouse, over, most)
     if reached is None:
         return

@@ -5,7 +5,7 @@ the committed model can still answer.
 
 | | the feed gives |
 |---|---|
-| only the mark is before the frontier | the updates from the mark to the frontier |
+| the mark is before the frontier, and no other line applies | the updates from the mark to the frontier |
 | since is after the mark | the difference between the output and the table, then the updates |
 | the output was revised after the mark | the difference, then the updates |
 | a write of the table is not atomic: a killed write may have left a part | the difference, then the updates |

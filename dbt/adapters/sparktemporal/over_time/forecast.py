@@ -61,7 +61,7 @@ def _next_changes(over: Output, clock: int, count: int) -> str:
 
 
 def _refusing_less(sql: str, what: str, count: int, most: int, reached: int) -> str:
-    """A calendar that does not look at all that is to come: it raises where it finds fewer changes than asked for."""
+    """A calendar that looks only up to `reached` (ms): it raises if it finds fewer changes than asked for."""
     more = f"a larger max_changes (at most {MAX_CHANGES:,}), or " if most < MAX_CHANGES else ""
     message = string_literal(
         f"found: {what}, with fewer than {quantity(count, 'change')} up to {format_instant(reached)}\n"
@@ -119,7 +119,7 @@ def of_state(warehouse: Warehouse, state: State, every: Any, until: Any, aggrega
 
 
 def _ahead(warehouse: Warehouse, state: State, what: str, clock: int, until: int | None) -> Output:
-    """The output from the clock on: up to an instant, or as far as it is known."""
+    """The output from the clock (ms) to `until` (ms), or to the last instant that the model answers."""
     first = answered(state, clock)
     if until is not None:
         answered(state, until)

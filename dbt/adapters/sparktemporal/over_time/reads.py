@@ -55,8 +55,10 @@ def as_of(warehouse: Warehouse, target: ModelRelations, instant: Any) -> str:
 
 
 def now(warehouse: Warehouse, target: ModelRelations, instant: int | None) -> str | None:
-    """A parenthesised query: the model at the instant of the query, or at a pinned one (ms). None where the model has a
-    view, which answers so by itself."""
+    """A parenthesised query: the model at the instant of the query, or at a pinned instant (ms).
+
+    None where the model has a view, which answers so by itself.
+    """
     state = _without_view(warehouse, target)
     if state is None:
         return None
@@ -77,7 +79,7 @@ def updates(warehouse: Warehouse, target: ModelRelations) -> str | None:
 def late(warehouse: Warehouse, target: ModelRelations) -> str | None:
     """A parenthesised query: the rows of a model that came late. None where the model has a view of them.
 
-    Raises Refusal where no run looked for any.
+    Raises Refusal where no run has kept late rows.
     """
     state = committed(warehouse, target)
     if state.late is None:
@@ -94,7 +96,7 @@ def late(warehouse: Warehouse, target: ModelRelations) -> str | None:
 
 
 def _without_view(warehouse: Warehouse, target: ModelRelations) -> State | None:
-    """The state of a model whose catalog has no views; None of another model."""
+    """The state of a model whose catalog has no views; None for any other model."""
     if not warehouse.catalog_is_named():
         return None
     live = live_view(warehouse, target)
@@ -121,8 +123,10 @@ def at(warehouse: Warehouse, state: State, instant: Any) -> str:
 
 
 def answered(state: State, t: int) -> int:
-    """The instant (ms) whose rows a model shows at t: the last refresh, where it has refreshes. Raises TemporalError
-    where the model does not know its rows at t."""
+    """The instant (ms) whose rows a model shows at t (ms): t itself, or the last refresh of a model with refreshes.
+
+    Raises TemporalError where the model does not know its rows at t.
+    """
     _check_range(state, t)
     return max(state.refreshes.last(t), state.since) if state.refreshes else t
 
@@ -195,7 +199,7 @@ def inconsistencies(warehouse: Warehouse, target: ModelRelations) -> str:
 
 
 def _losses(target: ModelRelations, chain: Chain, existing: Identifiers) -> list[str]:
-    """The checks that a chain has what a run committed."""
+    """Checks that a chain exists and has the number of rows that a run committed."""
     if chain.table not in existing:
         return [_check(chain.table, "the chain is gone", "NULL", "true", "")]
     rows = f"(SELECT count(*) AS mz_n FROM {chain.source(target.schema)}) AS mz_counts"
@@ -289,9 +293,9 @@ def _instants(warehouse: Warehouse, state: State, given: Any, samples: int, cloc
 
 
 def _spread(first: int, last: int | None, samples: int) -> list[int]:
-    """Instants after `first` up to `last` (ms), the nearer the denser: what a read evaluates has no known boundaries.
+    """A sample of instants after `first` up to `last` (ms), denser near `first`, for a residual that reads the clock.
 
-    Each frontier has others, so that runs of a test add up.
+    Each frontier gives other instants, so that repeated tests cover more of them.
     """
     ahead = (_FAR if last is None else min(_FAR, last - first)) / _SECOND
     if ahead <= 1:

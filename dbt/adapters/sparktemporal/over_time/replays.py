@@ -48,7 +48,7 @@ def at_instant(
     | catalog | the current catalog |
     | warn | called for a lasting view, which shows the instant from now on, and for a clock that is not pinned |
     | known | a query -> the replacing query, where this is known already |
-    | is_clocked | whether the statement has the instant where the user wrote a clock |
+    | is_clocked | whether the instant has already replaced the user's clock |
     """
     start = statements.reading_part(sql)
     if start is None:
@@ -96,7 +96,7 @@ def _plan(warehouse: Warehouse, sql: str) -> str:
 
 
 def _key(view: str, catalog: str) -> str:
-    """The key of a view in `statements.references`. A temporary view has no schema, and no reference."""
+    """The key of a view in `statements.references`; "" for a temporary view, which has no schema."""
     *schema, name = identifiers.within(identifiers.parts(view), catalog)
     return identifiers.key(identifiers.dotted(schema), name) if schema else ""
 
@@ -170,7 +170,7 @@ def _warn_of_clock(warehouse: Warehouse, sql: str, plan: str, instant: int, warn
 
 
 def _check_lasting(warehouse: Warehouse, head: str, body: str, instant: int, warn: Callable[[str], None]) -> None:
-    """Raise Refusal before a view gets a text that the catalog does not keep. Warn that the view shows one instant."""
+    """Raise Refusal where the text of a view is too long for the catalog. Warn that the view shows one instant."""
     made = re.search(r"\bview\s+(?:if\s+not\s+exists\s+)?(\S+)", head, re.IGNORECASE)
     view, when = made.group(1) if made else "a view", f"var temporal_now, {format_instant(instant)}"
     if len(body) > VIEW_TEXT_LIMIT and made:

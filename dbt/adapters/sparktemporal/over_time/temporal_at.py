@@ -31,8 +31,8 @@ def at(
     """A parenthesised query: each distinct instant of a relation's column, and the rows of the model at the instant.
 
     relation: as it stands in a FROM. column: a TIMESTAMP, DATE or TIMESTAMP_NTZ, or a number of ms. aggregates: name ->
-    an aggregate over the columns of the model, whose values are given in place of the rows; group_by: the columns of
-    the model by which they are computed.
+    an aggregate over the columns of the model; the query gives the aggregates in place of the rows. group_by: the
+    columns of the model to group by.
     """
     state = committed(warehouse, target)
     what = f"temporal_at of {state.model}"
@@ -104,7 +104,7 @@ def _nothing(warehouse: Warehouse, state: State, relation: str, name: str, wante
 
 
 def _keys(what: str, state: State, group_by: Any, aggregates: Any) -> list[str]:
-    """The columns of the model that are named, as the model has them."""
+    """The columns in `group_by`, as the model spells them. Raises Refusal."""
     if group_by is None:
         return []
     named = [group_by] if isinstance(group_by, str) else group_by

@@ -1,8 +1,8 @@
 """Pruning by statistics: a run that reads an input in full skips the files in which no row can matter.
 
-One query an input collects the statistics of the files that are new; a table beside the model keeps them. A run asks
-which files can hold a row that matters while the clock is in its range, and reads only these files. An audit reads a
-sample of the skipped files, to verify the skipping.
+One query for each input collects the statistics of new files, and a table beside the model keeps them. A run asks this
+table which files can hold a row that matters while the clock is in its range, and reads only these files. An audit
+reads a sample of the skipped files, to verify the skipping.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ class FilePruner:
         return True
 
     def _can_be_computed(self) -> bool:
-        """Whether no measured expression raises an error. Nothing is written, so a full disk is no reason."""
+        """Whether all measured expressions can be computed. Nothing is written, so a full disk is no reason."""
         try:
             for one in self.measured.values():
                 self.warehouse.rows(statistics.computed(one))
@@ -206,13 +206,13 @@ class FilePruner:
         return found
 
     def left_of_inputs(self, cores: Sequence[str], clock: Range) -> dict[str, PruningResult]:
-        """Input -> what pruning leaves of it, where one place of one core reads it."""
+        """Input -> the files that pruning leaves of it, for each input that is read at one place only."""
         every = [found for core in cores for found in self.left(core, clock).values()]
         names = [one.relation for one, _, _ in every]
         return {one.relation: left for one, left, _ in every if names.count(one.relation) == 1}
 
     def bounded(self, core: str, clock: Range) -> list[str]:
-        """The inputs of a core of which files are left out."""
+        """The inputs of a core of which files are left out wherever the core reads them."""
         every = self.left(core, clock).values()
         whole = {one.relation for one, left, _ in every if left.files == left.of_files}
         return [one.relation for one, _, _ in every if one.relation not in whole]

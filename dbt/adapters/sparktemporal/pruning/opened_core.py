@@ -1,4 +1,4 @@
-"""The tables of files below a core whose rows are used one by one: what a run may restrict without another answer."""
+"""Find the tables below a core that a run may restrict to some of their files without a change of the answer."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def open_core(
     ansi: bool,
     notes: list[str],
 ) -> OpenedCore | None:
-    """A core over its tables of files, or None where it has none that can be restricted: notes say why.
+    """Open the views of a core, and find its tables of files; None, with a note, where none can be restricted.
 
-    files: the inputs whose files are listed. types: input -> the types of its columns, which is filled.
+    files: the inputs whose files are listed. types: input -> the types of its columns; this mapping is filled here.
     """
     plan_by_name: dict[str, str] = {}
     try:
@@ -71,7 +71,7 @@ def open_core(
 def restricted(typed: TypedCore, conditions: Mapping[int, str], alone: bool = False) -> TypedCore:
     """A core that reads its tables under conditions. conditions: index of a table in its query -> SQL, "" for none.
 
-    alone: drop the branches of a UNION ALL without such a table.
+    alone: empty the branches of a UNION ALL that have no such table.
     """
     query = typed.core.query.copy()
     tables = [table for table, _ in delta_query.tables(query)]

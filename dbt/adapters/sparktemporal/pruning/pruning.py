@@ -60,12 +60,12 @@ class Pruning:
         return pruner.collected
 
     def forget(self, run: str) -> list[str]:
-        """Tables of statistics that a run made, to be dropped when its inputs changed meanwhile."""
+        """Forget the statistics that a run made before its inputs changed -> the tables to drop."""
         self._pruner = None
         return [self.table] if self.table and run and self.table.endswith(run) else []
 
     def kept(self, old: State | None) -> tuple[str, str, int]:
-        """For the commit: the table of statistics, the hash of what it depends on, and how long it took (ms)."""
+        """For the commit: the table of statistics, the hash of what it depends on, and the time to collect it (ms)."""
         if self._pruner is None or old is not None and self.table == old.statistics:
             return (old.statistics, old.measured, old.measuring) if old else ("", "", 0)
         return self.table, self._pruner.read_as if self.table else "", self._pruner.took
@@ -73,8 +73,8 @@ class Pruning:
     def of(self, core: TypedCore, clock: Range, seed: str) -> tuple[TypedCore, str | None]:
         """A core without the files that cannot matter while the clock is in a range, and SQL that its window implies.
 
-        Raises TemporalError where an input would be read whole that must not be, or where an audit finds a row that
-        matters.
+        Raises TemporalError where an input would be read whole against `pushdown_required`, or where an audit finds a
+        row that matters.
         """
         projection, bounded = self.condition(core, clock), []
         if self._pruner is not None and self.config.pushdown == "statistics":
@@ -88,7 +88,7 @@ class Pruning:
         return self.narrowed(core, clock), projection
 
     def left(self, cores: Sequence[str], clock: Range) -> dict[str, PruningResult]:
-        """Input -> what statistics leave of its files, where they are used and known."""
+        """Input -> the part of its files that statistics leave; {} where statistics are not used, or not known."""
         if self._pruner is None or self.config.pushdown != "statistics":
             return {}
         return self._pruner.left_of_inputs(cores, clock)

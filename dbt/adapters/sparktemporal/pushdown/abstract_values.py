@@ -87,7 +87,7 @@ def may(comparison: str | None) -> str:
 
 
 def compared(operator: str, a: ValueRange, b: ValueRange) -> Truth:
-    """a <operator> b, for < <= > >= and =."""
+    """The truth of `a <operator> b`, for < <= > >= and =."""
     if not comparable(a, b):
         return ANY_TRUTH
     if operator in (">", ">="):
@@ -124,7 +124,7 @@ def or_(a: Truth, b: Truth) -> Truth:
 
 
 def either_truth(a: Truth, b: Truth) -> Truth:
-    """One of the two."""
+    """A truth value that is one of the two."""
     return Truth(either(a.true, b.true), either(a.false, b.false), either(a.null, b.null), either(a.fails, b.fails))
 
 
@@ -140,9 +140,9 @@ _WHOLE_DIGITS = {"tinyint": 3, "smallint": 5, "int": 10}
 
 
 def comparable(a: ValueRange, b: ValueRange) -> bool:
-    """Whether Spark compares the two in the order of their ends. A number and a text of digits are not.
+    """Whether Spark compares a and b in the order of their ends. False for a number and a column of texts.
 
-    Spark casts a text that is a constant to the type of the other side.
+    Spark casts a constant text to the type of the other side.
     """
     return NO in (a.some, b.some) or CONSTANT in (a.kind, b.kind) or alike(a, b)
 
@@ -163,8 +163,9 @@ def lost(a: ValueRange, b: ValueRange) -> str:
 
 
 def alike(a: ValueRange, b: ValueRange) -> bool:
-    """Whether both keep their order when cast to one type. IN, CASE and coalesce cast numbers beside texts to texts,
-    and round decimals that have too many digits for one type.
+    """Whether both keep their order when cast to one type.
+
+    IN, CASE and coalesce cast numbers beside texts to texts, and round decimals with too many digits for one type.
     """
     kinds = {a.kind, b.kind}
     if NULL in kinds:
@@ -195,12 +196,12 @@ def _type_of_both(a: ValueRange, b: ValueRange) -> str | None:
 
 
 def _digits(value: ValueRange) -> tuple[int, int] | None:
-    """The digits of a number, and how many of them are behind the point."""
+    """The digits of a number, and how many of them are after the point; None where not known."""
     return (_WHOLE_DIGITS.get(value.type, 20), 0) if value.kind == INTEGER else decimals.digits(value.type)
 
 
 def union(a: ValueRange, b: ValueRange) -> ValueRange:
-    """One of the two: the hull of both ranges.
+    """The hull of two ranges, for a value that is in one of them.
 
     A range that never counts adds no ends. Its type still matters: Spark compares a DATE beside a TIMESTAMP with a text
     in another way than a DATE alone.

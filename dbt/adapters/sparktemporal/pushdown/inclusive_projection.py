@@ -43,7 +43,7 @@ from .sargable import (
 
 
 def columns_of(core: Core) -> list[exp.Expr]:
-    """The columns in the window of a core, in the names of its SELECT."""
+    """The columns in the window of a core, named as in the core's SELECT."""
     found: dict[str, exp.Expr] = {}
     of_condition = core.condition.row_expressions if core.condition else ()
     for operand in (*(c.operand for c in core.comparisons), *of_condition):
@@ -66,9 +66,10 @@ def probe(core: Core) -> exp.Select | None:
 def window_types(
     core: Core, columns: Sequence[tuple[str, str]], known: Callable[[exp.Query], list[tuple[str, str]] | None]
 ) -> dict[str, str]:
-    """Rendered column of a window -> its type, as far as nothing need be asked; nothing where one is not known.
+    """Rendered column of a window -> its type, without asking Spark; empty where a type is not known.
 
-    columns: (name, type) of the core's probe. known: the columns of a query that are known.
+    columns: (name, type) of the core's probe. known: a query -> its columns, or None; a type is "" where
+    only Spark knows it.
     """
     asked = probe(core)
     if asked is None:
@@ -85,7 +86,7 @@ def window_types(
 
 
 def project(typed: TypedCore, types: Mapping[str, str], clock: Range, fixed_zone: bool) -> str | None:
-    """SQL that holds for every row whose window can hold while the clock is in a range; None: it bounds no column.
+    """SQL that holds for every row whose window can hold while the clock is in a range; None: no column is bounded.
 
     types: rendered column -> its Spark type. fixed_zone: the session's zone has always had one offset.
     """
@@ -152,7 +153,7 @@ class _OfCondition:
         return self._within(other, operator, *spread)
 
     def _beside_fields(self, left: exp.Expr, operator: str, other: exp.Expr) -> str | None:
-        """`date_format(mz_now(), 'yyyy-MM-dd') <= ds`: a column beside the values at the clock's ends."""
+        """`date_format(mz_now(), 'yyyy-MM-dd') <= ds` -> SQL that compares ds with the values at the clock's ends."""
         step = next((step for step in self.condition.steps if step.of_fields and step.function == left), None)
         if isinstance(left, exp.Tuple) and isinstance(other, exp.Tuple):
             left, other = left.expressions[0], other.expressions[0]
@@ -173,7 +174,7 @@ class _OfCondition:
         return evaluated(clock, self.calls, f"{instant}L")
 
     def _since(self, left: exp.Sub, operator: str, other: exp.Expr) -> str | None:
-        """`mz_now() - ts < interval 5 minutes`."""
+        """SQL over ts that `mz_now() - ts < interval 5 minutes` implies."""
         spread, length, base = self._spread(left.left), interval(other), self.written(left.right.unnest())
         if spread is None or length is None or self.sargable.kind(base) != INSTANT:
             return None
@@ -181,7 +182,7 @@ class _OfCondition:
         return self._within(base, operator, low - length[1], high - length[0])
 
     def _within(self, other: exp.Expr, operator: str, low: int, high: int) -> str | None:
-        """SQL over an instant that compares so with the clock, which is moved by low to high µs."""
+        """SQL over `other` that `clock <operator> other` implies, where the clock is moved by low to high µs."""
         slack, found = self.sargable.slack, []
         if operator in ("<", "<=", "=") and self.clock.first is not None:
             at = self.clock.first * 1_000 + low - slack
@@ -192,7 +193,7 @@ class _OfCondition:
         return all_of(found)
 
     def _spread(self, node: exp.Expr) -> tuple[int, int] | None:
-        """How far a function of the clock is from the clock: the least and the most (µs)."""
+        """The least and the most distance (µs) from the clock to a function of the clock; None where not known."""
         node = node.unnest()
         if is_mz_now(node):
             return (0, 0) if self.calls.get(node.meta.get("start", -1), "").upper() == "TIMESTAMP" else None
@@ -206,7 +207,7 @@ class _OfCondition:
         return inner[0] + low - slack, inner[1] + high + slack
 
     def _plain(self, node: exp.Expr) -> str | None:
-        """A part without the clock: itself, where it compares columns with constants."""
+        """A part without the clock -> its comparisons of columns with constants; None where nothing follows."""
         return None if _static(node) is None else self._without_clock(self.written(node))
 
     def _without_clock(self, node: exp.Expr) -> str | None:

@@ -1,4 +1,4 @@
-"""The predicate of a window over the rows of one table, through the SELECTs between the two.
+"""Pushes the predicate of a window down through SELECTs, to a predicate over the rows of one table.
 
     SELECT id FROM (SELECT id, CAST(raw AS TIMESTAMP) AS ts FROM events WHERE kind = 'a') v
     WHERE mz_now() < v.ts                            events:  kind = 'a' AND mz_now() < CAST(raw AS TIMESTAMP)
@@ -74,9 +74,9 @@ def windows(typed: TypedCore) -> tuple[list[exp.Expr], dict[int, str]]:
 
 
 def places(query: exp.Query, window: Sequence[exp.Expr], columns: Sequence[Columns], ansi: bool = False) -> list[Place]:
-    """The tables of a query whose statistics can leave out files.
+    """The tables of a query whose files can be left out by statistics, each with its predicate.
 
-    columns: (name, type) of each table. ansi: a predicate with a subquery may raise an error.
+    columns: the (name, type) pairs of each table. ansi: whether a predicate with a subquery may raise an error.
     """
     query = query.copy()
     if not isinstance(query, exp.Select):
@@ -109,7 +109,7 @@ def places(query: exp.Query, window: Sequence[exp.Expr], columns: Sequence[Colum
 
 
 def _is_plain(table: exp.Table, named: Sequence[tuple[str, str]]) -> bool:
-    """Whether a name is one column of a table. `t AS e(a, b)` renames columns, maybe to names of other columns."""
+    """Whether each name means one column of a table. `t AS e(a, b)` may give a column the name of another one."""
     alias = table.args.get("alias")
     return len({name.lower() for name, _ in named}) == len(named) and not (alias and alias.args.get("columns"))
 
@@ -123,7 +123,7 @@ def _number(table: exp.Table, index: int) -> None:
 
 
 def _write_out_stars(query: exp.Query, columns: Sequence[Columns]) -> None:
-    """Name the columns of stars over joins that merge columns, in place: the optimizer has them in another order."""
+    """Write out stars over joins that merge columns, in place: the optimizer has the columns in another order."""
 
     def describe(table: exp.Query) -> list[tuple[str, str]]:
         name = table.args["from_"].this.name
@@ -138,7 +138,7 @@ def _write_out_stars(query: exp.Query, columns: Sequence[Columns]) -> None:
 
 @dataclass
 class _Descent:
-    """types: for each table, column in lower case -> its type."""
+    """Follows predicates down to the tables of a query. types: for each table, column in lower case -> its type."""
 
     types: Sequence[Mapping[str, str]]
     ansi: bool
@@ -146,7 +146,7 @@ class _Descent:
     numbers: Iterator[int] = field(default_factory=count)
 
     def below(self, scope: Scope, terms: list[exp.Expr]) -> Iterator[Place]:
-        """terms: predicates over the sources of a SELECT that hold for every row that counts."""
+        """The places below a SELECT. terms: predicates over its sources that hold for every row that counts."""
         select = scope.expression
         terms = [term for term in (*terms, *_filters(select)) if self.ansi or not term.find(exp.Query)]
         for name, (node, source) in scope.selected_sources.items():
@@ -159,7 +159,7 @@ class _Descent:
                 yield Place(int(node.name[len(_TABLE) :]), exp.and_(*bare), others)
 
     def _into(self, scope: Scope, terms: list[exp.Expr]) -> Iterator[Place]:
-        """terms: predicates over the output columns of a query."""
+        """The places below an inner query. terms: predicates over its output columns."""
         node = scope.expression
         if isinstance(node, exp.SetOperation) and not node.args.get("by_name"):
             branches = list(_branches(scope))
@@ -187,7 +187,7 @@ class _Descent:
         return term.copy().transform(put)
 
     def _of(self, term: exp.Expr, name: str, scope: Scope, others: dict[str, str] | None = None) -> exp.Expr:
-        """A predicate with the columns of one source marked; columns of other sources have no statistics."""
+        """A predicate with the columns of one source marked; markers without statistics replace all other columns."""
 
         def mark(node: exp.Expr) -> exp.Expr:
             if not isinstance(node, exp.Column) or node.name.startswith((_OTHER, _UNKNOWN)):
@@ -253,7 +253,7 @@ _BELOW = "mz_below"
 
 
 def _filters(select: exp.Expr) -> list[exp.Expr]:
-    """The predicates that hold for every row of a SELECT."""
+    """The predicates without the clock that hold for every row of a SELECT."""
     where = select.args.get("where")
     found = [where.this] if where is not None else []
     joins = select.args.get("joins") or []

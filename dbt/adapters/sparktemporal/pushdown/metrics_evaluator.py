@@ -1,4 +1,4 @@
-"""A predicate over the clock, evaluated over the statistics of a file: can a row of the file matter, or raise an error?
+"""Evaluates a predicate over the clock on the statistics of a file: can a row of the file matter, or raise an error?
 
     mz_now() < ts + interval 30 days, over a file     may be true:   first < try_add(max_0, interval 30 days)
 
@@ -45,7 +45,7 @@ _FARTHEST = 3_000_000 * DAY
 
 @dataclass(frozen=True)
 class Leaf:
-    """A column, or an expression over the columns of one input, that has statistics. index: of their columns."""
+    """A column, or an expression over the columns of one input, that has statistics. index: the number in `columns`."""
 
     index: int
     type: str
@@ -75,7 +75,7 @@ class MetricsEvaluator:
     strict: bool = True
 
     def may_matter(self, predicate: exp.Expr) -> str:
-        """SQL over statistics: whether a row may make it TRUE at an instant of the range, or raise an error."""
+        """SQL over statistics: whether the predicate may be TRUE for a row in the clock's range, or raise an error."""
         found = self.truth(predicate)
         return either(found.true, found.fails)
 
@@ -139,7 +139,9 @@ class MetricsEvaluator:
         return Truth(both(value.some, true), both(value.some, false), value.null, value.fails)
 
     def _in(self, value: ValueRange, items: list[ValueRange]) -> Truth:
-        """Spark casts all items to one type first: a number beside a text to a text (1 is not '01'), a BIGINT beside a
+        """The truth of `value IN (items)`: any truth where a cast of all to one type may change their order.
+
+        Spark casts all items to one type first: a number beside a text to a text (1 is not '01'), a BIGINT beside a
         DOUBLE to a DOUBLE, which has fewer digits.
         """
         kinds = {v.kind for v in (value, *items)} - {abstract_values.NULL}
@@ -193,7 +195,10 @@ class MetricsEvaluator:
         return found if found is not None else self._moved(node) or self._leaf(node)
 
     def _moved(self, node: exp.Expr) -> ValueRange | None:
-        """A function that is not monotone: so far from its instant at most. Statistics of its own are closer."""
+        """The range of a function that moves an instant by a bounded length; None where nothing follows.
+
+        None also for a function with statistics of its own, which are closer.
+        """
         step, called = None if render(node) in self.leaves else moved(node), function(node)
         if step is None or called is not None and called.raises is Raises.WORDS:
             return None

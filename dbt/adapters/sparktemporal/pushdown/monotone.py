@@ -2,9 +2,9 @@
 
     ts + interval 30 days, ts in [min_0, max_0]     [try_add(min_0, …), try_add(max_0, …)]
 
-Spark computes the ends. The functions used give NULL in place of an error, or of a number that wrapped around: a NULL
-end is unknown, and nothing is concluded from an unknown end. A call that is not monotone for the kinds of its arguments
-is None.
+Spark computes the ends. The functions used give NULL in place of an error, or of a number that wrapped around. A NULL
+end is unknown, and nothing is concluded from an unknown end. For a call that is not monotone for the kinds of its
+arguments, the functions of this module give None.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def kind_and_type(node: exp.Literal) -> tuple[str, str]:
 
 
 def added(function: str, a: ValueRange, b: ValueRange, by: exp.Expr, fixed_zone: bool) -> ValueRange | None:
-    """a + b or a - b. function: try_add or try_subtract. by: b as the predicate has it."""
+    """The range of a + b or a - b; None where not monotone. function: try_add or try_subtract. by: the node of b."""
     found = _sum(function, a, b, fixed_zone or is_below_a_day(by))
     if found is None:
         return None
@@ -106,7 +106,7 @@ def added(function: str, a: ValueRange, b: ValueRange, by: exp.Expr, fixed_zone:
 
 
 def _sum(function: str, a: ValueRange, b: ValueRange, is_fixed: bool) -> tuple[str, str] | None:
-    """The kind and the type of a sum or a difference; None where its order does not follow from those of a and b.
+    """The kind and the type of a sum or a difference; None where a and b do not decide its order.
 
     is_fixed: the length b is as long in every zone, or the zone has one offset.
     """
@@ -144,7 +144,7 @@ def negative(a: ValueRange) -> ValueRange | None:
 
 
 def divided(a: ValueRange, by: exp.Expr) -> ValueRange | None:
-    """DIV by a constant whole number."""
+    """The range of a DIV by a constant whole number; None for any other DIV."""
     divisor = constant(by)
     if a.kind != INTEGER or divisor is None or divisor < 1 or divisor % 1:
         return None
@@ -162,7 +162,10 @@ def cast(a: ValueRange, to: str, fixed_zone: bool) -> ValueRange | None:
 
 
 def of_call(called: Function, given: Sequence[exp.Expr], a: ValueRange, fixed_zone: bool) -> ValueRange | None:
-    """A call of one argument, or of one and a constant. a: the range of the argument that it is increasing in."""
+    """The range of a call that increases with one argument, the others constant; None where nothing follows.
+
+    a: the range of the argument with which the call increases.
+    """
     if not called.at_ends or called.increasing is None or not _is_constant(called, given):
         return None
 
@@ -186,7 +189,7 @@ def of_call(called: Function, given: Sequence[exp.Expr], a: ValueRange, fixed_zo
 
 
 def _is_constant(called: Function, given: Sequence[exp.Expr]) -> bool:
-    """Whether the other argument is a constant for which the function is computed."""
+    """Whether the other argument, an amount or a unit, is a constant for which Spark may compute the function."""
     if called.amount is not None:
         count = constant(given[called.amount])
         return count is not None and abs(count) <= _MOST_DAYS
@@ -194,7 +197,7 @@ def _is_constant(called: Function, given: Sequence[exp.Expr]) -> bool:
 
 
 def extreme(picked: Picks, values: Sequence[ValueRange]) -> ValueRange:
-    """greatest or least, which skip NULLs."""
+    """The range of greatest or least, which skip NULLs."""
     name = picked.name.lower()
     found = values[0]
     for other in values[1:]:

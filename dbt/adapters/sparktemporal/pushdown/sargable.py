@@ -1,4 +1,4 @@
-"""A bound of an expression -> bounds of its columns, which statistics can be compared with.
+"""Turns a bound of an expression into bounds of its columns, which can be compared with statistics.
 
     date_trunc('HOUR', ts) + interval 5 hours >= 12:00      ts >= 07:00
     greatest(a, b) <= 15:00                                 (a <= 15:00 OR a IS NULL) AND (b <= 15:00 OR b IS NULL)
@@ -35,7 +35,7 @@ DRIFT = 26 * 3_600 * SECOND
 
 @dataclass(frozen=True)
 class Range:
-    """The instants that the clock can still take (ms), both included. None: no end."""
+    """The range of instants (ms) that the clock can still take, both ends included. None: no end."""
 
     first: int | None
     last: int | None
@@ -48,7 +48,10 @@ Bound = tuple[str, Fraction]
 
 @dataclass(frozen=True)
 class Sargable:
-    """types: rendered column -> its Spark type. slack: how far local time drifts from instants (µs)."""
+    """Derives bounds of columns from bounds of expressions.
+
+    types: rendered column -> its Spark type. slack: how far local time drifts from instants (µs).
+    """
 
     types: Mapping[str, str]
     slack: int
@@ -106,7 +109,7 @@ class Sargable:
         return f"{text} {side} {instant}" if is_constant(node) and self.kind(node) in (INSTANT, DATE) else None
 
     def _days_added(self, node: exp.Expr) -> tuple[exp.Expr, tuple[int, int]] | None:
-        """`day + 7`."""
+        """`day + 7` -> the date, and the least and the most that is added (µs); None for any other node."""
         if isinstance(node, (exp.Add, exp.Sub)) and self.kind(node.left) == DATE:
             days = _whole(node.right)
             if days is not None and self._bits(node.right) is not None:
@@ -154,7 +157,10 @@ class Sargable:
         return f"{text} {side} {_literal(whole)}" if abs(whole) < 2**63 else None
 
     def _counted(self, inner: exp.Expr, bound: Bound, scale: int, towards_zero: bool = False) -> str | None:
-        """A bound of an instant as a number, rounded down or towards zero. (Spark counts a TIMESTAMP_NTZ as UTC.)"""
+        """SQL that a bound of an instant, counted in units of `scale` µs, implies; None where nothing follows.
+
+        The count is rounded down or towards zero. Nothing follows for a TIMESTAMP_NTZ, which Spark counts as UTC.
+        """
         if self.kind(inner) not in (INSTANT, DATE) or self._has_local(inner):
             return None
         side, at = bound
@@ -166,7 +172,7 @@ class Sargable:
         return any(is_local(n) or self.types.get(render(n)) == "timestamp_ntz" for n in node.walk())
 
     def _arithmetic(self, node: exp.Expr, bound: Bound) -> str | None:
-        """Sums, products and quotients with a constant. A row for which they wrap around is kept."""
+        """SQL that a bound of a sum, product or quotient with a constant implies. Rows that wrap around are kept."""
         side, at = bound
         bits = self._bits(node)
         if bits is None:
@@ -193,7 +199,7 @@ class Sargable:
         return self._unless_wrapped(base, (side, at - by), bits, Fraction(1), by)
 
     def _unless_wrapped(self, base: exp.Expr, bound: Bound, bits: int, by: Fraction, plus: Fraction) -> str | None:
-        """`by * base + plus` does not wrap around in a type of so many bits while base is from first to last."""
+        """SQL: base is in the bound, or `by * base + plus` wraps around in a type of this many bits."""
         first, last = sorted(((-(2**bits) - plus) / by, (2**bits - 1 - plus) / by))
         (lowest, highest), (side, at) = self._reach(base), bound
         found = [self.number(base, (side, max(at, first) if side == MOST else min(at, last)))]
@@ -204,7 +210,7 @@ class Sargable:
         return any_of(found)
 
     def _reach(self, node: exp.Expr) -> tuple[Fraction, Fraction]:
-        """The least and the greatest value of a whole number."""
+        """The least and the greatest value that an expression of whole numbers can have."""
         node = node.unnest()
         if isinstance(node, exp.IntDiv):
             divided = constant(node.right)
@@ -216,7 +222,7 @@ class Sargable:
         return -largest, largest - 1
 
     def _bits(self, node: exp.Expr) -> int | None:
-        """The size of a whole number's type; None for any other type."""
+        """The bits of a whole number's type, without the sign; None for any other type."""
         node = node.unnest()
         text = render(node)
         if text in self.types:
@@ -239,7 +245,7 @@ class Sargable:
     # -- either --
 
     def _several(self, node: exp.Expr, solve: Callable[[exp.Expr], str | None], side: str) -> _Found | None:
-        """A function that gives one of its arguments; None for any other node."""
+        """The SQL for a function that gives one of its arguments, in a `_Found`; None for any other node."""
         values = values_of(node)
         if not values:
             return None
@@ -254,7 +260,7 @@ class Sargable:
         return _Found(any_of(solve(value) for value in values if not is_null(value)))
 
     def _first(self, values: Sequence[exp.Expr], solve: Callable[[exp.Expr], str | None]) -> str | None:
-        """The first value that is not NULL: the columns before it are NULL."""
+        """SQL for coalesce() and its like: a value is in the bound, and the columns before this value are NULL."""
         found: list[str | None] = []
         before: list[str] = []
         for value in values:
@@ -312,7 +318,7 @@ def _kind_of_column(spark_type: str) -> str | None:
 
 
 def _whole(node: exp.Expr) -> Fraction | None:
-    """A constant whole number."""
+    """The value of a constant whole number; None for any other node."""
     value = constant(node)
     return None if value is None or value % 1 else Fraction(int(value))
 
@@ -343,7 +349,7 @@ def all_of(parts: Iterable[str | None]) -> str | None:
 
 
 def any_of(parts: Iterable[str | None]) -> str | None:
-    """OR of the parts; None where one is not known, or where there is none."""
+    """OR of the parts; None where a part is not known, or there is no part."""
     every = list(dict.fromkeys(parts))
     if None in every:
         return None

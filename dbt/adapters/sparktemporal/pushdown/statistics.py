@@ -1,4 +1,4 @@
-"""Statistics of the files of inputs: the SQL that collects them, that judges files, and that leaves files out.
+"""Makes the SQL that collects statistics of the files of inputs, judges files by statistics, and leaves files out.
 
     relation  file  size  modified  place   mz_rows  mz_min_0  mz_max_0  mz_nulls_0  ...
 
@@ -67,9 +67,9 @@ class Measured:
 def chosen(
     wants: Mapping[str, exp.Expr], types: Mapping[str, str], hints: Sequence[str], functions: frozenset[str]
 ) -> list[str]:
-    """The wanted expressions that are measured: all times, then those of hinted columns, then others.
+    """The wanted expressions to measure: all times, then expressions of hinted columns, then others.
 
-    types: of the expressions. hints: names of columns. functions: Spark's own; any other function may change.
+    types: of the expressions. hints: names of columns. functions: Spark's own; a call of another one is not measured.
     """
     hinted = {hint.lower() for hint in hints}
     kept = []
@@ -186,7 +186,7 @@ def _leaf(one: Measured, column: str) -> Leaf:
 
 
 def _partitions(one: Measured) -> list[tuple[int, str, str]]:
-    """The partition columns whose values are named: (number, name, type)."""
+    """The partition columns by whose values files can be left out: (number, name, type)."""
     named = [(i, name, kind) for i, (name, kind) in enumerate(one.partitions) if kind in _NAMED]
     return [part for part in named if quote(part[1].lower()) in one.leaves]
 
@@ -208,8 +208,8 @@ class PruningResult:
 def summed(one: Measured, relation: str) -> str:
     """A query of one row over judged files: counts; the files to name, left out or kept; the partitions to name.
 
-    Partitions are named only where every file has statistics: a file without may lie in any partition. Files of a
-    partition that is named are not named themselves.
+    Partitions are named only where every file has statistics: a file without statistics may lie in any
+    partition. The files of a named partition are not named one by one.
     """
     parts = _partitions(one)
     named = [f"length(mz_p{i}) < {_LETTERS} AND NOT bool_or(kept) OVER (PARTITION BY mz_p{i})" for i, _, _ in parts]
@@ -277,5 +277,5 @@ def in_files(one: Measured, files: Sequence[str]) -> str:
 
 
 def is_file(one: Measured, file: str) -> str:
-    """A condition over a table of statistics."""
+    """A condition over a table of statistics: the row is about this file of the input."""
     return f"relation = {string_literal(one.relation)} AND file = {string_literal(file)}"

@@ -1,4 +1,4 @@
-"""The parts of a model as Spark knows them: the cores with their types, the residual, the kind of each mz_now()."""
+"""Split a model into its parts, with types from Spark: the cores, the residual, the kind of each mz_now()."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _ROOM = 0.001
 
 @dataclass(frozen=True)
 class Model:
-    """A model in its parts. The text as the user wrote it (`written`) says what the parts must mean."""
+    """A model in its parts. Together the parts must mean the same as the text of the model (`written`)."""
 
     parsed: ParsedModel
     cores: tuple[TypedCore, ...]
@@ -68,7 +68,8 @@ class Model:
     def whole(self) -> list[TypedCore]:
         """The cores that are stored whole and read whole.
 
-        A read of sums goes through the groups alone, and so does a read whose answer has a row for each group.
+        Cores that are kept per group are left out, because a read goes through the groups alone. So are cores whose
+        groups are each a row of the answer.
         """
         every = ((typed, typed.core) for typed in self.cores)
         return [typed for typed, core in every if not (core.is_bounded or core.groups or core.has_all_groups)]
@@ -83,13 +84,13 @@ def understand(
     old: State | None = None,
     aggregates: str = "auto",
 ) -> Model:
-    """The compiled SQL of a model -> its parts, or a refusal. as_of: the instant (ms) from which zones are asked.
+    """Split the compiled SQL of a model into its parts, or raise Refusal. as_of: the first instant of the clock (ms).
 
     | aggregates | an aggregation that can be kept as groups or as rows |
     |---|---|
     | `groups`, `rows` | is kept as this says |
-    | `auto`, in a later run | is kept as in the last run |
-    | `auto`, at first | is kept as groups: not where groups are more than half as many as rows, or a sum may overflow |
+    | `auto`, in a later run of the same text | is kept as in the last run |
+    | `auto`, otherwise | is kept as groups, unless groups are more than half as many as rows, or a sum may overflow |
     """
     local, describe = timestamps.are_local(settings), DescribedTables(warehouse)
     sql = literals.as_read(without_end(sql), settings, version)
@@ -104,7 +105,7 @@ def understand(
 
 
 def _by_rows(warehouse: Warehouse, model: Model, as_of: int, old: State | None, aggregates: str) -> dict[int, Kept]:
-    """The cores that should not be kept per group, by their first calls, and why."""
+    """Offset of a core's first mz_now() -> its `Kept` with the reason, for each core to keep as rows, not groups."""
     found: dict[int, Kept] = {}
     before = _kept_before(model, old)
     for core in model.cores:
@@ -122,14 +123,14 @@ def _by_rows(warehouse: Warehouse, model: Model, as_of: int, old: State | None, 
 
 
 def _kept_before(model: Model, old: State | None) -> dict[str, CoreState]:
-    """The cores of the last run whose form `auto` chose: name -> core. Empty where the model is another one now."""
+    """Name -> core of the last run, where `auto` chose its form. Empty after a change of the text, or a sampled run."""
     if old is None or old.written != model.written or old.sampled:
         return {}
     return {core.name: core for core in old.cores if not core.kept.by_config}
 
 
 def _why_rows(warehouse: Warehouse, core: TypedCore, as_of: int) -> str:
-    """The reason to keep rows of a core; "" for groups, also where the data cannot be asked."""
+    """The reason to keep a core as rows; "" to keep groups, as also where a query of the data could tell nothing."""
     asked = aggregation_stats(core, as_of)
     if not asked:
         return ""
@@ -190,8 +191,8 @@ def _listable(
 ) -> tuple[Split, list[tuple[list[tuple[str, str]], str]], list[TypedCore]]:
     """The parts of a model, the columns and plans of the probes of its cores, and the cores with types.
 
-    written: the text of the model. unlisted: the calls of predicates that a read evaluates, because the changes of
-    these cannot be listed. The types tell.
+    written: the text of the model. unlisted: the calls of predicates whose changes cannot be listed, so that a read
+    evaluates these predicates. The types tell which: then the model is split again.
     """
     parts = split_by(unlisted)
     described = [_described(warehouse, core, written) for core in parts.cores]
@@ -230,7 +231,7 @@ def _described(warehouse: Warehouse, core: Core, written: str) -> tuple[list[tup
 
 
 def _refuse_otherwise_bound(core: Core, bound: Sequence[tuple[str, str]], by_spark: Sequence[tuple[str, str]]) -> None:
-    """Refuse a core whose columns Spark knows by other types than the rules did: sums are kept by their types."""
+    """Refuse a core where a column has another type in Spark than the adapter derived: stored sums depend on it."""
     for (name, kind), (_, wanted) in zip(bound, by_spark):
         if kind and kind != wanted and "<" not in kind:  # the fields of a type may be printed otherwise
             raise Refusal(
@@ -261,7 +262,7 @@ def _typed(core: Core, described: list[tuple[str, str]], version: str, zone: Ses
 
 
 def _instants(warehouse: Warehouse, text: str, old: State | None) -> dict[int, str]:
-    """Where each mz_now() stands in the text -> SQL of an instant that can stand there."""
+    """Offset of each mz_now() in the text -> SQL of an instant of the same kind, to put in its place."""
     starts = [start for start, _ in mz_now_spans(text)]
     known = _known_kinds(warehouse, text, old)
     return {start: clock_text.clock_literal(kind, "0L") for start, kind in zip(starts, known)}
@@ -274,7 +275,7 @@ def _known_kinds(warehouse: Warehouse, text: str, old: State | None) -> Sequence
 
 
 def _call_kinds(warehouse: Warehouse, text: str, cores: list[TypedCore], old: State | None) -> dict[int, str]:
-    """Where each mz_now() stands in the text -> TIMESTAMP or BIGINT."""
+    """Offset of each mz_now() in the text -> its kind, TIMESTAMP or BIGINT."""
     compared = [comparison for core in cores for comparison in core.core.comparisons]
     compared += [edge.comparison for core in cores if core.core.condition for edge in core.core.condition.edges]
     by_call = bounds.compared_kinds(compared)

@@ -1,4 +1,4 @@
-"""The lines of a long run at its work: one at the beginning of a phase, with the rows expected and the time so far."""
+"""Progress lines of a long run: at the beginning of a phase, the work of the phase and the time so far."""
 
 from __future__ import annotations
 

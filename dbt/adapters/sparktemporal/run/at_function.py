@@ -1,7 +1,7 @@
-"""The SQL table function of a model with `at_function`, which follows each commit by one statement.
+"""The SQL table function of a model with `at_function`: one statement after each commit replaces the function.
 
-A function that is one commit behind answers as that commit did, from chains that stay for `diffs_retention`. Each run,
-also one with nothing new, reads the comment of the function, and so finds a function that a killed run left behind.
+A function of the commit before still answers as that commit did, from chains that stay for `diffs_retention`. A run
+that finds nothing new reads the comment of the function, and replaces a function that a killed run left outdated.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _IN_DBT = "{{{{ temporal_as_of(ref('{}'), …) }}}}"
 
 
 def name_of(target: ModelRelations) -> str:
-    """Quoted, without its schema."""
+    """The name of the function, quoted, without its schema."""
     return quote(f"{target.model}{function_sql.SUFFIX}")
 
 
@@ -61,7 +61,7 @@ def refuse_impossible(warehouse: Warehouse, target: ModelRelations, config: Temp
 
 
 def refuse_columns(target: ModelRelations, config: TemporalConfig, cores: Sequence[TypedCore]) -> None:
-    """Refuse a stored column of the function's name: its field `instant` would be taken for the parameter."""
+    """Refuse a stored column named like the function: `<name>.instant` would be a field of it, not the parameter."""
     name = f"{target.model}{function_sql.SUFFIX}"
     if config.at_function and name in Identifiers(column for core in cores for column, _ in core.columns):
         raise Refusal(

@@ -1,4 +1,4 @@
-"""SQL of the rows of chains: the rows that a run adds, the stored rows, and the rows that a run writes."""
+"""SQL of rows of chains (stored tables): added, stored, both together, and all that should be stored."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def is_tiny(plan: RunPlan, core: TypedCore) -> bool:
 
 
 def added(plan: RunPlan, core: TypedCore) -> str:
-    """The stored rows that follow from new rows of the inputs, and the corrections that follow from deleted rows."""
+    """The rows to store for new rows of the inputs, and the corrections for deleted rows."""
     delta, store = plan.capture.cores[core.name], store_of(core)
     inserts, deletes = (
         "\nUNION ALL\n".join(store.wanted(part, plan.decision.as_of, plan.decision.expiration) for part in signed)
@@ -37,7 +37,7 @@ def added(plan: RunPlan, core: TypedCore) -> str:
 
 
 def added_to(plan: RunPlan, core: TypedCore, chains: Sequence[Chain]) -> str:
-    """The rows of `added` together with the rows of chains, as one chain that can be read as far back as the chains."""
+    """The rows of `added` and the rows of chains, as one chain that can be read from the `since` of the decision on."""
     new = added(plan, core)
     if not chains:
         return by_one_task(new) if is_tiny(plan, core) else new
@@ -55,7 +55,7 @@ def wanted(plan: RunPlan, core: TypedCore, source: Source) -> str:
 
 
 def stored(plan: RunPlan, core: TypedCore, chains: Sequence[Chain], since: int) -> str:
-    """The rows of chains, as far as they count from an instant on (ms)."""
+    """The rows of chains that count at `since` (ms) or later."""
     tables = [c.source(plan.target.schema) for c in chains]
     bucketed = [plan.target.table(c.table) for c in chains if c.bucketed]
     return store_of(core).stored(tables, since, plan.decision.expiration, bucketed)

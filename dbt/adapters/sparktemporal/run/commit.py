@@ -5,13 +5,14 @@
 | found | the commit |
 |---|---|
 | a view of that name that no run of the model made | is refused (`ForeignRelation`) |
-| another run's commit than the one this one builds on | fails: what was written may be of an older state |
+| a commit of another run than the one to follow | fails: what was written may be of an older state |
 | a catalog without views | goes to a table of one row (`engine/commit_records`) |
 | a text longer than the metastore keeps | takes a shorter form, or fails |
 
-The plain texts are used while every catalog keeps them, and then shorter forms: nothing more is asked of Spark. Where
-no form is short enough, the catalog is asked once for a view so long (`view_probe`), and the state remembers that.
-A text that is too long fails only when it is written, after what `CREATE OR REPLACE VIEW` replaces has been dropped.
+The plain text is used where the catalog surely keeps a text of its length, and a shorter form where only that is sure.
+If no form is short enough, a probe tells whether the catalog keeps a view of that length (`view_probe`), and the state
+remembers a length that is kept. Without a probe, a text that is too long would fail only when it is written, after
+`CREATE OR REPLACE VIEW` has dropped the view to replace.
 """
 
 from __future__ import annotations
@@ -96,9 +97,9 @@ class Commit:
         return self._run_of(self._live(self.after)) == self.after
 
     def is_overtaken(self, run: str, locked: int) -> bool:
-        """Whether a rival, begun before this run had the lock, has committed after the commit that this run follows.
+        """Whether a rival that began before this run had the lock has committed since the commit that this run follows.
 
-        locked: when this run got the lock (ms, by the engine's clock; the clock of the rival may be a little ahead).
+        locked: when this run got the lock (ms, by the engine's clock; the rival's clock may be up to a minute ahead).
         """
         rival = self._run_of(self._live(self.after))
         if rival is None or rival in (self.after, run):
@@ -107,7 +108,7 @@ class Commit:
         return began is not None and (before or 0) <= began <= locked + _SKEW
 
     def refuse_other(self, run: str) -> None:
-        """Raise TemporalError where the live commit is of another run."""
+        """Raise TemporalError where the live commit is neither of `run` nor the commit to follow."""
         if self._run_of(self._live(self.after)) != run:
             self._expected(self.after, "before")
 
@@ -127,7 +128,7 @@ class Commit:
             self.texts.warehouse.rows(statement.sql)
 
     def confirm(self, run: str) -> ViewInfo | None:
-        """The commit of a run as it is live; an error when it is not."""
+        """The live commit, which must be of `run`. Raises ForeignRelation or TemporalError otherwise."""
         return self._expected(run, "after")
 
     def _expected(self, run: str | None, when: str) -> ViewInfo | None:
@@ -176,7 +177,7 @@ class ViewTexts:
         return len(text) <= VIEW_TEXT_LIMIT or _size(text) <= self.kept or self._has_no_limit
 
     def _keeps(self, size: int) -> bool:
-        """Whether the catalog keeps a text of so many bytes, which not every catalog does."""
+        """Whether the catalog keeps a view text of `size` bytes, by a probe that creates such a view."""
         schema = self.target.views_in if self.is_table else self.target.schema
         error = view_probe.refusal(self.warehouse, self.target, schema or self.target.schema, size)
         self.kept, self.denied = (size, "") if error is None else (self.kept, spark_words(without_trace(str(error))))
@@ -184,7 +185,7 @@ class ViewTexts:
 
     @cached_property
     def _has_no_limit(self) -> bool:
-        """Whether the views are Iceberg's, whose text has no limit. Beside a table, views are in another catalog."""
+        """Whether texts have no limit, as in views of Iceberg. With commits in a table, only `views_in` may set one."""
         if self.is_table:
             return not self.target.views_in
         if self.live is not None:
@@ -233,7 +234,7 @@ class ViewTexts:
     def refuse_too_long(self, later: State, has_clock: bool = True) -> None:
         """Refuse a model whose view may become too long when its inputs are updated.
 
-        later: its longest state. has_clock: whether the model compares the clock, or only what it reads does.
+        later: its longest state. has_clock: False where only the inputs of the model compare the clock.
         """
         updates = self.updates(later.cores, later.schema)
         if self._fitting(later) is not None and self.fits(updates):
@@ -256,7 +257,7 @@ class ViewTexts:
             yield compact_sql.live_view(state)
 
     def _fitting(self, state: State) -> tuple[State, str, Form] | None:
-        """The first text that fits. Readable texts come before packed texts."""
+        """(the state, its first text that fits, the form), or None. Readable texts come before packed texts."""
         state = replace(state, state_table="", view_size=self.kept)
         text = embed(state, view_sql.live_view(state))  # the fastest to read
         if self.fits(text):
@@ -276,7 +277,7 @@ class ViewTexts:
         return min(_size(text) for _, text, _ in self._forms(state))
 
     def _with_chains(self, state: State) -> tuple[State, list[Statement]]:
-        """A state with an empty chain for each core without chains: the empty chain tells the columns."""
+        """Give each core without chains an empty one, which tells its columns -> (the state, statements for it)."""
         run_id = chain_rules.next_id(chain_rules.next_id(state.run))
         cores, steps = [], []
         for core in state.cores:
@@ -295,7 +296,7 @@ def _size(text: str) -> int:
 
 
 def _shorter(state: State, size: int) -> str:
-    """The advice for a model whose view has so many characters."""
+    """The advice for a model whose view text, of `size` bytes, is too long."""
     if len(state.cores) == 1 or 2 * len(state.residual) > size:
         return _STATIC
     return _APART.format(quantity(len(state.cores), "SELECT"))

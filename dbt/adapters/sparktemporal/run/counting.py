@@ -1,4 +1,4 @@
-"""Questions of a run that has written, as queries of one row each. The look at the inputs asks them in its statement.
+"""Queries of one row each that count what a run has read and written; the look at the inputs asks them too.
 
 | asked | for |
 |---|---|
@@ -89,7 +89,8 @@ def _sizes(tools: Tools, plan: RunPlan) -> tuple[Query, ...]:
 def _standing(plan: RunPlan, reading: Reading) -> tuple[tuple[str, Chain], ...]:
     """(schema, chain) for each chain that the run adds to and whose rows must be counted now.
 
-    Chains that the run did not read were counted with the list of files.
+    If the chains were counted with the list of files, only those remain that were written again and that `adds_up`
+    cannot check.
     """
     if not plan.capture.is_counted:
         return plan.standing
@@ -98,13 +99,13 @@ def _standing(plan: RunPlan, reading: Reading) -> tuple[tuple[str, Chain], ...]:
 
 
 def _sums_up(plan: RunPlan, core: TypedCore) -> bool:
-    """Whether a chain that was written with old ones has their rows and the new rows, one for one."""
+    """Whether a chain written together with old chains must have as many rows as these and the new rows together."""
     old = plan.old_chains(core.name)
     return _tells_added(plan, core) and not any(chain.negative for chain in old)
 
 
 def adds_up(plan: RunPlan, reading: Reading, counts: Counts) -> bool:
-    """Whether each chain that was written again has all rows of the old chains, and the new rows.
+    """Whether each chain written together with old chains has all of their rows, and the new rows.
 
     A chain has fewer rows where an old chain lost files, or where rows of an old chain had ended before `since`.
     """
@@ -138,7 +139,7 @@ def answered(plan: RunPlan, reading: Reading, asked: Asked, answers: Sequence[Se
 
 
 def _added(plan: RunPlan, reading: Reading, left_out: Sequence[Sequence[Any]]) -> dict[str, int]:
-    """How many rows of a chain that was written with old ones are new, as far as the answers of `not_stored` tell."""
+    """Core -> the number of new rows in a chain written together with old ones, where `not_stored` tells it."""
     added, rows = {}, iter(left_out)
     for core in plan.changed:
         delta = plan.capture.cores[core.name]
@@ -157,14 +158,15 @@ def _count_plain(tools: Tools, plan: RunPlan, core: TypedCore) -> str:
 
 
 def _is_iceberg(tools: Tools, plan: RunPlan) -> bool:
-    """Whether chains are tables of Iceberg: in a catalog of its own all formats are."""
+    """Whether chains are Iceberg tables: in an Iceberg catalog, tables of any format are."""
     return plan.config.file_format == "iceberg" or tools.warehouse.catalog_is_icebergs()
 
 
 def _sized(tools: Tools, plan: RunPlan, core: TypedCore, table: str) -> tuple[str, str]:
-    """A chain to stand in a FROM, and its size in bytes as an aggregate.
+    """(SQL of a chain for a FROM, an aggregate of its size in bytes; the aggregate may be `NO_SIZE`).
 
-    A named catalog decides itself what a table of `parquet` is, and other tables than Spark's have no hidden column.
+    The size comes from a hidden column that only Spark's own tables have. A named catalog decides itself what a table
+    of `parquet` is.
     """
     columns = [name.lower() for name, _ in core.stored]
     if plan.config.file_format != "parquet" or "_metadata" in columns or tools.warehouse.catalog_is_named():
@@ -186,7 +188,8 @@ def asks_for_all(plan: RunPlan) -> bool:
 def tells_beyond(plan: RunPlan, core: TypedCore) -> bool:
     """Whether the chain of a rebuild tells how many updates after the expiration are not stored.
 
-    Where every window ends, a row that is there for good ends after the expiration. The rows are not read again.
+    Where every window ends, a row that is stored without an end ends after the expiration. So the chain is counted,
+    and the inputs are not read again.
     """
     return (
         plan.decision.rebuilds
@@ -215,11 +218,11 @@ def not_stored(tools: Tools, plan: RunPlan) -> list[Query]:
 
 
 def count(tools: Tools, plan: RunPlan, core: TypedCore, table: str, since: int | None) -> Chain:
-    """A table that was written, as the state names it. since: as `create` was given it."""
+    """Count a table that was written -> its Chain, for the state. since: as given to the store's `create`."""
     return counted(table, parts_of(tools, plan, core, table, since), since)
 
 
 def parts_of(tools: Tools, plan: RunPlan, core: TypedCore, table: str, since: int | None) -> list[tuple[Any, ...]]:
-    """The rows of a store's `count`, of a table that was written."""
+    """Run a store's `count` over a table that was written -> the rows of the answer."""
     source, size = _sized(tools, plan, core, plan.target.table(table))
     return tools.warehouse.rows(store_of(core).count(source, since is not None, size))

@@ -1,6 +1,6 @@
-"""The place of the commits of a new model: a view, or a table where the catalog has no views.
+"""Choose where a new model commits: in a view, or in a table where the catalog has no views.
 
-Each invocation tries once whether the catalog has views (`view_probe`).
+In a named catalog, each invocation probes once for each schema whether views can be made (`view_probe`).
 """
 
 from __future__ import annotations

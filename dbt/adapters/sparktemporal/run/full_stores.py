@@ -1,4 +1,4 @@
-"""`full_store`: a model of which all rows of an input are kept and read by each read, because nothing bounds them."""
+"""`full_store`: refuse a model, or warn, where nothing bounds the rows: all are kept, and read by each read."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _INSTANTS = ("timestamp", "timestamp_ntz", "date")
 
 @dataclass(frozen=True)
 class Weight:
-    """What is kept of a core. bytes: of the chain, or before a run of the inputs' files; None where not known."""
+    """The rows that are kept of a core. bytes: of its chain or, before a run, of the inputs' files; None if unknown."""
 
     core: TypedCore
     rows: int
@@ -52,7 +52,7 @@ def refuse(plan: RunPlan) -> None:
 
 
 def warning(plan: RunPlan, commit: Prepared | None, written: Written) -> str:
-    """The warning of the run that first stores a text of the model, with `full_store: warn`; "" for none."""
+    """The warning of the first run with this text of the model, under `full_store: warn`; "" for none."""
     if plan.config.full_store != "warn" or not plan.model.whole or plan.is_told or commit is None:
         return ""
     stored = {core.name: sum(chain.rows for chain in core.chains) for core in commit.state.cores}
@@ -61,7 +61,7 @@ def warning(plan: RunPlan, commit: Prepared | None, written: Written) -> str:
 
 
 def told(model: Model, kept: list[Weight]) -> str:
-    """All of it in words."""
+    """The text of the warning: the rows that are kept, the reason, and how to keep fewer."""
     return (
         f"{_listed([str(one) for one in kept])}, and each read goes through them: {why(model)}. "
         f"To keep less: {instead(model)}. To keep them without this line: full_store: allow"
@@ -69,7 +69,7 @@ def told(model: Model, kept: list[Weight]) -> str:
 
 
 def planned(plan: RunPlan) -> Iterator[Weight]:
-    """What is kept whole, before a run: the rows of the chains, or about as many as the files of the inputs have."""
+    """Before a run: the weight of each core that is kept whole, from its chains or else estimated from its inputs."""
     for core in plan.model.whole:
         if chains := plan.old_chains(core.name):
             yield Weight(core, sum(chain.rows for chain in chains))
@@ -83,7 +83,7 @@ def planned(plan: RunPlan) -> Iterator[Weight]:
 
 
 def why(model: Model) -> str:
-    """The reason, with the parts that a read evaluates over all rows."""
+    """Why all rows are kept, with the parts of the model that a read evaluates over all rows."""
     parts = [f"{shorten(one.text, _LONG)} ({shorten(one.why, _LONG)})" for one in _over_all(model)]
     more = [f"{len(parts) - _PARTS} more"] if len(parts) > _PARTS else []
     evaluated = f". Evaluated at each read: {'; '.join([*parts[:_PARTS], *more])}" if parts else ""
@@ -91,7 +91,7 @@ def why(model: Model) -> str:
 
 
 def instead(model: Model) -> str:
-    """The words that bound these rows: a condition of the model as a WHERE or HAVING, or else another window."""
+    """SQL that would bound the kept rows: a condition of the model as a WHERE or HAVING, or else a window."""
     parts = _over_all(model)
     is_one = bool(parts) and all(one.takes == parts[0].takes for one in parts)
     if is_one and all(one.where for one in parts):
@@ -104,19 +104,19 @@ def instead(model: Model) -> str:
 
 
 def _time_of(model: Model) -> str:
-    """A column of these rows that a window may have."""
+    """A time column of the kept rows, for a window; `ts` where there is none."""
     times = [name for core in model.whole for name, kind in core.columns if kind in _INSTANTS]
     named = next((name for name in times if not name.lower().startswith("mz_")), "ts")
     return named if named.isidentifier() else quote(named)
 
 
 def listed(model: Model) -> str:
-    """What is kept whole."""
+    """The relations whose rows are kept whole, in words."""
     return _listed(list(dict.fromkeys(map(_what, model.whole))))
 
 
 def _what(core: TypedCore) -> str:
-    """The relations of a core, as far as it has all of their rows."""
+    """A core in words: its relations, if it has all of their rows; else `a query over` them."""
     query = core.core.query
     names = _listed(relations([core]))
     is_all = isinstance(query, exp.Select) and names and not any(query.args.get(key) for key in _LESS)

@@ -1,8 +1,8 @@
 """The interface to a host, which runs models: dbt's adapter, another adapter, a notebook.
 
 dbt's adapter drives the same pieces from its macros, because dbt wants to see each statement before it is sent
-(`impl`, `connections` and `looking/run_operations` are all that know dbt). `run_model` is the whole of it for a host
-that has no macros.
+(`impl`, `connections` and `looking/run_operations` are all that know dbt). A host that has no macros calls `run_model`
+alone.
 """
 
 from __future__ import annotations

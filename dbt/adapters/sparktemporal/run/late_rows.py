@@ -5,9 +5,10 @@
 | as a change of an input | its window was over at the instant of the run |
 | as a change, under a general condition | all its windows were over, and the last one ended after the run before |
 | in a full read of the inputs | its window ended after the run before, and the chains do not have the row |
-| in a full read, in a group or under a general condition | not known: the chains have no such row to compare |
+| in a full read, in a group or under a general condition | not looked for: chains hold no row to compare |
 
-After a restart no row is late. The tables follow the rules of chains: a run adds one, and small ones become one.
+A run that rebuilds the model finds no late rows. The late rows are in tables: a run adds one, and tables of like size
+are merged into one.
 """
 
 from __future__ import annotations
@@ -81,14 +82,14 @@ def write(plan: RunPlan, missed: Sequence[str]) -> list[Statement]:
 
 
 def old(plan: RunPlan) -> Late:
-    """The late rows of earlier runs; none where the columns of the model are others now."""
+    """The late rows of earlier runs; none where the columns of the model have changed."""
     kept = plan.old.late if plan.old else None
     now = late_sql.identity(late_sql.of_cores(plan.model.cores))
     return kept if kept is not None and kept.columns == now else Late(now)
 
 
 def taken(plan: RunPlan, rows: int) -> tuple[tuple[str, int], ...]:
-    """The tables that are merged with a new table of so many rows."""
+    """The tables to merge with a new table of this many rows."""
     tables = old(plan).tables
     number = chain_rules.taken_in([n for _, n in tables], rows) if rows else 0
     return tables[len(tables) - number :]
@@ -114,7 +115,7 @@ def merge(plan: RunPlan, rows: int | None) -> list[Statement]:
 
 
 def committed(plan: RunPlan, rows: int | None) -> Late | None:
-    """The late rows in the state after the run. They stay while the columns stay, also without `store_late`.
+    """The late rows after the run. They stay until new columns or a full refresh, even without `store_late`.
 
     rows: of the new table; None for no table.
     """

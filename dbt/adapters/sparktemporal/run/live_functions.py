@@ -25,7 +25,7 @@ from .analyze import Model
 
 
 def refuse_and_name(model: Model, known: Routines) -> Model:
-    """A model with the functions of its residual named in full, or a refusal of one of its functions."""
+    """Name the functions of the residual in full -> the model. Raises Refusal for a function that may not be called."""
     called = known.called(model.parsed.tree)
     if not called:
         return model
@@ -71,7 +71,7 @@ def _refuse_fickle(name: Name, routine: Routine, every: Sequence[Routine]) -> No
 
 
 def _refuse_unplaced(name: Name, routine: Routine, every: Sequence[Routine], known: Routines) -> None:
-    """Refuse a body with a call that nobody can follow: the called function may read a clock."""
+    """Refuse a function whose body calls another one without its schema: that one is unknown, and may read a clock."""
     for below in every:
         own = known.warehouse.system_functions() if below.unplaced else frozenset()
         unplaced = [called for called in below.unplaced if called.lower() not in own]
@@ -103,7 +103,7 @@ def _refuse_at_read(name: Name, routine: Routine, known: Routines) -> None:
 
 
 def refuse_of_session(model: Model, plan: str, known: Routines) -> None:
-    """Refuse three things that the plan shows.
+    """Refuse parts of a model that depend on the session or on Spark's own clock, as the plan shows.
 
     | refused | where |
     |---|---|

@@ -150,7 +150,7 @@ def host() -> str:
 
 
 def _process_start(pid: int) -> str:
-    """When a process began: another process may get its number later. `gone` when there is no such process."""
+    """The start time of a process, because PIDs are reused; `gone` for no such process, `unknown` if not readable."""
     try:
         with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
             return file.read().rpartition(")")[2].split()[19]
@@ -181,7 +181,7 @@ def was_free(token: str) -> bool:
 
 
 def is_held(warehouse: Warehouse, target: ModelRelations, token: str) -> bool:
-    """Whether the lock of a model is that of a run."""
+    """Whether the run with this token holds the lock of a model."""
     return (_properties(warehouse, target) or {}).get("mz_run") == token
 
 
@@ -198,8 +198,8 @@ def is_lock(warehouse: Warehouse, target: ModelRelations) -> bool:
 def give_back_lock(warehouse: Warehouse, target: ModelRelations, token: str, ended_well: bool = False) -> None:
     """Drop the lock if it is still this run's.
 
-    ended_well: whether the run saw its own commit. Such a run does not ask whose the lock is, while the lock is too
-    young to be taken from a living run.
+    ended_well: whether the run saw its own commit. Such a run drops its lock without a look at the owner, while the
+    lock is too young for another run to take over.
     """
     taken = _taken.get(token)
     if ended_well and taken is not None and session_facts.now() - taken < chain_rules.STALE_LOCK_MS / 2_000:

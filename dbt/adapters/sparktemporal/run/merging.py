@@ -1,4 +1,4 @@
-"""After a run has written: the chains are counted, and chains of like size are merged."""
+"""Count the chains that a run has written, and merge chains of like size."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _not_stored(
 
 
 def merge(plan: RunPlan, written: Written) -> list[Statement]:
-    """The statements that drop an empty chain, and that merge a new chain with chains of like size."""
+    """The statements that drop empty chains, merge chains (also late rows and due updates), and keep an ended epoch."""
     steps, since = [], plan.since(written.merged)
     for core in plan.changed:
         if core.name not in written.chains:

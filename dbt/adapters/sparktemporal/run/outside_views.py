@@ -9,8 +9,8 @@ The commit is the table `<model>__live` in the schema of the model. These views 
 | `<model>__diffs` | the readable updates |
 | `<model>__late` | the rows that came late, with `store_late` |
 
-A view that is one commit behind answers as that commit did, from chains that stay for `diffs_retention`. Each run, also
-one with nothing new, compares the texts, and so finds the views that a killed run left behind.
+A view of the commit before still answers as that commit did, from chains that stay for `diffs_retention`. Each run,
+even one with nothing new, compares the texts, and replaces views that a killed run left outdated.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ def kept(plan: RunPlan) -> tuple[Epoch, ...]:
 
 
 def remember(plan: RunPlan) -> list[Statement]:
-    """The statements for the table of the state that ends with this run, where the state becomes an epoch."""
+    """The statement that stores the last state in a table, where this run makes that state an epoch."""
     old = plan.old
     known = [epoch.table for epoch in old.past] if old else []
     ends = [epoch.table for epoch in kept(plan) if epoch.table not in known]

@@ -1,4 +1,4 @@
-"""The plan of a run: all that the run was given, observed and decided. The statements follow from the plan."""
+"""The plan of a run: all that the run was given, observed and decided, from which its statements follow."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ class RunPlan:
         return not self.changed and self.since() == old.since and self._says_the_same(old)
 
     def _says_the_same(self, old: State) -> bool:
-        """Whether a commit would say of the model and its inputs what the last one says."""
+        """Whether a commit would record the same model and the same inputs as the last one."""
         d = self.decision
         now = (d.expiration, self.expiry.offset, self.refreshes, self.model.residual, self.columns)
         then = (old.expiration, old.offset, old.refreshes, old.residual, old.columns)
@@ -153,12 +153,12 @@ class RunPlan:
 
     @property
     def leaves_out(self) -> bool:
-        """Whether an expiration leaves out updates that are counted. The end of the years that are searched is none."""
+        """Whether an expiration leaves out updates that are counted. The end of the searched years does not."""
         return self.decision.expiration not in (None, YEARS_END - 1)
 
     @property
     def is_told(self) -> bool:
-        """Whether a run over all rows has said what there is to say of this text of the model."""
+        """Whether the last commit has this text of the model over all rows: its notes and warnings were told then."""
         return self.old is not None and self.old.written == self.model.written and not self.old.sampled
 
     @property
@@ -250,7 +250,7 @@ class RunPlan:
         return {name: chains for name, chains in found.items() if chains and name not in merged}
 
     def since(self, merged: Mapping[str, Sequence[Chain]] | None = None) -> int:
-        """The earliest instant that can be read after this run. A later one is taken where large chains get smaller."""
+        """The earliest readable instant (ms) after this run; it moves to `latest` where large chains get smaller."""
         merged = merged or {}
         chains = [c for core in self.model.cores for c in self.old_chains(core.name)]
         rewritten = [sum(c.rows for c in several) for several in merged.values()]
@@ -277,7 +277,7 @@ class RunPlan:
         return max(so_far, self.decision.as_of - due) if is_late and due is not None else so_far
 
     def revised(self) -> int | None:
-        """The instant (ms) up to which readers may have seen another output; see `State`."""
+        """The instant (ms) up to which results that were read may differ from results now; see `State.revised`."""
         old, d = self.old, self.decision
         if old is None:
             return None
@@ -288,7 +288,7 @@ class RunPlan:
         return max(d.as_of, old.frontier)
 
     def dropped(self, beyond_expiration: int | None) -> int:
-        """How many updates were left out since the last restart. A run that reads all inputs in full counts anew."""
+        """How many updates were left out since the last restart. A run that reads a core in full counts anew."""
         before = self.old.dropped if self.old and not self.decision.rebuilds else 0
         is_incremental = all(self.capture.cores[core.name].is_incremental for core in self.changed)
         return before + (beyond_expiration or 0) if is_incremental else beyond_expiration or before

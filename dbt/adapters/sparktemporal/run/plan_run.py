@@ -1,4 +1,4 @@
-"""The beginning of a run: observe, refuse what cannot be right, decide. Nothing is written."""
+"""The beginning of a run, before it writes: observe, refuse what cannot be right, decide."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class _Decided:
 
 @dataclass(frozen=True)
 class _Explained:
-    """The query at an instant that stays until the next restart: then equal queries have equal plans."""
+    """The query at an instant that stays until the next restart, so that equal queries have equal plans."""
 
     sql: str
     plan: str
@@ -114,7 +114,7 @@ def begin(
     invocation: Invocation,
     neighbours: Neighbours | None = None,
 ) -> Writer:
-    """Observe, refuse what cannot be right, and decide. Only the Writer writes."""
+    """Observe, refuse what cannot be right, and decide -> the Writer that executes the plan."""
     with in_words(definition.sql):
         started, config = time.monotonic(), TemporalConfig.parse(target.model, definition.config)
         asked = _Asked(started, target, definition, invocation, config)
@@ -237,7 +237,7 @@ def _tables_named(warehouse: Warehouse, sql: str) -> list[str]:
 
 
 def _explain(asked: _Asked, there: _Standing, of: _Understood, decided: _Decided) -> _Explained:
-    """The plan of the query. Plans are used to check the inputs, and that the tree and the text mean the same."""
+    """Explain the query, and check by plans that the inputs are allowed, and that tree and text mean the same."""
     warehouse, instant = decided.warehouse, f"{decided.decision.started_at}L"
     at = of.at(instant)
     plan = warehouse.explain(at)

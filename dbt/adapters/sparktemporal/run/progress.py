@@ -1,4 +1,4 @@
-"""What a run has read, counted and written so far. Each record is complete when its phase ends, and does not change."""
+"""Records of what a run has read, counted and written; each is complete when its phase ends."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class Written:
 
 @dataclass(frozen=True)
 class Published:
-    """The statements that bring the relations up to date that people read."""
+    """The statements that update the relations that people read."""
 
     #: whether a table of the model's name must be dropped for the view
     gives_way: bool

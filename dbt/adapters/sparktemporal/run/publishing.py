@@ -103,7 +103,7 @@ def _core_state(tools: Tools, plan: RunPlan, written: Written, core: TypedCore) 
 def _without_due(
     tools: Tools, plan: RunPlan, live: Sequence[Chain], peeled: Sequence[Chain], since: int
 ) -> list[Chain]:
-    """The chains, the peeled ones without their due updates (`compaction`)."""
+    """The chains that still have rows, after the peeled ones have lost their due updates (`compaction`)."""
     kept = []
     for chain in live:
         if chain in peeled:
@@ -119,7 +119,7 @@ def _without_due(
 
 
 def find_published(tools: Tools, plan: RunPlan, commit: Prepared | None) -> Published:
-    """The statements that bring the relations up to date that people read. commit: of this run; None for no commit."""
+    """The statements that update the relations that people read. commit: of this run; None for no commit."""
     state = commit.state if commit else plan.old
     assert state is not None
     live = tools.commit.confirm(plan.run_id) if commit else None
@@ -161,7 +161,7 @@ def _beside_a_table(tools: Tools, plan: RunPlan, state: State, live: ViewInfo | 
 
 
 def _is_retyped(plan: RunPlan, state: State) -> bool:
-    """Whether a column has another type than before: a view remembers the types that it was made with."""
+    """Whether columns have other names or types than before: a view remembers the types that it was made with."""
     return plan.old is not None and plan.old.columns != state.columns
 
 
@@ -179,7 +179,7 @@ def publish(plan: RunPlan, found: Published) -> list[Statement]:
 
 
 def clean_up(tools: Tools, plan: RunPlan, found: Sweep | None) -> list[Statement]:
-    """Drops of chains that nothing has named for diffs_retention. found: for the commit; None for no commit."""
+    """Statements that drop tables unnamed for `diffs_retention`. found: of the commit; None for no commit."""
     if found is None:
         found = _sweep(tools, plan, plan.old.tables if plan.old else ())
     return drops(plan, found.drop, "no longer read")

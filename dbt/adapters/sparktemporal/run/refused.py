@@ -1,4 +1,4 @@
-"""Refusals before the decision of a run: of names, of inputs, and of a model with lost chains."""
+"""Refusals before a run writes: of names, of inputs, and of a model with lost chains."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def refuse_long_names(target: ModelRelations, model: Model) -> None:
 
 
 def refuse_unparsed(warehouse: Warehouse, sql: str) -> None:
-    """Refuse a model that Spark does not parse either, in Spark's words."""
+    """Refuse, in Spark's words, a model that neither the adapter nor Spark can parse."""
     text = clock_text.written_at(sql, ["timestamp"] * len(list(mz_now_spans(sql))), "0L")
     try:
         warehouse.ask(f"EXPLAIN {text}")

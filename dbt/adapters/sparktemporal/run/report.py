@@ -14,7 +14,7 @@ from .writer import Writer
 
 
 def action(run: Writer) -> str:
-    """hydrated | advanced | unchanged | restarted | checked."""
+    """The action of a run: hydrated | advanced | unchanged | restarted | waiting | checked."""
     decided = run.plan.decision.action
     return "unchanged" if decided == ADVANCED and not run.written.rows else decided
 
@@ -25,7 +25,7 @@ def reason(run: Writer) -> str:
 
 
 def outcome(run: Writer) -> str:
-    """The text that dbt prints behind the model's name.
+    """The text that dbt prints after the model's name.
 
     unchanged (no input changed), 6,000 rows kept
     """
@@ -119,7 +119,7 @@ def _facts(run: Writer) -> list[str]:
 
 
 def warnings(run: Writer) -> list[str]:
-    """Warnings, of costly reads, of promises that inputs broke, of an expiration that is near."""
+    """Warnings of broken promises of inputs, idle configs, costly stores and reads, unlikely windows, expiration."""
     model = run.plan.target.model
     broken = [
         f"temporal_view {model}: not as change_capture: append promises, {what}. So all of it was read; where that is "
@@ -132,7 +132,7 @@ def warnings(run: Writer) -> list[str]:
 
 
 def _runs_too_seldom(run: Writer) -> str:
-    """The warning where the next restart, as late as the latest so far, would come after the expiration, or ""."""
+    """The warning where the model can expire before a restart that is as late as the latest so far; "" for none."""
     offset, restart, delay = run.plan.expiry.offset, run.plan.config.restart_every, run.plan.max_restart_delay
     if offset is None or restart is None or offset > restart + delay:
         return ""
@@ -151,7 +151,7 @@ def _idle(run: Writer) -> str:
 
 
 def _has_expired(run: Writer) -> str:
-    """The warning where a run took longer than until its expiration, or ""."""
+    """The warning where the model expired while its run was under way; "" for none."""
     d, took = run.plan.decision, _since(run.plan.started)
     if d.expiration is None or run.plan.invocation.pinned or d.as_of + took < d.expiration:
         return ""

@@ -1,4 +1,4 @@
-"""Errors of a catalog or a storage about what the user of the connection may not do, in words."""
+"""Turn errors of a catalog or a storage about missing rights of the user into a Refusal."""
 
 from __future__ import annotations
 

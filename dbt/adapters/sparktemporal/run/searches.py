@@ -1,9 +1,9 @@
-"""The search for the changes of each function of the clock, in the time zone of the session.
+"""How to find the instants when a function of the clock changes, in the session's time zone.
 
 | the function | the search |
 |---|---|
-| rises with the clock | of the one change, or at the edges of its unit |
-| nearly rises: months, or a zone that is regular | in the cells around a change (`predicates.grid`) |
+| rises with the clock | for its one change, or at edges of its unit |
+| nearly rises: by months, or in a regular zone | in the cells around a change (`predicates.grid`) |
 | anything else | refused, or evaluated at each read |
 """
 
@@ -34,7 +34,7 @@ _LONGEST_UNIT = 400 * 86_400_000
 
 
 def typed_condition(judged: Condition, types: list[str], zone: SessionZone) -> Condition:
-    """types: of the row expressions."""
+    """A condition with the kinds of its edges and the searches of its steps. types: of the row expressions."""
     kinds = [operand_kind(e.comparison, types[e.index]) for e in judged.edges]
     return replace(
         judged,
@@ -54,7 +54,7 @@ def _typed_step(step: MonotoneComparison, judged: Condition, types: list[str], z
 
 
 def _searched(step: MonotoneComparison, judged: Condition, types: list[str], zone: SessionZone) -> MonotoneComparison:
-    """A step with the search for its changes."""
+    """A comparison with its search and its guards filled in. Raises Refusal where its changes cannot be listed."""
     _refuse_partial(step, _other_type(step, types))
     readings = zone.readings(step, judged, types)
     breaking = [reading for reading in readings if zone.breaks(reading)]
@@ -90,7 +90,7 @@ def _other_type(step: MonotoneComparison, types: list[str]) -> str:
 
 
 def _search(step: MonotoneComparison, types: list[str], zone: SessionZone) -> str:
-    """The search for the changes of a step, in a zone that does not break it; "" where the step nearly rises."""
+    """The search for a step, where the zone keeps local time in order; "" where the step nearly rises."""
     added = [types[i].lower() for i in step.added]
     other = _other_type(step, types)
     if has_slack(step.function):
@@ -118,7 +118,7 @@ def _refusal_of_months(step: MonotoneComparison, judged: Condition, types: list[
 
 
 def _refuse_partial(step: MonotoneComparison, other: str) -> None:
-    """Refuse a text of the clock beside a value of a type to which Spark casts some of the texts alone."""
+    """Refuse a text of the clock beside a value of a type to which Spark can cast only some texts."""
     fields = ordered(step.function)
     if fields is not None and other in fields.partial:
         raise Refusal(
@@ -137,12 +137,15 @@ class SessionZone:
     as_of: int
 
     def moves(self, length: int) -> bool:
-        """Whether the clock has one offset from so long (ms) before as_of on."""
+        """Whether the zone's offset is fixed from `length` ms before as_of on."""
         fixed_from = self.warehouse.fixed_from(self.name)
         return fixed_from is not None and self.as_of - length >= fixed_from
 
     def readings(self, step: MonotoneComparison, judged: Condition, types: list[str]) -> list[Reading]:
-        """The local times that a step reads, of zones that have had several offsets."""
+        """The local times that a step reads, except those at a fixed offset.
+
+        Raises Refusal for a step by fields of the clock, if the clock is before 1600 or after 7999.
+        """
         if step.of_fields and not FIRST_OF_FIELDS <= self.as_of < YEARS_END:
             raise Refusal(
                 f"{fragment(step.function)} at {format_instant(self.as_of)}",
@@ -157,12 +160,12 @@ class SessionZone:
         return self.warehouse.zone(reading.zone or self.name)
 
     def breaks(self, reading: Reading) -> bool:
-        """Whether the zone breaks the order of a local time, at some time that is read."""
+        """Whether a local time goes out of order in its zone, at some time that is read."""
         first = reading.free_from(self._zone(reading))
         return first is None or self.as_of - reading.back < first
 
     def regular_from(self, reading: Reading) -> int | None:
-        """The instant (ms) from which on the changes of its zone are regular."""
+        """The instant (ms) from which the changes of a local time's zone are regular; None for no such instant."""
         return reading.regular_from(self._zone(reading))
 
     def first_of(self, reading: Reading) -> int | None:
@@ -170,7 +173,7 @@ class SessionZone:
         return self.regular_from(reading) if self.breaks(reading) else reading.free_from(self._zone(reading))
 
     def offsets(self, readings: Sequence[Reading], since: Callable[[Reading], int | None]) -> list[Offsets]:
-        """Of the session's zone, then of each local time that is read: the offset of a named zone, and the changes."""
+        """(offset, ()) of the session's zone, then (offset, changes) of each reading; offset 0 if it names no zone."""
         found: list[Offsets] = [(self.warehouse.zone(self.name).since(self.as_of)[0], ())]
         for reading in readings:
             zone = self._zone(reading)
@@ -182,7 +185,7 @@ class SessionZone:
         return found
 
     def guards(self, readings: Sequence[Reading], step: MonotoneComparison, judged: Condition) -> tuple[Guard, ...]:
-        """The conditions on each row under which a step can be searched. Raises Refusal where the zone breaks all."""
+        """The conditions on each row under which a step can be searched. Raises Refusal if the zone allows none."""
         found = []
         for reading in readings:
             first = self.first_of(reading)

@@ -1,9 +1,9 @@
-"""The start of a run: observed without the lock, and again under the lock where a rival may be in between.
+"""Start a run: observe without the lock, and again under the lock where a rival may have committed in between.
 
 | the first observation | the run |
 |---|---|
 | finds nothing new | ends; it takes no lock |
-| ends in a Refusal | ends with it, unless the session planned with columns that a table no longer has |
+| ends in a Refusal | ends with it, unless a relation is missing, or the session remembered other columns of a table |
 | ends in another error while a rival has the lock | observes again under the lock: the rival may explain the error |
 | ends in another error | observes again at once |
 """

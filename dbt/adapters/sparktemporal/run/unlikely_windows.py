@@ -66,7 +66,7 @@ def _of_core(run: Writer, core: TypedCore, is_empty: bool) -> Iterator[str]:
 
 
 def _windows(run: Writer, core: TypedCore) -> tuple[list[int], list[int], int | None]:
-    """The first and last instants (ms) of a few windows: at which they begin, and at which they end."""
+    """(the first and last beginning, the first and last end, the last end) of a few windows, in ms."""
     windows = intervals_sql.of_few(core, _FEW)
     with allowing(Cause.NOT_TAKEN):  # the run is committed, whatever is the matter with its inputs now
         first, last, *ends = run.tools.warehouse.rows(run.plan.data(windows))[0]

@@ -1,4 +1,4 @@
-"""What a run asks and sends while it reads its inputs and writes chains. `phases` has the order."""
+"""The queries and statements by which a run reads its inputs and writes chains; `phases` has their order."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def fence(tools: Tools, plan: RunPlan) -> list[Statement]:
 
 
 def written_by(warehouse: Warehouse, plan: RunPlan, runs: Sequence[str]) -> tuple[str, ...]:
-    """The tables of some runs that no commit names. The state is read again: a run may have committed meanwhile."""
+    """The tables of `runs`, less those in the commit. The state is read again: a run may have committed meanwhile."""
     target, state = plan.target, read_state(warehouse, plan.target)
     named = Identifiers(state.tables if state else ())
     tables = warehouse.tables(target.schema, target.model)
@@ -118,7 +118,7 @@ def _source(tools: Tools, plan: RunPlan, core: TypedCore) -> Source:
 
 
 def _joined(plan: RunPlan, core: TypedCore) -> tuple[Chain, ...]:
-    """The last chains of a core, to be written again with the new rows. A later merge would cost one more table."""
+    """The smallest chains of a core, to write again with the new rows. A later merge would cost one more table."""
     old = plan.old_chains(core.name)
     if core.name in plan.to_peel({}):
         return ()
@@ -147,7 +147,7 @@ def write(plan: RunPlan, reading: Reading) -> list[Statement]:
 
 
 def refuse_damaged(tools: Tools, plan: RunPlan, error: Exception) -> None:
-    """Raise TemporalError where a chain that is written again has lost a file."""
+    """Raise TemporalError where the error comes from a chain that has lost a file."""
     if plan.standing and Cause.UNREADABLE.is_said_by(error):
         refuse_incomplete(tools.warehouse, plan.target.model, plan.standing_by_schema)
 
@@ -156,7 +156,7 @@ def refuse_damaged(tools: Tools, plan: RunPlan, error: Exception) -> None:
 
 
 def look(tools: Tools, plan: RunPlan, reading: Reading) -> tuple[RunPlan, Busy, Counts]:
-    """Ask, by one statement, all that a run must know before its commit."""
+    """Ask, by one statement, all that a run must know before its commit -> (plan, changed inputs, counts)."""
     if not plan.capture.is_same:
         conflicts.refuse_redefined(tools.warehouse, plan.capture)
     asked = counting.asked(tools, plan, reading)

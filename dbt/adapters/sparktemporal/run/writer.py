@@ -1,4 +1,4 @@
-"""The execution of a plan: the statements of its phases, and what is done when one fails."""
+"""Execute a plan: send the statements of its phases, and undo the run or begin again when a statement fails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The decision about a run, made from all that the run observed."""
+"""Decide what a run does (hydrate, advance, restart, check or wait) from all that the run observed."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Decision:
 
 @dataclass(frozen=True)
 class DecisionContext:
-    """The grounds of a decision beside the committed state: the present model, and the invocation."""
+    """The grounds of a decision besides the committed state: the current model, its inputs, and the invocation."""
 
     #: of the present cores
     core_hash: str
@@ -88,7 +88,10 @@ class DecisionContext:
         return self.refreshes is not None and self.refreshes == state.refreshes
 
     def earliest(self, state: State) -> int:
-        """The first instant (ms) that the run may have: after the frontier, because updates up to there are final."""
+        """The first instant (ms) that a run may use: after the frontier, because updates up to the frontier are final.
+
+        A pinned clock, and an unchanged schedule of refreshes, may use the frontier itself again.
+        """
         return state.frontier if self.pinned or self.keeps_refreshes(state) else state.frontier + 1
 
     def known(self, as_of: int) -> int:
@@ -166,7 +169,7 @@ def _why_rebuild(state: State, context: DecisionContext, as_of: int) -> str:
 
 
 def _other_expiration(state: State, expires: int | None, as_of: int) -> str:
-    """The reason to rebuild because the expiration of the inputs is another one now; "" for none."""
+    """The reason to rebuild because the inputs expire later than the stored rows, or before `as_of`; "" for none."""
     if state.expiration is not None and (expires is None or expires > state.expiration):
         return "what it reads expires later than before"
     return "what it reads expires earlier than before" if expires is not None and as_of > expires else ""

@@ -73,7 +73,7 @@ class Request:
         return self.plans.get(asked) or warehouse.explain(asked)
 
     def remembers(self, lists: bool) -> bool:
-        """Whether a commit keeps the list of files, where they changed. lists: keep it also with no other reason to."""
+        """Whether a commit keeps the list of files, where files changed. lists: even with `change_capture: full`."""
         return (lists or self.config.change_capture != _ALL) and not self.decision.writes_nothing
 
 
@@ -118,7 +118,7 @@ class Capture:
         return sum(self.counts.values())
 
     def rows_about(self, relation: str) -> int:
-        """About how many rows are read of a relation."""
+        """The number of rows read of a relation, estimated from bytes where the rows are not counted."""
         return self.counts.get(relation, (self.sizes.get(relation) or 0) // BYTES_OF_ROW)
 
     @property
@@ -145,7 +145,7 @@ class Capture:
 def capture_inputs(warehouse: Warehouse, request: Request, known: Routines, lists: bool = False) -> Capture:
     """Find the changes of each input since the last run. Raises TemporalError where a chain of the run lost rows.
 
-    known: the functions that are known already. lists: remember files also with no other reason to.
+    known: the functions that are known already. lists: remember files even with `change_capture: full`.
     """
     meaning = query_fingerprint.of(warehouse, request.model, request.plan, known, request.version)
     analyzed = plans.analyzed(request.plan)

@@ -39,7 +39,7 @@ class InputChange:
     | `same` | `added` | the change |
     |---|---|---|
     | True | None | nothing changed |
-    | False | a delta | these rows came and went |
+    | False | a delta | these rows were added and removed |
     | False | None | unknown: only a full read tells the change |
     """
 
@@ -172,7 +172,7 @@ def change(warehouse: Warehouse, seen: Input, then: Fingerprint | None, manifest
 
 
 def apart(changes: Mapping[str, InputChange]) -> dict[str, InputChange]:
-    """Changes that one statement can read together.
+    """The changes, with full reads in place of changes that one statement cannot read together.
 
     Where a statement reads one table under several options, Spark takes the first options at all places. So a table
     that is read by several changed branches is read in full.
@@ -249,7 +249,7 @@ def to_remember(
     | with many files | all of them | none |
     | without lists | None | none |
 
-    An input of which new files alone were read has its remembered files (`before`) and exactly these new files.
+    Where only the new files of an input were read, its files are the remembered files (`before`) and these new files.
     """
     lists = {now.relation: _list_of(now, changes[now.relation], before) for now in seen if now.listing}
     files = {name: entries for name, (_, entries) in lists.items() if entries is not None}

@@ -1,4 +1,4 @@
-"""How one core is brought up to date: not at all, by the rows that came and went, or by reading all."""
+"""Decides how a core is brought up to date: not at all, by added and removed rows, or by reading all."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .changes import InputChange
 
 
 class DeltaKind(Enum):
-    """How a core is brought up to date: not at all, by what came and went, or by reading all."""
+    """How a core is brought up to date: not at all, by added and removed rows, or by reading all."""
 
     SAME, INCREMENTAL, FULL = "unchanged", "incremental", "full"
 
@@ -106,7 +106,7 @@ def _inputs(core: TypedCore, analyzed: str) -> list[str] | None:
 def _incremental(
     warehouse: Warehouse, core: TypedCore, analyzed: str, every: Sequence[str], moved: Mapping[str, InputChange]
 ) -> CoreDelta:
-    """The delta of a core by rows that came and went. every: the inputs of the core. moved: the changed inputs."""
+    """The delta of a core by added and removed rows. every: the inputs of the core. moved: the changed inputs."""
     found: dict[str, delta_query.TableDelta] = {}
     for name, change in moved.items():
         if change.added is None:
@@ -139,7 +139,7 @@ def _beside(read_at: Sequence[Sequence[str]], places: Mapping[int, delta_query.T
 def _places(
     warehouse: Warehouse, query: exp.Query, plan_by_name: dict[str, str], found: Mapping[str, delta_query.TableDelta]
 ) -> tuple[list[list[str]], dict[int, delta_query.TableDelta]]:
-    """The inputs that each place of a query reads, and the change that is read at a place, by its index."""
+    """(the inputs that each place of a query reads, index of a place -> the change that is read there)."""
     read_at: list[list[str]] = []
     places: dict[int, delta_query.TableDelta] = {}
     for place, (table, linear) in enumerate(delta_query.tables(query)):
@@ -173,9 +173,9 @@ OTHER_COLUMNS = "its columns are named in a way that only the tables themselves 
 
 
 def keeps_columns(warehouse: Warehouse, changed: TypedCore) -> bool:
-    """Whether a core has its columns, after something else was put in the place of its tables.
+    """Whether a core keeps its columns when something else stands in place of its tables.
 
-    A column may be named with the schema of its table, or be a hidden one.
+    A column that is named with the schema of its table, or a hidden column, may be lost.
     """
     probe = render(intervals_sql.probe(changed.core))
     with allowing(Cause.NOT_TAKEN):

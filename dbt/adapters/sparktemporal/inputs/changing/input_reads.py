@@ -81,7 +81,7 @@ def _reads(capture: Capture, left: Mapping[str, PruningResult]) -> Iterator[Inpu
 
 
 def _with_change(one: InputRead, change: InputChange, size: int | None) -> InputRead:
-    """An input of which new files alone are read, where the change names them. size: of these files."""
+    """The read of a changed input: its new files where the change names them, else all. size: bytes of new files."""
     if isinstance(change.added, Added):
         return replace(one, files_read=len(change.added.files), bytes_read=size)
     return replace(one, files_read=one.files, bytes_read=one.bytes)
@@ -98,7 +98,7 @@ def totals(reads: list[InputRead]) -> dict[str, int | None]:
 
 
 def _sums(unit: str, known: list[tuple[int | None, int | None]]) -> dict[str, int | None]:
-    """known: (the number that an input has, the number that was read)."""
+    """The sums for one unit. known: (the number that an input has, the number that was read)."""
     considered, read = sum(has or 0 for has, _ in known), sum(read or 0 for _, read in known)
     return {f"{unit}_considered": considered, f"{unit}_read": read, f"{unit}_left_out": considered - read}
 

@@ -1,8 +1,8 @@
-"""A core that reads of its inputs what a run has seen of them, and nothing that came meanwhile.
+"""Pins the reads of a core to the states of its inputs that a run has seen, without rows that came later.
 
 table of files     the rows whose file is on the list that the run remembers
 Iceberg, Delta     VERSION AS OF the version that the run saw
-others             cannot be pinned: the run looks whether they are as they were, and reads again
+others             cannot be pinned: the run checks whether they changed meanwhile, and if so reads again
 """
 
 from __future__ import annotations

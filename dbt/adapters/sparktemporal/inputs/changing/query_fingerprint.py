@@ -1,8 +1,8 @@
-"""The fingerprint of a query: its plan, the views and functions in it, and the session. Rows of inputs are no part.
+"""The fingerprint of a query: its plan, its views and functions, and the session, but not the rows of its inputs.
 
 Spark's plan shows tables, columns and variables. The plan does not show the body of a function, the rows of a temporary
-view, or the user. Things that Spark tells on request are in the fingerprint. A query with other things is read in full
-at each run.
+view, or the user. The fingerprint has what Spark tells about these on request. Where Spark tells nothing, the query is
+read in full at each run.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Routines:
     def called(
         self, query: str | exp.Expr, namespace: Name = (), temporaries: frozenset[str] = frozenset()
     ) -> dict[Name, Routine]:
-        """The functions that a text or its tree calls, by their names there. namespace: where names are looked up."""
+        """The functions that a text or its tree calls: name there -> function. namespace: where names are looked up."""
         names = routines.called(query) if isinstance(query, str) else routines.called_in(query)
         found = {name: self._of(name, namespace, temporaries) for name in names}
         return {name: routine for name, routine in found.items() if routine is not None}

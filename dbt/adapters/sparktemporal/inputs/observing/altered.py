@@ -1,4 +1,4 @@
-"""Tables that another session altered: the session forgets what it remembers of them, a run compares their forms."""
+"""Has the session forget tables that another session altered, and gives the form by which a run notices them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from ...temporal.sql.text.identifiers import dotted, parts, quoted
 
 
 def renewed(warehouse: Warehouse, table: str, info: TableInfo) -> TableInfo:
-    """An Iceberg table as it is now. info: as the catalog of the session remembers it, whatever others wrote since.
+    """An Iceberg table as it is now. info: the table as the session's catalog remembers it, maybe an old state.
 
-    Raises Altered where the columns are others, which the plan of the model does not have.
+    Raises Altered where the columns changed, because the plan of the model has the old columns.
     """
     for remembered in (table, dotted(parts(table)[:-1])):  # t.branch_side, t.snapshots: of a table by the name before
         with allowing(Cause.NOT_TAKEN):
@@ -49,6 +49,6 @@ def provider_of(info: TableInfo) -> str:
 
 
 def forget_altered(warehouse: Warehouse, tables: Iterable[str]) -> None:
-    """Have the session forget tables that were altered. Where it remembers any, raise Altered."""
+    """Have the session forget altered tables. Raise Altered where the session had not forgotten one before."""
     if told := [table for table in tables if warehouse.forget(quoted(table))]:
         raise _altered(told)

@@ -4,7 +4,7 @@
                               edge                          latest row
 
 A run reads older rows once, for a checksum, and computes only with rows that are new or came late. A row that changed,
-went, or came before the edge breaks the promise. The table is read in full then.
+was removed, or came before the edge breaks the promise. The table is then read in full.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _AS_JSON = (
 
 @dataclass(frozen=True)
 class AppendCursor:
-    """The column by which inputs with this column are followed."""
+    """The column whose order tells which rows are new, in inputs that have this column."""
 
     column: str
     #: how much earlier than the latest row other rows may still come (ms)
@@ -107,7 +107,7 @@ def observe(
 
 
 def is_still(warehouse: Warehouse, seen: ColumnFingerprint, listing: str) -> bool:
-    """Whether no row came after the edge. A row before the edge is noticed by the next run."""
+    """Whether the rows after the edge are the same. The next run notices a changed row before the edge."""
     return (seen.after, seen.after_sum) == _after(warehouse, listing)
 
 
@@ -199,14 +199,14 @@ def content_of(table: TableInfo) -> str:
 
 
 def _row(content: str) -> str:
-    """128 bits of a row."""
+    """SQL of a hash of a row, of 128 bits."""
     return f"concat(hex(xxhash64({content})), '-', hex(xxhash64('mz', {content})))"
 
 
 def _opaque(value: str) -> str:
-    """A value of which Spark's planning infers nothing.
+    """SQL of the same value, of which Spark's planner infers nothing.
 
-    Beside a column that is made of all others, planning takes twice as long with each column that is renamed above.
+    Without this, a column made of all others doubles the time of planning with each column that is renamed above.
     """
     return f"IF(spark_partition_id() < 0, NULL, {value})"
 

@@ -116,7 +116,7 @@ def summary(warehouse: Warehouse, listing: str, rows: str = "0") -> Summary:
 
 
 def summarizing(listing: str, rows: str = "0", by_one: bool = False) -> str:
-    """A query of one row, for `summarized`. by_one: by one task, of few files in a directory."""
+    """A query of one row that sums up a list, for `summarized`. by_one: in one task, for few files in a directory."""
     listing = by_one_task(listing) if by_one else listing
     entry = f"concat_ws('|', {COLUMNS})"
     asked = f"count(*), coalesce(sum(size), 0), count_if(place <> ''), {_hash(entry)}, coalesce({rows}, 0)"
@@ -191,7 +191,7 @@ def _hash_of(by_file: Mapping[str, str]) -> str:
 
 
 def comparing(listing: str, before: str) -> str:
-    """A query of one row, for `compared`."""
+    """A query of one row that compares two lists, for `compared`. before: SQL of the earlier list."""
     both = (
         f"SELECT {_TOGETHER} *\n"
         f"FROM (\nSELECT {COLUMNS}, true AS is_new FROM ({listing})\n"
@@ -234,7 +234,7 @@ def named(files: str) -> str:
 
 
 def as_json(files: Sequence[ListedFile]) -> str:
-    """A list of files for `named`."""
+    """A list of files as JSON, for `named`."""
     return json.dumps([dict(zip(("file", "size", "modified", "place"), entry)) for entry in files])
 
 

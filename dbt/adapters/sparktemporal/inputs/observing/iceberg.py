@@ -1,4 +1,4 @@
-"""Iceberg tables: the snapshot that a scan reads, and the rows that came and went between two snapshots.
+"""Iceberg tables: the snapshot a scan reads, and the rows added and removed between two snapshots.
 
 The snapshot, the schema under which it is read, and the table's mapping of names (for files without ids of columns)
 decide the rows. Nothing else in the metadata does: tags, other branches, properties, sort orders, statistics and specs
@@ -6,8 +6,8 @@ of partitions may change. Iceberg's own description of a scan names the snapshot
 
     IcebergScan(table=c.s.t, schemaId=2, snapshotId=6331723377519219047, branch=side, filters=, …)
 
-The number of a schema stands for the ids of its columns: a column dropped and added again has another id. (Iceberg may
-give the number of a schema again that `expire_snapshots` removed, which it does only with `clean_expired_metadata`.)
+The number of a schema stands for the ids of its columns: a column dropped and added again has another id. (With
+`clean_expired_metadata`, `expire_snapshots` removes schemas, and Iceberg may then reuse their numbers.)
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def version_of(
 ) -> IcebergScans | IcebergVersion:
     """The version of a table (name quoted): its scans, or, where these are not known, the whole table's version.
 
-    read: the versions that the query asks for, as SQL behind the name; None where not known. Raises Spark's error for a
+    read: the versions that the query asks for, as SQL after the name; None where not known. Raises Spark's error for a
     table without versions, such as a table of metadata.
     """
     properties = info.details.get("Table Properties", "")
@@ -72,7 +72,7 @@ def is_read_otherwise(then: Fingerprint, now: Fingerprint | None) -> bool:
 
 
 def changes(warehouse: Warehouse, name: str, then: IcebergScans, now: IcebergScans, columns: Sequence[str]) -> Told:
-    """The rows that came and went between two versions. columns: the columns of the table."""
+    """The rows added and removed between two versions. columns: the columns of the table."""
     if is_read_otherwise(then, now):
         return "its schema changed", None
     old, new = then.scans[0], now.scans[0]
@@ -86,7 +86,7 @@ def changes(warehouse: Warehouse, name: str, then: IcebergScans, now: IcebergSca
 def changes_by_log(
     warehouse: Warehouse, name: str, then: IcebergVersion, now: IcebergVersion, columns: Sequence[str]
 ) -> Told:
-    """The rows that came and went, where scans are not known.
+    """The rows added and removed, where scans are not known.
 
     Needs a snapshot for each commit in between, all under one schema.
     """
@@ -108,7 +108,10 @@ def changes_by_log(
 def _between(
     warehouse: Warehouse, name: str, old: int, new: int, before: str, columns: Sequence[str], version: str
 ) -> Told:
-    """before: SQL of the rows at the old snapshot, "" where nothing reads them."""
+    """The rows added and removed between two snapshots.
+
+    before: SQL of the rows at the old snapshot, "" where no SQL reads them.
+    """
     parents = {int(at): (parent, operation) for at, parent, operation in warehouse.rows(
         f"SELECT snapshot_id, parent_id, operation FROM {name}.snapshots"
     )}  # fmt: skip

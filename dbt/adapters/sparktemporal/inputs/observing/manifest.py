@@ -1,4 +1,4 @@
-"""Manifests: the files that inputs had when a run read them. A later run tells new files by them.
+"""Manifests: the files that inputs had when a run read them, by which a later run finds new files.
 
 | the files of all inputs | where they are kept |
 |---|---|
@@ -37,7 +37,7 @@ class Manifest:
 
     @staticmethod
     def of(target: ModelRelations, table: str, files: Mapping[str, Sequence[ListedFile]]) -> Manifest | None:
-        """table: its name, "" for none."""
+        """The manifest of a model; None where there is no table and no file. table: its name, "" for none."""
         if table:
             return Manifest(target.table(table))
         return Manifest(files=files) if files else None

@@ -78,7 +78,7 @@ def observe_beside(
     tables: Mapping[str, TableInfo] | None = None,
     beside: Sequence[Query] = (),
 ) -> tuple[dict[str, Input], list[tuple[Any, ...]] | None]:
-    """(the tables that an analyzed plan reads -> their states, the answers to the queries `beside`, None for none).
+    """(table that an analyzed plan reads -> its state, answers to the queries `beside`, None without answers).
 
     Spark may still remember older lists of files: `refresh` has Spark forget them.
 
@@ -115,7 +115,7 @@ def observe_beside(
 def _answered(
     warehouse: Warehouse, listings: dict[str, Listing], beside: Sequence[Query]
 ) -> list[tuple[Any, ...]] | None:
-    """Give each list its answer, in place -> the answers of the other queries; None where the statement failed."""
+    """Put its answer into each listing, in place -> the answers to `beside`; None where the statement failed."""
     with allowing(Cause.NOT_TAKEN, Cause.UNREADABLE):  # after an error each list is asked for by itself
         rows = warehouse.rows_together([*(listing.query for listing in listings.values()), *beside])
         listings |= {table: replace(one, answer=row) for (table, one), row in zip(listings.items(), rows)}
@@ -198,7 +198,7 @@ def observed(
     | info | the metastore's answer |
     | listed | the list of the files, where asked for already |
     | remembered | the files of the last run |
-    | versions | the versions that the query asks for, as SQL behind the name; None where not known |
+    | versions | the versions that the query asks for, as SQL after the name; None where not known |
     """
     name = quoted(table)
     info = info or warehouse.table(name)

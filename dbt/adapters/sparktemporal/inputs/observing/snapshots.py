@@ -1,6 +1,6 @@
-"""Tables with versions (Iceberg, Delta): the version that a run reads, and the rows that came and went since.
+"""Tables with versions (Iceberg, Delta): the version a run reads, and the rows added and removed between two versions.
 
-| format | rows that came and went |
+| format | rows added and removed |
 |---|---|
 | Iceberg, module `iceberg` | by a scan of appended snapshots, else by the changelog (`FROM t WITH (…)`, Spark 4) |
 | Delta, with a change data feed | by the feed |
@@ -41,7 +41,7 @@ VERSIONS = (IcebergScans, IcebergVersion, DeltaVersion)
 def of(warehouse: Warehouse, name: str, info: TableInfo, read: Sequence[str] | None = None) -> Version | None:
     """The version of a table (name quoted), None for a table without versions.
 
-    read: the versions of an Iceberg table that the query asks for, as SQL behind the name; None where not known.
+    read: the versions of an Iceberg table that the query asks for, as SQL after the name; None where not known.
     """
     provider = info.details.get("Provider", "").lower()
     try:
@@ -57,7 +57,7 @@ def of(warehouse: Warehouse, name: str, info: TableInfo, read: Sequence[str] | N
 
 
 def is_in_history(warehouse: Warehouse, name: str, then: DeltaVersion) -> bool:
-    """Whether the table that now has a name has a version in its history."""
+    """Whether the table of this name has this version in its history."""
     if str(warehouse.rows(f"DESCRIBE DETAIL {name}")[0][1]) != then.table:
         return False
     first = _history(warehouse, name, then.version, then.version)[-1]
@@ -67,7 +67,7 @@ def is_in_history(warehouse: Warehouse, name: str, then: DeltaVersion) -> bool:
 def at(warehouse: Warehouse, name: str, version: Version, read: str | None) -> str | None:
     """SQL for a FROM: the table at the version that it had a moment ago; None where there is no such SQL.
 
-    read: the version of an Iceberg table that the text asks for, as SQL behind the name.
+    read: the version of an Iceberg table that the text asks for, as SQL after the name.
     """
     if isinstance(version, DeltaVersion):
         return f"{name} VERSION AS OF {version.version}"
@@ -75,7 +75,7 @@ def at(warehouse: Warehouse, name: str, version: Version, read: str | None) -> s
 
 
 def changes(warehouse: Warehouse, name: str, then: Version, now: Version, columns: Sequence[str]) -> Told:
-    """The rows that came and went between two versions of a table. columns: the columns of the table."""
+    """The rows added and removed between two versions of a table. columns: the columns of the table."""
     try:
         why, added = _changes(warehouse, name, then, now, columns)
         return why, None if added is None else _readable(warehouse, added)
@@ -102,8 +102,8 @@ def _commit(row: Sequence[Any]) -> str:
 def _history(warehouse: Warehouse, name: str, old: int, new: int) -> list[tuple[Any, ...]]:
     """The commits of a table from a version on, the newest first.
 
-    A LIMIT counts from the newest commit, and commits may have come since the run saw the table. The list begins at
-    the version itself: Delta shifts the time of a commit that is not later than an earlier commit in the list.
+    LIMIT counts from the newest commit, which the run may not have seen yet. The version itself is the oldest in the
+    list: Delta shifts the time of a commit that is not later than an older commit in the list.
     """
     most = max(new - old, 0) + 1
     while True:
@@ -133,7 +133,7 @@ def _delta(warehouse: Warehouse, name: str, then: DeltaVersion, now: DeltaVersio
 
 
 def _delta_feed(name: str, old: int, new: int, operations: set[str], columns: Sequence[str]) -> Told:
-    """The rows that came and went, by the change data feed. operations: of the commits after the old version."""
+    """The rows added and removed, by the change data feed. operations: of the commits after the old version."""
     others = sorted(operations - _DELTA_WRITES)
     if others:
         return f"after version {old} came {', '.join(others)}", None
@@ -175,7 +175,7 @@ def _span(old: int, new: int) -> str:
 
 
 def _readable(warehouse: Warehouse, added: AddedRows) -> AddedRows:
-    """The change, if it can be read; else Spark's error. The log of a table may name files that are gone."""
+    """The same change. Raises SparkError where it cannot be read: the log of a table may name files that are gone."""
     for source in filter(None, (added.came, added.went)):
         warehouse.rows(f"SELECT count(*) FROM {source}")
     if added.then:

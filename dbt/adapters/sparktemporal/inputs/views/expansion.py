@@ -1,7 +1,7 @@
-"""Views between a model and its tables: what is new of a table below one is read through the view's own text.
+"""Puts the text of a view in place of its name, so that only the changes of a table below the view are read.
 
-Spark keeps with a view the settings it was made under, and reads it under them whatever the session says. So its text
-may only stand in its place in a session that says the same, which Spark 4 tells (DESCRIBE … AS JSON).
+Spark keeps the settings under which a view was made, and evaluates the view under them in each session. So the text may
+replace the view only in a session with the same settings. Spark 4 tells the settings of a view (DESCRIBE … AS JSON).
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class Closed(TemporalError):
 def open_views(
     warehouse: Warehouse, query: exp.Query, moved: Callable[[str], bool], plan_by_name: dict[str, str]
 ) -> exp.Query:
-    """A query with the text of the views in the place of those that read an input that moved.
+    """A query in which each view that reads a moved table is replaced by the view's text.
 
-    moved: tells of a table's name whether the table moved. plan_by_name: the plans that Spark was asked for already;
-    the function adds to them. Raises Closed.
+    moved: name of a table -> whether the table moved. plan_by_name: the plans that Spark was asked for already; the
+    function adds to them. Raises Closed.
     """
     query, number = query.copy(), 0
     while True:
@@ -53,9 +53,9 @@ def open_views(
 
 
 def without_views(query: exp.Query, analyzed: str) -> dict[str, str]:
-    """`plan_by_name` of the tables of a query whose plan has no view in it: a leaf of the plan tells what each reads.
+    """`plan_by_name` for the tables of a query, from the leaves of its plan; empty where the plan has a view.
 
-    Only a name with its schema counts, and only where one leaf alone has the name: nothing is guessed.
+    Only a name with its schema counts, and only where exactly one leaf has the name: nothing is guessed.
     """
     found: dict[str, str] = {}
     if plans.tables_read(analyzed) is None or plans.views(analyzed):
@@ -81,7 +81,7 @@ def described(warehouse: Warehouse, table: exp.Table, plan_by_name: dict[str, st
 
 @dataclass(frozen=True)
 class Made:
-    """A view as it was made: its text, read as a tree; the names of its columns; the schema of names without one."""
+    """A view as it was made: its text and tree, the names of its columns, the schema of names without a schema."""
 
     text: str
     tree: exp.Query
@@ -112,7 +112,7 @@ def made(warehouse: Warehouse, name: str) -> Made:
 
 
 def _text(warehouse: Warehouse, table: exp.Table, prefix: str) -> exp.Subquery:
-    """A view -> its text, under the names it gives its columns. prefix: of the names of its CTEs."""
+    """A view -> its text, as a subquery with the view's columns. prefix: for the names of CTEs. Raises Closed."""
     name = plain_name(table)
     view = made(warehouse, name)
     tree = told_apart(view.tree)
@@ -124,7 +124,10 @@ def _text(warehouse: Warehouse, table: exp.Table, prefix: str) -> exp.Subquery:
 
 
 def _check_settings(warehouse: Warehouse, made: dict[str, str]) -> None:
-    """Spark keeps those that were not as by default, so both sides are asked."""
+    """Raise Closed where the view was made under other settings than the session's.
+
+    Spark keeps only settings that differed from their defaults, so the settings of both sides are compared.
+    """
     ours = warehouse.settings_set()
     for key in sorted({*(key for key in made if settings.decides(key)), *ours}):
         here = ours[key] if key in ours else warehouse.setting(key)
@@ -133,7 +136,7 @@ def _check_settings(warehouse: Warehouse, made: dict[str, str]) -> None:
 
 
 def _check_meaning(warehouse: Warehouse, name: str, opened: exp.Subquery) -> None:
-    """Spark's plan of the text is that of the view, as far as it prints it."""
+    """Raise Closed where Spark's plan or columns of the text are not those of the view."""
     queries = (f"SELECT * FROM {name}", render(exp.select("*").from_(opened.copy())))
     try:
         of_view, of_text = (plans.optimized(warehouse.explain(sql)) for sql in queries)
@@ -148,7 +151,7 @@ def _check_meaning(warehouse: Warehouse, name: str, opened: exp.Subquery) -> Non
 
 
 def _name_alone(tree: exp.Query, schema: str, prefix: str) -> None:
-    """Names that mean the same wherever the text stands: tables with their schema, CTEs with a prefix."""
+    """Make names mean the same wherever the text stands, in place: tables get their schema, CTEs get a prefix."""
     for table in list(tree.find_all(exp.Table)):
         if table.db or not isinstance(table.this, exp.Identifier):
             continue
@@ -170,5 +173,5 @@ def _put(table: exp.Table, opened: exp.Subquery) -> None:
 
 
 def plain_name(table: exp.Table) -> str:
-    """A table as SQL names it, without what stands behind its name."""
+    """The name of a table in SQL, without alias, version or sample."""
     return render(exp.Table(**{k: table.args[k].copy() for k in ("this", "db", "catalog") if table.args.get(k)}))

@@ -172,7 +172,7 @@ def _named_alone(view: Made, prefix: str) -> str:
 def _check_analysis(warehouse: Warehouse, name: str, plan: str, text: str, whole: str) -> None:
     """Raise Closed where Spark's analysis of the text is not that of the view. plan: the analyzed plan of the view.
 
-    Later plans are no use, because the clock is a constant there.
+    An optimized plan is no use, because the clock is a constant there.
     """
     try:
         alone = plans.without_names(plans.analyzed(warehouse.explain(text)))

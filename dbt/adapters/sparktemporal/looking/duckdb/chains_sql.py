@@ -1,7 +1,7 @@
 """DuckDB's SQL of the rows, or of the groups, of a core at an instant.
 
-`intervals_read` and `groups_sql` say what a read is. Here the same is said without what Spark alone needs: hints, arms
-that save a comparison, LATERAL VIEW.
+`intervals_read` and `groups_sql` define the read. The SQL here says the same without the parts that only Spark needs:
+hints, arms that save a comparison, LATERAL VIEW.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def _from(items: Sequence[str], source: str, met: Sequence[str]) -> str:
 
 
 def _summed(core: CoreState, there: str) -> str:
-    """Rows with their corrections: each row as often as it is there."""
+    """Add up rows and their corrections: each row comes as often as the sum of its mz_diff."""
     names = [types.quote(n) for n, _ in core.columns]
     # equal values that are not the same, as 0.0 and -0.0, differ in their texts
     apart = [f"CAST({types.quote(n)} AS VARCHAR)" for n, k in core.columns if types.holds_doubles(k)]

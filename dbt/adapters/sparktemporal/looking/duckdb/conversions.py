@@ -1,4 +1,4 @@
-"""Literals, casts and quotients of numbers that are the same in DuckDB."""
+"""Translate the literals, casts and quotients that DuckDB can compute as Spark does."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NAMED = {TEXT: "VARCHAR", BOOL: "BOOLEAN", DATE: "DATE", INSTANT: "TIMESTAMPTZ"
 
 
 def number(node: exp.Literal) -> Typed | None:
-    """A literal of a number; None for one in exponents."""
+    """A literal of a number; None for one with an exponent, or with too many digits."""
     text = node.name
     if text.isdigit():
         for digits, most in ((10, 2**31), (20, 2**63)):
@@ -39,7 +39,7 @@ def day(text: str) -> Typed | None:
 
 
 def beside_decimal(node: exp.Expr, kind: Kind) -> Kind:
-    """An integer as Spark takes it beside a decimal: a literal, also a negative one, has the digits that it shows."""
+    """The kind of an operand beside a decimal: an integer literal, negative or not, has the digits that it shows."""
     node = node.unnest()
     node = node.this if isinstance(node, exp.Neg) and isinstance(node.this, exp.Literal) else node
     is_number = isinstance(node, exp.Literal) and not node.is_string and kind.name == INT
@@ -47,7 +47,7 @@ def beside_decimal(node: exp.Expr, kind: Kind) -> Kind:
 
 
 def cast(value: str, kind: Kind, to: Kind) -> str | None:
-    """A cast that both engines do alike: without rounding, or rounded half up; an overflow is an error."""
+    """A cast that both engines do alike: exact, or rounded half up, with an error on overflow. None for other casts."""
     if kind == to and kind.name != NULL:
         return value
     # DuckDB divides the digits by a power of ten, which rounds twice; a text is rounded once
@@ -63,9 +63,9 @@ _CASTS = {INT: (INT, DECIMAL, TEXT), DECIMAL: (DECIMAL,), BOOL: (INT, TEXT)}
 
 
 def quotient(one: Typed, other: Typed, kind: Kind) -> str | None:
-    """A quotient of decimals, rounded half up: DuckDB itself divides decimals as doubles.
+    """A quotient of decimals, rounded half up; None for too many digits. DuckDB itself divides decimals as doubles.
 
-    a / b with s digits is the whole number (2 * a * 10^n + b) // (2 * b) of the digits of a and b, both positive.
+    With a and b as positive whole numbers, the digits of a / b are (2 * a * 10^n + b) // (2 * b).
     """
     (a, left), (b, right) = one, other
     more = kind.scale + right.scale - left.scale

@@ -68,9 +68,9 @@ def refusal(node: exp.Expr, why: str) -> Refusal:
 
 @dataclass
 class Expressions:
-    """names: alias of a source -> its columns. above: the expressions of the query around a subquery.
+    """Translates expressions of a query. names: alias of a source -> its columns. above: those of the outer query.
 
-    further: what is translated besides, as aggregates; gives None where it does not know an expression.
+    further: translates other expressions, such as aggregates; gives None for an expression that it does not know.
     """
 
     session: Session
@@ -79,7 +79,7 @@ class Expressions:
     further: Callable[[exp.Expr, Expressions], Typed | None] | None = None
 
     def of(self, node: exp.Expr) -> Typed:
-        """Raises Refusal for what is not known to be the same in both engines."""
+        """Translate an expression. Raises Refusal if it is not known to be the same in both engines."""
         if isinstance(node, exp.Paren):
             return self.of(node.this)
         if isinstance(node, exp.Column):
@@ -97,7 +97,7 @@ class Expressions:
         return sql
 
     def alike(self, nodes: list[exp.Expr]) -> tuple[list[str], Kind]:
-        """Values as one kind."""
+        """Translate values, cast to their common kind -> (their SQL, the kind). Raises Refusal where there is none."""
         found = [self.of(node) for node in nodes]
         kind = kinds.common([k for _, k in found])
         if kind is None or kind.name not in (*EQUAL, kinds.NULL):
@@ -265,7 +265,7 @@ class Expressions:
         return None
 
     def _moved(self, node: exp.Add | exp.Sub) -> Typed | None:
-        """An instant and an interval that is always as long."""
+        """An instant plus or minus an interval of fixed length; None for anything else."""
         by = node.right
         if not isinstance(by, exp.Interval) or not isinstance(by.this, exp.Literal) or by.args.get("unit") is None:
             return None

@@ -1,7 +1,7 @@
-"""Kinds of values in a residual: what a translation must know of an operand, and the types of Spark's arithmetic.
+"""Kinds of values, for a translation to DuckDB: what to know of an operand, and the types of Spark's arithmetic.
 
 Spark gives each decimal result a type and rounds to it. DuckDB has other rules, so each result is computed exactly and
-cast to Spark's type. A result of more digits than a decimal has, which Spark rounds, is none of these; a quotient is.
+cast to Spark's type. A result of more digits than a decimal has gets no type here, unless it is a quotient.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _INTS = {3: "tinyint", 5: "smallint", 10: "int", 20: "bigint"}
 
 @dataclass(frozen=True)
 class Kind:
-    """digits, scale: of numbers that are exact; integers have the digits that Spark gives them beside a decimal."""
+    """Kind of a value. digits, scale: of an exact number; an integer has those of its decimal type in Spark."""
 
     name: str
     digits: int = 0
@@ -84,13 +84,13 @@ def common(kinds: list[Kind]) -> Kind | None:
 
 
 def _are_doubles(kinds: list[Kind]) -> bool:
-    """Whether Spark and DuckDB take numbers as doubles: one is, and no other one loses digits by it."""
+    """Whether both engines take numbers as doubles: one is a double, and the others lose no digits."""
     doubles = any(kind == DOUBLE for kind in kinds)
     return doubles and all(kind.name == FLOAT or (kind.name == INT and kind.digits <= 10) for kind in kinds)
 
 
 def arithmetic(operator: str, one: Kind, other: Kind) -> Kind | None:
-    """The type of `one operator other` in Spark, for + - * / %; None where Spark would round it, or is not known."""
+    """Spark's type of `one operator other`, for + - * / %; None if unknown or, except for /, of too many digits."""
     if one.name not in NUMBERS or other.name not in NUMBERS:
         return None
     if FLOAT in (one.name, other.name):

@@ -15,7 +15,7 @@ from .residual import translated
 
 
 def live_instant(state: State) -> str:
-    """SQL of the instant (ms) that a query now is of, as `view_sql.live_instant`."""
+    """SQL of the instant (ms) whose rows a query shows now, as `view_sql.live_instant` has it for Spark."""
     t = "epoch_ms(now())"
     if state.refreshes is not None:
         every, anchor = state.refreshes.every, state.refreshes.anchor
@@ -24,9 +24,9 @@ def live_instant(state: State) -> str:
 
 
 def read(state: State, sources: Mapping[str, str], t: int | None, ansi: bool, zone: str) -> str:
-    """sources: chain -> what stands for it in a FROM. t: ms; None for the instant of the query.
+    """A query of a model at t (ms), or, for None, at the instant of the query. sources: chain -> its item in a FROM.
 
-    Raises Refusal for a model whose residual, or whose types, are not the same in DuckDB for sure.
+    Raises Refusal for a model whose residual or types are not known to be the same in DuckDB.
     """
     _refuse_names(state)
     at = live_instant(state) if t is None else str(t)
@@ -65,7 +65,7 @@ def _residual(state: State, session: Session) -> tuple[str, list[Kind]]:
 
 
 def _expired(state: State, t: str) -> str:
-    """The arm that answers with an error after the expiration, whatever a query takes of the rest."""
+    """An arm of the answer that raises after the expiration, whichever columns are read."""
     raised = f"CASE WHEN {t} > {state.expiration} THEN error({types.literal(expired_message(state))}) END"
     items = ", ".join(f"CAST(({raised}) AS {types.duckdb_type(n, k)}) AS {types.quote(n)}" for n, k in state.columns)
     return f"SELECT {items}\nWHERE {t} > {state.expiration} AND ({raised}) IS NULL"

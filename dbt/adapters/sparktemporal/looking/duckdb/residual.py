@@ -33,7 +33,7 @@ _RANK = Kind(INT, 10)
 
 @dataclass(frozen=True)
 class _Aggregate:
-    """Its SQL before and after the place of a FILTER or OVER."""
+    """An aggregate: its SQL before and after the place of a FILTER or OVER, and its kind."""
 
     head: str
     tail: str
@@ -44,7 +44,7 @@ class _Aggregate:
 
 
 def translated(residual: str, cores: Mapping[str, Columns], session: Session) -> Query:
-    """cores: placeholder -> its columns, with Spark's types. Raises Refusal for what is not the same in DuckDB."""
+    """Translate a residual. cores: placeholder -> columns, Spark's types. Raises Refusal where DuckDB may differ."""
     try:
         written = parse_one(residual, dialect="spark")
         _refuse_unlike(written)
@@ -81,7 +81,7 @@ def _has_star_of_one(select: exp.Select) -> bool:
 
 
 def _refuse_numbers(select: exp.Select) -> None:
-    """Refuse the alias of a number outside of an ORDER BY."""
+    """Refuse a reference to the alias of a number literal, except in ORDER BY."""
     numbers = {a.alias.lower() for a in select.expressions if isinstance(a, exp.Alias) and _is_number(a.this)}
     for column in select.find_all(exp.Column):
         if not column.table and column.name.lower() in numbers and column.find_ancestor(exp.Order) is None:
@@ -96,7 +96,7 @@ def _is_number(node: exp.Expr) -> bool:
 def _refuse_ambiguous(tree: exp.Expr, columns: set[str]) -> None:
     """Refuse a name in HAVING, or in an expression of ORDER BY, that may be a column of a source or of the SELECT list.
 
-    Elsewhere Spark and sqlglot agree: a column of the source, and of the SELECT list for a name alone in ORDER BY.
+    Elsewhere Spark and sqlglot agree: the name is a column of a source, or, alone in ORDER BY, of the SELECT list.
     """
     for select in tree.find_all(exp.Select):
         inner = {a.alias.lower() for a in tree.find_all(exp.Alias) if a.parent is not select}

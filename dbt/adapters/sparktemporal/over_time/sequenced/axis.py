@@ -1,12 +1,12 @@
 """Many given instants, and the place of another instant among them.
 
-The place of an instant among the given ones is how many of these are before it:
+The place of an instant is the number of given instants before it. SQL computes the place:
 
-| the given instants | the place of another |
+| the given instants | the place |
 |---|---|
-| evenly spaced | is a division |
-| on an even grid of few steps, such as the first days of months | is an entry of a list, at the division |
-| any others, not many | is counted |
+| evenly spaced | by a division |
+| on an even grid of few steps, such as the first days of months | by a division and a list of places |
+| any others, not many | by counting |
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _FEW, _LISTED = 200, 2_000
 
 @dataclass(frozen=True)
 class Axis:
-    """Distinct instants (ms) in order. step: the time that all distances between them are multiples of (ms)."""
+    """Distinct instants (ms) in order. step: the greatest time (ms) that divides all distances between them."""
 
     instants: tuple[int, ...]
     step: int
 
     @staticmethod
     def of(instants: Iterable[int]) -> Axis | None:
-        """None where no place is found fast."""
+        """The axis of some instants; None where SQL cannot compute places fast."""
         every = sorted(set(instants))
         axis = Axis(tuple(every), math.gcd(*(t - every[0] for t in every[1:])) or 1)
         return axis if axis.is_even or axis.steps < _LISTED or len(every) <= _FEW else None

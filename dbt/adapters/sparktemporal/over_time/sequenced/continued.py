@@ -1,4 +1,4 @@
-"""A table that has taken updates of a model: its own rows, and what it lacks of the model's.
+"""Queries over a table that has taken updates of a model: its rows, and their difference from the model's rows.
 
 | envelope | the rows of the table are |
 |---|---|
@@ -75,7 +75,7 @@ def difference(rows: str, wanted: str, columns: Columns, instant: int) -> str:
 
 
 def standing(rows: str, columns: Columns, instant: int) -> str:
-    """A query of updates at an instant (ms): the rows of a table (with `mz_n`)."""
+    """A query of updates at an instant (ms) that insert the rows of a table (with `mz_n`)."""
     names = ", ".join(quote(n) for n, _ in columns)
     return (
         f"SELECT {instant}L AS mz_timestamp, mz_n AS mz_diff, true AS mz_definite, {names}\n"

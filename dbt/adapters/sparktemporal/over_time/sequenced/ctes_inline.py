@@ -1,4 +1,4 @@
-"""CTEs in the place of their names."""
+"""Inline the CTEs of a query as subqueries."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ...temporal.sql.names.scope import alias_of
 
 
 def without_ctes(residual: exp.Query) -> exp.Query | None:
-    """A query with the query of each CTE in the place of its name; None for a recursive one.
+    """A query with each CTE inlined as a subquery; None where a CTE is recursive.
 
     Names of CTEs are unique in a model.
     """

@@ -84,7 +84,7 @@ def _items(columns: Columns, keys: str, key: set[str], envelope: str) -> str:
 
 
 def keys_of(given: object, columns: Columns, envelope: str, model: str) -> list[str]:
-    """The names in `unique_key`, checked."""
+    """Check `unique_key` -> its columns, as the model spells them. Raises Refusal."""
     listed = list(given) if isinstance(given, (list, tuple)) else [] if given is None else [given]
     known = {folded(n): n for n, _ in columns}
     unknown = next((str(k) for k in listed if folded(str(k)) not in known), None)

@@ -1,4 +1,4 @@
-"""The history of a core: its rows over time, each with the instants from and until which the row is in the view.
+"""The history of a core: its rows over time, each with the instants at which the row enters and leaves the view.
 
     columns…, [number of rows, sums…], mz_from, mz_until     (mz_until is NULL for a row that stays to the last instant)
 
@@ -31,7 +31,7 @@ TIMES: Columns = (("mz_from", "BIGINT"), ("mz_until", "BIGINT"))
 
 
 class Part(Enum):
-    """A part of the rows of a history, as far as the stored rows tell.
+    """A part of the rows of a history. Groups, and intervals with corrections, are in REST alone.
 
     WHOLE: the rows that are there from the first instant to the last.
     REST: all other rows.
@@ -106,7 +106,7 @@ def instants(core: CoreState, schema: str, within: Range) -> str | None:
 
 
 def _stored(core: CoreState, sources: list[str], within: Range) -> str:
-    """The stored rows. With an axis, rows that are added up later change at instants of the axis alone."""
+    """A query of the stored rows. With an axis, rows that are summed later get instants of the axis as their times."""
     first, last, axis = within.first, within.last, within.axis
     is_plain = core.sums is None and not any(c.negative for c in core.chains)
     if within.part is not None and is_plain:

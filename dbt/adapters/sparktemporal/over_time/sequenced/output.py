@@ -81,7 +81,7 @@ class Output:
         return {core.placeholder: history(core, self.state.schema, self.within, totals) for core in self.state.cores}
 
     def rows_over_time(self) -> str:
-        """A query: columns, mz_from, mz_until. Of a residual that reads row by row."""
+        """A query of the output over time: columns, mz_from, mz_until. Only for a residual that reads row by row."""
         assert self._with_times is not None
         body = inline_upstreams(self._with_times, self._histories(totals=True))
         names = ", ".join([*(quote(n) for n, _ in self.state.columns), "mz_from", "mz_until"])
@@ -166,7 +166,7 @@ class Output:
         return f"SELECT *, {t}L AS {INSTANT} FROM (\n{indent(read, 2)}\n) AS mz_read"
 
     def looked_at(self, axis: Axis) -> dict[Part, str]:
-        """`rows_over_time` in two parts, right at the instants of an axis, which are shown ones."""
+        """`rows_over_time` in two parts, right only at the instants of an axis (with refreshes, shown ones)."""
         within = Range(axis.instants[0], axis.instants[-1], axis=axis)
         return {part: replace(self, within=replace(within, part=part)).rows_over_time() for part in Part}
 
@@ -186,7 +186,7 @@ class Output:
         return f"SELECT mz_seq_t\nFROM (\n{indent(seen, 2)}\n) AS mz_seen\nWHERE mz_seq_t <= {last}L"
 
     def edges(self) -> str:
-        """A query: columns, mz_from and mz_until. A row may follow itself: these updates cancel."""
+        """A query of the output over time: columns, mz_from, mz_until. A row may follow itself: its updates cancel."""
         if self.is_row_by_row:
             return self.rows_over_time()
         points = (

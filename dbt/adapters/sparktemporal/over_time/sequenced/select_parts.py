@@ -1,4 +1,4 @@
-"""The parts of a SELECT that a query at many instants changes, and what is in them."""
+"""The parts of a SELECT that `sequenced` changes: its expressions, its windows, its ORDER BY and LIMIT."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Limit:
         return Limit(keys, limit, offset)
 
     def add_keys(self, query: exp.Query) -> int:
-        """Adds the keys of the order as columns, where a query may order by others than its own -> how many."""
+        """Adds the ORDER BY keys as columns -> how many; 0 for a query that may order by its own columns alone."""
         if not isinstance(query, exp.Select) or query.args.get("distinct"):
             return 0
         added = [exp.alias_(_resolved(key.this, query.expressions), f"{_ORDER}{i}") for i, key in enumerate(self.keys)]
@@ -91,7 +91,7 @@ class Limit:
         return len(added)
 
     def by_instant(self, query: exp.Query, names: Sequence[str], instant: str, has_keys: bool) -> exp.Query:
-        """The columns `names` and `instant` of a query, of the rows up to the limit at each instant."""
+        """A query of the columns `names` and `instant`, with the OFFSET and LIMIT applied at each instant."""
         if len({folded(n) for n in names}) < len(names):
             raise NotSequenced
         orders = []

@@ -55,8 +55,8 @@ _KNOWN = {
 def sequenced(query: exp.Query, cores: Mapping[str, Sequence[str]]) -> exp.Query | None:
     """A residual -> the same at each instant of `mz_points`, with `mz_seq_t` as the last column; None if not covered.
 
-    cores: the placeholder of a core -> the names of its columns. Under the placeholder stands a relation with a further
-    column `mz_seq_t`, and `mz_points` is a relation with the column `mz_seq_t` alone.
+    cores: the placeholder of a core -> the names of its columns. The caller supplies a relation for each placeholder,
+    with a further column `mz_seq_t`, and the relation `mz_points` with the column `mz_seq_t` alone.
     """
     try:
         return _Sequencing(cores).query(query.copy(), INSTANT)[0]
@@ -110,7 +110,7 @@ class _Sequencing:
             self.ctes[folded(cte.alias)] = names
 
     def limited(self, query: exp.Query, name: str) -> tuple[exp.Query, Names]:
-        """A query with its LIMIT as one by instant."""
+        """A query with its LIMIT applied at each instant, and the names of its other columns."""
         limit = Limit.taken_off(query)
         if limit is None:
             return self.unlimited(query, name)
@@ -132,7 +132,7 @@ class _Sequencing:
         return self.select(query, name)
 
     def side(self, query: exp.Expr, name: str) -> tuple[exp.Expr, Names]:
-        """A side of a set operation, in parentheses where it had some or has become a set operation itself."""
+        """A side of a set operation, in parentheses if it had them or becomes a set operation itself."""
         is_bare = isinstance(query, exp.SetOperation) and not query.args.get("with_")
         found, names = self.query(query, name)
         together = isinstance(found, exp.SetOperation) or found.args.get("with_")
@@ -189,7 +189,7 @@ class _Sequencing:
         return exp.union(select, empty, distinct=False, dialect="spark")
 
     def within(self, select: exp.Select, now: exp.Expr) -> None:
-        """The clock and the subqueries in the expressions of a SELECT, at its instant."""
+        """Put the instant of a SELECT into the clock calls and the subqueries of its expressions, in place."""
         for part in list(expressions_of(select)):
             for node in list(part.walk(prune=lambda n: isinstance(n, exp.Query))):
                 if isinstance(node, exp.Query):
@@ -199,7 +199,7 @@ class _Sequencing:
                     node.replace(expression(clock_literal(kind, render(now))))
 
     def inner(self, query: exp.Expr, outer: exp.Expr) -> None:
-        """A subquery in a value or a predicate: its rows of the instant outside, in place."""
+        """Correlate a subquery in a value or a predicate with the instant of the outer row, in place."""
         with_ = query.args.get("with_")
         if with_ is not None:
             self.take_ctes(with_)
@@ -247,7 +247,7 @@ class _Sequencing:
         return _lateral(join.this)
 
     def merging_join(self, join: exp.Join, sources: Sequence[_Source], now: exp.Expr) -> _Source:
-        """A join that merges the instants, too: both sides have them under one name."""
+        """Make a USING or NATURAL join merge the instants too: both sides name them alike -> its right side."""
         if not isinstance(now, exp.Column):
             raise NotSequenced
         source = self.put_source(join, now.name)
@@ -258,7 +258,7 @@ class _Sequencing:
         return source
 
     def join(self, join: exp.Join, now: exp.Expr) -> tuple[_Source, exp.Expr]:
-        """A join whose condition also compares the instants -> its right side, and the instant of a row then."""
+        """Make the condition of a join compare the instants too -> its right side, and the instant of a joined row."""
         on = join.args.get("on")
         if join.method:
             raise NotSequenced
@@ -313,7 +313,7 @@ class _Sequencing:
         return exp.select(*listed, exp.alias_(column(INSTANT), instant)).from_(exp.Table(this=node.this.copy())), names
 
     def constant(self, node: exp.Expr, instant: str) -> tuple[exp.Expr, _Source]:
-        """Rows without time, at each instant."""
+        """Repeat rows without time (VALUES, a function) at each instant."""
         columns, alias = node.alias_column_names, node.args.get("alias")
         named = self.fresh_alias(alias)
         node = node.copy()
@@ -362,7 +362,7 @@ def _shown_by(star: exp.Star, of: str, select: exp.Select, sources: Sequence[_So
 
 
 def _merge(sources: Sequence[_Source], source: _Source, using: Sequence[str] | None) -> None:
-    """The columns that USING or a NATURAL join show once."""
+    """Note in `source` the columns that a USING or NATURAL join shows once."""
     if using is None:
         if source.names is None or any(s.names is None for s in sources):
             raise NotSequenced

@@ -5,7 +5,7 @@
     cells           the sums of all rows of one cell
     running         +cell at 1, -cell at 3            the total at each instant
 
-Almost all rows of a large window are there at all of the instants. They are added up by themselves, as in one read.
+Almost all rows of a large window are there at all of the instants. These rows are summed apart, as in one read.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Totals:
     def of(
         columns: Columns, aggregates: Mapping[str, str], keys: Sequence[str], describe: Describe, ansi: bool
     ) -> Totals:
-        """aggregates: by name, SQL over the columns; keys: names of columns. Raises NoSum. ansi: see `take_groups`."""
+        """The totals for aggregates (name -> SQL) by keys (names of columns). Raises NoSum. ansi: see `take_groups`."""
         listed = [*map(quote, keys), *(f"{sql} AS {quote(name)}" for name, sql in aggregates.items())]
         by = f"\nGROUP BY {', '.join(map(quote, keys))}" if keys else ""
         query = parse(f"SELECT {', '.join(listed)}\nFROM (\n{no_rows(columns)}\n) AS {OUTPUT}{by}")
@@ -63,8 +63,8 @@ class Totals:
     def at(self, parts: Mapping[Part, str], axis: Axis, kinds: Mapping[str, str], points: str, given: str) -> str:
         """A query: the instants as given, and the keys and aggregates at each. Without keys each instant has a row.
 
-        parts: queries of the output with mz_from, mz_until. kinds: the types of its columns. points: a query of
-        `given`, SQL of a column, and mz_seq_t (BIGINT, ms), one of the axis.
+        parts: queries of the output with mz_from, mz_until. kinds: column of the output -> its type. points: a query
+        of the columns `given` (as SQL names it) and mz_seq_t (BIGINT, ms), an instant of the axis.
         """
         keys = [item.alias_or_name for item in self.rows.expressions[: self.groups.keys]]
         named = "".join(f"{quote(key)}, " for key in keys)
@@ -104,7 +104,7 @@ class Totals:
 
 
 def _steps(named: str, kept: Columns) -> str:
-    """What changes at each place."""
+    """A query: for each key and place, the change of the sums."""
     sums = "".join(
         f",\n  {whole(f'sum(IF(mz_sign > 0, {quote(n)}, {minus(quote(n), kind)}))', kind)} AS {quote(n)}"
         for n, kind in kept

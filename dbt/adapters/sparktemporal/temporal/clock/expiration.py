@@ -1,4 +1,4 @@
-"""The expiration of a model: its inputs decide whether updates may be left out.
+"""Compute when a model expires, from its configured offset and from how its inputs depend on time.
 
 started_at            expiration = started_at + offset
 ----|==== updates kept ====|---- dropped, and the view raises ---->
@@ -139,7 +139,8 @@ def earliest(*instants: int | None) -> int | None:
 def after_change(started_at: int, old: int | None, new: Expiry, as_of: int) -> tuple[int | None, str | None]:
     """A changed offset -> (the expiration from now on, the reason for a restart or None).
 
-    A shorter offset applies at once while its instant is still ahead. A longer offset needs updates that were left out.
+    A shorter offset applies at once while its instant is still ahead; else the model restarts. A longer offset restarts
+    the model, because it needs updates that were left out.
     """
     offset = new.offset
     if old == offset:

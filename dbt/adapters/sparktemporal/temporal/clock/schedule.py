@@ -22,7 +22,7 @@ class Refreshes:
 
         ----[anchor)---------[+ every)---[also)------[+ 2 every)----
 
-    also: refreshes beside these, ascending: a run makes one where what it reads no longer knows the last one.
+    also: extra refreshes, ascending. A run whose instant is not on the schedule adds this instant.
     """
 
     MOST_ALSO: ClassVar[int] = 100
@@ -36,13 +36,13 @@ class Refreshes:
         return Refreshes(**{**fields, "also": tuple(fields.get("also", ()))}) if fields else None
 
     def with_refresh(self, t: int, since: int) -> Refreshes:
-        """The schedule with a refresh at t, the latest one. since: earlier refreshes in `also` are forgotten (ms)."""
+        """The schedule with a latest refresh at t (ms). since: refreshes in `also` before this instant are dropped."""
         if t == self.last(t):
             return self
         return replace(self, also=(*(one for one in self.also if one >= since), t)[-self.MOST_ALSO :])
 
     def known_from(self, since: int) -> int:
-        """The instant (ms) from which all refreshes are known, of those from `since` on."""
+        """The instant (ms) from which all refreshes are known: `since`, or later if `also` is full."""
         return max(since, self.also[0]) if len(self.also) == self.MOST_ALSO else since
 
     def last(self, t: int) -> int:
@@ -86,7 +86,8 @@ class TimeOfWeek:
 
     @staticmethod
     def parse(text: object, name: str) -> TimeOfWeek:
-        """
+        """A time of day in words -> TimeOfWeek. Raises a Refusal for other text. name: the config, for the message.
+
         >>> TimeOfWeek.parse("Sunday 03:00 Europe/Berlin", "restart_at")
         TimeOfWeek(weekday=6, hour=3, minute=0, zone='Europe/Berlin')
         >>> TimeOfWeek.parse("03:30", "restart_at")

@@ -1,4 +1,4 @@
-"""The changes of a zone's offset, by the engine's rules, and the orders of time that they break.
+"""The changes of a zone's UTC offset, by Spark's rules, and whether they make local time leap or go back.
 
     gap      23:59:59 -> 00:44:30    local time leaps; a time truncated into the gap moves behind it by its distance
     overlap  01:59:59 -> 01:00:00    local time goes back, and so do values computed from it
@@ -6,8 +6,8 @@
 `mz_now() + interval 1 day` moves by a calendar day in Spark: 23, 24 or 25 hours. A minute is not always whole either:
 at the gap of Monrovia above, `date_trunc('MINUTE', 00:44:45)` is 00:44:00, which is in the gap, so it becomes 01:28:30.
 
-The engine's rules count, because Python's rules may be of other years. Python's rules only save a question to the
-engine, where they say that a zone changes for ever.
+Spark's rules count, because Python's rules may be of another year. Python's rules only save a query: Spark is not asked
+whether a zone changes (ever, or for ever) if Python says that it does.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _AROUND = 2 * 86_400_000
 
 @dataclass(frozen=True)
 class Change:
-    """A zone's offset is `before`, and from the second `at` on `after` (s, east of Greenwich)."""
+    """A change of a zone's offset from `before` to `after` (s, east of Greenwich), at the second `at`."""
 
     at: int
     before: int
@@ -57,7 +57,7 @@ class Change:
         return self.repeats(86_400)
 
     def repeats(self, unit: int) -> bool:
-        """Whether a unit (s) of local time comes again, after a later one."""
+        """Whether a unit of local time (`unit` s long) recurs after a later one has begun."""
         return self.begins // unit < (self.ends - 1) // unit
 
     def splits(self, unit: int) -> bool:
@@ -80,7 +80,7 @@ class Zone:
     changes: tuple[Change, ...] = ()
 
     def free_of(self, breaks: Callable[[Change], bool]) -> int | None:
-        """The instant (ms) from which no change breaks anything; None when some change does for ever.
+        """The instant (ms) from which no change satisfies `breaks`, with a margin; None if some do for ever.
 
         >>> new_york = Zone("x", (Change(-2717650800, -17762, -18000), Change(4092541200, -18000, -14400)))
         >>> new_york.free_of(lambda c: True), new_york.free_of(Change.goes_back), Zone("UTC").free_of(lambda c: True)
@@ -92,7 +92,7 @@ class Zone:
         return None if last >= _FOR_EVER else last * 1_000 + _AROUND
 
     def since(self, first: int) -> tuple[int, tuple[Change, ...]]:
-        """The offset (s) at an instant (ms), a quarter of an hour where it is not known, and the changes after it."""
+        """(offset (s) at an instant (ms), changes from this instant on). An unknown offset is given as 900 s."""
         later = tuple(change for change in self.changes if change.at * 1_000 >= first)
         earlier = self.changes[: len(self.changes) - len(later)]
         if earlier or later:
@@ -114,7 +114,7 @@ def is_offset(name: str) -> bool:
 
 
 def offset_of(name: str) -> int:
-    """The offset (s) of a zone whose name is a fixed one.
+    """The offset (s) of a zone whose name is a fixed offset.
 
     >>> offset_of("UTC"), offset_of("+05:30"), offset_of("Etc/GMT+3"), offset_of("UTC-1")
     (0, 19800, -10800, -3600)
@@ -146,7 +146,7 @@ def is_known_to_change(name: str, for_ever: bool) -> bool:
 
 
 def changes_query(name: str) -> str:
-    """A query for one text (JSON): the changes of a zone by the engine's rules. It reads no table, starts no task."""
+    """A query of one JSON text, the changes of a zone by Spark's rules. It reads no table and starts no task."""
 
     def offset(second: str) -> str:
         return f"unix_seconds(from_utc_timestamp(timestamp_seconds({second}), {string_literal(name)})) - {second}"

@@ -1,4 +1,4 @@
-"""Buckets: ranges of the clock that grow with their distance from `since`, as the partitions of a large chain.
+"""Buckets: the partitions of a large chain, which are ranges of time that grow with their distance from `since`.
 
     clock   since S ┬┬┬┬─┬─┬─┬─┬───┬───┬───┬───┬───────┬───────▶
                 base  └ a time t is in a bucket of w ms, a power of two of at most max(GRANULARITY, (t - S) / fineness)
@@ -10,7 +10,7 @@ Edges are multiples of w, so the buckets of chains written at different times ne
 | updates, which count from their instant on | the beginning | what has begun | fine: a read is all they cost |
 | intervals, which count until their end | the end | all but the past | coarse: fewer files read faster |
 
-Of updates a read opens at most a quarter more of the time since S than it must; of intervals at most twice the past.
+A read of updates opens at most a quarter more of the time since S than it must; of intervals, at most twice the past.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The tables of a model: names, merging of chains, and sweeping of tables that nobody names."""
+"""Name the tables of a model, choose the chains to merge, and find the tables to drop."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def born_of(model: str, table: str) -> int | None:
 
 
 def core_of(model: str, table: str) -> str | None:
-    """The core whose chain a table of a model is: c0, c1 and so on; None when no chain has such a name.
+    """The core (c0, c1, …) whose chain a table of a model is; None when no chain has such a name.
 
     The name of a model may itself look like the name of a chain, so only the text after it counts.
 
@@ -145,7 +145,7 @@ def largest_first(chains: Sequence[Chain]) -> list[Chain]:
 
 
 def taken_in(rows: Sequence[int], new: int) -> int:
-    """The number of last chains that a chain of `new` rows takes in, so that RATIO holds. rows: largest chain first.
+    """How many of the smallest chains to merge with `new` rows, so that RATIO holds. rows: largest chain first.
 
     After Materialize's correction buffer (src/compute/src/sink/correction_v2.rs): a row is rewritten only into a chain
     that is at least 1 + 1/RATIO times as large, so O(log N) times in its life.
@@ -160,9 +160,10 @@ def taken_in(rows: Sequence[int], new: int) -> int:
 
 
 def taken_at_once(rows: Sequence[int], new: int) -> int:
-    """The number of last chains that are written again together with about `new` rows. rows: largest chain first.
+    """How many of the smallest chains to write again together with about `new` rows. rows: largest chain first.
 
-    What `taken_in` would take, and FEW_ROWS. Merges that move `since` wait for the number itself.
+    Those that `taken_in` would take or that keep the total within FEW_ROWS, while the total is below SMALL_CHAIN.
+    Larger merges move `since`, and wait until the number of new rows is known.
     """
     taken, total = 0, new
     while taken < len(rows):
@@ -175,7 +176,7 @@ def taken_at_once(rows: Sequence[int], new: int) -> int:
 
 
 def rows_held(chain: Chain) -> tuple[int, bool]:
-    """(rows that the table of a chain has at least, whether it has exactly so many)."""
+    """(the least number of rows in the table of a chain, whether this number is exact)."""
     return (chain.held, True) if chain.held is not None else (chain.rows, chain.after is None)
 
 

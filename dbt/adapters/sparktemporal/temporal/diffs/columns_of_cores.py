@@ -1,6 +1,7 @@
-"""The columns of several cores side by side, for people.
+"""Merge the columns of several cores into one list, for relations that people read.
 
-A column of the same name and type in several cores is one column. Of another type it is named after its core, `v_c1`.
+Columns of the same name and type in several cores are one column. A column of another type gets the name of its core
+as a suffix, `v_c1`.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class ColumnsOfCores:
 
 
 def side_by_side(cores: Mapping[str, Columns], taken: Iterable[str]) -> ColumnsOfCores:
-    """cores: by the name of each. taken: names, in small letters, of columns that are beside them."""
+    """Merge the columns of cores. cores: name -> columns. taken: other columns of the relation, in lower case."""
     kinds: dict[str, str] = dict.fromkeys(taken, "")  # folded name -> type
     names: dict[tuple[str, str], str] = {}
     shown: dict[str, tuple[str, str]] = {}

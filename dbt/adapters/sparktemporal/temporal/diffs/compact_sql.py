@@ -108,7 +108,7 @@ def _output(state: State, reads: dict[str, str]) -> str:
 
 
 def _names(residual: exp.Expr, state: State) -> list[str] | None:
-    """The columns of a residual over placeholders; None where they do not follow from its list alone."""
+    """The names of a residual's columns; None where its SELECT list alone does not tell them."""
     while isinstance(residual, exp.SetOperation):
         residual = residual.this
     if not isinstance(residual, exp.Select):
@@ -128,7 +128,7 @@ def _names(residual: exp.Expr, state: State) -> list[str] | None:
 
 
 def _only_core(residual: exp.Select, state: State) -> CoreState | None:
-    """The core that a SELECT reads, where the SELECT reads nothing else and has no columns beside those of the core."""
+    """The one core that a SELECT reads, if `*` gives the columns of this core and no others; else None."""
     tables = list(residual.find_all(exp.Table))
     if len(tables) != 1 or tables[0].db or has_other_parts(residual, _WITHOUT_COLUMNS):
         return None
@@ -188,7 +188,7 @@ def _same(core: CoreState) -> str:
 
 
 def _summed(rows: str, core: CoreState) -> str:
-    """Sum rows (mz_row, mz_diff); each result is a row as it was written."""
+    """A query that sums rows (mz_row, mz_diff) and gives each row, as it was written, as often as its sum."""
     copies = f"CASE WHEN mz_n > 0 THEN CAST(mz_n AS INT) ELSE CAST({intervals_sql.DAMAGED} AS INT) END"
     return (
         f"SELECT mz_row.*\n"
@@ -232,7 +232,7 @@ def _groups(core: CoreState, schema: str, t: str) -> str:
 
 
 def _there(chains: Sequence[Chain], schema: str, t: str, earliest: int, *less: str, also: str = "") -> str:
-    """The rows of chains of intervals at t, without some columns."""
+    """The rows of chains of intervals at t, without the columns `less`. also: one more condition, "" for none."""
     return _together(
         [(c, [*([also] if also else []), *conditions(c, t, earliest)], list(less)) for c in chains], schema
     )

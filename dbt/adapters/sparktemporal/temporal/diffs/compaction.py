@@ -33,7 +33,7 @@ def due(chain: Chain, now: int) -> tuple[int, int]:
 
 
 def to_peel(core: CoreState, now: int) -> list[Chain]:
-    """The chains of a core to peel: their due updates outnumber the bases, and FEW_UPDATES."""
+    """The chains of a core to peel; none unless their due updates outnumber both FEW_UPDATES and their bases."""
     if core.sums is None:
         return []
     over = [c for c in core.chains if is_due(c, now)]
@@ -60,7 +60,7 @@ def due_rows(chain: Chain, source: str, now: int) -> str:
 def left(source: str, now: int) -> str:
     """A query: the buckets of a chain with updates after `now` (ms), and the number of these updates.
 
-    Of the buckets that begin later only footers are read.
+    For buckets that begin later, Spark reads only footers.
     """
     return (
         "SELECT mz_bucket, count(*)\nFROM (\n"

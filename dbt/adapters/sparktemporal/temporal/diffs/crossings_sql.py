@@ -4,8 +4,8 @@
     leaves    the first cell of time without the sign of the beginning
     arrives   the first one with the sign of the end
 
-A search looks at both ends first: most rows have the same sign there. Then it looks at nearer ends, and halves what is
-left. All times are BIGINT milliseconds.
+A search looks at both ends first: most rows have the same sign there. Then it tries nearer ends, and bisects the range
+that is left. All times are BIGINT milliseconds.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ At = Callable[[str], str]
 
 
 def crossings(step: MonotoneComparison, calls: Mapping[int, str]) -> str:
-    """SQL of an array of the instants around which the sign changes, from mz_lower to before mz_upper."""
+    """SQL of an array with all instants from mz_lower to before mz_upper where the sign changes, and maybe others."""
     return _Search(step, calls).crossings()
 
 
@@ -66,7 +66,10 @@ class _Search:
         return self._first(low, high, cells, "NOT ({} <=> s.end)", "{} <=> s.end", nearer)
 
     def _first(self, low: str, high: str, cells: Grid, before: str, after: str, nearer: list[int]) -> str:
-        """NULL where both ends have one sign. before, after: tests of a sign. nearer: ends to try first, in cells."""
+        """SQL of the beginning of the first cell after low that passes `after`; NULL where both ends have one sign.
+
+        before, after: opposite tests of a sign. nearer: ends to try first, in cells.
+        """
         begins: At = (lambda n: f"({n})") if cells.cell == 1 else lambda n: f"(({n}) * {cells.cell}L - {cells.shift}L)"
         last, middle = _cell(high, cells, up=True), "shiftright(b.lo + b.hi, 1)"
         ends = f"'at', {self._sign(low)}, 'end', {self._sign(begins(last))}"
@@ -98,7 +101,7 @@ class _Search:
     # -- of functions that may fall --
 
     def _around(self, instant: str) -> str:
-        """The beginnings of the cells around an instant; where the function rises there, of the one with the change."""
+        """The beginnings of the cells around an instant; in calm zones only the edges of the cell with the change."""
         grid, is_first = self.grid, instant == "mz_lower"
         before = 0 if is_first else grid.reach
         back = f"pmod({instant} + {grid.shift - before}L, {grid.cell}L)"
@@ -109,7 +112,7 @@ class _Search:
         return f"CASE{whens} ELSE {cells} END"
 
     def _calm(self, instant: str, before: int) -> str:
-        """Whether the zone has one offset around an instant, wherever the function reads local time."""
+        """SQL: whether the zone's offset is constant around an instant, in each local time that the function reads."""
         ends = f"({instant} - {before}L)", f"({instant} + {self.grid.reach}L)"
         return " AND ".join(f"{self._offset(of, ends[0])} <=> {self._offset(of, ends[1])}" for of in self.grid.calm)
 
@@ -124,7 +127,10 @@ class _Search:
         return _let("y", self._leaves(cell, last, Grid()), f"array({cell}, y, {two})")
 
     def _moved(self) -> str:
-        """Of the clock moved by one length in a cell: the change is as far from its beginning as the value from it."""
+        """SQL of the instants of change for a clock that is moved by one length within each cell.
+
+        Such an instant is as far from the cell's beginning as the value is from the moved clock at this beginning.
+        """
         cell, reach = self.grid.cell, self.grid.reach
         each = _let("x", self._distance("g"), f"IF(x BETWEEN -1L AND {cell}L, array(g, g + x, g + x + 1L), array(g))")
         far = f"abs({self._distance('mz_lower')}) > {2 * reach}L"
@@ -140,7 +146,7 @@ class _Search:
 
 
 def _compared(function: exp.Expr, other: exp.Expr, comparison: type[exp.Expr]) -> exp.Expr:
-    """A comparison; of two sequences by the first parts that differ, each compared as Spark compares the two alone."""
+    """A comparison. Tuples compare by the first parts that differ, each pair of parts as Spark compares it alone."""
     if not (isinstance(function, exp.Tuple) and isinstance(other, exp.Tuple)):
         return comparison(this=exp.paren(function.copy()), expression=exp.paren(other.copy()))
     *before, last = zip(function.expressions, other.expressions)
@@ -156,7 +162,7 @@ def _let(name: str, value: str, then: str) -> str:
 
 
 def _cell(instant: str, cells: Grid, up: bool = False) -> str:
-    """SQL of the number of the cell that an instant is in; the next one, where it does not begin there."""
+    """SQL of the number of the cell that contains an instant. up: the next cell, unless the instant begins a cell."""
     if cells.cell == 1:
         return instant
     moved = f"({instant} + {cells.shift + (cells.cell - 1 if up else 0)}L)"

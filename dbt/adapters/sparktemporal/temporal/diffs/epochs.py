@@ -14,9 +14,9 @@ from .state import Epoch, State
 
 
 def kept(old: State | None, restarts: bool, as_of: int, retention: int | None, table: str) -> tuple[Epoch, ...]:
-    """The epochs that a commit names. old: the state before. table: for that state, should it end with this commit.
+    """The epochs that a commit keeps. old: the state before it. table: holds the old state, if the commit restarts.
 
-    A restart as of an earlier instant than the last one takes the place of what was there from that instant on.
+    A restart as of an instant before the last restart replaces the history from this instant on.
 
     >>> kept(None, True, 9, 5, "t")
     ()
@@ -36,5 +36,5 @@ def at(state: State, t: int) -> Epoch | None:
 
 
 def remembered(old: State) -> State:
-    """The state of an epoch: what a read needs."""
+    """The part of an old state that reads of its epoch need."""
     return old.advanced(past=(), retired=(), files={}, inputs={}, manifest="", statistics="", state_table="", late=None)

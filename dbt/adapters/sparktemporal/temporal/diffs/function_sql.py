@@ -1,12 +1,12 @@
 """The SQL table function `<model>__at(instant)`: a model at any instant, for tools that know no dbt.
 
-Spark puts the argument in the place of a parameter only down to the second level of nested queries, and in all common
-table expressions. So each core is one of these, read at the instant, and the residual stands over them:
+Spark replaces a parameter by its argument in all CTEs, but in nested queries only down to the second level. So each
+core is a CTE, read at the instant, and the residual stands over these CTEs:
 
     WITH mz_core_c0 AS (SELECT … WHERE mz_from <= t AND mz_until > t) SELECT * FROM (the residual) AS mz_out(…)
 
 An argument that is a literal reaches the files of the chains as a filter, as in a view. The function follows the
-commit: its comment tells of which run it is.
+commit: its comment names the run.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _CLOCK = "mz_clock"
 
 
 def mark(model: str, run: str) -> str:
-    """The comment by which a function is known to be a model's, and of which run."""
+    """The comment of a function: it names the model and the run that committed."""
     return f"mz_model {model}, as run {run} committed it"
 
 
 def create(state: State, name: str) -> str:
-    """The statement. name: of the function, as SQL names it, without its schema."""
+    """The CREATE FUNCTION statement of a model. name: the function's name as in SQL, without its schema."""
     given = f"unix_millis({name}.instant)"
     t, message = _shown(state, given), string_literal(_out_of_range(state))
     columns = ", ".join(f"{quote(n)} {sql_type(kind)}" for n, kind in state.columns)
@@ -64,7 +64,7 @@ def create(state: State, name: str) -> str:
 
 
 def _shown(state: State, given: str) -> str:
-    """SQL of the instant whose rows the model shows at an instant."""
+    """SQL of the instant whose rows a read at `given` shows: the last refresh, if the model has refreshes."""
     if state.refreshes is None:
         return given
     return f"greatest({state.refreshes.last_sql(given)}, {state.since}L)"

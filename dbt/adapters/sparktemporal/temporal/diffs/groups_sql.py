@@ -123,7 +123,10 @@ class GroupStore:
         return intervals_sql.create_chain(table, rows, using, "mz_timestamp", bucket)
 
     def count(self, table: str, bucketed: bool = False, size: str = NO_SIZE) -> str:
-        """A query: updates, negative ones, range of times, sum of rows, size; of the whole chain, or of each bucket."""
+        """A query of statistics, for the whole chain or for each bucket.
+
+        They are: the number of updates, of negative updates, the range of times, the sum of mz_diff, and the size.
+        """
         bucket = "mz_bucket" if bucketed else "NULL"
         return (
             "SELECT count(*), count_if(mz_diff < 0), min(mz_timestamp), max(mz_timestamp), "
@@ -187,9 +190,10 @@ class GroupStore:
 
 
 def aggregation_stats(typed: TypedCore, as_of: int) -> str | None:
-    """A query about the rows with a window: their number, the approximate number of groups (NULL where Spark cannot
-    tell), and the largest share of its digits that a sum uses (see `Sum.room_used`, NULL without one). None: there is
-    nothing to ask.
+    """A query of three statistics of the rows with a window; None if there is nothing to ask.
+
+    They are the number of rows, the approximate number of groups (NULL where Spark cannot tell), and the largest share
+    of its digits that a sum uses (see `Sum.room_used`; NULL without such a sum).
     """
     assert typed.core.groups is not None
     wide = [s.room_used for s in typed.core.groups.sums if s.wide]

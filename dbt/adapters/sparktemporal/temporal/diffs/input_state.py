@@ -1,4 +1,4 @@
-"""Fingerprints of inputs. By the fingerprint in the state, the next run knows whether an input changed.
+"""Fingerprints of inputs, which a state keeps so that the next run knows whether an input changed.
 
 Equal fingerprints mean equal rows, except for `RowsFingerprint`. In JSON a fingerprint is an object with its kind.
 `str` gives a fingerprint in words.

@@ -1,8 +1,8 @@
 """SQL that reads chains of intervals: the rows of the view at an instant.
 
 Without corrections a read is a filter. With corrections, which are few, their hashes are broadcast. Only rows with such
-a hash are summed; all other rows pass through the filter alone. The hash is in the condition of the join and in no
-column: beside a column that is made of many others, Spark's planning doubles with each of them that is renamed above.
+a hash are summed; all other rows pass through the filter alone. The hash stands in the join condition and is not a
+column: next to a column computed from many columns, each of these that is renamed above doubles Spark's planning time.
 
 A chain in buckets is read in two arms. No row of a bucket after the bucket of t has left at t, because a later end is
 never in an earlier bucket. So only the rows of one bucket are compared with t:
@@ -34,8 +34,11 @@ def read(
     splits: bool = True,
     joins: bool = True,
 ) -> str:
-    """A query of the rows at t. t: SQL of an instant from `earliest` (ms) on. splits: chains in buckets in two arms.
-    joins: few corrections by a join, which Spark refuses in a nested query over a parameter."""
+    """A query of the rows at t. t: SQL of an instant from `earliest` (ms) on.
+
+    splits: whether to read chains in buckets in two arms. joins: whether to handle few corrections by a join, which
+    Spark refuses in a nested query over a parameter.
+    """
     names = ", ".join(quote(n) for n, _ in columns)
     if not chains:
         return no_rows(columns)
@@ -75,7 +78,7 @@ def conditions(chain: Chain, t: str, earliest: int) -> list[str]:
 
 
 def _arms(chain: Chain, t: str, earliest: int) -> list[list[str]]:
-    """The conditions in two disjoint arms, for the bucket of t and for later buckets; in one where two save nothing."""
+    """The conditions of two disjoint arms, the bucket of t and later buckets; of one arm where two save nothing."""
     ends = _has_not_ended(chain, t)
     if chain.edges_from is None or not ends:
         return [conditions(chain, t, earliest)]

@@ -51,7 +51,7 @@ def probe(core: Core, projection: str | None = None) -> exp.Query:
 
 
 def check_columns(columns: Columns, spark_version: str) -> None:
-    """Refuse columns that cannot be stored and consolidated without a change of an answer."""
+    """Refuse columns that cannot be stored and consolidated without changing the results of reads."""
     seen: set[str] = set()
     for name, spark_type in columns:
         kind = spark_type.lower()
@@ -86,8 +86,8 @@ def wanted(
     """The intervals of the core's rows from `as_of` to `expiration` (ms).
 
     A row that arrives after its window leaves no trace. A row whose window is open enters at `as_of`.
-    projection: SQL of comparisons of single columns that follow, so that Spark can skip files (see `pushdown`).
-    whole: of several intervals of a row, one from the first to the last.
+    projection: SQL of comparisons of single columns, implied by the window, so that Spark skips files (see `pushdown`).
+    whole: one interval for each row, from the beginning of its first interval to the end of its last.
     """
     core = typed.core
     quoted = [quote(n) for n, _ in typed.columns]
@@ -118,7 +118,7 @@ def wanted(
 
 
 def always_ends(typed: TypedCore) -> bool:
-    """Whether each window is open at once, and ends: a row without `mz_until` then ends after the expiration."""
+    """Whether all windows have an upper bound and no lower one: a row without `mz_until` ends after the expiration."""
     every = _compared(typed.core)
     ends = bounds([one for one in every if not one[-1]]).uppers
     return typed.core.condition is None and not bounds(every).lowers and not all(map(saturates, ends))
@@ -136,12 +136,11 @@ ALWAYS = -(1 << 62)
 def not_stored(
     typed: TypedCore, as_of: int, expiration: int | None, projection: str | None = None, by_one: bool = False
 ) -> str:
-    """A query over the core's rows, as counts: updates after the expiration, windows that were over before `as_of`, and
-    intervals that are stored.
+    """A query of three counts: updates after the expiration, windows over by `as_of`, and intervals to store.
 
-    The first two are not stored. (Of a general condition only the intervals from `as_of` on are known.)
-    projection: SQL that holds for all rows that leave after the expiration, where only these need to be counted.
-    by_one: by one task.
+    The first two are not stored. (For a general condition, only the intervals from `as_of` on are known.)
+    projection: SQL that is true for all rows that leave after the expiration, if only these need to be counted.
+    by_one: whether to count in one task.
     """
     beyond = "0L"
     if expiration is not None:
@@ -158,9 +157,9 @@ def not_stored(
 
 
 def of_few(typed: TypedCore, rows: int) -> str:
-    """A query over the windows of a few rows, of one row: when the first and the last begin, and when these end (ms).
+    """A query of one row over the windows of `rows` rows: first beginning, last beginning, first end, last end (ms).
 
-    The instants are NULL where no window begins or ends. The core has comparisons alone.
+    An instant is NULL where no window begins or ends. The core has only comparisons, no general condition.
     """
     edges = bounds(_compared(typed.core))
     begin = _widest("greatest", edges.lowers) if edges.lowers else "CAST(NULL AS BIGINT)"

@@ -1,4 +1,4 @@
-"""The rows that came when their window was over, as a model with `store_late` keeps them: `<model>__late`.
+"""SQL of `<model>__late`: the rows that came after their window was over, which a model with `store_late` keeps.
 
     mz_run, mz_as_of, mz_core, mz_from, mz_until, columns…
 
@@ -39,20 +39,20 @@ def of_cores(cores: Sequence[TypedCore]) -> dict[str, Columns]:
 
 
 def columns(cores: Mapping[str, Columns]) -> Columns:
-    """Of the table of a model."""
+    """The columns of a model's table of late rows. cores: name -> columns."""
     several: Columns = (("mz_core", "STRING"),) if len(cores) > 1 else ()
     return (*_HEADER, *several, *_WINDOW, *_side_by_side(cores).shown)
 
 
 def identity(cores: Mapping[str, Columns]) -> str:
-    """Equal for models whose tables have the same columns."""
+    """A hash of the columns of a model's table of late rows: equal for equal columns."""
     return hashlib.sha256(repr(tuple(columns(cores))).encode()).hexdigest()[:12]
 
 
 def missed(core: TypedCore, came: Sequence[str], went: Sequence[str], as_of: int) -> str:
-    """The intervals that were over at an instant (ms), of rows that came, without those of rows that went.
+    """A query of the intervals that were over at `as_of` (ms): those of added rows, minus those of removed rows.
 
-    came, went: queries of the columns, mz_from, mz_until, mz_diff.
+    came, went: queries of the added and the removed rows: columns, mz_from, mz_until, mz_diff.
     """
     rows = _over(came, as_of)
     if went:
@@ -67,7 +67,7 @@ def _over(windows: Sequence[str], as_of: int) -> str:
 
 
 def of_run(cores: Sequence[TypedCore], rows: Mapping[str, str], run: str, as_of: int) -> list[str]:
-    """Queries of the rows of a run, one a core. rows: core -> its `missed` intervals. run: its id."""
+    """Queries of the late rows of a run, one for each core in `rows`. rows: core -> its `missed` query. run: the id."""
     shown, arms = _side_by_side(of_cores(cores)), []
     for core in cores:
         if core.name not in rows:
@@ -83,7 +83,7 @@ def of_run(cores: Sequence[TypedCore], rows: Mapping[str, str], run: str, as_of:
 
 
 def together(tables: Sequence[str], of: Columns) -> str:
-    """All rows of tables. of: the columns, where there is no table."""
+    """A query of all rows of tables; without a table, of no rows with the columns `of`."""
     return "\nUNION ALL\n".join(f"SELECT * FROM {name}" for name in tables) or intervals_sql.no_rows(of)
 
 

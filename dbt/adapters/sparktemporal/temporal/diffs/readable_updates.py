@@ -20,7 +20,7 @@ from .stores import store_of
 
 
 def as_updates(cores: Sequence[CoreState], schema: str) -> str:
-    """A query. schema: quoted, as SQL names it."""
+    """A query of the stored updates of cores, in the columns above. schema: quoted, as SQL names it."""
     if len(cores) == 1:
         return _plain(cores[0], schema)
     columns = side_by_side({core.name: (*core.columns, *(core.sums or ())) for core in cores}, ["mz_core"])

@@ -34,7 +34,7 @@ _CENTURIES = 500 * 366 * DAY
 def spans(rows: str, names: Sequence[str], typed: TypedCore, whole: bool = False) -> str:
     """A query of names, row expressions, mz_lower and mz_upper -> names, mz_from, mz_until: one row an interval.
 
-    whole: one for each row, from its first interval to its last.
+    whole: one interval for each row, from the beginning of its first interval to the end of its last.
     """
     condition, calls = typed.core.condition, typed.calls
     assert condition is not None
@@ -87,7 +87,7 @@ def spans(rows: str, names: Sequence[str], typed: TypedCore, whole: bool = False
 
 
 def _guarded(point: str, guard: Guard, calls: Mapping[int, str]) -> str:
-    """SQL of a point that raises where a row moves the clock to a time of another offset of the zone."""
+    """SQL of a point, which raises if a row moves the clock to an instant when the zone's offset still changed."""
     instant, first, zone = guard
     read = evaluated(exp.cast(instant.copy(), "TIMESTAMP_LTZ", dialect="spark"), calls, "mz_lower")
     refusal = Refusal(

@@ -1,4 +1,4 @@
-"""The state of a model: all that the next run and a read need, but for the rows.
+"""The state of a model: everything that reads and the next run need, except the rows.
 
 The rows are in the chains, so a state is small. `state_text` keeps the state in the text of `<model>__live`.
 """
@@ -76,7 +76,7 @@ class CoreState:
 
     @property
     def read_columns(self) -> tuple[tuple[str, str], ...]:
-        """The columns as a residual reads them: of a group the keys, the number of rows, and the sums."""
+        """The columns that a residual reads; for groups these are the keys, the number of rows, and the sums."""
         return self.columns if self.sums is None else (*self.columns, (COUNT, "BIGINT"), *self.sums)
 
 
@@ -201,7 +201,7 @@ class State:
 
     @property
     def expires(self) -> int | None:
-        """`answers_until` for people, who expect nothing of the end of the years that are searched."""
+        """`answers_until` for people: None, too, where the end of the searched years is the only limit."""
         until = self.answers_until
         return None if until is None or until >= YEARS_END - 1 else until
 

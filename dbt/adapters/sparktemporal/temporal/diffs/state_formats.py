@@ -1,6 +1,6 @@
-"""A state as JSON.
+"""Convert a state to JSON and back.
 
-A state of another format is not read: the error names both formats, and a full refresh as the way on.
+A state of another format is not read: `state_text.extract` raises an error that suggests a full refresh.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def payload_of(state: State) -> dict[str, Any]:
 
 
 def state_of_payload(payload: Mapping[str, Any]) -> State:
-    """Raises ValueError, KeyError, TypeError where a state is not as a run left it."""
+    """JSON -> state. Raises ValueError, KeyError, TypeError where the JSON is not as a run left it."""
     fields = {name: value for name, value in payload.items() if name != "format"}
     return State(
         **{

@@ -1,6 +1,6 @@
 """The state of a model as one line of JSON in the text of `<model>__live`.
 
-A metastore limits the text of a view, so the state of a model of many columns or of a long query is packed, or in a
+A metastore limits the text of a view, so a long state (of many columns, or of a long query) is packed, or kept in a
 table of one row that the view names:
 
 | form | in the comment | beside it |
@@ -58,9 +58,9 @@ def embed(state: State, body: str, form: Form = Form.INLINE) -> str:
 
 
 def is_commit(text: str, model: str) -> bool:
-    """Whether the text of a view is one that a run of a model committed, whether its state can be read or not.
+    """Whether a run of the model committed this text of a view. The state in the text may be unreadable.
 
-    A copy of it under another name is no commit of the model of that name.
+    A copy of the view under another name is no commit of the model of that name.
     """
     found = _OF_MODEL.search(text)
     return found is not None and Identifier(json.loads(found.group(1))) == Identifier(model)
@@ -88,13 +88,15 @@ def packed(state: State) -> str:
 
 
 def unpacked(text: str) -> State:
-    """The inverse of `packed`. Raises ValueError, KeyError, TypeError where the text is none that `packed` gave."""
+    """The inverse of `packed`. Raises ValueError, KeyError, TypeError for a text that `packed` did not make."""
     return state_of_payload(_unpacked({"packed": text}, None))
 
 
 def extract(text: str, model: str, load: Callable[[str], str] | None = None) -> State:
-    """The text of a live view -> the state in it, or an error when it is not as a run left it.
+    """The text of a live view -> the state in it.
 
+    Raises ForeignRelation for a text that no run of the model committed, and TemporalError for a state that is not as a
+    run left it.
     load: the name of a table of the model's schema -> the packed state in it; a ValueError says why there is none.
     """
     if not is_commit(text, model):

@@ -45,7 +45,11 @@ class IntervalStore:
         return intervals_sql.create_chain(table, diffs, using, "mz_until, mz_from", bucket)
 
     def count(self, table: str, bucketed: bool = False, size: str = NO_SIZE) -> str:
-        """A query: rows, corrections, ranges of times, the number of intervals without an end, twice, and a size."""
+        """A query of statistics, in the columns of `GroupStore.count`.
+
+        They are: the number of rows, of corrections, the ranges of mz_from and mz_until, the number of intervals
+        without an end (twice: these are also the rows for good), and the size.
+        """
         return (
             "SELECT count(*), count_if(mz_diff < 0), min(mz_from), max(mz_from), min(mz_until), max(mz_until), NULL,\n"
             f"  count_if(mz_until IS NULL), count_if(mz_until IS NULL), {size}\nFROM {table}"

@@ -92,11 +92,11 @@ _PLAIN = (exp.Select, exp.Star, exp.Column, exp.Identifier, exp.From, exp.Table,
 
 
 def live_view(state: State, splits: bool = True) -> str:
-    """The text of `<model>__live`, the commit record: state, read, and the check of the expiration.
+    """The query of `<model>__live`, the commit record: the check of the expiration, and the read.
 
     The check is an arm of the output, so that a query evaluates it whatever the rest finds or skips. It is the first
     arm, because a LIMIT collects one partition after the other, in order, and stops when it has enough.
-    splits: large chains in two arms, which reads less and is a longer text.
+    splits: whether to read large chains in two arms, which reads less, in a longer text.
     """
     t = live_instant(state)
     body = _read(state, t, state.frontier, splits)

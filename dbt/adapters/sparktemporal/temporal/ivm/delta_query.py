@@ -1,6 +1,7 @@
-"""Delta queries: the change of a core that follows from changed rows of its inputs, without the unchanged rows.
+"""Delta queries: compute the change of a core from the changed rows of its inputs.
 
-A core is linear in a table when each row comes from one row of the table. With such A and B, and Δ their new files:
+A core is linear in a table when each of its rows comes from one row of the table. For two such tables A and B, with
+the new files ΔA and ΔB:
 
     core(A', B') - core(A, B)  =  core(ΔA, B')  +  core(A, ΔB)          A' = A + ΔA
 
@@ -50,7 +51,7 @@ class Added:
         restrict(table, f"NOT {self.condition}")
 
     def after(self, table: exp.Table) -> None:
-        """Put the present rows in place of a table."""
+        """Leave a table as it is: the name stands for the present rows."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ class AddedChains:
         _rename(table, table.name + BEFORE)
 
     def after(self, table: exp.Table) -> None:
-        """The stack stands for the present one."""
+        """Leave a table as it is: the stack puts the present rows in its place."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,7 @@ def tables(query: exp.Query) -> list[tuple[exp.Table, bool]]:
 def added_rows(query: exp.Query, changes: Mapping[int, TableDelta]) -> list[tuple[int, exp.Query]]:
     """Delta queries of a query: their rows together are the inserts (1) and the deletes (-1).
 
-    changes: by index in `tables`; the query is linear in each of these.
+    changes: index of a table in `tables` -> its change. The query must be linear in each of these tables.
     """
     queries = []
     for place in sorted(changes):
@@ -135,10 +136,10 @@ def added_rows(query: exp.Query, changes: Mapping[int, TableDelta]) -> list[tupl
 
 
 def keeps_names(query: exp.Query, deltas: Iterable[TableDelta]) -> bool:
-    """Whether the names of a query surely mean the same where new files stand in place of tables.
+    """Whether all names of a query surely mean the same when a subquery over new files replaces a table.
 
-    A name with the schema of its table means nothing there, and neither does a hidden column. Spark decides about a
-    query with such a name, and about rows that come from elsewhere than the table.
+    A name with the schema of its table does not resolve then, and neither does a hidden column. False leaves the
+    question to Spark: for a query with such a name, and for changed rows that do not come from files of the table.
     """
     if not all(isinstance(delta, Added) for delta in deltas):
         return False
@@ -158,7 +159,7 @@ def _rename(table: exp.Table, name: str) -> None:
 
 
 def alone(table: exp.Table) -> None:
-    """Remove the other branches of the UNION ALLs around a table: they hold no row of the table."""
+    """Empty the other branches of the UNION ALLs around a table: they hold no row of the table."""
     node: exp.Expr = table
     while node.parent is not None:
         above = node.parent
@@ -178,7 +179,7 @@ def restrict(table: exp.Table, condition: str) -> None:
 
 
 def restrict_more(table: exp.Table, condition: str) -> None:
-    """Restrict a table that may be restricted already, inside of which alone its hidden columns are visible."""
+    """Restrict a table that may be restricted already, in the same SELECT: only there hidden columns are visible."""
     above = table.parent.parent if isinstance(table.parent, exp.From) else None
     if isinstance(above, exp.Select) and not above.args.get("joins") and not above.args.get("laterals"):
         above.where(exp.maybe_parse(condition, dialect=VerbatimSpark), copy=False)
@@ -208,13 +209,13 @@ def _linear_tables(query: exp.Expr, outer: Mapping[str, exp.CTE]) -> Iterator[ex
 
 
 def is_plain(table: exp.Table) -> bool:
-    """Whether a table is read without sample or pivot, at a version that is told, and is no function."""
+    """Whether a table is no function, and is read without sample or pivot, at the present or at a stated version."""
     others = has_other_parts(table, (*_PLAIN, "version"))
     return isinstance(table.this, exp.Identifier) and not others and version_read(table) is not None
 
 
 def version_read(table: exp.Table) -> str | None:
-    """At which version a text reads a table, as SQL behind its name; "" at the present, None at an instant.
+    """The version at which a text reads a table, as SQL after its name; "" for the present, None for an instant.
 
     >>> query = exp.maybe_parse("select 1 from a, b version as of 7", dialect=VerbatimSpark)
     >>> [version_read(table) for table in query.find_all(exp.Table)]
@@ -228,6 +229,6 @@ def version_read(table: exp.Table) -> str | None:
 
 
 def unread(places: Mapping[int, TableDelta]) -> int | None:
-    """The first place whose old rows a delta query would read, where nothing reads them."""
+    """The first place whose old rows a delta query needs and no SQL can read; None for no such place."""
     earlier = sorted(places)[:-1]
     return next((at for at in earlier if isinstance(delta := places[at], AddedRows) and not delta.then), None)

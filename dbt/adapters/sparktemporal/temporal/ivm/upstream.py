@@ -135,7 +135,7 @@ class Stack:
         return _there(state, core, chains, self.as_of)
 
     def _changed_rows(self, state: State, core: CoreState, name: str) -> str:
-        """The inserts or the deletes of a core: the rows of new chains with one sign, of those gone with the other."""
+        """The inserts or deletes of a core: rows of one sign in new chains, of the other in chains that are gone."""
         sign = 1 if name.endswith(MORE) else -1
         fresh = [c for c in core.chains if c.identity not in self._old(name)]
         gone = self._gone_of(state, core, name)
@@ -175,7 +175,7 @@ def fingerprint_of(state: State) -> ChainsFingerprint:
 
 
 def chains_of(fingerprint: Fingerprint | None) -> tuple[ChainId, ...]:
-    """The chains that an input had."""
+    """The chains in the fingerprint of an input; () where the input is no temporal view."""
     return fingerprint.chains if isinstance(fingerprint, ChainsFingerprint) else ()
 
 
@@ -303,7 +303,7 @@ def _query(state: State, key: str, number: int) -> str:
 
 
 def sums_groups(query: exp.Expr) -> bool:
-    """Whether a query sums up the updates of another view's groups. One of them is no row, so groups are all it has."""
+    """Whether a query sums up updates of another view's groups. An update is no row, so only groups can be kept."""
     return any(column.name == "mzu_diff" for column in query.find_all(exp.Column))
 
 

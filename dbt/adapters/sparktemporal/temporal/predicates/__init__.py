@@ -1,4 +1,4 @@
-"""Predicates over `mz_now()`: bounds, monotonicity, and what is decided at which instant.
+"""Predicates over `mz_now()`: their bounds, their monotonicity, and the instants at which they can change.
 
 Takes the WHERE of a SELECT as a tree; gives comparisons, half-open intervals of instants and conditions.
 May import `sql` and `clock`.

@@ -1,9 +1,9 @@
-"""Numbers of the fields of an instant, and texts whose characters stand at known places.
+"""Values made of the fields of one instant: numbers, and texts whose characters stand at known places.
 
     year(t) * 100 + 3                      100 years and 3
     date_format(t, 'yyyy-MM')              a number of four digits, `-`, a number of two digits
 
-Both are of one day of a year: month and day are numbers, the year and the time of day are not known.
+A value is computed for one day of a year: month and day are known numbers, the year and the time of day are not known.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class NoForm(Exception):
 
 @dataclass(frozen=True)
 class Number:
-    """A sum of 1, the year, hour, minute, second and fraction, each so many times."""
+    """A linear combination of 1, the year, hour, minute, second and fraction; `of` has the coefficients."""
 
     of: tuple[int | Fraction, ...]
     #: whether a sum is a BIGINT or a DOUBLE. Another one wraps around as an INT
@@ -56,7 +56,7 @@ class Number:
         return Number(tuple(n * factor for n in self.of), self.is_long or is_long)
 
     def kept(self) -> Number:
-        """The number itself, where it neither wraps around nor is an error."""
+        """The number itself. Raises NoForm where the number may overflow, so that Spark wraps it around or fails."""
         limit = 2**62 if self.is_long else 2**31
         if self.extreme(True) >= limit or self.extreme(False) < -limit:
             raise NoForm
@@ -91,7 +91,7 @@ class Block:
 
     @property
     def template(self) -> str:
-        """The digits, or a letter for each digit that is not known (y, h, m, s, f; ? for a sum of several)."""
+        """The text, or digits with a letter for each unknown one (y, h, m, s, f; ? for any other sum)."""
         if self.number is None:
             return self.text
         at = [i for i in range(1, 6) if self.number.of[i]]
@@ -109,7 +109,7 @@ def literal(text: str) -> Text:
 
 
 def digits(value: Number, width: int = 1) -> Text:
-    """A number as text, of at least so many digits. All of its values have to be as long."""
+    """A number as text of at least `width` digits. Raises NoForm unless its values are whole, >= 0, of one length."""
     least, most = value.extreme(False), value.extreme(True)
     if least < 0 or least % 1 or most % 1 or len(str(int(most))) > max(width, len(str(int(least)))):
         raise NoForm
@@ -117,7 +117,7 @@ def digits(value: Number, width: int = 1) -> Text:
 
 
 def cut(text: Text, start: int, length: int) -> Text:
-    """A piece of a text. A cut within a number is not understood."""
+    """`length` characters of a text from place `start` (1 is the first) on. Raises NoForm for a cut within a number."""
     found: list[Block] = []
     at = 1
     if start < 1 or not text[-1].width and start + length - 1 > sum(len(block.template) for block in text):
@@ -179,9 +179,9 @@ DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 def read(text: Text, pattern: str | None, month: int, day: int) -> Number | None:
-    """The date or instant that Spark reads from a text, as a number that orders alike; None for what is none.
+    """The date or instant that Spark reads from a text, as a number in the same order; None where Spark reads none.
 
-    pattern: None for that of a cast. month, day: those of the instant that the text is made of.
+    pattern: None for the pattern of a cast. month, day: of the instant whose fields make up the text.
     """
     compiled = _PATTERN_OF_CASTS if pattern is None else _reading(pattern)
     found = compiled.fullmatch("".join(block.template for block in text))
@@ -200,7 +200,7 @@ def read(text: Text, pattern: str | None, month: int, day: int) -> Number | None
 
 
 def is_day(year: Number, month: int, day: int, of_month: int, of_day: int) -> bool:
-    """Whether there is such a day in every year in which there is the other one."""
+    """Whether (month, day) of `year` exists for every instant on the day (of_month, of_day)."""
     if not 1 <= month <= 12:
         return False
     same = (month, day) == (of_month, of_day) and year == counted(YEAR)

@@ -105,7 +105,7 @@ def edges_of(column: str, kind: str) -> list[str]:
 
 
 def saturates(bound: str) -> bool:
-    """Whether the SQL of a bound may be NULL for an operand that is not: where the instant is past the last one."""
+    """Whether the SQL of a bound may be NULL for an operand that is not NULL: after the last millisecond."""
     return bound.startswith("try_")
 
 

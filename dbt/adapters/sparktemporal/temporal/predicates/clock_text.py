@@ -1,4 +1,4 @@
-"""Texts and trees of a model with an instant in the place of each mz_now()."""
+"""Put an instant, or a mark for one, in the place of each mz_now(), in the text or the tree of a model."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ _AT_READ = {TIMESTAMP: "mz_now_timestamp", BIGINT: "mz_now_bigint"}
 
 
 def with_marks(residual: exp.Expr, calls: Mapping[int, str]) -> exp.Expr:
-    """A residual with a mark of its kind in the place of each mz_now(). The state keeps the residual as text.
+    """A residual with each mz_now() replaced by a mark that names its kind. The state keeps the residual as text.
 
     calls: the offset of each call -> its kind.
     """

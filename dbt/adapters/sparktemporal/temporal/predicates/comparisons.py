@@ -3,8 +3,8 @@
     mz_now() <= ts + interval 30 days and k = 'a'
       ->  static: k = 'a'          comparisons: (mz_now() <=, ts + interval 30 days)
 
-A row needs every conjunct to be TRUE, so each conjunct is solved by itself, and NULL counts as FALSE. Under a NOT the
-two differ. Each NOT is therefore pushed down to the comparisons first, which is exact in three-valued logic.
+A row needs every conjunct to be TRUE, so each conjunct is solved by itself, and NULL counts as FALSE. Under a NOT,
+NULL and FALSE differ. Each NOT is therefore pushed down to the comparisons first, which is exact in three-valued logic.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Moves = Callable[[int], bool]
 
 
 def anywhere(length: int) -> bool:
-    """The answer for a zone of one offset: such a zone moves all instants by the same length."""
+    """`Moves` for a zone of one offset: always True, since such a zone moves all instants by the same length."""
     return True
 
 

@@ -99,7 +99,7 @@ def condition(predicate: exp.Expr) -> Condition:
 
 
 def _with_cases(predicate: exp.Expr) -> exp.Expr:
-    """IF(a, b, c) is CASE WHEN a THEN b ELSE c END, wherever it stands."""
+    """A copy of a predicate with each IF(a, b, c) as CASE WHEN a THEN b ELSE c END."""
     around = exp.Paren(this=predicate.copy())
     for node in list(around.find_all(exp.If)):
         if not (node.arg_key == "ifs" and isinstance(node.parent, exp.Case)):
@@ -123,7 +123,7 @@ class _Analysis:
     # -- boundaries --
 
     def _changes(self, node: exp.Expr, guards: _Guards) -> None:
-        """Find where the value of a node can change with the clock."""
+        """Record the edges and steps at which the value of a node can change with the clock."""
         node = node.unnest()
         if not has_clock(node):
             return
@@ -152,7 +152,7 @@ class _Analysis:
                 self._changes(value, guards)
 
     def _conjunction(self, parts: list[exp.Expr], guards: _Guards) -> None:
-        """The parts of a conjunction one by one, but for those that change together."""
+        """Record the changes of parts that change together as one, and those of each other part by itself."""
         found: set[int] = set()
         for clock, other, places in sequences(parts):
             self._step(side(clock), clock, other, guards)
@@ -179,7 +179,7 @@ class _Analysis:
         self._changes(right, guards)
 
     def _against(self, node: exp.Expr, clock: exp.Expr, other: exp.Expr, guards: _Guards) -> bool:
-        """Whether the changes of a function of the clock beside another expression are found."""
+        """Record the changes of a comparison with a function of the clock; False where its operands need analysis."""
         listed = crossings(clock, other) or period_changes(clock, other)
         if listed is not None:
             refuse_words(other, fragment(node))  # a word beside a function of the clock is no instant
@@ -202,7 +202,7 @@ class _Analysis:
         return True
 
     def _both(self, node: exp.Expr, left: exp.Expr, right: exp.Expr, guards: _Guards) -> None:
-        """A comparison with the clock on both sides: of one of several values, or of what stays as far apart."""
+        """Record the changes of a comparison with the clock on both sides. Raises Unlistable where they are unknown."""
         if stay_apart(left, right):
             return
         for one, other in ((left, right), (right, left)):
@@ -236,7 +236,7 @@ class _Analysis:
         self._steps.append(MonotoneComparison(function, beside, added, moves.truncates, moves.months, of_fields))
 
     def _listed(self, clock: exp.Expr, instants: exp.Expr, guards: _Guards) -> None:
-        """Instants of the row, by the dates of the clock."""
+        """Record a step whose changes the row lists (instants: ARRAY of ms); its function is the date of the clock."""
         known = exp.cast(instants, "ARRAY<BIGINT>")
         listed = exp.column(exp.to_identifier(static_column(self._static(known, guards)), quoted=True))
         date = exp.cast(next(mz_now_calls(clock)).copy(), "DATE")
@@ -257,7 +257,7 @@ class _Analysis:
     # -- parts without the clock are computed once a row --
 
     def _hoisted(self, node: exp.Expr, guards: _Guards) -> exp.Expr:
-        """A copy whose largest parts without the clock are columns."""
+        """Replace the largest parts without the clock in a node, which changes, by columns -> the new node."""
         if not has_clock(node) and not isinstance(node, exp.If):  # a branch of a CASE is no expression
             if isinstance(node, (exp.Literal, exp.Null, exp.Boolean, exp.DataType, exp.Identifier, exp.Var)):
                 return node
@@ -277,7 +277,7 @@ class _Analysis:
         return node
 
     def _hoisted_case(self, node: exp.Case, guards: _Guards) -> exp.Expr:
-        """The conditions of a CASE still protect its branches from errors."""
+        """`_hoisted` for a CASE, whose conditions without the clock still protect its branches from errors."""
         before: _Guards = guards
         for branch in node.args.get("ifs") or []:
             protects = None if has_clock(branch.this) else branch.this.copy()
@@ -354,7 +354,7 @@ def is_listable(node: exp.Expr) -> bool:
 
 
 def stay_apart(left: exp.Expr, right: exp.Expr) -> bool:
-    """Whether two functions of the clock compare alike at all times: `mz_now() + interval 1 day > mz_now()`."""
+    """Whether two functions of the clock compare the same way at all times: `mz_now() + interval 1 day > mz_now()`."""
     spans = []
     for one in (left, right):
         base, by = (one, (0, 0)) if is_mz_now(one) else moved(one) or (one, (0, 0))

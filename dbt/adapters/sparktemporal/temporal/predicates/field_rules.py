@@ -1,6 +1,6 @@
-"""How the value of an expression over the fields of an instant follows from those of its parts, on one day.
+"""Rules that compute an expression over the fields of an instant, on one day, from the values of its parts.
 
-The nodes of arithmetic, of texts and of CASE come first, then the functions by what the registry says that they make.
+First the nodes of arithmetic, of texts and of CASE; then the functions, by what they make according to the registry.
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ def _padded(at: Evaluation, called: Function, given: list[exp.Expr]) -> Value:
 
 
 def _replaced(at: Evaluation, called: Function, given: list[exp.Expr]) -> Value:
-    """What is replaced has to be in the literal parts alone."""
+    """A text with some characters replaced. Raises NoForm unless only its literal parts can change."""
     old, new = _string(given[1]), _string(given[2]) if len(given) == 3 else ""
     is_plain = re.fullmatch(r"[-/:_ ]", old) is not None
     if not (is_plain or called.name.startswith("regexp") and old in (r"[^0-9]", r"\D")) or re.search(r"[\d$\\]", new):

@@ -23,7 +23,7 @@ from .blocks import FRACTION, HOUR, MINUTE, SECOND, YEAR, Block, NoForm, Number,
 
 @dataclass(frozen=True)
 class Dated:
-    """A date or an instant: a number that orders alike."""
+    """A date or an instant, as a number in the same order."""
 
     of: Number
     type: str
@@ -51,7 +51,7 @@ MIDNIGHT = [number(0)] * 3
 
 @dataclass
 class Used:
-    """What an expression was found to be made of."""
+    """The instants and the fields that an expression was found to use."""
 
     #: the instants, by their text
     of: dict[str, exp.Expr] = field(default_factory=dict)
@@ -64,19 +64,19 @@ class Used:
     made: dict[int, exp.Expr] = field(default_factory=dict)
 
     def facts(self, node: exp.Expr) -> tuple[Function | None, bool, bool]:
-        """(its function, whether it has the clock, whether it is made of fields)."""
+        """(function of a node, whether the node has the clock, whether the node is made of fields)."""
         found = self.known.get(id(node))
         if found is None:
             found = self.known[id(node)] = (function(node), has_clock(node), is_made(node))
         return found
 
     def seconds(self, count: exp.Expr) -> exp.Expr:
-        """The instant so many seconds after 1970: one node, however often it is asked for."""
+        """The instant `count` seconds after 1970; each call with the same node gives the same instant."""
         made = exp.Anonymous(this="timestamp_seconds", expressions=[count.copy()])
         return self.made.setdefault(id(count), made)
 
     def instant(self, of: exp.Expr, is_time: bool) -> None:
-        """Note the instant of a field. Where the time of day does not matter, it is that of its date."""
+        """Record the instant that a field is of. Unless is_time, calls that cut this instant to a date are skipped."""
         key = (id(of), is_time)
         if key in self.instants:
             return
@@ -109,7 +109,7 @@ class Day:
 
 @dataclass(frozen=True)
 class Rules:
-    """How the value of a node, and of a call with the clock, follows from those of its parts."""
+    """The rules that compute a node, or a call with the clock, from the values of its parts."""
 
     #: subclasses before their classes
     nodes: Mapping[type[exp.Expr], Callable[[Evaluation, Any], Value]]
@@ -139,7 +139,7 @@ class Evaluation:
         return value
 
     def text(self, node: exp.Expr) -> Text:
-        """A text, or what Spark casts to a text."""
+        """The value of a node as text. Numbers, dates and instants are cast as Spark casts them."""
         _, clock, made = self.used.facts(node)
         if clock and not made and not _is_text(node):
             return self._as_text(node)
@@ -201,7 +201,7 @@ class Evaluation:
         return Dated(blocks.instant(self.field(of, "year"), month, day, clock), "timestamp")
 
     def read(self, value: Value, pattern: str | None, to: str) -> Dated:
-        """A text as a date or an instant."""
+        """A text, a date or an instant as a value of type `to`. Raises NoForm where Spark may read none."""
         if isinstance(value, Dated):
             return Dated(value.of, to)
         found = blocks.read(value, pattern, self.day.month, self.day.day) if isinstance(value, tuple) else None
@@ -239,7 +239,7 @@ class Evaluation:
 
 
 def is_made(node: exp.Expr) -> bool:
-    """Whether an expression is made of fields of an instant, and is no instant that others are of."""
+    """Whether an expression is made of fields of an instant; False for an instant by itself."""
     for part in node.walk():
         called = function(part)
         is_one = (
@@ -253,7 +253,7 @@ def is_made(node: exp.Expr) -> bool:
 
 
 def _type_of(node: exp.Expr) -> str:
-    """date, timestamp, or either of them; "" where it may be another type."""
+    """The type of an expression: date, timestamp, or either of the two; "" where another type is possible."""
     node = node.unnest()
     if isinstance(node, (exp.Add, exp.Sub)) and isinstance(node.right.unnest(), exp.Interval):
         return {"date": "either"}.get(base := _type_of(node.left), base)
@@ -264,7 +264,7 @@ def _type_of(node: exp.Expr) -> str:
 
 
 def _is_text(node: exp.Expr) -> bool:
-    """Whether it is a cast to text."""
+    """Whether a node is a cast to text."""
     called = function(node.unnest())
     return called is not None and called.name in _TEXTS
 

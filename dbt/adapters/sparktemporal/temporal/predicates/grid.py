@@ -1,12 +1,12 @@
-"""Cells of time in which a function of the clock changes in a known way: a search of cells is short.
+"""Divide time into cells in which a function of the clock changes in a known way: a search of cells is short.
 
     date_format(mz_now(), 'yyyy-MM')     in UTC: does not change within a day
     mz_now() - interval 7 days           in Berlin: within each hour it is the clock moved by one length
     months_between(mz_now(), ts)         within a day: rises
 
 A function may fall from one cell to the next: where local time goes back, and where months end. The changes of zones
-are at quarters of an hour, and months end at midnight. What is a reach later than another instant has a greater value.
-So all changes of a comparison are near any one of them, or near the first instant that matters.
+are at quarters of an hour, and months end at midnight. After a time of `reach` the function has a greater value.
+So all changes of a comparison are near any one change, or near the first instant that matters.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Moving:
     other: str
 
     def unchanging(self) -> int:
-        """So long (µs) the function does not change at least, by local time; 0 where that is not known."""
+        """The length (µs) of units of local time in which the function does not change; 0 where none is known."""
         return _unchanging(self.function)
 
     def is_moved(self) -> bool:
@@ -100,7 +100,7 @@ class Moving:
         return list(_Lengths({f"`mz_s{i}`": (row, kind.lower()) for i, (row, kind) in rows}).of(self.function))
 
     def keeps_days_apart(self) -> bool:
-        """Whether no length has whole days beside hours: Spark adds the two one after the other."""
+        """Whether each length is known, not of months, and without days beside hours: Spark adds these separately."""
         has_calendar = any(kind.lower() == "interval" for kind in self.types)
         return all(
             length and (length % DAY == 0 or abs(length) < DAY and not has_calendar) for length in self.lengths()
@@ -119,8 +119,8 @@ def near(
 ) -> Grid | None:
     """The cells of a function that nearly rises; None where it may fall within one.
 
-    zones: of the session, then of each local time that the function reads, with all changes. breaking: only those that
-    break the order. by_days: months that are added lead no two days back. calm: see `Grid`.
+    zones: of the session, then of each local time that the function reads. breaking: the same, without the changes up
+    to the last irregular one. by_days: whether added months keep days in order. calm: see `Grid`.
     """
     unit, lengths = moving.unchanging(), moving.lengths()
     months = (0 if by_days else lengths.count(0)) + has_slack(moving.function)
@@ -138,7 +138,7 @@ def near(
 
 
 def _cells(zones: Sequence[Offsets], moving: Moving, unit: int) -> tuple[int, int] | None:
-    """(length, shift) of cells (ms) at whose ends a function changes otherwise than within; None if there are none."""
+    """(length, shift) of cells (ms) with irregular changes only at their ends; None if unknown or below a minute."""
     lengths = moving.lengths()
     if None in lengths:
         return None
@@ -173,9 +173,9 @@ class _Lengths:
     rows: Mapping[str, tuple[exp.Expr, str]]
 
     def of(self, node: exp.Expr, step: int | None = None, is_number: bool = False) -> Iterator[int | None]:
-        """step: the time (µs) between two neighbours of a number of which an instant is made; None where none is.
+        """The lengths in a node. step: the time (µs) that 1 counts in a number that becomes an instant; else None.
 
-        is_number: the value is a number for certain, and no instant that is cast to an instant.
+        is_number: the value is certainly a number, and not already an instant.
         """
         node = node.unnest()
         fields, called = ordered(node), function(node)
@@ -203,7 +203,7 @@ class _Lengths:
             yield None
 
     def _beside(self, node: exp.Expr, step: int | None) -> Iterator[int | None]:
-        """What is added to the clock, or subtracted."""
+        """The length of an expression that is added to the clock, or subtracted."""
         row, kind = self.rows.get(render(node), (node, ""))
         if isinstance(node, exp.Interval) or kind.startswith("interval"):
             yield _of_interval(row, kind)
@@ -227,7 +227,7 @@ class _Lengths:
 
 
 def _step(called: Function) -> int | None:
-    """Of a number that a function is given."""
+    """The time (µs) that 1 counts in a number given to a function; None where the function makes no instant."""
     if called.takes is Takes.INTEGER:
         return called.step
     is_instant = called.makes is Makes.SECONDS or called.type in _INSTANTS

@@ -5,7 +5,7 @@
     date_trunc('HOUR', ts)      an hour back at most
     cast(ts as date)            a day back at most
 
-A day counts 24 hours here. `Sargable.slack` adds what daylight saving makes of a day.
+A day counts 24 hours here. `Sargable.slack` adds the drift of local time by daylight saving.
 """
 
 from __future__ import annotations
@@ -61,7 +61,11 @@ def moved(node: exp.Expr) -> tuple[exp.Expr, Span] | None:
 
 
 def _added(added: DateAdd) -> tuple[exp.Expr, Span] | None:
-    """The macro cuts to seconds, before 1970 towards the later one. It takes a TIMESTAMP_NTZ for an instant in UTC."""
+    """The instant that the macro moves, and how far; None where the number of units is not known.
+
+    The span has a margin: the macro cuts to seconds (before 1970 to the later one), and takes a TIMESTAMP_NTZ for an
+    instant in UTC.
+    """
     count, size = constant(added.number), _unit(added.unit)
     span = None if count is None or size is None else _times(size, count)
     margin = DAY if added.unit == "second" else SECOND
@@ -167,7 +171,7 @@ def constant(node: exp.Expr) -> Fraction | None:
 
 
 def _number(text: str) -> Fraction | None:
-    """A number in words; None for a text that is none, and beyond what a DOUBLE can be."""
+    """The number in a text; None for any other text, and for a number beyond the range of a DOUBLE."""
     try:
         found = Decimal(text.strip())
     except InvalidOperation:
@@ -181,13 +185,13 @@ def _unit(name: str) -> Span | None:
 
 
 def _times(span: Span, count: Fraction | int) -> Span:
-    """A span so many times. The ends are rounded outwards."""
+    """A span times a count. The ends are rounded outwards."""
     low, high = sorted((span[0] * count, span[1] * count))
     return floor(low), ceil(high)
 
 
 def _parts(text: str, first: str) -> Span | None:
-    """The length of a text such as `-1 02:03:04.5`, which begins with a unit (µs)."""
+    """The length (µs) of a text such as `-1 02:03:04.5`, whose first number counts the unit `first`; else None."""
     order = tuple(_PARTS)
     sign = -1 if text.strip().startswith("-") else 1
     values = text.strip().lstrip("+-").replace(" ", ":").split(":")

@@ -16,7 +16,7 @@ _OPPOSITE |= {other: one for one, other in _OPPOSITE.items()}
 
 
 def negated(node: exp.Expr) -> exp.Expr | None:
-    """The negation of a node, with each NOT one level further down; None where the node has nothing to go down to.
+    """The negation of a node, with NOT pushed down one level; None for a node into which NOT cannot be pushed.
 
     >>> from ..sql.text.dialect import expression, render
     >>> render(negated(expression("a < b or c")))
@@ -56,7 +56,7 @@ def branches_of(node: exp.If | exp.Case) -> tuple[list[exp.Expr], exp.Expr | Non
 
 
 def values_of(node: exp.Expr) -> list[exp.Expr]:
-    """The values one of which a node has, or NULL; empty for any other node."""
+    """The values from which a CASE, an IF or a choosing function takes its value, or NULL; empty for any other node."""
     if isinstance(node, (exp.Case, exp.If)):
         branches, default = branches_of(node)
         return [*(branch.args["true"] for branch in branches), *([] if default is None else [default])]
@@ -71,7 +71,7 @@ def both_bounds(node: exp.Between) -> exp.And:
 
 
 def _compared(operator: type[exp.Expr], node: exp.Expr, other: exp.Expr) -> exp.Expr:
-    """Another comparison of the same operand. Both are copied: a node of a tree has one parent."""
+    """A new comparison of the operand of `node`. Both operands are copied: a node of a tree has one parent."""
     return operator(this=node.this.copy(), expression=other.copy())
 
 

@@ -44,7 +44,7 @@ NONE, MOVED, DAYS, OTHER = "none", "moved", "days", "other"
 class Unlistable(Refusal):
     """A predicate whose changes cannot all be listed. A read can still evaluate the predicate at any instant.
 
-    calls: the offsets of mz_now() in it, where its types or the zone tell so.
+    calls: the offsets of mz_now() in the predicate, where types or the zone are the reason.
     """
 
     def __init__(self, found: str, why: str, instead: str, calls: tuple[int, ...] = ()) -> None:
@@ -89,7 +89,7 @@ class Side:
         )
 
     def _months(self) -> str:
-        """A function of a moved clock goes back where the moved clock does, but for dates and whole days."""
+        """`months` of a function of this side: OTHER unless NONE or DAYS, as it goes back where a moved clock does."""
         return self.months if self.months in (NONE, DAYS) else OTHER
 
     def to_days(self) -> Side:
@@ -121,7 +121,7 @@ def _of_fields(fields: Ordered) -> Side:
 
 
 def number_side(node: exp.Expr) -> Side:
-    """A side that is no text, of which Spark makes a number or an instant with another order."""
+    """`side`; raises Unlistable for a text, which Spark casts to a number or an instant with another order."""
     found = side(node)
     if found.is_text:
         raise _refusal(node, "it is a text here, and not in the order of texts")
@@ -157,7 +157,7 @@ _ROUNDED = Shape("CASE WHEN mz_a < mz_b THEN ceil(mz_x) ELSE floor(mz_x) END")
 
 
 def _rounded(node: exp.Case | exp.If) -> Side | None:
-    """A number that is rounded up from where the clock passes a value on, and down before."""
+    """A number rounded down until the clock passes a value, then up (a falling one: up, then down); else None."""
     found = _ROUNDED.match(node)
     if found is not None and has_clock(found["mz_a"]) is not has_clock(found["mz_b"]):
         rounded, is_later = number_side(found["mz_x"]), has_clock(found["mz_b"])
@@ -197,7 +197,7 @@ def _moved(clock: exp.Expr, by: exp.Expr) -> Side:
 
 
 def is_below_a_day(node: exp.Expr) -> bool:
-    """Whether a literal interval is as long in every zone: Spark counts whole days by the calendar."""
+    """Whether a node is a literal interval below a day, as long in every zone: Spark counts days by the calendar."""
     length = milliseconds(node)
     return length is not None and length < DAY_MS
 
@@ -325,7 +325,7 @@ def begins_days(node: exp.Expr) -> bool:
 
 
 def _scaled(moves: Side, divisor: exp.Expr, node: exp.Expr) -> Side:
-    """Division by a literal of 1 or more. A product, or a smaller divisor, may wrap around in a BIGINT."""
+    """Division by a literal n or -n, n >= 1. A product, or a smaller divisor, may wrap around in a BIGINT."""
     divisor = divisor.unnest()
     negative = isinstance(divisor, exp.Neg)
     number = divisor.this if negative else divisor

@@ -20,18 +20,18 @@ _QUARTER = 900
 
 
 def is_regular(change: Change) -> bool:
-    """Whether a change of a zone is at a quarter of an hour, between offsets of whole quarters, and no longer leap."""
+    """Whether a zone's change is at a quarter of an hour, between offsets of whole quarters, by 3 hours at most."""
     every = (change.at, change.before, change.after)
     return not any(second % _QUARTER for second in every) and abs(change.after - change.before) <= _LONGEST
 
 
 def has_slack(node: exp.Expr) -> bool:
-    """Whether a part of a function may fall, in any zone."""
+    """Whether a part of a function may fall even in a zone of one offset."""
     return any((called := function(part)) is not None and called.slack for part in node.walk())
 
 
 def is_read_otherwise(node: exp.Expr) -> bool:
-    """Whether a read evaluates the predicate around a function whose changes cannot be listed in the zone."""
+    """Whether reads evaluate a predicate whose function has unlistable changes in the zone; else it is refused."""
     for part in node.walk():
         called = function(part)
         if isinstance(part, (exp.Case, exp.Tuple)) or called is not None and called.picks is Picks.FIRST:

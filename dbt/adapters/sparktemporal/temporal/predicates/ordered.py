@@ -1,11 +1,11 @@
-"""Which expressions over the fields of one instant never fall while the instant rises.
+"""Find the expressions over the fields of one instant that never fall while the instant rises.
 
     year(t) * 100 + month(t)            202403, 202404, … 202412, 202501
     date_format(t, 'yyyy-MM-dd')        orders as a text like the instant
     date_format(t, 'dd-MM-yyyy')        does not
 
-The value is computed for every day of a year. It has to rise from each day to the next, and from the last day of a year
-to the first one. Nothing is concluded from the names of functions.
+The value is computed for every day of a year. It must not fall from one day to the next, or from the last day of a year
+to the first of the next. Nothing is concluded from the names of functions.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Ordered:
 
 
 def ordered(node: exp.Expr) -> Ordered | None:
-    """What is known of an expression with the clock; None where it is not made of fields, or may fall."""
+    """`Ordered` for an expression with the clock; None where the expression is not made of fields, or may fall."""
     node = node.unnest()
     if not has_clock(node) or not (is_made(node) or isinstance(node, exp.Tuple)):
         return None
@@ -70,7 +70,7 @@ def ordered(node: exp.Expr) -> Ordered | None:
 
 
 def _in(node: exp.Expr, of: exp.Expr) -> exp.Expr:
-    """The part of an expression that is written like another one, with the places of its calls in the model."""
+    """A copy of the part of `node` with the text of `of`. Its calls keep their offsets in the model."""
     text = render(of)
     part = next((part for part in node.walk() if render(part) == text), None)
     if part is None:  # seconds that become an instant
@@ -85,7 +85,7 @@ def _ordered(text: str) -> Ordered | None:
 
 
 def _over(node: exp.Expr, years: list[list[Day]]) -> Ordered | None:
-    """What is known by the values on the days of these years."""
+    """`Ordered` for an expression, by its values on the days of `years`; None where it may fall or has no form."""
     used = Used()
     try:
         values = [[Evaluation(day, used, RULES).of(node) for day in days] for days in years]
@@ -119,7 +119,7 @@ def _weeks() -> list[Day]:
 
 
 def _alike(values: list[list[Value]]) -> list[list[tuple[Number | Block, ...]]]:
-    """The values as sequences of numbers and pieces of text, all with pieces as long at the same places."""
+    """The values as sequences of numbers and pieces of text. Raises NoForm unless all have one layout."""
     found = [[tuple(_flat(value)) for value in of_year] for of_year in values]
     layouts = {tuple(_layout(part) for part in parts) for of_year in found for parts in of_year}
     ends_early = any(width == 0 for layout in layouts for width, _ in layout[:-1])

@@ -1,7 +1,7 @@
-"""dbt-spark's datediff by months and quarters, over dates of which one is the clock's.
+"""dbt-spark's datediff by months and quarters, of two dates, one of them the clock's.
 
-The macro rounds months_between, and adds one where a month or a quarter has begun less than a whole one ago. It does so
-a day early at the end of a short month, and by days around the beginning of a quarter. So it goes back at times, but is
+The macro cuts months_between to a whole number, and counts one more where the later date is earlier in its month or
+quarter: a day early at the end of a short month, days off where a quarter begins. So it sometimes moves back, but is
 never more than one from months_between.
 """
 
@@ -54,6 +54,6 @@ def period_changes(clock: exp.Expr, other: exp.Expr) -> exp.Expr | None:
 
 
 def _is_clock(date: exp.Expr) -> bool:
-    """Whether a date is the one of the bare clock."""
+    """Whether a date is that of mz_now() itself."""
     inner = next(iter(date.iter_expressions()), None)
     return inner is not None and is_mz_now(inner.unnest())

@@ -1,4 +1,4 @@
-"""Which local time the clock's side of a comparison reads, and which changes of a zone would break its order there.
+"""Find the local times that the clock's side of a comparison reads, and the zone changes that break their order.
 
     date_trunc('HOUR', mz_now())           local time from the clock on; no hour may begin in a gap or an overlap
     mz_now() - interval 81 years           from 81 years before the clock on; the offset must not change at all
@@ -54,11 +54,11 @@ class Reading:
     of: exp.Expr | None = None
 
     def free_from(self, zone: Zone) -> int | None:
-        """The instant (ms) from which on the zone does not break the order; None where it goes on breaking it."""
+        """The instant (ms) from which on the zone keeps the order; None where the zone goes on breaking the order."""
         return zone.free_of(self.breaks)
 
     def regular_from(self, zone: Zone) -> int | None:
-        """The instant (ms) from which on the changes of the zone are regular."""
+        """The instant (ms) from which on the changes of the zone are regular; None where irregular ones go on."""
         return zone.free_of(lambda change: not is_regular(change))
 
 
@@ -139,7 +139,7 @@ class _Walk:
     def _shifted(
         self, node: exp.Expr, of: exp.Expr, base: _Moved, is_short: bool = False, by_calendar: bool = False
     ) -> _Moved:
-        """A part moved by a length. An interval below a day is as long in every zone; Spark counts the days of others.
+        """A part moved by a length. Intervals below a day are as long in every zone; Spark counts days by the calendar.
 
         by_calendar: the interval keeps days beside hours, so that a day less 23 hours is no hour.
         """
@@ -187,13 +187,13 @@ class _Walk:
         return _Moved(kind, base.back)
 
     def _picked(self, values: Sequence[exp.Expr]) -> _Moved:
-        """One of several parts."""
+        """One of several parts, which goes as far back as any of them."""
         found = [self.kind(value) for value in values]
         backs = [moved.back for moved in found]
         return _Moved(found[0].kind, None if None in backs else max(b for b in backs if b is not None))
 
     def _of_fields(self, node: exp.Expr, fields: Ordered) -> _Moved:
-        """What is made of the fields of an instant: each has to come in its order."""
+        """A part made of fields of an instant. Records the readings at which local time has to keep its order."""
         base = self.kind(fields.of)
         unit = fields.step
         if base.kind in (INSTANT, LOCAL):

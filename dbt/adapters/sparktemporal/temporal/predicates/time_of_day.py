@@ -5,8 +5,8 @@
     from_utc_timestamp(mz_now(), 'Europe/Berlin')
       ->  local time there
 
-A day on which the offset changes has an hour more or less, so the first goes back at the midnight after a longer one.
-Within one day it only rises.
+A day on which the offset changes has an hour more or less, so dateadd goes back at the midnight after a longer day.
+Within one day dateadd only rises.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class DateAdd:
 
 
 def dateadd(node: exp.Expr) -> DateAdd | None:
-    """What the macro adds to an instant; None for any other expression.
+    """The instant and the number of units that the macro dateadd adds to it; None for any other expression.
 
     >>> from ..sql.text.dialect import expression
     >>> dateadd(expression("to_timestamp(to_unix_timestamp(ts) + cast(-3 * 3600 as int))")).unit

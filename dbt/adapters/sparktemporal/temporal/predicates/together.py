@@ -20,7 +20,7 @@ _MOST = 8
 
 
 def joined(parts: Sequence[exp.Expr]) -> list[exp.Expr]:
-    """Conjuncts, those that change together as one."""
+    """The conjuncts, with those that change together joined into one."""
     ones = list(parts)
     found = {i for places in _sequences(ones) for i in places}
     if not found:
@@ -40,7 +40,7 @@ def parts_of(node: exp.Expr) -> list[exp.Expr]:
 
 
 def sequences(parts: Sequence[exp.Expr]) -> list[tuple[exp.Tuple, exp.Tuple, list[int]]]:
-    """(a sequence of functions of the clock that is monotone, what it is compared with, the places of the parts)."""
+    """(monotone tuple of functions of the clock, tuple on the other side, places of the parts) for each sequence."""
     found = []
     for places in _sequences(parts):
         pairs = [pair for i in places if (pair := _pair(parts[i])) is not None]
@@ -83,7 +83,7 @@ def _is_one(places: list[int], pairs: dict[int, tuple[exp.Expr, exp.Expr]]) -> b
 
 
 def _pair(part: exp.Expr) -> tuple[exp.Expr, exp.Expr] | None:
-    """(the side with the clock, the other one) of a comparison; None of any other part."""
+    """(the function of the clock, the other side) of a comparison; None for the bare clock and for other parts."""
     part = part.unnest()
     if not isinstance(part, (*_ORDERS, *_EQUALS)) or has_clock(part.left) == has_clock(part.right):
         return None

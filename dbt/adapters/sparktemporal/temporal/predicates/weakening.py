@@ -1,4 +1,4 @@
-"""Predicates whose changes cannot all be listed: the part that decides which rows are stored, and the part of a read.
+"""Split a predicate whose changes cannot all be listed: a part decides which rows are stored, a part is for reads.
 
     mz_now() < hi and (hour(mz_now()) = 9 and mz_now() < a or mz_now() < b)
       ->  stored: mz_now() < hi, mz_now() < a or mz_now() < b       read: hour(mz_now()) = 9 and mz_now() < a or …

@@ -43,7 +43,7 @@ class _NotMovable(Exception):
 
 
 def clock_above_groups(tree: exp.Query, describe: Describe) -> exp.Query:
-    """The tree of a model -> the tree with a derived table of groups below each clock above groups, where it may be."""
+    """The tree of a model -> the tree with groups in a derived table below each clock above them, where possible."""
     for select in list(tree.find_all(exp.Select)):
         if not _is_candidate(select):
             continue
@@ -186,7 +186,7 @@ class _Moving:
     def _over_groups(self, node: exp.Expr, aliases_first: bool = False, beside_items: bool = True) -> exp.Expr:
         """An expression over groups -> the equivalent over the columns of the derived table.
 
-        beside_items: whether the aliases of the SELECT may stand there, as in the list and the ORDER BY.
+        beside_items: whether aliases of items with the clock may stand there, as in the list and the ORDER BY.
         """
         around = exp.Paren(this=node.copy())
         self._replace(around.this, aliases_first, beside_items)
@@ -214,14 +214,14 @@ class _Moving:
                     self._replace(child, aliases_first, beside_items)
 
     def _alias(self, node: exp.Expr) -> int | None:
-        """The item whose alias is an unqualified name."""
+        """The place of the item with this unqualified name; None for any other node."""
         for index, name in enumerate(self.names):
             if name and _is_name(node, name):
                 return index
         return None
 
     def _names_the_clock(self, node: exp.Expr) -> bool:
-        """Whether an expression has the alias of an item with the clock, or of one that has such an alias."""
+        """Whether an expression names an item with the clock, directly or by way of other items."""
         named = (self._alias(column) for column in node.find_all(exp.Column))
         return any(index in self.above for index in named)
 
@@ -292,7 +292,7 @@ def _with_windows(select: exp.Select, describe: Describe, visible: list[exp.CTE]
 
 
 def _refuse_immovable(part: exp.Expr, windows: bool) -> None:
-    """windows: whether window functions may stand in it."""
+    """Raise _NotMovable for a part that cannot move above the groups. windows: whether it may have window functions."""
     if not windows and part.find(exp.Window):
         raise _NotMovable
     if nondeterministic(part) is not None or has_clock(part) and part.find(exp.Lambda):

@@ -1,9 +1,9 @@
-"""The clock moved by a whole number of months, as an interval that is added to it.
+"""Write calls that move the clock by a whole number of months as sums of the clock and an interval.
 
     dateadd(MONTH, -1, mz_now())         ->  mz_now() + INTERVAL '-1' MONTH
     timestampadd(QUARTER, 2, mz_now())   ->  mz_now() + INTERVAL '6' MONTH
 
-Spark adds both alike. Of an interval it is known where the clock goes back: at the end of a month.
+Both forms mean the same to Spark. Only of a sum it is known where the clock goes back: at the end of a month.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
 
 
 def with_added_months(tree: exp.Expr) -> None:
-    """Write such calls as sums, in place.
+    """Write calls that add months, quarters or years to mz_now() as sums, in place.
 
     >>> from ..sql.text.dialect import expression, render
     >>> tree = expression("ts >= timestampadd(QUARTER, -2, mz_now())")

@@ -59,7 +59,7 @@ def names_of(tree: exp.Expr, describe: Describe, clock: Callable[[], Mapping[int
 
 
 def with_names(tree: exp.Expr, names: Names) -> None:
-    """Give the columns these names as aliases, in place. Items with the clock get some name where none is seen."""
+    """Give columns these names as aliases, in place. Items with the clock get a helper name where no name is seen."""
     selects = list(tree.find_all(exp.Select))
     for (number, place), name in names.items():
         _name(selects[number].expressions[place], name)

@@ -1,4 +1,4 @@
-"""Aggregates of the rows for which a condition of the clock holds -> a UNION ALL in which each condition is a window.
+"""Aggregates of the rows for which a condition of the clock holds -> a UNION ALL with a branch per condition.
 
     select k, count(*) as n, sum(case when mz_now() <= ts + interval 1 day then v end) as day from t group by k
       ->  select k, count(*) filter (where mz_part = 0) as n, sum(v) filter (where mz_part = 1) as day
@@ -6,8 +6,8 @@
                 union all select *, 1 as mz_part from t where mz_now() <= ts + interval 1 day) as t
           group by k
 
-Part 0 has all rows: a group is there while it has rows, whatever its conditions are. Each part is kept per group. Where
-one cannot be, the SELECT stays as it is, and a read evaluates the conditions.
+Part 0 has all rows, so a group exists while it has rows, whatever the conditions. Each part is kept per group. Where
+that is impossible, the SELECT stays as it is, and reads evaluate the conditions.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def write_out_conditional_aggregates(
 ) -> exp.Query:
     """The tree of a model -> the tree with a UNION ALL below each aggregation of conditional aggregates.
 
-    not_kept: offsets of calls of mz_now() around which nothing is kept per group.
+    not_kept: offsets of calls of mz_now() whose SELECT stays as it is.
     """
     for select in list(tree.find_all(exp.Select)):
         if _is_candidate(select, not_kept):
@@ -84,7 +84,7 @@ def _is_candidate(select: exp.Select, not_kept: Container[int]) -> bool:
 
 
 def _is_known(node: exp.Expr) -> bool:
-    """Whether a node is no function of a user, which may be an aggregate, and no column that `*` leaves out."""
+    """False for a function of a user, which may be an aggregate, and for a column that `*` leaves out."""
     if isinstance(node, exp.Anonymous):
         return is_mz_now(node) or node.name.lower() in SPARKS and not isinstance(node.parent, exp.Dot)
     return not isinstance(node, exp.Column) or len(node.parts) <= 2 and node.parts[0].name.lower() != "_metadata"
@@ -178,7 +178,7 @@ def _conditional(call: exp.Expr, whole: exp.Expr) -> _Conditional:
 
 
 def _one_branch(node: exp.Expr) -> tuple[exp.Expr, exp.Expr, exp.Expr | None]:
-    """(condition, value, value of other rows unless it is NULL) of a CASE or IF with one condition."""
+    """(condition, value, ELSE value or None for NULL) of a CASE or IF with one condition."""
     node = node.unnest()
     if isinstance(node, exp.If):
         holds, value, default = node.this, node.args["true"], node.args.get("false")
@@ -228,7 +228,7 @@ def _kind(call: exp.Expr) -> Aggregate | None:
 
 
 def _check_listed(holds: exp.Expr, moves: Moves) -> None:
-    """Raises Unlistable where the changes of a condition cannot be listed."""
+    """Raises Unlistable for a condition whose changes cannot be listed, _Stays for one that needs other rows."""
     if holds.find(exp.Query, exp.Window) or makes_several_rows(holds):
         raise _Stays
     if any(is_aggregate_call(part) for part in holds.walk()):
@@ -239,7 +239,7 @@ def _check_listed(holds: exp.Expr, moves: Moves) -> None:
 
 
 def _check_sums(calls: list[exp.Expr], select: exp.Select, describe: Describe, ansi: bool) -> None:
-    """Raises NoSum where an aggregate is not kept per group."""
+    """Raises NoSum or _Stays where an aggregate cannot be kept per group."""
     given = [(call, [a for a in call.expressions if not isinstance(a, (exp.Star, exp.Literal))]) for call in calls]
     if any(_kind(call) not in (*SUMMED, Aggregate.VALUES) for call in calls):
         raise _Stays

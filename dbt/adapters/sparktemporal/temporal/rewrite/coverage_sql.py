@@ -5,9 +5,9 @@
     islands           [========)   [===)     some partner is there
     gaps           ===)        [===)   [==   none is there
 
-A bound is NULL where one time has no beginning or no end, and has no column where none has. A key has at least one row
-among its gaps, so that an outer join with the gaps tells a key that is always covered (`mz_partner_open` is false) from
-a key without rows.
+A bound is NULL for a time without beginning or end. A bound that no time has gets no column. A key has at least one
+row among its gaps, so that an outer join with the gaps tells a key that is always covered (`mz_partner_open` is false)
+from a key without rows.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Partnered:
         return f"{_query(items, rows)} WHERE CASE WHEN mz_before THEN mz_number = 1 ELSE mz_reach < mz_next END"
 
     def _since(self, value: str) -> str:
-        """A bound as the type of the clock. Spark may compute it for rows that a WHERE leaves out."""
+        """SQL of a lower bound in the clock's type, or NULL. `least` is for rows that a WHERE leaves out later."""
         if not self.as_timestamps:
             return f"nullif({value}, {_FIRST})"
         return f"CASE WHEN {value} > {_FIRST} THEN timestamp_millis(least({value}, {_LAST_TIMESTAMP})) END"

@@ -61,7 +61,7 @@ def _sides(union: exp.Expr) -> tuple[exp.Expr, exp.Expr]:
 
 
 def _leaves(query: exp.Expr) -> Iterator[exp.Expr]:
-    """What stands between the UNIONs and UNION ALLs of a side, from left to right."""
+    """The queries that the UNIONs and UNION ALLs of a side combine, from left to right."""
     if isinstance(query, exp.Subquery) and not has_other_parts(query, ("this",)):
         yield from _leaves(query.this)
     elif _is_union(query):
@@ -89,7 +89,7 @@ def _distinct(union: exp.Union) -> exp.Select:
 
 
 def _keep_all(query: exp.Expr) -> None:
-    """UNION ALL for each UNION above the leaves: the DISTINCT above leaves no row twice."""
+    """Turn each UNION above the leaves into a UNION ALL, in place: the DISTINCT above removes duplicates."""
     if isinstance(query, exp.Subquery):
         _keep_all(query.this)
     elif isinstance(query, exp.Union):

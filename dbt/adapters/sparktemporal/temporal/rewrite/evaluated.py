@@ -51,7 +51,7 @@ class AtRead:
 
 
 def evaluated(calls: Iterable[AtRead], cores: Sequence[exp.Select], moves: Moves) -> list[Evaluated]:
-    """The parts around calls of mz_now(). moves: see `Moves`."""
+    """The conditions and values around calls of mz_now(), each once. moves: see `Moves`."""
     seen: list[exp.Expr] = []
     found: list[Evaluated] = []
     for at in calls:

@@ -123,7 +123,10 @@ class _Taking:
     # -- groups --
 
     def _check_keys(self, types: list[str]) -> None:
-        """Refuse keys that span several rows, and values whose equals may differ. types: first those of the keys."""
+        """Raise NoSum for a window that may be a session, and for a value of a type whose equal values may differ.
+
+        types: of the keys, then of the values.
+        """
         for (_, key), kind in zip((*self.keys.values(), *self.values.values()), types):
             if is_window(kind) and window(key) not in (Window.FIXED, Window.SLIDING):
                 raise NoSum(f"{fragment(key)} may be a session, which spans several rows")
@@ -264,12 +267,12 @@ class _Taking:
         return operands
 
     def _merged(self, call: exp.Expr, typed: dict[str, str]) -> str:
-        """SQL of the value of a call, over rows of one group each."""
+        """SQL of the value of a call, over rows that hold the sums of one group each."""
         texts = [self._canonical(a) for a in self._operands(call)]
         return self.sums.value(_aggregate(call), fragment(call), [(self._argument(t), typed[t]) for t in texts])
 
     def _put_merged(self, call: exp.Expr, typed: dict[str, str]) -> None:
-        """Put the value of a call over the groups in its place."""
+        """Replace a call, with its FILTER, by its value over the groups."""
         whole = call.parent if isinstance(call.parent, exp.Filter) else call
         merged: exp.Expr = exp.maybe_parse(self._merged(call, typed), dialect=VerbatimSpark)
         for column in merged.find_all(exp.Column):

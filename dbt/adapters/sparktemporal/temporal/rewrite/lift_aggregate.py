@@ -1,4 +1,4 @@
-"""A core that only an aggregation reads, through SELECTs without joins, is lifted to the aggregation.
+"""Lift a core to the one aggregation that reads the core through SELECTs without joins, to keep groups.
 
     with recent as (select * from events where mz_now() <= ts + interval 30 days),
          typed as (select k, cast(v as int) as v from recent)
@@ -6,7 +6,8 @@
       ->  rows   select k, v as mz_x0
                  from (select k, cast(v as int) as v from (select * from events) as recent) as typed
 
-The operands of its comparisons are columns of the innermost SELECT. Each SELECT passes them on under their own names.
+The operands of the core's comparisons are columns of the innermost SELECT. Each SELECT passes them on under their own
+names.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def is_whole(core: Core, place: exp.Select) -> bool:
 def climb_all(
     cores: list[Lifted], reader: exp.Select, item: exp.Expr, tree: exp.Expr, describe: Describe
 ) -> tuple[list[Lifted], exp.Select, exp.Expr] | None:
-    """(cores, the aggregation that reads them, the item of its FROM), from the SELECT `reader` on."""
+    """Lift cores from the SELECT `reader` on -> (cores, the aggregation over them, item of its FROM); else None."""
     while not makes_groups(reader):
         steps = [climb(one, reader, item, describe) for one in cores]
         cores = [step for step in steps if step is not None]
@@ -119,7 +120,7 @@ def refuse_groups(core: Core, by_rows: Mapping[int, Kept]) -> None:
 
 
 def _over(plain: exp.Query, reader: exp.Select, item: exp.Expr) -> exp.Select:
-    """A SELECT over a query in the place of the item of its FROM."""
+    """A copy of the SELECT `reader` with the query `plain` as the item of its FROM."""
     above = reader.copy()
     above.set("with_", None)
     above.set("from_", exp.From(this=derived(plain.copy(), item.alias_or_name)))

@@ -152,7 +152,7 @@ def _gives_up(inner: exp.Select, tree: exp.Expr) -> bool:
 
 
 def _passes_on(between: exp.Select, tree: exp.Expr) -> bool:
-    """Whether a SELECT keeps the rows of temporal ones one by one and has no predicate over the clock itself."""
+    """Whether a SELECT keeps the rows of temporal SELECTs one by one and has no predicate over the clock itself."""
     if not _is_plain(between) or any(_belongs_to(call, between) for call in mz_now_calls(between)):
         return False
     return bool(_inner_ones(between, tree, passing=True))
@@ -187,7 +187,7 @@ def _merge(
 
 
 def give_up(inner: exp.Select, alias: str, numbers: count[int]) -> list[exp.Expr]:
-    """Take the predicates over the clock out of a SELECT, in place. -> those of the query that names it `alias`."""
+    """Take the predicates over the clock out of a SELECT, in place -> the same for the query that names it `alias`."""
     every = list(conjuncts(inner.args["where"].this))
     static = [c for c in every if not has_clock(c)]
     moved = _moved_up([c for c in every if has_clock(c)], inner, alias, numbers)
@@ -196,7 +196,7 @@ def give_up(inner: exp.Select, alias: str, numbers: count[int]) -> list[exp.Expr
 
 
 def _moved_up(predicates: list[exp.Expr], inner: exp.Select, alias: str, numbers: count[int]) -> list[exp.Expr]:
-    """Predicates of a SELECT over its columns, which the SELECT then shows, for the query that names it `alias`."""
+    """Predicates of a SELECT -> those of the query that names it `alias`. The SELECT gets their columns as items."""
     names: dict[str, str] = {}
     moved = []
     for predicate in predicates:

@@ -1,4 +1,4 @@
-"""A residual that groups by all keys of a core kept per group. The core has one row a group, so no sum is needed.
+"""Drop an aggregation by all keys of a core kept per group from a residual: the core has one row a group already.
 
     SELECT k, sum(mz_n) AS n FROM mz_core_c0 GROUP BY k   ->   SELECT k, mz_n AS n FROM mz_core_c0
 
@@ -41,7 +41,7 @@ def of_one_row(
 def _plain(
     select: exp.Select, cores: Mapping[str, tuple[Sequence[str], Mapping[str, str]]], totals: bool
 ) -> exp.Select | None:
-    """The SELECT row by row; None where it does not group by exactly the keys, or has more than sums in it."""
+    """The SELECT without its aggregation; None unless it groups by exactly the keys, and has no aggregates but sums."""
     table = first_source(select)
     if not isinstance(table, exp.Table) or table.db or table.name not in cores:
         return None
@@ -76,7 +76,7 @@ def _has_one_row_a_group(select: exp.Select, alias: str, keys: Sequence[str], to
 
 
 def _aggregates(select: exp.Select) -> list[exp.Expr] | None:
-    """The calls that sum the rows of a SELECT; None where they are not known, or are of other rows."""
+    """The aggregates over the rows of a SELECT; None if it has a FILTER, a subquery or a function of a user."""
     found = []
     for node in select.walk():
         if isinstance(node, (exp.Filter, exp.Query)) and node is not select:

@@ -9,8 +9,9 @@
       ->  select b.id, p.n from b join p on p.k = b.k and p.at <= mz_now()
           union all select b.id, null as n from b where not exists (…), as above
 
-So a row is stored with the times at which it has no partner, and a read costs the answer. `coverage_sql` has the gaps.
-Where the partners are not known by equal keys and plain comparisons, a read evaluates the join.
+So a row is stored with the times at which it has no partner, and a read costs in proportion to its answer.
+`coverage_sql` computes the gaps. Where equal keys and plain comparisons do not tell the partners, a read evaluates the
+join.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def write_out_outer_joins(tree: exp.Query, describe: Describe, moves: Moves) -> 
 
 
 def _is_candidate(select: exp.Select) -> bool:
-    """Whether a SELECT has an outer, semi or anti join over the clock, or an EXISTS."""
+    """Whether a SELECT has an outer, semi or anti join, an EXISTS or an IN over the clock, and may be rewritten."""
     if is_inside_a_value(select) or not select.args.get("from_") or nondeterministic(select) is not None:
         return False
     if any(select.args.get(key) for key in ("laterals", "hint", "qualify", "kind")):
@@ -259,7 +260,7 @@ class _Rewriting:
         return filled
 
     def _fill(self, rows: exp.Select, place: int, sources: Sources, own: int, join: exp.Join) -> None:
-        """Put NULL in place of the columns of the source number `own`, in place."""
+        """Replace the columns of the source number `own` by NULL, in place."""
         joins = rows.args["joins"]
         later = [one.args["on"] for one in joins[place + 1 :] if one.args.get("on") is not None]
         where = rows.args.get("where")
@@ -293,7 +294,7 @@ class _Rewriting:
         return partners(inner, outer, types, self.describe, self.visible, self.moves, key)
 
     def _times(self, found: Partners, present: bool) -> tuple[exp.Join, list[exp.Expr]]:
-        """The join with the times with or without a partner, and the conditions of the rows."""
+        """A join with the times with a partner (unless `present`: without one), and the conditions for the WHERE."""
         times, on, holds = found.covered(f"{ALIAS}{self.number}", present)
         self.number += 1
         return exp.Join(this=times, on=on, side=None if present else "LEFT"), holds
@@ -320,7 +321,7 @@ def _with_joins(select: exp.Select, place: int) -> exp.Select:
 
 
 def _swap(rows: exp.Select) -> None:
-    """Make a LEFT JOIN of the only join of a SELECT with the other side first, in place."""
+    """Swap the sides of the only join of a SELECT and make it a LEFT JOIN, in place."""
     (join,) = rows.args["joins"]
     first = rows.args["from_"].this
     left, right = first.copy(), join.this.copy()
@@ -342,7 +343,7 @@ def _matched(rows: exp.Select, place: int, found: Partners) -> exp.Select:
 
 
 def _is_never(join: exp.Join) -> bool:
-    """Whether an ON compares with a column of an outer join before, in rows that have no partner there."""
+    """Whether an ON is never TRUE: it compares with a column that an earlier outer join has filled with NULL."""
     sides = (
         side for part in conjuncts(join.args["on"]) if isinstance(part, exp.EQ) for side in (part.left, part.right)
     )

@@ -1,4 +1,4 @@
-"""The partners of a row in a join or an EXISTS over the clock: by which keys, and when they are there.
+"""Find the partners of a row in a join or an EXISTS over the clock: their keys, and the times when they are there.
 
 exists (select 1 from p where p.k = b.k and p.at <= mz_now())
   ->  keys   b.k = p.k          rows   select p.k as mz_partner_k0, p.at as mz_b0 from p          from mz_b0 on
@@ -88,7 +88,7 @@ def partners(
     moves: Moves,
     key: Key | None = None,
 ) -> Partners:
-    """The partners by a SELECT whose WHERE may name the outer rows. Raises Stays where they are not known so.
+    """The partners from a SELECT whose WHERE may name the outer rows. Raises Stays where keys or times are unknown.
 
     outer: the sources of the outer rows. visible: the CTEs in scope. key: a further equality.
     """
@@ -201,14 +201,14 @@ _SLACK_MS = 2 * DAY_MS
 
 
 def _lasting(compared: Comparison, column: str, is_timestamp: bool) -> str:
-    """SQL that tells a partner that is still there when a run begins, over the operand of a bound."""
+    """SQL of the condition that a partner is still there when a run begins, over the column of an operand."""
     run = f"timestamp_millis({coverage_sql.RUN})" if is_timestamp else coverage_sql.RUN
     unless = f"{quote(column)} IS NULL OR " if compared.optional else ""
     return f"({unless}{quote(column)} >= {run})"
 
 
 def _lasting_column(compared: Comparison) -> exp.Expr | None:
-    """What follows for the column in `at + interval 7 days`, so that Spark skips files; None where nothing does."""
+    """`_lasting` as a condition on `at` in `at + interval 7 days`, so that Spark skips files; else None."""
     operand = compared.operand.unnest()
     if not isinstance(operand, exp.Add) or compared.optional:
         return None

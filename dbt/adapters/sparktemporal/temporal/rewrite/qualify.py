@@ -65,7 +65,7 @@ def _filtered(select: exp.Select) -> exp.Select:
 
 
 def _take_calls(condition: exp.Expr, items: list[exp.Expr]) -> list[exp.Expr]:
-    """Put columns in the place of window functions and aggregates -> the items that these need beside the others."""
+    """Replace window functions and aggregates by columns -> the items to add to the inner SELECT for them."""
     known = {render(i.this): i.alias for i in items if isinstance(i, exp.Alias)}
     names = _names(items)
     added: list[exp.Expr] = []
@@ -81,7 +81,7 @@ def _take_calls(condition: exp.Expr, items: list[exp.Expr]) -> list[exp.Expr]:
 
 
 def _take_columns(outer: exp.Select, items: list[exp.Expr], added: list[exp.Expr]) -> list[exp.Expr]:
-    """Columns above the derived table lose their qualifiers -> the items that these need beside the others."""
+    """Remove qualifiers of columns above the derived table -> the items to add to its SELECT for them."""
     names = _names(items) | {item.alias for item in added}
     star = any(item.is_star for item in items)
     needed: list[exp.Expr] = []

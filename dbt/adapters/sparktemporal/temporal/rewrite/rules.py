@@ -1,4 +1,4 @@
-"""The rules over the whole model, in their order. Each is `before -> after`, as the docstring of its module shows."""
+"""The rules over the whole model, in their order; each is `before -> after`, as the docstring of its module shows."""
 
 from __future__ import annotations
 

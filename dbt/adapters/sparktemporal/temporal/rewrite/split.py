@@ -81,7 +81,7 @@ def split(
     | ansi | whether an overflowing sum of BIGINT is an error |
     | local_timestamps | whether TIMESTAMP is TIMESTAMP_NTZ in the session |
     | names | the names of columns without an alias |
-    | after_1970 | whether the clock is, so that its whole seconds are rounded down |
+    | after_1970 | whether the clock is after 1970, so that its whole seconds are rounded down |
     | unlisted | offset of a mz_now() in a predicate that a read has to evaluate -> the reason |
     """
     tree = (ParsedModel.of(model) if isinstance(model, str) else model).copied()
@@ -226,7 +226,7 @@ def _owner(call: exp.Expr) -> tuple[exp.Select | None, str]:
 
 
 def _filters_rows(join: exp.Join, joins: Sequence[exp.Join]) -> bool:
-    """Whether the ON of one of the joins is like a WHERE."""
+    """Whether the ON of one of the joins filters rows as a WHERE does."""
     position = next(i for i, j in enumerate(joins) if j is join)
     # before a RIGHT or FULL join the rows without a partner do not pass through the predicate
     return is_inner(join) and not any(j.side in ("RIGHT", "FULL") for j in joins[position:])
@@ -301,7 +301,7 @@ def _rows_of(
 def _lifted(
     core: Core, place: exp.Select, residual: exp.Query, describe: Describe, by_rows: Mapping[int, Kept], ansi: bool
 ) -> tuple[Core, exp.Query]:
-    """(a core that only an aggregation reads, kept per group where possible; the residual over the core)."""
+    """Lift a core to the one aggregation that reads it, where possible -> (core, residual over the core)."""
     try:
         found = lift(core, place, residual, describe, ansi)
         if found is None:

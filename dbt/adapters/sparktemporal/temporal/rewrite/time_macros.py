@@ -1,12 +1,12 @@
-"""What dbt-spark's macros of time render, as plain SQL of the same values.
+"""Rewrite the SQL that dbt-spark's macros of time render to plain SQL with the same values.
 
     coalesce(date(x), nvl2(date(x), assert_true(date(x) is not null), null))      date(x)
     dbt.dateadd('day', -7, current_date())                                        CAST(date_add(…, -7) AS TIMESTAMP)
     ts >= dbt.dateadd('day', -7, mz_now())        mz_now() < date_trunc('SECOND', ts) + 1 second + 7 days
     dbt.datediff(a, b, 'week')                    floor((unix_date(b) + 4) / 7) - floor((unix_date(a) + 4) / 7)
 
-dateadd adds to the midnight of another day the whole seconds since the midnight of x. Where the zone has one offset,
-that is x cut to seconds and moved. Elsewhere `time_of_day` lists the instants at which a comparison with it changes.
+dateadd takes the midnight of another day, and adds the whole seconds since the midnight of x. In a zone of one offset
+the sum is x cut to seconds and moved. In other zones `time_of_day` lists when a comparison with the sum changes.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ _DAYS = {"day": 1, "month": 31}
 
 
 def write_out_time_macros(tree: exp.Query, moves: Moves, after_1970: bool = True) -> None:
-    """Write out such parts of the clock, in place.
+    """Rewrite the macros of time in a model to plain SQL, in place.
 
-    moves: see `comparisons.Moves`. after_1970: whether the clock is, so that its whole seconds are rounded down.
+    moves: see `comparisons.Moves`. after_1970: whether the clock is after 1970, so that its seconds are rounded down.
     """
     for rule in (_asserted, _in_utc, _weeks, _of_days):
         for node in _inner_first(tree):
@@ -72,7 +72,7 @@ def _asserted(node: exp.Expr) -> exp.Expr | None:
 
 
 def _in_utc(node: exp.Expr) -> exp.Expr | None:
-    """An instant in UTC is the instant."""
+    """The instant x of to_utc_timestamp(x, 'UTC') and from_utc_timestamp(x, 'UTC') with the clock; else None."""
     found = next(filter(None, (shape.match(node) for shape in _IN_UTC)), None)
     if found is None or not has_clock(node):
         return None
@@ -88,7 +88,7 @@ def _weeks(node: exp.Expr) -> exp.Expr | None:
 
 
 def _of_days(node: exp.Expr) -> exp.Expr | None:
-    """The macro over a date, or over the beginning of a day: the time of day is nothing."""
+    """The macro over a date or the beginning of a day: the sum of the dates, as the time of day is 0; else None."""
     added = dateadd(node)
     if added is None or added.moved is None or not begins_days(added.instant):
         return None
@@ -107,7 +107,7 @@ def _moves(added: DateAdd, moves: Moves) -> bool:
 
 
 def _back(added: DateAdd, by: int) -> exp.Expr:
-    """What leads from a second back over the length of days or seconds, and `by` seconds on: a number to add."""
+    """SQL of the seconds to add to a second: back by the days or seconds of `added` (not by months), and `by` on."""
     count, each = constant(added.number), 86_400 if added.unit == "day" else 1
     if added.unit == "month":
         return expression(f"{by}L")
@@ -135,10 +135,10 @@ _OPERATORS = (exp.LT, exp.LTE, exp.GT, exp.GTE, exp.EQ, exp.NEQ)
 
 
 def _compared(node: exp.Expr, moves: Moves) -> exp.Expr | None:
-    """A comparison with the macro -> one with the clock.
+    """A comparison with the macro over the clock -> the equivalent comparison with the clock; else None.
 
-    Whole seconds are before a value where they are before the next whole one, and not after it where they are before
-    the second that follows.
+    The macro cuts the clock c to whole seconds. floor(c) < v where c < ceil(v), and floor(c) <= v where
+    c < floor(v) + 1.
     """
     if not isinstance(node, _OPERATORS):
         return None
@@ -170,7 +170,7 @@ _BY_OPERATOR = {
 
 
 def _cut(node: exp.Expr, moves: Moves) -> exp.Expr | None:
-    """The macro elsewhere: a sum, cut to seconds where more than its date counts."""
+    """The macro elsewhere -> a sum, cut to seconds unless only its date counts; None where the macro stays."""
     added = dateadd(node)
     if added is None or added.moved is None or not has_clock(added.instant) or not _moves(added, moves):
         return None

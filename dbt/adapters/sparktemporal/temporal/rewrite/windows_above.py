@@ -1,10 +1,10 @@
-"""The predicates over the clock of what a SELECT reads, in the WHERE of the SELECT itself: the SELECT becomes a core.
+"""Move the predicates over the clock from the sources of a SELECT to its own WHERE: the SELECT becomes a core.
 
     select b.id from b join (select * from p where mz_now() < at) as x on x.k = b.k
       ->  select b.id from b join (select *, at as mz_h0 from p) as x on x.k = b.k where mz_now() < x.mz_h0
 
-`merge_subqueries` does so where the SELECT has a predicate of its own. Here a copy of a CTE is read in its place,
-however often the CTE is read.
+`merge_subqueries` does so where the SELECT has a predicate of its own. Here the SELECT needs none, and each read of a
+CTE becomes a copy of its query.
 """
 
 from __future__ import annotations
@@ -53,13 +53,13 @@ def _flat(select: exp.Select, visible: list[exp.CTE], numbers: count[int]) -> ex
 
 
 def _is_of_one_row(item: exp.Expr) -> bool:
-    """Whether an item of a SELECT list is no generator, as far as its functions are known."""
+    """Whether an item of a SELECT list calls only functions of Spark, none of which is a generator."""
     calls = item.find_all(exp.Anonymous)
     return all(call.name.lower() in SPARKS and not known(call.name, len(call.expressions)).generates for call in calls)
 
 
 def pull_up_windows(select: exp.Select, visible: list[exp.CTE], moves: Moves) -> None:
-    """Move the predicates over the clock of what a SELECT reads to its own WHERE, in place: it becomes a core.
+    """Move the predicates over the clock from the sources of a SELECT to its WHERE, in place: it becomes a core.
 
     Raises Stays where the clock stands elsewhere too.
     """

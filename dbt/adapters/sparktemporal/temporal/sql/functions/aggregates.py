@@ -1,4 +1,4 @@
-"""Spark's aggregate functions: `functions.Aggregate` in its documentation."""
+"""Spark's aggregate functions, each with the part of a group's rows that decides the value (`row.Aggregate`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls of Spark's functions in trees: what the registry knows of them."""
+"""Look up the calls in a tree in the registry of Spark's functions."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ def is_aggregate_call(node: exp.Expr) -> bool:
 
 
 def makes_sessions(node: exp.Expr) -> bool:
-    """Whether it has a session_window, whose value over groups is of all rows that are near each other."""
+    """Whether an expression has a session_window, whose value in a group depends on all rows near each other."""
     return any(window(call) is Window.SESSION for call in node.find_all(exp.Anonymous))
 
 
 def makes_several_rows(node: exp.Expr) -> exp.Expr | None:
-    """The first part that makes more than one row of a row: windows that slide."""
+    """The first call that makes several rows of one row: a sliding window. None if there is no such call."""
     return next((call for call in node.find_all(exp.Anonymous) if window(call) is Window.SLIDING), None)
 
 
@@ -64,7 +64,7 @@ def window(node: exp.Expr) -> Window | None:
 
 
 def nondeterministic(query: exp.Expr) -> exp.Expr | None:
-    """The first part of a query that gives another answer over the same rows."""
+    """The first part of a query that may give another answer over the same rows; None if there is none."""
     for node in query.walk():
         if isinstance(node, exp.TableSample):
             return node.parent or node

@@ -31,12 +31,12 @@ def known(name: str, arguments: int) -> Function:
 
 
 def of_class(name: str) -> Function | None:
-    """The function for which a tree has a class of its own, by the name of the class."""
+    """The function that is parsed as a class of its own, by the name of the class; None for any other class."""
     return _BY_CLASS.get(name)
 
 
 def cast_to(spark_type: str) -> Function:
-    """A cast: the function of the name of the type, which Spark has for most of them.
+    """A cast, as the function named like the type, which Spark has for most types.
 
     >>> cast_to("DATE") is known("date", 1), cast_to("TIMESTAMP_LTZ").name, cast_to("array<int>").is_monotone
     (True, 'timestamp', False)
@@ -46,7 +46,7 @@ def cast_to(spark_type: str) -> Function:
 
 
 def names(which: Callable[[Function], object]) -> frozenset[str]:
-    """The names of the functions that a fact is true of, whatever their arguments.
+    """The names of functions whose general row satisfies `which`, or any row of a function without a general row.
 
     >>> sorted(names(lambda row: row.window))
     ['session_window', 'window']

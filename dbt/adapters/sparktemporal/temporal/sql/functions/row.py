@@ -1,4 +1,4 @@
-"""The shape of a row of the registry: what is known of one function of Spark.
+"""The shape of a row of the registry: the known facts about one function of Spark.
 
     Function("unix_millis", 1, takes=INSTANT, type="bigint", increasing=0, step=1_000, inverse="timestamp_millis")
 
@@ -39,7 +39,7 @@ class Local(Enum):
 
 
 class Raises(Enum):
-    """When a function of arguments of the right types is an error (under ANSI rules or without)."""
+    """When a function raises an error for arguments of the right types (with or without ANSI rules)."""
 
     NEVER = "never"
     RANGE = "when the result is beyond what its type holds"

@@ -1,4 +1,4 @@
-"""The types of calls of Spark's functions: one type whatever the arguments, or a rule over the types of these."""
+"""The types of calls of Spark's functions: a fixed type, or a rule over the types of the arguments."""
 
 from __future__ import annotations
 

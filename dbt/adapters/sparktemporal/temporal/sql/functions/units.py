@@ -30,7 +30,7 @@ class Unit:
 
     @property
     def is_fixed(self) -> bool:
-        """Whether each unit is as long as any other."""
+        """Whether all intervals of one such unit have the same length."""
         return self.least == self.most
 
     @property

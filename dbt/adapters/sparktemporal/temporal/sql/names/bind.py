@@ -1,9 +1,10 @@
-"""The columns of queries, by those of the tables below: names as Spark gives them, and types.
+"""Derive the columns of queries, with the names and types that Spark gives them, from the columns of tables.
 
     select t.*, u.n + 1 as n, f(u.n) as m from s.t join s.u using (k)
       ->  k string, the other columns of s.t with their types, n int, m of a type that only Spark knows
 
-Spark is asked about tables, and about what has no columns of its own here: PIVOT, WITH RECURSIVE, functions of rows.
+Spark is asked about tables, and about sources whose columns are not derived here: PIVOT, WITH RECURSIVE, functions of
+rows.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def typed_columns(query: exp.Query, describe: Describe, ctes: Sequence[exp.CTE] 
 
 
 def _asked(query: exp.Query, describe: Describe, ctes: Sequence[exp.CTE]) -> Columns:
-    """The columns of a query by Spark, which does not know the clock: which rows there are does not matter."""
+    """Ask Spark, which has no `mz_now()`, for a query's columns. The rows do not matter, so the clock is replaced."""
     asked = with_ctes(query.copy(), list(ctes))
     for where in asked.find_all(exp.Where):
         if has_clock(where):
@@ -53,15 +54,15 @@ def _asked(query: exp.Query, describe: Describe, ctes: Sequence[exp.CTE]) -> Col
 
 
 class _Binding:
-    """Columns of queries while no tree changes. None: Spark has to say which there are."""
+    """Derives the columns of queries, as long as no tree changes. The result None means that Spark must be asked."""
 
     def __init__(self, describe: Describe, named: exp.Select | None = None) -> None:
-        """named: the SELECT whose sources get names."""
+        """named: the SELECT whose sources without a name get one, in place."""
         self._describe, self._named = describe, named
         self._of_ctes: dict[int, Columns | None] = {}
 
     def columns(self, query: exp.Expr, ctes: Sequence[exp.CTE], named: bool = True) -> Columns | None:
-        """named: whether the names matter. Those of a UNION are the names of its first branch."""
+        """The columns of a query. named: whether their names matter; a UNION has the names of its first branch."""
         own = query.args.get("with_")
         ctes = [*ctes, *own.expressions] if own is not None else ctes
         if isinstance(query, exp.Subquery) and not has_other_parts(query, ("this", "alias", "with_")):
@@ -216,7 +217,7 @@ def _together(*kinds: str) -> str:
 
 
 def _merged_by(join: exp.Join, left: Sequence[tuple[str, str]], right: Source) -> list[str]:
-    """The columns that a join merges, as the side has them that names them."""
+    """The columns that a join merges, spelled as on the side whose names the join keeps."""
     if join.method == "NATURAL":  # a name in another case is another name there
         return [name for _, name in left if name in right.columns]
     named = right.columns if join.side == "RIGHT" else [name for _, name in left]
@@ -225,7 +226,7 @@ def _merged_by(join: exp.Join, left: Sequence[tuple[str, str]], right: Source) -
 
 
 def _merged_type(key: str, sources: Sequence[Source]) -> str:
-    """The type of a merged column: that of all columns of its name."""
+    """The type of a merged column: the one type of all columns of its name, "" if they have several types."""
     kinds = {kind for source in sources for name, kind in source.types.items() if name.lower() == key.lower()}
     return kinds.pop() if len(kinds) == 1 else ""
 

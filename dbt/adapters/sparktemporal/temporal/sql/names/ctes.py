@@ -1,4 +1,4 @@
-"""Common table expressions: those visible to a query, and the WITH of a query that is taken out of its model."""
+"""Common table expressions: those visible to a query, and those a query needs outside of its model."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def cte_of(table: exp.Table) -> exp.CTE | None:
 
 
 def with_ctes(query: Q, visible: list[exp.CTE]) -> Q:
-    """Give a query that is taken out of its model the CTEs that it needs, in place.
+    """Add the CTEs that a query needs outside of its model, in place.
 
     The query needs the CTEs that it names, directly or through others. A WITH RECURSIVE stays RECURSIVE.
     """

@@ -15,7 +15,7 @@ _NOT_LINEAR = (
 
 
 def is_linear(select: exp.Select) -> bool:
-    """Whether each row of the result comes from one input row, and does not depend on other rows."""
+    """Whether each row of the result comes from one input row alone, and no item reads the clock."""
     if any(select.args.get(key) for key in _NOT_LINEAR):
         return False
     for item in select.expressions:
@@ -42,7 +42,7 @@ def makes_groups(select: exp.Select) -> bool:
 
 
 def _around(call: exp.Expr) -> exp.Expr | None:
-    """What a call stands in, its own FILTER, IGNORE NULLS and WITHIN GROUP aside."""
+    """The node around a call, outside of the call's own FILTER, IGNORE NULLS and WITHIN GROUP."""
     around = call.parent
     while isinstance(around, (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)):
         around = around.parent
@@ -67,7 +67,7 @@ def first_source(select: exp.Select) -> exp.Expr | None:
 
 
 def kept_one_by_one(select: exp.Select) -> Sequence[exp.Expr]:
-    """The sources of a FROM whose rows are used one by one: not the side of an outer join that is filled with NULLs."""
+    """The sources of a FROM whose rows are used one by one: those that no outer join fills with NULLs."""
     first = first_source(select)
     kept = [first] if first is not None else []
     for join in select.args.get("joins") or []:
@@ -83,7 +83,7 @@ def kept_one_by_one(select: exp.Select) -> Sequence[exp.Expr]:
 
 
 def only_filters(join: exp.Join) -> bool:
-    """Whether the columns of the right side of a join are not among those of the join."""
+    """Whether a join is a SEMI or ANTI join: it filters the left side, and has no columns of the right side."""
     return join.kind in ("SEMI", "ANTI")
 
 

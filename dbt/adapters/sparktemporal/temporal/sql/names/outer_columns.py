@@ -1,4 +1,4 @@
-"""Correlated subqueries above the rows of a SELECT: which of their columns are the SELECT's own.
+"""Resolve the columns of correlated subqueries: which belong to a SELECT, and which to a query around it.
 
     select k, (select max(x) from other o where o.k = t.k) from t where <temporal> group by k
                                             ^^^          ^^^
@@ -93,7 +93,7 @@ class Scopes:
 
 
 def reads_outside(select: exp.Select, describe: Describe) -> bool:
-    """Whether the rows of a SELECT in place of a value depend on a query around it: it is no query by itself.
+    """Whether the rows of a SELECT in EXISTS, IN or a scalar subquery depend on a query around it.
 
     select id from u where exists (select 1 from t where t.id = u.id and mz_now() < t.hi)
     """

@@ -26,7 +26,7 @@ from .scope import alias_of, quote_name
 
 @dataclass(frozen=True)
 class ParsedModel:
-    """The SQL of a model, parsed once. `tree` is to be read; who changes it takes `copied`."""
+    """The SQL of a model, parsed once. Do not change `tree`: change the tree that `copied` gives."""
 
     text: str
     tree: exp.Query
@@ -40,7 +40,7 @@ class ParsedModel:
 
 
 def told_apart(tree: exp.Query) -> exp.Query:
-    """The tree, changed in place, with names of CTEs that no other CTE has, and no table named without a schema.
+    """The tree, changed in place so that no CTE has the name of another CTE, or of a table named without a schema.
 
     Spark resolves a name to the nearest CTE. Under another `spark.sql.legacy.ctePrecedencePolicy` Spark's plan of the
     tree is not that of the text, and `plans.check` refuses the model.
@@ -85,7 +85,7 @@ def _refuse_twice(cte: exp.CTE) -> None:
 
 
 def _rename(cte: exp.CTE, name: str, reads: list[exp.Table]) -> None:
-    """Columns go on naming the relation as it was written: each read has the old name as its alias."""
+    """Rename a CTE and its reads. Each read gets the old name as its alias, so columns can name it as before."""
     for table in reads:
         written = table.copy()
         table.set("alias", alias_of(table))
@@ -96,7 +96,7 @@ def _rename(cte: exp.CTE, name: str, reads: list[exp.Table]) -> None:
 
 
 def _sources(select: exp.Select) -> list[exp.Expr]:
-    """What a SELECT reads, without what its subqueries read."""
+    """The tables, derived tables and laterals that a SELECT reads itself, without those of its subqueries."""
     parts = [select.args.get("from_"), *(select.args.get("joins") or []), *(select.args.get("laterals") or [])]
     found = (node for part in parts if part for node in part.find_all(exp.Table, exp.Subquery, exp.Lateral))
     return [node for node in found if node.find_ancestor(exp.Select) is select]

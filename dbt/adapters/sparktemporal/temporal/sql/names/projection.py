@@ -1,4 +1,4 @@
-"""Projection pushdown: the columns of its inputs that a SELECT that is not linear needs; only these are stored.
+"""Projection pushdown: find the input columns that a non-linear SELECT needs, so that only these are stored.
 
     select t.k, count(*) from t join u using (id) where <static> group by t.k
       ->  rows   select t.k from t join u using (id) where <static>
@@ -64,7 +64,7 @@ def pushdown_projections(
 
 @dataclass(frozen=True)
 class _Use:
-    """A column of the rows as a SELECT names it: `name` of a source, by so many parts. Further parts are fields."""
+    """A use of a column of the rows in a SELECT. `parts`: how many parts of `column` name it; the rest are fields."""
 
     column: exp.Column
     source: int
@@ -73,7 +73,7 @@ class _Use:
 
 
 def _stored_names(uses: Sequence[_Use], sources: Sources) -> dict[tuple[int, str], str]:
-    """(source, column) -> its name in the stored rows: its own, or with that of the source where two have one name."""
+    """(source, column) -> its name in the stored rows: its own, or prefixed by the source where two share a name."""
     stored: dict[tuple[int, str], str] = {}
     taken: set[str] = set()
     for source, name in dict.fromkeys((use.source, use.name) for use in uses):

@@ -31,7 +31,7 @@ class Source:
 
 
 class Sources(list[Source]):
-    """The sources of a SELECT. Where USING or NATURAL merge columns, the first source has these, and no name."""
+    """The sources of a SELECT. If USING or NATURAL merge columns, the first source holds these and has no name."""
 
     #: (name of the source, column) for the columns of `*` in Spark's order
     star: Sequence[tuple[str, str]] = ()
@@ -43,13 +43,13 @@ class Sources(list[Source]):
         return [column.lower() for source in self if not source.name for column in source.columns]
 
     def without(self, is_hidden: Callable[[str], bool]) -> Sources:
-        """The sources without the columns of some names."""
+        """The sources without the columns whose names are hidden."""
         fewer = Sources(replace(s, columns=tuple(c for c in s.columns if not is_hidden(c))) for s in self)
         fewer.star, fewer.merges = [(of, name) for of, name in self.star if not is_hidden(name)], self.merges
         return fewer
 
     def starred(self, of: str | None) -> list[tuple[str, str]] | None:
-        """The columns of `*` or `of.*`, in Spark's order: first those that are merged. None where it is not known."""
+        """The columns of `*` or `of.*`, in Spark's order: merged columns first. None where the order is not known."""
         if of is not None:
             return self._starred_of(of)
         names = [name.lower() for _, name in self.star]
@@ -64,7 +64,7 @@ class Sources(list[Source]):
         return None if first and len(self.merges) > 1 else first + [c for c in found if c not in first]
 
     def join(self, source: Source | None, keys: Sequence[str] = ()) -> None:
-        """Take in a join. source: its right side, where the columns of that are shown. keys: the merged columns."""
+        """Add a join. source: its right side, None if `*` shows none of its columns. keys: the merged columns."""
         theirs = [] if source is None else _starred(source)
         if source is not None:
             self.append(source)
@@ -166,7 +166,7 @@ def derived(query: exp.Query, alias: str) -> exp.Subquery:
 
 
 def alias_of(table: exp.Table) -> exp.TableAlias:
-    """The name of a table in its FROM, for what stands in its place: its alias, or its own name.
+    """The alias for a relation that replaces a table: the table's alias, or else its own name.
 
     The own name is quoted: `s.union` is a table to Spark, and `(SELECT …) AS union` is an error.
 

@@ -1,4 +1,4 @@
-"""The types of expressions, where these follow from the types of columns in any session.
+"""Derive the types of expressions from the types of columns, where no setting of the session decides.
 
     n + 1 -> int       coalesce(k, 'none') -> string       coalesce(k, 1) -> "": ANSI makes a BIGINT of the text
 
@@ -43,7 +43,7 @@ def type_of(value: exp.Expr, of_column: Callable[[exp.Column], str]) -> str:
 
 
 def _in_any_session(node: exp.Expr, found: str, kinds: set[str | None]) -> bool:
-    """Whether an expression has a type whatever the settings. kinds: of the parts that the type follows from."""
+    """Whether an expression has the type `found` under any settings. kinds: the types of the parts that decide it."""
     if isinstance(node, exp.Cast):
         return _is_plain(found)
     if isinstance(node, exp.Anonymous):
@@ -62,7 +62,7 @@ def _in_any_session(node: exp.Expr, found: str, kinds: set[str | None]) -> bool:
 
 
 def _is_plain(kind: str) -> bool:
-    """Whether a type is called so in every version of Spark."""
+    """Whether a type has this name in every version of Spark."""
     return kind in _PLAIN or decimals.digits(kind) is not None
 
 

@@ -1,4 +1,4 @@
-"""The type that Spark gives several values together: of the branches of a CASE, of a sum, of a product.
+"""Combine types as Spark does: for the branches of a CASE, for a sum, for a product.
 
 date, timestamp -> timestamp       decimal(10,2) * int -> decimal(21,2)       date - date -> interval day
 """
@@ -26,7 +26,7 @@ FIELDS = (("year", "month"), ("day", "hour", "minute", "second"))
 
 
 def fields_of(kind: str) -> tuple[tuple[str, ...], int, int] | None:
-    """(all fields of that sort of interval, the first and the last field of a type); None for another type."""
+    """(all fields of an interval's family, the index of its first field, of its last); None for any other type."""
     words = kind.split()
     for fields in FIELDS:
         if words[:1] == ["interval"] and len(words) > 1 and words[1] in fields:
@@ -35,7 +35,7 @@ def fields_of(kind: str) -> tuple[tuple[str, ...], int, int] | None:
 
 
 def _of_fields(one: str, other: str) -> str | None:
-    """The type of intervals of both types."""
+    """The interval type with the fields of both types; None if there is none."""
     a, b = fields_of(one), fields_of(other)
     if a is None or b is None or a[0] is not b[0]:
         return None
@@ -47,7 +47,7 @@ def _of_fields(one: str, other: str) -> str | None:
 
 
 def common(kinds: Sequence[str | None]) -> str | None:
-    """The type of one of several values, as of the branches of a CASE.
+    """The common type of several values, as of the branches of a CASE; None if it is not known.
 
     >>> common(["int", "void", "bigint"]), common(["date", "timestamp"]), common(["int", "timestamp"])
     ('bigint', 'timestamp', None)
@@ -72,7 +72,7 @@ def _wider(one: str, other: str) -> str | None:
 
 
 def _number(one: str, other: str) -> str | None:
-    """The type of numbers of both types."""
+    """The type that holds the numbers of both types; None if one is no number, or if Spark would round."""
     order = (*WHOLE, *BROKEN)
     if one in order and other in order:
         return max(one, other, key=order.index)
@@ -155,7 +155,7 @@ def _of_product(node: exp.Expr, left: str, right: str) -> str | None:
 
 
 def counts(kind: str) -> bool:
-    """Whether a value counts as a number."""
+    """Whether arithmetic takes values of this type: numbers, and texts."""
     return is_number(kind) or kind == "string"
 
 

@@ -41,7 +41,7 @@ def of_both(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int] | N
 
 
 def combined(operator: str, one: tuple[int, int], other: tuple[int, int]) -> str | None:
-    """The type of two numbers added, multiplied, divided (Add, Mul, Div), or of a rest (Mod).
+    """The type of a sum or difference, a product, a quotient, a remainder. operator: Add, Sub, Mul, Div, Mod.
 
     >>> combined("Mul", (10, 2), (1, 0)), combined("Div", (10, 2), (10, 0)), combined("Mul", (38, 10), (38, 10))
     ('decimal(12,2)', 'decimal(21,13)', 'decimal(38,6)')

@@ -1,4 +1,4 @@
-"""Spark's errors: what they say, and in short: class and first sentence, without plans and traces."""
+"""Recognize the cause of an error of Spark, and shorten the error to its class and first sentence."""
 
 from __future__ import annotations
 
@@ -51,7 +51,8 @@ class Cause(Enum):
     )
 
     def is_said_by(self, error: object) -> bool:
-        """
+        """Whether the text of an error names this cause.
+
         >>> Cause.NO_RELATION.is_said_by("[TABLE_OR_VIEW_NOT_FOUND] …"), Cause.NOT_TAKEN.is_said_by("Broken pipe")
         (True, False)
         >>> Cause.NOT_TAKEN.is_said_by("[UNRESOLVED_COLUMN] A column with name `connection`.`timed out`, `cancelled`")

@@ -1,4 +1,4 @@
-"""Grouping by identity: values that compare equal and are not the same, which GROUP BY would merge into one.
+"""Group rows by identity: keep apart values that compare equal but are not the same, which GROUP BY would merge.
 
     0.0 and -0.0            equal, and `CAST(x AS STRING)` tells them apart
     maps of equal entries   equal in any order, and `map_keys(m)[0]` tells them apart
@@ -47,7 +47,7 @@ class Identity:
 
 
 def identity(columns: Sequence[tuple[str, str]]) -> Identity:
-    """columns: (name, Spark type)."""
+    """The grouping of rows with these columns by identity. columns: (name, Spark type)."""
     keys: list[str] = []
     items, hashed = [], []
     for name, kind in columns:

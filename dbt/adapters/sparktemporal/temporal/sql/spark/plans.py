@@ -134,7 +134,10 @@ _CORRELATED = re.compile(r"^[ :+\-|]*(?:Project|Aggregate) .*(?:subquery|exists|
 
 
 def moves_by_itself(plan: str) -> bool:
-    """Whether an analyzed plan reads a clock or chance. The source is a view: the only clock of a model is mz_now()."""
+    """Whether rows of an analyzed plan may change while its tables do not: by a clock, chance or the like.
+
+    Such a call comes from a view, because the only clock of a model is mz_now().
+    """
     return bool(_BY_ITSELF.search(plan))
 
 
@@ -148,7 +151,7 @@ def reads_clock(plan: str) -> bool:
 
 
 def frozen_at(plan: str) -> set[int]:
-    """The instants (ms) in an analyzed plan at which a pinned clock made a view, or put a temporal_view.
+    """The fixed instants (ms) of an analyzed plan: of views made by a pinned clock, and of temporal_views read at one.
 
     >>> frozen_at("Project [a#1]\\n+- SubqueryAlias mz_at_5")
     {5}
@@ -220,7 +223,7 @@ def variables(plan: str) -> list[str]:
 def views(plan: str) -> list[str]:
     """The views that an analyzed plan reads through, as Spark quotes them.
 
-    A view of Iceberg in a named catalog leaves a name of several parts alone, which no table below it has.
+    An Iceberg view in a named catalog shows only as a name of several parts that is not the name of a table below.
 
     >>> views("SubqueryAlias spark_catalog.s.v\\n+- View (`spark_catalog`.`s`.`v`, [a#1])")
     ['`spark_catalog`.`s`.`v`']
@@ -252,7 +255,7 @@ LIVE = "__live"
 
 
 def is_temporal(plan: str) -> bool:
-    """Whether an analyzed plan may read a temporal_view, at the clock or at an instant for good."""
+    """Whether an analyzed plan may read a temporal_view, at the clock or at a fixed instant."""
     return bool(frozen_at(plan)) or any(folded(parts(view)[-1]).endswith(LIVE) for view in views(plan))
 
 

@@ -59,16 +59,16 @@ def file_tables(plan: str) -> list[str]:
 
 
 def other_tables(plan: str) -> list[str]:
-    """The tables that a plan reads and whose files are not Spark's own."""
+    """The tables that a plan reads, except `file_tables`."""
     files = file_tables(plan)
     return [table for table in _named(_START.findall(plan)) if table not in files]
 
 
 def versions_read(plan: str) -> dict[str, tuple[str, ...]]:
-    """The tables with versions that a plan reads -> at which versions, as SQL behind their names; "" at the present.
+    """The versioned tables that a plan reads -> the versions read, as SQL after the name; "" for the current version.
 
-    An old Spark, which prints names twice, does not tell. Nor does a read of Iceberg's hidden column of the fields of
-    all partitions, which are no version's.
+    A table is left out where its version is not known: an old Spark prints names twice, without a version, and
+    Iceberg's hidden column `_partition` has the fields of all partitions, not those of one version.
 
     >>> versions_read("RelationV2[id#0] c.s.t\\nRelationV2[id#1] c.s.t VERSION AS OF 'it's'")
     {'c.s.t': ('', "VERSION AS OF 'it\\\\'s'")}
@@ -92,7 +92,7 @@ def _as_sql(version: str) -> str:
 
 
 def version_as_of(version: str) -> str:
-    """The name of a branch or a tag, or the number of a snapshot -> SQL behind the name of a table."""
+    """The name of a branch or a tag, or the number of a snapshot -> SQL to put after the name of a table."""
     return f"VERSION AS OF {string_literal(version)}"
 
 

@@ -89,7 +89,7 @@ def called(sql: str) -> list[Name]:
 
 
 def called_in(tree: exp.Expr) -> list[Name]:
-    """The same of a tree."""
+    """The functions that `called` gives, for a parsed tree."""
     return _foreign(_named_in(tree))
 
 
@@ -117,8 +117,9 @@ def _is_sparks(name: Name) -> bool:
 def of_description(rows: Sequence[str]) -> Routine | None:
     """The rows of DESCRIBE FUNCTION EXTENDED -> Routine; None for a built-in function.
 
-    Of a SQL function Spark tells the body and the settings of its evaluation. Of any other function Spark tells the
-    name of a class, whose code may change at any time.
+    For a SQL function, Spark shows the body and the settings of its evaluation. For any other function, Spark shows
+    only the name of a class, whose code may change at any time. A built-in function that the registry does not know is
+    a Routine if its class depends on a clock, chance or the like.
     """
     if rows and rows[-1].startswith("Body:"):
         return _of_table(rows)
@@ -178,7 +179,7 @@ def _of_table(rows: Sequence[str]) -> Routine:
 
 
 def _may_name_others(tree: exp.Expr, function: str, parameters: set[str]) -> bool:
-    """Whether a body may name variables, or tables in the schema of the moment."""
+    """Whether a body may name variables, or tables of the current schema."""
     if any(_is_table(table) and not table.db for table in tree.find_all(exp.Table)):
         return True
     around = {folded(of.alias_or_name) for of in tree.find_all(exp.Table, exp.Subquery)} | {function}
@@ -189,7 +190,7 @@ def _may_name_others(tree: exp.Expr, function: str, parameters: set[str]) -> boo
 
 
 def _of_class(name: str) -> str:
-    """The source of the values of a function of a later Spark, by the name of its class; "" for its arguments alone.
+    """What besides its arguments decides the value of a built-in function, by its class (`a clock`); "" for nothing.
 
     >>> _of_class("org.apache.spark.sql.catalyst.expressions.CurrentTime"), _of_class("CurrentPath"), _of_class("Hmac")
     ('a clock', 'the session', '')
@@ -247,7 +248,7 @@ _SPECIAL = re.compile(
 
 
 def fickle(sql: str) -> str:
-    """The first source of values in a text that rows and arguments do not decide, in a word; empty for none.
+    """The first thing in a text, besides rows and arguments, that decides values (`a clock`, `chance`); "" for none.
 
     >>> fickle("select x + 1"), fickle("select current_date"), fickle("select rand()"), fickle("select date'today'")
     ('', 'a clock', 'chance', 'a clock')

@@ -49,7 +49,7 @@ def as_written(tree: exp.Query) -> exp.Query:
 
 
 def as_instants(node: exp.Expr) -> exp.Expr:
-    """An expression added to a query after `as_written`: its TIMESTAMPs are instants."""
+    """A copy with each TIMESTAMP as TIMESTAMP_LTZ, of an expression that the adapter adds after `as_written`."""
     node = node.copy()
     for kind in node.find_all(exp.DataType):
         if kind.this in _PLAIN:

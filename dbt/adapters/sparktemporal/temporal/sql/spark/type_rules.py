@@ -250,7 +250,7 @@ def _of_texts(given: Sequence[str | None]) -> str | None:
 
 
 def _instant(given: Sequence[str | None]) -> str | None:
-    """The instant of the last argument, moved."""
+    """The type of the last argument, an instant, after it is moved."""
     kind = given[-1]
     return "timestamp_ntz" if kind == "timestamp_ntz" else "timestamp" if kind in TIMES else None
 

@@ -62,9 +62,9 @@ def _position(parser: sqlglot.Parser) -> exp.Expr:
 
 
 class OwnFunction(exp.Anonymous):
-    """A call of a function by its schema (`d.date_add(ts, 1)`), whatever Spark's function of that name does.
+    """A call of a function in a user's schema (`d.date_add(ts, 1)`), unrelated to Spark's function of that name.
 
-    Its name begins with a dot, so that nothing which is known of a name of Spark's is taken for true of it.
+    Its name begins with a dot, so that no fact about Spark's function is applied to it.
     """
 
     @property
@@ -86,7 +86,7 @@ class VerbatimSpark(Spark):
 
     class Parser(SparkParser):
         def expression(self, instance: E, token: Token | None = None, comments: list[str] | None = None) -> E:
-            """A call after a dot is one of a function that somebody made, unless it may name Spark's own schema."""
+            """Make a call after a dot an `OwnFunction`, unless the words before the dot may be Spark's own schema."""
             if type(instance) is exp.Dot and type(instance.expression) is exp.Anonymous:
                 schema = tuple(part.name.lower() for part in instance.this.find_all(exp.Identifier, bfs=False))
                 call = instance.expression
@@ -95,7 +95,7 @@ class VerbatimSpark(Spark):
             return super().expression(instance, token, comments)
 
         def _parse_join(self, *args: Any, **kwargs: Any) -> exp.Join | None:
-            """A JOIN without a condition is none of the commas between tables, which bind less than a JOIN."""
+            """Mark a JOIN without a condition as INNER, unlike a comma, which binds less than a JOIN."""
             is_comma = self._match(TokenType.COMMA, advance=False)
             join: exp.Join | None = super()._parse_join(*args, **kwargs)
             if join is not None and not is_comma and not has_other_parts(join, ("this",)):
@@ -119,7 +119,7 @@ class VerbatimSpark(Spark):
         def _parse_interval(
             self, require_interval: bool = True, parse_function_unit: bool = True
         ) -> exp.Add | exp.Interval | None:
-            """Several units are one literal, as Spark takes them: sqlglot's sum is another value after a minus."""
+            """Parse an interval of several units as one literal, like Spark. sqlglot's sum is wrong after a minus."""
             return literals.interval(self) or super()._parse_interval(require_interval, parse_function_unit)
 
         SUPPORTS_TABLE_QUERY = True
@@ -158,7 +158,7 @@ class VerbatimSpark(Spark):
             return pipes.sets_sql(self, expression) or super().select_sql(expression)
 
         def cast_sql(self, expression: exp.Cast, safe_prefix: str | None = None) -> str:
-            """A number with a suffix, and the literal of a TIME: Spark has casts to TIME by a setting alone."""
+            """Print a number with a suffix, and a TIME literal, as written: Spark casts to TIME only by a setting."""
             if _NUMBER in expression.meta:
                 return str(expression.meta[_NUMBER])
             if expression.meta.get(IS_LITERAL) and expression.to.is_type(exp.DType.TIME):
@@ -212,7 +212,7 @@ def parse(sql: str) -> exp.Query:
 
 
 def without_end(sql: str) -> str:
-    """A statement without the semicolons at its end and the comments behind them.
+    """A statement without the semicolons at its end and the comments after them.
 
     >>> without_end("select ';' ; -- the end"), without_end("select 1; select 2;")
     ("select ';'", 'select 1; select 2')
@@ -250,7 +250,7 @@ def expression(sql: str) -> exp.Expr:
 
 
 def conjunction(predicates: Sequence[exp.Expr]) -> exp.Expr:
-    """All of them, of copies."""
+    """Copies of the predicates, joined by AND."""
     return exp.and_(*predicates, dialect=VerbatimSpark, copy=True)
 
 
@@ -265,19 +265,19 @@ def fragment(node: exp.Expr) -> str:
 
 
 def suggested(node: exp.Expr) -> str:
-    """A tree -> SQL that people may write instead: whole, with what they wrote in the place of what stands for it."""
+    """A tree -> SQL to suggest to people: complete, with the user's text in place of what replaced it (`shown_as`)."""
     return render(as_written(node))
 
 
 def as_written(node: exp.Expr) -> exp.Expr:
-    """A tree -> the tree with what the user wrote in the place of what stands for it, see `shown_as`."""
+    """A tree -> the tree in which nodes marked by `shown_as` are replaced by what the user wrote."""
     if any(_WRITTEN in n.meta for n in node.find_all(exp.Column, exp.Table, exp.Identifier)):
         node = node.transform(lambda n: n.meta[_WRITTEN].copy() if _WRITTEN in n.meta else n)
     return node
 
 
 def shown_as(node: E, written: exp.Expr) -> E:
-    """A node in place of what the user wrote, as a column for an expression. Messages show `written`."""
+    """Mark a node that replaces what the user wrote, such as a column for an expression: messages show `written`."""
     node.meta[_WRITTEN] = written.meta.get(_WRITTEN, written).copy()
     return node
 

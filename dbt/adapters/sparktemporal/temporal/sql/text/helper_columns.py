@@ -19,12 +19,12 @@ def is_reserved(name: str) -> bool:
 
 
 def operand_column(index: int) -> str:
-    """The row's side of comparison number `index` of a core."""
+    """The column of the row's side of comparison number `index` of a core."""
     return f"mz_b{index}"
 
 
 def static_column(index: int) -> str:
-    """Expression number `index` without the clock that a condition of a core reads."""
+    """The column of row expression number `index` of a core's condition."""
     return f"mz_s{index}"
 
 

@@ -120,7 +120,7 @@ def within(names: Sequence[str], catalog: str) -> list[str]:
 
 
 def key(schema: str, model: str) -> str:
-    """The key of a model: the states of its readers name the model so. schema: quoted or not.
+    """The key of a model, by which the states of its readers name the model. schema: quoted or not.
 
     >>> key("`E5`", "MyModel")
     'e5.mymodel'

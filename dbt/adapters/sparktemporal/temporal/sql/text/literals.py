@@ -35,7 +35,7 @@ _TEXTS = (TokenType.STRING, TokenType.RAW_STRING)
 
 
 def whole(tokens: list[Token], sql: str) -> list[Token]:
-    """The tokens of a text with one token for each literal: texts side by side are one, raw ones are like others."""
+    """The tokens with one token for each literal: adjacent texts become one text, and raw texts become plain texts."""
     found: list[Token] = []
     for before, token in zip([None, *tokens], tokens):
         last = found[-1] if found else None
@@ -57,13 +57,13 @@ def _spanning(kind: TokenType, text: str, first: Token, last: Token) -> Token:
 
 
 def _is_doubled(first: Token, second: Token, sql: str) -> bool:
-    """Whether one quote stands twice where two texts meet. A raw one ends at the first."""
+    """Whether the same quote stands twice where two texts meet. A raw text ends at the first of the two."""
     plain = first.token_type == second.token_type == TokenType.STRING
     return plain and first.end + 1 == second.start and sql[first.end] == sql[second.start]
 
 
 def _doubled(sql: str) -> Iterator[int]:
-    """The offset of the second one of each two quotes that touch within a text."""
+    """The offset of the second quote of each doubled quote (`'it''s'`)."""
     texts = [token for token in sqlglot.tokenize(sql, read=Spark) if token.token_type in _TEXTS]
     for first, second in pairwise(texts):
         if _is_doubled(first, second, sql):
@@ -96,7 +96,7 @@ def as_read(sql: str, settings: Mapping[str, str], version: str) -> str:
 
 
 def _refuse(sql: str, settings: Mapping[str, str]) -> None:
-    """Refuse texts that a setting of the session makes something else of."""
+    """Refuse texts that a setting of the session gives another meaning."""
     tokens = sqlglot.tokenize(sql, read=Spark)
     if all(_is_on(settings, key) for key in _QUOTED_NAMES):
         for written in (sql[token.start : token.end + 1] for token in tokens if token.token_type in _TEXTS):
@@ -122,7 +122,7 @@ def _is_on(settings: Mapping[str, str], key: str) -> bool:
 
 
 def interval(parser: sqlglot.Parser) -> exp.Interval | None:
-    """An interval of several units, as Spark takes them; where there is none, nothing is read."""
+    """Parse an interval of several units as one literal. If there is none, return None and read no token."""
     start, parts = parser._index, []
     if parser._match(TokenType.INTERVAL):
         while (part := _unit(parser)) is not None:
@@ -134,7 +134,7 @@ def interval(parser: sqlglot.Parser) -> exp.Interval | None:
 
 
 def _unit(parser: sqlglot.Parser) -> str | None:
-    """`1 hour`, `-1 hour` or `'1' hour`, as a text; where there is none, nothing is read."""
+    """Parse `1 hour`, `-1 hour` or `'1' hour` as a text. If there is none, return None and read no token."""
     start, sign = parser._index, ""
     if parser._match(TokenType.DASH):
         sign = "-"

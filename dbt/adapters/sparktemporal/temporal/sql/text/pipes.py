@@ -5,8 +5,8 @@
     from t |> set a = b
       ->  SELECT * FROM t, which replaces a column: see `rewrite.replaced_columns`
 
-An operator becomes a clause of the SELECT before it where nothing stands in between, else one of a SELECT around it.
-Names of relations stay visible behind WHERE, as in Spark. `plans.check` compares Spark's plans of both forms.
+An operator becomes a clause of the SELECT before it if that SELECT has no later clause, else of a SELECT around it.
+Names of relations stay visible after WHERE, as in Spark. `plans.check` compares Spark's plans of both forms.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def _joined(parser: sqlglot.Parser, query: exp.Query) -> exp.Query:
 
 
 def lateral(parser: sqlglot.Parser) -> exp.Lateral | None:
-    """`lateral (...)`, without the operators behind: they are not those of the query in parentheses."""
+    """Parse `lateral (...)`, without the pipe operators after it: these do not belong to the query in parentheses."""
     start = parser._index
     if parser._match(TokenType.LATERAL) and parser._match(TokenType.L_PAREN, advance=False):
         query = parser._parse_select(table=True, consume_pipe=False)

@@ -34,7 +34,7 @@ def in_words(sql: str) -> Iterator[None]:
 
 
 def too_deep(sql: str) -> Refusal:
-    """The refusal of a text that ends Python's stack."""
+    """The refusal of a text that is nested too deeply for Python's stack."""
     return Refusal(
         _start(sql),
         f"it is nested too deeply to be read: {_depth(sql)} parentheses inside one another, or a condition of very "

@@ -24,7 +24,7 @@ class Shape:
         self._tree = _read(sql)
 
     def match(self, node: exp.Expr) -> Found | None:
-        """What stands for each name; None where the expression has another shape. Parentheses do not count.
+        """Name -> the part that stands for it; None if the expression has another shape. Parentheses do not count.
 
         >>> from .dialect import render
         >>> found = Shape("coalesce(mz_x, f(mz_x))").match(expression("COALESCE((a + 1), F(a + 1))"))

@@ -99,7 +99,7 @@ def _query_after_as(words: Sequence[str], tokens: Sequence[sqlglot.Token]) -> in
 def references(sql: str, catalog: str) -> list[Reference]:
     """The relations that a text names with a schema, in the order of the text; empty when it cannot be parsed.
 
-    catalog: the current one, which stands in no key.
+    catalog: the current catalog, which keys leave out.
     """
     try:
         trees = [tree for tree in sqlglot.parse(sql, read=VerbatimSpark) if tree is not None]
@@ -109,7 +109,7 @@ def references(sql: str, catalog: str) -> list[Reference]:
 
 
 def references_in(trees: Iterable[exp.Expr], catalog: str) -> list[Reference]:
-    """The same of trees of one text."""
+    """The relations that `references` gives, for the parsed trees of one text."""
     found = []
     for tree in trees:
         for node in tree.find_all(exp.Table, exp.Column):
@@ -147,7 +147,7 @@ def replaced(sql: str, queries: Mapping[str, str], catalog: str) -> str:
 
 
 def same_rows_as(text: str, catalog: str) -> list[str] | None:
-    """The relation, as parts of its name, whose rows and columns a view of this text has, such as `dbt clone` makes.
+    """The relation that a view of this text copies (`select * from …`, as `dbt clone` makes), as parts of its name.
 
     >>> same_rows_as("select * from prod.`m`", "c"), same_rows_as("select * from prod.m where x", "c")
     (['prod', 'm'], None)
