@@ -32,7 +32,9 @@ SOURCES = {
         "purchases": "SELECT id AS item_id, {t} AS bought_at FROM VALUES (3, 0.005), (1, -0.005)",
     },
     "howto/leave.md": {"events": "SELECT id, {t} AS event_ts FROM VALUES (1, 1), (2, 20)"},
-    "howto/ci.md": {"events": "SELECT id, concat('k', id % 2) AS kind, {t} AS event_ts FROM VALUES (1, 1), (2, 6.98), (3, 20)"},
+    "howto/ci.md": {
+        "events": "SELECT id, concat('k', id % 2) AS kind, {t} AS event_ts FROM VALUES (1, 1), (2, 6.98), (3, 20)",
+    },
     "howto/debug.md": {},
     "howto/patterns.md": {"events": "", "subscriptions": "", "orders": ""},
 }

@@ -27,7 +27,7 @@ from ...temporal.ivm.delta_query import AddedRows
 from ...temporal.sql.text import identifiers
 from ...temporal.sql.text.dialect import quote
 
-#: (the change in words, or why it is not known; the rows that came and went, None where not known)
+#: (the change in words, or why it is not known; the rows that were added and removed, None where not known)
 Told = tuple[str, AddedRows | None]
 #: from Iceberg 1.11 for Spark 4.1 on
 _SCAN = re.compile(r"\bIcebergScan\(table=.*?, schemaId=(\d+), snapshotId=(\d+|null), branch=(.*?), filters=, ")
