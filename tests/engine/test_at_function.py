@@ -132,11 +132,11 @@ def test_a_query_that_spark_takes_in_no_function(events: Project) -> None:
         "[UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY.X] Unsupported subquery expression: no.\n'SQLFunctionNode"
     )
     with pytest.raises(Refusal) as raised:
-        at_function.refuse_unknown(cast("Any", None), cast("Any", plan), spark)
+        at_function.refuse_unknown(cast("Any", plan), spark)
     assert "found: at_function of m, whose query has a part that Spark takes in no function" in str(raised.value)
     assert "The view is right. Spark's words: [UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY.X]" in str(raised.value)
     assert "instead: no at_function; in dbt {{ temporal_as_of(ref('m'), …) }}" in str(raised.value)
-    at_function.refuse_unknown(cast("Any", None), cast("Any", plan), Exception("[TABLE_OR_VIEW_NOT_FOUND] x"))
+    at_function.refuse_unknown(cast("Any", plan), Exception("[TABLE_OR_VIEW_NOT_FOUND] x"))
 
 
 @pytest.mark.landing

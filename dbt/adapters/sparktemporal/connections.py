@@ -293,7 +293,7 @@ class SparkTemporalConnectionManager(SparkConnectionManager):
 
     @contextmanager
     def exception_handler(self, sql: str) -> Iterator[None]:
-        """dbt-spark's, without the server's stack trace and Spark's plan, which bury the message. dbt.log has both."""
+        """Raise dbt-spark's errors without stack traces and Spark's plans, which bury the message; dbt.log has both."""
         try:
             with super().exception_handler(sql):
                 try:

@@ -51,7 +51,7 @@ def rows_counted(answers: Iterable[Sequence[Any]]) -> list[int]:
 
 
 def refuse_other_counts(model: str, chains: Sequence[tuple[str, Chain]], found: Sequence[int]) -> None:
-    """Raise TemporalError where a chain has fewer rows than its commit, or more where the commit's count is exact."""
+    """Raise TemporalError where a chain has fewer rows than its commit says, or more where that count is exact."""
     for (_, chain), rows in zip(chains, found):
         held, exact = rows_held(chain)
         if rows < held or exact and rows != held:

@@ -55,7 +55,8 @@ def put_clock(sql: str, explain: Callable[[str], str], instant: Callable[[], str
     """A statement -> the statement with each mz_now() replaced.
 
     explain: an EXPLAIN -> Spark's plan, or the text of its error. instant: SQL of the clock, BIGINT ms.
-    functions: whether to replace `current_timestamp()` and its like too, in the part evaluated with the statement.
+    functions: whether to replace `current_timestamp()` and its like too. They stay in the default of a column, and
+    in the body of a function.
     """
     if functions and names_clock(sql):
         sql = _functions_as_clock(sql, explain)

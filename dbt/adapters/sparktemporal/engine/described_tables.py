@@ -21,7 +21,10 @@ _STAR = {"kind", "expressions", "from_"}
 
 
 class DescribedTables:
-    """A `Describe` that asks each query once, for a table by DESCRIBE TABLE EXTENDED. found: full name -> the table."""
+    """A `Describe` that asks Spark once about each query. `SELECT * FROM s.t` is asked by DESCRIBE TABLE EXTENDED.
+
+    found: full name -> the table.
+    """
 
     def __init__(self, warehouse: Warehouse) -> None:
         self._warehouse = warehouse

@@ -1,4 +1,4 @@
-"""Refuses text beside the clock that is no timestamp to Spark."""
+"""Refuses text that is compared with the clock and is no timestamp to Spark."""
 
 from __future__ import annotations
 

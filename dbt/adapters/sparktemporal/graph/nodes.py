@@ -45,7 +45,7 @@ def named(name: str, graph: Mapping[str, Any]) -> Node:
 
 
 def _is_none(name: str, meant: Sequence[Node], graph: Mapping[str, Any]) -> TemporalError:
-    """The error about a name of no temporal_view. meant: the models of that name."""
+    """The error about a name that means no temporal_view. meant: the models with that name, if any."""
     kind = meant and _latest(meant)[0]["config"].get("materialized")
     what = f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}" if kind else "no enabled model of this project"
     others = sorted(_full_name(n) for n in meant if _is_temporal(n))

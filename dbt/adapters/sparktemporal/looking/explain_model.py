@@ -94,7 +94,7 @@ def _statements(model: Model, target: ModelRelations, state: State) -> Iterator[
 def _state(
     model: Model, columns: tuple[tuple[str, str], ...], target: ModelRelations, as_of: int, expiration: int | None
 ) -> State:
-    """The state that a first run commits, where nothing is known of the rows."""
+    """The state that a first run would commit, with placeholders for what only a run knows, such as numbers of rows."""
     tables = {core.name: chain_rules.chain_name(target.model, _RUN, core.name) for core in model.cores}
     chains = {name: (Chain(table, 1, 0, None, None, None, None),) for name, table in tables.items()}
     return State(

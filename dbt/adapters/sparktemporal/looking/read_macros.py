@@ -126,7 +126,7 @@ class ReadMacros(metaclass=AdapterMeta):
 
     @available
     def temporal_staleness(self, relation: BaseRelation, within: Any, clock: int) -> str:
-        """SQL of one row when the last run of a model that is known is longer ago than `within`."""
+        """SQL of one row when the last known run of a model is longer ago than `within`."""
         return self._answer(relation, status.staleness, within, clock, Path(self.config.project_target_path))
 
     @available

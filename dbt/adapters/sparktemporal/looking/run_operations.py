@@ -72,7 +72,7 @@ class RunOperations(metaclass=AdapterMeta):
 
     @property
     def _views_in(self) -> str | None:
-        """See `ModelRelations`."""
+        """The profile's `views_in`, quoted; see `ModelRelations` for its meaning."""
         found: str | None = self.config.credentials.views_schema
         return found
 

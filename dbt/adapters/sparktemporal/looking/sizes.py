@@ -45,7 +45,7 @@ def chains_of(state: State, file_format: str) -> list[Stored]:
 
 
 def of_chains(warehouse: Warehouse, chains: Sequence[Stored]) -> dict[str, int]:
-    """table -> bytes, without chains that hide Spark's hidden column, and without all chains of a failed statement."""
+    """table -> bytes. Chains that hide Spark's hidden column, and all chains of a failed statement, are left out."""
     expected = {chain.table: files for chain in chains if (files := _expected(warehouse, chain)) is not None}
     tables = list(expected)
     found: dict[str, int] = {}

@@ -194,7 +194,7 @@ def last_run(runs: Sequence[run_log.Run], frontier: int, clock: int) -> dict[str
 
 
 def staleness(warehouse: Warehouse, target: ModelRelations, within: Any, clock: int, folder: Path) -> str:
-    """A query: one row when the last run of a model that is known (`last_run`) is longer ago than `within`.
+    """A query: one row when the last known run of a model (see `last_run`) is longer ago than `within`.
 
     clock: ms. folder: dbt's target.
     """

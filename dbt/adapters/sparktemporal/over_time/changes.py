@@ -97,7 +97,7 @@ def changes(warehouse: Warehouse, target: ModelRelations, request: Request) -> s
 
 
 def updates(warehouse: Warehouse, over: Output, what: str, as_of: int, snapshot: bool, most: int) -> str:
-    """A query of the updates of an output. most: instants to evaluate it at, where it is not read row by row."""
+    """A query of the updates of an output. most: the most instants to evaluate it at, if it is not row by row."""
     if not over.is_row_by_row:
         _refuse_many(warehouse, over, what, most)
         over = readable(warehouse, over, over.edge_points(), what)
@@ -134,7 +134,7 @@ def _up_to(state: State, given: Any) -> int:
 def readable(
     warehouse: Warehouse, over: Output, points: str, what: str, instants: Iterable[int] | None = None
 ) -> Output:
-    """The output, with the instants of the points (`mz_seq_t`) to read one by one if one query cannot read many.
+    """The output. Where no one query reads it at many instants, `alone` has the instants of the points (`mz_seq_t`).
 
     what: the macro and the model, in words. instants: those of the points (ms), if known. Raises Refusal for too many.
     """

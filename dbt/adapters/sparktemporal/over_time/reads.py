@@ -1,4 +1,4 @@
-"""Queries over a committed model, for macros and data tests: reads at an instant, the oracle, consistency."""
+"""Queries over a committed model, for macros and tests: reads, comparison with its source, checks of its diffs."""
 
 from __future__ import annotations
 

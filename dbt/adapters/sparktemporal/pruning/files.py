@@ -136,7 +136,7 @@ class FilePruner:
         return True
 
     def _can_be_computed(self) -> bool:
-        """Whether all measured expressions can be computed. Nothing is written, so a full disk is no reason."""
+        """Whether Spark can compute all measured expressions. Nothing is written, so a full disk does not matter."""
         try:
             for one in self.measured.values():
                 self.warehouse.rows(statistics.computed(one))
@@ -212,7 +212,7 @@ class FilePruner:
         return {one.relation: left for one, left, _ in every if names.count(one.relation) == 1}
 
     def bounded(self, core: str, clock: Range) -> list[str]:
-        """The inputs of a core of which files are left out wherever the core reads them."""
+        """The inputs with files left out at every place where the core reads them."""
         every = self.left(core, clock).values()
         whole = {one.relation for one, left, _ in every if left.files == left.of_files}
         return [one.relation for one, _, _ in every if one.relation not in whole]

@@ -19,7 +19,7 @@ from ..temporal.sql.text.dialect import quote
 
 @dataclass(frozen=True)
 class OpenedCore:
-    """A core with its views opened, and the tables of files that it reads: the predicate of each, and its relation."""
+    """A core with its views opened; the place and the relation of each table of files that may be restricted."""
 
     core: TypedCore
     places: Sequence[tuple[lineage.Place, str]]
@@ -34,8 +34,9 @@ def open_core(
     ansi: bool,
     notes: list[str],
 ) -> OpenedCore | None:
-    """Open the views of a core, and find its tables of files; None, with a note, where none can be restricted.
+    """Open the views of a core, and find the tables of files in it that may be restricted.
 
+    None, with a note, where there is no such table, a view cannot be opened, or a restricted core has other columns.
     files: the inputs whose files are listed. types: input -> the types of its columns; this mapping is filled here.
     """
     plan_by_name: dict[str, str] = {}

@@ -1,7 +1,7 @@
 """The inclusive projection of a window: comparisons of single columns that hold wherever the window can hold.
 
     mz_now() < date_trunc('HOUR', ts) + interval 5 hours, mz_now() from 12:00 on     ->  ts >= 07:00
-    mz_now() >= coalesce(lo, begin) until 15:00                                      ->  lo <= 15:00 or lo is null and …
+    mz_now() >= coalesce(lo, begin), mz_now() until 15:00                            ->  lo <= 15:00 or lo is null and …
 
 The projection holds where the window holds at any instant of the range. So `window AND projection` has the same rows,
 and Spark compares the projection with the statistics of partitions, files and row groups. A part that is not understood
@@ -68,7 +68,7 @@ def window_types(
 ) -> dict[str, str]:
     """Rendered column of a window -> its type, without asking Spark; empty where a type is not known.
 
-    columns: (name, type) of the core's probe. known: a query -> its columns, or None; a type is "" where
+    columns: (name, type) of `intervals_sql.probe`. known: a query -> its columns, or None; a type is "" where
     only Spark knows it.
     """
     asked = probe(core)

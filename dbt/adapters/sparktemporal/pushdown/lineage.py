@@ -123,7 +123,10 @@ def _number(table: exp.Table, index: int) -> None:
 
 
 def _write_out_stars(query: exp.Query, columns: Sequence[Columns]) -> None:
-    """Write out stars over joins that merge columns, in place: the optimizer has the columns in another order."""
+    """Replace, in place, each star over joins that merge columns (USING, NATURAL) by the columns in Spark's order.
+
+    sqlglot's optimizer would write them in another order.
+    """
 
     def describe(table: exp.Query) -> list[tuple[str, str]]:
         name = table.args["from_"].this.name
@@ -187,7 +190,10 @@ class _Descent:
         return term.copy().transform(put)
 
     def _of(self, term: exp.Expr, name: str, scope: Scope, others: dict[str, str] | None = None) -> exp.Expr:
-        """A predicate with the columns of one source marked; markers without statistics replace all other columns."""
+        """A predicate with the columns of the source `name` marked, and a placeholder for each other column.
+
+        A placeholder has no statistics. others: gets the types of those that stand for columns of other sources.
+        """
 
         def mark(node: exp.Expr) -> exp.Expr:
             if not isinstance(node, exp.Column) or node.name.startswith((_OTHER, _UNKNOWN)):

@@ -75,7 +75,7 @@ class MetricsEvaluator:
     strict: bool = True
 
     def may_matter(self, predicate: exp.Expr) -> str:
-        """SQL over statistics: whether the predicate may be TRUE for a row in the clock's range, or raise an error."""
+        """SQL over statistics: whether the predicate may be TRUE for a row, or raise an error, in the clock's range."""
         found = self.truth(predicate)
         return either(found.true, found.fails)
 

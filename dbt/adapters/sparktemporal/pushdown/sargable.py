@@ -245,7 +245,7 @@ class Sargable:
     # -- either --
 
     def _several(self, node: exp.Expr, solve: Callable[[exp.Expr], str | None], side: str) -> _Found | None:
-        """The SQL for a function that gives one of its arguments, in a `_Found`; None for any other node."""
+        """A `_Found` with the SQL for a node that gives one of several values, as CASE does; None for any other."""
         values = values_of(node)
         if not values:
             return None

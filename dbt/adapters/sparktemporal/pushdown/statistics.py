@@ -2,8 +2,9 @@
 
     relation  file  size  modified  place   mz_rows  mz_min_0  mz_max_0  mz_nulls_0  ...
 
-A row is about one file as it was: a file with another size or time is a new file. The columns are the leaves of all
-inputs, NULL where a leaf is of another input. Files are left out by name, so a file without statistics is read.
+A row is about one file as it was: a file with another size or time is a new file. The numbers count the leaves (the
+measured expressions) of all inputs; the columns of a leaf of another input are NULL. Files are left out by name, so a
+file without statistics is read.
 """
 
 from __future__ import annotations
@@ -206,10 +207,11 @@ class PruningResult:
 
 
 def summed(one: Measured, relation: str) -> str:
-    """A query of one row over judged files: counts; the files to name, left out or kept; the partitions to name.
+    """A query of one row over judged files: counts, and the names from which `left` makes a condition.
 
-    Partitions are named only where every file has statistics: a file without statistics may lie in any
-    partition. The files of a named partition are not named one by one.
+    These are the files left out, the files kept, and the partitions without a file to keep. Partitions are named only
+    where every file has statistics: a file without statistics may lie in any partition. The files of a named partition
+    are not named one by one.
     """
     parts = _partitions(one)
     named = [f"length(mz_p{i}) < {_LETTERS} AND NOT bool_or(kept) OVER (PARTITION BY mz_p{i})" for i, _, _ in parts]

@@ -130,7 +130,10 @@ def _kept_before(model: Model, old: State | None) -> dict[str, CoreState]:
 
 
 def _why_rows(warehouse: Warehouse, core: TypedCore, as_of: int) -> str:
-    """The reason to keep a core as rows; "" to keep groups, as also where a query of the data could tell nothing."""
+    """The reason to keep a core as rows; "" to keep it as groups.
+
+    Groups are kept too where a query of the data could tell nothing.
+    """
     asked = aggregation_stats(core, as_of)
     if not asked:
         return ""
@@ -192,7 +195,7 @@ def _listable(
     """The parts of a model, the columns and plans of the probes of its cores, and the cores with types.
 
     written: the text of the model. unlisted: the calls of predicates whose changes cannot be listed, so that a read
-    evaluates these predicates. The types tell which: then the model is split again.
+    evaluates these predicates. Where the types tell of more such calls, the model is split again.
     """
     parts = split_by(unlisted)
     described = [_described(warehouse, core, written) for core in parts.cores]

@@ -97,7 +97,7 @@ class Commit:
         return self._run_of(self._live(self.after)) == self.after
 
     def is_overtaken(self, run: str, locked: int) -> bool:
-        """Whether a rival that began before this run had the lock has committed since the commit that this run follows.
+        """Whether a rival, which began before this run got the lock, has replaced the commit that this run follows.
 
         locked: when this run got the lock (ms, by the engine's clock; the rival's clock may be up to a minute ahead).
         """

@@ -105,7 +105,7 @@ def _sums_up(plan: RunPlan, core: TypedCore) -> bool:
 
 
 def adds_up(plan: RunPlan, reading: Reading, counts: Counts) -> bool:
-    """Whether each chain written together with old chains has all of their rows, and the new rows.
+    """Whether each chain written together with old chains has all their rows and the new ones, if counts can tell.
 
     A chain has fewer rows where an old chain lost files, or where rows of an old chain had ended before `since`.
     """

@@ -153,12 +153,18 @@ class RunPlan:
 
     @property
     def leaves_out(self) -> bool:
-        """Whether an expiration leaves out updates that are counted. The end of the searched years does not."""
+        """Whether the updates after the expiration are left out and counted.
+
+        They are not counted where the expiration is merely the end of the years that are searched.
+        """
         return self.decision.expiration not in (None, YEARS_END - 1)
 
     @property
     def is_told(self) -> bool:
-        """Whether the last commit has this text of the model over all rows: its notes and warnings were told then."""
+        """Whether an earlier run has told the notes and warnings about this text of the model.
+
+        It has if the last commit is of the same text, and not over a part of the inputs (--sample, --empty).
+        """
         return self.old is not None and self.old.written == self.model.written and not self.old.sampled
 
     @property

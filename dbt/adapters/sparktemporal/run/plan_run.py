@@ -70,7 +70,7 @@ class _Standing:
 
 @dataclass(frozen=True)
 class _Understood:
-    """A model over the tables that it reads, itself and through the temporal views below."""
+    """A model in its parts, over the tables that it reads directly and through the temporal views below."""
 
     #: with the temporal views below
     warehouse: Warehouse
@@ -230,7 +230,7 @@ def _anchor(schedule: Scheduled, states: Mapping[str, State]) -> int | None:
 
 
 def _tables_named(warehouse: Warehouse, sql: str) -> list[str]:
-    """The tables that a model reads, itself or through a temporal view, without dbt's knowledge."""
+    """The tables that a model reads, directly or through a temporal view, found without dbt's graph."""
     plan = plans.analyzed(warehouse.explain(sql))
     below = warehouse.stack.states.values() if warehouse.stack else ()
     return [*relations.file_tables(plan), *relations.other_tables(plan), *(n for s in below for n in s.inputs)]

@@ -179,7 +179,10 @@ def publish(plan: RunPlan, found: Published) -> list[Statement]:
 
 
 def clean_up(tools: Tools, plan: RunPlan, found: Sweep | None) -> list[Statement]:
-    """Statements that drop tables unnamed for `diffs_retention`. found: of the commit; None for no commit."""
+    """Statements that drop the tables that no state has named for `diffs_retention`, and those that dead runs left.
+
+    found: the tables, as found with the commit of the run; None where the run makes no commit.
+    """
     if found is None:
         found = _sweep(tools, plan, plan.old.tables if plan.old else ())
     return drops(plan, found.drop, "no longer read")

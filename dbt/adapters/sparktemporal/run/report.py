@@ -80,7 +80,7 @@ def _rewritten(run: Writer) -> int:
 def summary(run: Writer) -> list[str]:
     """Lines for the log: how a new text of the model is read, the action, and how each input was read.
 
-    dbt's own line says all of a run with nothing to do.
+    For a run with nothing to do only the first of these: dbt's own line says the rest.
     """
     notes = [] if run.plan.is_told else [f"temporal_view {run.plan.target.model}: {n}" for n in run.plan.model.notes]
     if run.plan.is_noop:

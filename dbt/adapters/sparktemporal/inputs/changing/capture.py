@@ -68,12 +68,15 @@ class Request:
     standing: Sequence[tuple[str, Chain]] = ()
 
     def plan_of(self, warehouse: Warehouse, core: TypedCore) -> str:
-        """The plans of a core's query, with the predicate, which may read tables by a subquery."""
+        """The plans of a core's query, including the predicate, in which subqueries may read tables."""
         asked = render(intervals_sql.probe(core.core))
         return self.plans.get(asked) or warehouse.explain(asked)
 
     def remembers(self, lists: bool) -> bool:
-        """Whether a commit keeps the list of files, where files changed. lists: even with `change_capture: full`."""
+        """Whether a commit keeps the new list of files if files changed.
+
+        lists: keep it even with `change_capture: full`.
+        """
         return (lists or self.config.change_capture != _ALL) and not self.decision.writes_nothing
 
 

@@ -88,7 +88,7 @@ def _with_change(one: InputRead, change: InputChange, size: int | None) -> Input
 
 
 def totals(reads: list[InputRead]) -> dict[str, int | None]:
-    """Sums over the inputs with known files; None where there are inputs, and none has known files."""
+    """Sums over the inputs whose files are known. Each sum is None if there are inputs, but none with known files."""
     known = [one for one in reads if one.files is not None and one.files_read is not None]
     if reads and not known:
         names = (f"{unit}_{what}" for unit in ("files", "bytes") for what in ("considered", "read", "left_out"))

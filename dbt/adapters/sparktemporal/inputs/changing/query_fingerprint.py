@@ -61,7 +61,10 @@ class Routines:
     def called(
         self, query: str | exp.Expr, namespace: Name = (), temporaries: frozenset[str] = frozenset()
     ) -> dict[Name, Routine]:
-        """The functions that a text or its tree calls: name there -> function. namespace: where names are looked up."""
+        """The functions, except Spark's own, that a text or its tree calls: name as the text has it -> function.
+
+        namespace: the schema in which names are looked up. temporaries: the temporary functions, which have no schema.
+        """
         names = routines.called(query) if isinstance(query, str) else routines.called_in(query)
         found = {name: self._of(name, namespace, temporaries) for name in names}
         return {name: routine for name, routine in found.items() if routine is not None}

@@ -1,4 +1,4 @@
-"""Has the session forget tables that another session altered, and gives the form by which a run notices them."""
+"""Has the session forget tables that another session altered. A run notices such a table by its form, a hash."""
 
 from __future__ import annotations
 
@@ -49,6 +49,6 @@ def provider_of(info: TableInfo) -> str:
 
 
 def forget_altered(warehouse: Warehouse, tables: Iterable[str]) -> None:
-    """Have the session forget altered tables. Raise Altered where the session had not forgotten one before."""
+    """Have the session forget altered tables, each only once. Raise Altered if one was not forgotten before."""
     if told := [table for table in tables if warehouse.forget(quoted(table))]:
         raise _altered(told)

@@ -1,10 +1,10 @@
-"""Append-only tables: `change_capture: append` promises that rows only come, in the order of one of the columns.
+"""Append-only tables: `change_capture: append` promises that rows are only added, in the order of one of the columns.
 
     ───── older: summed up ─────┤ lookback: each row remembered ├──── new ────▶
                               edge                          latest row
 
-A run reads older rows once, for a checksum, and computes only with rows that are new or came late. A row that changed,
-was removed, or came before the edge breaks the promise. The table is then read in full.
+Each run reads the older rows once, for a checksum, and computes only with rows that are new or came late. A row that
+changed, was removed, or came before the edge breaks the promise. The table is then read in full.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class AppendCursor:
 
     @staticmethod
     def of(fingerprint: Fingerprint) -> AppendCursor | None:
-        """The cursor of an input that was followed by a column; None for other inputs."""
+        """The cursor in the fingerprint of an append-only table; None for the fingerprint of any other input."""
         return AppendCursor(fingerprint.by, fingerprint.back) if isinstance(fingerprint, ColumnFingerprint) else None
 
 
@@ -75,10 +75,10 @@ class _Edge:
 def observe(
     warehouse: Warehouse, name: str, table: TableInfo, follow: AppendCursor
 ) -> tuple[ColumnFingerprint, str] | None:
-    """A table (name quoted) -> (its fingerprint, SQL of the rows to remember); None without the column.
+    """A table (name quoted) -> (its fingerprint, SQL of the rows to remember); None where it has no such column.
 
-    A row to remember has the columns of a file (file, size, modified, place). `file` is a hash of the row, and `size`
-    is the number of equal rows.
+    The rows to remember are listed in the form of files (file, size, modified, place): `file` is a hash of a row, and
+    `size` is the number of rows equal to it.
     """
     edge = _edge(table, follow, None)
     if edge is None:
@@ -107,7 +107,7 @@ def observe(
 
 
 def is_still(warehouse: Warehouse, seen: ColumnFingerprint, listing: str) -> bool:
-    """Whether the rows after the edge are the same. The next run notices a changed row before the edge."""
+    """Whether the rows after the edge are still as `seen`. A changed row before the edge is noticed by the next run."""
     return (seen.after, seen.after_sum) == _after(warehouse, listing)
 
 
@@ -204,9 +204,9 @@ def _row(content: str) -> str:
 
 
 def _opaque(value: str) -> str:
-    """SQL of the same value, of which Spark's planner infers nothing.
+    """SQL of the same value, hidden from Spark's planner.
 
-    Without this, a column made of all others doubles the time of planning with each column that is renamed above.
+    Without this, planning time doubles with each column that a SELECT above renames, as `value` is made of all columns.
     """
     return f"IF(spark_partition_id() < 0, NULL, {value})"
 

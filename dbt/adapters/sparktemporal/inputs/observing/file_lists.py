@@ -72,8 +72,8 @@ def in_directory(location: str) -> str:
 def by_rows(name: str, partitions: Sequence[str], provider: str, hidden: str = "_metadata") -> str:
     """SQL of the files of a table, each with its partition, by the hidden column of the first row of each file.
 
-    In formats without row numbers all rows are looked at, and counted (mz_rows). The text of a partition is made once
-    for each file. A file is listed once for each partition that it is in.
+    `place` is the partition as text. A file is listed once for each partition that it is in. In formats without row
+    numbers all rows are looked at, and counted (mz_rows).
     """
     values = [f"mz_p{i}" for i, _ in enumerate(partitions)]
     of_rows = "".join(f", {quote(p)} AS {value}" for p, value in zip(partitions, values))

@@ -115,7 +115,10 @@ def observe_beside(
 def _answered(
     warehouse: Warehouse, listings: dict[str, Listing], beside: Sequence[Query]
 ) -> list[tuple[Any, ...]] | None:
-    """Put its answer into each listing, in place -> the answers to `beside`; None where the statement failed."""
+    """Ask for all listings in one statement, and put each answer into its listing, in place.
+
+    Returns the answers to `beside`; None where the statement failed.
+    """
     with allowing(Cause.NOT_TAKEN, Cause.UNREADABLE):  # after an error each list is asked for by itself
         rows = warehouse.rows_together([*(listing.query for listing in listings.values()), *beside])
         listings |= {table: replace(one, answer=row) for (table, one), row in zip(listings.items(), rows)}
@@ -148,7 +151,7 @@ def _directory(info: TableInfo) -> str | None:
 
 
 def refresh(warehouse: Warehouse, seen: Iterable[Input]) -> None:
-    """Have Spark list the files again of each input whose directory was listed, so that Spark reads all of them."""
+    """Have Spark list anew the files of each input whose directory the run listed, so that Spark reads all files."""
     for now in seen:
         if now.in_directory:
             warehouse.rows(f"REFRESH TABLE {quoted(now.relation)}")

@@ -102,8 +102,8 @@ def _commit(row: Sequence[Any]) -> str:
 def _history(warehouse: Warehouse, name: str, old: int, new: int) -> list[tuple[Any, ...]]:
     """The commits of a table from a version on, the newest first.
 
-    LIMIT counts from the newest commit, which the run may not have seen yet. The version itself is the oldest in the
-    list: Delta shifts the time of a commit that is not later than an older commit in the list.
+    LIMIT counts from the newest commit, which the run may not have seen yet. No commit older than the version is
+    listed: Delta would shift the time of the version if that were not later than the time of the older commit.
     """
     most = max(new - old, 0) + 1
     while True:

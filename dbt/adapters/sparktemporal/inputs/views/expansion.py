@@ -53,9 +53,10 @@ def open_views(
 
 
 def without_views(query: exp.Query, analyzed: str) -> dict[str, str]:
-    """`plan_by_name` for the tables of a query, from the leaves of its plan; empty where the plan has a view.
+    """Name of a table of a query -> the plan of reading it, made from the leaf of the query's plan (`plan_by_name`).
 
-    Only a name with its schema counts, and only where exactly one leaf has the name: nothing is guessed.
+    A table is left out if its name has no schema, or if not exactly one leaf has the name: nothing is guessed. Empty
+    where the plan has a view, or reads something other than tables.
     """
     found: dict[str, str] = {}
     if plans.tables_read(analyzed) is None or plans.views(analyzed):

@@ -107,7 +107,7 @@ def _opened_in(sql: str) -> Iterator[tuple[str, str]]:
 def _opened(
     warehouse: Warehouse, model: str, view: ModelRelations, may_be_none: bool, prefix: str
 ) -> tuple[str, list[ModelRelations]] | None:
-    """(the text in place of a view, the views below it). The text is the name that a clone shows, else a query.
+    """(the text in place of a view, the views below it). The text is a query; for a clone, the cloned relation's name.
 
     None for a view that reads no temporal_view, and for a missing view if `may_be_none`. prefix: for names of CTEs.
     """

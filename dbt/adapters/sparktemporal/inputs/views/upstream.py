@@ -22,7 +22,10 @@ from . import stacked
 
 
 def held(warehouse: Warehouse, target: ModelRelations, by: Sequence[ModelRelations]) -> Identifiers:
-    """The chains of a model that other models (`by`) read at their last run, and need to find the changes since."""
+    """The chains of a model that other models (`by`) read at their last run.
+
+    Their next run needs these chains to find the changes since.
+    """
     tables: set[str] = set()
     for reader in by:
         try:
@@ -44,11 +47,11 @@ def inline_upstreams(
     as_of: int,
     settings: Mapping[str, str],
 ) -> tuple[str, Warehouse, int]:
-    """A model's text -> (the text with queries in place of temporal inputs, a warehouse that knows them, the as-of).
+    """A model's text -> (the text with queries in place of temporal inputs, a warehouse knowing the inputs, the as-of).
 
     below, between: see `stacked.opened`.
-    The as-of is that of the invocation, or the latest frontier of an input that is less than a minute ahead of it. The
-    run decides later at which instant it reads (`Stack.at`).
+    The as-of is `as_of`, or the latest frontier of an input where that is later (by less than a minute). The run
+    decides afterwards at which instant it reads (`Stack.at`).
     """
     if not (below or between):
         return sql, warehouse, as_of

@@ -1,7 +1,7 @@
 """DuckDB's SQL of the rows, or of the groups, of a core at an instant.
 
 `intervals_read` and `groups_sql` define the read. The SQL here says the same without the parts that only Spark needs:
-hints, arms that save a comparison, LATERAL VIEW.
+hints, UNION ALL branches that save a comparison, LATERAL VIEW.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ _UTC = ("utc", "etc/utc", "gmt", "z", "+00:00")
 
 @dataclass(frozen=True)
 class Session:
-    """The session of Spark whose answers DuckDB gives."""
+    """The Spark session whose answers DuckDB must give."""
 
     #: SQL of the instant of the read (ms)
     t: str
@@ -68,9 +68,10 @@ def refusal(node: exp.Expr, why: str) -> Refusal:
 
 @dataclass
 class Expressions:
-    """Translates expressions of a query. names: alias of a source -> its columns. above: those of the outer query.
+    """Translates expressions of a query. names: alias of a source -> its columns.
 
-    further: translates other expressions, such as aggregates; gives None for an expression that it does not know.
+    above: translates expressions of the outer query. further: translates other expressions, such as aggregates; gives
+    None for an expression that it does not know.
     """
 
     session: Session

@@ -65,7 +65,7 @@ def _residual(state: State, session: Session) -> tuple[str, list[Kind]]:
 
 
 def _expired(state: State, t: str) -> str:
-    """An arm of the answer that raises after the expiration, whichever columns are read."""
+    """A UNION ALL branch for the answer that raises after the expiration, whichever columns are read."""
     raised = f"CASE WHEN {t} > {state.expiration} THEN error({types.literal(expired_message(state))}) END"
     items = ", ".join(f"CAST(({raised}) AS {types.duckdb_type(n, k)}) AS {types.quote(n)}" for n, k in state.columns)
     return f"SELECT {items}\nWHERE {t} > {state.expiration} AND ({raised}) IS NULL"

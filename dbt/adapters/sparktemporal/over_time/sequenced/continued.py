@@ -4,9 +4,10 @@
 |---|---|
 | diffs | the sum of `mz_diff` of each row |
 | upsert | the last update of each key, unless its `mz_state` is `delete` |
-| debezium | the same, of its columns `after_…`; the last by `mz_timestamp`, then by `mz_batch` |
+| debezium | the columns `after_…` of the last update of each key, by time, then `mz_batch`, unless it is a `delete` |
 
-`mz_batch` numbers the runs of a feed: a difference may have the instant of an update that the table has already.
+`mz_batch` numbers the runs of a feed. It tells which of two updates of a key at one instant is the later one: a
+difference may have the instant of an update that the table has already.
 """
 
 from __future__ import annotations

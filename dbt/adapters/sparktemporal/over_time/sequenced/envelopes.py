@@ -3,10 +3,10 @@
 | envelope | columns | mz_state |
 |---|---|---|
 | diffs | mz_timestamp, mz_diff, mz_definite, columns | |
-| upsert | mz_timestamp, mz_state, mz_definite, columns; of a delete the key alone | upsert, delete |
+| upsert | mz_timestamp, mz_state, mz_definite, columns; for a delete NULL, except in the key | upsert, delete |
 | debezium | mz_timestamp, mz_state, mz_definite, key, before_…, after_… | insert, upsert, delete |
 
-A key with two rows at one instant is an error: a merge by such a key would keep any of them.
+A key with two rows at one instant is an error: a merge by such a key would keep an arbitrary one.
 """
 
 from __future__ import annotations
@@ -32,9 +32,10 @@ def by_key(
     last: bool = False,
     nulls: bool = True,
 ) -> str:
-    """Updates from a snapshot on -> the same by key. later_than: the stamp (ms) of a snapshot that is left out.
+    """Updates that begin with a snapshot -> one row for each key and instant, in the form of the envelope.
 
-    last: only the last update of each key. nulls: whether a key may be NULL, which a MERGE never finds.
+    later_than: the stamp (ms) of the snapshot, where it is left out. last: only the last update of each key. nulls:
+    whether a key may be NULL, which a MERGE never finds.
     """
     keys = ", ".join(quote(n) for n, _ in columns if folded(n) in {folded(k) for k in key})
     row = f"named_struct({', '.join(f'{string_literal(n)}, {quote(n)}' for n, _ in columns)})"

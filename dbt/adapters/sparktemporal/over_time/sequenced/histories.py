@@ -106,7 +106,10 @@ def instants(core: CoreState, schema: str, within: Range) -> str | None:
 
 
 def _stored(core: CoreState, sources: list[str], within: Range) -> str:
-    """A query of the stored rows. With an axis, rows that are summed later get instants of the axis as their times."""
+    """A query of the stored rows.
+
+    With an axis, the times of groups, and of intervals with corrections, are rounded up to instants of the axis.
+    """
     first, last, axis = within.first, within.last, within.axis
     is_plain = core.sums is None and not any(c.negative for c in core.chains)
     if within.part is not None and is_plain:

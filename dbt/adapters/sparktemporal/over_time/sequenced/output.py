@@ -88,7 +88,7 @@ class Output:
         return f"SELECT *\nFROM (\n{indent(body, 2)}\n) AS mz_out({names})"
 
     def points(self) -> str:
-        """A query of the instants (`mz_seq_t`) after the first at which the output may change; some twice."""
+        """A query of the instants (`mz_seq_t`) after `within.first` at which the output may change; some come twice."""
         every = [instants(core, self.state.schema, self.within) for core in self.state.cores]
         found = "\nUNION ALL\n".join(filter(None, every))
         return found or no_rows((("mz_seq_t", "BIGINT"),))
@@ -166,7 +166,10 @@ class Output:
         return f"SELECT *, {t}L AS {INSTANT} FROM (\n{indent(read, 2)}\n) AS mz_read"
 
     def looked_at(self, axis: Axis) -> dict[Part, str]:
-        """`rows_over_time` in two parts, right only at the instants of an axis (with refreshes, shown ones)."""
+        """`rows_over_time` in two parts, whose rows are correct at the instants of an axis only.
+
+        With refreshes, each instant of the axis after the first must be that of a refresh.
+        """
         within = Range(axis.instants[0], axis.instants[-1], axis=axis)
         return {part: replace(self, within=replace(within, part=part)).rows_over_time() for part in Part}
 
@@ -186,7 +189,10 @@ class Output:
         return f"SELECT mz_seq_t\nFROM (\n{indent(seen, 2)}\n) AS mz_seen\nWHERE mz_seq_t <= {last}L"
 
     def edges(self) -> str:
-        """A query of the output over time: columns, mz_from, mz_until. A row may follow itself: its updates cancel."""
+        """A query of the output over time: columns, mz_from, mz_until.
+
+        The same row may end and begin again at one instant. The two updates cancel.
+        """
         if self.is_row_by_row:
             return self.rows_over_time()
         points = (

@@ -1,4 +1,4 @@
-"""Rewrite a residual that reads row by row over histories: a row of the output is there as long as its row of a core.
+"""Make a residual that reads row by row read histories: a row of the output is there as long as its row of a core.
 
     SELECT k, upper(v) AS v FROM mz_core_c0 WHERE n > 1
       ->  SELECT k, upper(v) AS v, mz_from, mz_until FROM (the history of c0) WHERE n > 1

@@ -69,7 +69,7 @@ class Limit:
 
     @staticmethod
     def taken_off(query: exp.Query) -> Limit | None:
-        """Takes the clauses off a query; None without LIMIT and OFFSET, where an order decides nothing."""
+        """Take the clauses off a query; None without LIMIT and OFFSET, as an ORDER BY alone changes no rows."""
         order, limit, offset = (query.args.get(part) for part in ("order", "limit", "offset"))
         if limit is not None and folded(render(limit.expression)) == "all":
             limit = None
@@ -83,7 +83,10 @@ class Limit:
         return Limit(keys, limit, offset)
 
     def add_keys(self, query: exp.Query) -> int:
-        """Adds the ORDER BY keys as columns -> how many; 0 for a query that may order by its own columns alone."""
+        """Add the ORDER BY keys as columns -> how many.
+
+        0 for DISTINCT and set operations, which can only order by their own columns.
+        """
         if not isinstance(query, exp.Select) or query.args.get("distinct"):
             return 0
         added = [exp.alias_(_resolved(key.this, query.expressions), f"{_ORDER}{i}") for i, key in enumerate(self.keys)]
@@ -116,7 +119,7 @@ class Limit:
 
 
 def _resolved(key: exp.Expr, items: Sequence[exp.Expr]) -> exp.Expr:
-    """The expression that an ORDER BY means: an ordinal, the alias of a column, or an expression over either."""
+    """The expression that an ORDER BY key means: the item of an ordinal, or the key with its aliases replaced."""
     if isinstance(key, exp.Literal) and not key.is_string:
         position = int(key.name) - 1
         if not 0 <= position < len(items) or items[position].is_star:

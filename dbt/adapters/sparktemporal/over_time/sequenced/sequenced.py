@@ -53,8 +53,9 @@ _KNOWN = {
 
 
 def sequenced(query: exp.Query, cores: Mapping[str, Sequence[str]]) -> exp.Query | None:
-    """A residual -> the same at each instant of `mz_points`, with `mz_seq_t` as the last column; None if not covered.
+    """A residual -> a query of its rows at each instant of `mz_points`; None for a residual that is not covered.
 
+    The instant is the last column, `mz_seq_t`.
     cores: the placeholder of a core -> the names of its columns. The caller supplies a relation for each placeholder,
     with a further column `mz_seq_t`, and the relation `mz_points` with the column `mz_seq_t` alone.
     """
@@ -132,7 +133,10 @@ class _Sequencing:
         return self.select(query, name)
 
     def side(self, query: exp.Expr, name: str) -> tuple[exp.Expr, Names]:
-        """A side of a set operation, in parentheses if it had them or becomes a set operation itself."""
+        """A side of a set operation with the instant as its last column, and the names of its other columns.
+
+        A side that is now a set operation or has a WITH is in parentheses, unless it was a set operation without them.
+        """
         is_bare = isinstance(query, exp.SetOperation) and not query.args.get("with_")
         found, names = self.query(query, name)
         together = isinstance(found, exp.SetOperation) or found.args.get("with_")
@@ -173,7 +177,7 @@ class _Sequencing:
             select.set("group", exp.Group(expressions=[now.copy(), *(e.copy() for e in group.expressions)]))
 
     def with_empty(self, select: exp.Select, over_nothing: exp.Select, now: exp.Expr, name: str) -> exp.Query:
-        """An aggregate without GROUP BY: instants without rows have the answer over no rows."""
+        """Add to an aggregate without GROUP BY the answer over no rows, at each instant without rows."""
         there = exp.select(exp.alias_(now.copy(), INSTANT)).distinct()
         for part in ("from_", "joins", "laterals", "where"):
             value = over_nothing.args.get(part)
@@ -247,7 +251,7 @@ class _Sequencing:
         return _lateral(join.this)
 
     def merging_join(self, join: exp.Join, sources: Sequence[_Source], now: exp.Expr) -> _Source:
-        """Make a USING or NATURAL join merge the instants too: both sides name them alike -> its right side."""
+        """Make a USING or NATURAL join merge the instants too, under one name on both sides -> its right side."""
         if not isinstance(now, exp.Column):
             raise NotSequenced
         source = self.put_source(join, now.name)

@@ -1,11 +1,12 @@
-"""Aggregates over the output at each of many instants, by running totals: a row counts once, however long it is there.
+"""Aggregates of the output at each of many instants, by running totals: a row is summed once, not once an instant.
 
     the instants    t0      t1      t2      t3
     a row           [ from ······· until )            is there from t1 to t2: cell (1, 3)
     cells           the sums of all rows of one cell
     running         +cell at 1, -cell at 3            the total at each instant
 
-Almost all rows of a large window are there at all of the instants. These rows are summed apart, as in one read.
+Almost all rows of a large window are in the output at all of the instants. These rows are summed apart, as in one
+read.
 """
 
 from __future__ import annotations
@@ -61,10 +62,11 @@ class Totals:
         return Totals(rows, groups, tuple(render(item) for item in rest.expressions), grouped)
 
     def at(self, parts: Mapping[Part, str], axis: Axis, kinds: Mapping[str, str], points: str, given: str) -> str:
-        """A query: the instants as given, and the keys and aggregates at each. Without keys each instant has a row.
+        """A query: each given instant with the keys and aggregates at it. Without keys each instant has a row.
 
         parts: queries of the output with mz_from, mz_until. kinds: column of the output -> its type. points: a query
-        of the columns `given` (as SQL names it) and mz_seq_t (BIGINT, ms), an instant of the axis.
+        of two columns: the instant as it was given, which `given` names (in SQL), and mz_seq_t (BIGINT, ms), the
+        instant of the axis at which to read.
         """
         keys = [item.alias_or_name for item in self.rows.expressions[: self.groups.keys]]
         named = "".join(f"{quote(key)}, " for key in keys)
@@ -126,7 +128,10 @@ def _running(named: str, compared: str, kept: Columns) -> str:
 
 
 def _at_instants(named: str, kept: Columns, axis: Axis) -> str:
-    """The totals of each key at each instant at which the key has rows. Rows that stay leave after the last instant."""
+    """The totals of each key at each instant at which the key has rows.
+
+    Rows that are in the output at the last instant end at the place after it.
+    """
     sums = ", ".join(quote(n) for n, _ in kept)
     return (
         f"SELECT {named}{sums}, {axis.instant('mz_seq_i')} AS mz_seq_at\nFROM mz_running\n"

@@ -3,8 +3,8 @@
 started_at            expiration = started_at + offset
 ----|==== updates kept ====|---- dropped, and the view raises ---->
 
-The design is Materialize's replica expiration. `NO_EXPIRATION` has the rules of the first document
-(20240919_dataflow_expiration.md), without its rule about schedules. For schedules a later document rounds the
+The design is Materialize's replica expiration. `NO_EXPIRATION` has the rules of its first design document
+(20240919_dataflow_expiration.md), except the rule about schedules. For schedules a later design document rounds the
 expiration up, and so does this module:
 
 | the model reads | the expiration of the model |

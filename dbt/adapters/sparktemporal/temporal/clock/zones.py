@@ -129,7 +129,7 @@ def offset_of(name: str) -> int:
 
 @lru_cache(maxsize=64)
 def is_known_to_change(name: str, for_ever: bool) -> bool:
-    """Whether Python knows that a zone ever had another offset, or that it changes for ever.
+    """Whether Python knows that a zone's offset ever changes, or (`for_ever`) that it goes on changing for ever.
 
     >>> is_known_to_change("Asia/Kolkata", False), is_known_to_change("Asia/Kolkata", True)
     (True, False)

@@ -162,8 +162,8 @@ def taken_in(rows: Sequence[int], new: int) -> int:
 def taken_at_once(rows: Sequence[int], new: int) -> int:
     """How many of the smallest chains to write again together with about `new` rows. rows: largest chain first.
 
-    Those that `taken_in` would take or that keep the total within FEW_ROWS, while the total is below SMALL_CHAIN.
-    Larger merges move `since`, and wait until the number of new rows is known.
+    A chain is taken if `taken_in` would take it, or if the total stays within FEW_ROWS; but only while the total stays
+    below SMALL_CHAIN. Larger merges move `since`, and wait until the number of new rows is known.
     """
     taken, total = 0, new
     while taken < len(rows):

@@ -33,7 +33,10 @@ def due(chain: Chain, now: int) -> tuple[int, int]:
 
 
 def to_peel(core: CoreState, now: int) -> list[Chain]:
-    """The chains of a core to peel; none unless their due updates outnumber both FEW_UPDATES and their bases."""
+    """The chains of a core whose due updates are to become a chain of their own; none while too few are due.
+
+    Too few: no more than FEW_UPDATES, or no more than the bases have. Updates of the bases do not count as due here.
+    """
     if core.sums is None:
         return []
     over = [c for c in core.chains if is_due(c, now)]

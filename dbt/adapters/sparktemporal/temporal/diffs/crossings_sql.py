@@ -1,11 +1,12 @@
 """SQL of the instants at which a function of the clock reaches and leaves a value of the row.
 
     sign      0, 1 or 2 while the function is below the value, equal to it, or above it; NULL where Spark knows neither
-    leaves    the first cell of time without the sign of the beginning
-    arrives   the first one with the sign of the end
+    leaves    the first cell of time without the sign at the beginning of the search
+    arrives   the first cell with the sign at the end of the search
 
-A search looks at both ends first: most rows have the same sign there. Then it tries nearer ends, and bisects the range
-that is left. All times are BIGINT milliseconds.
+A cell is a short time in which the function changes in a known way, see `grid`. A search looks at both ends first: most
+rows have the same sign there. Then it tries nearer ends, and bisects the range that is left. All times are BIGINT
+milliseconds.
 """
 
 from __future__ import annotations
@@ -66,9 +67,9 @@ class _Search:
         return self._first(low, high, cells, "NOT ({} <=> s.end)", "{} <=> s.end", nearer)
 
     def _first(self, low: str, high: str, cells: Grid, before: str, after: str, nearer: list[int]) -> str:
-        """SQL of the beginning of the first cell after low that passes `after`; NULL where both ends have one sign.
+        """SQL of the beginning of the first cell after low that passes `after`; NULL if both signs are equal.
 
-        before, after: opposite tests of a sign. nearer: ends to try first, in cells.
+        before, after: opposite tests of a sign. nearer: distances from low (in cells) to try first as the end.
         """
         begins: At = (lambda n: f"({n})") if cells.cell == 1 else lambda n: f"(({n}) * {cells.cell}L - {cells.shift}L)"
         last, middle = _cell(high, cells, up=True), "shiftright(b.lo + b.hi, 1)"
@@ -101,7 +102,11 @@ class _Search:
     # -- of functions that may fall --
 
     def _around(self, instant: str) -> str:
-        """The beginnings of the cells around an instant; in calm zones only the edges of the cell with the change."""
+        """The beginnings of the cells around an instant.
+
+        Where the zone's offset is known to be constant around it: only those of the two cells that meet there, and none
+        for mz_lower.
+        """
         grid, is_first = self.grid, instant == "mz_lower"
         before = 0 if is_first else grid.reach
         back = f"pmod({instant} + {grid.shift - before}L, {grid.cell}L)"
@@ -121,7 +126,7 @@ class _Search:
         return _let("x", read, "unix_seconds(from_utc_timestamp(x, current_timezone())) - unix_seconds(x)")
 
     def _within(self, cell: str) -> str:
-        """The beginning of a cell, and the instants within it with another sign than before."""
+        """The beginning of a cell, and the instants within it at which the sign changes."""
         last = f"{cell} + {self.grid.cell - 1}L"
         two = f"IF(y IS NULL, NULL, {self._arrives('y', last, Grid())})"
         return _let("y", self._leaves(cell, last, Grid()), f"array({cell}, y, {two})")

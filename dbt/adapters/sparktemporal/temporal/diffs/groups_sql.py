@@ -24,7 +24,7 @@ FEW_UPDATES = 250_000
 
 
 def first_parts(parts: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """The first buckets (beginning, rows) of a chain: as many as decide how the chain is read and peeled."""
+    """The first buckets (beginning, rows) of a chain: enough to decide how the chain is read and compacted."""
     kept, total = [], 0
     for begins, rows in parts:
         if total - parts[0][1] > max(FEW_UPDATES, parts[0][1]):

@@ -73,7 +73,7 @@ class IcebergVersion(Fingerprint):
 
     @property
     def only_main(self) -> int | None:
-        """The snapshot of a table without other branches and tags; None for other tables."""
+        """The snapshot of the branch main, if the table has no other branch and no tag; else None."""
         return dict(self.refs).get("main") if len(self.refs) == 1 else None
 
     @property
@@ -114,7 +114,7 @@ class IcebergScans(Fingerprint):
 
     @property
     def reading(self) -> tuple[str | int, ...]:
-        """The mapping of names and the schemas: with a snapshot, these decide the rows."""
+        """The mapping of names, and the schemas: together with the snapshots they decide the rows."""
         return (self.names, *(scan.schema for scan in self.scans))
 
     @property

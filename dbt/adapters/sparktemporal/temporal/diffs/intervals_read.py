@@ -1,11 +1,12 @@
 """SQL that reads chains of intervals: the rows of the view at an instant.
 
-Without corrections a read is a filter. With corrections, which are few, their hashes are broadcast. Only rows with such
-a hash are summed; all other rows pass through the filter alone. The hash stands in the join condition and is not a
-column: next to a column computed from many columns, each of these that is renamed above doubles Spark's planning time.
+Without corrections (intervals with a negative mz_diff) a read is a filter. With a few, their hashes are broadcast: only
+rows with such a hash are summed, all other rows pass through the filter alone. The hash stands in the join condition
+and is not a column: beside a column computed from many others, Spark's planning time doubles with each of these others
+that is renamed above. With many corrections, all rows are summed.
 
-A chain in buckets is read in two arms. No row of a bucket after the bucket of t has left at t, because a later end is
-never in an earlier bucket. So only the rows of one bucket are compared with t:
+A chain in buckets is read in two arms. Buckets are ordered as the ends of their intervals, so in the buckets after that
+of t all intervals end after t. Only in the bucket of t are the ends compared with t:
 
     mz_bucket    |  before  |  bucket of t  |  after  |  after  |  without an end  |
     the read     |  skipped |  mz_until > t |     all rows, mz_until is not read    |

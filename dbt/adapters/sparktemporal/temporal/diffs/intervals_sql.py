@@ -118,7 +118,10 @@ def wanted(
 
 
 def always_ends(typed: TypedCore) -> bool:
-    """Whether all windows have an upper bound and no lower one: a row without `mz_until` ends after the expiration."""
+    """Whether all windows have an upper bound and no lower one.
+
+    Then a row that is stored without `mz_until` ends after the expiration.
+    """
     every = _compared(typed.core)
     ends = bounds([one for one in every if not one[-1]]).uppers
     return typed.core.condition is None and not bounds(every).lowers and not all(map(saturates, ends))

@@ -1,7 +1,7 @@
 """Build the state whose view has the longest text that a run of the model may commit.
 
 In this state every chain has corrections, as after updates of all inputs. There are as many chains as possible, and no
-two are read by the same condition. The model has an expiration, if it may have one.
+two chains of intervals are read by the same condition. The model has an expiration, if it may have one.
 """
 
 from __future__ import annotations

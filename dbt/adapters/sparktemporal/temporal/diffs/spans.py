@@ -87,7 +87,10 @@ def spans(rows: str, names: Sequence[str], typed: TypedCore, whole: bool = False
 
 
 def _guarded(point: str, guard: Guard, calls: Mapping[int, str]) -> str:
-    """SQL of a point, which raises if a row moves the clock to an instant when the zone's offset still changed."""
+    """SQL of a point. It raises if a row moves the clock to before the first instant of the guard.
+
+    Until that instant local time in the zone goes back or leaps.
+    """
     instant, first, zone = guard
     read = evaluated(exp.cast(instant.copy(), "TIMESTAMP_LTZ", dialect="spark"), calls, "mz_lower")
     refusal = Refusal(
@@ -101,7 +104,10 @@ def _guarded(point: str, guard: Guard, calls: Mapping[int, str]) -> str:
 
 
 def _within_years(point: str, of: exp.Expr, calls: Mapping[int, str]) -> str:
-    """SQL of a point that raises where a row moves the clock to a year whose fields do not order like instants."""
+    """SQL of a point. It raises if a row moves the clock to a year outside of YEARS.
+
+    There the fields of instants are not in the order of the instants.
+    """
     base, span = moved(of) or (of, (0, 0))
     if is_mz_now(base.unnest()) and max(map(abs, span)) < _CENTURIES:
         return point
@@ -125,8 +131,9 @@ def _unit_edges(step: MonotoneComparison) -> list[str]:
 def _month_edges(step: MonotoneComparison) -> list[str]:
     """The instants at which the clock, moved by months, may cross a value, in a zone of one offset.
 
-    At most four days lead to the day of the value (28 to 31 January and a month are 28 February). Within each day the
-    time of day decides. So the points are the midnights around, and this time of day in each day.
+    Up to four dates of the clock become the date of the value: 28 to 31 January plus a month are all 28 February.
+    Within each of them the time of day decides. So the points are the midnights around, and the value's time of day
+    after each.
     """
     moved = cast("exp.Binary", step.function.unnest())
     months = moved.right if has_clock(moved.left) else moved.left

@@ -194,7 +194,10 @@ class State:
 
     @property
     def answers_until(self) -> int | None:
-        """The last instant (ms) at which reads are answered: up to the next refresh reads show the last refresh."""
+        """The last instant (ms) at which reads are answered; None for ever.
+
+        A model with refreshes answers until the next one after the expiration, as reads show the last refresh.
+        """
         if self.expiration is None or self.refreshes is None:
             return self.expiration
         return self.refreshes.next(self.expiration + 1) - 1

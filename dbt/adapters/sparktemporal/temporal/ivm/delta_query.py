@@ -114,7 +114,7 @@ def tables(query: exp.Query) -> list[tuple[exp.Table, bool]]:
 
 
 def added_rows(query: exp.Query, changes: Mapping[int, TableDelta]) -> list[tuple[int, exp.Query]]:
-    """Delta queries of a query: their rows together are the inserts (1) and the deletes (-1).
+    """Delta queries of a query, as pairs (sign, query): the rows of a query are inserts (1) or deletes (-1).
 
     changes: index of a table in `tables` -> its change. The query must be linear in each of these tables.
     """
@@ -138,8 +138,8 @@ def added_rows(query: exp.Query, changes: Mapping[int, TableDelta]) -> list[tupl
 def keeps_names(query: exp.Query, deltas: Iterable[TableDelta]) -> bool:
     """Whether all names of a query surely mean the same when a subquery over new files replaces a table.
 
-    A name with the schema of its table does not resolve then, and neither does a hidden column. False leaves the
-    question to Spark: for a query with such a name, and for changed rows that do not come from files of the table.
+    A name with the schema of its table does not resolve then, and neither does a hidden column. The answer
+    is False for a query with such a name, and for changes other than new files. Then only Spark can tell.
     """
     if not all(isinstance(delta, Added) for delta in deltas):
         return False

@@ -1,6 +1,6 @@
 """Values made of the fields of one instant: numbers, and texts whose characters stand at known places.
 
-    year(t) * 100 + 3                      100 years and 3
+    year(t) * 100 + 3                      100 times the year, plus 3
     date_format(t, 'yyyy-MM')              a number of four digits, `-`, a number of two digits
 
 A value is computed for one day of a year: month and day are known numbers, the year and the time of day are not known.
@@ -71,7 +71,7 @@ _COUNTED = [Number(tuple(int(place == at) for at in range(6))) for place in rang
 
 
 def counted(place: int) -> Number:
-    """The year, hour, minute, second or fraction itself."""
+    """The year, hour, minute, second or fraction as a `Number`. place: YEAR, HOUR, MINUTE, SECOND or FRACTION."""
     return _COUNTED[place]
 
 
@@ -86,12 +86,12 @@ class Block:
 
     @property
     def value(self) -> Number:
-        """A number that orders as the piece does among pieces of its width."""
+        """The piece as a number: pieces of one width compare as their numbers do."""
         return number(int.from_bytes(self.text.encode(), "big")) if self.number is None else self.number
 
     @property
     def template(self) -> str:
-        """The text, or digits with a letter for each unknown one (y, h, m, s, f; ? for any other sum)."""
+        """The text; for a number its digits if they are known, else a letter for each (y, h, m, s, f; ? for others)."""
         if self.number is None:
             return self.text
         at = [i for i in range(1, 6) if self.number.of[i]]
@@ -208,7 +208,7 @@ def is_day(year: Number, month: int, day: int, of_month: int, of_day: int) -> bo
 
 
 def instant(year: Number, month: int, day: int, clock: Sequence[Number], fraction: Number | None = None) -> Number:
-    """A number that orders as the instant does."""
+    """The instant as a number: instants compare as their numbers do. clock: hour, minute and second."""
     total = year.times(10_000).plus(number(100 * month + day))
     for part in clock:
         total = total.times(100).plus(part)

@@ -13,7 +13,7 @@ from .bounds import BIGINT, TIMESTAMP
 
 
 def clock_literal(kind: str, instant: str) -> str:
-    """SQL of mz_now() at an instant, in the type that a kind of call needs. instant: SQL of a BIGINT (ms)."""
+    """SQL of an instant in place of mz_now(): a TIMESTAMP or a BIGINT, by `kind`. instant: SQL of a BIGINT (ms)."""
     return f"timestamp_millis({instant})" if kind == TIMESTAMP else f"({instant})"
 
 
@@ -31,7 +31,7 @@ def written_at(sql: str, kinds: Sequence[str], instant: str) -> str:
 
 
 def printed_at(model: ParsedModel, kinds: Sequence[str], instant: str, local_timestamps: bool = False) -> str:
-    """The text of `written_at`, printed from the tree, for `plans.check`. local_timestamps: see `timestamps`."""
+    """As `written_at`, but printed from the tree; `plans.check` compares both. local_timestamps: see `timestamps`."""
     starts = {start: kind for (start, _), kind in zip(mz_now_spans(model.text), kinds, strict=True)}
 
     def replaced(call: exp.Expr) -> exp.Expr:
@@ -93,6 +93,6 @@ def reads_clock(residual: exp.Expr) -> bool:
 
 
 def clock_mark(node: exp.Expr) -> str | None:
-    """The kind of a mark of the clock in a residual; None of any other node."""
+    """The kind of a mark of the clock in a residual; None for any other node."""
     kinds = {mark: kind for kind, mark in _AT_READ.items()}
     return kinds.get(node.name.lower()) if isinstance(node, exp.Anonymous) else None

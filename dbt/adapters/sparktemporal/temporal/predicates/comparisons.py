@@ -85,7 +85,7 @@ def _parts(predicate: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def comparisons(conjunct: exp.Expr, moves: Moves = anywhere) -> tuple[list[Comparison], list[exp.Expr]] | None:
-    """The conjunction that equals a conjunct with a clock: (comparisons with the clock, parts without the clock).
+    """A conjunct with a clock -> (its comparisons with the clock, its parts without the clock), all joined by AND.
 
     The result is None where the conjunct compares anything but a bare mz_now(): see `conditions`. moves: is asked
     about lengths of a day and more.

@@ -152,7 +152,10 @@ class _Analysis:
                 self._changes(value, guards)
 
     def _conjunction(self, parts: list[exp.Expr], guards: _Guards) -> None:
-        """Record the changes of parts that change together as one, and those of each other part by itself."""
+        """Record one step for each set of parts that change together.
+
+        The changes of a part are recorded alone if it is in no such set, or if they can be listed without the others.
+        """
         found: set[int] = set()
         for clock, other, places in sequences(parts):
             self._step(side(clock), clock, other, guards)
@@ -236,7 +239,7 @@ class _Analysis:
         self._steps.append(MonotoneComparison(function, beside, added, moves.truncates, moves.months, of_fields))
 
     def _listed(self, clock: exp.Expr, instants: exp.Expr, guards: _Guards) -> None:
-        """Record a step whose changes the row lists (instants: ARRAY of ms); its function is the date of the clock."""
+        """Record a step that changes at instants that the row lists (ARRAY of ms). Its function is the clock's date."""
         known = exp.cast(instants, "ARRAY<BIGINT>")
         listed = exp.column(exp.to_identifier(static_column(self._static(known, guards)), quoted=True))
         date = exp.cast(next(mz_now_calls(clock)).copy(), "DATE")
@@ -257,7 +260,10 @@ class _Analysis:
     # -- parts without the clock are computed once a row --
 
     def _hoisted(self, node: exp.Expr, guards: _Guards) -> exp.Expr:
-        """Replace the largest parts without the clock in a node, which changes, by columns -> the new node."""
+        """Modify a node: columns take the place of its largest parts without the clock.
+
+        Returns the node; or a column, where the whole node is such a part.
+        """
         if not has_clock(node) and not isinstance(node, exp.If):  # a branch of a CASE is no expression
             if isinstance(node, (exp.Literal, exp.Null, exp.Boolean, exp.DataType, exp.Identifier, exp.Var)):
                 return node

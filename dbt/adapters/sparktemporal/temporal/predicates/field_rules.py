@@ -38,7 +38,7 @@ def _literal(_: Evaluation, node: exp.Literal) -> Value:
 
 
 def _suffixed(at: Evaluation, node: exp.Cast) -> Value:
-    """A cast without the clock: a number with a suffix."""
+    """The value of a cast of a constant. A number with a suffix is such a cast: `5L` is CAST(5 AS BIGINT)."""
     return as_number(at.of(node.this), node.to.sql(dialect="spark").lower())
 
 

@@ -1,6 +1,6 @@
 """The value of an expression over the fields of one instant, on one day of a year.
 
-year(t) * 100 + month(t)                                        on 10 March: 100 years and 3
+year(t) * 100 + month(t)                                        on 10 March: 100 times the year, plus 3
 case when month(t) >= 7 then year(t) + 1 else year(t) end       on 10 March: the year
 date_format(t, 'yyyy-MM')                                       on 10 March: the year, `-`, 3 in two digits
 """
@@ -76,7 +76,10 @@ class Used:
         return self.made.setdefault(id(count), made)
 
     def instant(self, of: exp.Expr, is_time: bool) -> None:
-        """Record the instant that a field is of. Unless is_time, calls that cut this instant to a date are skipped."""
+        """Record the instant of which a field is used. is_time: the field is of the time of day.
+
+        For other fields it is the instant within the calls that cut it to a date. Raises NoForm without one.
+        """
         key = (id(of), is_time)
         if key in self.instants:
             return
@@ -91,7 +94,7 @@ class Used:
 
 @dataclass(frozen=True)
 class Day:
-    """A day of a year, or (month 0) a week of a year of weeks."""
+    """A day of a year, or (month 0) a week of an ISO year."""
 
     month: int
     day: int

@@ -4,9 +4,9 @@
     mz_now() - interval 7 days           in Berlin: within each hour it is the clock moved by one length
     months_between(mz_now(), ts)         within a day: rises
 
-A function may fall from one cell to the next: where local time goes back, and where months end. The changes of zones
-are at quarters of an hour, and months end at midnight. After a time of `reach` the function has a greater value.
-So all changes of a comparison are near any one change, or near the first instant that matters.
+A function may fall from one cell to the next: where local time goes back (zones change at quarters of an hour), and
+where months end (at midnight). But it is never less than it was a time of `reach` or more ago. So a comparison with a
+value changes only near the changes that a search finds (two at most), and near the first instant that matters.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def rising(zones: Sequence[Offsets], moving: Moving) -> Grid:
 def near(
     breaking: Sequence[Offsets], zones: Sequence[Offsets], moving: Moving, by_days: bool, calm: tuple[exp.Expr, ...]
 ) -> Grid | None:
-    """The cells of a function that nearly rises; None where it may fall within one.
+    """The cells of a function that nearly only rises; None where none are known, or too many would be searched.
 
     zones: of the session, then of each local time that the function reads. breaking: the same, without the changes up
     to the last irregular one. by_days: whether added months keep days in order. calm: see `Grid`.
@@ -138,7 +138,10 @@ def near(
 
 
 def _cells(zones: Sequence[Offsets], moving: Moving, unit: int) -> tuple[int, int] | None:
-    """(length, shift) of cells (ms) with irregular changes only at their ends; None if unknown or below a minute."""
+    """(length, shift) of cells (ms) such that zones change only at their ends, for the clock and for the moved clock.
+
+    None where a length is not known, or the cells would be shorter than a minute.
+    """
     lengths = moving.lengths()
     if None in lengths:
         return None
@@ -173,7 +176,7 @@ class _Lengths:
     rows: Mapping[str, tuple[exp.Expr, str]]
 
     def of(self, node: exp.Expr, step: int | None = None, is_number: bool = False) -> Iterator[int | None]:
-        """The lengths in a node. step: the time (µs) that 1 counts in a number that becomes an instant; else None.
+        """The lengths in a node. step: the unit (µs) of a number that becomes an instant; None for any other node.
 
         is_number: the value is certainly a number, and not already an instant.
         """
@@ -227,7 +230,7 @@ class _Lengths:
 
 
 def _step(called: Function) -> int | None:
-    """The time (µs) that 1 counts in a number given to a function; None where the function makes no instant."""
+    """The unit (µs) of a number that a function makes an instant of; None where the function makes no instant."""
     if called.takes is Takes.INTEGER:
         return called.step
     is_instant = called.makes is Makes.SECONDS or called.type in _INSTANTS

@@ -61,7 +61,7 @@ def moved(node: exp.Expr) -> tuple[exp.Expr, Span] | None:
 
 
 def _added(added: DateAdd) -> tuple[exp.Expr, Span] | None:
-    """The instant that the macro moves, and how far; None where the number of units is not known.
+    """The instant that the macro dateadd moves, and how far; None where the number of units is not known.
 
     The span has a margin: the macro cuts to seconds (before 1970 to the later one), and takes a TIMESTAMP_NTZ for an
     instant in UTC.

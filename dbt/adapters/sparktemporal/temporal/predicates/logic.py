@@ -56,7 +56,7 @@ def branches_of(node: exp.If | exp.Case) -> tuple[list[exp.Expr], exp.Expr | Non
 
 
 def values_of(node: exp.Expr) -> list[exp.Expr]:
-    """The values from which a CASE, an IF or a choosing function takes its value, or NULL; empty for any other node."""
+    """The values, besides NULL, that a CASE, an IF or a choosing function may have; empty for any other node."""
     if isinstance(node, (exp.Case, exp.If)):
         branches, default = branches_of(node)
         return [*(branch.args["true"] for branch in branches), *([] if default is None else [default])]

@@ -8,8 +8,8 @@
 Spark evaluates a monotone side, and a binary search finds the millisecond of the change, whatever the function is.
 Local time goes back once a year in zones with daylight saving, so a function of local time is not monotone there.
 
-Months are monotone by the day only: 30 March 12:00 and a month is 30 April 12:00, 31 March 00:00 and a month is
-30 April 00:00.
+Adding a month keeps the order of dates, not of instants: 30 March 12:00 plus a month is 30 April 12:00, and the later
+31 March 00:00 plus a month is 30 April 00:00.
 """
 
 from __future__ import annotations
@@ -89,7 +89,10 @@ class Side:
         )
 
     def _months(self) -> str:
-        """`months` of a function of this side: OTHER unless NONE or DAYS, as it goes back where a moved clock does."""
+        """The `months` of a function of this side. NONE and DAYS stay; all others become OTHER.
+
+        Such a function goes back where the moved clock goes back.
+        """
         return self.months if self.months in (NONE, DAYS) else OTHER
 
     def to_days(self) -> Side:
@@ -157,7 +160,10 @@ _ROUNDED = Shape("CASE WHEN mz_a < mz_b THEN ceil(mz_x) ELSE floor(mz_x) END")
 
 
 def _rounded(node: exp.Case | exp.If) -> Side | None:
-    """A number rounded down until the clock passes a value, then up (a falling one: up, then down); else None."""
+    """The side of a number that is rounded down until the clock passes a value, and up from then on.
+
+    A falling number is rounded up first. None for any other node.
+    """
     found = _ROUNDED.match(node)
     if found is not None and has_clock(found["mz_a"]) is not has_clock(found["mz_b"]):
         rounded, is_later = number_side(found["mz_x"]), has_clock(found["mz_b"])
@@ -169,7 +175,7 @@ def _rounded(node: exp.Case | exp.If) -> Side | None:
 
 
 def _chosen(node: exp.Case | exp.If) -> Side:
-    """A value that conditions without the clock choose: one function of the clock for each row."""
+    """The side of a CASE or IF whose conditions lack the clock: for each row it is one function of the clock."""
     branches, default = branches_of(node)
     tests = [branch.this for branch in branches] + ([node.this] if isinstance(node, exp.Case) and node.this else [])
     values = [branch.args["true"] for branch in branches] + ([] if default is None else [default])
@@ -188,7 +194,7 @@ def _one_of(node: exp.Expr, values: Sequence[exp.Expr]) -> Side:
 
 
 def _moved(clock: exp.Expr, by: exp.Expr) -> Side:
-    """A side with a length beside it, which may be of months."""
+    """The side of `clock` plus or minus `by`, which may be an interval of months."""
     base = number_side(clock)
     moves = base.and_(added=(by.copy(),))
     if is_mz_now(clock.unnest()):
@@ -197,7 +203,10 @@ def _moved(clock: exp.Expr, by: exp.Expr) -> Side:
 
 
 def is_below_a_day(node: exp.Expr) -> bool:
-    """Whether a node is a literal interval below a day, as long in every zone: Spark counts days by the calendar."""
+    """Whether a node is a literal interval below a day.
+
+    Such an interval has the same length in every zone; Spark counts days by the calendar.
+    """
     length = milliseconds(node)
     return length is not None and length < DAY_MS
 
@@ -227,7 +236,10 @@ def milliseconds(node: exp.Expr) -> float | None:
 
 
 def number_of_days(node: exp.Expr) -> bool:
-    """Whether a call makes an interval of whole days and weeks, without months: `make_interval(0, 0, 0, days)`."""
+    """Whether a call or a product is an interval of whole days and weeks, without months.
+
+    Examples: `make_interval(0, 0, 0, days)`, `n * interval 1 day`.
+    """
     node = node.unnest()
     if isinstance(node, exp.Mul):
         lengths = [part for part in (node.left, node.right) if milliseconds(part) is not None]

@@ -1,8 +1,8 @@
 """Find the expressions over the fields of one instant that never fall while the instant rises.
 
     year(t) * 100 + month(t)            202403, 202404, … 202412, 202501
-    date_format(t, 'yyyy-MM-dd')        orders as a text like the instant
-    date_format(t, 'dd-MM-yyyy')        does not
+    date_format(t, 'yyyy-MM-dd')        texts in the order of the instants
+    date_format(t, 'dd-MM-yyyy')        texts in another order
 
 The value is computed for every day of a year. It must not fall from one day to the next, or from the last day of a year
 to the first of the next. Nothing is concluded from the names of functions.
@@ -147,7 +147,7 @@ def _layout(part: Number | Block) -> tuple[int, bool]:
 
 
 def _order(parts: Sequence[Number | Block]) -> Number:
-    """One number that orders as a sequence does: each part counts more than all that can follow."""
+    """A sequence as one number, by which sequences compare: each part counts more than all that can follow."""
     total = number(0)
     for part in parts:
         value = part.value if isinstance(part, Block) else part
@@ -196,7 +196,7 @@ def _type(value: Value) -> str:
 
 
 def _partial(values: Sequence[tuple[Day, Value]]) -> frozenset[str]:
-    """The types to which Spark casts some of the texts, and makes NULL of others."""
+    """The types to which Spark can cast only some of the texts."""
     texts = [(day, value) for day, value in values if isinstance(value, tuple)]
     dates = {read(text, None, day.month, day.day) is None for day, text in texts}
     found = {"date", "timestamp"} if len(dates) > 1 else set()

@@ -141,7 +141,7 @@ class _Walk:
     ) -> _Moved:
         """A part moved by a length. Intervals below a day are as long in every zone; Spark counts days by the calendar.
 
-        by_calendar: the interval keeps days beside hours, so that a day less 23 hours is no hour.
+        by_calendar: the interval keeps days and hours apart, so that a day minus 23 hours need not be one hour.
         """
         if base.kind == DATE:
             return base

@@ -1,7 +1,7 @@
 """Functions of the clock that go back where a zone's offset changes, and the instants at which they cross a value.
 
     dbt.dateadd('day', -7, mz_now())
-      ->  the midnight seven days ago, and the whole seconds since the midnight before mz_now()
+      ->  the midnight seven days ago, plus the whole seconds since the midnight before mz_now()
     from_utc_timestamp(mz_now(), 'Europe/Berlin')
       ->  local time there
 
@@ -104,10 +104,10 @@ _IN_ZONE = Shape("from_utc_timestamp(mz_x, mz_zone)")
 
 
 def crossings(clock: exp.Expr, other: exp.Expr) -> exp.Expr | None:
-    """Instants of a row (ARRAY<BIGINT>, ms) at which a comparison with the bare clock in such a function may change.
+    """Instants of a row (ARRAY<BIGINT>, ms) at which a comparison of `clock` with `other` may change.
 
-    The function is the macro by days and more, or the local time of another zone. Either may be cut to days and more,
-    and its date moved by days. None for any other clock's side.
+    `clock` is the macro dateadd, by days or longer units, of the bare clock; or the bare clock as local time of another
+    zone. Either may be cut to a day or a longer unit, and its date moved by days. None for any other clock's side.
     """
     value: exp.Expr = exp.cast(other.copy(), exp.DType.TIMESTAMPLTZ)
     inner, days = _without_days(clock)
@@ -146,7 +146,7 @@ def _argument(node: exp.Expr) -> exp.Expr:
 
 
 def _unit_cut_to(node: exp.Expr) -> str | None:
-    """The unit of days and more that a call cuts an instant to; None for any other expression."""
+    """The unit, a day or longer, to which a call cuts an instant; None for any other expression."""
     called = function(node)
     if called is None or not counts_days(node):
         return None

@@ -186,7 +186,8 @@ class _Moving:
     def _over_groups(self, node: exp.Expr, aliases_first: bool = False, beside_items: bool = True) -> exp.Expr:
         """An expression over groups -> the equivalent over the columns of the derived table.
 
-        beside_items: whether aliases of items with the clock may stand there, as in the list and the ORDER BY.
+        aliases_first: whether a name means an item rather than a key, as in the ORDER BY. beside_items: whether the
+        expression may name items with the clock, as in the SELECT list and the ORDER BY.
         """
         around = exp.Paren(this=node.copy())
         self._replace(around.this, aliases_first, beside_items)

@@ -42,7 +42,7 @@ def no_fact(value: str) -> str:
 
 
 def no_facts(names: Sequence[str]) -> list[str]:
-    """Quoted columns -> items of the same values and types, of which a UNION ALL above learns nothing."""
+    """Quoted columns -> items with the same values and types, about which Spark knows no fact in a UNION ALL above."""
     return [f"{no_fact(name)} AS {name}" for name in names]
 
 

@@ -3,7 +3,8 @@
     select k, count(*) from t where <temporal> group by k
       ->  select k, count(*) as `count(1)` from t where <temporal> group by k
 
-Spark refuses generated names in a view, and a kept aggregate is another expression, to which Spark gives another name.
+Spark refuses generated names in a view. And an aggregate that is kept per group becomes another expression, to which
+Spark gives another name.
 """
 
 from __future__ import annotations
@@ -59,7 +60,10 @@ def names_of(tree: exp.Expr, describe: Describe, clock: Callable[[], Mapping[int
 
 
 def with_names(tree: exp.Expr, names: Names) -> None:
-    """Give columns these names as aliases, in place. Items with the clock get a helper name where no name is seen."""
+    """Give columns these names as aliases, in place.
+
+    In a SELECT whose columns have their names elsewhere, other items with the clock get helper names.
+    """
     selects = list(tree.find_all(exp.Select))
     for (number, place), name in names.items():
         _name(selects[number].expressions[place], name)
@@ -110,7 +114,7 @@ def _probe(select: exp.Select, instants: Mapping[int, str]) -> exp.Query:
 
 
 def _aligned(items: list[exp.Expr], names: list[str]) -> Iterator[tuple[int, str]]:
-    """The names of the items before and after the items that stand for several columns."""
+    """(place, name) of each item before the first and after the last item that stands for several columns."""
     several = [i for i, item in enumerate(items) if _is_several(item)]
     if not several:
         yield from enumerate(names) if len(names) == len(items) else ()

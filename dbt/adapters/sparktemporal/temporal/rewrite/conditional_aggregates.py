@@ -84,7 +84,7 @@ def _is_candidate(select: exp.Select, not_kept: Container[int]) -> bool:
 
 
 def _is_known(node: exp.Expr) -> bool:
-    """False for a function of a user, which may be an aggregate, and for a column that `*` leaves out."""
+    """Whether a node can be neither a user's function (it may be an aggregate) nor a column that `*` leaves out."""
     if isinstance(node, exp.Anonymous):
         return is_mz_now(node) or node.name.lower() in SPARKS and not isinstance(node.parent, exp.Dot)
     return not isinstance(node, exp.Column) or len(node.parts) <= 2 and node.parts[0].name.lower() != "_metadata"

@@ -27,7 +27,10 @@ RUN = "-9000000000000001L"
 
 
 def from_instant(sql: str, as_of: int) -> str:
-    """The SQL of a query with times of partners, for the times from an instant on (ms)."""
+    """SQL of a query over partners -> the same for a run as of an instant (ms).
+
+    Partners that are gone before this instant may be left out.
+    """
     return sql if as_of < int(RUN[:-1]) else sql.replace(RUN, f"{as_of}L")
 
 
@@ -85,7 +88,10 @@ class Partnered:
         return f"{_query(items, rows)} WHERE CASE WHEN mz_before THEN mz_number = 1 ELSE mz_reach < mz_next END"
 
     def _since(self, value: str) -> str:
-        """SQL of a lower bound in the clock's type, or NULL. `least` is for rows that a WHERE leaves out later."""
+        """SQL of a lower bound in the clock's type, or NULL.
+
+        `least` avoids overflows in rows that a WHERE leaves out later.
+        """
         if not self.as_timestamps:
             return f"nullif({value}, {_FIRST})"
         return f"CASE WHEN {value} > {_FIRST} THEN timestamp_millis(least({value}, {_LAST_TIMESTAMP})) END"

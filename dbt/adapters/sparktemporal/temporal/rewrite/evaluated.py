@@ -70,7 +70,7 @@ def evaluated(calls: Iterable[AtRead], cores: Sequence[exp.Select], moves: Moves
 
 
 def _is_window(predicate: exp.Expr | None, moves: Moves) -> bool:
-    """Whether a condition of rows would be a window as a WHERE."""
+    """Whether a condition over single rows would give them a window if it stood in the WHERE."""
     if predicate is None or predicate.find(exp.Window, exp.Query, exp.Lambda):
         return False
     if any(map(is_aggregate_call, predicate.walk())):

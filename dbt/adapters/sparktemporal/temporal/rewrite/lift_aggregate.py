@@ -101,7 +101,7 @@ def grouped(one: Lifted, reader: exp.Select, item: exp.Expr, describe: Describe,
 
 
 def _write_out_stars(above: exp.Select, describe: Describe) -> None:
-    """Name the columns of `*` in place: below it the operands of the comparisons are columns too."""
+    """Write out `*` in place, because the rows below get the operands of the comparisons as further columns."""
     sources = sources_of(above, describe, [])
     names = [name.lower() for _, name in sources.star]
     if len(set(names)) < len(names):
@@ -113,7 +113,10 @@ def _write_out_stars(above: exp.Select, describe: Describe) -> None:
 
 
 def refuse_groups(core: Core, by_rows: Mapping[int, Kept]) -> None:
-    """Raise NoSum for a core whose rows are to be kept. by_rows: by the offset of its first mz_now()."""
+    """Raise NoSum for a core whose rows are to be kept.
+
+    by_rows: offset of the first mz_now() of such a core -> the reason.
+    """
     first = core.first_call
     if first is not None and first in by_rows:
         raise NoSum(by_rows[first].rows_because, by_rows[first].by_config)

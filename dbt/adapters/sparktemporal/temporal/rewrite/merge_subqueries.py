@@ -187,7 +187,7 @@ def _merge(
 
 
 def give_up(inner: exp.Select, alias: str, numbers: count[int]) -> list[exp.Expr]:
-    """Take the predicates over the clock out of a SELECT, in place -> the same for the query that names it `alias`."""
+    """Take the predicates over the clock out of a SELECT, in place -> those of the query that reads it as `alias`."""
     every = list(conjuncts(inner.args["where"].this))
     static = [c for c in every if not has_clock(c)]
     moved = _moved_up([c for c in every if has_clock(c)], inner, alias, numbers)

@@ -108,7 +108,7 @@ def _filtered(plain: exp.Select, alias: str) -> exp.Select | None:
 
 
 def _total(column: exp.Column, kind: str) -> exp.Expr:
-    """One value of a column, with the type of a sum of the column."""
+    """The sum of a column over a single row: its value, in the type of a sum."""
     value = column.copy()
     for part in value.parts:
         part.set("quoted", True)

@@ -1,4 +1,4 @@
-"""Outer, semi and anti joins and EXISTS over the clock -> inner joins with the times of partners.
+"""Outer, semi and anti joins and EXISTS over the clock -> joins with the times with or without a partner.
 
     select b.id from b where not exists (select 1 from p where p.k = b.k and p.at <= mz_now())
       ->  select b.id from b left join <gaps of p by k> as g on b.k = g.mz_partner_k0
@@ -10,8 +10,8 @@
           union all select b.id, null as n from b where not exists (…), as above
 
 So a row is stored with the times at which it has no partner, and a read costs in proportion to its answer.
-`coverage_sql` computes the gaps. Where equal keys and plain comparisons do not tell the partners, a read evaluates the
-join.
+`coverage_sql` computes the gaps. Where it takes more than equal keys and plain comparisons to find the partners, a
+read evaluates the join.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ class _Rewriting:
         self.number = 0
 
     def select(self, select: exp.Select) -> exp.Query:
-        """A SELECT, which changes, -> the query that takes its place."""
+        """Rewrite a SELECT, and return the query that takes its place. The SELECT is modified."""
         if any(_is_comma(join) for join in select.args.get("joins") or []) or list(inner_stars(select)):
             raise Stays
         with_ = select.args.get("with_")
@@ -294,7 +294,7 @@ class _Rewriting:
         return partners(inner, outer, types, self.describe, self.visible, self.moves, key)
 
     def _times(self, found: Partners, present: bool) -> tuple[exp.Join, list[exp.Expr]]:
-        """A join with the times with a partner (unless `present`: without one), and the conditions for the WHERE."""
+        """A join with the times at which rows have a partner (`present`) or none, and the conditions for the WHERE."""
         times, on, holds = found.covered(f"{ALIAS}{self.number}", present)
         self.number += 1
         return exp.Join(this=times, on=on, side=None if present else "LEFT"), holds

@@ -119,7 +119,7 @@ def _cut(
 
 
 def _below_the_source(select: exp.Select, rows: exp.Select, predicate: exp.Expr) -> exp.Select:
-    """The filter over all columns of the one source, because a subquery may name any of them -> the outer SELECT."""
+    """The SELECT with the filter, over a derived table of all columns: the filter's subquery may name any of them."""
     source = rows.args["from_"].this
     if rows.args.get("joins") or rows.args.get("laterals") or not source.alias_or_name:
         raise Refusal(fragment(predicate), "the columns that its subquery needs are not known", "a derived table")
@@ -136,7 +136,7 @@ def _below_the_source(select: exp.Select, rows: exp.Select, predicate: exp.Expr)
 def _below_the_list(
     rows: exp.Select, predicate: exp.Expr, describe: Describe, visible: list[exp.CTE], numbers: count[int]
 ) -> exp.Select:
-    """The filter over a derived table that computes the list of a linear SELECT once a row -> the outer SELECT."""
+    """The SELECT with the filter, over a derived table that computes the SELECT list once for each row."""
     probe = rows.copy()
     probe.set("where", None)  # the filter holds the clock
     names = [name for name, _ in columns_of(probe, describe, visible)]

@@ -88,7 +88,7 @@ def _weeks(node: exp.Expr) -> exp.Expr | None:
 
 
 def _of_days(node: exp.Expr) -> exp.Expr | None:
-    """The macro over a date or the beginning of a day: the sum of the dates, as the time of day is 0; else None."""
+    """The macro over a date or the beginning of a day -> the moved date as a TIMESTAMP; None for any other node."""
     added = dateadd(node)
     if added is None or added.moved is None or not begins_days(added.instant):
         return None
@@ -107,7 +107,7 @@ def _moves(added: DateAdd, moves: Moves) -> bool:
 
 
 def _back(added: DateAdd, by: int) -> exp.Expr:
-    """SQL of the seconds to add to a second: back by the days or seconds of `added` (not by months), and `by` on."""
+    """SQL of the seconds to add to an instant: minus the days or seconds of `added` (0 for months), plus `by`."""
     count, each = constant(added.number), 86_400 if added.unit == "day" else 1
     if added.unit == "month":
         return expression(f"{by}L")

@@ -21,7 +21,7 @@ _WINDOWS = sorted(names(lambda row: row.window), reverse=True)
 def with_window_calls(select: exp.Select, is_of_rows: Callable[[exp.Column], bool]) -> exp.Select:
     """An aggregating SELECT -> a copy with the call in place of window columns. Two different windows stay as they are.
 
-    is_of_rows: whether a column belongs to the rows below, which Spark prefers.
+    is_of_rows: whether a column belongs to the rows below. Spark prefers such a column to that of a window.
     """
     changed = select.copy()
     for name in _WINDOWS:

@@ -1,4 +1,4 @@
-"""Functions that give one of their arguments, windows of time, generators, and texts made of texts."""
+"""Functions that pick one of their arguments, make windows of time, generate rows, or make texts of texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The names of Spark's other functions, so that a run need not ask Spark about them.
+"""The names of Spark's functions without a row in the registry, so that a run need not ask Spark about them.
 
 The names are those of Spark 3.5. A name that a later version adds is missing here, because in 3.5 people may have made
 a function of that name. A run that calls such a function asks Spark about it: one statement.

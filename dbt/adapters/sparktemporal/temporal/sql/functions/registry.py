@@ -46,7 +46,9 @@ def cast_to(spark_type: str) -> Function:
 
 
 def names(which: Callable[[Function], object]) -> frozenset[str]:
-    """The names of functions whose general row satisfies `which`, or any row of a function without a general row.
+    """The names of functions that satisfy `which` by their general row, or by any row where there is no general row.
+
+    A general row holds for any number of arguments that has no row of its own.
 
     >>> sorted(names(lambda row: row.window))
     ['session_window', 'window']

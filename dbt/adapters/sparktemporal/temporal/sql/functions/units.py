@@ -35,7 +35,7 @@ class Unit:
 
     @property
     def ms(self) -> float:
-        """The longest length in milliseconds; a whole number wherever it is one."""
+        """The longest length in milliseconds, as an `int` unless it has a fraction."""
         return self.most // 1_000 if self.most % 1_000 == 0 else self.most / 1_000
 
     @property

@@ -93,7 +93,7 @@ class _Binding:
     def _of_item(
         self, item: exp.Expr, of_column: Callable[[exp.Column], str], sources: Sources, named: bool
     ) -> Columns | None:
-        """The columns of an item of a SELECT list; None where only Spark knows how it calls them."""
+        """The columns of an item of a SELECT list; None where only Spark knows their names."""
         star = star_of(item)
         if star is not None:
             return [(c.name, _type_of(c.table, c.name, sources)) for c in shown_by(star, item, sources)]

@@ -37,7 +37,7 @@ def is_aggregation(select: exp.Select) -> bool:
 
 
 def makes_groups(select: exp.Select) -> bool:
-    """Whether several rows make one of the result: groups, or SELECT DISTINCT."""
+    """Whether several rows may become one row of the result, by groups or SELECT DISTINCT."""
     return is_aggregation(select) or bool(select.args.get("distinct"))
 
 

@@ -26,7 +26,10 @@ FIELDS = (("year", "month"), ("day", "hour", "minute", "second"))
 
 
 def fields_of(kind: str) -> tuple[tuple[str, ...], int, int] | None:
-    """(all fields of an interval's family, the index of its first field, of its last); None for any other type."""
+    """A type of intervals -> (the item of `FIELDS` with its fields, the index of its first field, of its last field).
+
+    None for any other type.
+    """
     words = kind.split()
     for fields in FIELDS:
         if words[:1] == ["interval"] and len(words) > 1 and words[1] in fields:

@@ -97,7 +97,7 @@ def _is_type(kind: str) -> bool:
 
 
 def inside_of_view(plan: str) -> list[str]:
-    """The operators of an analyzed plan below a view and the casts to the types of its columns."""
+    """The operators of an analyzed plan below its view, without the casts to the types of the view's columns."""
     lines = plan.splitlines()
     at = next(i for i, line in enumerate(lines) if line.lstrip(_TREE).startswith("View ("))
     assert lines[at + 1].lstrip(_TREE).startswith("Project [cast("), lines[at + 1]
@@ -151,7 +151,7 @@ def reads_clock(plan: str) -> bool:
 
 
 def frozen_at(plan: str) -> set[int]:
-    """The fixed instants (ms) of an analyzed plan: of views made by a pinned clock, and of temporal_views read at one.
+    """The fixed instants (ms) at which an analyzed plan reads temporal_views, itself or by views made at a fixed clock.
 
     >>> frozen_at("Project [a#1]\\n+- SubqueryAlias mz_at_5")
     {5}
@@ -160,7 +160,10 @@ def frozen_at(plan: str) -> set[int]:
 
 
 def tables_read(plan: str) -> list[str] | None:
-    """The tables at the leaves of an analyzed plan, one a leaf; None when a leaf is neither table nor constant."""
+    """The tables at the leaves of an analyzed plan, one for each leaf that reads a table.
+
+    None when a leaf is neither a table nor a constant, and when `moves_by_itself` holds.
+    """
     if moves_by_itself(plan):
         return None
     lines = plan.splitlines()[1:]  # the first is the schema

@@ -85,7 +85,7 @@ def versions_read(plan: str) -> dict[str, tuple[str, ...]]:
 
 
 def _as_sql(version: str) -> str:
-    """Spark prints the text of a version without escapes, and an instant in microseconds."""
+    """A version as Spark prints it -> SQL. Spark prints its text without escapes, and an instant in microseconds."""
     if version.startswith("VERSION AS OF '"):
         return version_as_of(version.removeprefix("VERSION AS OF '")[:-1])
     return _INSTANT.sub(r"TIMESTAMP AS OF timestamp_micros(\1L)", version)

@@ -156,7 +156,7 @@ def _of_usage(name: str, usage: str) -> Routine | None:
 def _of_table(rows: Sequence[str]) -> Routine:
     """A SQL function as Spark describes it from 4.2 on: a table of fields, the body last.
 
-    Spark does not tell there where the names in a body are looked up, nor which names are of variables.
+    This table does not tell in which schema the names in a body are looked up, nor which names are those of variables.
     """
     fields: dict[str, list[str]] = {}
     key = ""

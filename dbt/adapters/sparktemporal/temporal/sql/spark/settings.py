@@ -1,7 +1,8 @@
 """The settings of a Spark session that can decide the rows of a query, in one list.
 
-A state remembers these settings, and a change rebuilds the model. A view is expanded, and an instant read, only under
-equal settings. An unknown setting counts as deciding: the list names the settings that are known to decide nothing.
+A state remembers these settings, and a change rebuilds the model. A view is expanded only under equal settings; the
+same holds for a read at an instant. An unknown setting counts as deciding: the list names the settings that are known
+to decide nothing.
 """
 
 from __future__ import annotations

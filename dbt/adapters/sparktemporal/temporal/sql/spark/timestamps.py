@@ -49,7 +49,7 @@ def as_written(tree: exp.Query) -> exp.Query:
 
 
 def as_instants(node: exp.Expr) -> exp.Expr:
-    """A copy with each TIMESTAMP as TIMESTAMP_LTZ, of an expression that the adapter adds after `as_written`."""
+    """A copy of an expression that the adapter adds after `as_written`, with each TIMESTAMP as TIMESTAMP_LTZ."""
     node = node.copy()
     for kind in node.find_all(exp.DataType):
         if kind.this in _PLAIN:

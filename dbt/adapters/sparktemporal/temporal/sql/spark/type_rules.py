@@ -101,14 +101,14 @@ def _of_if(node: exp.Expr, types: Types) -> str | None:
 
 
 def _of_field(node: exp.Expr, types: Types) -> str | None:
-    """A field of a struct, or Spark's own function with its schema."""
+    """The type of a field of a struct, or of a call of Spark's own function by its schema."""
     if isinstance(node.expression, exp.Anonymous):
         return None if isinstance(node.expression, OwnFunction) else _of_call(node.expression, types)
     return inner(types(node.this), node.expression.name)
 
 
 def _of_element(node: exp.Expr, types: Types) -> str | None:
-    """An element of an array or a map."""
+    """The type of an element of an array or a map."""
     return inner(types(node.this), "")
 
 
@@ -149,7 +149,7 @@ def _of_part(field: exp.Expr) -> str:
 
 
 def _of_subquery(node: exp.Expr, types: Types) -> str | None:
-    """A query in place of a value."""
+    """The type of a scalar subquery."""
     return types(node.this.selects[0]) if isinstance(node.this, exp.Select) and len(node.this.selects) == 1 else None
 
 

@@ -125,7 +125,7 @@ class VerbatimSpark(Spark):
         SUPPORTS_TABLE_QUERY = True
 
         def _is_table_query(self) -> bool:
-            """`TABLE s.t`, which is `SELECT * FROM s.t`. Before any other word `table` is a name itself."""
+            """Whether `TABLE` has a name after it (`SELECT * FROM s.t`); before any other word it is a name itself."""
             return bool(super()._is_table_query()) and self._next.token_type in (TokenType.VAR, TokenType.IDENTIFIER)
 
         # a comma between tables stays a comma, and a join without a condition has none: Spark's plans are others
@@ -190,7 +190,11 @@ DEFECTS = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 
 
 def parse(sql: str) -> exp.Query:
-    """The one query in `sql` as a tree. Raises a Refusal: where the parser stopped, or that the text is too deep."""
+    """The one query in `sql` as a tree.
+
+    Raises a Refusal that says where the parser stopped, that the text is nested too deeply, or that it is no single
+    query.
+    """
     try:
         statements = [s for s in sqlglot.parse(sql, read=VerbatimSpark) if s is not None]
     except RecursionError:
@@ -298,7 +302,7 @@ def string_literal(text: str) -> str:
 
 
 def has_other_parts(node: exp.Expr, known: Collection[str]) -> bool:
-    """Whether a node has more than the parts of these names."""
+    """Whether a node has other parts than those that `known` names."""
     return any(value for name, value in node.args.items() if name not in known)
 
 

@@ -19,12 +19,12 @@ def is_reserved(name: str) -> bool:
 
 
 def operand_column(index: int) -> str:
-    """The column of the row's side of comparison number `index` of a core."""
+    """The name of the column that holds the row's side of comparison number `index` in a core."""
     return f"mz_b{index}"
 
 
 def static_column(index: int) -> str:
-    """The column of row expression number `index` of a core's condition."""
+    """The name of the column that holds row expression number `index` in a core's condition."""
     return f"mz_s{index}"
 
 

@@ -80,7 +80,7 @@ def has_doubled_quotes(sql: str) -> bool:
 
 
 def as_read(sql: str, settings: Mapping[str, str], version: str) -> str:
-    """The text of a model -> the text that every release of Spark 4 reads as the running Spark reads this one.
+    """A model's text, changed so that every release of Spark 4 reads it as the running Spark reads the original.
 
     >>> as_read("k = 'it''s'", {}, "3.5.9"), as_read("k = 'it''s'", {}, "4.1.4")
     ("k = 'it' 's'", "k = 'it''s'")

@@ -173,9 +173,9 @@ _BY_WORD: dict[str, Callable[[Any, exp.Query], exp.Query]] = {
 
 
 def _rows(query: exp.Query, *also: str) -> exp.Select:
-    """A `SELECT *` over the rows of a query, to which a clause can be added: the query itself where it is one.
+    """A `SELECT *` of the rows of a query, to which a clause can be added: the query itself, or a SELECT around it.
 
-    also: clauses that the SELECT may have.
+    The query itself is returned only if it has no clauses but WITH, FROM with joins and laterals, and those of `also`.
     """
     allowed = {"kind", "expressions", "from_", "joins", "laterals", "with_", *also}
     if isinstance(query, exp.Select) and query.args.get("from_"):
