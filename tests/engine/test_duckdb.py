@@ -126,7 +126,7 @@ def test_answers_of_both_engines(project: Project, monkeypatch: pytest.MonkeyPat
         project.run(now=now)
         for name in names:
             state = project.state(name)
-            later = [T0 + hours * HOUR + by for hours in (-1, 0, 4) for by in ((-1, 0, 1) if turn == 2 else (0,))]
+            later = [T0 + hours * HOUR + by for hours in (-1, 0, 4) for by in (-1, 0, 1)] if turn == 2 else [T0]
             # the past that is kept, and an instant at which all with an end have ended
             instants = [state.since, now - 1, now, *(t for t in later if t > now), T0 + 10 * DAY]
             instants = [t for t in instants if t >= state.since]
