@@ -135,7 +135,7 @@ def test_changed_core_restarts_and_says_so(project: Project) -> None:
     project.run(now=T0)
     window(project, days=10)
     result = project.run(now=T0 + 1000)
-    assert "restarted (the query of what is stored changed)" in result.text
+    assert "restarted (its stored query changed)" in result.text
     assert project.state().started_at == T0 + 1000
 
 

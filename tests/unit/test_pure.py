@@ -262,7 +262,7 @@ def test_decisions() -> None:
     assert decided(None).action == "hydrated"
     assert decided(a_state()).action == "advanced"
     assert decided(a_state(), clock=5).as_of == 20  # a little behind: the frontier
-    assert decided(a_state(), core_hash="other").reason == "the query of what is stored changed"
+    assert decided(a_state(), core_hash="other").reason == "its stored query changed"
     assert decided(a_state(), core_hash="other", settings={"z": "CET"}).reason == "z UTC -> CET"
     assert (decided(a_state(), clock=110).action, decided(a_state(), clock=111).action) == ("advanced", "restarted")
     assert decided(a_state(), clock=60, restarts=Restarts(50, words="restart_every")).reason.startswith("restart_every")

@@ -159,7 +159,7 @@ def _why_rebuild(state: State, context: DecisionContext, as_of: int) -> str:
         return "the last run read a sample"
     if state.core_hash != context.core_hash:
         changed = [*differences(context.settings, state.settings), *context.changes]
-        return ", ".join(changed) or "the query of what is stored changed"
+        return ", ".join(changed) or "its stored query changed"
     if state.expiration is not None and as_of > state.expiration:
         return f"expired at {format_instant(state.expiration)}"
     if state.restart:
