@@ -15,6 +15,7 @@ from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.inputs.observing import file_lists, manifest
 from support.instants import T0
 from support.project import Project
+from support.stories import Step, Story, live
 
 
 @pytest.fixture
@@ -39,12 +40,50 @@ def run(project: Project, after: int, *args: str) -> tuple[str, str]:
     return ran.message, " | ".join(ran.adapter_response["inputs"])
 
 
-def test_new_files_alone(events: Project) -> None:
-    add(events, 1, 2)
-    message, told = run(events, 1000)
-    assert "advanced, 2 rows" in message and told.endswith(".t: new files (2 new files of 4), 2 rows read")
-    message, told = run(events, 2000)
-    assert "unchanged" in message and told.endswith(".t: unchanged (no change), 0 rows read")
+TABLE = f"CREATE TABLE {{t}} AS SELECT id, timestamp_millis({T0}L + id * 1000) AS hi FROM range(100, 120);"
+
+
+def row(number: int, table: str = "{t}") -> str:
+    return f"INSERT INTO {table} SELECT {number}L, timestamp_millis({T0}L + 500000)"
+
+
+STORIES = {
+    "new_files_alone": Story(
+        TABLE,
+        "select id from {t} where mz_now() < hi",
+        [
+            Step(),
+            Step(f"{row(1)};{row(2)}", ("advanced, 2 rows", "_t: new files (2 new files of 4), 2 rows read")),
+            Step("", ("unchanged", "_t: unchanged (no change), 0 rows read")),
+        ],
+    ),
+    # a file of a partition with the separator in its name is remembered in a table
+    "a_name_that_cannot_be_taken_apart": Story(
+        "CREATE TABLE {p} (id BIGINT, hi TIMESTAMP, k STRING) USING parquet PARTITIONED BY (k);"
+        f"INSERT INTO {{p}} SELECT id, timestamp_millis({T0}L + 90000), 'a|b' FROM range(3)",
+        "select id, k from {p} where mz_now() < hi",
+        [
+            Step(),
+            Step(f"INSERT INTO {{p}} SELECT id, timestamp_millis({T0}L + 90000), 'c' FROM range(2)", ": new files ("),
+            Step("", "unchanged"),
+        ],
+    ),
+    "a_table_that_only_the_predicate_reads": Story(
+        f"{TABLE} CREATE TABLE {{c}} AS SELECT 105L AS id",
+        "select id from {t} where mz_now() < hi and id > 115 or id in (select id from {c}) and mz_now() < hi",
+        [
+            Step(),
+            Step("INSERT INTO {c} SELECT 106L", "predicate reads tables"),
+            Step(f"INSERT INTO {{c}} SELECT 107L;{row(116)}", "predicate reads tables"),
+        ],
+    ),
+}
+
+
+def test_stories(project: Project) -> None:
+    live(project, STORIES)
+    state = project.state("a_name_that_cannot_be_taken_apart")
+    assert state.manifest and not state.files
 
 
 @pytest.mark.landing
@@ -91,19 +130,6 @@ def test_files_move_from_the_state_to_a_table_and_back(events: Project, monkeypa
         assert bool(state.files) != bool(state.manifest)
         assert "unchanged" in run(events, 1000 * number + 500)[0]
     assert len(events.state().files) in (0, 1)
-
-
-@pytest.mark.landing
-def test_a_name_that_cannot_be_taken_apart(project: Project) -> None:
-    """A file of a partition with the separator in its name is remembered in a table."""
-    project.sql("CREATE TABLE {s}.p (id BIGINT, hi TIMESTAMP, k STRING) USING parquet PARTITIONED BY (k)")
-    project.sql(f"INSERT INTO {{s}}.p SELECT id, timestamp_millis({T0}L + 90000), 'a|b' FROM range(3)")
-    project.model("m", f"select id, k from {project.schema}.p where mz_now() < hi")
-    project.run(now=T0)
-    assert project.state().manifest and not project.state().files
-    project.sql(f"INSERT INTO {{s}}.p SELECT id, timestamp_millis({T0}L + 90000), 'c' FROM range(2)")
-    assert ": new files (" in " | ".join(project.run(now=T0 + 10).of("m").adapter_response["inputs"])
-    assert project.rows(f"SELECT count(*) FROM {project.at('m', T0 + 10)}") == [(5,)]
 
 
 @pytest.mark.deep
@@ -155,23 +181,6 @@ def test_rows_that_decide_about_others(events: Project) -> None:
     events.run("--full-refresh", now=T0)
     add(events, 2)
     assert "changed, and one row of it may decide about others)" in run(events, 2000)[1]
-
-
-@pytest.mark.landing
-def test_a_table_that_only_the_predicate_reads(events: Project) -> None:
-    events.sql("CREATE TABLE {s}.c AS SELECT 105L AS id")
-    chosen = f"mz_now() < hi and id > 115 or id in (select id from {events.schema}.c) and mz_now() < hi"
-    events.model("m", f"select id from {events.schema}.t where {chosen}")
-    events.run("--full-refresh", now=T0)
-    for after, new in ((1000, 106), (2000, 107)):
-        events.sql(f"INSERT INTO {{s}}.c SELECT {new}L")
-        if new == 107:
-            add(events, 116)
-        ran = events.run(now=T0 + after).of("m")
-        read = f"select id from {events.at('m', T0 + after)}"
-        oracle = f"SELECT id FROM {{s}}.t WHERE {chosen.replace('mz_now()', f'timestamp_millis({T0 + after}L)')}"
-        assert sorted(events.rows(read)) == sorted(events.rows(oracle))
-        assert "predicate reads tables" in str(ran.adapter_response["inputs"])
 
 
 def disturb(events: Project, times: int, monkeypatch: pytest.MonkeyPatch, sql: str) -> None:

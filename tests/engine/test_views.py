@@ -9,6 +9,7 @@ import pytest
 
 from support.instants import T0
 from support.project import Project
+from support.stories import Step, Story, live
 from support.tables import twenty_rows
 
 pytestmark = pytest.mark.metastore
@@ -46,41 +47,74 @@ def read(project: Project, sql: str = PLAIN, after: int = 1000) -> str:
     return " | ".join(ran.adapter_response["inputs"])
 
 
+TABLE = f"CREATE TABLE {{t}} AS SELECT id, timestamp_millis({T0}L + id * 1000) AS hi FROM range(100, 120);"
+#: beside the instant of the run: where rows leave
+INSTANTS = (110_000, 499_999, 500_000)
+VIEW = "select id from {v} where mz_now() < hi"
+
+
+def added(number: int, told: str) -> Step:
+    return Step(f"INSERT INTO {{t}} SELECT {number}L, timestamp_millis({T0 + 500_000}L)", told)
+
+
+def over_views(views: str, sql: str, told: str, runs: int) -> Story:
+    steps = [Step(), *(added(number, told) for number in (1, 7, 8, 5)[:runs])]
+    return Story(TABLE + views, sql, steps, instants=INSTANTS)
+
+
+#: views that runs open, over a table with a new file before each run
+OPENED = {
+    "plain": ("CREATE VIEW {v} AS SELECT * FROM {t}", VIEW),
+    "renamed": (
+        "CREATE VIEW {v} (id, hi) AS SELECT id + 1 AS a, hi + INTERVAL 1 SECOND AS b FROM {t} WHERE id <> 5", VIEW
+    ),
+    "names_of_views_and_ctes": (
+        "CREATE VIEW {u} AS WITH big AS (WITH big AS (SELECT * FROM {t}) SELECT * FROM big WHERE id > 3) "
+        "SELECT *, id % 2 AS odd FROM big;"
+        "CREATE VIEW {v} AS SELECT u.id, u.hi FROM {u} AS u JOIN {u} AS w ON w.id = u.id + 1 WHERE w.odd = 1",
+        "with v as (with v as (select * from {v}) select * from v) select a.id, b.hi from v as a "
+        "join {u} as b using (id) where mz_now() < least(a.hi, b.hi)",
+    ),
+    "union": (
+        "CREATE VIEW {v} AS SELECT id, hi FROM {t} UNION ALL SELECT -id, hi FROM {t}",
+        "select v.id from {v} as v where mz_now() < v.hi and v.id <> 7",
+    ),
+    "names_in_other_cases": (
+        "CREATE VIEW {v} AS WITH x AS (SELECT * FROM {t}), Y AS (SELECT x.* FROM X) SELECT y.id, y.hi FROM y",
+        "with x as (select * from {v}) select id from x where mz_now() < hi",
+    ),
+    "texts_and_comments": ("CREATE VIEW {v} AS SELECT 'a\\'b--' AS note, `id`, hi /* 1 */ FROM {t} -- it", VIEW),
+}  # fmt: skip
+#: views that runs read in full -> why
+IN_FULL = {
+    "distinct": ("SELECT DISTINCT id, hi FROM {t}", VIEW, "one row of it may decide about others"),
+    "grouped": ("SELECT id, max(hi) AS hi FROM {t} GROUP BY id", VIEW, "one row of it may decide about others"),
+    "renamed_at_the_read": (
+        "SELECT * FROM {t}",
+        "select i from {v} as v(i, h) where mz_now() < h",
+        "changed below a view: it is read as",
+    ),
+    **{
+        name: (f"SELECT * FROM {{t}} WHERE {which}", VIEW, "full (a view below has a clock or chance in it), ")
+        for name, which in {
+            "by_the_date": "current_date() > DATE'2020-01-01'",
+            "by_chance": "rand(1) < 2",
+            "by_the_clock": "now() > TIMESTAMP'2020-01-01'",
+        }.items()
+    },
+}
+
+
 @pytest.mark.landing
-@pytest.mark.first(1)
-@pytest.mark.parametrize(
-    ("views", "sql"),
-    [
-        ("CREATE VIEW {s}.v AS SELECT * FROM {s}.t", PLAIN),
-        (
-            "CREATE VIEW {s}.v (id, hi) AS SELECT id + 1 AS a, hi + INTERVAL 1 SECOND AS b FROM {s}.t WHERE id <> 5",
-            PLAIN,
-        ),
-        (
-            "CREATE VIEW {s}.u AS WITH big AS (WITH big AS (SELECT * FROM {s}.t) SELECT * FROM big WHERE id > 3) "
-            "SELECT *, id % 2 AS odd FROM big;"
-            "CREATE VIEW {s}.v AS SELECT u.id, u.hi FROM {s}.u AS u JOIN {s}.u AS w ON w.id = u.id + 1 WHERE w.odd = 1",
-            "with v as (with v as (select * from {s}.v) select * from v) select a.id, b.hi from v as a "
-            "join {s}.u as b using (id) where mz_now() < least(a.hi, b.hi)",
-        ),
-        (
-            "CREATE VIEW {s}.v AS SELECT id, hi FROM {s}.t UNION ALL SELECT -id, hi FROM {s}.t",
-            "select v.id from {s}.v where mz_now() < v.hi and v.id <> 7",
-        ),
-        (
-            "CREATE VIEW {s}.v AS WITH x AS (SELECT * FROM {s}.t), Y AS (SELECT x.* FROM X) SELECT y.id, y.hi FROM y",
-            "with x as (select * from {s}.v) select id from x where mz_now() < hi",
-        ),
-        ("CREATE VIEW {s}.v AS SELECT 'a\\'b--' AS note, `id`, hi /* 1 */ FROM {s}.t -- it", PLAIN),
-    ],
-)
-def test_opened(events: Project, views: str, sql: str) -> None:
-    events.sql(views)
-    made(events, sql)
-    for turn, number in enumerate((1, 7, 8, 5)):
-        add(events, number)
-        told = read(events, sql, after=(turn + 1) * 1000)
-        assert ".t: new files (1 new file of" in told and told.endswith(" read")
+def test_views(project: Project) -> None:
+    opened = {
+        name: over_views(views, sql, "_t: new files (1 new file of", 4 if name == "plain" else 2)
+        for name, (views, sql) in OPENED.items()
+    }
+    in_full = {
+        name: over_views(f"CREATE VIEW {{v}} AS {view}", sql, why, 2) for name, (view, sql, why) in IN_FULL.items()
+    }
+    live(project, opened | in_full)
 
 
 @pytest.mark.deep
@@ -93,39 +127,6 @@ def test_names_in_the_schema_of_the_view(events: Project) -> None:
         assert ".t: new files (1 new file of" in read(events)
     finally:
         events.sql("DROP TABLE default.t")
-
-
-@pytest.mark.first(1)
-@pytest.mark.parametrize(
-    ("view", "sql", "why"),
-    [
-        ("SELECT DISTINCT id, hi FROM {s}.t", PLAIN, "one row of it may decide about others"),
-        ("SELECT id, max(hi) AS hi FROM {s}.t GROUP BY id", PLAIN, "one row of it may decide about others"),
-        (
-            "SELECT * FROM {s}.t",
-            "select i from {s}.v as v(i, h) where mz_now() < h",
-            "changed below a view: it is read as",
-        ),
-    ],
-)
-@pytest.mark.landing
-def test_in_full(events: Project, view: str, sql: str, why: str) -> None:
-    events.sql(f"CREATE VIEW {{s}}.v AS {view}")
-    made(events, sql)
-    add(events, 1)
-    told = read(events, sql)
-    assert ".t: full (" in told and why in told
-
-
-@pytest.mark.first(1)
-@pytest.mark.parametrize("which", ["current_date() > DATE'2020-01-01'", "rand(1) < 2", "now() > TIMESTAMP'2020-01-01'"])
-@pytest.mark.landing
-def test_a_view_that_changes_by_itself(events: Project, which: str) -> None:
-    """No file says so: it is read in full by each run."""
-    events.sql(f"CREATE VIEW {{s}}.v AS SELECT * FROM {{s}}.t WHERE {which}")
-    made(events)
-    for _ in range(2):
-        assert ".t: full (a view below has a clock or chance in it), " in read(events)
 
 
 OTHERS = [
