@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -10,6 +11,8 @@ import pytest
 
 from support.instants import T0
 from support.project import Project
+from support.stories import Story
+from support.stories import live as live_all
 
 TESTS = ["temporal_matches_source", "temporal_diffs_consistent"]
 
@@ -100,102 +103,63 @@ def test_expiration(project: Project) -> None:
     passes(project, T0)
 
 
-@pytest.mark.deep
-def test_global_aggregate_over_nothing(project: Project) -> None:
-    fill(project, "('a', 3, 0, 10)")
-    model(project, "count(*) as n, sum(v) as total, avg(v) as mean, count(v) as c, bool_or(v = 3) as b", rest="")
-    project.run(now=T0)
-    assert at(project, 0) == [(1, 3, 3.0, 1, True)]
-    assert at(project, 10) == [(0, None, None, 0, None)]
-    passes(project, T0)
+def story(rows: str, select: str, rest: str, *seconds: float, kept: str = "groups are kept") -> Story:
+    """rows: (k, v, first second, last second). seconds: when the model is compared, beside the first run."""
+    table = (
+        "CREATE TABLE {t} AS SELECT k, v, CAST(v AS BIGINT) AS big, "
+        f"timestamp_millis({T0}L + lo * 1000) AS lo, timestamp_millis({T0}L + hi * 1000) AS hi "
+        f"FROM VALUES {rows} AS f(k, v, lo, hi)"
+    )
+    query = f"select {select} from {{t}} where mz_now() >= lo and mz_now() < hi {rest}"
+    return Story(table, query, config={"aggregates": "groups"}, kept=[kept], instants=[int(s * 1000) for s in seconds])
 
 
-@pytest.mark.deep
-def test_aggregation_gap_and_group_that_comes_back(project: Project) -> None:
-    """A group's last row leaves before its next comes: between them there is no group, not one of nothing."""
-    fill(project, "('a', 1, 0, 5)", "('a', 2, 7, 9)", "('a', 3, 9, 12)")
-    model(project, "k, count(*) as n, sum(v) as total")
-    project.run(now=T0)
-    assert [at(project, s) for s in (0, 4.999, 5, 6.999, 7, 8.999, 9, 11.999, 12)] == [
-        [("a", 1, 1)], [("a", 1, 1)], [], [], [("a", 1, 2)], [("a", 1, 2)], [("a", 1, 3)], [("a", 1, 3)], [],
-    ]  # fmt: skip
-
-
-@pytest.mark.deep
-def test_vanishing_group_whose_sum_is_zero_before_it_goes(project: Project) -> None:
-    fill(project, "('a', 5, 0, 10)", "('a', -5, 0, 20)", "('z', null, 0, 5)")
-    model(project, "k, sum(v) as total, count(v) as c")
-    project.run(now=T0)
-    assert at(project, 0) == [("a", 0, 2), ("z", None, 0)]
-    assert at(project, 5) == [("a", 0, 2)]
-    assert at(project, 10) == [("a", -5, 1)]
-    assert at(project, 20) == []
+BY_K = "group by k"
+STORIES = {
+    "one_group_over_nothing": story(
+        "('a', 3, 0, 10)", "count(*) as n, sum(v) as total, avg(v) as mean, count(v) as c, bool_or(v = 3) as b", "", 10
+    ),
+    # a group's last row leaves before its next comes: between them there is no group, not one of nothing
+    "a_gap_and_a_group_that_comes_back": story(
+        "('a', 1, 0, 5), ('a', 2, 7, 9), ('a', 3, 9, 12)", "k, count(*) as n, sum(v) as total", BY_K,
+        4.999, 5, 6.999, 7, 8.999, 9, 11.999, 12,
+    ),
+    "a_sum_that_is_zero_before_its_group_goes": story(
+        "('a', 5, 0, 10), ('a', -5, 0, 20), ('z', null, 0, 5)", "k, sum(v) as total, count(v) as c", BY_K, 5, 10, 20
+    ),
+    "a_having_that_flips": story(
+        "('a', 5, 0, 10), ('a', 6, 3, 7), ('b', 1, 0, 10)", "k", "group by k having sum(v) > 5", 2.999, 3, 6.999, 7
+    ),
+    "a_mean_of_ints_is_a_double": story(
+        "('a', 1, 0, 10), ('a', 2, 0, 10), ('a', 2, 0, 5)", "k, avg(v) as mean, typeof(avg(v)) as kind", BY_K, 5
+    ),
+    # a sum of BIGINT is Spark's own also where it overflows, and right again when the row that did it has left
+    "a_sum_that_overflows": story(
+        "('a', 9223372036854775807, 0, 10), ('a', 1, 5, 7)", "k, sum(big) as total, avg(big) as mean", BY_K,
+        4.999, 5, 7, 10,
+    ),
+    # the value counts until the last row that has it leaves
+    "two_rows_of_one_value": story(
+        "('a', 1, 0, 5), ('a', 1, 0, 10), ('a', 2, 0, 7)", "k, count(distinct v) as n", BY_K, 5, 7, 10,
+        kept="groups with the values of count(DISTINCT v) are kept",
+    ),
+    # a value is there once while any row has it; twice the same instant changes nothing
+    "distinct_rows": story(
+        "('a', 1, 0, 5), ('a', 1, 0, 10), ('a', 1, 12, 14), (null, null, 0, 3), ('b', null, 3, 8)", "distinct k, v", "",
+        3, 8, 10, 12, 14,
+        kept="distinct rows are kept",
+    ),
+}  # fmt: skip
+#: 0.0 and -0.0 are one group to Spark, and two values
+BY_ROWS = story("('a', 0, 0, 10), ('a', 3, 0, 5)", "k, max(-cast(v as double) * 0) as m, sum(v / 8d) as s", BY_K, 5)
 
 
 @pytest.mark.landing
-def test_having_that_flips_with_time(project: Project) -> None:
-    fill(project, "('a', 5, 0, 10)", "('a', 6, 3, 7)", "('b', 1, 0, 10)")
-    model(project, "k", rest="group by k having sum(v) > 5")
-    project.run(now=T0)
-    assert [at(project, s) for s in (2.999, 3, 6.999, 7)] == [[], [("a",)], [("a",)], []]
-
-
-@pytest.mark.deep
-def test_avg_of_ints_is_a_double(project: Project) -> None:
-    fill(project, "('a', 1, 0, 10)", "('a', 2, 0, 10)", "('a', 2, 0, 5)")
-    model(project, "k, avg(v) as mean")
-    project.run(now=T0)
-    assert at(project, 0) == [("a", 5 / 3)]
-    assert at(project, 5) == [("a", 1.5)]
-    assert dict(project.spark.table(f"{project.schema}.m").dtypes) == {"k": "string", "mean": "double"}
-
-
-@pytest.mark.deep
-def test_sum_overflow_wraps_around(project: Project) -> None:
-    """A sum of BIGINT is Spark's own also where it overflows, and right again when the row that did it has left."""
-    fill(project, "('a', 9223372036854775807, 0, 10)", "('a', 1, 5, 7)")
-    model(project, "k, sum(big) as total, avg(big) as mean")
-    project.run(now=T0)
-    assert [at(project, s)[0][1] for s in (4.999, 5, 7)] == [2**63 - 1, -(2**63), 2**63 - 1]
-    assert at(project, 10) == []
-
-
-@pytest.mark.deep
-def test_count_distinct_with_two_rows_of_one_value(project: Project) -> None:
-    """The value counts until the last row that has it leaves."""
-    fill(project, "('a', 1, 0, 5)", "('a', 1, 0, 10)", "('a', 2, 0, 7)")
-    model(project, "k, count(distinct v) as n")
-    said = str(project.run(now=T0).of("m").adapter_response)
-    assert "groups with the values of count(DISTINCT v) are kept" in said
-    assert [name for name, _ in project.state().cores[0].columns] == ["k", "v"]
-    assert [at(project, s) for s in (0, 5, 7, 10)] == [[("a", 2)], [("a", 2)], [("a", 1)], []]
-
-
-@pytest.mark.deep
-def test_distinct_rows(project: Project) -> None:
-    """A value is there once while any row has it; twice the same instant changes nothing."""
-    fill(project, "('a', 1, 0, 5)", "('a', 1, 0, 10)", "('a', 1, 12, 14)", "(null, null, 0, 3)", "('b', null, 3, 8)")
-    project.model(
-        "m",
-        f"with live as (select * from {project.schema}.t where mz_now() >= lo and mz_now() < hi) "
-        "select distinct k, v from live where coalesce(v, 0) < 5",
-        aggregates="groups",
-    )
-    project.write("models/schema.yml", json.dumps({"models": [{"name": "m", "data_tests": TESTS}]}))
-    assert "distinct rows are kept" in str(project.run(now=T0).of("m").adapter_response)
-    a, b, none = ("a", 1), ("b", None), (None, None)
-    assert [at(project, s) for s in (0, 3, 8, 10, 12, 14)] == [[a, none], [a, b], [a], [], [a], []]
+def test_stories(project: Project) -> None:
+    live_all(project, STORIES | {"values_that_differ": replace(BY_ROWS, kept=None)})
+    assert project.state("values_that_differ").cores[0].sums is None
+    project.properties({"models": [{"name": name, "data_tests": TESTS} for name in STORIES]})
     passes(project, T0)
-
-
-@pytest.mark.deep
-def test_rows_are_kept_where_equal_values_differ(project: Project) -> None:
-    """0.0 and -0.0 are one group to Spark, and two values."""
-    fill(project, "('a', 0, 0, 10)", "('a', 3, 0, 5)")
-    model(project, "k, max(-cast(v as double) * 0) as m, sum(v / 8d) as s")
-    said = str(project.run(now=T0).of("m").adapter_response)
-    assert "rows are kept: " in said and "of double" in said
-    assert [at(project, s)[0][2] for s in (0, 5)] == [0.375, 0.0]
 
 
 @pytest.mark.landing
