@@ -77,7 +77,7 @@ test: java $(VENV)/.test ## a slice of each feature in five minutes, first what 
 	@$(PYTEST) --durations 10 --junit-xml build/slice.xml $(SLICE) $(FOLDERS)
 
 test-metastore: java $(VENV)/.test ## over Hive's metastore: what depends on the catalog, and what make test leaves out
-	@echo "== over Hive's metastore: what depends on the catalog, and what the slice leaves out (half an hour)"
+	@echo "== over Hive's metastore: what depends on the catalog, and what the slice leaves out (40 minutes)"
 	@$(PYTEST) --long --durations 10 --junit-xml build/metastore.xml \
 	  -m "(metastore or landing) and not deep and not lake" tests/unit $(FOLDERS)
 

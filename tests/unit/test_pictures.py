@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -41,3 +42,17 @@ def test_the_paths(monkeypatch: pytest.MonkeyPatch) -> None:
         for module in (name for one in stations for name in one.modules):
             beside = (PACKAGE / module, PACKAGE / f"{module}.py", REPOSITORY / module)
             assert any(file.exists() for file in beside), module
+
+
+def test_the_patterns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each model of the page has its picture."""
+    monkeypatch.syspath_prepend(IMAGES)
+    patterns = importlib.import_module("patterns")
+    drawn = {file.stem: file.read_text() for file in (IMAGES / "patterns").glob("*.svg")}
+    assert drawn == {name: patterns.picture(name) for name in patterns.PATTERNS}, "python docs/images/patterns.py"
+    for picture in drawn.values():
+        ElementTree.fromstring(picture)
+    page = (IMAGES.parent / "howto" / "patterns.md").read_text()
+    assert re.findall(r"-- models/(\w+)\.sql", page) == list(patterns.PATTERNS)
+    assert re.findall(r"\(\.\./images/patterns/(\w+)\.svg\)", page) == list(patterns.PATTERNS)
+    assert [line.name for line in patterns.PATTERNS["hops"] if line.is_shown] == ["from 0", "from 10", "from 20"]
