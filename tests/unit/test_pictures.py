@@ -44,6 +44,11 @@ def test_the_paths(monkeypatch: pytest.MonkeyPatch) -> None:
             assert any(file.exists() for file in beside), module
 
 
+def test_the_expiration(monkeypatch: pytest.MonkeyPatch) -> None:
+    expiration = drawn_by("expiration", monkeypatch)
+    assert [last for _, last, *_ in expiration.READS][:-1] == [at for at, _ in expiration.MARKS.values()][1:]
+
+
 def test_the_patterns(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each model of the page has its picture."""
     monkeypatch.syspath_prepend(IMAGES)
