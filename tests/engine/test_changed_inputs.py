@@ -87,6 +87,18 @@ def test_stories(project: Project) -> None:
 
 
 @pytest.mark.landing
+def test_a_story_that_fails_is_told(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The story, the step, the instant and the rows."""
+    wrong = "(SELECT 1L AS id)"
+    monkeypatch.setattr(Project, "at_each", lambda self, model, instants, schema="": dict.fromkeys(instants, wrong))
+    query = "select id from {t} where mz_now() < hi and id = 105"
+    with pytest.raises(AssertionError) as raised:
+        live(project, {"one": Story(TABLE, query, [Step(told="no such words")])})
+    assert "one, step 0 (a run): 'no such words' is not told: OK hydrated" in str(raised.value)
+    assert """at T0 + 500 ms: without ['{"id":105}'], with ['{"id":1}']""" in str(raised.value)
+
+
+@pytest.mark.landing
 def test_a_file_that_vanished(events: Project) -> None:
     add(events, 1)
     run(events, 1000)
