@@ -96,7 +96,7 @@ test-lake: setup ## over Delta Lake and Apache Iceberg (from Maven Central), in 
 	@$(TRIED) session "Hive metastore" delta "passed: make test-lake"
 	@$(TRIED) session "Iceberg's session catalog, type hive" iceberg "passed: make test-lake"
 
-IN_CATALOGS := -m "not deep" tests/catalogs tests/conformance tests/faults \
+IN_CATALOGS := -m "not own_catalog and not deep" tests/catalogs tests/conformance tests/faults \
   tests/property/test_histories.py tests/property/test_stacked.py
 # Spark's own interface of views is younger than the Spark of constraints.txt
 YOUNGER := $(PYTHON) tests/packaging/version_matrix.py --in 4.3/1.11
@@ -123,7 +123,7 @@ $(VENV)/.connect: $(VENV)/.made
 
 test-connect: setup $(VENV)/.connect ## over Spark Connect: the server of pyspark's own jars on loopback, and clients without a JVM
 	@# test_function_facts asks the JVM of Spark about Spark, and a client has none
-	@$(PYTEST) --catalog connect -m "not deep" --ignore tests/conformance/test_function_facts.py \
+	@$(PYTEST) --catalog connect -m "not own_catalog and not deep" --ignore tests/conformance/test_function_facts.py \
 	  tests/connect tests/conformance tests/faults/test_kill.py tests/property/test_histories.py
 	@$(TRIED) "session, Spark Connect" "Hive metastore" parquet "passed: make test-connect"
 

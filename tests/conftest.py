@@ -57,10 +57,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         test = item.nodeid.partition("[")[0]
         seen[test] += 1
-        for mark, others in (("quick", pytest.mark.landing), ("first", pytest.mark.deep)):
+        for mark, others in (("quick", ("landing", "own_catalog")), ("first", ("deep",))):
             limit = item.get_closest_marker(mark)
             if limit is not None and seen[test] > limit.args[0]:
-                item.add_marker(others)
+                for other in others:
+                    item.add_marker(other)
 
 
 @pytest.fixture(scope="session", autouse=True)

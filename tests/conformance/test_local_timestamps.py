@@ -28,6 +28,7 @@ def local(project: Project) -> Iterator[Project]:
 @pytest.mark.first(1)
 @pytest.mark.parametrize("part", range(EACH))
 @pytest.mark.landing
+@pytest.mark.own_catalog
 def test_cases_with_local_timestamps(local: Project, part: int) -> None:
     cases, start = CASES["cases"][part::EACH], 0
     texts = create_inputs(local, cases)

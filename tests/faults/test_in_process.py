@@ -45,6 +45,7 @@ def test_failing_statement_leaves_the_old_answer(written: Project, word: str, mo
 
 
 @pytest.mark.landing
+@pytest.mark.own_catalog
 def test_crash_before_some_statements(written: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(crash(written, range(1 + a_seed() % 2, 30, 2), monkeypatch)) > 1
 
@@ -105,6 +106,7 @@ def test_lock_of_a_living_rival(written: Project) -> None:
 
 
 @pytest.mark.landing
+@pytest.mark.own_catalog
 def test_a_table_that_is_no_lock(written: Project) -> None:
     written.sql("CREATE TABLE {s}.m__lock (x INT) USING parquet")
     assert "m__lock`, which no run of m made" in written.run(now=T0, check=False).text
@@ -118,6 +120,7 @@ def test_stale_lock_is_taken_over(written: Project) -> None:
 
 
 @pytest.mark.landing
+@pytest.mark.own_catalog
 def test_lock_of_a_dead_process_here(written: Project) -> None:
     lock(written, f"{locks.host()} 4194305 1", int(time.time() * 1000))
     written.run(now=T0)
@@ -147,6 +150,7 @@ def test_rival_commit_is_noticed(written: Project, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.landing
+@pytest.mark.own_catalog
 def test_reader_beside_runs(written: Project) -> None:
     reader_beside(written, 4)
 

@@ -40,6 +40,7 @@ def before_statement(monkeypatch: pytest.MonkeyPatch, words: str, act: Any) -> I
 
 
 @pytest.mark.landing
+@pytest.mark.own_catalog
 def test_paused_between_check_and_commit(model: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """The lock of a paused run is taken over: what it wrote goes, so that its commit cannot be the last word."""
     model.sql("INSERT INTO {s}.events VALUES (77)")
@@ -59,6 +60,7 @@ def test_paused_between_check_and_commit(model: Project, monkeypatch: pytest.Mon
 
 
 @pytest.mark.landing
+@pytest.mark.own_catalog
 def test_a_rival_in_the_middle(model: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """Before it counts what it wrote: its tables are gone, and it says so instead of committing."""
     model.sql("INSERT INTO {s}.events VALUES (77)")
@@ -91,6 +93,7 @@ def test_a_rival_between_the_look_and_the_lock(model: Project, monkeypatch: pyte
 
 
 @pytest.mark.landing
+@pytest.mark.own_catalog
 def test_two_at_once(model: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second finds the lock of the first, which lives, and leaves all as it is."""
     model.sql("INSERT INTO {s}.events VALUES (77)")
@@ -110,6 +113,7 @@ def test_two_at_once(model: Project, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.first(1)
 @pytest.mark.parametrize("words", ["AS SELECT * FROM (", "__inputs_"])
 @pytest.mark.landing
+@pytest.mark.own_catalog
 def test_disk_full(lists_in_tables: None, model: Project, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The kernel lets Spark write no file of more than 100 bytes, in the middle of the run."""
     model.sql("INSERT INTO {s}.events SELECT id + 100 FROM range(1000)")
@@ -132,6 +136,7 @@ def test_disk_full(lists_in_tables: None, model: Project, words: str, monkeypatc
 
 
 @pytest.mark.landing
+@pytest.mark.own_catalog
 def test_disk_full_for_statistics_alone(model: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """The run says so; only what cannot be computed is done without."""
     model.model(

@@ -27,7 +27,7 @@ from support.project import Project
 from support.rivals import take_over
 from support.seeds import a_seed
 
-pytestmark = [pytest.mark.landing, pytest.mark.metastore]
+pytestmark = [pytest.mark.landing, pytest.mark.own_catalog, pytest.mark.metastore]
 
 WINDOW = "select id, k, v, hi from {s}.events where {now} >= lo and {now} < hi"
 MODELS = {

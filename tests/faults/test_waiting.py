@@ -49,6 +49,7 @@ def test_a_lock_that_is_held_for_a_moment(model: Project, waiting: FakeTime) -> 
 
 
 @pytest.mark.landing
+@pytest.mark.own_catalog
 def test_what_the_other_run_did_is_seen(model: Project, waiting: FakeTime) -> None:
     """What was observed before the lock is observed again, and what is new since the other run is the rest."""
     model.sql("INSERT INTO {s}.events VALUES (77)")
@@ -63,6 +64,7 @@ def test_what_the_other_run_did_is_seen(model: Project, waiting: FakeTime) -> No
 
 
 @pytest.mark.landing
+@pytest.mark.own_catalog
 def test_nothing_is_new_after_the_other_run(model: Project, waiting: FakeTime) -> None:
     model.sql("INSERT INTO {s}.events VALUES (77)")
     held_for(model, waiting, 3, lambda: take_over(model, T0 + 500))
@@ -96,6 +98,7 @@ def test_whose_it_is_when_it_lasts(model: Project, waiting: FakeTime) -> None:
 
 
 @pytest.mark.landing
+@pytest.mark.own_catalog
 def test_no_patience(model: Project, waiting: FakeTime) -> None:
     sql = f"select id from {model.schema}.events where mz_now() >= timestamp_millis(id)"
     model.model("m", sql, lock_timeout="0")
@@ -106,6 +109,7 @@ def test_no_patience(model: Project, waiting: FakeTime) -> None:
 
 
 @pytest.mark.landing
+@pytest.mark.own_catalog
 def test_a_lock_that_grows_old_meanwhile(
     model: Project,
     waiting: FakeTime,
@@ -121,6 +125,7 @@ def test_a_lock_that_grows_old_meanwhile(
 
 @pytest.mark.parametrize("operation", ["temporal_restart", "temporal_consolidate"])
 @pytest.mark.landing
+@pytest.mark.own_catalog
 def test_operations_wait_too(model: Project, waiting: FakeTime, operation: str) -> None:
     held_for(model, waiting, 0.6)
     model.dbt("run-operation", operation, "--args", "{model: m}")
@@ -128,6 +133,7 @@ def test_operations_wait_too(model: Project, waiting: FakeTime, operation: str) 
 
 
 @pytest.mark.landing
+@pytest.mark.own_catalog
 def test_so_does_the_drop_of_leftovers(model: Project, waiting: FakeTime) -> None:
     (model.path / "models" / "m.sql").unlink()
     model.model("other", "select 1 as a", materialized="table")
@@ -137,6 +143,7 @@ def test_so_does_the_drop_of_leftovers(model: Project, waiting: FakeTime) -> Non
 
 
 @pytest.mark.landing
+@pytest.mark.own_catalog
 def test_an_interrupt_while_it_waits(model: Project, waiting: FakeTime) -> None:
     """The lock stays the other's, and nothing of ours is left."""
 
@@ -154,6 +161,7 @@ def test_an_interrupt_while_it_waits(model: Project, waiting: FakeTime) -> None:
 
 
 @pytest.mark.landing
+@pytest.mark.own_catalog
 def test_a_lock_that_is_half_gone(model: Project, waiting: FakeTime, monkeypatch: pytest.MonkeyPatch) -> None:
     """The table is gone and its folder is not: looked at again, and told in the end."""
     original = Warehouse.rows
@@ -174,6 +182,7 @@ def test_a_lock_that_is_half_gone(model: Project, waiting: FakeTime, monkeypatch
 
 
 @pytest.mark.landing
+@pytest.mark.own_catalog
 def test_a_rival_drops_what_is_looked_at(
     lists_in_tables: None, model: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -164,6 +164,7 @@ SHAPES = (flapping, copies, moving, late, renewed)
 
 
 @pytest.mark.landing
+@pytest.mark.own_catalog
 def test_five_shapes(project: Project) -> None:
     shapes(project, 4)
 

@@ -19,6 +19,7 @@ ROOT = Path(__file__).parents[3]
 @pytest.mark.first(1)
 @pytest.mark.parametrize("name", DOMAINS)
 @pytest.mark.landing
+@pytest.mark.own_catalog
 def test_realistic(name: str, tmp_path: Path, small_plans: Any) -> None:
     """The first run and one after each change; at eight instants each; then dbt's own test of some."""
     domain = Domain(name, tmp_path / "project", small_plans)
