@@ -133,6 +133,16 @@ def test_a_landing_and_a_night() -> None:
     assert re.search(r"^test-deep: test test-metastore ", MAKEFILE, flags=re.MULTILINE)
 
 
+def test_commands_name_marks_that_there_are(pytestconfig: pytest.Config) -> None:
+    """pytest refuses `-m` with another mark, and mutmut runs pytest without a word of why."""
+    root = TESTS.parent
+    files = [root / "Makefile", root / "pyproject.toml", root / "CONTRIBUTING.md", *(root / "docs").rglob("*.md")]
+    marks = {line.partition(":")[0].partition("(")[0] for line in pytestconfig.getini("markers")}
+    for file in files:
+        for chosen in re.findall(r"""-m"?,? "([^"]+)\"""", file.read_text()):
+            assert set(re.findall(r"\w+", chosen)) - {"not", "and", "or"} <= marks, (file, chosen)
+
+
 @pytest.mark.parametrize("file", sorted((TESTS / "unit").glob("test_*.py")), ids=lambda f: f.stem)
 def test_a_unit_test_asks_for_no_session(file: Path) -> None:
     """A fixture of tests/conftest.py that has one would start Spark before the first part of make test is over."""
