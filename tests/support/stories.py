@@ -7,7 +7,8 @@
     )
 
 A step is SQL, one run of dbt for the models of all stories, and what is expected of this run. After each run each model
-is its query as written, at the instant of the run and at the instants of the story.
+is its query as written: the names and types of its columns, and its rows at the instant of the run and at the instants
+of the story.
 """
 
 from __future__ import annotations
@@ -93,11 +94,15 @@ class _Placed:
             yield f"is kept as {kept}"
 
     def differences(self, ran: Result, now: int) -> Iterator[str]:
-        """The rows that the model and its query as written do not share, by instant."""
+        """What the model and its query as written do not share: columns, and rows by instant."""
         if str(ran.of(self.name).status) != "success":
             return
         instants = sorted({now, *(T0 + t for t in self.story.instants if T0 + t > now)})
         query = self.sql(self.story.model)
+        kinds = self.project.spark.table(f"{self.project.schema}.{self.name}").dtypes
+        expected = self.project.spark.sql(query.replace("mz_now()", f"timestamp_millis({now}L)")).dtypes
+        if kinds != expected:
+            yield f"the columns are {kinds}, not {expected}"
         shown = {t: f"SELECT * FROM {read}" for t, read in self.project.at_each(self.name, instants).items()}
         written = {t: query.replace("mz_now()", f"timestamp_millis({t}L)") for t in instants}
         found, wanted = self._rows(shown), self._rows(written)

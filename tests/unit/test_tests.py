@@ -136,11 +136,15 @@ def test_a_landing_and_a_night() -> None:
 def test_commands_name_marks_that_there_are(pytestconfig: pytest.Config) -> None:
     """pytest refuses `-m` with another mark, and mutmut runs pytest without a word of why."""
     root = TESTS.parent
-    files = [root / "Makefile", root / "pyproject.toml", root / "CONTRIBUTING.md", *(root / "docs").rglob("*.md")]
+    pages = [root / "CONTRIBUTING.md", *(root / "docs").rglob("*.md")]
+    files = [root / "Makefile", root / "pyproject.toml", *pages, *(TESTS / "packaging").glob("*.py")]
     marks = {line.partition(":")[0].partition("(")[0] for line in pytestconfig.getini("markers")}
+    found = 0
     for file in files:
         for chosen in re.findall(r"""-m"?,? "([^"]+)\"""", file.read_text()):
             assert set(re.findall(r"\w+", chosen)) - {"not", "and", "or"} <= marks, (file, chosen)
+            found += 1
+    assert found > 8
 
 
 @pytest.mark.parametrize("file", sorted((TESTS / "unit").glob("test_*.py")), ids=lambda f: f.stem)
