@@ -1,7 +1,7 @@
 """Everyday forms of Spark SQL: the tree of each prints as a query that Spark takes for the same one.
 
-What differs is refused when a model is built (`plans.check`), never answered wrongly; so this is a list of what people
-may write.
+What differs is refused when a model is built (`same_query.check`), never answered wrongly; so this is a list of what
+people may write.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.sparktemporal.errors import Refusal
-from dbt.adapters.sparktemporal.temporal.sql.spark import plans
+from dbt.adapters.sparktemporal.temporal.sql.spark import same_query
 from dbt.adapters.sparktemporal.temporal.sql.text import literals
 from dbt.adapters.sparktemporal.temporal.sql.text.dialect import parse, render
 from support.forms import EXPRESSIONS, QUERIES, TABLES
@@ -30,7 +30,7 @@ def differs(project: Project, sql: str) -> str:
         return "not Spark's"
     try:
         tree = render(parse(literals.as_read(sql, {}, project.spark.version)))
-        plans.check(written, explained(project, tree))
+        same_query.check(written, explained(project, tree))
     except Refusal as refusal:
         return str(refusal)
     return ""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.sparktemporal.errors import Refusal
-from dbt.adapters.sparktemporal.temporal.sql.spark import plans
+from dbt.adapters.sparktemporal.temporal.sql.spark import same_query
 from dbt.adapters.sparktemporal.temporal.sql.text.dialect import parse, render
 from support.instants import T0
 from support.project import Project
@@ -58,8 +58,13 @@ def explained(project: Project, sql: str) -> str | None:
     return plan if "== Physical Plan ==" in plan else None
 
 
+#: read as Spark's optimizer folds them: literals that are written in other ways than Spark prints them
+FOLDED = {"literal_instants"}
+
+
 @pytest.mark.landing
 def test_trees(project: Project) -> None:
+    """Without the optimized plans, in which Spark merges projections, and orders aggregates, by chance."""
     planned, wrong = 0, {}
     for name, sql in written(project).items():
         text = at(sql, T0)
@@ -69,7 +74,8 @@ def test_trees(project: Project) -> None:
         planned += 1
         try:
             tree = render(parse(text))
-            plans.check(plan, explained(project, tree) or f"no query of Spark's: {tree}")
+            pair = (plan, explained(project, tree) or f"no query of Spark's: {tree}")
+            same_query.check(*(one if name in FOLDED else one.partition("== Optimized ")[0] for one in pair))
         except Refusal as refusal:
             wrong[name] = str(refusal)
     assert not wrong, "\n".join(f"{name}: {why}" for name, why in wrong.items())

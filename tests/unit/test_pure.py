@@ -22,7 +22,7 @@ from dbt.adapters.sparktemporal.temporal.diffs.input_state import RowsFingerprin
 from dbt.adapters.sparktemporal.temporal.diffs.state import Chain, CoreState, State
 from dbt.adapters.sparktemporal.temporal.diffs.state_text import embed, extract
 from dbt.adapters.sparktemporal.temporal.rewrite.split import Split, split
-from dbt.adapters.sparktemporal.temporal.sql.spark import plans
+from dbt.adapters.sparktemporal.temporal.sql.spark import same_query
 from dbt.adapters.sparktemporal.temporal.sql.text.dialect import mz_now_spans, parse, render
 from support.instants import DAY
 from support.typed import by_text
@@ -166,10 +166,46 @@ def test_calls_are_found_in_text_not_in_strings_comments_or_names() -> None:
 
 def test_a_misreading_is_refused() -> None:
     same = "== Parsed Logical Plan ==\na#1\n\n== Analyzed Logical Plan ==\nb#7L + c#8\n\n== Optimized Logical Plan ==\n"
-    plans.check(same + "x#1", same.replace("#7L", "#17L") + "x#1")
+    same_query.check(same + "x#1", same.replace("#7L", "#17L") + "x#1")
     other = same.replace("a#1", "a AND b").replace("c#8", "d#8")
     with pytest.raises(Refusal, match="read differently here than by Spark"):
-        plans.check(same + "Filter x#1", other + "Filter y#1")
+        same_query.check(same + "Filter x#1", other + "Filter y#1")
+
+
+SAME = [
+    ("Project [a#1, b#2]\n+- Relation s.t[a#1,b#2] parquet", "Relation s.t[a#7,b#8] parquet"),
+    (
+        "Filter (a#1 > 1)\n+- PipeOperator\n   +- Project [x#3 AS a#1]\n      +- Relation s.t[x#3] parquet",
+        "Project [a#1]\n+- Filter (a#1 > 1)\n   +- SubqueryAlias q\n      +- Project [x#3 AS a#1]\n"
+        "         +- Relation s.t[x#3] parquet",
+    ),
+    (
+        "Project [a#1]\n+- Filter exists#4 []\n   :  +- Relation s.o[b#9] parquet\n   +- Relation s.t[a#1] parquet",
+        "Filter exists#4 []\n:  +- Relation s.o[b#9] parquet\n+- Relation s.t[a#1] parquet",
+    ),
+    ("Project [col1#1 AS k#2]\n+- LocalRelation [col1#1]", "LocalRelation [k#2]"),
+    ("Project [cast(2024-03-01 as date) AS d#1]\n+- OneRowRelation", "Project [2024-03-01 AS d#1]\n+- OneRowRelation"),
+]
+OTHER = [
+    ("Project [b#2, a#1]\n+- Relation s.t[a#1,b#2] parquet", "Relation s.t[a#1,b#2] parquet"),
+    ("Project [a#1]\n+- Relation s.t[a#1,b#2] parquet", "Relation s.t[a#1,b#2] parquet"),
+    ("Project [a#1 AS b#2]\n+- Relation s.t[a#1] parquet", "Relation s.t[a#1] parquet"),
+    ("Project [b#9]\n+- Filter exists#4 []\n   :  +- Relation s.o[b#9] parquet\n   +- Relation s.t[a#1] parquet",
+     "Filter exists#4 []\n:  +- Relation s.o[b#9] parquet\n+- Relation s.t[a#1] parquet"),
+    ("Project [f((a#1, b#2) AS c#3]\n+- Relation s.t[a#1,b#2] parquet", "Relation s.t[a#1,b#2] parquet"),
+    ("Project [cast(2024-03-01 as date) AS d#1]\n+- OneRowRelation", "Project [2024-03-02 AS d#1]\n+- OneRowRelation"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("pair", SAME)
+def test_one_query_in_two_analyzed_plans(pair: tuple[str, str]) -> None:
+    same_query.check(*(f"== Analyzed Logical Plan ==\na: int\n{plan}" for plan in pair))
+
+
+@pytest.mark.parametrize("pair", OTHER)
+def test_two_queries_in_two_analyzed_plans(pair: tuple[str, str]) -> None:
+    with pytest.raises(Refusal, match="read differently"):
+        same_query.check(*(f"== Analyzed Logical Plan ==\na: int\n{plan}" for plan in pair))
 
 
 def chain(name: str, rows: int = 1) -> Chain:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.sparktemporal.errors import Refusal
-from dbt.adapters.sparktemporal.temporal.sql.spark.plans import check
+from dbt.adapters.sparktemporal.temporal.sql.spark.same_query import check
 
 PLAN = """== Analyzed Logical Plan ==
 k: string

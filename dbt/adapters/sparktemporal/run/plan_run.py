@@ -31,7 +31,7 @@ from ..temporal.diffs.longest_view import worst
 from ..temporal.diffs.state import Chain, State
 from ..temporal.diffs.state_text import run_of
 from ..temporal.predicates import clock_text
-from ..temporal.sql.spark import plans, relations, timestamps
+from ..temporal.sql.spark import plans, relations, same_query, timestamps
 from ..temporal.sql.spark.errors import Cause, SparkError
 from ..temporal.sql.text.readable import in_words
 from . import at_function, full_reads, full_stores, late_rows, refused
@@ -247,7 +247,7 @@ def _explain(asked: _Asked, there: _Standing, of: _Understood, decided: _Decided
     if there.old is None or there.old.written != of.text:
         printed = clock_text.printed_at(of.model.parsed, of.calls, instant, timestamps.are_local(of.settings))
         of_text = warehouse.explain(warehouse.data(at)) if warehouse.stack else plan
-        plans.check(of_text, warehouse.explain(warehouse.data(printed)))
+        same_query.check(of_text, warehouse.explain(warehouse.data(printed)))
     columns = plans.columns(plan) or warehouse.describe(at)
     intervals_sql.check_columns([(n, "string" if t == "void" else t) for n, t in columns if t != "void"], "4")
     return _Explained(at, plan, tuple(columns))

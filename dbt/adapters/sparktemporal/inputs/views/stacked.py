@@ -26,7 +26,7 @@ from ...temporal.clock.instants import format_instant
 from ...temporal.diffs.state import State
 from ...temporal.ivm.upstream import references
 from ...temporal.sql.names.ctes import cte_of
-from ...temporal.sql.spark import plans
+from ...temporal.sql.spark import plans, same_query
 from ...temporal.sql.spark.errors import Cause, SparkError
 from ...temporal.sql.text import identifiers
 from ...temporal.sql.text.dialect import parse, quote, render
@@ -175,8 +175,8 @@ def _check_analysis(warehouse: Warehouse, name: str, plan: str, text: str, whole
     An optimized plan is no use, because the clock is a constant there.
     """
     try:
-        alone = plans.without_names(plans.analyzed(warehouse.explain(text)))
-        same = plans.inside_of_view(plan) == alone and _same_columns(warehouse, name, f"({whole})")
+        alone = same_query.without_names(plans.analyzed(warehouse.explain(text)))
+        same = same_query.inside_of_view(plan) == alone and _same_columns(warehouse, name, f"({whole})")
     except NotPlanned:  # a text that Spark does not take elsewhere has no equal meaning there
         same = False
     except SparkError as error:

@@ -1,53 +1,27 @@
-"""Spark's plans as EXPLAIN prints them: equality of two queries, and the tables, functions and scans of a plan.
-
-sqlglot's grammar is close to Spark's, and not the same. A model is accepted only when Spark makes the same plan of the
-written text and of the text printed from the tree. So a query parsed wrongly is refused, never answered wrongly.
-"""
+"""Spark's plans as EXPLAIN prints them: the tables, functions, columns and scans of a plan."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
-from ....errors import Refusal
 from ..functions import registry
 from ..functions.row import CLOCK, SESSION
 from ..text.identifiers import PART, folded, parts
 from .relations import table_of
 
 
-def check(plan_of_text: str, plan_of_tree: str) -> None:
-    """Refuse when two outputs of EXPLAIN EXTENDED are of different queries. Names of CTEs and aliases may differ.
-
-    Optimized plans alone do not decide: Spark orders several `count(DISTINCT …)` in them by chance.
-    """
-    text, tree = _sections(plan_of_text), _sections(plan_of_tree)
-    if any(text.get(k) == tree.get(k) is not None for k in ("Parsed", "Analyzed", "Optimized")):
-        return
-    analyses = [_operators(sections.get("Analyzed", "").splitlines()) for sections in (text, tree)]
-    if analyses[0] == analyses[1] != []:
-        return
-    ours = tree.get("Optimized", "").splitlines()
-    line = next((a for a, b in zip(text.get("Optimized", "").splitlines(), ours) if a != b), "its plan")
-    raise Refusal(
-        line.strip(),
-        "this part of the model is read differently here than by Spark, and nothing is guessed",
-        "the same in plainer SQL, or move this part into an upstream model",
-    )
-
-
-def _sections(plan: str) -> dict[str, str]:
+def sections(plan: str) -> dict[str, str]:
     """Section -> its text with expression ids numbered in order of appearance."""
     parts = re.findall(r"== (\w+) Logical Plan ==\n(.*?)(?=\n== |\Z)", plan, re.DOTALL)
-    return {name: _numbered(body).strip() for name, body in parts}
+    return {name: numbered(body).strip() for name, body in parts}
 
 
-def _numbered(body: str) -> str:
+def numbered(body: str) -> str:
     """Number expression ids, and the names that Spark numbers, in order of appearance. Quoted names stay as they are.
 
-    >>> _numbered("_common_expr_34#7 AS a#9L, _common_expr_34#7"), _numbered("RelationV2[a#7] c.s.`t#7`")
+    >>> numbered("_common_expr_34#7 AS a#9L, _common_expr_34#7"), numbered("RelationV2[a#7] c.s.`t#7`")
     ('_common_expr_0#0 AS a#1, _common_expr_0#0', 'RelationV2[a#0] c.s.`t#7`')
-    >>> _numbered("CTERelationDef 31, false ... CTERelationRef 31, true")
+    >>> numbered("CTERelationDef 31, false ... CTERelationRef 31, true")
     'CTERelationDef 0, false ... CTERelationRef 0, true'
     """
     ids: dict[str, str] = {}
@@ -61,7 +35,7 @@ _ID = re.compile(r"(#\d+L?)|(?<=[ .])`(?:[^`\n]|``)+`")
 
 
 def analyzed(plan: str) -> str:
-    return _sections(plan).get("Analyzed", "")
+    return sections(plan).get("Analyzed", "")
 
 
 def columns(plan: str) -> list[tuple[str, str]] | None:
@@ -96,29 +70,12 @@ def _is_type(kind: str) -> bool:
     return kind[-1] not in ",:" and kind.count("<") == kind.count(">") and kind.count("(") == kind.count(")")
 
 
-def inside_of_view(plan: str) -> list[str]:
-    """The operators of an analyzed plan below its view, without the casts to the types of the view's columns."""
-    lines = plan.splitlines()
-    at = next(i for i, line in enumerate(lines) if line.lstrip(_TREE).startswith("View ("))
-    assert lines[at + 1].lstrip(_TREE).startswith("Project [cast("), lines[at + 1]
-    return _operators(lines[at + 2 :])
-
-
-def without_names(plan: str) -> list[str]:
-    """The operators of an analyzed plan, without the aliases of queries."""
-    return _operators(plan.splitlines()[1:])  # the first is the schema
-
-
-def _operators(lines: Sequence[str]) -> list[str]:
-    bare = [line.lstrip(_TREE) for line in lines]
-    return _numbered("\n".join(line for line in bare if not line.startswith("SubqueryAlias "))).splitlines()
-
-
-_TREE = " :+-|"
+#: what stands before the text of an operator
+TREE = " :+-|"
 
 
 def optimized(plan: str) -> str:
-    return _sections(plan)["Optimized"]
+    return sections(plan)["Optimized"]
 
 
 def correlates_items(plan: str) -> bool:
@@ -181,7 +138,7 @@ def tables_read(plan: str) -> list[str] | None:
 
 def leaves_of_tables(plan: str) -> dict[str, str]:
     """The tables of an analyzed plan -> the leaf that reads each, as Spark prints the leaf."""
-    lines = [line.lstrip(_TREE) for line in plan.splitlines()[1:]]
+    lines = [line.lstrip(TREE) for line in plan.splitlines()[1:]]
     return {table: line for line in lines if (table := table_of(line)) is not None}
 
 
@@ -234,7 +191,7 @@ def views(plan: str) -> list[str]:
     ['s.v']
     """
     found = re.findall(r"\bView \((`[^(]*?`), \[", plan)
-    lines = [line.lstrip(_TREE) for line in plan.splitlines()]
+    lines = [line.lstrip(TREE) for line in plan.splitlines()]
     for at, line in enumerate(lines):
         name = _NAMED.fullmatch(line)
         if name is None:

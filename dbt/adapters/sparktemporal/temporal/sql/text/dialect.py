@@ -3,7 +3,7 @@
 sqlglot's Spark dialect parses functions into nodes so that it can transpile them: `date_sub(d, 7)` becomes
 `DATE_ADD(d, 7 * -1)`, and `CEIL`, `DATEDIFF` and others change too. This dialect transpiles nothing. A function stays
 a name with arguments, as the user wrote it. Only forms with a syntax of their own (CAST, EXTRACT, ...) are parsed.
-`plans.check` verifies that Spark takes text and tree for the same query.
+`same_query.check` verifies that Spark takes text and tree for the same query.
 """
 
 from __future__ import annotations

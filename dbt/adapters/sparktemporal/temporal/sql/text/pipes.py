@@ -6,7 +6,7 @@
       ->  SELECT * FROM t, which replaces a column: see `rewrite.replaced_columns`
 
 An operator becomes a clause of the SELECT before it if that SELECT has no later clause, else of a SELECT around it.
-Names of relations stay visible after WHERE, as in Spark. `plans.check` compares Spark's plans of both forms.
+Names of relations stay visible after WHERE, as in Spark. `same_query.check` compares Spark's plans of both forms.
 """
 
 from __future__ import annotations
