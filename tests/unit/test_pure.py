@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+import sqlglot
 
 import dbt.adapters.sparktemporal as adapter
 from dbt.adapters.sparktemporal.errors import ForeignRelation, Refusal, TemporalError
@@ -157,6 +158,14 @@ VERBATIM = [
 def test_functions_stay_as_written(expression: str) -> None:
     printed = render(parse(f"SELECT {expression} FROM t"))
     assert printed.lower() == f"select {expression} from t".lower()
+
+
+def test_a_text_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "select a as parsed_once from t"
+    tree = parse(text)
+    monkeypatch.setattr(sqlglot, "parse", None)
+    tree.selects[0].set("alias", None)
+    assert render(parse(text)) == "SELECT a AS parsed_once FROM t"
 
 
 def test_calls_are_found_in_text_not_in_strings_comments_or_names() -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import lru_cache
 from typing import Any, ClassVar, TypeVar
 
 import sqlglot
@@ -190,11 +191,16 @@ DEFECTS = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 
 
 def parse(sql: str) -> exp.Query:
-    """The one query in `sql` as a tree.
+    """The one query in `sql` as a tree, which belongs to the caller.
 
-    Raises a Refusal that says where the parser stopped, that the text is nested too deeply, or that it is no single
-    query.
+    Each text is parsed once: a copy of a tree takes a fifth of the time. Raises a Refusal that says where the parser
+    stopped, that the text is nested too deeply, or that it is no single query.
     """
+    return _parsed(sql).copy()
+
+
+@lru_cache(maxsize=256)
+def _parsed(sql: str) -> exp.Query:
     try:
         statements = [s for s in sqlglot.parse(sql, read=VerbatimSpark) if s is not None]
     except RecursionError:
