@@ -20,7 +20,7 @@ from ...temporal.ivm.upstream import stacked_name
 from ...temporal.sql.names.ctes import cte_of
 from ...temporal.sql.names.parsed_model import told_apart
 from ...temporal.sql.names.scope import alias_of, quote_name
-from ...temporal.sql.spark import plans, settings
+from ...temporal.sql.spark import plans, same_query, settings
 from ...temporal.sql.spark.errors import Cause, SparkError
 from ...temporal.sql.text.dialect import fragment, parse, render
 from ...temporal.sql.text.identifiers import folded, parts
@@ -120,7 +120,7 @@ def _text(warehouse: Warehouse, table: exp.Table, prefix: str) -> exp.Subquery:
     _name_alone(tree, view.schema, prefix)
     columns = [quote_name(column) for column in view.columns]
     opened = exp.Subquery(this=tree, alias=exp.TableAlias(this=alias_of(table).this, columns=columns))
-    _check_meaning(warehouse, name, opened)
+    check_meaning(warehouse, name, warehouse.explain(f"SELECT * FROM {name}"), render(tree), render(opened))
     return opened
 
 
@@ -136,12 +136,17 @@ def _check_settings(warehouse: Warehouse, made: dict[str, str]) -> None:
             raise Closed(f"{key} was {made.get(key, settings.NOT_SET)} when it was made, and is {here}")
 
 
-def _check_meaning(warehouse: Warehouse, name: str, opened: exp.Subquery) -> None:
-    """Raise Closed where Spark's plan or columns of the text are not those of the view."""
-    queries = (f"SELECT * FROM {name}", render(exp.select("*").from_(opened.copy())))
+def check_meaning(warehouse: Warehouse, name: str, of_view: str, text: str, whole: str) -> None:
+    """Raise Closed where Spark's plan or columns of the text are not those of the view.
+
+    of_view: the plan of all columns of the view. whole: the text as an input with the names of the view's columns.
+    """
     try:
-        of_view, of_text = (plans.optimized(warehouse.explain(sql)) for sql in queries)
-        same = of_view == of_text and warehouse.describe(queries[0]) == warehouse.describe(queries[1])
+        of_text = warehouse.explain(text)
+        same = same_query.is_inside(of_view, of_text) or plans.optimized(of_view) == plans.optimized(
+            warehouse.explain(f"SELECT * FROM {whole}")
+        )
+        same = same and same_columns(warehouse, name, whole)
     except NotPlanned:  # a text that Spark does not take elsewhere has no equal meaning there
         same = False
     except SparkError as error:
@@ -149,6 +154,11 @@ def _check_meaning(warehouse: Warehouse, name: str, opened: exp.Subquery) -> Non
         same = False
     if not same:
         raise Closed("its text means something else outside of it")
+
+
+def same_columns(warehouse: Warehouse, view: str, other: str) -> bool:
+    of_view, of_other = (warehouse.describe(f"SELECT * FROM {one}") for one in (view, other))
+    return of_view == of_other
 
 
 def _name_alone(tree: exp.Query, schema: str, prefix: str) -> None:

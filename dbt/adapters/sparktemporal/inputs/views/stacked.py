@@ -21,17 +21,16 @@ from ...engine import clones
 from ...engine.committed import read_state
 from ...engine.model_relations import ModelRelations
 from ...engine.warehouse import Warehouse
-from ...errors import NotPlanned, Refusal
+from ...errors import Refusal
 from ...temporal.clock.instants import format_instant
 from ...temporal.diffs.state import State
 from ...temporal.ivm.upstream import references
 from ...temporal.sql.names.ctes import cte_of
-from ...temporal.sql.spark import plans, same_query
-from ...temporal.sql.spark.errors import Cause, SparkError
+from ...temporal.sql.spark import plans
 from ...temporal.sql.text import identifiers
 from ...temporal.sql.text.dialect import parse, quote, render
 from ...temporal.sql.text.identifiers import folded
-from .expansion import Closed, Made, made
+from .expansion import Closed, Made, check_meaning, made, same_columns
 
 #: the begin of the alias of a view's text. The view's name follows
 _OPENED = "mz_view "
@@ -118,13 +117,14 @@ def _opened(
             return None
         if info is None:
             raise Closed("there is no view of that name yet")
-        plan = plans.analyzed(warehouse.explain(f"SELECT * FROM {view.name()}"))
+        explained = warehouse.explain(f"SELECT * FROM {view.name()}")
+        plan = plans.analyzed(explained)
         if not plans.is_temporal(plan):
             return None
         inside = [ModelRelations.of(one, warehouse.catalog()) for one in plans.views(plan)]
         shown = clones.shown(warehouse, view, info)
         if shown is not None:
-            if not _same_columns(warehouse, view.name(), shown.name()):
+            if not same_columns(warehouse, view.name(), shown.name()):
                 raise Closed(f"it was made when {shown.name()} had other columns")
             return shown.name(), inside
         its = made(warehouse, view.name())
@@ -133,7 +133,7 @@ def _opened(
         columns = ", ".join(map(quote, its.columns))
         text = _named_alone(its, prefix)
         whole = f"SELECT * FROM (\n{text}\n) AS {quote(_OPENED + name)}({columns})"
-        _check_analysis(warehouse, view.name(), plan, text, whole)
+        check_meaning(warehouse, view.name(), explained, text, f"({whole})")
     except Closed as closed:
         raise Refusal(
             f"the view {name} over a temporal_view, as an input of {model}",
@@ -167,25 +167,3 @@ def _named_alone(view: Made, prefix: str) -> str:
     for start, end, by in sorted(edits, reverse=True):
         text = text[:start] + by + text[end:]
     return text
-
-
-def _check_analysis(warehouse: Warehouse, name: str, plan: str, text: str, whole: str) -> None:
-    """Raise Closed where Spark's analysis of the text is not that of the view. plan: the analyzed plan of the view.
-
-    An optimized plan is no use, because the clock is a constant there.
-    """
-    try:
-        alone = same_query.without_names(plans.analyzed(warehouse.explain(text)))
-        same = same_query.inside_of_view(plan) == alone and _same_columns(warehouse, name, f"({whole})")
-    except NotPlanned:  # a text that Spark does not take elsewhere has no equal meaning there
-        same = False
-    except SparkError as error:
-        error.expect(Cause.NOT_TAKEN)
-        same = False
-    if not same:
-        raise Closed("its text means something else outside of it")
-
-
-def _same_columns(warehouse: Warehouse, view: str, other: str) -> bool:
-    of_view, of_other = (warehouse.describe(f"SELECT * FROM {one}") for one in (view, other))
-    return of_view == of_other

@@ -33,17 +33,12 @@ def check(plan_of_text: str, plan_of_tree: str) -> None:
     )
 
 
-def inside_of_view(plan: str) -> list[str]:
-    """The operators of an analyzed plan below its view, without the casts to the types of the view's columns."""
-    lines = plan.splitlines()
-    at = next(i for i, line in enumerate(lines) if line.lstrip(TREE).startswith("View ("))
-    assert lines[at + 1].lstrip(TREE).startswith("Project [cast("), lines[at + 1]
-    return _operators(lines[at + 2 :])
-
-
-def without_names(plan: str) -> list[str]:
-    """The operators of an analyzed plan, without the aliases of queries."""
-    return _operators(plan.splitlines()[1:])  # the first is the schema
+def is_inside(of_view: str, of_text: str) -> bool:
+    """Whether a text is that of a view, by the plans of both, but for casts to the types of the view's columns."""
+    lines, alone = (sections(plan).get("Analyzed", "").splitlines() for plan in (of_view, of_text))
+    at = next((i for i, line in enumerate(lines) if line.lstrip(TREE).startswith("View (")), len(lines))
+    is_cast = len(lines) > at + 1 and lines[at + 1].lstrip(TREE).startswith("Project [cast(")
+    return is_cast and _operators(lines[at + 2 :]) == _operators(alone[1:])  # the first is the schema
 
 
 def _operators(lines: Sequence[str]) -> list[str]:
