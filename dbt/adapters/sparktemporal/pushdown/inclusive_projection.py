@@ -21,7 +21,7 @@ from ..temporal.predicates.clock_text import evaluated
 from ..temporal.predicates.comparisons import MIRRORED, OPERATORS
 from ..temporal.predicates.conditions import Condition
 from ..temporal.predicates.lengths import interval, moved
-from ..temporal.predicates.logic import both_bounds, negated, values_of
+from ..temporal.predicates.logic import PredicateVisitor, is_boolean, values_of
 from ..temporal.predicates.monotonicity import side
 from ..temporal.predicates.ordered import FIRST_OF_FIELDS, YEARS_END, ordered
 from ..temporal.rewrite.core import Core, TypedCore
@@ -102,12 +102,12 @@ def by_part(typed: TypedCore, types: Mapping[str, str], clock: Range, fixed_zone
         kinds = {edge.index: edge.comparison.kind for edge in condition.edges}
         of_condition = _OfCondition(sargable, condition, kinds, typed.calls, clock)
         written = fragment(of_condition.written(condition.predicate))
-        found.append((written, of_condition.of(condition.predicate)))
+        found.append((written, of_condition.visit(condition.predicate)))
     return found
 
 
 @dataclass(frozen=True)
-class _OfCondition:
+class _OfCondition(PredicateVisitor["str | None"]):
     """The projection of a predicate that is more than a conjunction."""
 
     sargable: Sargable
@@ -116,21 +116,25 @@ class _OfCondition:
     calls: Mapping[int, str]
     clock: Range
 
-    def of(self, node: exp.Expr) -> str | None:
-        node = node.unnest()
-        if isinstance(node, exp.And):
-            return all_of((self.of(node.left), self.of(node.right)))
-        if isinstance(node, exp.Or):
-            return any_of((self.of(node.left), self.of(node.right)))
-        if isinstance(node, exp.Not):
-            turned = negated(node.this.unnest())
-            return None if turned is None else self.of(turned)
-        if values_of(node):  # truth values: one that is FALSE or NULL makes no row
-            return any_of(self.of(value) for value in values_of(node) if not (is_null(value) or _is_false(value)))
-        if isinstance(node, exp.Between):
-            return self.of(both_bounds(node))
-        if isinstance(node, exp.Is) and isinstance(node.expression, exp.Boolean) and node.expression.this:
-            return self.of(node.this)
+    def and_(self, left: str | None, right: str | None) -> str | None:
+        return all_of((left, right))
+
+    def or_(self, left: str | None, right: str | None) -> str | None:
+        return any_of((left, right))
+
+    def first(self, node: exp.Expr) -> str | None:
+        return self._any_value(node)
+
+    def branches(self, node: exp.If | exp.Case) -> str | None:
+        return self._any_value(node)
+
+    def _any_value(self, node: exp.Expr) -> str | None:
+        """The value TRUE of a node is that of one of its values. A value that is FALSE or NULL makes no row."""
+        return any_of(self.visit(v) for v in values_of(node) if not (is_null(v) or is_boolean(v, False)))
+
+    def leaf(self, node: exp.Expr) -> str | None:
+        if values_of(node):
+            return self._any_value(node)
         operator = OPERATORS.get(type(node))
         if operator is not None and isinstance(node, exp.Binary) and has_clock(node):
             return self._comparison(node.left.unnest(), operator, node.right.unnest())
@@ -260,7 +264,3 @@ def _is_name(node: exp.Expr) -> bool:
     if isinstance(node, exp.Dot):
         return isinstance(node.expression, exp.Identifier) and _is_name(node.this)
     return isinstance(node, exp.Column)
-
-
-def _is_false(node: exp.Expr) -> bool:
-    return isinstance(node.unnest(), exp.Boolean) and not node.unnest().this

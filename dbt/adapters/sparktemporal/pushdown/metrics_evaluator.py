@@ -15,7 +15,8 @@ from typing import TypeVar
 from sqlglot import exp
 
 from ..temporal.predicates.lengths import gives_date, is_local, moved
-from ..temporal.sql.functions.calls import function, picks
+from ..temporal.predicates.logic import PredicateVisitor
+from ..temporal.sql.functions.calls import function
 from ..temporal.sql.functions.registry import known
 from ..temporal.sql.functions.row import DAY, Picks, Raises
 from ..temporal.sql.text.dialect import has_clock, is_mz_now, render
@@ -57,7 +58,7 @@ class Leaf:
 
 
 @dataclass
-class MetricsEvaluator:
+class MetricsEvaluator(PredicateVisitor[Truth]):
     """Evaluates a predicate over the statistics of files."""
 
     clock: Range
@@ -76,50 +77,51 @@ class MetricsEvaluator:
 
     def may_matter(self, predicate: exp.Expr) -> str:
         """SQL over statistics: whether the predicate may be TRUE for a row, or raise an error, in the clock's range."""
-        found = self.truth(predicate)
+        found = self.visit(predicate)
         return either(found.true, found.fails)
 
     # -- truth values --
 
-    def truth(self, node: exp.Expr) -> Truth:
-        node = node.unnest()
+    def and_(self, left: Truth, right: Truth) -> Truth:
+        return abstract_values.and_(left, right)
+
+    def or_(self, left: Truth, right: Truth) -> Truth:
+        return abstract_values.or_(left, right)
+
+    def not_(self, node: exp.Not) -> Truth:
+        return abstract_values.not_(self.visit(node.this))
+
+    def is_true(self, node: exp.Expr) -> Truth:
+        return self.leaf(node)  # FALSE where the predicate is NULL
+
+    def branches(self, node: exp.If | exp.Case) -> Truth:
+        return self._branches(
+            node,
+            self.visit,
+            abstract_values.when,
+            abstract_values.either_truth,
+            Truth(NO, NO, YES, NO),
+            Truth(NO, NO, NO, NO),
+        )
+
+    def first(self, node: exp.Expr) -> Truth:
+        found = self.visit(node.expressions[0])
+        for item in node.expressions[1:]:
+            found = abstract_values.either_truth(
+                replace(found, null=NO), abstract_values.when(found.null, self.visit(item))
+            )
+        return found
+
+    def leaf(self, node: exp.Expr) -> Truth:
         if isinstance(node, exp.Boolean):
             return Truth(YES if node.this else NO, NO if node.this else YES, NO, NO)
         if isinstance(node, exp.Null):
             return Truth(NO, NO, YES, NO)
-        if isinstance(node, exp.And):
-            return abstract_values.and_(self.truth(node.left), self.truth(node.right))
-        if isinstance(node, exp.Or):
-            return abstract_values.or_(self.truth(node.left), self.truth(node.right))
-        if isinstance(node, exp.Not):
-            return abstract_values.not_(self.truth(node.this))
         found = self._comparison(node)
-        if found is not None:
-            return found
-        if isinstance(node, (exp.Case, exp.If)) and not node.args.get("this" if isinstance(node, exp.Case) else ""):
-            return self._branches(
-                node,
-                self.truth,
-                abstract_values.when,
-                abstract_values.either_truth,
-                Truth(NO, NO, YES, NO),
-                Truth(NO, NO, NO, NO),
-            )
-        if picks(node) is Picks.FIRST:
-            found = self.truth(node.expressions[0])
-            for item in node.expressions[1:]:
-                found = abstract_values.either_truth(
-                    replace(found, null=NO), abstract_values.when(found.null, self.truth(item))
-                )
-            return found
-        return self._leaf_truth(node)
+        return self._leaf_truth(node) if found is None else found
 
     def _comparison(self, node: exp.Expr) -> Truth | None:
         """The truth of a node that compares values; None for any other node."""
-        if isinstance(node, exp.Between) and not node.args.get("symmetric"):
-            value = self.values(node.this)
-            low, high = self.values(node.args["low"]), self.values(node.args["high"])
-            return abstract_values.and_(self._compared(">=", value, low), self._compared("<=", value, high))
         if isinstance(node, exp.In) and node.expressions and not node.args.get("query"):
             return self._in(self.values(node.this), [self.values(item) for item in node.expressions])
         if isinstance(node, exp.NEQ):
@@ -168,12 +170,12 @@ class MetricsEvaluator:
         other = node.expression.unnest()
         if isinstance(other, exp.Null):
             if _is_truth(node.this):
-                value = self.truth(node.this)
+                value = self.visit(node.this)
                 return Truth(value.null, either(value.true, value.false), NO, value.fails)
             values = self.values(node.this)
             return Truth(values.null, values.some, NO, values.fails)
         if isinstance(other, exp.Boolean):
-            value = self.truth(node.this)
+            value = self.visit(node.this)
             yes, no = (value.true, value.false) if other.this else (value.false, value.true)
             return Truth(yes, either(no, value.null), NO, value.fails)
         return ANY_TRUTH
@@ -315,7 +317,7 @@ class MetricsEvaluator:
         default = node.args.get("default" if isinstance(node, exp.Case) else "false")
         reached, found, fails = YES, nothing, NO
         for branch in branches:
-            condition = self.truth(branch.this)
+            condition = self.visit(branch.this)
             fails = either(fails, both(reached, condition.fails))
             found = union(found, when(both(reached, condition.true), of(branch.args["true"])))
             reached = both(reached, either(condition.false, condition.null))

@@ -1,4 +1,4 @@
-"""Boolean predicates rewritten one level at a time; each result is exact in three-valued logic.
+"""The one walk over boolean predicates, and their rewrites one level at a time, exact in three-valued logic.
 
 not (a < b or c)      a >= b and not c
 a between b and c     a >= b and a <= c
@@ -6,10 +6,62 @@ a between b and c     a >= b and a <= c
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from typing import Generic, TypeVar
+
 from sqlglot import exp
 
 from ..sql.functions.calls import picks
 from ..sql.functions.row import Picks
+
+T = TypeVar("T")
+
+
+class PredicateVisitor(ABC, Generic[T]):
+    """Gives each predicate a meaning of type T. NOT and BETWEEN become the other forms first."""
+
+    def visit(self, node: exp.Expr) -> T:
+        node = node.unnest()
+        if isinstance(node, exp.And):
+            return self.and_(self.visit(node.left), self.visit(node.right))
+        if isinstance(node, exp.Or):
+            return self.or_(self.visit(node.left), self.visit(node.right))
+        if isinstance(node, exp.Not):
+            return self.not_(node)
+        if isinstance(node, exp.Between):
+            return self.visit(both_bounds(node))
+        if isinstance(node, (exp.Is, exp.EQ, exp.NullSafeEQ)) and is_boolean(node.expression, True):
+            return self.is_true(node)
+        if isinstance(node, exp.If) or isinstance(node, exp.Case) and node.args.get("this") is None:
+            return self.branches(node)
+        return self.first(node) if picks(node) is Picks.FIRST else self.leaf(node)
+
+    @abstractmethod
+    def and_(self, left: T, right: T) -> T: ...
+
+    @abstractmethod
+    def or_(self, left: T, right: T) -> T: ...
+
+    @abstractmethod
+    def leaf(self, node: exp.Expr) -> T:
+        """The meaning of a predicate that is none of the other forms."""
+
+    @abstractmethod
+    def branches(self, node: exp.If | exp.Case) -> T:
+        """The meaning of IF or of CASE WHEN, whose branches are predicates."""
+
+    @abstractmethod
+    def first(self, node: exp.Expr) -> T:
+        """The meaning of `coalesce` of predicates."""
+
+    def not_(self, node: exp.Not) -> T:
+        turned = negated(node.this.unnest())
+        return self.leaf(node) if turned is None else self.visit(turned)
+
+    def is_true(self, node: exp.Expr) -> T:
+        """The meaning of `p IS TRUE` or `p = TRUE`: by default that of p, which is TRUE where these are."""
+        return self.visit(node.this)
+
 
 _OPPOSITE: dict[type[exp.Expr], type[exp.Expr]] = {exp.LT: exp.GTE, exp.LTE: exp.GT, exp.EQ: exp.NEQ}
 _OPPOSITE |= {other: one for one, other in _OPPOSITE.items()}
@@ -68,6 +120,12 @@ def both_bounds(node: exp.Between) -> exp.And:
     """BETWEEN as two comparisons."""
     low, high = node.args["low"], node.args["high"]
     return exp.And(this=_compared(exp.GTE, node, low), expression=_compared(exp.LTE, node, high))
+
+
+def is_boolean(node: exp.Expr, value: bool) -> bool:
+    """Whether a node is the literal TRUE, or FALSE."""
+    node = node.unnest()
+    return isinstance(node, exp.Boolean) and bool(node.this) is value
 
 
 def _compared(operator: type[exp.Expr], node: exp.Expr, other: exp.Expr) -> exp.Expr:

@@ -9,15 +9,15 @@ The stored part is TRUE wherever the predicate is TRUE. Both parts together are 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import reduce
 
 from sqlglot import exp
 
-from ..sql.functions.calls import makes_several_rows, picks
-from ..sql.functions.row import Picks
+from ..sql.functions.calls import makes_several_rows
 from ..sql.text.dialect import VerbatimSpark, fragment, has_clock, is_mz_now, mz_now_calls
 from .comparisons import Moves, comparisons, conjuncts
 from .conditions import condition, is_side, legs_of
-from .logic import both_bounds, branches_of, negated
+from .logic import PredicateVisitor, branches_of, is_boolean
 from .monotonicity import UNLISTED, Unlistable, side
 from .text_instants import as_instant, refuse_words
 
@@ -45,9 +45,9 @@ def weaken(predicate: exp.Expr, moves: Moves) -> Weakened:
         _refuse_text(conjunct)
         found.read.append(conjunct.copy())
         found.reasons.append(f"{why.found}: {why.why}")
-        weaker = _weaker(conjunct, moves)
+        weaker = _Weaker(moves).visit(conjunct)
         if weaker is not None and _is_exact(weaker, moves):
-            found.stored.extend(part for part in conjuncts(weaker) if not _is(part, True))
+            found.stored.extend(part for part in conjuncts(weaker) if not is_boolean(part, True))
     return found
 
 
@@ -81,61 +81,46 @@ def _is_exact(node: exp.Expr, moves: Moves) -> bool:
     return _why_not(node, moves) is None
 
 
-def _weaker(node: exp.Expr, moves: Moves) -> exp.Expr | None:
-    """A predicate that is TRUE wherever `node` is TRUE; None where only TRUE itself qualifies."""
-    node = node.unnest()
-    if _is_exact(node, moves):
-        return node.copy()
-    if isinstance(node, exp.And):
-        return _both(_weaker(node.left, moves), _weaker(node.right, moves))
-    if isinstance(node, exp.Or):
-        return _either(_weaker(node.left, moves), _weaker(node.right, moves))
-    if isinstance(node, exp.Not):
-        turned = negated(node.this.unnest())
-        return None if turned is None else _weaker(turned, moves)
-    if isinstance(node, exp.Between):
-        return _weaker(both_bounds(node), moves)
-    if isinstance(node, exp.If) or isinstance(node, exp.Case) and node.args.get("this") is None:
-        return _branches(*branches_of(node), moves)
-    if picks(node) is Picks.FIRST:
-        parts = [_weaker(part, moves) for part in node.expressions]
-        found = parts[0]
-        for part in parts[1:]:
-            found = _either(found, part)
-        return found
-    if isinstance(node, (exp.Is, exp.EQ, exp.NullSafeEQ)) and _is(node.expression, True):
-        return _weaker(node.this, moves)
-    return None
+@dataclass(frozen=True)
+class _Weaker(PredicateVisitor["exp.Expr | None"]):
+    """A predicate that is TRUE wherever a predicate is TRUE; None where only TRUE itself qualifies."""
 
+    moves: Moves
 
-def _branches(branches: list[exp.Expr], default: exp.Expr | None, moves: Moves) -> exp.Expr | None:
-    """A predicate that is TRUE wherever a CASE is TRUE. A branch with an unlistable condition may be taken or not."""
-    if not branches:
-        return exp.false() if default is None else _weaker(default, moves)
-    first = branches[0]
-    value, rest = _weaker(first.args["true"], moves), _branches(branches[1:], default, moves)
-    if not _is_exact(first.this, moves):
-        return _either(value, rest)
-    if value is None and rest is None:
+    def visit(self, node: exp.Expr) -> exp.Expr | None:
+        node = node.unnest()
+        return node.copy() if _is_exact(node, self.moves) else super().visit(node)
+
+    def leaf(self, node: exp.Expr) -> exp.Expr | None:
         return None
-    taken = exp.If(this=first.this.copy(), true=exp.true() if value is None else value)
-    return exp.Case(ifs=[taken], default=exp.true() if rest is None else rest)
 
+    def and_(self, left: exp.Expr | None, right: exp.Expr | None) -> exp.Expr | None:
+        if left is None or right is None:
+            return right if left is None else left
+        return exp.and_(left, right, dialect=VerbatimSpark)
 
-def _both(left: exp.Expr | None, right: exp.Expr | None) -> exp.Expr | None:
-    if left is None or right is None:
-        return right if left is None else left
-    return exp.and_(left, right, dialect=VerbatimSpark)
+    def or_(self, left: exp.Expr | None, right: exp.Expr | None) -> exp.Expr | None:
+        if left is None or right is None:
+            return None
+        if is_boolean(left, False) or is_boolean(right, False):
+            return right if is_boolean(left, False) else left
+        return exp.or_(left, right, dialect=VerbatimSpark)
 
+    def first(self, node: exp.Expr) -> exp.Expr | None:
+        return reduce(self.or_, map(self.visit, node.expressions))
 
-def _either(left: exp.Expr | None, right: exp.Expr | None) -> exp.Expr | None:
-    if left is None or right is None:
-        return None
-    if _is(left, False) or _is(right, False):
-        return right if _is(left, False) else left
-    return exp.or_(left, right, dialect=VerbatimSpark)
+    def branches(self, node: exp.If | exp.Case) -> exp.Expr | None:
+        return self._taken(*branches_of(node))
 
-
-def _is(node: exp.Expr, value: bool) -> bool:
-    node = node.unnest()
-    return isinstance(node, exp.Boolean) and bool(node.this) is value
+    def _taken(self, branches: list[exp.Expr], default: exp.Expr | None) -> exp.Expr | None:
+        """A branch with an unlistable condition may be taken or not."""
+        if not branches:
+            return exp.false() if default is None else self.visit(default)
+        first = branches[0]
+        value, rest = self.visit(first.args["true"]), self._taken(branches[1:], default)
+        if not _is_exact(first.this, self.moves):
+            return self.or_(value, rest)
+        if value is None and rest is None:
+            return None
+        taken = exp.If(this=first.this.copy(), true=exp.true() if value is None else value)
+        return exp.Case(ifs=[taken], default=exp.true() if rest is None else rest)
