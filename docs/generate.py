@@ -7,7 +7,7 @@ A page is text by hand around blocks `<!-- name: begin -->` … `<!-- name: end 
 | configs | the fields of `TemporalConfig` |
 | macros, data tests, operations, others | the heads of macros/*.sql, and their signatures |
 | fields | the fields of `TemporalResponse`, and their words in its docstring |
-| refusals | each `Refusal` in the code |
+| refusals | each call in the code that has the code of a reason |
 | code | the first sentences of the docstrings of packages and modules |
 """
 
@@ -20,10 +20,10 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from dbt.adapters.sparktemporal import errors
 from dbt.adapters.sparktemporal.config import TemporalConfig
 from dbt.adapters.sparktemporal.contracts import TemporalResponse
 from dbt.adapters.sparktemporal.looking import arguments
@@ -188,59 +188,52 @@ def _json(kind: str) -> str:
 
 # ---- refusals --------------------------------------------------------------------------------------------------------
 
-#: where a refusal is raised -> the heading of its table; the first that fits
-_STAGES = {
-    "config": "Configs",
-    "looking/arguments": "Operations",
-    "looking/duckdb": "Queries for DuckDB",
-    "looking": "Macros",
-    "over_time": "Macros",
-    "temporal/clock": "Instants and lengths",
-    "__main__": "`explain`",
-    "engine/given_types": "`explain`",
-    "graph": "Names and the graph",
-    "connections": "Connection",
-    "inputs": "Inputs",
-    "pruning": "Inputs",
-    "engine": "Queries",
-    "run": "Runs",
-    "temporal": "Queries",
-    "": "Others",
+#: the first digit of a code -> the heading of its section
+SECTIONS = {
+    "1": "Configs, instants and lengths",
+    "2": "Names, the graph and the connection",
+    "3": "Queries",
+    "4": "Inputs",
+    "5": "Runs",
+    "6": "Macros",
+    "7": "Operations",
+    "8": "Queries for DuckDB",
+    "9": "`explain`",
 }
+#: the codes of reasons that are gone. Their numbers are not used again
+GONE: frozenset[str] = frozenset()
+CODE = re.compile(r"ST([1-9])\d\d")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, order=True)
 class Refused:
-    stage: str
+    code: str
     found: str
     why: str
     instead: str
 
 
-#: the classes whose messages have three lines
-_ERRORS = frozenset(name for name, one in vars(errors).items() if isinstance(one, type))
-
-
 @cache
 def refusals() -> list[Refused]:
-    """Each refusal of the code; `…` stands for what depends on the case."""
-    said: list[Refused] = []
-    for file in sorted(PACKAGE.rglob("*.py")):
-        where = file.relative_to(PACKAGE).with_suffix("").as_posix()
-        stage = next(heading for start, heading in _STAGES.items() if where.startswith(start))
+    """Each error of the code that has a code, by the codes; `…` stands for what depends on the case."""
+    said: set[Refused] = set()
+    for file in PACKAGE.rglob("*.py"):
         for node in ast.walk(_with_tables(ast.parse(file.read_text()))):
-            if isinstance(node, ast.Call) and ast.unparse(node.func) in _ERRORS:
-                parts = [" ".join(_text(argument).split()) for argument in node.args]
-                if len(parts) == 1:
-                    parts = re.split(r"(?:^found: | why: | instead: )", parts[0])[1:]
-                if len(parts) == 3:
-                    said.append(Refused(stage, *parts))
-    for file in sorted([*(ROOT / "macros").glob("*.sql"), *(ROOT / "materializations").glob("*.sql")]):
-        for raised in re.findall(r"raise_compiler_error\((.*?)\) -?%\}", file.read_text(), flags=re.DOTALL):
-            parts = re.split(r"(?:^found: | why: | instead: )", " ".join(_of_jinja(raised).split()))[1:]
-            if len(parts) == 3:
-                said.append(Refused("Macros", *parts))
-    return sorted(set(said), key=lambda r: (list(_STAGES.values()).index(r.stage), r.why.lower(), r.found, r.instead))
+            if isinstance(node, ast.Call) and len(node.args) >= 4:
+                code, *parts = (" ".join(_text(argument).split()) for argument in node.args[:4])
+                if CODE.fullmatch(code):
+                    said.add(Refused(code, *parts))
+    for raised in raised_by_macros():
+        code, *parts = re.split(r" found: | why: | instead: ", " ".join(_of_jinja(raised).split()))
+        said.add(Refused(code, *parts))
+    return sorted(said)
+
+
+def raised_by_macros() -> list[str]:
+    """What each `raise_compiler_error` is called with, as Jinja has it."""
+    files = [*(ROOT / "macros").glob("*.sql"), *(ROOT / "materializations").glob("*.sql")]
+    call = re.compile(r"raise_compiler_error\((.*?)\) -?%\}", flags=re.DOTALL)
+    return [raised for file in files for raised in call.findall(file.read_text())]
 
 
 def _with_tables(tree: ast.Module) -> ast.Module:
@@ -290,18 +283,16 @@ def _cell(words: str) -> str:
 
 
 def refusals_block() -> str:
-    """A heading for each reason, so that a search for the words of an error ends at them."""
+    """A heading for each code and nothing else in it, so that a link to it holds when its words change."""
     lines: list[str] = []
-    for heading in dict.fromkeys(_STAGES.values()):
-        said = [refused for refused in refusals() if refused.stage == heading]
-        lines += [f"## {heading}"] if said else []
-        for why in dict.fromkeys(refused.why for refused in said):
-            cases = [refused for refused in said if refused.why == why]
-            if why == "…":
-                lines += [f"#### {_cell(case.found)}\n**instead:** {_cell(case.instead)}" for case in cases]
-            else:
-                lines.append(f"#### {_cell(why)}")
-                lines += [f"**found:** {_cell(case.found)}<br>**instead:** {_cell(case.instead)}" for case in cases]
+    for digit, heading in SECTIONS.items():
+        lines.append(f"## {heading}")
+        for code, cases in groupby((one for one in refusals() if one.code[2] == digit), lambda one: one.code):
+            listed = list(cases)
+            # a reason that depends on the case has no words here
+            whys = [f"**why:** {_cell(listed[0].why)}"] if re.search(r"\w", listed[0].why) else []
+            told = (f"**found:** {_cell(one.found)}<br>**instead:** {_cell(one.instead)}" for one in listed)
+            lines += [f"#### {code}", *whys, *told]
     return "\n\n".join(lines)
 
 

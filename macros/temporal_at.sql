@@ -6,7 +6,7 @@
   {%- if not execute -%}{{ return(relation) }}{%- endif -%}
   {%- do temporal_needs_no_view('temporal_at', relation) -%}
   {%- if not instants -%}
-    {%- do exceptions.raise_compiler_error('found: temporal_at of ' ~ relation.identifier ~ ' without instants\nwhy: it reads the '
+    {%- do exceptions.raise_compiler_error('ST643 found: temporal_at of ' ~ relation.identifier ~ ' without instants\nwhy: it reads the '
        ~ "model at each instant of a relation\ninstead: temporal_at(ref('" ~ relation.identifier ~ "'), ref('hours'), 'hour')") -%}
   {%- endif -%}
   {{ return(adapter.temporal_at(relation, instants, column, aggregates, group_by)) }}

@@ -7,7 +7,7 @@
   {%- if not execute -%}{{ return(relation) }}{%- endif -%}
   {%- set materialized = model.get('config', {}).get('materialized') -%}
   {%- if materialized != 'incremental' -%}
-    {%- do exceptions.raise_compiler_error('found: temporal_feed of ' ~ relation.identifier ~ ' in ' ~ model.get('name', 'a query')
+    {%- do exceptions.raise_compiler_error('ST644 found: temporal_feed of ' ~ relation.identifier ~ ' in ' ~ model.get('name', 'a query')
        ~ ', which is no incremental model (' ~ materialized ~ ')\nwhy: a feed goes on after what the model took before\ninstead: '
        ~ "materialized='incremental', or temporal_changes(ref('" ~ relation.identifier ~ "')) for the changes between two instants") -%}
   {%- endif -%}
@@ -15,7 +15,7 @@
   {%- set key = unique_key or (config.get('unique_key') if strategy == 'merge' else none) -%}
   {%- set envelope = envelope or ('upsert' if strategy == 'merge' else 'diffs') -%}
   {%- if strategy not in ('append', 'merge') or (strategy == 'merge') != (envelope == 'upsert') -%}
-    {%- do exceptions.raise_compiler_error('found: temporal_feed of ' ~ relation.identifier ~ ' with the envelope ' ~ envelope
+    {%- do exceptions.raise_compiler_error('ST645 found: temporal_feed of ' ~ relation.identifier ~ ' with the envelope ' ~ envelope
        ~ ' in a model with incremental_strategy ' ~ strategy ~ '\nwhy: diffs and debezium are a log, to which is appended; an '
        ~ "upsert replaces the row of its key\ninstead: incremental_strategy='append' with envelope='diffs' or 'debezium', or "
        ~ "incremental_strategy='merge' with a unique_key") -%}

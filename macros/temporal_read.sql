@@ -4,7 +4,7 @@
   {%- do temporal_needs_relation('temporal_read', relation) -%}
   {%- if not execute -%}{{ return(relation) }}{%- endif -%}
   {%- if model is defined and model.config.materialized == 'temporal_view' -%}
-    {%- do exceptions.raise_compiler_error('found: temporal_read in the temporal_view ' ~ model.name ~ '\nwhy: a temporal_view '
+    {%- do exceptions.raise_compiler_error('ST648 found: temporal_read in the temporal_view ' ~ model.name ~ '\nwhy: a temporal_view '
        ~ "reads what another one stores, not what the other one answers at a moment\ninstead: {{ ref('" ~ relation.identifier
        ~ "') }}") -%}
   {%- endif -%}

@@ -13,7 +13,7 @@
     {{ return({'relations': []}) }}
   {%- endif -%}
   {%- if not adapter.get_columns_in_relation(defer_relation) -%}
-    {%- do exceptions.raise_compiler_error('found: no ' ~ defer_relation ~ '\nwhy: a clone of a temporal_view is a view over '
+    {%- do exceptions.raise_compiler_error('ST525 found: no ' ~ defer_relation ~ '\nwhy: a clone of a temporal_view is a view over '
        ~ 'it, and what stands in its place would be dropped for nothing\ninstead: dbt run -s ' ~ model.name ~ ' there') -%}
   {%- endif -%}
   {{ return(materialization_view_spark()) }}

@@ -262,7 +262,7 @@ REFUSED = {
     "without up_to": ({"as_of": T0 + 9}, "after the frontier, .*, up to which there are changes without it"),
     "other key's type": ({"envelope": "upsert", "unique_key": 5}, "unique_key 5\nwhy: m has no such column"),
     "most": ({"max_changes": 0}, "it is a number of instants"),
-    "snapshot": ({"snapshot": "no"}, "it is true or false"),
+    "snapshot": ({"snapshot": "no"}, "this is neither true nor false"),
 }
 
 

@@ -74,7 +74,7 @@ REFUSED = {
     "called": ("which is 2 temporal_views", "p.c or q.d"),
     "old": ("model 'old', a table", "instead: p.old.v1"),
     "old_v2": ("model 'old_v2', a table", "instead: p.old.v1"),
-    "eph": ("model 'eph', an ephemeral", "only a temporal_view has diffs"),
+    "eph": ("model 'eph', an ephemeral", "the operation is about an enabled temporal_view"),
     "plain": ("model 'plain', a table", "instead: p.a or p.b or p.c or q.d or p.old.v1 or 5 more"),
     "tested": ("no enabled model of this project", "instead: p.a or "),
     "ver.v9": ("no enabled model of this project", "instead: p.ver.v1 or p.ver.v2 or p.ver.v3"),

@@ -226,7 +226,7 @@ def test_what_reads_a_clone_or_a_model_that_has_not_run(targets: Project) -> Non
     compiled = (project.path / "target/compiled/proj/models/as_of.sql").read_text()
     with pytest.raises(Exception, match="inside is not a temporal_view that has run"):
         project.rows(compiled)
-    assert "error('found: " in (project.path / "target/compiled/proj/analyses/duck.sql").read_text()
+    assert "error('ST624 found: " in (project.path / "target/compiled/proj/analyses/duck.sql").read_text()
 
     made(project, "prod", ["inside"])
     made(project, "here", ["inside"])

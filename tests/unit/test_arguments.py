@@ -33,7 +33,7 @@ def refused(operation: str, given: dict[str, Any], others: dict[str, Any], graph
 @pytest.mark.parametrize("model", [None, "", Undefined(name="model")])
 def test_without_a_model(operation: str, model: Any) -> None:
     assert refused(operation, {"model": model}, {}) == (
-        f"found: {operation} without the argument model\n"
+        f"ST702 found: {operation} without the argument model\n"
         "why: the operation is about one temporal_view\n"
         f"instead: dbt run-operation {operation} --args '{{model: late}}'"
     )
@@ -46,7 +46,7 @@ def test_a_project_without_temporal_views() -> None:
 @pytest.mark.parametrize("operation", (*OF_ONE, "temporal_status", "temporal_report"))
 def test_an_argument_that_is_unknown(operation: str) -> None:
     assert refused(operation, {"model": "late"}, {"modle": "late"}) == (
-        f"found: argument 'modle' of {operation}\n"
+        f"ST701 found: argument 'modle' of {operation}\n"
         f"why: it takes {TAKES.get(operation, 'model and format')}\n"
         f"instead: dbt run-operation {operation} --args '{{model: late}}'"
     )
@@ -55,7 +55,7 @@ def test_an_argument_that_is_unknown(operation: str) -> None:
 @pytest.mark.parametrize(
     ("given", "others", "found"),
     [
-        ({"dry_run": "maybe", "schemas": None}, {}, "dry_run: 'maybe'\nwhy: the argument is true or false"),
+        ({"dry_run": "maybe", "schemas": None}, {}, "dry_run: 'maybe'\nwhy: this is neither true nor false"),
         ({"dry_run": True, "schemas": [1]}, {}, "schemas: [1]\nwhy: the argument is a list of names"),
         ({"dry_run": True, "schemas": 7}, {}, "schemas: 7\nwhy: the argument is a list of names"),
         (

@@ -13,34 +13,34 @@ from dbt.adapters.sparktemporal.other_configs import not_carried_out
 MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     "full_read": (
         {"full_read": "maybe"},
-        "found: full_read: 'maybe'\nwhy: this value is not known\ninstead: one of allow, warn, error",
+        "ST108 found: full_read: 'maybe'\nwhy: this value is not known\ninstead: one of allow, warn, error",
     ),
     "full_read of all": (
         {"full_read": "warn", "change_capture": "full"},
-        "found: full_read: 'warn', change_capture: 'full'\nwhy: every run of this model reads all of its inputs\n"
+        "ST104 found: full_read: 'warn', change_capture: 'full'\nwhy: every run of this model reads all of its inputs\n"
         "instead: one of the two",
     ),
     "store_late": (
         {"store_late": "yes"},
-        "found: store_late: 'yes'\nwhy: this is neither true nor false\ninstead: true or false",
+        "ST109 found: store_late: 'yes'\nwhy: this is neither true nor false\ninstead: true or false",
     ),
     "at_function": (
         {"at_function": 3},
-        "found: at_function: 3\nwhy: this is neither true nor false\ninstead: true or false",
+        "ST109 found: at_function: 3\nwhy: this is neither true nor false\ninstead: true or false",
     ),
     "capture": (
         {"change_capture": "cdc"},
-        "found: change_capture: 'cdc'\nwhy: this value is not known\ninstead: one of auto, full, append",
+        "ST108 found: change_capture: 'cdc'\nwhy: this value is not known\ninstead: one of auto, full, append",
     ),
     "misspelt": (
         {"expirations": "1 day"},
-        "found: expirations: '1 day'\nwhy: there is no such config\ninstead: expiration",
+        "ST101 found: expirations: '1 day'\nwhy: there is no such config\ninstead: expiration",
     ),
     "a key": (
         {"unique_key": ["id", "at"], "incremental_strategy": "merge"},
-        "found: unique_key: ['id', 'at']\nwhy: a merge keeps the last row of each key, and a temporal_view has all "
-        "rows of its query\ninstead: the query says so: row_number() OVER (PARTITION BY id, at ORDER BY … DESC) = 1 "
-        "above the window, or max_by(…) by key (docs/howto/migrate-incremental.md). Where each key comes once, no "
+        "ST113 found: unique_key: ['id', 'at']\nwhy: a merge keeps the last row of each key, and a temporal_view has "
+        "all rows of its query\ninstead: the query says so: row_number() OVER (PARTITION BY id, at ORDER BY … DESC) = "
+        "1 above the window, or max_by(…) by key (docs/howto/migrate-incremental.md). Where each key comes once, no "
         "unique_key",
     ),
 }

@@ -53,7 +53,7 @@ def test_a_query_without_a_plan(told: str) -> None:
     with pytest.raises(Refusal) as raised:
         Warehouse(lambda sql: [(told,)]).explain("SELECT a FROM t")
     assert str(raised.value) == (
-        f"found: {EXPLAINED[told]}\n"
+        f"ST356 found: {EXPLAINED[told]}\n"
         "why: Spark makes no plan of this query, so its inputs and its meaning are not known\n"
         "instead: a query that Spark can plan: what fails for constants alone fails for every row"
     )
@@ -65,7 +65,7 @@ def test_a_metastore_that_another_process_has_open() -> None:
         "org.apache.hadoop.hive.ql.metadata.SessionHiveMetaStoreClient"
     )
     found, why, instead = without_metastore(error).splitlines()
-    assert found == "found: a Hive metastore that does not open" and "one process at a time" in why
+    assert found == "ST206 found: a Hive metastore that does not open" and "one process at a time" in why
     assert "method: thrift" in instead and not without_metastore("Unable to instantiate a.B")
 
 

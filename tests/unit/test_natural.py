@@ -194,7 +194,7 @@ def test_nearly_all_are_windows() -> None:
 def test_what_a_zone_breaks_is_the_rest() -> None:
     """Only the zone tells that the changes cannot be listed: the part beside it is still stored with its instants."""
     sql = "select id from t where mz_now() < hi and months_between(mz_now(), a) < 3"
-    why = Unlistable("months_between(mz_now(), a)", "it goes back", "another one")
+    why = Unlistable("ST324", "months_between(mz_now(), a)", "it goes back", "another one")
     assert not split(sql, described).notes
     found = split(sql, described, unlisted={sql.rindex("mz_now"): why})
     (note,) = found.notes

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import importlib.util
+import inspect
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,6 +14,7 @@ from typing import Any
 import pytest
 
 from dbt.adapters.sparktemporal.contracts import SparkTemporalConfig, TemporalResponse
+from dbt.adapters.sparktemporal.errors import Explained, Refusal
 from dbt.adapters.sparktemporal.looking import arguments
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -73,12 +77,75 @@ def test_each_field_of_a_run_has_a_row() -> None:
     assert {field.name for field in dataclasses.fields(TemporalResponse)} > set(MADE.response_fields())
 
 
+def explained(of: type[Explained] = Explained) -> set[str]:
+    """The names of the classes of errors that are made with a code."""
+    names = {of.__name__} if "code" in inspect.signature(of).parameters else set()
+    return names.union(*map(explained, of.__subclasses__()))
+
+
+def test_each_reason_has_a_code() -> None:
+    """A literal where the error is made, unless an error is made of another one. A macro's text begins with it."""
+    names, made = explained(), 0
+    assert names >= {"Explained", "Refusal", "NotRun", "Altered", "NotPlanned", "Unread", "Unlistable"}
+    for file in MADE.PACKAGE.rglob("*.py"):
+        text = file.read_text()
+        assert file.name == "errors.py" or not re.search(r"[\"']found: |\\nwhy: ", text), f"{file}: not of a class"
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in names:
+                code = ast.unparse(node.args[0])
+                made += MADE.CODE.fullmatch(code[1:-1]) is not None
+                assert MADE.CODE.fullmatch(code[1:-1]) or code in ("why.code", "*call.meta[UNLISTED]"), (
+                    f"{file}: {code}"
+                )
+    raised = MADE.raised_by_macros()
+    assert all(re.match(r"'ST\d{3} found: ", text) for text in raised), raised
+    sql = [*(DOCS.parent / "macros").glob("*.sql"), *(DOCS.parent / "materializations").glob("*.sql")]
+    assert len(raised) == sum(file.read_text().count("raise_compiler_error(") for file in sql) > 5
+    assert made > 200
+
+
+def test_no_code_stands_for_two_reasons() -> None:
+    """Nor has a reason two codes. A reason that is not in words where the error is made is a reason of its own."""
+    whys: dict[str, set[str]] = {}
+    codes: dict[str, set[str]] = {}
+    for one in MADE.refusals():
+        why = one.why if re.search(r"\w", one.why) else f"{one.code} {one.found}"
+        whys.setdefault(one.code, set()).add(why)
+        codes.setdefault(why, set()).add(one.code)
+    assert [(code, told) for code, told in whys.items() if len(told) > 1] == []
+    assert [(why, given) for why, given in codes.items() if len(given) > 1] == []
+
+
+def test_no_number_is_used_again() -> None:
+    """Each section counts from 1 on. What is missing is in GONE, so that nothing new gets its number."""
+    codes = {one.code for one in MADE.refusals()}
+    assert codes & MADE.GONE == set()
+    for digit in MADE.SECTIONS:
+        numbers = sorted(int(code[3:]) for code in codes | MADE.GONE if code[2] == digit)
+        assert numbers == list(range(1, len(numbers) + 1)), f"ST{digit}: take the next number, or name a gone one"
+
+
+def test_each_code_is_a_heading() -> None:
+    """Of the page of errors, alone, so that its anchor is the code. The example of the page is what the code has."""
+    page = (DOCS / "reference" / "errors.md").read_text()
+    assert re.findall(r"^#### (.*)$", page, flags=re.MULTILINE) == sorted({one.code for one in MADE.refusals()})
+    shown = re.search(r"```text\n(ST\d+) found: .*\nwhy: (.*)\ninstead: (.*)\n```", page)
+    assert shown and shown.groups() in {(one.code, one.why, one.instead) for one in MADE.refusals()}
+
+
+def test_a_code_comes_first() -> None:
+    assert str(Refusal("ST101", "a: 1", "there is no such config", "b")) == (
+        "ST101 found: a: 1\nwhy: there is no such config\ninstead: b"
+    )
+
+
 def test_refusals_are_found() -> None:
-    """Those of modules and of macros, with all three lines."""
+    """Those of modules, of macros and of texts that Spark raises, with all three lines."""
     said = {refused.why for refused in MADE.refusals()}
     assert "Spark has no QUALIFY: it filters by a window function in the outer query" in said
     assert "a feed goes on after what the model took before" in said
     assert "updates up to the frontier are final" in said
+    assert "whether the rows change is evaluated at …, and more are to come" in said
     assert len(MADE.refusals()) > 150
 
 

@@ -32,7 +32,7 @@ def test_words_of_a_missing_right(message: str) -> None:
     with pytest.raises(Refusal) as found, rights.in_words(TARGET):
         raise SparkError(message)
     what, why, instead = str(found.value).splitlines()
-    assert what.startswith(f"found: {DENIED[message]}") and "\tat" not in what
+    assert what.startswith(f"ST522 found: {DENIED[message]}") and "\tat" not in what
     assert why == (
         "why: a run of m creates, replaces and drops tables and views in `s`, and the user of this connection may not"
     )

@@ -189,7 +189,7 @@ def test_a_state_table_that_is_not_the_views_is_told(how: str) -> None:
     with pytest.raises(TemporalError) as raised:
         state_of(Warehouse(spark.rows), TARGET, text)
     found, reason, instead = str(raised.value).splitlines()
-    assert found.startswith("found: m__live, whose state cannot be used") and why in found
+    assert found.startswith("ST504 found: m__live, whose state cannot be used") and why in found
     assert reason == "why: what is stored for m is not known without it, so nothing is read, changed or dropped"
     assert instead == "instead: dbt run --full-refresh -s m"
 
@@ -225,7 +225,7 @@ def test_too_long_for_any_form() -> None:
     with pytest.raises(TemporalError) as raised:
         committed(Spark(), state)
     found, why, instead = str(raised.value).splitlines()
-    assert re.fullmatch(r"found: a view text of \d\d,\d{3} characters for m__live", found)
+    assert re.fullmatch(r"ST514 found: a view text of \d\d,\d{3} characters for m__live", found)
     assert why.startswith("why: the catalog does not keep one so long: A truncation error was encountered trying to ")
     assert instead.startswith("instead: move static parts of the model")
 
@@ -238,7 +238,7 @@ def test_a_model_that_could_not_be_corrected_is_refused_at_its_first_run() -> No
     with pytest.raises(Refusal) as raised:
         Spark("3.5.9 abc").texts().refuse_too_long(later(300))
     found, why, instead = str(raised.value).splitlines()
-    assert re.fullmatch(r"found: m, a model of 300 columns whose view may take \d{3},\d{3} characters", found)
+    assert re.fullmatch(r"ST515 found: m, a model of 300 columns whose view may take \d{3},\d{3} characters", found)
     assert why.startswith(
         "why: the catalog does not keep a view so long, so runs would fail once its inputs are updated"
     )

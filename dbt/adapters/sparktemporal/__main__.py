@@ -50,7 +50,7 @@ def _text(file: Path) -> str:
     try:
         return file.read_text()
     except (OSError, UnicodeDecodeError) as error:
-        raise Refusal(str(file), f"the file cannot be read: {error}", "a file of text") from None
+        raise Refusal("ST905", str(file), f"the file cannot be read: {error}", "a file of text") from None
 
 
 def _schema(file: Path) -> dict[str, dict[str, str]]:
@@ -58,13 +58,13 @@ def _schema(file: Path) -> dict[str, dict[str, str]]:
     try:
         found: Any = json.loads(_text(file))
     except ValueError as error:
-        raise Refusal(str(file), f"the file is no JSON: {error}", example) from None
+        raise Refusal("ST906", str(file), f"the file is no JSON: {error}", example) from None
     are_types = isinstance(found, dict) and all(
         isinstance(columns, dict) and all(isinstance(kind, str) for kind in columns.values())
         for columns in found.values()
     )
     if not are_types:
-        raise Refusal(str(file), "the file does not map relations to columns to types", example)
+        raise Refusal("ST907", str(file), "the file does not map relations to columns to types", example)
     return {name: dict(columns) for name, columns in found.items()}
 
 

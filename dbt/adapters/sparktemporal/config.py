@@ -185,7 +185,7 @@ def _read(config: Mapping[str, Any]) -> tuple[TemporalConfig, dict[str, Refusal]
     for name in config:
         close = difflib.get_close_matches(name, names, n=1, cutoff=0.85)
         if close and name not in names:
-            mistakes[name] = Refusal(f"{name}: {config[name]!r}", "there is no such config", close[0])
+            mistakes[name] = Refusal("ST101", f"{name}: {config[name]!r}", "there is no such config", close[0])
     given.setdefault("pushdown_collect", given.get("pushdown") == "statistics")
     return TemporalConfig(**given), mistakes
 
@@ -200,6 +200,7 @@ def _append(read: TemporalConfig, written: Mapping[str, Any]) -> Refusal | None:
     lookback = read.lookback and written["lookback"]
     found = {"change_capture": read.change_capture, "append_column": read.append_column, "lookback": lookback}
     return Refusal(
+        "ST102",
         ", ".join(f"{name}: {value!r}" for name, value in found.items() if value is not None),
         "change_capture: append follows a table by a column in whose order its rows come",
         'change_capture: append with append_column: <column>, and lookback: "1 hour" where rows come late',
@@ -209,21 +210,21 @@ def _append(read: TemporalConfig, written: Mapping[str, Any]) -> Refusal | None:
 def _nothing_is_pushed_down(read: TemporalConfig, written: Mapping[str, Any]) -> Refusal | None:
     if not read.pushdown_required or read.pushdown != "off":
         return None
-    return Refusal("pushdown_required with pushdown: off", "nothing is pushed down then", "one of the two")
+    return Refusal("ST103", "pushdown_required with pushdown: off", "nothing is pushed down then", "one of the two")
 
 
 def _always_full(read: TemporalConfig, written: Mapping[str, Any]) -> Refusal | None:
     if read.full_read == "allow" or read.change_capture != "full":
         return None
     both = f"full_read: {written['full_read']!r}, change_capture: 'full'"
-    return Refusal(both, "every run of this model reads all of its inputs", "one of the two")
+    return Refusal("ST104", both, "every run of this model reads all of its inputs", "one of the two")
 
 
 def _needs(name: str, of: str) -> Callable[[TemporalConfig, Mapping[str, Any]], Refusal | None]:
     def look(read: TemporalConfig, written: Mapping[str, Any]) -> Refusal | None:
         if written.get(name) is None or getattr(read, of) is not None:
             return None
-        return Refusal(f"{name}: {written[name]!r}", f"it has no meaning without {of}", f"{of} beside it")
+        return Refusal("ST105", f"{name}: {written[name]!r}", f"it has no meaning without {of}", f"{of} beside it")
 
     return look
 
@@ -233,6 +234,7 @@ def _more_often_than_it_comes(read: TemporalConfig, written: Mapping[str, Any]) 
     if at is None or every is None or every >= at.period:
         return None
     return Refusal(
+        "ST106",
         f"restart_at: {written['restart_at']!r}, restart_every: {written['restart_every']!r}",
         f"that time comes every {format_duration(at.period)}",
         f"a restart_every of {format_duration(at.period)} or more",
@@ -244,6 +246,7 @@ def _expires_before_a_restart(read: TemporalConfig, written: Mapping[str, Any]) 
     if offset is None or restart is None or offset > restart:
         return None
     return Refusal(
+        "ST107",
         f"expiration: {written['expiration']!r}, restart_every: {written['restart_every']!r}",
         f"the view would raise {format_duration(offset)} after a restart, and the next one is due "
         f"after {format_duration(restart)}, at the first run from then on",

@@ -33,7 +33,7 @@ def one_of(*words: str, written: Any = str) -> Kind:
         # YAML reads a bare `off` as false
         word = "off" if value is False and "off" in words else str(value or words[0])
         if word not in words:
-            raise Refusal(f"{name}: {value!r}", "this value is not known", f"one of {', '.join(words)}")
+            raise Refusal("ST108", f"{name}: {value!r}", "this value is not known", f"one of {', '.join(words)}")
         return word
 
     return Kind(written, ", ".join(f"`{word}`" for word in words), read, words[0])
@@ -41,19 +41,19 @@ def one_of(*words: str, written: Any = str) -> Kind:
 
 def _flag(name: str, value: Any) -> bool:
     if not isinstance(value, bool):
-        raise Refusal(f"{name}: {value!r}", "this is neither true nor false", "true or false")
+        raise Refusal("ST109", f"{name}: {value!r}", "this is neither true nor false", "true or false")
     return value
 
 
 def _columns(name: str, value: Any) -> tuple[str, ...]:
     if value and not _is_list_of_names(value):
-        raise Refusal(f"{name}: {value!r}", "this is no list of columns", "[created_at]")
+        raise Refusal("ST110", f"{name}: {value!r}", "this is no list of columns", "[created_at]")
     return tuple(value or ())
 
 
 def _tables(name: str, value: Any) -> bool | tuple[str, ...]:
     if value and not isinstance(value, bool) and not _is_list_of_names(value):
-        raise Refusal(f"{name}: {value!r}", "this is no list of tables", "true, or [events]")
+        raise Refusal("ST111", f"{name}: {value!r}", "this is no list of tables", "true, or [events]")
     return tuple(value) if isinstance(value, list) else bool(value)
 
 
@@ -63,7 +63,7 @@ def _is_list_of_names(value: Any) -> bool:
 
 def _share(name: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
-        raise Refusal(f"{name}: {value!r}", "this is no share of files", "a number from 0 to 1, such as 0.01")
+        raise Refusal("ST112", f"{name}: {value!r}", "this is no share of files", "a number from 0 to 1, such as 0.01")
     return float(value)
 
 

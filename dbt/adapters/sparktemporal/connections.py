@@ -17,7 +17,7 @@ from dbt_common.invocation import get_invocation_id
 from . import spark_log
 from .engine.clock_calls import LIVE, has_clock_calls, is_lasting_view, put_clock
 from .engine.session_facts import Ask, SessionFacts
-from .errors import TemporalError, without_plan, without_trace
+from .errors import Explained, Refusal, TemporalError, without_plan, without_trace
 from .over_time import replays
 from .temporal.clock.instants import parse_instant
 from .temporal.sql.spark.errors import SparkError
@@ -45,12 +45,15 @@ def without_metastore(message: str) -> str:
     """Explain the error of a Hive metastore that does not open; "" for any other error."""
     if "MetaStoreClient" not in message or "Unable to instantiate" not in message:
         return ""
-    return (
-        "found: a Hive metastore that does not open\n"
-        "why: embedded Spark keeps it in the folder metastore_db, which one process at a time can open: another dbt, a "
-        "notebook or a shell has it open, or a hive-site.xml names a server that does not answer\n"
-        "instead: end the other process; for several at a time a Thrift server (method: thrift), or another folder "
-        f"(-Dderby.system.home=… in {spark_log.JAVA_OPTIONS})"
+    return str(
+        Explained(
+            "ST206",
+            "a Hive metastore that does not open",
+            "embedded Spark keeps it in the folder metastore_db, which one process at a time can open: another dbt, a "
+            "notebook or a shell has it open, or a hive-site.xml names a server that does not answer",
+            "end the other process; for several at a time a Thrift server (method: thrift), or another folder "
+            f"(-Dderby.system.home=… in {spark_log.JAVA_OPTIONS})",
+        )
     )
 
 
@@ -102,12 +105,13 @@ def _refuse_views_in(views_in: str, catalog: str | None) -> None:
     if catalog is not None and (views_in == NO_VIEWS or len(names) == 2 and folded(names[0]) != folded(catalog)):
         return
     found = f"views_in: {views_in}" + ("" if catalog is not None else ", without catalog:")
-    raise DbtRuntimeError(
-        f"found: {found} in the profile\n"
-        "why: views_in is where the views of a catalog are that has none itself\n"
-        "instead: a schema with its catalog, such as views_in: spark_catalog.analytics, or views_in: none, beside "
-        "catalog:"
+    refusal = Refusal(
+        "ST207",
+        f"{found} in the profile",
+        "views_in is where the views of a catalog are that has none itself",
+        "a schema with its catalog, such as views_in: spark_catalog.analytics, or views_in: none, beside catalog:",
     )
+    raise DbtRuntimeError(str(refusal))
 
 
 class SparkTemporalConnectionManager(SparkConnectionManager):
@@ -170,16 +174,18 @@ class SparkTemporalConnectionManager(SparkConnectionManager):
         if folded(found) == folded(wanted):
             return
         if wanted == SESSION_CATALOG:
-            raise TemporalError(
-                f"found: a session in the catalog {found}, which the profile does not name\n"
-                f"why: lists of relations are read in another way there\n"
-                f"instead: catalog: {found} in the profile; without USE in a hook"
+            raise Explained(
+                "ST208",
+                f"a session in the catalog {found}, which the profile does not name",
+                "lists of relations are read in another way there",
+                f"catalog: {found} in the profile; without USE in a hook",
             )
-        raise TemporalError(
-            f"found: a session in the catalog {found}, and catalog: {wanted} in the profile\n"
-            f"why: names of schemas are looked up in the catalog of the session, which a USE statement changed, or the "
-            f"server does not take the setting {DEFAULT_CATALOG}\n"
-            f"instead: no USE of a catalog; a table of another catalog by a name with its catalog"
+        raise Explained(
+            "ST209",
+            f"a session in the catalog {found}, and catalog: {wanted} in the profile",
+            f"names of schemas are looked up in the catalog of the session, which a USE statement changed, or the "
+            f"server does not take the setting {DEFAULT_CATALOG}",
+            "no USE of a catalog; a table of another catalog by a name with its catalog",
         )
 
     @property

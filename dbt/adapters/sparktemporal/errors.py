@@ -6,22 +6,29 @@ import re
 
 
 class TemporalError(Exception):
-    """An error that stops a run. Its message has three lines: found, why, instead."""
+    """An error that stops a run."""
 
 
-class Refusal(TemporalError):
-    """A model, config or request that cannot be answered correctly, and so is not answered.
+class Explained(TemporalError):
+    """An error with a reason that errors.md lists. Its message is the code of the reason, and three lines.
 
-    | line of the message | |
+    | | |
     |---|---|
-    | found | the fragment as the user wrote it |
+    | code | stands for the reason, for good: ST and three digits, the first for the section of errors.md |
+    | found | the fragment as the user wrote it, or what a run met |
     | why | the reason |
     | instead | the alternative to write or do |
+
+    A code is a literal where the error is made. It has no brackets, which mark the error classes of Spark.
     """
 
-    def __init__(self, found: str, why: str, instead: str) -> None:
-        self.found, self.why, self.instead = found, why, instead
-        super().__init__(f"found: {found}\nwhy: {why}\ninstead: {instead}")
+    def __init__(self, code: str, found: str, why: str, instead: str) -> None:
+        self.code, self.found, self.why, self.instead = code, found, why, instead
+        super().__init__(f"{code} found: {found}\nwhy: {why}\ninstead: {instead}")
+
+
+class Refusal(Explained):
+    """A model, config or request that cannot be answered correctly, and so is not answered."""
 
 
 class NotPlanned(Refusal):
@@ -32,11 +39,11 @@ class Unread(Refusal):
     """A SQL text that sqlglot cannot parse."""
 
 
-class NotRun(TemporalError):
+class NotRun(Explained):
     """A temporal_view that has no committed run, where a read or an operation needs one."""
 
 
-class Altered(TemporalError):
+class Altered(Explained):
     """A relation that a query reads was altered after the query was planned. The run begins again."""
 
 
@@ -45,6 +52,7 @@ class ForeignRelation(Refusal):
 
     def __init__(self, relation: str, model: str) -> None:
         super().__init__(
+            "ST205",
             f"{relation}, which no run of {model} made",
             f"{model} keeps a relation of its own under that name, and replaces and drops no relation that "
             "it has not made",

@@ -45,6 +45,7 @@ def refusals(config: Mapping[str, Any]) -> Iterator[Refusal]:
     if key := config.get("unique_key"):
         keys = ", ".join(key) if isinstance(key, list) else key
         yield Refusal(
+            "ST113",
             f"unique_key: {key!r}",
             "a merge keeps the last row of each key, and a temporal_view has all rows of its query",
             f"the query says so: row_number() OVER (PARTITION BY {keys} ORDER BY … DESC) = 1 above the window, or "

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ..errors import TemporalError, without_trace
+from ..errors import Explained, TemporalError, without_trace
 from ..plurals import quantity
 from ..temporal.diffs.chains import SMALL_CHAIN, rows_held
 from ..temporal.diffs.intervals_sql import by_one_task
@@ -59,8 +59,9 @@ def refuse_other_counts(model: str, chains: Sequence[tuple[str, Chain]], found: 
 
 
 def _error(model: str, found: str) -> TemporalError:
-    return TemporalError(
-        f"found: {found}\n"
-        f"why: the rows in missing files are lost, and a run on the remaining rows would be wrong\n"
-        f"instead: the files put back, or dbt run --full-refresh -s {model}"
+    return Explained(
+        "ST505",
+        found,
+        "the rows in missing files are lost, and a run on the remaining rows would be wrong",
+        f"the files put back, or dbt run --full-refresh -s {model}",
     )

@@ -64,7 +64,9 @@ def put_clock(sql: str, explain: Callable[[str], str], instant: Callable[[], str
         spans = mz_now_spans(sql)
         _refuse_arguments(sql, len(spans))
     except TokenError as error:
-        raise Refusal(str(error), "this statement names mz_now and cannot be read", "plainer SQL around it") from None
+        raise Refusal(
+            "ST354", str(error), "this statement names mz_now and cannot be read", "plainer SQL around it"
+        ) from None
     if not spans:
         return sql
     return written_at(sql, type_calls(_explainable(sql, len(spans)), len(spans), explain), instant())
@@ -151,4 +153,4 @@ def _refuse_arguments(sql: str, calls: int) -> None:
         if name.text.lower() in MZ_NOW_NAMES and following.text == "(" and name.token_type.name != "STRING"
     ]
     if len(names) > calls:
-        raise Refusal(f"{names[0].text}(...) with an argument", "the clock takes no arguments", "mz_now()")
+        raise Refusal("ST338", f"{names[0].text}(...) with an argument", "the clock takes no arguments", "mz_now()")

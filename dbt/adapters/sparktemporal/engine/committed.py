@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..errors import TemporalError
+from ..errors import Explained
 from ..plurals import quantity
 from ..temporal.clock.instants import format_instant
 from ..temporal.diffs.state import Epoch, State
@@ -34,11 +34,11 @@ def state_before(warehouse: Warehouse, state: State, epoch: Epoch) -> State:
     try:
         return unpacked(_packed(warehouse, f"{state.schema}.{quote(epoch.table)}"))
     except (ValueError, KeyError, TypeError) as error:
-        raise TemporalError(
-            f"found: {state.model} before its restart at {format_instant(epoch.until)}, of which the state is gone "
-            f"({error})\n"
-            f"why: what was stored for {state.model} is not known without it\n"
-            f"instead: an instant from {format_instant(state.since)} (since) on"
+        raise Explained(
+            "ST506",
+            f"{state.model} before its restart at {format_instant(epoch.until)}, of which the state is gone ({error})",
+            f"what was stored for {state.model} is not known without it",
+            f"an instant from {format_instant(state.since)} (since) on",
         ) from None
 
 

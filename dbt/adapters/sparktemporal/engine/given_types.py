@@ -61,7 +61,10 @@ class GivenTypes:
         if "current_catalog()" in sql:
             return [(self._now, self._version, "spark_catalog")]
         raise Refusal(
-            " ".join(sql.split())[:120], "only Spark can answer this, and `explain` asks no Spark", "a run of dbt"
+            "ST901",
+            " ".join(sql.split())[:120],
+            "only Spark can answer this, and `explain` asks no Spark",
+            "a run of dbt",
         )
 
     def _table(self, name: str) -> dict[str, str]:
@@ -69,6 +72,7 @@ class GivenTypes:
         if found is None:
             known = ", ".join(sorted(self._tables)) or "none"
             raise Refusal(
+                "ST902",
                 f"{name}, a relation whose columns are not given",
                 f"types of its columns decide how it is read; those of {known} are given",
                 f'"{_key(name)}": {{"<column>": "<type>"}} in the file of --schema',
@@ -84,6 +88,7 @@ class GivenTypes:
         names = [[part.name for part in t.parts] for t in tables if t.db or folded(t.name) not in ctes]
         if len(set(map(len, names))) > 1:
             raise Refusal(
+                "ST903",
                 fragment(tree),
                 "some names have a schema or a catalog and some have none",
                 "all names with a schema, or all with both",
@@ -143,6 +148,7 @@ def _refuse_mixed(tree: exp.Expr) -> None:
 def _known(value: exp.Expr, found: str | None) -> str:
     if found is None:
         raise Refusal(
+            "ST904",
             fragment(value),
             "its type is not known without Spark, and nothing is guessed",
             f"CAST({fragment(value)} AS <type>) in the model, or a run of dbt",

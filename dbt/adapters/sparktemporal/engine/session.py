@@ -30,6 +30,7 @@ def substituted(warehouse: Warehouse, sql: str) -> str:
             value = str(warehouse.rows(f"SELECT r'{found}'")[0][0])
         except SparkError:  # a value with a quote in it
             raise Refusal(
+                "ST355",
                 f"{found} in a model",
                 "Spark puts a setting of the session in its place, and the value of that one cannot be asked for",
                 "{{ var('...') }} or {{ env_var('...') }} of dbt",
@@ -65,6 +66,7 @@ def refuse_differences(settings: Mapping[str, str], state: State, what: str, is_
     if keys:
         wanted = ", ".join(f"{key} {state.settings.get(key, NOT_SET)}" for key in keys)
         raise Refusal(
+            "ST210",
             f"{what} in a session with {', '.join(f'{key} {settings.get(key, NOT_SET)}' for key in keys)}",
             f"{state.model} was written, and its view is evaluated, with {wanted}; "
             "under other settings the same query gives other rows",

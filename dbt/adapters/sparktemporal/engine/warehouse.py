@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..errors import NotPlanned, TemporalError
+from ..errors import Explained, NotPlanned
 from ..plurals import quantity
 from ..temporal.clock import zones
 from ..temporal.clock.zones import Zone
@@ -148,13 +148,15 @@ class Warehouse:
         """The plans of a query (EXPLAIN EXTENDED) with all columns."""
         plan = self._explained(sql)
         if _CUT.search(plan):
-            raise TemporalError(
-                "found: a plan that Spark cut short (... more fields)\n"
-                "why: the plans of a model tell what the model reads, and whether that changed\n"
-                f"instead: a session in which this has effect: {_WHOLE_PLANS}"
+            raise Explained(
+                "ST211",
+                "a plan that Spark cut short (... more fields)",
+                "the plans of a model tell what the model reads, and whether that changed",
+                f"a session in which this has effect: {_WHOLE_PLANS}",
             )
         if "== Optimized Logical Plan ==" not in plan:
             raise NotPlanned(
+                "ST356",
                 spark_words(plan),
                 "Spark makes no plan of this query, so its inputs and its meaning are not known",
                 "a query that Spark can plan: what fails for constants alone fails for every row",
@@ -317,10 +319,11 @@ class Warehouse:
         self.rows(f"REFRESH TABLE {relation}")
         rows = self.rows(f"SELECT mz_commit FROM {relation}")
         if len(rows) != 1:
-            raise TemporalError(
-                f"found: {relation} with {quantity(len(rows), 'row')}\n"
-                "why: one row holds the commit of a model; without it what is stored is not known\n"
-                f"instead: the snapshot of {relation} before the change (rollback_to_snapshot)"
+            raise Explained(
+                "ST501",
+                f"{relation} with {quantity(len(rows), 'row')}",
+                "one row holds the commit of a model; without it what is stored is not known",
+                f"the snapshot of {relation} before the change (rollback_to_snapshot)",
             )
         return ViewInfo(str(rows[0][0]), {}, None, UPDATE)
 

@@ -50,6 +50,7 @@ def refuse_collisions(node: Any, nodes: Iterable[Any]) -> None:
         for view, model in ((mine, other), (other, mine)):
             if view.is_temporal and is_relation_of(view.alias, model.alias):
                 raise Refusal(
+                    "ST201",
                     f"{mine.unique_id} and {other.unique_id}, both with a relation {model.schema}.{model.alias}",
                     f"the temporal_view {view.alias} has a relation of that name, and each would replace the other's "
                     "(names are compared without case)",

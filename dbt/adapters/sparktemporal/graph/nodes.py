@@ -14,7 +14,7 @@ import difflib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..errors import TemporalError
+from ..errors import Explained, TemporalError
 
 Node = Mapping[str, Any]
 
@@ -36,10 +36,11 @@ def named(name: str, graph: Mapping[str, Any]) -> Node:
         return found[0]
     if found:
         choices = sorted(map(_full_name, found))
-        raise TemporalError(
-            f"found: model {name!r}, which is {len(found)} temporal_views\n"
-            f"why: the operation is about one temporal_view\n"
-            f"instead: {' or '.join(choices)}"
+        raise Explained(
+            "ST702",
+            f"model {name!r}, which is {len(found)} temporal_views",
+            "the operation is about one temporal_view",
+            " or ".join(choices),
         )
     raise _is_none(name, meant, graph)
 
@@ -49,10 +50,11 @@ def _is_none(name: str, meant: Sequence[Node], graph: Mapping[str, Any]) -> Temp
     kind = meant and _latest(meant)[0]["config"].get("materialized")
     what = f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}" if kind else "no enabled model of this project"
     others = sorted(_full_name(n) for n in meant if _is_temporal(n))
-    return TemporalError(
-        f"found: model {name!r}, {what}\n"
-        f"why: {'only a temporal_view has diffs' if kind else 'the operation is about an enabled temporal_view'}\n"
-        f"instead: {' or '.join(others) or _suggested(name, graph)}"
+    return Explained(
+        "ST706",
+        f"model {name!r}, {what}",
+        "the operation is about an enabled temporal_view",
+        " or ".join(others) or _suggested(name, graph),
     )
 
 

@@ -18,6 +18,7 @@ def refuse_schema(schema: str | None) -> None:
     """
     if schema and not _PLAIN.fullmatch(schema):
         raise Refusal(
+            "ST202",
             f"schema {schema!r}",
             "dbt-spark writes names of schemas into its statements without quotes",
             "a schema of letters, digits, _ and - (schema in the profile, +schema in dbt_project.yml)",
@@ -29,6 +30,7 @@ def refuse_names(node: Any) -> None:
     alias = str(getattr(node, "alias", "") or "")
     if not _PLAIN.fullmatch(alias):
         raise Refusal(
+            "ST203",
             f"alias {alias!r}",
             "dbt-spark writes names of relations into its statements without quotes",
             "an alias of letters, digits, _ and -",
@@ -38,7 +40,10 @@ def refuse_names(node: Any) -> None:
     wrong = next((name for name in names if "`" in str(name)), None)
     if wrong is not None:
         raise Refusal(
-            f"grants: {wrong!r}", "dbt-spark writes it between backticks, without escapes", "a name without backticks"
+            "ST204",
+            f"grants: {wrong!r}",
+            "dbt-spark writes it between backticks, without escapes",
+            "a name without backticks",
         )
 
 

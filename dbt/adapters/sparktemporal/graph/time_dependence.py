@@ -49,10 +49,13 @@ def _of(node: Node) -> Dependence:
     given = {key: meta.get(key) for key in _KEYS}
     name = ".".join(filter(None, [node.get("source_name"), node["name"]]))
     if given["sealed"] not in (None, True, False):
-        raise Refusal(f"meta.sealed: {given['sealed']!r} of {name}", "this is neither true nor false", "sealed: true")
+        raise Refusal(
+            "ST109", f"meta.sealed: {given['sealed']!r} of {name}", "this is neither true nor false", "sealed: true"
+        )
     follows = _FOLLOWS.get(str(given["time_dependence"] or "wall_clock"))
     if follows is None:
         raise Refusal(
+            "ST119",
             f"meta.time_dependence: {given['time_dependence']!r} of {name}",
             "the key tells whether rows come as the wall clock goes on",
             "time_dependence: none for replays and generated load, or wall_clock, which is the default",

@@ -38,12 +38,14 @@ def checked(
     values = {name: None if isinstance(value, Undefined) else value for name, value in given.items()}
     for name in others:
         raise Refusal(
+            "ST701",
             f"argument {name!r} of {operation}",
             f"it takes {' and '.join(known)}",
             _command(operation, graph, {**values, **others}),
         )
     if "model" in known and values["model"] in (None, "") and operation not in _WITHOUT_MODEL:
         raise Refusal(
+            "ST702",
             f"{operation} without the argument model",
             "the operation is about one temporal_view",
             _command(operation, graph, values),
@@ -61,15 +63,15 @@ def _refuse_wrong(name: str, value: Any, command: str) -> None:
     """Refuse a wrong value of an argument. None is right, except for `hours`. command: a command line to type."""
     match name:
         case "dry_run" | "full_refresh" if value not in (None, True, False):
-            raise Refusal(f"{name}: {value!r}", "the argument is true or false", command)
+            raise Refusal("ST109", f"{name}: {value!r}", "this is neither true nor false", command)
         case "format" if value not in (None, *FORMATS):
-            raise Refusal(f"format: {value!r}", f"the argument is {' or '.join(FORMATS)}", command)
+            raise Refusal("ST703", f"format: {value!r}", f"the argument is {' or '.join(FORMATS)}", command)
         case "hours" if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _HOURS:
-            raise Refusal(f"hours: {value!r}", f"it is a number from 1 to {_HOURS}", command)
+            raise Refusal("ST618", f"hours: {value!r}", f"it is a number from 1 to {_HOURS}", command)
         case "path" if value is not None and not (isinstance(value, str) and value.strip()):
-            raise Refusal(f"path: {value!r}", "the argument names a file", command)
+            raise Refusal("ST704", f"path: {value!r}", "the argument names a file", command)
         case "schemas" if value is not None and not _are_names(value):
-            raise Refusal(f"schemas: {value!r}", "the argument is a list of names", command)
+            raise Refusal("ST705", f"schemas: {value!r}", "the argument is a list of names", command)
 
 
 def _are_names(value: Any) -> bool:

@@ -51,6 +51,7 @@ def _as_refusals() -> Iterator[None]:
         yield
     except SparkError as error:
         raise Refusal(
+            "ST908",
             spark_words(str(error)),
             "nothing of that name, or more than one, is given",
             "names and columns as --schema has them",

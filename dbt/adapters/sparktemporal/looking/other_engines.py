@@ -37,12 +37,13 @@ def sql_of(warehouse: Warehouse, target: ModelRelations, schema: str, dialect: A
     session.refuse_other(warehouse, state, what, always=True)
     if warehouse.setting(settings.CASE) == "true":
         raise Refusal(
-            f"{what} with {settings.CASE}", "DuckDB takes names that differ in case for one", "a read by Spark"
+            "ST806", f"{what} with {settings.CASE}", "DuckDB takes names that differ in case for one", "a read by Spark"
         )
     for kind in ("datetime", "int96"):
         key = f"spark.sql.parquet.{kind}RebaseModeInWrite"
         if warehouse.setting(key).upper() == "LEGACY":
             raise Refusal(
+                "ST807",
                 f"{what} with {key} LEGACY",
                 "days before 1582 are written as those of another calendar, which DuckDB does not know",
                 f"{key} CORRECTED and dbt run --full-refresh, or a read by Spark",
@@ -59,12 +60,15 @@ def sql_of(warehouse: Warehouse, target: ModelRelations, schema: str, dialect: A
 def _refuse_words(dialect: Any, chains: Any) -> None:
     if str(dialect).lower() != "duckdb":
         raise Refusal(
+            "ST808",
             f"temporal_sql with dialect {dialect!r}",
             "the query is printed for DuckDB alone, whose answers are compared with Spark's",
             "dialect='duckdb'",
         )
     if chains not in ("files", "tables"):
-        raise Refusal(f"temporal_sql with chains {chains!r}", "it says where chains are read", "'files' or 'tables'")
+        raise Refusal(
+            "ST809", f"temporal_sql with chains {chains!r}", "it says where chains are read", "'files' or 'tables'"
+        )
 
 
 def _files(warehouse: Warehouse, target: ModelRelations, chain: Chain) -> str:
@@ -73,6 +77,7 @@ def _files(warehouse: Warehouse, target: ModelRelations, chain: Chain) -> str:
     provider = details.get("Provider", "").lower()
     if provider not in _PROVIDERS:
         raise Refusal(
+            "ST810",
             f"{table}, a chain of {target.model} in the format {provider or 'of a catalog that does not tell it'}",
             "the files of Parquet and Iceberg tables are what DuckDB reads as Spark does",
             "+file_format: parquet or iceberg, and dbt run --full-refresh",
@@ -91,12 +96,14 @@ def _listed(warehouse: Warehouse, table: str) -> str:
     found = warehouse.rows(f"SELECT content, file_format, file_path FROM {table}.files LIMIT {_MOST_FILES + 1}")
     if any(int(content) for content, _, _ in found) or any(str(f).lower() != "parquet" for _, f, _ in found):
         raise Refusal(
+            "ST811",
             f"{table} with files of deletes, or files that are not Parquet",
             "a list of data files does not say what the table holds",
             "chains='tables' where DuckDB has the table; or a read by Spark",
         )
     if len(found) > _MOST_FILES:
         raise Refusal(
+            "ST812",
             f"{table} with more than {quantity(_MOST_FILES, 'file')}",
             "each of them would stand in the text of the query",
             "dbt run --full-refresh, which writes few files; or chains='tables' where DuckDB has the table",
@@ -115,6 +122,7 @@ def _place(location: str, table: str) -> str:
     scheme = _SCHEMES.get(found[1] or "") if found else None
     if found is None or scheme is None:
         raise Refusal(
+            "ST813",
             f"{table} at {location or 'a place that is not told'}",
             "DuckDB reads local paths, s3, gs and abfss",
             "chains='tables' where DuckDB has the table; or a read by Spark",

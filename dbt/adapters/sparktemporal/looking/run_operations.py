@@ -180,7 +180,9 @@ class RunOperations(metaclass=AdapterMeta):
         written = Path(path) if path else Path(self.config.project_target_path) / "temporal_report.html"
         with as_dbt_errors():
             if written.is_dir():
-                raise Refusal(f"path: {str(written)!r}", "it is a folder", "path: of a file, such as report.html")
+                raise Refusal(
+                    "ST707", f"path: {str(written)!r}", "it is a folder", "path: of a file, such as report.html"
+                )
             clock = self._clock()
             seen = self._conditions(graph, model, clock, report.RUNS, raises=False)
             page = report.page(self._warehouse, seen, self.config.project_name, clock, hours)
@@ -189,7 +191,7 @@ class RunOperations(metaclass=AdapterMeta):
                 written.write_text(page, encoding="utf-8")
             except OSError as error:
                 raise Refusal(
-                    f"path: {str(written)!r}", str(error.strerror), "path: of a file that can be written"
+                    "ST708", f"path: {str(written)!r}", str(error.strerror), "path: of a file that can be written"
                 ) from None
         return str(written)
 

@@ -33,6 +33,7 @@ def refuse_names(what: str, taken: Sequence[str], aggregates: Any) -> None:
     """Raise Refusal for a text that is no aggregate, and for a name that is reserved or taken."""
     if not isinstance(aggregates, Mapping) or not aggregates:
         raise Refusal(
+            "ST601",
             f"{what} with aggregates={aggregates!r}",
             "it names the aggregates over the columns of the model",
             "aggregates={'n': 'count(*)', 'total': 'sum(amount)'}",
@@ -40,7 +41,9 @@ def refuse_names(what: str, taken: Sequence[str], aggregates: Any) -> None:
     seen: list[str] = []
     for name in (*taken, *aggregates):
         if not isinstance(name, str) or not name or is_reserved(name) or name in Identifiers(seen):
-            raise Refusal(f"{what} with a column {name}", "the answer has one of that name already", "another name")
+            raise Refusal(
+                "ST602", f"{what} with a column {name}", "the answer has one of that name already", "another name"
+            )
         seen.append(name)
     for text in aggregates.values():
         refuse_no_aggregate(what, text)
@@ -51,6 +54,7 @@ def refuse_no_aggregate(what: str, text: Any) -> None:
     found = _parsed(text)
     if found is not None and has_doubled_quotes(text):
         raise Refusal(
+            "ST603",
             f"{what} with the aggregate {text!r}",
             "Spark 4 reads a quote that stands twice as one quote, and earlier versions as the end of one text and the "
             "beginning of the next",
@@ -58,12 +62,14 @@ def refuse_no_aggregate(what: str, text: Any) -> None:
         )
     if found is not None and (nondeterministic(found) is not None or has_clock(found)):
         raise Refusal(
+            "ST604",
             f"{what} with the aggregate {text!r}",
             "it has another value at each read, or reads the clock, which each instant is here",
             "an aggregate over the columns of the model",
         )
     if found is None or not _is_one_aggregate(found):
         raise Refusal(
+            "ST605",
             f"{what} with the aggregate {text!r}",
             "it is not one aggregate over the columns of the model",
             "aggregate='count(*)', or 'sum(amount)'",

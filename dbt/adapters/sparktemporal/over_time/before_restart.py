@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ..engine.committed import state_before
 from ..engine.warehouse import Warehouse
-from ..errors import Refusal, TemporalError
+from ..errors import Explained, Refusal
 from ..temporal.clock.instants import format_instant
 from ..temporal.diffs import epochs
 from ..temporal.diffs.state import State
@@ -22,11 +22,12 @@ def live_at(warehouse: Warehouse, state: State, t: int) -> State | None:
         return None
     before = state_before(warehouse, state, epoch)
     if before.answers_until is not None and t > before.answers_until:
-        raise TemporalError(
-            f"found: {state.model} as of {format_instant(t)}\n"
-            f"why: it had expired at {format_instant(before.answers_until)}, and each read was an error until the "
-            f"restart at {format_instant(epoch.until)}\n"
-            f"instead: an instant up to that expiration, or from that restart on"
+        raise Explained(
+            "ST606",
+            f"{state.model} as of {format_instant(t)}",
+            f"it had expired at {format_instant(before.answers_until)}, and each read was an error until the "
+            f"restart at {format_instant(epoch.until)}",
+            "an instant up to that expiration, or from that restart on",
         )
     return before
 
@@ -36,6 +37,7 @@ def refuse(state: State, t: int) -> None:
     epoch = epochs.at(state, t)
     if epoch is not None:
         raise Refusal(
+            "ST607",
             f"{state.model} as of {format_instant(t)}",
             f"that is before the restart at {format_instant(epoch.until)}, and only temporal_as_of reads what the "
             "model was before a restart",

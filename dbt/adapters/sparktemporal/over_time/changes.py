@@ -9,7 +9,7 @@ from typing import Any
 from ..engine import session
 from ..engine.model_relations import ModelRelations
 from ..engine.warehouse import Warehouse
-from ..errors import Refusal, TemporalError
+from ..errors import Explained, Refusal
 from ..plurals import quantity
 from ..temporal.clock.instants import format_instant, parse_instant
 from ..temporal.diffs.intervals_sql import indent, no_rows
@@ -66,22 +66,25 @@ def changes(warehouse: Warehouse, target: ModelRelations, request: Request) -> s
     up_to = _up_to(state, request.up_to)
     if request.up_to is None and up_to < as_of:
         raise Refusal(
+            "ST608",
             f"{what} from {format_instant(as_of)} on, without up_to",
             f"that is after the frontier, {format_instant(state.frontier)}, up to which there are changes without it",
             f"up_to='{EXPIRATION}', or an instant",
         )
     if up_to < as_of:
         raise Refusal(
+            "ST609",
             f"{what} from {format_instant(as_of)} up to {format_instant(up_to)}",
             "up_to is before as_of",
             "an up_to after the as_of; equal instants give no rows",
         )
     first = answered(state, as_of)
     if state.expiration is not None and up_to - 1 > state.expiration:
-        raise TemporalError(
-            f"found: {what} up to {format_instant(up_to)}\n"
-            f"why: updates after {format_instant(state.expiration)} (expiration) are not stored\n"
-            f"instead: up_to='{EXPIRATION}', or dbt run -s {state.model}, which renews the expiration"
+        raise Explained(
+            "ST610",
+            f"{what} up to {format_instant(up_to)}",
+            f"updates after {format_instant(state.expiration)} (expiration) are not stored",
+            f"up_to='{EXPIRATION}', or dbt run -s {state.model}, which renews the expiration",
         )
     session.refuse_other(warehouse, state, what, always=True)
     by_key = request.envelope != envelopes.DIFFS
@@ -109,15 +112,23 @@ def checked(state: State, request: Request, macro: str) -> list[str]:
     what = f"{macro} of {state.model}"
     if request.envelope not in envelopes.ENVELOPES:
         known = ", ".join(repr(e) for e in envelopes.ENVELOPES)
-        raise Refusal(f"{what} with envelope {request.envelope!r}", "there is no such envelope", f"one of {known}")
+        raise Refusal(
+            "ST611", f"{what} with envelope {request.envelope!r}", "there is no such envelope", f"one of {known}"
+        )
     if not isinstance(request.snapshot, bool):
-        raise Refusal(f"{what} with snapshot {request.snapshot!r}", "it is true or false", "snapshot=false")
+        raise Refusal(
+            "ST109", f"{what} with snapshot {request.snapshot!r}", "this is neither true nor false", "snapshot=false"
+        )
     most = request.max_changes
     if isinstance(most, bool) or not isinstance(most, int) or most < 1:
-        raise Refusal(f"{what} with max_changes {most!r}", "it is a number of instants", f"max_changes={MAX_CHANGES}")
+        raise Refusal(
+            "ST612", f"{what} with max_changes {most!r}", "it is a number of instants", f"max_changes={MAX_CHANGES}"
+        )
     ours = next((n for n, _ in state.columns if folded(n) in _OURS), None)
     if ours is not None:
-        raise Refusal(f"{what}, which has a column {ours}", "the updates have a column of that name", "an alias")
+        raise Refusal(
+            "ST613", f"{what}, which has a column {ours}", "the updates have a column of that name", "an alias"
+        )
     if request.envelope == envelopes.DIFFS:
         return []
     return envelopes.keys_of(request.unique_key, state.columns, request.envelope, state.model)
@@ -143,6 +154,7 @@ def readable(
     found = set(_alone(warehouse, points) if instants is None else instants)
     if len(found) > MOST_ALONE:
         raise Refusal(
+            "ST614",
             f"{what} at more than {quantity(MOST_ALONE, 'instant')}",
             f"the query of {over.state.model} has a part that is not evaluated at many instants at once (PIVOT, "
             "QUALIFY, WITH ROLLUP, a subquery among aggregates), so it is read once for each",
@@ -181,6 +193,7 @@ def _refuse_many(warehouse: Warehouse, over: Output, what: str, most: int) -> No
     number = "any millisecond" if over.reads_clock else f"more than {quantity(most, 'instant')}"
     why = "a read evaluates the clock" if over.reads_clock else "the query above the stored rows is no sum"
     raise Refusal(
+        "ST615",
         f"{what}, which may change at {number}",
         f"{why}, so the rows are evaluated at each of them, and max_changes is {most:,}",
         FEWER_INSTANTS[what.partition(" ")[0]].format(reached=format_instant(reached + 1)),

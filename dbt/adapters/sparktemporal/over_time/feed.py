@@ -20,7 +20,7 @@ from typing import Any
 from ..engine import session
 from ..engine.model_relations import ModelRelations
 from ..engine.warehouse import Warehouse
-from ..errors import Refusal, TemporalError
+from ..errors import Explained, Refusal
 from ..temporal.clock.instants import format_instant
 from ..temporal.diffs.intervals_sql import indent, no_rows
 from ..temporal.diffs.state import State
@@ -66,7 +66,7 @@ def feed(
     key = checked(state, request, "temporal_feed")
     for name, given in (("verify", verify), ("each_change", each_change)):
         if not (isinstance(given, bool) or name == "verify" and given is None):
-            raise Refusal(f"{what} with {name} {given!r}", "it is true or false", f"{name}=true")
+            raise Refusal("ST109", f"{what} with {name} {given!r}", "this is neither true nor false", f"{name}=true")
     session.refuse_other(warehouse, state, what, always=True)
     consumer = None if into is None else _consumer(warehouse, state, into, request, key)
     sources, later_than = _sources(warehouse, state, consumer, request, key, verify, each_change)
@@ -132,6 +132,7 @@ def _consumer(warehouse: Warehouse, state: State, table: str, request: Request, 
     missing = next((name for name in needed if folded(name) not in held), None)
     if missing is not None:
         raise Refusal(
+            "ST616",
             f"temporal_feed of {state.model} into {table}, which has no column {missing}",
             f"the next run goes on after the last {needed[0]}, from what the table has by {', '.join(needed[1:])}",
             f"select * from {{{{ temporal_feed(ref('{state.model}')) }}}}, and a run of it with --full-refresh",
@@ -141,10 +142,11 @@ def _consumer(warehouse: Warehouse, state: State, table: str, request: Request, 
     if mark is None:
         return None
     if mark > state.frontier:
-        raise TemporalError(
-            f"found: {table} has updates of {state.model} up to {format_instant(mark)}, and the frontier of "
-            f"{state.model} is {format_instant(state.frontier)}\n"
-            f"why: {state.model} was built anew at an earlier instant, so what the table has is not its past\n"
-            f"instead: dbt run -s {state.model} at a later clock, or --full-refresh of the model with the feed"
+        raise Explained(
+            "ST617",
+            f"{table} has updates of {state.model} up to {format_instant(mark)}, and the frontier of "
+            f"{state.model} is {format_instant(state.frontier)}",
+            f"{state.model} was built anew at an earlier instant, so what the table has is not its past",
+            f"dbt run -s {state.model} at a later clock, or --full-refresh of the model with the feed",
         )
     return Consumer(table, held, int(mark), int(batch))

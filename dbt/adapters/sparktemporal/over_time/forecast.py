@@ -34,7 +34,9 @@ def calendar(warehouse: Warehouse, target: ModelRelations, count: Any, most: Any
     what = f"temporal_calendar of {state.model}"
     for name, given in (("n", count), ("max_changes", most)):
         if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= MAX_CHANGES:
-            raise Refusal(f"{what} with {name}={given!r}", f"it is a number from 1 to {MAX_CHANGES:,}", f"{name}=10")
+            raise Refusal(
+                "ST618", f"{what} with {name}={given!r}", f"it is a number from 1 to {MAX_CHANGES:,}", f"{name}=10"
+            )
     clock = max(clock, state.frontier)
     whole = _ahead(warehouse, state, what, clock, None)
     reached = cut_off(warehouse, whole, max(most, _NEAR * count) if whole.is_row_by_row else most)
@@ -63,11 +65,13 @@ def _next_changes(over: Output, clock: int, count: int) -> str:
 def _refusing_less(sql: str, what: str, count: int, most: int, reached: int) -> str:
     """A calendar that looks only up to `reached` (ms): it raises if it finds fewer changes than asked for."""
     more = f"a larger max_changes (at most {MAX_CHANGES:,}), or " if most < MAX_CHANGES else ""
-    message = string_literal(
-        f"found: {what}, with fewer than {quantity(count, 'change')} up to {format_instant(reached)}\n"
-        f"why: whether the rows change is evaluated at {quantity(most, 'instant')}, and more are to come\n"
-        f"instead: {more}temporal_forecast, which counts the rows at steps of a length that you give"
+    refusal = Refusal(
+        "ST619",
+        f"{what}, with fewer than {quantity(count, 'change')} up to {format_instant(reached)}",
+        f"whether the rows change is evaluated at {quantity(most, 'instant')}, and more are to come",
+        f"{more}temporal_forecast, which counts the rows at steps of a length that you give",
     )
+    message = string_literal(str(refusal))
     none = "CAST(NULL AS BIGINT), CAST(NULL AS TIMESTAMP), CAST(NULL AS BIGINT), CAST(NULL AS BIGINT)"
     return (
         f"SELECT *\nFROM (\n{indent(sql, 2)}\n) AS mz_found\nUNION ALL\nSELECT {none}\n"
@@ -89,17 +93,20 @@ def of_state(warehouse: Warehouse, state: State, every: Any, until: Any, aggrega
     what = f"temporal_forecast of {state.model}"
     step = None if every in (None, "", "0", 0) else parse_duration(every, "every")
     if step is None:
-        raise Refusal(f"{what} every {every!r}", "it is the time between two steps, and more than 0", "every='1 hour'")
+        raise Refusal(
+            "ST620", f"{what} every {every!r}", "it is the time between two steps, and more than 0", "every='1 hour'"
+        )
     refuse_no_aggregate(what, aggregate)
     last = None if until is None or until == EXPIRATION else parse_instant(until, "until")
     last = state.expires if last is None else last
     if last is None:
-        raise Refusal(f"{what} without `until`", "the model never expires", "until='2024-03-02 12:00:00'")
+        raise Refusal("ST621", f"{what} without `until`", "the model never expires", "until='2024-03-02 12:00:00'")
     clock = max(clock, state.frontier)
     over = _ahead(warehouse, state, what, clock, last)
     steps = max(0, (last - clock) // step) + 1
     if steps > MAX_CHANGES:
         raise Refusal(
+            "ST622",
             f"{what} with {steps:,} steps",
             f"the rows are counted at each of them, {MAX_CHANGES:,} at most",
             "a longer `every`, or an earlier `until`",
@@ -124,7 +131,7 @@ def _ahead(warehouse: Warehouse, state: State, what: str, clock: int, until: int
     if until is not None:
         answered(state, until)
         if until < clock:
-            raise Refusal(f"{what} until {format_instant(until)}", "that is past", "an instant to come")
+            raise Refusal("ST623", f"{what} until {format_instant(until)}", "that is past", "an instant to come")
     session.refuse_other(warehouse, state, what, always=True)
     last = state.answers_until if until is None else until
     return Output(state, Range(first, NEVER if last is None else last, state.refreshes))

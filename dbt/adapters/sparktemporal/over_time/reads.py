@@ -12,7 +12,7 @@ from ..engine.committed import live_view, read_state, state_of
 from ..engine.descriptions import UPDATE
 from ..engine.model_relations import ModelRelations
 from ..engine.warehouse import Warehouse
-from ..errors import NotRun, Refusal, TemporalError
+from ..errors import Explained, NotRun, Refusal
 from ..inputs.observing import observe
 from ..inputs.observing.append_only import AppendCursor
 from ..inputs.views import upstream
@@ -42,9 +42,10 @@ def committed(warehouse: Warehouse, target: ModelRelations) -> State:
     state = read_state(warehouse, target)
     if state is None:
         raise NotRun(
-            f"found: no {target.model}__live in {target.schema}\n"
-            f"why: {target.model} is not a temporal_view that has run\n"
-            f"instead: dbt run -s {target.model}"
+            "ST624",
+            f"no {target.model}__live in {target.schema}",
+            f"{target.model} is not a temporal_view that has run",
+            f"dbt run -s {target.model}",
         )
     return state
 
@@ -84,6 +85,7 @@ def late(warehouse: Warehouse, target: ModelRelations) -> str | None:
     state = committed(warehouse, target)
     if state.late is None:
         raise Refusal(
+            "ST625",
             f"temporal_late of {target.model}, of which no late rows are kept",
             "a run keeps them from the first one on that store_late is set in",
             "config store_late: true, and dbt run",
@@ -109,6 +111,7 @@ def at(warehouse: Warehouse, state: State, instant: Any) -> str:
     """`as_of` for a known state."""
     if instant is None:
         raise Refusal(
+            "ST626",
             f"temporal_as_of of {state.model} without an instant",
             "temporal_as_of reads a model as at an instant; `ref()` alone reads the model now",
             f"temporal_as_of(ref('{state.model}'), '2024-03-01 12:00:30')",
@@ -137,15 +140,14 @@ def _check_range(state: State, t: int) -> None:
         return
     before_restart.refuse(state, t)
     until = format_instant(state.answers_until) if state.answers_until is not None else "any later instant"
-    raise TemporalError(
-        f"found: {state.model} as of {format_instant(t)}\n"
-        f"why: the model can be read from {format_instant(state.since)} (since) to {until}"
-        + (" (expiration)\n" if state.expiration is not None else "\n")
-        + (
-            f"instead: an instant in that range, or dbt run -s {state.model} after the expiration"
-            if late
-            else "instead: an instant in that range; `retain_history` says how much of the past stays from now on"
-        )
+    raise Explained(
+        "ST627",
+        f"{state.model} as of {format_instant(t)}",
+        f"the model can be read from {format_instant(state.since)} (since) to {until}"
+        + (" (expiration)" if state.expiration is not None else ""),
+        f"an instant in that range, or dbt run -s {state.model} after the expiration"
+        if late
+        else "an instant in that range; `retain_history` says how much of the past stays from now on",
     )
 
 
@@ -274,6 +276,7 @@ def _instants(warehouse: Warehouse, state: State, given: Any, samples: int, cloc
             _check_range(state, t)
             if t < state.frontier:
                 raise Refusal(
+                    "ST628",
                     f"instants: {format_instant(t)}",
                     f"it is before the frontier {format_instant(state.frontier)}: the inputs of that instant are gone, "
                     "so there is no comparison",

@@ -144,11 +144,13 @@ def _refuse_wall_clock(live: Mapping[str, State], views: Iterable[str], instant:
         name, when = f"{state.schema.strip('`')}.{state.model}", f"var temporal_now, {format_instant(instant)}"
         if between:
             raise Refusal(
+                "ST629",
                 f"{name}, a temporal_view, read through the view {between[0]} at {when}",
                 f"{between[0]} was made without that variable and reads {name} at the wall clock",
                 f"{between[0]} made in the same invocation (dbt build -s +...), or materialized='ephemeral' for it",
             )
         raise Refusal(
+            "ST630",
             f"{name}, a temporal_view, in a statement at {when}, that names it without its schema or cannot be read",
             f"the statement would read {name} at the wall clock",
             f"{{{{ ref('{state.model}') }}}} in plainer SQL, or temporal_as_of(ref('{state.model}'), ...)",
@@ -178,6 +180,7 @@ def _check_lasting(warehouse: Warehouse, head: str, body: str, instant: int, war
         error = view_probe.refusal(warehouse, target, target.schema, len(body.encode()))
         if error is not None:
             raise Refusal(
+                "ST514",
                 f"the view {view}, whose text at {when}, has {len(body):,} characters",
                 f"the catalog does not keep one so long: {spark_words(without_trace(str(error)))}",
                 "materialized='table' or 'ephemeral' for it",

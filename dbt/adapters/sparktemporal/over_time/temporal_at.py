@@ -38,7 +38,9 @@ def at(
     what = f"temporal_at of {state.model}"
     name, clock = _instants_of(warehouse, what, relation, column)
     if is_reserved(name):
-        raise Refusal(f"{what} with the instants {name}", "the query keeps its own column of that name", "another name")
+        raise Refusal(
+            "ST635", f"{what} with the instants {name}", "the query keeps its own column of that name", "another name"
+        )
     keys = _keys(what, state, group_by, aggregates)
     wanted = None
     if aggregates is not None:
@@ -46,6 +48,7 @@ def at(
         wanted = Wanted(what, name, aggregates, keys)
     if aggregates is None and name in Identifiers(n for n, _ in state.columns):
         raise Refusal(
+            "ST636",
             f"{what} with the instants {name}",
             "the model has a column of that name, and the answer has both",
             f"another name for the instants, as in (select {name} as at_{name} from …)",
@@ -74,23 +77,26 @@ def at(
 def _instants_of(warehouse: Warehouse, what: str, relation: str, column: Any) -> tuple[str, str]:
     """The name of a column of instants, and SQL of its milliseconds."""
     if not isinstance(column, str) or not column:
-        raise Refusal(f"{what} with the column {column!r}", "it names the column of the instants", "'hour'")
+        raise Refusal("ST637", f"{what} with the column {column!r}", "it names the column of the instants", "'hour'")
     described = warehouse.describe(f"SELECT * FROM {relation}")
     same = [(n, kind) for n, kind in described if folded(n) == folded(column)]
     found = same[0] if len(same) == 1 else None
     if found is None and same:
         raise Refusal(
-            f"{what} with the column {column}", f"{relation} has two columns of that name", "an alias for one"
+            "ST638", f"{what} with the column {column}", f"{relation} has two columns of that name", "an alias for one"
         )
     if found is None:
         listed = ", ".join(n for n, _ in described)
-        raise Refusal(f"{what} with the column {column}", f"{relation} has no such column", f"one of: {listed}")
+        raise Refusal(
+            "ST632", f"{what} with the column {column}", f"{relation} has no such column", f"one of: {listed}"
+        )
     name, kind = found
     if kind.lower() in ("timestamp", "date", "timestamp_ntz"):
         return name, f"unix_millis(CAST({quote(name)} AS TIMESTAMP_LTZ))"
     if kind.lower() in ("tinyint", "smallint", "int", "bigint") or kind.lower().startswith("decimal"):
         return name, f"CAST(floor({quote(name)}) AS BIGINT)"
     raise Refusal(
+        "ST639",
         f"{what} with the column {name}, a {kind}",
         "it is no instant",
         "a TIMESTAMP, a DATE, or a number of milliseconds",
@@ -110,15 +116,18 @@ def _keys(what: str, state: State, group_by: Any, aggregates: Any) -> list[str]:
     named = [group_by] if isinstance(group_by, str) else group_by
     known = {folded(n): n for n, _ in state.columns}
     if aggregates is None or not isinstance(named, (list, tuple)):
-        raise Refusal(f"{what} with group_by={group_by!r}", "it lists the columns beside aggregates", "a list of names")
+        raise Refusal(
+            "ST640", f"{what} with group_by={group_by!r}", "it lists the columns beside aggregates", "a list of names"
+        )
     for name in named:
         if not isinstance(name, str) or folded(name) not in known:
             raise Refusal(
+                "ST641",
                 f"{what} with group_by={group_by!r}",
                 f"the model has no column {name}",
                 f"one of: {', '.join(known.values())}",
             )
     keys = [known[folded(name)] for name in named]
     if len(set(keys)) < len(keys):
-        raise Refusal(f"{what} with group_by={group_by!r}", "it names a column twice", "each column once")
+        raise Refusal("ST642", f"{what} with group_by={group_by!r}", "it names a column twice", "each column once")
     return keys

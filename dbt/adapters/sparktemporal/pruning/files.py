@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from ..engine.warehouse import Warehouse
-from ..errors import TemporalError
+from ..errors import Explained, TemporalError
 from ..inputs.observing.observe import Input
 from ..plurals import quantity
 from ..pushdown import lineage, statistics
@@ -252,12 +252,11 @@ class FilePruner:
         known += [f"{n.split('_')[1]} of {names[n]}: {v}" for n, v in zip(columns, row[1:])]
         first, last = (None if at is None else format_instant(at) for at in (clock.first, clock.last))
         span = f"from {first} on" if last is None else f"from {first} until {last}"
-        return TemporalError(
-            f"found: {file} of {one.relation}, which holds rows that matter {span}, though its "
-            "statistics say that none can\n"
-            f"why: {render(place.predicate)}; {', '.join(known)}\n"
-            "instead: pushdown: sargable for this model, and a report of this to the adapter's authors; nothing was "
-            "committed"
+        return Explained(
+            "ST408",
+            f"{file} of {one.relation}, which holds rows that matter {span}, though its statistics say that none can",
+            f"{render(place.predicate)}; {', '.join(known)}",
+            "pushdown: sargable for this model, and a report of this to the adapter's authors; nothing was committed",
         )
 
     def _evaluator(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from ..engine.warehouse import Warehouse
-from ..errors import TemporalError
+from ..errors import Explained
 from ..pushdown import inclusive_projection
 from ..pushdown.sargable import Range
 from ..temporal.diffs import intervals_sql
@@ -65,12 +65,13 @@ def refuse_unbounded(
     bounded |= {_plain(name) for name in known}
     for table in plans.tables_read(plans.analyzed(plan)) or ["what it reads"]:
         if _plain(table) not in bounded and (required is True or any(_is(table, name) for name in required or ())):
-            raise TemporalError(
-                f"found: {table}, which would be read whole\n"
-                f"why: pushdown_required, and from {asked or 'the window nothing'} no comparison follows that reaches "
-                "its partitions or the statistics of its files\n"
-                "instead: a comparison of mz_now() with one of its columns in a form that docs/pushdown.md lists "
-                "(dbt run-operation temporal_explain_pushdown shows what follows), or pushdown_required without it"
+            raise Explained(
+                "ST409",
+                f"{table}, which would be read whole",
+                f"pushdown_required, and from {asked or 'the window nothing'} no comparison follows that reaches "
+                "its partitions or the statistics of its files",
+                "a comparison of mz_now() with one of its columns in a form that docs/pushdown.md lists "
+                "(dbt run-operation temporal_explain_pushdown shows what follows), or pushdown_required without it",
             )
 
 
@@ -79,10 +80,11 @@ def refuse_unknown(inputs: Iterable[str], required: bool | tuple[str, ...]) -> N
     known = list(inputs)
     for name in () if isinstance(required, bool) else required:
         if not any(_is(table, name) for table in known):
-            raise TemporalError(
-                f"found: pushdown_required: [{name}]\n"
-                f"why: the model reads no such table, so nothing would be guarded\n"
-                f"instead: one of {', '.join(known) or 'its inputs, of which there are none'}"
+            raise Explained(
+                "ST410",
+                f"pushdown_required: [{name}]",
+                "the model reads no such table, so nothing would be guarded",
+                f"one of {', '.join(known) or 'its inputs, of which there are none'}",
             )
 
 

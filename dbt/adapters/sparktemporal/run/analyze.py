@@ -213,7 +213,7 @@ def _described(warehouse: Warehouse, core: Core, written: str) -> tuple[list[tup
     probe = intervals_sql.probe(core)
     refuse_nondeterministic(probe)
     if has_clock(probe):  # a stored clock would stay the clock of the run
-        raise Refusal(fragment(probe), "the clock stands in what is to be stored", "a WHERE for it alone")
+        raise Refusal("ST357", fragment(probe), "the clock stands in what is to be stored", "a WHERE for it alone")
     try:
         return warehouse.described(render(probe))
     except SparkError as error:
@@ -222,11 +222,13 @@ def _described(warehouse: Warehouse, core: Core, written: str) -> tuple[list[tup
         warehouse.describe(clock_text.written_at(written, kinds, "0L"))
         if not Cause.NO_COLUMN.is_said_by(error):
             raise Refusal(
+                "ST358",
                 fragment(core.query),
                 f"Spark does not take it by itself: {spark_words(error)}",
                 "the same in plainer SQL",
             ) from None
         raise Refusal(
+            "ST359",
             fragment(core.query),
             "this part names columns from outside of it, so it cannot be evaluated by itself",
             "a join instead of a correlated subquery",
@@ -238,6 +240,7 @@ def _refuse_otherwise_bound(core: Core, bound: Sequence[tuple[str, str]], by_spa
     for (name, kind), (_, wanted) in zip(bound, by_spark):
         if kind and kind != wanted and "<" not in kind:  # the fields of a type may be printed otherwise
             raise Refusal(
+                "ST360",
                 f"{name} of {fragment(core.query)}",
                 f"the adapter takes its type for {kind}, and Spark for {wanted}",
                 f"CAST({name} AS {wanted}) in the model, and a report of this to the adapter's authors",
@@ -254,6 +257,7 @@ def _typed(core: Core, described: list[tuple[str, str]], version: str, zone: Ses
     below = upstream.read_by(core.query)
     if below and {name.lower() for name, _ in columns} & upstream.TIMES:
         raise Refusal(
+            "ST361",
             f"a subquery over the temporal_view {below[0]}, which names columns from outside of it",
             "such a subquery is evaluated when the view is read, and the rows for it would be stored with their times",
             "IN in the place of EXISTS (`id in (select id from … where mz_now() < hi)`), or a join",

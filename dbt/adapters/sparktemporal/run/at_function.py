@@ -42,18 +42,21 @@ def refuse_impossible(warehouse: Warehouse, target: ModelRelations, config: Temp
     version = warehouse.version()
     if int(version.split(".")[0]) < 4:
         raise Refusal(
+            "ST507",
             f"at_function of {target.model}, on Spark {version}",
             "table functions in SQL came with Spark 4.0",
             "no at_function; in dbt " + _IN_DBT.format(target.model),
         )
     if warehouse.catalog_is_named():
         raise Refusal(
+            "ST508",
             f"at_function of {target.model}, in the catalog {warehouse.catalog()}",
             f"Spark keeps SQL functions in {SESSION_CATALOG} alone",
             "no at_function; in dbt " + _IN_DBT.format(target.model),
         )
     if not (old and old.at_function) and run_of(warehouse, target) == "":
         raise Refusal(
+            "ST509",
             f"a function {target.schema}.{name}",
             f"no run of {target.model} made it, so none replaces it",
             "another name for one of the two, or no at_function",
@@ -65,6 +68,7 @@ def refuse_columns(target: ModelRelations, config: TemporalConfig, cores: Sequen
     name = f"{target.model}{function_sql.SUFFIX}"
     if config.at_function and name in Identifiers(column for core in cores for column, _ in core.columns):
         raise Refusal(
+            "ST510",
             f"a column {name} in {target.model}, with at_function",
             "the function has that name, and its parameter is named by it",
             "an alias for the column, or no at_function",
@@ -100,6 +104,7 @@ def refuse_unknown(plan: RunPlan, error: Exception) -> None:
     """Raise Refusal where Spark took the query as a view and does not take the query as a function."""
     if plan.config.at_function and (hidden := _TEMPORARY.search(str(error))):
         raise Refusal(
+            "ST511",
             f"a temporary view {hidden.group(1)} in the session, while at_function of {plan.target.model} was made, "
             "whose query has a WITH of that name",
             "Spark takes the one for the other and makes no function. The view is right, and reads none of the session",
@@ -107,6 +112,7 @@ def refuse_unknown(plan: RunPlan, error: Exception) -> None:
         ) from None
     if plan.config.at_function and _NO_FUNCTION.search(str(error)):
         raise Refusal(
+            "ST512",
             f"at_function of {plan.target.model}, whose query has a part that Spark takes in no function",
             f"a parameter stands in nested queries there. The view is right. Spark's words: {spark_words(str(error))}",
             "no at_function; in dbt " + _IN_DBT.format(plan.target.model),

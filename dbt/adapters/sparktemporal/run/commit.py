@@ -28,7 +28,7 @@ from ..engine.descriptions import ALTER, ViewInfo
 from ..engine.model_relations import ModelRelations
 from ..engine.ownership import marked
 from ..engine.warehouse import Warehouse
-from ..errors import ForeignRelation, Refusal, TemporalError, without_trace
+from ..errors import Explained, ForeignRelation, Refusal, without_trace
 from ..plurals import quantity
 from ..temporal.decision import Statement
 from ..temporal.diffs import chains as chain_rules
@@ -136,10 +136,11 @@ class Commit:
         if live is not None and not is_commit(live.text, model):
             raise ForeignRelation(f"{model}__live", model)
         if self._run_of(live) != run:
-            raise TemporalError(
-                f"found: {model}__live is of run {self._run_of(live)}, {run} was expected {when} the commit\n"
-                f"why: another run committed meanwhile; what this one wrote may be of an older state\n"
-                f"instead: {self.again}"
+            raise Explained(
+                "ST513",
+                f"{model}__live is of run {self._run_of(live)}, {run} was expected {when} the commit",
+                "another run committed meanwhile; what this one wrote may be of an older state",
+                self.again,
             )
         return live
 
@@ -209,10 +210,11 @@ class ViewTexts:
         if found is None and self._keeps(size := self._smallest(state)):
             found = self._fitting(state)
         if found is None:
-            raise TemporalError(
-                f"found: a view text of {size:,} characters for {state.model}__live\n"
-                f"why: the catalog does not keep one so long: {self.denied}\n"
-                f"instead: {_shorter(state, size)}"
+            raise Explained(
+                "ST514",
+                f"a view text of {size:,} characters for {state.model}__live",
+                f"the catalog does not keep one so long: {self.denied}",
+                _shorter(state, size),
             )
         state, text, form = found
         if form is Form.TABLE:
@@ -244,6 +246,7 @@ class ViewTexts:
             return
         columns = quantity(len(later.columns), "column")
         raise Refusal(
+            "ST515",
             f"{later.model}, a model of {columns} whose view may take {size:,} characters",
             f"the catalog does not keep a view so long, so runs would fail once its inputs are updated: {self.denied}",
             _shorter(later, size) + ("" if self._has_star_except else "; from Spark 4 on the texts are shorter")

@@ -33,9 +33,12 @@ def first_commit(warehouse: Warehouse, target: ModelRelations) -> str:
     catalog = warehouse.catalog()
     found = f"schema {target.schema} of the catalog {catalog}, which has no views"
     if target.views_in is None:
-        raise Refusal(found, f"a temporal_view is a view. Spark's words: {why}", f"{view_probe.WITH_VIEWS}. {_WITHOUT}")
+        raise Refusal(
+            "ST516", found, f"a temporal_view is a view. Spark's words: {why}", f"{view_probe.WITH_VIEWS}. {_WITHOUT}"
+        )
     if not warehouse.catalog_is_icebergs():
         raise Refusal(
+            "ST517",
             found,
             "where there are no views, a commit is an UPDATE of a row, and only Iceberg's is known",
             view_probe.WITH_VIEWS,
@@ -49,6 +52,7 @@ def refuse_grants(target: ModelRelations, config: Mapping[str, Any]) -> None:
     """Refuse grants of a model without a view in dbt's schema."""
     if config.get("grants"):
         raise Refusal(
+            "ST518",
             f"grants of {target.model}, in a catalog without views",
             "dbt grants on a relation of the model's schema, and none is there",
             "no grants config for this model; GRANT by a post-hook, or by whoever keeps the catalog",
@@ -71,6 +75,7 @@ def _refuse_others(warehouse: Warehouse, outside: ModelRelations) -> None:
         there = warehouse.relations_outside(outside.schema, outside.model)
     except SparkError as error:
         raise Refusal(
+            "ST519",
             f"views_in: {outside.schema} in the profile",
             f"the views of {outside.model} cannot be there. Spark's words: {spark_words(str(error))}",
             "a schema that exists, with its catalog",

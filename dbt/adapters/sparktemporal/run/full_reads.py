@@ -20,6 +20,7 @@ def refuse(plan: RunPlan) -> None:
     if found:
         model = plan.target.model
         raise Refusal(
+            "ST415",
             f"all of {', '.join(found)} to be read by {model}, whose full_read is error",
             "; ".join(f"{name} cannot be read by what changed: {why}" for name, why in found.items()),
             f"dbt run --full-refresh -s {model}, which reads all once; or full_read: warn",

@@ -45,6 +45,7 @@ def refuse(plan: RunPlan) -> None:
     if plan.config.full_store == "error" and plan.model.whole:
         model = plan.target.model
         raise Refusal(
+            "ST416",
             f"all rows of {listed(plan.model)} to be kept by {model}, whose full_store is error",
             why(plan.model),
             f"{instead(plan.model)}; or full_store: warn",

@@ -47,6 +47,7 @@ def _refuse_shadowing(name: Name, routine: Routine) -> None:
     *schema, own = (part.lower() for part in name)
     if not schema and own in registry.KNOWN or schema == [OF_SPARK[-1]] and own in registry.SPARKS:
         raise Refusal(
+            "ST366",
             f"{'.'.join(name)}(...), which is not Spark's own here but {routine.name}",
             "versions of Spark that have a function of that name put theirs in its place, and the model would "
             "mean another query",
@@ -59,6 +60,7 @@ def _refuse_fickle(name: Name, routine: Routine, every: Sequence[Routine]) -> No
     fickle = next((below for below in every if below.why), None)
     if fickle is not None:
         raise Refusal(
+            "ST367",
             f"{'.'.join(name)}(...), {_through(routine, fickle)} {fickle.why} in it"
             + (f": {_short(fickle.body)}" if fickle.body else ""),
             "its value is that of whoever evaluates it, a run or a read, and not that of the instant asked for",
@@ -78,6 +80,7 @@ def _refuse_unplaced(name: Name, routine: Routine, every: Sequence[Routine], kno
         if unplaced:
             through = "" if below is routine else f"which calls {below.name}, "
             raise Refusal(
+                "ST368",
                 f"{'.'.join(name)}(...), {through}whose body calls {unplaced[0]} without its schema",
                 "this version of Spark does not tell where a body looks for names, so it is not known what is called",
                 f"CREATE OR REPLACE FUNCTION with the schema before {unplaced[0]}",
@@ -88,6 +91,7 @@ def _refuse_at_read(name: Name, routine: Routine, known: Routines) -> None:
     for below in known.below([routine]):
         if below.reads_tables:
             raise Refusal(
+                "ST369",
                 f"{'.'.join(name)}(...), {_through(routine, below)} a table in it: {_short(below.body)}",
                 "it is evaluated when the view is read, so what it reads would be of then and not of the last run, "
                 "for past instants too",
@@ -96,6 +100,7 @@ def _refuse_at_read(name: Name, routine: Routine, known: Routines) -> None:
             )
     if routine.is_temporary:
         raise Refusal(
+            "ST370",
             f"{'.'.join(name)}(...), a function of this session",
             "it is evaluated when the view is read, and a view can only name functions that outlive the session",
             "CREATE FUNCTION without TEMPORARY, or the function called in the SELECT with mz_now() in its WHERE",
@@ -117,6 +122,7 @@ def refuse_of_session(model: Model, plan: str, known: Routines) -> None:
     untold = any(r.body is None for r in known.below(known.called(model.parsed.tree).values()))
     if plans.runs_python(plan) and not untold and not re.search(r"\bView \(`[^`]*`,", analyzed):
         raise Refusal(
+            "ST371",
             "a function of Python under the name of one of Spark's own",
             "neither the text of the model nor its view would tell the two apart",
             "a name of its own for the function",
@@ -128,6 +134,7 @@ def _refuse_variables(model: Model, analyzed: str) -> None:
     for column in parse(model.residual).find_all(exp.Column):
         if column.name.lower() in variables and column.table.lower() in ("", "session"):
             raise Refusal(
+                "ST372",
                 f"{fragment(column)}, a variable of this session",
                 "it is evaluated when the view is read, and a view can name no variables",
                 f"a dbt variable, {{{{ var('{column.name}') }}}}, or this one in the SELECT with mz_now() in its WHERE",
@@ -141,6 +148,7 @@ def _refuse_clock_texts(model: Model, analyzed: str) -> None:
             typed = cast is not None and re.match("date|timestamp", render(cast.to), re.IGNORECASE)
             if typed or plans.moves_by_itself(analyzed):
                 raise Refusal(
+                    "ST373",
                     fragment(cast if typed and cast else literal),
                     "Spark puts its clock in its place: that of the run in what is stored, that of the read elsewhere",
                     "mz_now(), or date_trunc('DAY', mz_now())",

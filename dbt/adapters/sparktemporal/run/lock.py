@@ -14,7 +14,7 @@ from ..engine import session_facts
 from ..engine.model_relations import ModelRelations
 from ..engine.ownership import refuse_foreign_lock
 from ..engine.warehouse import Warehouse
-from ..errors import TemporalError
+from ..errors import Explained
 from ..temporal.clock.instants import format_duration, format_instant
 from ..temporal.diffs import chains as chain_rules
 from ..temporal.sql.spark.errors import Cause, SparkError
@@ -71,10 +71,11 @@ def _create_lock(warehouse: Warehouse, target: ModelRelations, clock: int, token
         if properties is None:  # given back meanwhile, or half gone: its folder may be there without it
             hands += 1
             if hands >= 3 and waited >= patience:
-                raise TemporalError(
-                    f"found: {target.model}__lock, which was gone each of {hands} times it was looked at\n"
-                    "why: it changes hands, or a folder of that name is left where its table would be\n"
-                    "instead: the same again; if that helps nothing, remove the folder"
+                raise Explained(
+                    "ST520",
+                    f"{target.model}__lock, which was gone each of {hands} times it was looked at",
+                    "it changes hands, or a folder of that name is left where its table would be",
+                    "the same again; if that helps nothing, remove the folder",
                 )
             if hands > 1:
                 sleep(pause)
@@ -119,13 +120,14 @@ def _locked(target: ModelRelations, properties: Mapping[str, str], clock: int, a
     since = (
         f"for {format_duration(max(clock - int(at), 0))}, since {format_instant(int(at))}" if at else "since unknown"
     )
-    raise TemporalError(
-        f"found: {target.model}__lock, held by {who} {since}\n"
-        f"why: runs of one model go one after the other"
-        f"{f', and after {format_duration(waited)} this one waits no longer' if waited else ''}\n"
-        f"instead: a longer lock_timeout, or the same again after that run. If it is dead: "
+    raise Explained(
+        "ST521",
+        f"{target.model}__lock, held by {who} {since}",
+        "runs of one model go one after the other"
+        + (f", and after {format_duration(waited)} this one waits no longer" if waited else ""),
+        f"a longer lock_timeout, or the same again after that run. If it is dead: "
         f"DROP TABLE {target.name('__lock')}; "
-        f"a lock older than {format_duration(chain_rules.STALE_LOCK_MS)} is taken over"
+        f"a lock older than {format_duration(chain_rules.STALE_LOCK_MS)} is taken over",
     )
 
 

@@ -9,7 +9,7 @@ from sqlglot import exp
 from ..engine.clock_calls import LIVE
 from ..engine.model_relations import ModelRelations
 from ..engine.warehouse import Warehouse
-from ..errors import Refusal, TemporalError
+from ..errors import Explained, Refusal
 from ..inputs.views.stacked import refuse_frozen
 from ..temporal.diffs import chains as chain_rules
 from ..temporal.diffs.state import State
@@ -32,6 +32,7 @@ def refuse_long_names(target: ModelRelations, model: Model) -> None:
     if len(longest) > limit:
         added = len(longest) - len(target.model)
         raise Refusal(
+            "ST212",
             f"{target.model}, a name of {len(target.model)} characters",
             f"a run names its tables by it, with {added} characters more ({longest[len(target.model) :]}), and a "
             f"metastore keeps {limit} at most",
@@ -46,7 +47,9 @@ def refuse_unparsed(warehouse: Warehouse, sql: str) -> None:
         warehouse.ask(f"EXPLAIN {text}")
     except SparkError as error:
         if Cause.NO_SYNTAX.is_said_by(error):
-            raise Refusal(spark_words(error), "Spark cannot parse the model", "the model as Spark takes it") from None
+            raise Refusal(
+                "ST374", spark_words(error), "Spark cannot parse the model", "the model as Spark takes it"
+            ) from None
 
 
 def missing_chains(state: State, existing: Iterable[str]) -> list[str]:
@@ -57,10 +60,11 @@ def missing_chains(state: State, existing: Iterable[str]) -> list[str]:
 def refuse_missing_chains(target: ModelRelations, state: State, existing: Iterable[str]) -> None:
     gone = missing_chains(state, existing)
     if gone:
-        raise TemporalError(
-            f"found: {target.model} without its chain {', '.join(gone)}\n"
-            f"why: the rows in it are lost, and a run on what is left would be wrong\n"
-            f"instead: dbt run --full-refresh -s {target.model}"
+        raise Explained(
+            "ST502",
+            f"{target.model} without its chain {', '.join(gone)}",
+            "the rows in it are lost, and a run on what is left would be wrong",
+            f"dbt run --full-refresh -s {target.model}",
         )
 
 
@@ -73,6 +77,7 @@ def refuse_without_schema(sql: str) -> None:
     for table in parse(sql).find_all(exp.Table):
         if not table.db and isinstance(table.this, exp.Identifier) and cte_of(table) is None:
             raise Refusal(
+                "ST375",
                 f"{table.name} without its schema",
                 "in a catalog that the profile names, Spark does not tell whether such a name is a view",
                 f"{{{{ ref('{table.name}') }}}}, a source(), or the name with its schema",
@@ -92,6 +97,7 @@ def _refuse_itself(target: ModelRelations, analyzed: str, catalog: str) -> None:
     names = (identifiers.dotted(identifiers.within(identifiers.parts(name), catalog)) for name in read)
     if any(folded(name) == folded(own) for name in names):
         raise Refusal(
+            "ST376",
             f"{own} in the query of {target.model} itself",
             "a temporal_view that reads itself: it takes the place of that relation, whose rows then are gone",
             "another name (or alias) for this model, or for the relation that it reads",
@@ -106,6 +112,7 @@ def _refuse_temporal_inputs(warehouse: Warehouse, analyzed: str) -> None:
             if info and LIVE in info.text and MARK not in info.text:
                 name = identifiers.parts(view)[-1]
                 raise Refusal(
+                    "ST377",
                     f"{name}, a view with mz_now(), as an input",
                     "its content changes with the clock between runs, and nobody would notice",
                     f"materialized='ephemeral' for {name}: its predicate then is one of this model",
@@ -117,6 +124,7 @@ def _refuse_temporal_inputs(warehouse: Warehouse, analyzed: str) -> None:
         if info and MARK in info.text:
             name = relation[: -len("__live")]
             raise Refusal(
+                "ST378",
                 f"{name}, a temporal_view, as an input that dbt does not know of",
                 "its content changes with the clock between runs; what it stores is read instead where ref() names it",
                 f"{{{{ ref('{name}') }}}} in this model itself",

@@ -18,6 +18,7 @@ def in_words(target: ModelRelations) -> Iterator[None]:
     except SparkError as error:
         error.expect(Cause.DENIED)
         raise Refusal(
+            "ST522",
             spark_words(without_trace(str(error))),
             f"a run of {target.model} creates, replaces and drops tables and views in {target.schema}, "
             "and the user of this connection may not",

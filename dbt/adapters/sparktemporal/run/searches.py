@@ -50,7 +50,7 @@ def _typed_step(step: MonotoneComparison, judged: Condition, types: list[str], z
         if not is_read_otherwise(step.function):
             raise
         calls = tuple(call.meta["start"] for call in mz_now_calls(step.function))
-        raise Unlistable(why.found, why.why, why.instead, calls) from None
+        raise Unlistable(why.code, why.found, why.why, why.instead, calls) from None
 
 
 def _searched(step: MonotoneComparison, judged: Condition, types: list[str], zone: SessionZone) -> MonotoneComparison:
@@ -108,6 +108,7 @@ def _search(step: MonotoneComparison, types: list[str], zone: SessionZone) -> st
 def _refusal_of_months(step: MonotoneComparison, judged: Condition, types: list[str]) -> Refusal:
     length = render(judged.row_expressions[step.added[0]]) if step.added else fragment(step.function)
     return Refusal(
+        "ST362",
         f"{length} beside mz_now(), and more around it",
         "an instant goes back when it is moved by months at the end of one, so the instants at which this "
         "changes cannot be listed",
@@ -122,6 +123,7 @@ def _refuse_partial(step: MonotoneComparison, other: str) -> None:
     fields = ordered(step.function)
     if fields is not None and other in fields.partial:
         raise Refusal(
+            "ST363",
             f"{fragment(step.function)} beside a value of type {other.upper()}",
             "Spark makes NULL of some of these texts, so the instants at which this changes cannot be listed",
             "the other side as a text",
@@ -148,6 +150,7 @@ class SessionZone:
         """
         if step.of_fields and not FIRST_OF_FIELDS <= self.as_of < YEARS_END:
             raise Refusal(
+                "ST364",
                 f"{fragment(step.function)} at {format_instant(self.as_of)}",
                 "at that time its fields do not order like instants, so the instants at which this changes cannot be "
                 "listed",
@@ -204,6 +207,7 @@ class SessionZone:
         else:
             why = f"which in {zone} goes back, or leaps, until {format_instant(first)}"
         return Refusal(
+            "ST365",
             written,
             f"on the clock's side it follows local time, {why}, so the instants at which it changes cannot be listed",
             "mz_now() alone on its side (`mz_now() <= ts + interval 1 day`), or "

@@ -61,6 +61,7 @@ def refusal_of_commits(warehouse: Warehouse, target: ModelRelations, replace: st
     for does, error in failed.items():
         if error is not None:
             raise Refusal(
+                "ST523",
                 f"{_place(warehouse, target)} makes views and {does} none",
                 f"a commit replaces a view by one statement, and what is left behind is dropped. Spark's words: "
                 f"{spark_words(error)}{left}",
@@ -68,6 +69,7 @@ def refusal_of_commits(warehouse: Warehouse, target: ModelRelations, replace: st
             )
     if not is_marked:
         raise Refusal(
+            "ST524",
             f"{_place(warehouse, target)} keeps no properties of a view",
             "a property marks the views of a model. Without it, no later run would know them as the model's",
             WITH_VIEWS,

@@ -8,7 +8,7 @@ from dataclasses import replace
 from ..engine.chain_files import refuse_incomplete
 from ..engine.committed import read_state
 from ..engine.warehouse import Warehouse
-from ..errors import TemporalError
+from ..errors import Explained, TemporalError
 from ..inputs.changing import conflicts
 from ..inputs.changing.capture import capture_inputs
 from ..inputs.changing.conflicts import Busy
@@ -38,10 +38,11 @@ def drops(plan: RunPlan, tables: Sequence[str], why: str) -> list[Statement]:
 def restless(plan: RunPlan, busy: Busy) -> TemporalError:
     """The error of a run whose inputs changed during each attempt."""
     model, moving = plan.target.model, ", ".join([*busy.moved, *busy.grew])
-    return TemporalError(
-        f"found: inputs of {model} that changed during each of {len(PAUSES)} attempts to read them\n"
-        f"why: what is stored must be of one state of each input\n"
-        f"instead: dbt run -s {model} when nothing writes to {moving}"
+    return Explained(
+        "ST417",
+        f"inputs of {model} that changed during each of {len(PAUSES)} attempts to read them",
+        "what is stored must be of one state of each input",
+        f"dbt run -s {model} when nothing writes to {moving}",
     )
 
 

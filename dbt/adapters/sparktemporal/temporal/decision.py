@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..errors import TemporalError
+from ..errors import Explained
 from .clock import expiration as expirations
 from .clock.expiration import Expiry
 from .clock.instants import format_duration, format_instant
@@ -121,11 +121,12 @@ def decide(model: str, state: State | None, context: DecisionContext) -> Decisio
         kept = "a sample of the inputs changes nothing of what was captured"
         return Decision(CHECKED, kept, state.frontier, state.started_at, state.since, state.expiration, state.refreshes)
     if state.frontier - clock >= CLOCK_SKEW_MS:
-        raise TemporalError(
-            f"found: the clock at {format_instant(clock)}, {format_duration(state.frontier - clock)} before the "
-            f"frontier of {model}, {format_instant(state.frontier)}\n"
-            f"why: updates up to the frontier are final\n"
-            f"instead: a clock (or var temporal_now) from the frontier on, or dbt run --full-refresh -s {model}"
+        raise Explained(
+            "ST503",
+            f"the clock at {format_instant(clock)}, {format_duration(state.frontier - clock)} before the "
+            f"frontier of {model}, {format_instant(state.frontier)}",
+            "updates up to the frontier are final",
+            f"a clock (or var temporal_now) from the frontier on, or dbt run --full-refresh -s {model}",
         )
     as_of = max(clock, context.earliest(state))
     is_waiting = context.keeps_refreshes(state) and as_of <= state.frontier

@@ -289,6 +289,7 @@ def _no_such_column(column: str, seen: Mapping[str, Input]) -> Refusal:
     by_version = [name for name, now in seen.items() if now.tracking is Tracking.VERSION]
     versions = f"; {', '.join(by_version)} tells what changed by itself" if by_version else ""
     return Refusal(
+        "ST401",
         f"append_column: {column!r}",
         f"it is a column of none of {', '.join(seen) or 'the inputs, of which there are none'}{versions}",
         "a column of an input table in whose order its rows come, or change_capture: auto",

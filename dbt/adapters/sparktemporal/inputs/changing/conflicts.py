@@ -65,9 +65,10 @@ def refuse_redefined(warehouse: Warehouse, capture: Capture) -> None:
     if why := now.change(tuple(capture.read_by)):
         model = request.target.model
         raise Altered(
-            f"found: while {model} was read, {why}\n"
-            "why: what is stored must be of one query\n"
-            f"instead: dbt run -s {model} again"
+            "ST402",
+            f"while {model} was read, {why}",
+            "what is stored must be of one query",
+            f"dbt run -s {model} again",
         )
 
 

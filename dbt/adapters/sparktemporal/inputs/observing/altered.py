@@ -29,9 +29,10 @@ def renewed(warehouse: Warehouse, table: str, info: TableInfo) -> TableInfo:
 
 def _altered(tables: Sequence[str]) -> Altered:
     return Altered(
-        f"found: {', '.join(tables)} with other columns, or in another place, than before\n"
-        "why: another session may have altered the table, and this session's plans may be of what it was\n"
-        "instead: the same command again, since the session has forgotten what the table was"
+        "ST403",
+        f"{', '.join(tables)} with other columns, or in another place, than before",
+        "another session may have altered the table, and this session's plans may be of what it was",
+        "the same command again, since the session has forgotten what the table was",
     )
 
 

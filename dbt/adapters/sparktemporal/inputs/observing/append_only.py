@@ -94,6 +94,7 @@ def observe(
         rows, total = checksum(warehouse, f"{name} WHERE {edge.up_to}", content)
     except SparkError as error:  # a type without a hash, or any error of the user's view below
         raise Refusal(
+            "ST404",
             f"append_column: {follow.column!r} of {name}",
             f"its rows cannot be told apart: {' '.join(str(error).split())[:200]}",
             "change_capture: auto",
@@ -171,6 +172,7 @@ def _edge(table: TableInfo, follow: AppendCursor, at: str | None) -> _Edge | Non
     name, kind = found
     if kind not in _BACK and kind.split("(")[0] not in _NUMBERS:
         raise Refusal(
+            "ST405",
             f"append_column: {follow.column!r}, of type {kind}",
             "which of two rows is later is told by an instant or a number",
             "a TIMESTAMP, TIMESTAMP_NTZ or DATE column, or one of whole numbers or DECIMAL (lookback is then of ms)",

@@ -81,6 +81,7 @@ def refuse_frozen(analyzed: str, place: str, at: int | None) -> None:
     if instants:
         views = ", ".join(identifiers.dotted(identifiers.parts(view)[-2:]) for view in plans.views(analyzed))
         raise Refusal(
+            "ST406",
             f"the view {views}, made at var temporal_now, {format_instant(min(instants))}, {place}",
             "a view that is made with that variable shows its temporal views and its clock as at then, for good",
             "that view made in the same invocation (dbt build -s +...), or materialized='ephemeral' for it",
@@ -136,6 +137,7 @@ def _opened(
         check_meaning(warehouse, view.name(), explained, text, f"({whole})")
     except Closed as closed:
         raise Refusal(
+            "ST407",
             f"the view {name} over a temporal_view, as an input of {model}",
             f"a temporal_view reads such a view by its text, and that cannot stand in its place here: {closed}",
             f"dbt run -s {view.model} in a session like this one, without var temporal_now, and then {model}; or "

@@ -60,6 +60,7 @@ class Session:
 
 def refusal(node: exp.Expr, why: str) -> Refusal:
     return Refusal(
+        "ST801",
         f"{node.sql(dialect='spark')} in what a read evaluates",
         why,
         "the expression as a column of an inner query that reads no clock, which is stored; or a read by Spark",

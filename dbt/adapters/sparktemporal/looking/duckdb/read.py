@@ -77,6 +77,7 @@ def _refuse_names(state: State) -> None:
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
             raise Refusal(
+                "ST802",
                 f"two columns {twice} in {state.model}, which differ in upper and lower case at most",
                 "DuckDB takes both for one column",
                 "names that differ in more than case",
@@ -88,6 +89,7 @@ def _refuse_kinds(state: State, found: list[Kind]) -> None:
     for (name, spark_type), kind in zip(state.columns, found, strict=True):
         if kind.name != NULL and kind != Kind.of(spark_type):
             raise Refusal(
+                "ST803",
                 f"column {name} of type {spark_type} in {state.model}",
                 f"its expression would be of type {kind.sql if kind.digits else kind.name} in DuckDB",
                 "a CAST of the expression to the type, or a read by Spark",

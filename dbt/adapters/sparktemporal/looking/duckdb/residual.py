@@ -57,6 +57,7 @@ def translated(residual: str, cores: Mapping[str, Columns], session: Session) ->
         )
     except SqlglotError as e:
         raise Refusal(
+            "ST804",
             "a query that a read evaluates",
             f"sqlglot does not resolve its names: {str(e).splitlines()[0]}",
             "an alias for each relation and column, or a read by Spark",

@@ -47,6 +47,7 @@ def duckdb_type(column: str, spark_type: str) -> str:
     found = _simple(spark_type) or _nested(spark_type)
     if found is None:
         raise Refusal(
+            "ST805",
             f"column {column} of type {spark_type}",
             "DuckDB is not known to read values of this type from a file as Spark wrote them",
             "a column of a simple type in the model, or a read by Spark",

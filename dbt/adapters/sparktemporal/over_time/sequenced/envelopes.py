@@ -89,10 +89,16 @@ def keys_of(given: object, columns: Columns, envelope: str, model: str) -> list[
     listed = list(given) if isinstance(given, (list, tuple)) else [] if given is None else [given]
     known = {folded(n): n for n, _ in columns}
     unknown = next((str(k) for k in listed if folded(str(k)) not in known), None)
-    if not listed or unknown is not None:
-        what = f"unique_key {unknown}" if listed else f"envelope={envelope!r} without a unique_key"
-        why = f"{model} has no such column" if listed else "this envelope has one row for each key and instant"
-        raise Refusal(what, why, f"unique_key='{columns[0][0]}', or a list of columns; or envelope='diffs'")
+    instead = f"unique_key='{columns[0][0]}', or a list of columns; or envelope='diffs'"
+    if not listed:
+        raise Refusal(
+            "ST631",
+            f"envelope={envelope!r} without a unique_key",
+            "this envelope has one row for each key and instant",
+            instead,
+        )
+    if unknown is not None:
+        raise Refusal("ST632", f"unique_key {unknown}", f"{model} has no such column", instead)
     found = list(dict.fromkeys(known[folded(str(k))] for k in listed))
     if envelope == DEBEZIUM:
         _refuse_sides(found, columns, model)
@@ -104,6 +110,7 @@ def _refuse_sides(keys: Sequence[str], columns: Columns, model: str) -> None:
     twice = next((k for k in keys if folded(k) in sides), None)
     if twice is not None:
         raise Refusal(
+            "ST633",
             f"envelope={DEBEZIUM!r} with the unique_key {twice}",
             "the envelope has a column of that name, of the row before or after",
             f"an alias for {twice} in {model}",

@@ -130,6 +130,7 @@ class Output:
         at_each = sequenced(query, self._names) if self.is_sequenced else None
         if self.is_sequenced and at_each is None:
             raise Refusal(
+                "ST634",
                 f"temporal_forecast of {self.state.model} with the aggregate {aggregate}",
                 "it is not evaluated at many instants at once",
                 "another aggregate, or temporal_at and a GROUP BY",

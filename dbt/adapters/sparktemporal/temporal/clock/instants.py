@@ -42,6 +42,7 @@ def parse_duration(text: object, name: str) -> int | None:
         unit = pair and pair.group(2).lower()
         if not pair or unit not in _UNITS_MS:
             raise Refusal(
+                "ST114",
                 f"{name}: {text!r}",
                 "it is not a length of time in whole weeks, days, hours, minutes, seconds or milliseconds"
                 + (" (months and years have no fixed length)" if unit in ("month", "year") else "")
@@ -53,7 +54,7 @@ def parse_duration(text: object, name: str) -> int | None:
     if total == 0:
         if words:
             return None
-        raise Refusal(f"{name}: {text!r}", "it is empty", f"""{name}: "22 days", or {name}: "0" for off""")
+        raise Refusal("ST115", f"{name}: {text!r}", "it is empty", f"""{name}: "22 days", or {name}: "0" for off""")
     return total
 
 
@@ -84,6 +85,7 @@ def parse_instant(value: object, name: str = "instant") -> int:
             if fraction:
                 if fraction.group(1)[3:].strip("0"):
                     raise Refusal(
+                        "ST116",
                         f"{name}: {value!r}",
                         "the clock counts whole milliseconds",
                         "at most three digits after the second",
@@ -134,13 +136,17 @@ def _of_datetime(moment: datetime, name: str) -> int:
     micros = (moment - _EPOCH) // timedelta(microseconds=1)
     if micros % 1000:
         raise Refusal(
-            f"{name}: {moment.isoformat()}", "the clock counts whole milliseconds", "an instant without microseconds"
+            "ST116",
+            f"{name}: {moment.isoformat()}",
+            "the clock counts whole milliseconds",
+            "an instant without microseconds",
         )
     return micros // 1000
 
 
 def _not_an_instant(value: object, name: str) -> Refusal:
     return Refusal(
+        "ST117",
         f"{name}: {value!r}",
         "it is not an instant",
         '"2024-03-01 12:00:00" (UTC), "2024-03-01T12:00:00+01:00", or milliseconds since the epoch',

@@ -103,6 +103,7 @@ class TimeOfWeek:
             found = None
         if not found or bool(day) != bool(days) or int(found.group(2)) > 23 or int(found.group(3)) > 59:
             raise Refusal(
+                "ST118",
                 f"{name}: {text!r}",
                 "it is not a time of day, with or without a day of the week and a time zone",
                 f'{name}: "Sunday 03:00", or {name}: "03:00 Europe/Berlin"; without a zone it is UTC',

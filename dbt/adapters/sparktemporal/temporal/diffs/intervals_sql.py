@@ -56,24 +56,33 @@ def check_columns(columns: Columns, spark_version: str) -> None:
     for name, spark_type in columns:
         kind = spark_type.lower()
         if is_reserved(name):
-            raise Refusal(f"column {name}", "the project keeps its own column of that name", "another alias")
+            raise Refusal("ST346", f"column {name}", "the project keeps its own column of that name", "another alias")
         if "\n" in name or "\r" in name:
             raise Refusal(
-                f"column {name!r}", "its name has a line break in it, which SQL of many lines does not keep", "an alias"
+                "ST347",
+                f"column {name!r}",
+                "its name has a line break in it, which SQL of many lines does not keep",
+                "an alias",
             )
         if name.lower() in seen:
-            raise Refusal(f"column {name} twice", "a view has each column name once", "an alias for one of them")
+            raise Refusal(
+                "ST348", f"column {name} twice", "a view has each column name once", "an alias for one of them"
+            )
         seen.add(name.lower())
         if re.search(r"\bvoid\b", kind):
-            raise Refusal(f"column {name} {spark_type}", "a bare NULL has no type to store", "CAST(NULL AS ...)")
+            raise Refusal(
+                "ST349", f"column {name} {spark_type}", "a bare NULL has no type to store", "CAST(NULL AS ...)"
+            )
         if "variant" in kind or " collate " in kind or "calendar" in kind or kind == "interval":
             raise Refusal(
+                "ST350",
                 f"column {name} {spark_type}",
                 "equal values of this type need not be the same, so corrections could meet the wrong row",
                 f"CAST({dotted([name])} AS STRING), or the column without its collation",
             )
         if "map<" in kind and int(spark_version.split(".")[0]) < 4:
             raise Refusal(
+                "ST351",
                 f"column {name} {spark_type}",
                 f"Spark {spark_version} cannot compare maps (Spark 4 can)",
                 f"map_entries({dotted([name])}) or to_json({dotted([name])})",

@@ -94,6 +94,7 @@ def _guarded(point: str, guard: Guard, calls: Mapping[int, str]) -> str:
     instant, first, zone = guard
     read = evaluated(exp.cast(instant.copy(), "TIMESTAMP_LTZ", dialect="spark"), calls, "mz_lower")
     refusal = Refusal(
+        "ST352",
         f"{fragment(instant)}, which leads a row to before {format_instant(first)}",
         f"on the clock's side it follows local time, which in {zone} goes back, or leaps, until then, so the instants "
         "at which it changes cannot be listed",
@@ -114,6 +115,7 @@ def _within_years(point: str, of: exp.Expr, calls: Mapping[int, str]) -> str:
     # a search probes the first cell that begins after the last year
     first, last = (evaluated(of, calls, instant) for instant in ("mz_lower", f"{YEARS_END + DAY_MS}L"))
     refusal = Refusal(
+        "ST353",
         f"{fragment(of)}, which leads a row to before the year {YEARS[0]} or after {YEARS[1]}",
         "there its fields do not order like instants, so the instants at which this changes cannot be listed",
         "a shorter interval in that row",

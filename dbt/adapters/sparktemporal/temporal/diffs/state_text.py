@@ -23,7 +23,7 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Any
 
-from ...errors import ForeignRelation, TemporalError
+from ...errors import Explained, ForeignRelation
 from ..sql.text.identifiers import Identifier
 from .state import State
 from .state_formats import FORMAT, payload_of, state_of_payload
@@ -116,10 +116,11 @@ def extract(text: str, model: str, load: Callable[[str], str] | None = None) -> 
             raise ValueError("it was edited by hand: its checksum does not match")
         return state_of_payload(payload)
     except (ValueError, KeyError, TypeError) as error:
-        raise TemporalError(
-            f"found: {model}__live, whose state cannot be used ({error})\n"
-            f"why: what is stored for {model} is not known without it, so nothing is read, changed or dropped\n"
-            f"instead: dbt run --full-refresh -s {model}"
+        raise Explained(
+            "ST504",
+            f"{model}__live, whose state cannot be used ({error})",
+            f"what is stored for {model} is not known without it, so nothing is read, changed or dropped",
+            f"dbt run --full-refresh -s {model}",
         ) from None
 
 

@@ -19,7 +19,7 @@ from functools import partial
 
 from sqlglot import exp
 
-from ...errors import TemporalError
+from ...errors import Explained
 from ...plurals import quantity
 from ..clock.instants import LAST_MS, format_instant
 from ..diffs.chains import core_of
@@ -117,10 +117,11 @@ class Stack:
         state = self.states[key]
         found = next((c for c in state.cores if c.name == core), None)
         if found is None:
-            raise TemporalError(
-                f"found: {key}, which was rebuilt from another query\n"
-                f"why: a model over it still is over the query of before\n"
-                f"instead: dbt run -s {identifiers.parts(key)[-1]}+"
+            raise Explained(
+                "ST411",
+                f"{key}, which was rebuilt from another query",
+                "a model over it still is over the query of before",
+                f"dbt run -s {identifiers.parts(key)[-1]}+",
             )
         return state, found
 
@@ -334,10 +335,11 @@ def known(model: str, name: str, state: State | None) -> State:
     """The state of a temporal view that has run. Raises TemporalError otherwise."""
     inner = identifiers.parts(name)[-1]
     if state is None:
-        raise TemporalError(
-            f"found: {name}, a temporal_view that has not run, as an input of {model}\n"
-            f"why: there are no stored rows to read\n"
-            f"instead: dbt run -s {inner} {model}"
+        raise Explained(
+            "ST412",
+            f"{name}, a temporal_view that has not run, as an input of {model}",
+            "there are no stored rows to read",
+            f"dbt run -s {inner} {model}",
         )
     return state
 
@@ -346,11 +348,12 @@ def refuse_earlier(model: str, name: str, state: State, clock: int, skew: int) -
     """Refuse a clock (ms) that is `skew` or more before the frontier of a temporal view."""
     inner = identifiers.parts(name)[-1]
     if state.frontier - clock >= skew:
-        raise TemporalError(
-            f"found: a run of {model} at {format_instant(clock)}, before the frontier of its input {inner}, "
-            f"{format_instant(state.frontier)}\n"
-            f"why: {inner} no longer keeps its content of that instant\n"
-            f"instead: a clock (or var temporal_now) from the frontier on, or dbt run --full-refresh -s {inner} {model}"
+        raise Explained(
+            "ST413",
+            f"a run of {model} at {format_instant(clock)}, before the frontier of its input {inner}, "
+            f"{format_instant(state.frontier)}",
+            f"{inner} no longer keeps its content of that instant",
+            f"a clock (or var temporal_now) from the frontier on, or dbt run --full-refresh -s {inner} {model}",
         )
 
 
@@ -358,8 +361,9 @@ def refuse_expired(model: str, name: str, state: State, as_of: int) -> None:
     """Refuse a temporal view that does not answer at `as_of` (ms) any more."""
     inner = identifiers.parts(name)[-1]
     if state.answers_until is not None and as_of > state.answers_until:
-        raise TemporalError(
-            f"found: {inner}, which expired at {format_instant(state.answers_until)}, as an input of {model}\n"
-            f"why: its updates after that instant are not stored\n"
-            f"instead: dbt run -s +{model}, which runs {inner} first"
+        raise Explained(
+            "ST414",
+            f"{inner}, which expired at {format_instant(state.answers_until)}, as an input of {model}",
+            "its updates after that instant are not stored",
+            f"dbt run -s +{model}, which runs {inner} first",
         )

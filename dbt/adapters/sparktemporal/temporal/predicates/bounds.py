@@ -56,6 +56,7 @@ def operand_kind(comparison: Comparison, spark_type: str) -> str:
     base = re.match(r"[a-z_]+", name)
     way_out = _WAY_OUT.get(base.group() if base else name, _ANY_WAY_OUT)
     raise Refusal(
+        "ST318",
         comparison.written,
         f"mz_now() is compared with {name.upper()}, which is not an instant",
         way_out.format(x=suggested(comparison.operand)),
@@ -149,6 +150,7 @@ def compared_kinds(comparisons: Sequence[Comparison]) -> dict[int, str]:
         side = TIMESTAMP if comparison.kind == TIMESTAMP else BIGINT
         if at.setdefault(comparison.at, side) != side:
             raise Refusal(
+                "ST319",
                 comparison.written,
                 "one mz_now() is compared with a number and with a timestamp",
                 "two comparisons joined by AND",

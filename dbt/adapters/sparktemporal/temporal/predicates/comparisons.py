@@ -93,7 +93,7 @@ def comparisons(conjunct: exp.Expr, moves: Moves = anywhere) -> tuple[list[Compa
     written = fragment(conjunct)
     if isinstance(conjunct, exp.Between):
         if conjunct.args.get("symmetric"):
-            raise Refusal(written, "BETWEEN SYMMETRIC is not read", "two comparisons joined by AND")
+            raise Refusal("ST320", written, "BETWEEN SYMMETRIC is not read", "two comparisons joined by AND")
         found: list[Comparison] = []
         static: list[exp.Expr] = []
         for leg in conjuncts(both_bounds(conjunct)):

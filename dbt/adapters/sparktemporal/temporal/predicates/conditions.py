@@ -219,6 +219,7 @@ class _Analysis:
                 return
         if is_side(left) or is_side(right):
             raise Unlistable(
+                "ST321",
                 fragment(node),
                 "mz_now() stands on both sides, so the instants at which it changes cannot be listed",
                 "mz_now() on one side and everything that is known of the row on the other",
@@ -338,12 +339,14 @@ def is_side(node: exp.Expr) -> bool:
 def _refuse_uncompared(node: exp.Expr) -> None:
     if is_mz_now(node):
         raise Unlistable(
+            "ST322",
             fragment(_around(node)),
             "mz_now() is a value here and not compared, so the instants at which it matters cannot be listed",
             "a comparison of mz_now() with an expression over the row",
         )
     if isinstance(node, exp.Query):
         raise Unlistable(
+            "ST323",
             fragment(node),
             "the clock is compared in a subquery of a predicate that is more than a conjunction",
             "a join with a derived table that holds the comparison",

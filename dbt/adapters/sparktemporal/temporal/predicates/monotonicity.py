@@ -47,8 +47,8 @@ class Unlistable(Refusal):
     calls: the offsets of mz_now() in the predicate, where types or the zone are the reason.
     """
 
-    def __init__(self, found: str, why: str, instead: str, calls: tuple[int, ...] = ()) -> None:
-        super().__init__(found, why, instead)
+    def __init__(self, code: str, found: str, why: str, instead: str, calls: tuple[int, ...] = ()) -> None:
+        super().__init__(code, found, why, instead)
         self.calls = calls
 
 
@@ -348,6 +348,7 @@ def _scaled(moves: Side, divisor: exp.Expr, node: exp.Expr) -> Side:
 
 def _refusal(node: exp.Expr, why: str) -> Unlistable:
     return Unlistable(
+        "ST324",
         fragment(node),
         f"{why}, so the instants at which it changes cannot be listed",
         "a comparison of mz_now() with an expression over the row; or, where no window is meant, the function in an "

@@ -52,6 +52,7 @@ def refuse_words(node: exp.Expr, written: str) -> None:
 def no_instant(text: str, written: str) -> Refusal:
     number = "; for milliseconds the number without quotes" if _NUMBER.fullmatch(text) else ""
     return Refusal(
+        "ST325",
         written,
         f"{string_literal(text)} is no instant: Spark makes NULL of it, or its own clock, so the comparison would not "
         "be what it looks like",
@@ -65,6 +66,7 @@ def refuse_lists(predicate: exp.Expr) -> None:
         if is_mz_now(node.this.unnest()) and any(_text(item) for item in node.expressions):
             items = (("timestamp " if _text(i) is i else "") + suggested(i) for i in node.expressions)
             raise Refusal(
+                "ST326",
                 fragment(node),
                 "in a list Spark compares the clock as text, which in this zone is the same an hour later when "
                 "daylight saving ends",

@@ -41,6 +41,7 @@ def resolve_clock_casts(sql: str, describe: Describe, local_timestamps: bool = F
         base = "decimal" if spark_type.startswith("decimal") else spark_type
         if base not in _CONVERSIONS:
             raise Refusal(
+                "ST327",
                 fragment(cast),
                 f"{spark_type.upper()} does not convert to the clock",
                 "a TIMESTAMP, DATE, TIMESTAMP_NTZ, an integer or a DECIMAL",
@@ -52,7 +53,9 @@ def resolve_clock_casts(sql: str, describe: Describe, local_timestamps: bool = F
 def _type_of(cast: exp.Cast, select: exp.Select | None, describe: Describe) -> str:
     """The type of the operand of a cast in a SELECT."""
     if select is None or not select.args.get("from_"):
-        raise Refusal(fragment(cast), "mz_timestamp is a type for comparisons in a WHERE", "CAST(... AS BIGINT)")
+        raise Refusal(
+            "ST328", fragment(cast), "mz_timestamp is a type for comparisons in a WHERE", "CAST(... AS BIGINT)"
+        )
     probe = exp.select(cast.this.copy().as_("x"))
     for key in ("from_", "joins", "laterals"):
         value = select.args.get(key)

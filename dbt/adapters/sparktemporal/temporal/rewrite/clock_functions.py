@@ -67,12 +67,14 @@ def put_mz_now(sql: str) -> tuple[str, tuple[str, ...]]:
     for one in found:
         if one.may_be_own:
             raise Refusal(
+                "ST329",
                 f"builtin.{one.name}()",
                 "builtin may be a schema with a function of that name, whose value is not known to be the clock's",
                 f"mz_now(), {one.name}(), or the name of the schema with its catalog",
             )
         if not one.is_call:
             raise Refusal(
+                "ST330",
                 one.name,
                 "a column of that name would win over the function, so the meaning of the name is not known",
                 f"{one.name}() for the clock, `{one.name}` in backticks for a column",

@@ -51,6 +51,7 @@ def names_of(tree: exp.Expr, describe: Describe, clock: Callable[[], Mapping[int
         for i in nameless:
             if i not in known:
                 raise Refusal(
+                    "ST331",
                     fragment(items[i]),
                     "its name is not known beside an item that stands for several columns",
                     f"{suggested(items[i])} AS a_name",

@@ -124,6 +124,7 @@ def refuse_nondeterministic(query: exp.Expr) -> None:
     node = nondeterministic(query)
     if node is not None:
         raise Refusal(
+            "ST332",
             fragment(node),
             "this is another value at every run, so rows would be retracted and added again for no reason",
             "the value as a column of an upstream table",

@@ -26,6 +26,7 @@ def refuse_qualify(tree: exp.Query) -> None:
         return
     condition = select.args["qualify"]
     raise Refusal(
+        "ST333",
         f"QUALIFY {fragment(condition.this)}",
         "Spark has no QUALIFY: it filters by a window function in the outer query",
         suggested(_without(tree)),

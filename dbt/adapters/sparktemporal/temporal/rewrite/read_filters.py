@@ -122,9 +122,13 @@ def _below_the_source(select: exp.Select, rows: exp.Select, predicate: exp.Expr)
     """The SELECT with the filter, over a derived table of all columns: the filter's subquery may name any of them."""
     source = rows.args["from_"].this
     if rows.args.get("joins") or rows.args.get("laterals") or not source.alias_or_name:
-        raise Refusal(fragment(predicate), "the columns that its subquery needs are not known", "a derived table")
+        raise Refusal(
+            "ST334", fragment(predicate), "the columns that its subquery needs are not known", "a derived table"
+        )
     if any(len(column.parts) > 2 for column in select.find_all(exp.Column)):
-        raise Refusal(fragment(predicate), "a column may be named by its table's full name", "an alias of the table")
+        raise Refusal(
+            "ST335", fragment(predicate), "a column may be named by its table's full name", "an alias of the table"
+        )
     below = exp.select("*").from_(source.copy())
     below.set("where", rows.args.get("where"))
     outer = select.copy()
@@ -142,7 +146,7 @@ def _below_the_list(
     names = [name for name, _ in columns_of(probe, describe, visible)]
     taken = {name.lower() for name in names}
     if len(taken) < len(names):
-        raise Refusal(fragment(rows), "two columns have one name", "an alias for one of them")
+        raise Refusal("ST336", fragment(rows), "two columns have one name", "an alias for one of them")
     around = exp.Paren(this=predicate.copy())
     there = _named_in(rows, names)
     for column in list(_of_the_rows(around)):

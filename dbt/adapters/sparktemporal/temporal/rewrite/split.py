@@ -95,7 +95,7 @@ def split(
     for call in calls:
         if unlisted and call.meta["start"] in unlisted:
             why = unlisted[call.meta["start"]]
-            call.meta[UNLISTED] = (why.found, why.why, why.instead)  # nodes are copied with their meta
+            call.meta[UNLISTED] = (why.code, why.found, why.why, why.instead)  # nodes are copied with their meta
     _refuse_calls(tree, calls)
     selects, at_a_read = _scopes(tree, calls, describe, moves)
     tree, selects, filters = take_apart(tree, selects, describe, moves)
@@ -119,7 +119,7 @@ def split(
     eliminate_ctes(residual)
     keep_apart(residual)
     if not cores and not static.cores:
-        raise Refusal(fragment(tree), "the temporal SELECT reads nothing", "a FROM with the rows to window")
+        raise Refusal("ST337", fragment(tree), "the temporal SELECT reads nothing", "a FROM with the rows to window")
     return Split((*cores, *static.cores), residual, (*at_a_read, *filters))
 
 
@@ -130,17 +130,19 @@ def _of_instants(comparison: Comparison) -> Comparison:
 def _refuse_calls(tree: exp.Expr, calls: list[exp.Expr]) -> None:
     for call in calls:
         if call.expressions:
-            raise Refusal(fragment(call), "mz_now() takes no arguments", "mz_now()")
+            raise Refusal("ST338", fragment(call), "the clock takes no arguments", "mz_now()")
     if not calls:
         bare = next((column for column in tree.find_all(exp.Column) if column.name.lower() in MZ_NOW_NAMES), None)
         if bare is not None:
             raise Refusal(
+                "ST339",
                 fragment(bare),
                 "a name without parentheses is a column, and the model has no mz_now()",
                 f"{fragment(bare)}(), with parentheses",
             )
         _refuse_misspelt(tree)
         raise Refusal(
+            "ST340",
             fragment(tree),
             "the model has no mz_now(), so nothing in it depends on the clock",
             "a predicate such as `where mz_now() <= event_ts + interval 30 days`, or materialized='view' or 'table'",
@@ -149,13 +151,15 @@ def _refuse_calls(tree: exp.Expr, calls: list[exp.Expr]) -> None:
         _refuse_unnamed(call)
     for cte in tree.find_all(exp.CTE):
         if is_recursive(cte) and names_itself(cte) and has_clock(cte):
-            raise Refusal(fragment(cte), "a recursive query over the clock is not linear", "an upstream table")
+            raise Refusal("ST341", fragment(cte), "a recursive query over the clock is not linear", "an upstream table")
 
 
 def _refuse_misspelt(tree: exp.Expr) -> None:
     for call in tree.find_all(exp.Anonymous):
         if difflib.get_close_matches(call.name.lower(), MZ_NOW_NAMES, n=1, cutoff=0.8):
-            raise Refusal(fragment(call), "there is no such function, and the model has no mz_now()", "mz_now()")
+            raise Refusal(
+                "ST342", fragment(call), "there is no such function, and the model has no mz_now()", "mz_now()"
+            )
 
 
 def _refuse_unnamed(call: exp.Expr) -> None:
@@ -165,6 +169,7 @@ def _refuse_unnamed(call: exp.Expr) -> None:
         item = item.parent
     if item.arg_key == "expressions" and not isinstance(item, exp.Alias) and names_columns(item.parent):
         raise Refusal(
+            "ST343",
             fragment(item),
             "without an alias its name would hold the instant of the run, which differs each time",
             f"{suggested(item)} AS a_name",
@@ -273,6 +278,7 @@ def _refuse_sliding(conjunct: exp.Expr) -> None:
     sliding = makes_several_rows(conjunct)
     if sliding is not None:
         raise Refusal(
+            "ST344",
             fragment(sliding),
             "it makes several rows of one row beside the clock, and other rows in the SELECT list",
             "the window as a column of a derived table, and mz_now() compared with that column",

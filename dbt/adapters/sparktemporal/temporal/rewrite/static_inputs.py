@@ -116,7 +116,7 @@ class StaticParts:
 
     def _replace_table(self, table: exp.Table) -> None:
         if table.args.get("joins") or table.args.get("laterals"):
-            raise Refusal(fragment(table), "this table is nested in a way that is not covered", "a plain join")
+            raise Refusal("ST345", fragment(table), "this table is nested in a way that is not covered", "a plain join")
         bare = table.copy()
         bare.set("alias", None)
         key = fragment(bare).lower()

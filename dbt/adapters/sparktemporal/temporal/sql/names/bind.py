@@ -151,7 +151,9 @@ class _Binding:
 
     def _source(self, node: exp.Expr, position: int, ctes: Sequence[exp.CTE]) -> Source:
         if not isinstance(node, (exp.Table, exp.Subquery, exp.Values)):
-            raise Refusal(fragment(node), "the columns of this input are not tracked", "an upstream view over it")
+            raise Refusal(
+                "ST309", fragment(node), "the columns of this input are not tracked", "an upstream view over it"
+            )
         name = node.alias_or_name or f"mz_source_{position}"
         if not node.alias_or_name and node.parent is not None and node.parent.parent is self._named:
             node.set("alias", exp.TableAlias(this=quote_name(name)))
@@ -235,6 +237,7 @@ def _lateral(lateral: exp.Lateral) -> Source:
     alias = lateral.args.get("alias")
     if alias is None or not alias.this or not alias.columns:
         raise Refusal(
+            "ST310",
             fragment(lateral),
             "its columns have no names here",
             "LATERAL VIEW explode(xs) x AS item, with the names of table and columns",

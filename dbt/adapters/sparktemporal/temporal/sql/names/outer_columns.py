@@ -70,6 +70,7 @@ class Scopes:
             for source in self._sources_of(query):
                 if name.lower() in (source.name.lower(), *(c.lower() for c in source.columns)):
                     raise Refusal(
+                        "ST311",
                         fragment(query),
                         f"{name} is a name in this subquery, and the alias of the rows that the outer query reads",
                         f"another alias for one of the two {name}",
@@ -84,6 +85,7 @@ class Scopes:
                     found = sources_of(_with_all_sources(scope), self._describe, visible)
                 except SparkError as error:
                     raise Refusal(
+                        "ST312",
                         fragment(scope),
                         f"its columns above the windowed rows are not known: {str(error).strip().splitlines()[0]}",
                         "a join in an outer query over the temporal SELECT",

@@ -81,7 +81,7 @@ def _refuse_twice(cte: exp.CTE) -> None:
     assert cte.parent is not None  # its WITH
     name = folded(cte.alias)
     if [folded(other.alias) for other in cte.parent.expressions].count(name) > 1:
-        raise Refusal(f"WITH {name} AS (...) twice", "two CTEs of one WITH have one name", "one name for each")
+        raise Refusal("ST313", f"WITH {name} AS (...) twice", "two CTEs of one WITH have one name", "one name for each")
 
 
 def _rename(cte: exp.CTE, name: str, reads: list[exp.Table]) -> None:

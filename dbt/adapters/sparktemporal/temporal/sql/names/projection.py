@@ -148,7 +148,10 @@ def _expand_inner_stars(rest: exp.Select, sources: list[Source]) -> None:
             known = known and of == sources[0].name.lower() and len(node.parts) == 2
         if not known or any(star.args.values()) or not isinstance(node.parent, (exp.Anonymous, exp.Distinct)):
             raise Refusal(
-                fragment(node.parent or node), "the columns of this star are not known here", "the names of the columns"
+                "ST314",
+                fragment(node.parent or node),
+                "the columns of this star are not known here",
+                "the names of the columns",
             )
         columns = [exp.column(quote_name(c), table=quote_name(sources[0].name)) for c in sources[0].columns]
         arguments = node.parent.expressions

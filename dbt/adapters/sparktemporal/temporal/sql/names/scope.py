@@ -91,7 +91,7 @@ def shown_by(star: exp.Star, item: exp.Expr, sources: Sources) -> list[exp.Colum
     columns = sources.starred(item.table.lower() if isinstance(item, exp.Column) else None)
     plain = all(isinstance(n, exp.Identifier) or isinstance(n, exp.Column) and len(n.parts) == 1 for n in left_out)
     if columns is None or has_other_parts(star, ("except_",)) or not plain:
-        raise Refusal(fragment(item), "which columns these are is not known here", "the names of the columns")
+        raise Refusal("ST315", fragment(item), "which columns these are is not known here", "the names of the columns")
     names = {name.name.lower() for name in left_out}
     return [column_of(source, name) for source, name in columns if name.lower() not in names]
 
@@ -124,6 +124,7 @@ def _pick(source: Source, name: str) -> str | None:
     found = [c for c in source.columns if c.lower() == name]
     if len(found) > 1:
         raise Refusal(
+            "ST316",
             f"{', '.join(found)} of {source.name}",
             "the meaning of the name is not known",
             f"an alias for one of them in {source.name}",

@@ -27,6 +27,7 @@ def check(plan_of_text: str, plan_of_tree: str) -> None:
     ours = tree.get("Optimized", "").splitlines()
     line = next((a for a, b in zip(text.get("Optimized", "").splitlines(), ours) if a != b), "its plan")
     raise Refusal(
+        "ST317",
         line.strip(),
         "this part of the model is read differently here than by Spark, and nothing is guessed",
         "the same in plainer SQL, or move this part into an upstream model",

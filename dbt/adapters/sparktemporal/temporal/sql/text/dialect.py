@@ -214,6 +214,7 @@ def _parsed(sql: str) -> exp.Query:
     statements = [s for s in statements if not isinstance(s, exp.Semicolon)]  # and a comment after it
     if len(statements) != 1 or not isinstance(statements[0], (exp.Query, exp.Subquery)):
         raise Refusal(
+            "ST301",
             _shorten(sql),
             f"a model is one query; this is {len(statements)} statement(s)",
             "a single SELECT (or WITH ... SELECT)",
@@ -243,11 +244,13 @@ def _unread(sql: str, detail: str) -> Unread:
     piped = sql.find("|>")
     if piped >= 0:
         return Unread(
+            "ST302",
             _shorten(sql[piped:]),
             "this use of the pipe syntax cannot be read, and nothing is guessed",
             "the same as clauses of a SELECT (WHERE, GROUP BY, LIMIT), or move what stands before it into a CTE",
         )
     return Unread(
+        "ST303",
         detail,
         "this part of the model cannot be read, and nothing is guessed",
         "the same in plainer SQL, names that are words of SQL in `backquotes`, or this part in an upstream model",

@@ -102,6 +102,7 @@ def _refuse(sql: str, settings: Mapping[str, str]) -> None:
         for written in (sql[token.start : token.end + 1] for token in tokens if token.token_type in _TEXTS):
             if written.endswith('"'):
                 raise Refusal(
+                    "ST304",
                     written,
                     f"with {_QUOTED_NAMES[1]} Spark takes it for a name, and it is read as a text here",
                     "single quotes around a text, backquotes around a name",
@@ -111,6 +112,7 @@ def _refuse(sql: str, settings: Mapping[str, str]) -> None:
         for written in (sql[token.start : token.end + 1] for token in texts):
             if re.search(r"[\\'\"\n\r\t]", written[1:-1]):
                 raise Refusal(
+                    "ST305",
                     written,
                     f"with {_NO_ESCAPES} a backslash escapes nothing, and this text would be printed as another one",
                     f"{_NO_ESCAPES}: false in the profile, or a text without backslashes and quotes in it",

@@ -21,12 +21,14 @@ def in_words(sql: str) -> Iterator[None]:
         raise too_deep(sql) from None
     except SqlglotError as error:
         raise Refusal(
+            "ST306",
             f"{_start(sql)} ({str(error).splitlines()[0]})",
             "the text cannot be split into words, and nothing is guessed",
             "closed quotes, backquotes and comments",
         ) from None
     except (ArithmeticError, AssertionError, AttributeError, LookupError, NotImplementedError, TypeError) as error:
         raise Refusal(
+            "ST307",
             _start(sql),
             "reading it fails, which is a defect of dbt-sparktemporal and not of the model; nothing is written",
             "a report with this model, and meanwhile its parts as CTEs or upstream models",
@@ -36,6 +38,7 @@ def in_words(sql: str) -> Iterator[None]:
 def too_deep(sql: str) -> Refusal:
     """The refusal of a text that is nested too deeply for Python's stack."""
     return Refusal(
+        "ST308",
         _start(sql),
         f"it is nested too deeply to be read: {_depth(sql)} parentheses inside one another, or a condition of very "
         "many parts",
