@@ -190,6 +190,7 @@ def _json(kind: str) -> str:
 
 #: the first digit of a code -> the heading of its section
 SECTIONS = {
+    "0": "Reads",
     "1": "Configs, instants and lengths",
     "2": "Names, the graph and the connection",
     "3": "Queries",
@@ -202,7 +203,7 @@ SECTIONS = {
 }
 #: the codes of reasons that are gone. Their numbers are not used again
 GONE: frozenset[str] = frozenset()
-CODE = re.compile(r"ST([1-9])\d\d")
+CODE = re.compile(r"ST\d{3}")
 
 
 @dataclass(frozen=True, order=True)
@@ -219,7 +220,10 @@ def refusals() -> list[Refused]:
     said: set[Refused] = set()
     for file in PACKAGE.rglob("*.py"):
         for node in ast.walk(_with_tables(ast.parse(file.read_text()))):
-            if isinstance(node, ast.Call) and len(node.args) >= 4:
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "raised":
+                code, words = map(_text, node.args)
+                said.add(Refused(code, re.sub(r": $", ": …", words), "", ""))
+            elif isinstance(node, ast.Call) and len(node.args) >= 4:
                 code, *parts = (" ".join(_text(argument).split()) for argument in node.args[:4])
                 if CODE.fullmatch(code):
                     said.add(Refused(code, *parts))
@@ -291,9 +295,19 @@ def refusals_block() -> str:
             listed = list(cases)
             # a reason that depends on the case has no words here
             whys = [f"**why:** {_cell(listed[0].why)}"] if re.search(r"\w", listed[0].why) else []
-            told = (f"**found:** {_cell(one.found)}<br>**instead:** {_cell(one.instead)}" for one in listed)
+            told = (
+                f"**found:** {_cell(one.found)}<br>**instead:** {_cell(one.instead)}"
+                if one.instead
+                else _cell(one.found)
+                for one in listed
+            )
             lines += [f"#### {code}", *whys, *told]
     return "\n\n".join(lines)
+
+
+def _lines(one: Refused) -> str:
+    """The lines of an error besides its reason. What a read raises has one line."""
+    return f"**found:** {_cell(one.found)}<br>**instead:** {_cell(one.instead)}" if one.instead else _cell(one.found)
 
 
 # ---- the code --------------------------------------------------------------------------------------------------------

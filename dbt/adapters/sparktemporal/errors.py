@@ -27,6 +27,11 @@ class Explained(TemporalError):
         super().__init__(f"{code} found: {found}\nwhy: {why}\ninstead: {instead}")
 
 
+def raised(code: str, words: str) -> str:
+    """The message of an error that a read raises in Spark: the code of its reason, and its words in one line."""
+    return f"{code} {words}"
+
+
 class Refusal(Explained):
     """A model, config or request that cannot be answered correctly, and so is not answered."""
 

@@ -6,7 +6,7 @@ SELECT *
 FROM (
   SELECT mz_timestamp, sum(mz_sign) AS mz_diff,
     CAST(sum(IF(mz_sign > 0, IF(mz_x0 IS NOT NULL, 1L, 0L), -(IF(mz_x0 IS NOT NULL, 1L, 0L)))) AS BIGINT) AS `mz_count_0`,
-    coalesce(CAST(sum(IF(mz_sign > 0, IF(mz_x0 IS NULL, CAST(0 AS DECIMAL(37,2)), coalesce(CAST(mz_x0 AS DECIMAL(37,2)), CAST(raise_error('a sum kept for a group has more than 37 digits; instead: config aggregates: rows') AS DECIMAL(37,2)))), CAST(CAST(0 AS DECIMAL(37,2)) - IF(mz_x0 IS NULL, CAST(0 AS DECIMAL(37,2)), coalesce(CAST(mz_x0 AS DECIMAL(37,2)), CAST(raise_error('a sum kept for a group has more than 37 digits; instead: config aggregates: rows') AS DECIMAL(37,2)))) AS DECIMAL(37,2)))) AS DECIMAL(37,2)), CAST(raise_error('a sum kept for a group has more than 37 digits; instead: config aggregates: rows') AS DECIMAL(37,2))) AS `mz_sum_1`
+    coalesce(CAST(sum(IF(mz_sign > 0, IF(mz_x0 IS NULL, CAST(0 AS DECIMAL(37,2)), coalesce(CAST(mz_x0 AS DECIMAL(37,2)), CAST(raise_error('ST003 a sum kept for a group has more than 37 digits; instead: config aggregates: rows') AS DECIMAL(37,2)))), CAST(CAST(0 AS DECIMAL(37,2)) - IF(mz_x0 IS NULL, CAST(0 AS DECIMAL(37,2)), coalesce(CAST(mz_x0 AS DECIMAL(37,2)), CAST(raise_error('ST003 a sum kept for a group has more than 37 digits; instead: config aggregates: rows') AS DECIMAL(37,2)))) AS DECIMAL(37,2)))) AS DECIMAL(37,2)), CAST(raise_error('ST003 a sum kept for a group has more than 37 digits; instead: config aggregates: rows') AS DECIMAL(37,2))) AS `mz_sum_1`
   FROM (
     SELECT `mz_x0`, mz_from, CASE WHEN mz_until <= 1711195200000L THEN mz_until END AS mz_until, 1L AS mz_diff
     FROM (

@@ -17,7 +17,7 @@ SELECT * FROM (
   FROM (
     SELECT `customer`, mz_timestamp, sum(mz_sign) AS mz_diff,
       CAST(sum(IF(mz_sign > 0, IF(mz_x0 IS NOT NULL, 1L, 0L), -(IF(mz_x0 IS NOT NULL, 1L, 0L)))) AS BIGINT) AS `mz_count_0`,
-      coalesce(CAST(sum(IF(mz_sign > 0, IF(mz_x0 IS NULL, CAST(0 AS DECIMAL(37,2)), coalesce(CAST(mz_x0 AS DECIMAL(37,2)), CAST(raise_error('a sum kept for a group has more than 37 digits; instead: config aggregates: rows') AS DECIMAL(37,2)))), CAST(CAST(0 AS DECIMAL(37,2)) - IF(mz_x0 IS NULL, CAST(0 AS DECIMAL(37,2)), coalesce(CAST(mz_x0 AS DECIMAL(37,2)), CAST(raise_error('a sum kept for a group has more than 37 digits; instead: config aggregates: rows') AS DECIMAL(37,2)))) AS DECIMAL(37,2)))) AS DECIMAL(37,2)), CAST(raise_error('a sum kept for a group has more than 37 digits; instead: config aggregates: rows') AS DECIMAL(37,2))) AS `mz_sum_1`
+      coalesce(CAST(sum(IF(mz_sign > 0, IF(mz_x0 IS NULL, CAST(0 AS DECIMAL(37,2)), coalesce(CAST(mz_x0 AS DECIMAL(37,2)), CAST(raise_error('ST003 a sum kept for a group has more than 37 digits; instead: config aggregates: rows') AS DECIMAL(37,2)))), CAST(CAST(0 AS DECIMAL(37,2)) - IF(mz_x0 IS NULL, CAST(0 AS DECIMAL(37,2)), coalesce(CAST(mz_x0 AS DECIMAL(37,2)), CAST(raise_error('ST003 a sum kept for a group has more than 37 digits; instead: config aggregates: rows') AS DECIMAL(37,2)))) AS DECIMAL(37,2)))) AS DECIMAL(37,2)), CAST(raise_error('ST003 a sum kept for a group has more than 37 digits; instead: config aggregates: rows') AS DECIMAL(37,2))) AS `mz_sum_1`
     FROM (
       SELECT `customer`, `mz_x0`, mz_from, mz_until, 1L AS mz_diff
       FROM (
@@ -56,7 +56,7 @@ FROM (
       NULL
     ) AS total
   FROM (
-    SELECT `customer`, CASE WHEN mz_n > 0 THEN mz_n ELSE CAST(raise_error('the diffs retract a row more often than it was added') AS BIGINT) END AS mz_n, `mz_count_0`, `mz_sum_1`
+    SELECT `customer`, CASE WHEN mz_n > 0 THEN mz_n ELSE CAST(raise_error('ST002 the diffs retract a row more often than it was added') AS BIGINT) END AS mz_n, `mz_count_0`, `mz_sum_1`
     FROM (
       SELECT `customer`, sum(mz_diff) AS mz_n, sum(`mz_count_0`) AS `mz_count_0`, sum(`mz_sum_1`) AS `mz_sum_1`
       FROM (
@@ -83,7 +83,7 @@ SELECT mz_timestamp, mz_diff, `customer`, `mz_count_0`, `mz_sum_1`
 FROM (
   SELECT *
   FROM (
-    SELECT `customer`, mz_timestamp, sum(mz_diff) AS mz_diff, CAST(sum(`mz_count_0`) AS bigint) AS `mz_count_0`, coalesce(CAST(sum(`mz_sum_1`) AS decimal(37,2)), CAST(raise_error('a sum kept for a group has more than 37 digits; instead: config aggregates: rows') AS decimal(37,2))) AS `mz_sum_1`
+    SELECT `customer`, mz_timestamp, sum(mz_diff) AS mz_diff, CAST(sum(`mz_count_0`) AS bigint) AS `mz_count_0`, coalesce(CAST(sum(`mz_sum_1`) AS decimal(37,2)), CAST(raise_error('ST003 a sum kept for a group has more than 37 digits; instead: config aggregates: rows') AS decimal(37,2))) AS `mz_sum_1`
     FROM (
       SELECT mz_timestamp, mz_diff, `customer`, `mz_count_0`, `mz_sum_1` FROM `schema`.`m__diffs_run`
     ) AS mz_all

@@ -34,8 +34,8 @@ SORT BY mz_until, mz_from;
 
 -- commit, with the state in a comment
 CREATE VIEW `schema`.`m__live` AS
-SELECT CAST(raise_error('temporal_view m expired at 2024-03-23 12:00:00.000 UTC: updates after that instant are not stored. To answer again: dbt run -s m') AS bigint) AS `id`, CAST(raise_error('temporal_view m expired at 2024-03-23 12:00:00.000 UTC: updates after that instant are not stored. To answer again: dbt run -s m') AS decimal(10,2)) AS `amount`
-WHERE greatest(unix_millis(current_timestamp()), 1709294400000L) > 1711195200000L AND raise_error('temporal_view m expired at 2024-03-23 12:00:00.000 UTC: updates after that instant are not stored. To answer again: dbt run -s m') IS NULL
+SELECT CAST(raise_error('ST001 temporal_view m expired at 2024-03-23 12:00:00.000 UTC: updates after that instant are not stored. To answer again: dbt run -s m') AS bigint) AS `id`, CAST(raise_error('ST001 temporal_view m expired at 2024-03-23 12:00:00.000 UTC: updates after that instant are not stored. To answer again: dbt run -s m') AS decimal(10,2)) AS `amount`
+WHERE greatest(unix_millis(current_timestamp()), 1709294400000L) > 1711195200000L AND raise_error('ST001 temporal_view m expired at 2024-03-23 12:00:00.000 UTC: updates after that instant are not stored. To answer again: dbt run -s m') IS NULL
 UNION ALL
 SELECT *
 FROM (

@@ -10,7 +10,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from ..engine.warehouse import Warehouse
-from ..errors import Refusal
+from ..errors import Refusal, raised
 from ..temporal.diffs.intervals_sql import indent, no_rows
 from ..temporal.diffs.state import State
 from ..temporal.rewrite.linear_aggregates import NoSum
@@ -25,8 +25,10 @@ from .sequenced.axis import Axis
 from .sequenced.output import Output
 from .sequenced.totals import OUTPUT, Totals
 
-#: what a query says whose relation of instants has changed since
-OTHERS = "the instants are others than when the query was made"
+
+def other_instants(what: str) -> str:
+    """The error of a query whose relation of instants has changed since the query was made, as a literal of SQL."""
+    return string_literal(raised("ST005", f"{what}: the instants are others than when the query was made"))
 
 
 def refuse_names(what: str, taken: Sequence[str], aggregates: Any) -> None:
@@ -192,7 +194,7 @@ def _axis(warehouse: Warehouse, points: str) -> Axis | None:
 
 def _on(axis: Axis, points: str, name: str, what: str) -> str:
     """A query of the points, which raises for an instant that is not on the axis the query was made for."""
-    message = string_literal(f"{what}: {OTHERS}")
+    message = other_instants(what)
     is_known = f"{axis.instant(axis.place('mz_seq_t'))} <=> mz_seq_t"
     checked = f"IF({is_known}, mz_seq_t, CAST(raise_error({message}) AS BIGINT)) AS mz_seq_t"
     return f"SELECT {name}, {checked}\nFROM (\n{indent(points, 2)}\n) AS mz_points"

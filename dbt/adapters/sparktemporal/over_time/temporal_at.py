@@ -10,10 +10,10 @@ from ..engine.warehouse import Warehouse
 from ..errors import Refusal
 from ..temporal.diffs.intervals_sql import indent, no_rows
 from ..temporal.diffs.state import State
-from ..temporal.sql.text.dialect import quote, string_literal
+from ..temporal.sql.text.dialect import quote
 from ..temporal.sql.text.helper_columns import is_reserved
 from ..temporal.sql.text.identifiers import Identifiers, folded
-from .aggregates import OTHERS, Wanted, aggregated, of_no_rows, refuse_names
+from .aggregates import Wanted, aggregated, of_no_rows, other_instants, refuse_names
 from .changes import readable
 from .reads import answered, committed
 from .sequenced.histories import Range
@@ -61,7 +61,7 @@ def at(
     shown = "mz_seq_given"
     if state.refreshes is not None:
         shown = f"greatest({state.refreshes.last_sql('mz_seq_given')}, {state.since}L)"
-    message = string_literal(f"{what}: {OTHERS}")
+    message = other_instants(what)
     checked = f"IF(mz_seq_given BETWEEN {first}L AND {last}L, {shown}, CAST(raise_error({message}) AS BIGINT))"
     given = f"SELECT DISTINCT {quote(name)}, {clock} AS mz_seq_given FROM {relation} WHERE {quote(name)} IS NOT NULL"
     points = f"SELECT {quote(name)}, {checked} AS mz_seq_t\nFROM (\n{indent(given, 2)}\n) AS mz_instants"

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...errors import Refusal
+from ...errors import Refusal, raised
 from ...temporal.diffs.intervals_sql import Columns, indent
 from ...temporal.sql.text.dialect import quote, string_literal
 from ...temporal.sql.text.identifiers import folded
@@ -58,12 +58,12 @@ def by_key(
         f"FROM (\n{indent(running, 2)}\n) AS mz_running"
     )
     shown = ", ', ', ".join(f"{string_literal(k + ': ')}, coalesce(CAST({quote(k)} AS STRING), 'NULL')" for k in key)
-    message = string_literal(f"the unique_key of {model} has several rows at one instant: ")
+    message = string_literal(raised("ST006", f"the unique_key of {model} has several rows at one instant: "))
     several = f"raise_error(concat({message}, {shown}, ' at ', mz_seq_several_at, ' ms')) IS NULL"
     # conditions, because a reader of few columns would not evaluate a column
     wanted = [f"(mz_seq_several_at IS NULL OR {several})"]
     if not nulls:
-        message = string_literal(f"the unique_key of {model} is NULL, which a merge never finds: ")
+        message = string_literal(raised("ST007", f"the unique_key of {model} is NULL, which a merge never finds: "))
         there = " AND ".join(f"{quote(k)} IS NOT NULL" for k in key)
         wanted.append(f"({there} OR raise_error(concat({message}, {shown})) IS NULL)")
     comes = "'upsert'" if envelope == UPSERT else "IF(mz_seq_before IS NULL, 'insert', 'upsert')"

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from ...errors import raised
 from ..clock.instants import format_instant
 from ..predicates import clock_text
 from ..predicates.bounds import BIGINT, TIMESTAMP
@@ -74,4 +75,6 @@ def _out_of_range(state: State) -> str:
     until = "any later instant"
     if state.answers_until is not None:
         until = f"{format_instant(state.answers_until)} (expiration)"
-    return f"{state.model}{SUFFIX}: the model can be read from {format_instant(state.since)} (since) to {until}"
+    return raised(
+        "ST004", f"{state.model}{SUFFIX}: the model can be read from {format_instant(state.since)} (since) to {until}"
+    )

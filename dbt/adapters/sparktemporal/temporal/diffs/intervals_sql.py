@@ -17,7 +17,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from ...errors import Refusal
+from ...errors import Refusal, raised
 from ..predicates.bounds import bounds, saturates
 from ..rewrite.apart import no_facts
 from ..rewrite.core import Core, TypedCore, with_operands
@@ -34,7 +34,7 @@ Columns = Sequence["tuple[str, str]"]
 #: the columns of an update before its data
 UPDATE = (("mz_timestamp", "BIGINT"), ("mz_diff", "BIGINT"))
 #: more retractions than rows mean damaged chains: a read raises this error, and never shows fewer rows
-DAMAGED_MESSAGE = "the diffs retract a row more often than it was added"
+DAMAGED_MESSAGE = raised("ST002", "the diffs retract a row more often than it was added")
 DAMAGED = f"raise_error('{DAMAGED_MESSAGE}')"
 
 

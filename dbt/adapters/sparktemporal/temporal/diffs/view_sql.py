@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from ...errors import raised
 from ..clock.instants import format_instant
 from ..predicates.clock_text import at_instant
 from ..rewrite.core import is_placeholder
@@ -111,9 +112,10 @@ def expired_message(state: State) -> str:
     assert state.expiration is not None
     # an input that is a temporal_view may have expired too: it has to run first
     ahead = "+" if any(seen.tracking is Tracking.STACKED for seen in state.inputs.values()) else ""
-    return (
+    return raised(
+        "ST001",
         f"temporal_view {state.model} expired at {format_instant(state.expiration)}: updates after that instant are "
-        f"not stored. To answer again: dbt run -s {ahead}{state.model}"
+        f"not stored. To answer again: dbt run -s {ahead}{state.model}",
     )
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from ...errors import raised
 from ..sql.functions.row import Aggregate
 from ..sql.spark import decimals
 from .kept import Kept
@@ -20,7 +21,7 @@ from .kept import Kept
 COUNT = "mz_n"
 #: digits of a kept DECIMAL: one less than Spark's maximum, so that a difference is exact
 DIGITS = 37
-_OVERFLOW = f"raise_error('a sum kept for a group has more than {DIGITS} digits; instead: config aggregates: rows')"
+_OVERFLOW = raised("ST003", f"a sum kept for a group has more than {DIGITS} digits; instead: config aggregates: rows")
 #: ten billion values of so many digits have a sum of at most DIGITS digits
 NARROW = DIGITS - 10
 _INTEGERS = ("tinyint", "smallint", "int")
@@ -143,7 +144,7 @@ def whole(total: str, kind: str) -> str:
     """SQL: a total in its stored type. A total of too many digits raises, where Spark alone would make NULL of it."""
     if not kind.upper().startswith("DECIMAL"):
         return f"CAST({total} AS {kind})"
-    return f"coalesce(CAST({total} AS {kind}), CAST({_OVERFLOW} AS {kind}))"
+    return f"coalesce(CAST({total} AS {kind}), CAST(raise_error('{_OVERFLOW}') AS {kind}))"
 
 
 def minus(value: str, kind: str) -> str:
