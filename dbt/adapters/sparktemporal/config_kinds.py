@@ -1,4 +1,4 @@
-"""The kinds of configs of a model: the type of a value for dbt, its reading by a run, its words in docs/reference."""
+"""The kinds of configs. A kind has a type for dbt, a function that reads a value, and words for docs/reference."""
 
 from __future__ import annotations
 

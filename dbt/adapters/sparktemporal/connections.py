@@ -77,7 +77,7 @@ class SparkTemporalCredentials(SparkCredentials):
 
     @property
     def views_schema(self) -> str | None:
-        """`views_in`, quoted; "" for none, None where the profile does not say."""
+        """The quoted `views_in` of the profile: "" for the value `none`, None where the profile has no `views_in`."""
         if self.views_in is None:
             return None
         return "" if self.views_in == NO_VIEWS else ".".join(map(quote, parts(self.views_in)))
@@ -128,8 +128,9 @@ class SparkTemporalConnectionManager(SparkConnectionManager):
     def open(cls, connection: Connection) -> Connection:
         """Open a connection as dbt-spark does, in the catalog of the profile.
 
-        A Thrift server begins each session with USE default. After this USE the setting of the catalog has no effect;
-        if it had, USE would look for a namespace `default` in that catalog. So SET CATALOG follows.
+        A Thrift server begins each session with USE default, and the setting of the catalog has no effect after this
+        USE. (If the setting had an effect, USE would look for a namespace `default` in the catalog of the profile.) So
+        SET CATALOG follows.
         """
         is_new = connection.state != ConnectionState.OPEN
         if connection.credentials.method == SparkConnectionMethod.SESSION:
@@ -165,7 +166,7 @@ class SparkTemporalConnectionManager(SparkConnectionManager):
 
     @property
     def wanted_catalog(self) -> str:
-        """The catalog that the profile names, or else the session's own."""
+        """The catalog that the profile names, or else `spark_catalog`, which every session has."""
         return getattr(self.profile.credentials, "catalog", None) or SESSION_CATALOG
 
     def refuse_other_catalog(self, ask: Ask) -> None:
@@ -258,9 +259,10 @@ class SparkTemporalConnectionManager(SparkConnectionManager):
         return int(getattr(self._own, "sent", 0))
 
     def with_clock(self, sql: str, as_of: int | None = None, functions: bool = False) -> str:
-        """Replace each mz_now() of a statement: in a lasting view by the clock of its reads, else by the as-of (ms).
+        """Replace each mz_now() of a statement by `as_of` (ms), or else by the instant of the invocation.
 
-        functions: whether to replace Spark's own clocks too. A given or pinned as-of is put into views as well.
+        A view that outlives the session gets the clock of its reader instead, unless `as_of` is given or the clock is
+        pinned. functions: whether to replace Spark's own clocks too.
         """
 
         def instant() -> str:

@@ -166,7 +166,7 @@ class SparkTemporalAdapter(RunOperations, ReadMacros, SparkAdapter):
 
     @property
     def _catalog_is_named(self) -> bool:
-        """Whether the profile names another catalog than the session's own."""
+        """Whether the profile names another catalog than `spark_catalog`, the session's own."""
         return folded(self.connections.wanted_catalog) != SESSION_CATALOG
 
     def _make_match_kwargs(self, database: str, schema: str, identifier: str) -> dict[str, str]:

@@ -2,10 +2,10 @@
 
 | catalog | text of a view | the statement that replaces the text in one commit |
 |---|---|---|
-| the session's own, views of Hive | DESCRIBE | `ALTER VIEW … AS` |
-| the session's own, views of Iceberg | DESCRIBE | `CREATE OR REPLACE VIEW` |
-| a named one, views of Iceberg | SHOW CREATE TABLE | `CREATE OR REPLACE VIEW` |
-| a named one, views by the interface of Spark 4.2 | DESCRIBE | `ALTER VIEW … AS` |
+| `spark_catalog`, views of Hive | DESCRIBE | `ALTER VIEW … AS` |
+| `spark_catalog`, views of Iceberg | DESCRIBE | `CREATE OR REPLACE VIEW` |
+| any other catalog, views of Iceberg | SHOW CREATE TABLE | `CREATE OR REPLACE VIEW` |
+| any other catalog, views by the interface of Spark 4.2 | DESCRIBE | `ALTER VIEW … AS` |
 
 SHOW CREATE TABLE of a catalog of Iceberg prints names of columns without quotes. Comments and properties are quoted,
 with a backslash before each quote:

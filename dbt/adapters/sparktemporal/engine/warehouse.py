@@ -81,8 +81,8 @@ class Warehouse:
     def rows_together(self, queries: Sequence[Query]) -> list[tuple[Any, ...]]:
         """The rows of several queries of one row each, by one statement; every value is text or None.
 
-        The queries are arms of a UNION ALL, because Spark runs arms of one task each as one job. A join of the queries
-        would be a job for each, and a broadcast.
+        The queries are branches of a UNION ALL, because Spark runs branches of one task each as one job. A join of the
+        queries would be a job for each query, and a broadcast.
 
         Queries of the changes of a Delta table are sent one by one. Spark looks up a name once for a statement: where
         a statement names the table twice, Spark would read the changes at both places, or the rows at both.
@@ -236,7 +236,7 @@ class Warehouse:
         return self._catalog
 
     def catalog_is_named(self) -> bool:
-        """Whether the current catalog is another one than the session's own."""
+        """Whether the current catalog is another one than `spark_catalog`, the session's own."""
         return folded(self.catalog()) != SESSION_CATALOG
 
     def views_are_icebergs(self) -> bool:
@@ -328,7 +328,7 @@ class Warehouse:
         return ViewInfo(str(rows[0][0]), {}, None, UPDATE)
 
     def _is_in_named(self, relation: str) -> bool:
-        """Whether a relation is in another catalog than the session's own."""
+        """Whether a relation is in another catalog than `spark_catalog`, the session's own."""
         names = identifiers.parts(relation)
         return folded(names[0]) != SESSION_CATALOG if len(names) > 2 else self.catalog_is_named()
 
@@ -338,7 +338,7 @@ class Warehouse:
 
 
 def _arm(number: int, sql: str, width: int, most: int) -> str:
-    """A query as an arm of `rows_together`: its number, and as many values as the widest query has."""
+    """A query as a branch of `rows_together`: its number, and as many values as the widest query has."""
     names = [f"mz_{i}" for i in range(width)]
     values = [f"CAST({name} AS STRING)" for name in names] + ["CAST(NULL AS STRING)"] * (most - width)
     return f"SELECT {number} AS mz_arm, {', '.join(values)}\nFROM (\n{sql}\n) AS mz_one({', '.join(names)})"

@@ -41,7 +41,7 @@ def consolidate(
     clock: int,
     readers: list[ModelRelations],
 ) -> dict[str, Any]:
-    """Consolidate a model whose lock is held -> the facts of `CONSOLIDATED` but `model`. clock: the engine's (ms)."""
+    """Consolidate a model whose lock is held -> the facts of `CONSOLIDATED` less `model`. clock: the engine's (ms)."""
     existing = warehouse.tables(target.schema, target.model)
     state = committed(warehouse, target)
     session.refuse_other(warehouse, state, f"temporal_consolidate of {state.model}")

@@ -17,7 +17,7 @@ _DAY, _LAGS = 86_400, 10
 
 
 class Urgency(IntEnum):
-    """The most urgent first."""
+    """How soon somebody must act on a model; the most urgent value is the first."""
 
     UNREADABLE = 0
     EXPIRED = 1

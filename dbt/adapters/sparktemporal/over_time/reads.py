@@ -298,7 +298,7 @@ def _instants(warehouse: Warehouse, state: State, given: Any, samples: int, cloc
 def _spread(first: int, last: int | None, samples: int) -> list[int]:
     """A sample of instants after `first` up to `last` (ms), denser near `first`, for a residual that reads the clock.
 
-    Each frontier gives other instants, so that repeated tests cover more of them.
+    Each frontier gives other instants, so that repeated tests cover more instants.
     """
     ahead = (_FAR if last is None else min(_FAR, last - first)) / _SECOND
     if ahead <= 1:

@@ -112,10 +112,11 @@ class FilePruner:
         return parts
 
     def collect(self, table: str, using: str) -> bool:
-        """Make a table of the statistics of all files as they are, unless the known table is up to date.
+        """Create `table` with the statistics of all present files, unless the table of an earlier run is up to date.
 
-        Only files without statistics are read. Returns whether a table was made. An expression that raises an error for
-        a row is noted, and no table is made. Other errors are raised.
+        Only files without statistics are read, or all files of an input with too many such files to name. Returns
+        whether the table was made. An expression that raises an error for a row is noted, and no table is made. Other
+        errors are raised.
         """
         sql = self._statistics()
         if sql is None:
@@ -164,14 +165,14 @@ class FilePruner:
         return {leaf.index: leaf.type for one in self.measured.values() for leaf in one.leaves.values()}
 
     def _source(self, one: Measured) -> str | None:
-        """SQL for a FROM: the files of an input as they are, each with its statistics."""
+        """SQL for a FROM with the statistics of each present file of an input; None where there are no statistics."""
         if self.table is None and self.known is not None:
             files = statistics.of_files(one, self._types_of_leaves, [statistics.known(one, self.known)])
             return f"(\n{files}\n) AS mz_known_files"
         return self.table
 
     def left(self, core: str, clock: Range) -> dict[int, tuple[Measured, PruningResult, str]]:
-        """Index of a table in a core's query -> its statistics, what pruning leaves, and SQL that judges each file."""
+        """Index of a table in a core's query -> (its statistics, the part left, a query of which files may matter)."""
         if (core, clock) in self._left:
             return self._left[core, clock]
         opened, found = self.of.get(core), {}
@@ -206,13 +207,13 @@ class FilePruner:
         return found
 
     def left_of_inputs(self, cores: Sequence[str], clock: Range) -> dict[str, PruningResult]:
-        """Input -> the files that pruning leaves of it, for each input that is read at one place only."""
+        """Input -> the files that pruning leaves of the input, for each input that is read at one place only."""
         every = [found for core in cores for found in self.left(core, clock).values()]
         names = [one.relation for one, _, _ in every]
         return {one.relation: left for one, left, _ in every if names.count(one.relation) == 1}
 
     def bounded(self, core: str, clock: Range) -> list[str]:
-        """The inputs with files left out at every place where the core reads them."""
+        """The inputs of which some files are left out wherever the core reads the input."""
         every = self.left(core, clock).values()
         whole = {one.relation for one, left, _ in every if left.files == left.of_files}
         return [one.relation for one, _, _ in every if one.relation not in whole]
@@ -309,7 +310,10 @@ def _is_of(node: exp.Expr, types: Mapping[str, str]) -> bool:
 def _types(
     warehouse: Warehouse, relation: str, texts: Mapping[str, exp.Expr], types: Mapping[str, str], ansi: bool
 ) -> dict[str, str]:
-    """The types of expressions over a table. Under ANSI rules only columns: computing others may raise an error."""
+    """The type of each expression over a table; an expression without a known type is left out.
+
+    Under ANSI rules only columns get a type, because another expression may raise an error when Spark computes it.
+    """
     computed = [text for text in texts if text not in types and not ansi]
     found = {text: types[text] for text in texts if text in types}
     if computed:

@@ -38,7 +38,7 @@ class Pruning:
     def measure(
         self, cores: Sequence[TypedCore], inputs: Mapping[str, Input], clock: Range, old: State | None, run: str
     ) -> str | None:
-        """Find the statistics of the inputs' files, and collect those of files without statistics.
+        """Find the statistics of the inputs' files, and collect the statistics of files that have none.
 
         A run goes on without statistics that cannot be collected. Returns the statement that collected them, or None.
         """

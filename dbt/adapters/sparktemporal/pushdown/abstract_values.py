@@ -175,7 +175,7 @@ def alike(a: ValueRange, b: ValueRange) -> bool:
 
 
 def all_alike(values: Sequence[ValueRange]) -> bool:
-    """Whether all of them keep their order when cast to one type."""
+    """Whether all values keep their order when cast to one type."""
     found = values[0]
     for other in values[1:]:
         if not alike(found, other):

@@ -129,7 +129,7 @@ class _OfCondition(PredicateVisitor["str | None"]):
         return self._any_value(node)
 
     def _any_value(self, node: exp.Expr) -> str | None:
-        """The value TRUE of a node is that of one of its values. A value that is FALSE or NULL makes no row."""
+        """SQL that a node with one of several values implies, from these values. A value FALSE or NULL makes no row."""
         return any_of(self.visit(v) for v in values_of(node) if not (is_null(v) or is_boolean(v, False)))
 
     def leaf(self, node: exp.Expr) -> str | None:

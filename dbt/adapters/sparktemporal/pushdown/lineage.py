@@ -192,7 +192,7 @@ class _Descent:
     def _of(self, term: exp.Expr, name: str, scope: Scope, others: dict[str, str] | None = None) -> exp.Expr:
         """A predicate with the columns of the source `name` marked, and a placeholder for each other column.
 
-        A placeholder has no statistics. others: gets the types of those that stand for columns of other sources.
+        A placeholder has no statistics. others: gets the types of the placeholders for columns of other sources.
         """
 
         def mark(node: exp.Expr) -> exp.Expr:

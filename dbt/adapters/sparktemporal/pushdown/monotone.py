@@ -108,7 +108,7 @@ def added(function: str, a: ValueRange, b: ValueRange, by: exp.Expr, fixed_zone:
 def _sum(function: str, a: ValueRange, b: ValueRange, is_fixed: bool) -> tuple[str, str] | None:
     """The kind and the type of a sum or a difference; None where a and b do not decide its order.
 
-    is_fixed: the length b is as long in every zone, or the zone has one offset.
+    is_fixed: the length b is the same in every zone, or the zone has one offset.
     """
     numbers = (INTEGER, DECIMAL)
     if a.kind in numbers and b.kind in numbers:

@@ -136,7 +136,7 @@ def computed(one: Measured) -> str:
 
 
 def of_files(one: Measured, every: Mapping[int, str], known: Sequence[str]) -> str:
-    """A query: the files of an input as they are, each with its statistics. known: queries of statistics."""
+    """A query: the present files of an input, each with its statistics. known: queries of statistics."""
     columns = [name for index, kind in every.items() for name in Leaf(index, kind).columns]
     listed = "".join(f", {name}" for name in ("mz_rows", *columns))
     every_known = "\nUNION ALL\n".join(f"SELECT {_KEY}{listed} FROM (\n{query}\n)" for query in known)

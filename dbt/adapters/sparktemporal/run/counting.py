@@ -1,10 +1,12 @@
-"""Queries of one row each that count what a run has read and written; the look at the inputs asks them too.
+"""Queries of one row each that count what a run has read and written; the run sends them in its phase `look`.
+
+A *joined* chain is an old chain whose rows a run writes again, with the new rows, into one new chain.
 
 | asked | for |
 |---|---|
 | the rows of each new chain that is not in buckets | the state |
 | the bytes of each new chain | run_results.json |
-| how many of the rows are new, where chains were written with them | the log |
+| how many rows of a new chain are new, where the chain has the rows of joined chains too | the log |
 | how many of the rows that were read left nothing stored | the log, and the state |
 | how many rows were read, where the input is small | the log |
 | how many rows came late, where they are kept | the log, and the state |
@@ -89,8 +91,8 @@ def _sizes(tools: Tools, plan: RunPlan) -> tuple[Query, ...]:
 def _standing(plan: RunPlan, reading: Reading) -> tuple[tuple[str, Chain], ...]:
     """(schema, chain) for each chain that the run adds to and whose rows must be counted now.
 
-    If the chains were counted with the list of files, only those remain that were written again and that `adds_up`
-    cannot check.
+    If all of these chains were counted with the list of files, only the joined chains that `adds_up` cannot check are
+    counted again.
     """
     if not plan.capture.is_counted:
         return plan.standing
@@ -99,15 +101,15 @@ def _standing(plan: RunPlan, reading: Reading) -> tuple[tuple[str, Chain], ...]:
 
 
 def _sums_up(plan: RunPlan, core: TypedCore) -> bool:
-    """Whether a chain written together with old chains must have as many rows as these and the new rows together."""
+    """Whether the rows of a new chain must be exactly as many as the rows of its joined chains plus the new rows."""
     old = plan.old_chains(core.name)
     return _tells_added(plan, core) and not any(chain.negative for chain in old)
 
 
 def adds_up(plan: RunPlan, reading: Reading, counts: Counts) -> bool:
-    """Whether each chain written together with old chains has all their rows and the new ones, if counts can tell.
+    """Whether each new chain has all rows of its joined chains and all new rows, as far as counts tell (`_sums_up`).
 
-    A chain has fewer rows where an old chain lost files, or where rows of an old chain had ended before `since`.
+    A new chain has fewer rows where a joined chain lost files, or where rows of a joined chain ended before `since`.
     """
     for core in plan.changed:
         joined = reading.sources[core.name].joined
@@ -119,7 +121,7 @@ def adds_up(plan: RunPlan, reading: Reading, counts: Counts) -> bool:
 
 
 def answered(plan: RunPlan, reading: Reading, asked: Asked, answers: Sequence[Sequence[Any]]) -> tuple[RunPlan, Counts]:
-    """The plan with the rows that were read, and the counts. Raises TemporalError for a chain that lost a file."""
+    """The plan with the numbers of rows read, and the counts. Raises TemporalError for a chain that lost a file."""
     left: Iterator[Sequence[Any]] = iter(answers)
     of_chains = dict(zip(asked.chains, islice(left, len(asked.chains))))
     found = {name: counted(plan.chain(name), [row], None) for name, row in of_chains.items()}
@@ -139,7 +141,7 @@ def answered(plan: RunPlan, reading: Reading, asked: Asked, answers: Sequence[Se
 
 
 def _added(plan: RunPlan, reading: Reading, left_out: Sequence[Sequence[Any]]) -> dict[str, int]:
-    """Core -> the number of new rows in a chain written together with old ones, where `not_stored` tells it."""
+    """Core -> the number of new rows in its new chain, for cores with joined chains, as far as `not_stored` tells."""
     added, rows = {}, iter(left_out)
     for core in plan.changed:
         delta = plan.capture.cores[core.name]
@@ -158,15 +160,15 @@ def _count_plain(tools: Tools, plan: RunPlan, core: TypedCore) -> str:
 
 
 def _is_iceberg(tools: Tools, plan: RunPlan) -> bool:
-    """Whether chains are Iceberg tables: in an Iceberg catalog, tables of any format are."""
+    """Whether chains are Iceberg tables; all tables of an Iceberg catalog are, whatever their format."""
     return plan.config.file_format == "iceberg" or tools.warehouse.catalog_is_icebergs()
 
 
 def _sized(tools: Tools, plan: RunPlan, core: TypedCore, table: str) -> tuple[str, str]:
     """(SQL of a chain for a FROM, an aggregate of its size in bytes; the aggregate may be `NO_SIZE`).
 
-    The size comes from a hidden column that only Spark's own tables have. A named catalog decides itself what a table
-    of `parquet` is.
+    The size comes from a hidden column that only Spark's own tables have. In a catalog other than `spark_catalog`, a
+    table of the format `parquet` need not be one of Spark's own tables.
     """
     columns = [name.lower() for name, _ in core.stored]
     if plan.config.file_format != "parquet" or "_metadata" in columns or tools.warehouse.catalog_is_named():
@@ -180,7 +182,7 @@ def _tells_added(plan: RunPlan, core: TypedCore) -> bool:
 
 
 def asks_for_all(plan: RunPlan) -> bool:
-    """Whether the run asks about rows that left nothing stored, whatever was written."""
+    """Whether the run sends the queries of `not_stored` even if it has written no rows."""
     is_incremental = any(plan.capture.cores[core.name].is_incremental for core in plan.changed)
     return is_incremental or plan.leaves_out and plan.decision.rebuilds
 

@@ -117,7 +117,7 @@ def listed(model: Model) -> str:
 
 
 def _what(core: TypedCore) -> str:
-    """A core in words: its relations, if it has all of their rows; else `a query over` them."""
+    """A core in words: its relations, if the core has all rows of the relations; else `a query over` the relations."""
     query = core.core.query
     names = _listed(relations([core]))
     is_all = isinstance(query, exp.Select) and names and not any(query.args.get(key) for key in _LESS)

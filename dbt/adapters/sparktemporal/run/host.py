@@ -38,7 +38,7 @@ class Host(Protocol):
         """The configs of a model, as docs/reference/configs.md lists them; {} for none."""
 
     def neighbours(self, model: str) -> Neighbours:
-        """The temporal views around a model, and what is known of its inputs; `Neighbours()` where nothing is."""
+        """The temporal views around a model, and what is known of its inputs; `Neighbours()` if nothing is known."""
 
     def say(self, line: str) -> None:
         """A line for the log."""

@@ -73,7 +73,10 @@ def _refuse_fickle(name: Name, routine: Routine, every: Sequence[Routine]) -> No
 
 
 def _refuse_unplaced(name: Name, routine: Routine, every: Sequence[Routine], known: Routines) -> None:
-    """Refuse a function whose body calls another one without its schema: that one is unknown, and may read a clock."""
+    """Refuse a function whose body calls another function without the schema of the other function.
+
+    The other function is unknown, and may read a clock.
+    """
     for below in every:
         own = known.warehouse.system_functions() if below.unplaced else frozenset()
         unplaced = [called for called in below.unplaced if called.lower() not in own]

@@ -23,7 +23,7 @@ def is_large(chains: Sequence[Chain]) -> bool:
 
 
 def count_written(tools: Tools, plan: RunPlan, reading: Reading, counts: Counts) -> Written:
-    """What the run has written: the chains with rows, those that are to be merged, and what left nothing stored."""
+    """What the run has written: the chains with rows, the chains to merge, and counts of what was not stored."""
     written, merged, joined, for_good, sizes = {}, {}, {}, dict(counts.for_good), dict(counts.sizes)
     for core in plan.changed:
         chain = counts.chains.get(core.name)

@@ -103,7 +103,7 @@ def _core_state(tools: Tools, plan: RunPlan, written: Written, core: TypedCore) 
 def _without_due(
     tools: Tools, plan: RunPlan, live: Sequence[Chain], peeled: Sequence[Chain], since: int
 ) -> list[Chain]:
-    """The chains that still have rows, after the peeled ones have lost their due updates (`compaction`)."""
+    """The chains that still have rows, after the chains `peeled` have lost their due updates (`compaction`)."""
     kept = []
     for chain in live:
         if chain in peeled:

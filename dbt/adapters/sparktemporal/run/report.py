@@ -80,7 +80,7 @@ def _rewritten(run: Writer) -> int:
 def summary(run: Writer) -> list[str]:
     """Lines for the log: how a new text of the model is read, the action, and how each input was read.
 
-    For a run with nothing to do only the first of these: dbt's own line says the rest.
+    A run with nothing to do has only the lines about a new text, because dbt's own line says everything else.
     """
     notes = [] if run.plan.is_told else [f"temporal_view {run.plan.target.model}: {n}" for n in run.plan.model.notes]
     if run.plan.is_noop:

@@ -176,7 +176,10 @@ class SessionZone:
         return self.regular_from(reading) if self.breaks(reading) else reading.free_from(self._zone(reading))
 
     def offsets(self, readings: Sequence[Reading], since: Callable[[Reading], int | None]) -> list[Offsets]:
-        """(offset, ()) of the session's zone, then (offset, changes) of each reading; offset 0 if it names no zone."""
+        """(offset, ()) of the session's zone, then (offset, changes) of the zone of each reading.
+
+        The offset is 0 for a reading in the session's zone.
+        """
         found: list[Offsets] = [(self.warehouse.zone(self.name).since(self.as_of)[0], ())]
         for reading in readings:
             zone = self._zone(reading)

@@ -1,4 +1,4 @@
-"""The views of a model as they stand, and the statements that make them as they should be."""
+"""The views that a model has now, and the statements that bring these views up to date."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from ..temporal.sql.text.identifiers import Identifiers
 class StandingViews:
     """The views of a model in their schema.
 
-    target: the names of the views. names: the relations of the schema. known: dbt's list of these, None for no list.
+    target: the names of the views. names: the relations of the schema. known: the relations of the schema as dbt lists
+    them, None for no list.
     """
 
     warehouse: Warehouse
@@ -30,11 +31,11 @@ class StandingViews:
         return f"{self.target.model}{suffix}" in self.names
 
     def find(self, suffix: str = "") -> ViewInfo | None:
-        """The view as it is; None where there is none."""
+        """The present view; None where there is none."""
         return self.warehouse.view(self.target.name(suffix)) if self.has(suffix) else None
 
     def is_known(self, suffix: str, text: str) -> bool:
-        """Whether dbt's list shows a view of this text. The list does not tell docs."""
+        """Whether dbt's list shows a view of this text. The list does not tell the docs of a view."""
         return self.has(suffix) and self.known is not None and self.known.is_view(f"{self.target.model}{suffix}", text)
 
     def changed(
@@ -42,8 +43,8 @@ class StandingViews:
     ) -> list[Statement]:
         """The statement that gives a view its text, if the view has another text.
 
-        mark: whether the statement marks the owner, where it has properties. like: another view of the model. The view
-        is replaced by the verb of the other view, which saves a question.
+        mark: whether the statement marks the owner, where the statement has properties. like: another view of the model
+        that is known. The statement then has the verb that replaces this other view, which saves a question to Spark.
         """
         if like is None and self.is_known(suffix, text):
             return []

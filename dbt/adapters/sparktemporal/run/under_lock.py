@@ -33,7 +33,7 @@ def start(
     patience: int,
     taken: Callable[[str], None],
 ) -> Writer:
-    """A decided run. A run that will write has the model's lock.
+    """Observe and decide -> the Writer of the run. If the run will write, the run has the model's lock.
 
     patience: how long to wait for another run (ms). taken: is called with the id in the lock when the lock is taken.
     From then on the caller must give back the lock, however the run ends (`lock.give_back_lock`).

@@ -29,7 +29,7 @@ WITH_VIEWS = (
 
 
 def refusal(warehouse: Warehouse, target: ModelRelations, schema: str, size: int = 0) -> SparkError | None:
-    """The error where a schema keeps no view whose text has `size` bytes; None where it does. The view is dropped.
+    """The error if a schema keeps no view whose text has `size` bytes; None if it keeps the view. The view is dropped.
 
     Raises Refusal for a user who may make no view.
     """

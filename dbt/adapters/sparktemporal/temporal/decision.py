@@ -95,13 +95,13 @@ class DecisionContext:
         return state.frontier if self.pinned or self.keeps_refreshes(state) else state.frontier + 1
 
     def known(self, as_of: int) -> int:
-        """The first instant (ms) from as_of on at which the temporal views below know their content."""
+        """The first instant (ms) from as_of on at which all temporal views that the model reads have an answer."""
         return as_of if self.inputs_from is None else max(as_of, self.inputs_from)
 
     def last_refresh(self, state: State | None) -> int:
-        """The instant of the run (ms): the last refresh, or the clock.
+        """The instant of the run (ms): the last refresh, or the clock if there are no refreshes or the schedule is new.
 
-        A new schedule begins at the clock, because until then readers saw the refreshes of the old schedule.
+        A new schedule takes effect at the clock, because up to the clock readers saw the refreshes of the old schedule.
         """
         if self.refreshes is None or state is not None and not self.keeps_refreshes(state):
             return self.clock

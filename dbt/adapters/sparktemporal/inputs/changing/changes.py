@@ -68,7 +68,7 @@ class Look:
 
 @dataclass(frozen=True)
 class Looking:
-    """A look at an input, before the query of the look is sent."""
+    """How to look at an input: the query to send, and the `Look` that its answer means."""
 
     #: None where no query is needed
     query: Query | None
@@ -82,7 +82,7 @@ class Looking:
 
 
 def look(warehouse: Warehouse, seen: Input, change: InputChange, is_open: bool, listed: Manifest | None) -> Looking:
-    """The look at an input after a run has read the input.
+    """How to look at an input again, after a run has read the input.
 
     is_open: the run read the input without a pin, so rows that came meanwhile may be among the rows read. listed: the
     manifest of the input's files, as this run has seen the files.

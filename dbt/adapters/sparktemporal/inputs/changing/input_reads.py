@@ -46,7 +46,7 @@ class InputRead:
 
     @property
     def line(self) -> str:
-        """The reading in words, without the files."""
+        """The read as text: the relation, the part that was read, the reason, and the number of rows."""
         return f"{self.relation}: {self.read} ({self.reason}), {quantity(self.rows, 'row')} read"
 
 
@@ -81,14 +81,21 @@ def _reads(capture: Capture, left: Mapping[str, PruningResult]) -> Iterator[Inpu
 
 
 def _with_change(one: InputRead, change: InputChange, size: int | None) -> InputRead:
-    """The read of a changed input: its new files where the change names them, else all. size: bytes of new files."""
+    """`one` with the files and bytes that were read of a changed input.
+
+    These are the new files if the change names the new files, else all files. size: the bytes of the new files.
+    """
     if isinstance(change.added, Added):
         return replace(one, files_read=len(change.added.files), bytes_read=size)
     return replace(one, files_read=one.files, bytes_read=one.bytes)
 
 
 def totals(reads: list[InputRead]) -> dict[str, int | None]:
-    """Sums over the inputs whose files are known. Each sum is None if there are inputs, but none with known files."""
+    """Sum the files and the bytes of the inputs whose files are known.
+
+    The keys are `files_considered`, `files_read`, `files_left_out`, and the same with `bytes`. Each value is None if
+    there are inputs and the files of none are known.
+    """
     known = [one for one in reads if one.files is not None and one.files_read is not None]
     if reads and not known:
         names = (f"{unit}_{what}" for unit in ("files", "bytes") for what in ("considered", "read", "left_out"))
@@ -98,7 +105,10 @@ def totals(reads: list[InputRead]) -> dict[str, int | None]:
 
 
 def _sums(unit: str, known: list[tuple[int | None, int | None]]) -> dict[str, int | None]:
-    """The sums for one unit. known: (the number that an input has, the number that was read)."""
+    """The three sums `<unit>_considered`, `<unit>_read` and `<unit>_left_out`.
+
+    known: for each input, (the number that the input has, the number that was read).
+    """
     considered, read = sum(has or 0 for has, _ in known), sum(read or 0 for _, read in known)
     return {f"{unit}_considered": considered, f"{unit}_read": read, f"{unit}_left_out": considered - read}
 

@@ -103,7 +103,7 @@ def _history(warehouse: Warehouse, name: str, old: int, new: int) -> list[tuple[
     """The commits of a table from a version on, the newest first.
 
     LIMIT counts from the newest commit, which the run may not have seen yet. No commit older than the version is
-    listed: Delta would shift the time of the version if that were not later than the time of the older commit.
+    listed: Delta would shift the time of the version if this time were not later than the time of the older commit.
     """
     most = max(new - old, 0) + 1
     while True:
@@ -175,7 +175,7 @@ def _span(old: int, new: int) -> str:
 
 
 def _readable(warehouse: Warehouse, added: AddedRows) -> AddedRows:
-    """The same change. Raises SparkError where it cannot be read: the log of a table may name files that are gone."""
+    """The given change. Raises SparkError if its rows cannot be read: a table's log may name files that are gone."""
     for source in filter(None, (added.came, added.went)):
         warehouse.rows(f"SELECT count(*) FROM {source}")
     if added.then:

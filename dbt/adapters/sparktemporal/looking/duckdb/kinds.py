@@ -1,8 +1,8 @@
 """Kinds of values, for a translation to DuckDB: what to know of an operand, and the types of Spark's arithmetic.
 
 Spark gives each decimal result a type and rounds to it. DuckDB has other rules, so each result is computed exactly and
-cast to Spark's type. Here a result has no type if it needs more digits than a decimal can have; a quotient always has
-one.
+cast to Spark's type. Here a result has no type if it needs more digits than a decimal can have; a quotient always has a
+type.
 """
 
 from __future__ import annotations

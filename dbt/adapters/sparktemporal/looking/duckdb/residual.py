@@ -97,7 +97,8 @@ def _is_number(node: exp.Expr) -> bool:
 def _refuse_ambiguous(tree: exp.Expr, columns: set[str]) -> None:
     """Refuse a name in HAVING, or in an expression of ORDER BY, that may be a column of a source or of the SELECT list.
 
-    Elsewhere Spark and sqlglot agree: the name is a column of a source, or, alone in ORDER BY, of the SELECT list.
+    Spark and sqlglot agree about all other names: a name that is a whole element of ORDER BY means the column of the
+    SELECT list, and a name in any other clause means the column of a source.
     """
     for select in tree.find_all(exp.Select):
         inner = {a.alias.lower() for a in tree.find_all(exp.Alias) if a.parent is not select}

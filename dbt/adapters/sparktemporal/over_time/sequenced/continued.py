@@ -1,13 +1,14 @@
-"""Queries over a table that has taken updates of a model: its rows, and their difference from the model's rows.
+"""Queries over a table of a model's updates: the rows of the table, and the difference from the rows of the model.
 
 | envelope | the rows of the table are |
 |---|---|
 | diffs | the sum of `mz_diff` of each row |
 | upsert | the last update of each key, unless its `mz_state` is `delete` |
-| debezium | the columns `after_…` of the last update of each key, by time, then `mz_batch`, unless it is a `delete` |
+| debezium | the columns `after_…` of the last update of each key, unless its `mz_state` is `delete` |
 
-`mz_batch` numbers the runs of a feed. It tells which of two updates of a key at one instant is the later one: a
-difference may have the instant of an update that the table has already.
+The last update of a key has the greatest `mz_timestamp`. In a debezium table two updates of a key may have the same
+`mz_timestamp`, because a run may write a difference at an instant of which the table already has an update. The last of
+the two has the greater `mz_batch`, the number of a run of the feed.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ BATCH = "mz_batch"
 def rows_of(table: str, held: Mapping[str, str], columns: Columns, envelope: str, key: Sequence[str]) -> str:
     """A query: the columns of the model, and `mz_n`, how often the table has the row.
 
-    held: the folded name of a column of the table -> its name there. A column that it lacks is NULL.
+    held: the folded name of a column of the table -> the name in the table. A column that the table lacks is NULL.
     """
     prefix = "after_" if envelope == DEBEZIUM else ""
     items = []
@@ -57,7 +58,7 @@ def rows_of(table: str, held: Mapping[str, str], columns: Columns, envelope: str
 
 
 def difference(rows: str, wanted: str, columns: Columns, instant: int) -> str:
-    """A query of updates at an instant (ms): what turns the rows of a table (with `mz_n`) into the wanted ones."""
+    """A query of the updates at an instant (ms) that turn the rows of a table (with `mz_n`) into the rows `wanted`."""
     names = ", ".join(quote(n) for n, _ in columns)
     same = identity(columns)
     kept, keys = (", ".join(parts) for parts in (same.items, same.keys))

@@ -34,8 +34,8 @@ def by_key(
 ) -> str:
     """Updates that begin with a snapshot -> one row for each key and instant, in the form of the envelope.
 
-    later_than: the stamp (ms) of the snapshot, where it is left out. last: only the last update of each key. nulls:
-    whether a key may be NULL, which a MERGE never finds.
+    later_than: the stamp (ms) of the snapshot, to leave the snapshot out; None to keep the snapshot.
+    last: only the last update of each key. nulls: whether a key may be NULL, which a MERGE never finds.
     """
     keys = ", ".join(quote(n) for n, _ in columns if folded(n) in {folded(k) for k in key})
     row = f"named_struct({', '.join(f'{string_literal(n)}, {quote(n)}' for n, _ in columns)})"

@@ -1,4 +1,4 @@
-"""Make a residual that reads row by row read histories: a row of the output is there as long as its row of a core.
+"""Put histories into a residual that reads row by row: a row of the output is there while its row of a core is there.
 
     SELECT k, upper(v) AS v FROM mz_core_c0 WHERE n > 1
       ->  SELECT k, upper(v) AS v, mz_from, mz_until FROM (the history of c0) WHERE n > 1

@@ -135,7 +135,8 @@ class _Sequencing:
     def side(self, query: exp.Expr, name: str) -> tuple[exp.Expr, Names]:
         """A side of a set operation with the instant as its last column, and the names of its other columns.
 
-        A side that is now a set operation or has a WITH is in parentheses, unless it was a set operation without them.
+        A side that is now a set operation or has a WITH is in parentheses, unless the side was a set operation without
+        parentheses.
         """
         is_bare = isinstance(query, exp.SetOperation) and not query.args.get("with_")
         found, names = self.query(query, name)

@@ -1,6 +1,6 @@
 """The changes of a zone's UTC offset, by Spark's rules, and whether they make local time leap or go back.
 
-    gap      23:59:59 -> 00:44:30    local time leaps; a time truncated into the gap moves behind it by its distance
+    gap      23:59:59 -> 00:44:30    local time leaps; a time truncated into the gap moves on by the gap's length
     overlap  01:59:59 -> 01:00:00    local time goes back, and so do values computed from it
 
 `mz_now() + interval 1 day` moves by a calendar day in Spark: 23, 24 or 25 hours. A minute is not always whole either:
@@ -57,7 +57,7 @@ class Change:
         return self.repeats(86_400)
 
     def repeats(self, unit: int) -> bool:
-        """Whether a unit of local time (`unit` s long) recurs after a later one has begun."""
+        """Whether a unit of local time (`unit` s long) recurs after a later unit has begun."""
         return self.begins // unit < (self.ends - 1) // unit
 
     def splits(self, unit: int) -> bool:

@@ -7,8 +7,8 @@ Edges are multiples of w, so the buckets of chains written at different times ne
 
 | chain of | `mz_bucket` is | a read opens | buckets are |
 |---|---|---|---|
-| updates, which count from their instant on | the beginning | what has begun | fine: a read is all they cost |
-| intervals, which count until their end | the end | all but the past | coarse: fewer files read faster |
+| updates, which count from their instant on | the beginning | buckets that have begun | fine: a read is all they cost |
+| intervals, which count until their end | the end | buckets that end later | coarse: fewer files read faster |
 
 A read of updates opens at most a quarter more of the time since S than it must; of intervals, at most twice the past.
 """

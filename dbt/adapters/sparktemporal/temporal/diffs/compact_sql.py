@@ -50,7 +50,7 @@ def live_view(state: State) -> str:
 
 
 def _arm(state: State, body: str) -> str:
-    """The body of a view as an arm of a UNION, which keeps its own CTEs, ORDER BY and LIMIT."""
+    """The body of a view as a branch of a UNION. The branch keeps the CTEs, ORDER BY and LIMIT of the body."""
     residual = parse(state.residual)
     is_arm = isinstance(residual, exp.Select) and not any(residual.args.get(part) for part in _OF_THE_WHOLE)
     return body if is_arm else f"SELECT *\nFROM (\n{indent(body, 2)}\n) AS mz_whole"

@@ -18,7 +18,7 @@ from .state import Chain, CoreState
 
 
 def due(chain: Chain, now: int) -> tuple[int, int]:
-    """The estimated number of updates of a bucketed chain that a read at `now` (ms) adds up: (in its base, others)."""
+    """The estimated numbers of updates of a bucketed chain that a read at `now` (ms) adds up: (of its base, other)."""
     parts = list(chain.parts)
     base = 0
     if parts and chain.after is None and parts[0][0] == chain.min_from:
@@ -35,7 +35,7 @@ def due(chain: Chain, now: int) -> tuple[int, int]:
 def to_peel(core: CoreState, now: int) -> list[Chain]:
     """The chains of a core whose due updates are to become a chain of their own; none while too few are due.
 
-    Too few: no more than FEW_UPDATES, or no more than the bases have. Updates of the bases do not count as due here.
+    Too few: the due updates outside of the bases are at most FEW_UPDATES, or at most as many as those of the bases.
     """
     if core.sums is None:
         return []

@@ -104,8 +104,8 @@ class _Search:
     def _around(self, instant: str) -> str:
         """The beginnings of the cells around an instant.
 
-        Where the zone's offset is known to be constant around it: only those of the two cells that meet there, and none
-        for mz_lower.
+        If the zone's offset is known to be constant around the instant, only the two cells that meet at the instant are
+        given, and no cell for mz_lower.
         """
         grid, is_first = self.grid, instant == "mz_lower"
         before = 0 if is_first else grid.reach

@@ -106,7 +106,7 @@ class GroupStore:
         return f"SELECT *\nFROM (\n{diffs}\n) AS mz_sums\nWHERE {changed}"
 
     def difference(self, wanted: str, stored: str) -> str:
-        """Wanted updates minus stored ones."""
+        """Wanted updates minus stored updates."""
         taken = "".join(f", {minus(quote(n), t)} AS {quote(n)}" for n, t in self.sums)
         return self.consolidated(
             f"SELECT {self._keys}mz_timestamp, mz_diff{self._summed()} FROM (\n{indent(wanted, 2)}\n) AS mz_wanted\n"

@@ -1,12 +1,12 @@
 """SQL that reads chains of intervals: the rows of the view at an instant.
 
-Without corrections (intervals with a negative mz_diff) a read is a filter. With a few, their hashes are broadcast: only
-rows with such a hash are summed, all other rows pass through the filter alone. The hash stands in the join condition
-and is not a column: beside a column computed from many others, Spark's planning time doubles with each of these others
-that is renamed above. With many corrections, all rows are summed.
+Without corrections (intervals with a negative mz_diff) a read is a filter. With a few corrections, the hashes of the
+corrections are broadcast: only rows with such a hash are summed, and all other rows pass through the filter alone. The
+hash stands in the join condition and is not a column. If the hash were a column, Spark's planning time would double
+with each hashed column that a query above renames. With many corrections, all rows are summed.
 
-A chain in buckets is read in two arms. Buckets are ordered as the ends of their intervals, so in the buckets after that
-of t all intervals end after t. Only in the bucket of t are the ends compared with t:
+A chain in buckets is read by two branches of a UNION ALL. Buckets are ordered as the ends of their intervals, so in the
+buckets after the bucket of t all intervals end after t. Only in the bucket of t are the ends compared with t:
 
     mz_bucket    |  before  |  bucket of t  |  after  |  after  |  without an end  |
     the read     |  skipped |  mz_until > t |     all rows, mz_until is not read    |
@@ -37,8 +37,8 @@ def read(
 ) -> str:
     """A query of the rows at t. t: SQL of an instant from `earliest` (ms) on.
 
-    splits: whether to read chains in buckets in two arms. joins: whether to handle few corrections by a join, which
-    Spark refuses in a nested query over a parameter.
+    splits: whether to read a chain in buckets by two branches of a UNION ALL. joins: whether to handle few corrections
+    by a join, which Spark refuses in a nested query over a parameter.
     """
     names = ", ".join(quote(n) for n, _ in columns)
     if not chains:
@@ -79,7 +79,7 @@ def conditions(chain: Chain, t: str, earliest: int) -> list[str]:
 
 
 def _arms(chain: Chain, t: str, earliest: int) -> list[list[str]]:
-    """The conditions of two disjoint arms, the bucket of t and later buckets; of one arm where two save nothing."""
+    """The conditions of two disjoint branches: the bucket of t, later buckets; of one branch where two save nothing."""
     ends = _has_not_ended(chain, t)
     if chain.edges_from is None or not ends:
         return [conditions(chain, t, earliest)]

@@ -39,8 +39,9 @@ DAMAGED = f"raise_error('{DAMAGED_MESSAGE}')"
 
 
 def probe(core: Core, projection: str | None = None) -> exp.Query:
-    """A query of the core's rows with the operands of its comparisons and the row expressions of its condition.
+    """A query of the core's rows, with columns for what a row contributes to its window.
 
+    These columns are the operands of the core's comparisons and the row expressions of its condition.
     projection: SQL over the columns of the core's SELECT that skips rows early.
     """
     query = with_operands(core)
@@ -137,7 +138,7 @@ def always_ends(typed: TypedCore) -> bool:
 
 
 def _compared(core: Core) -> list[tuple[str, str, str, bool]]:
-    """The comparisons of a core, as `bounds` takes them."""
+    """The comparisons of a core for `bounds`: (operator, column of the operand, kind, whether optional)."""
     return [(c.operator, operand_column(i), c.kind, c.optional) for i, c in enumerate(core.comparisons)]
 
 
@@ -203,9 +204,9 @@ def stored(
 
 
 def consolidated(intervals: str, columns: Columns) -> str:
-    """Equal signed intervals summed, without zeros; each copy is a row of its own (mz_diff is 1 or -1).
+    """Sum equal signed intervals; a sum of n becomes |n| rows with mz_diff 1 or -1, and no row for 0.
 
-    One row for each copy keeps the read of a chain without corrections a plain filter.
+    With one row for each copy, the read of a chain without corrections is a plain filter.
     """
     names = "".join(f"{quote(n)}, " for n, _ in columns)
     same = identity(columns)

@@ -1,9 +1,9 @@
-"""The stored updates of a model for people: those of its one core, or of all its cores with `mz_core`.
+"""The stored updates of a model for people: the updates of its one core, or of all its cores with `mz_core`.
 
 | cores | columns |
 |---|---|
-| one | mz_timestamp, mz_diff, those of the core |
-| several | mz_timestamp, mz_diff, mz_core (`c0`, `c1`, …), those of all cores; NULL where a core has no such column |
+| one | mz_timestamp, mz_diff, the columns of the core |
+| several | mz_timestamp, mz_diff, mz_core (`c0`, `c1`, …), the columns of all cores; NULL where a core lacks a column |
 | several, of too many columns for a view | mz_timestamp, mz_diff, mz_core, and for each core a struct of its columns |
 """
 

@@ -134,8 +134,8 @@ def _month_edges(step: MonotoneComparison) -> list[str]:
     """The instants at which the clock, moved by months, may cross a value, in a zone of one offset.
 
     Up to four dates of the clock become the date of the value: 28 to 31 January plus a month are all 28 February.
-    Within each of them the time of day decides. So the points are the midnights around, and the value's time of day
-    after each.
+    On each of these dates the time of day decides. So the points are the midnights around these dates, and the value's
+    time of day after each midnight.
     """
     moved = cast("exp.Binary", step.function.unnest())
     months = moved.right if has_clock(moved.left) else moved.left

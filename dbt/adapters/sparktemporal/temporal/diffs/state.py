@@ -196,7 +196,8 @@ class State:
     def answers_until(self) -> int | None:
         """The last instant (ms) at which reads are answered; None for ever.
 
-        A model with refreshes answers until the next one after the expiration, as reads show the last refresh.
+        A model with refreshes answers until right before the first refresh after the expiration, because reads show the
+        last refresh.
         """
         if self.expiration is None or self.refreshes is None:
             return self.expiration

@@ -33,7 +33,7 @@ def live_instant(state: State) -> str:
 
 
 def read_at(state: State, t: int) -> str:
-    """A query of the model's output at an instant (ms) from `since` on: the SQL of now with another clock."""
+    """A query of the model's output at an instant (ms) from `since` on: the read of the live view at a fixed clock."""
     return _read(state, f"{t}L", min(t, state.frontier))
 
 
@@ -95,9 +95,10 @@ _PLAIN = (exp.Select, exp.Star, exp.Column, exp.Identifier, exp.From, exp.Table,
 def live_view(state: State, splits: bool = True) -> str:
     """The query of `<model>__live`, the commit record: the check of the expiration, and the read.
 
-    The check is an arm of the output, so that a query evaluates it whatever the rest finds or skips. It is the first
-    arm, because a LIMIT collects one partition after the other, in order, and stops when it has enough.
-    splits: whether to read large chains in two arms, which reads less, in a longer text.
+    The check is a branch of a UNION ALL with the read, so that a query evaluates the check whatever the read finds or
+    skips. The check is the first branch, because a LIMIT collects one partition after the other, in order, and stops
+    when the rows are enough.
+    splits: whether to read a large chain by two branches of a UNION ALL, which reads less, in a longer text.
     """
     t = live_instant(state)
     body = _read(state, t, state.frontier, splits)

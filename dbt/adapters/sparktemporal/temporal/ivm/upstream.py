@@ -63,7 +63,7 @@ class Stack:
 
     @property
     def known_from(self) -> int:
-        """The first instant (ms) at which all of these views know their content."""
+        """The first instant (ms) at which all of these views have an answer."""
         return max(s.since for s in self.states.values())
 
     def at(self, model: str, as_of: int) -> Stack:

@@ -200,7 +200,7 @@ def read(text: Text, pattern: str | None, month: int, day: int) -> Number | None
 
 
 def is_day(year: Number, month: int, day: int, of_month: int, of_day: int) -> bool:
-    """Whether (month, day) of `year` exists for every instant on the day (of_month, of_day)."""
+    """Whether the date made of `year`, month and day exists for every instant on the day (of_month, of_day)."""
     if not 1 <= month <= 12:
         return False
     same = (month, day) == (of_month, of_day) and year == counted(YEAR)

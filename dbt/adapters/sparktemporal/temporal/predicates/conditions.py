@@ -154,7 +154,7 @@ class _Analysis:
     def _conjunction(self, parts: list[exp.Expr], guards: _Guards) -> None:
         """Record one step for each set of parts that change together.
 
-        The changes of a part are recorded alone if it is in no such set, or if they can be listed without the others.
+        The changes of a part are recorded alone if the part is in no such set, or if its changes can be listed alone.
         """
         found: set[int] = set()
         for clock, other, places in sequences(parts):

@@ -78,7 +78,8 @@ class Used:
     def instant(self, of: exp.Expr, is_time: bool) -> None:
         """Record the instant of which a field is used. is_time: the field is of the time of day.
 
-        For other fields it is the instant within the calls that cut it to a date. Raises NoForm without one.
+        For any other field, the instant is the one inside the calls that cut an instant to a date. Raises NoForm where
+        there is no such instant.
         """
         key = (id(of), is_time)
         if key in self.instants:

@@ -1,12 +1,13 @@
 """Divide time into cells in which a function of the clock changes in a known way: a search of cells is short.
 
     date_format(mz_now(), 'yyyy-MM')     in UTC: does not change within a day
-    mz_now() - interval 7 days           in Berlin: within each hour it is the clock moved by one length
+    mz_now() - interval 7 days           in Berlin: within each hour, is the clock moved by one length
     months_between(mz_now(), ts)         within a day: rises
 
 A function may fall from one cell to the next: where local time goes back (zones change at quarters of an hour), and
-where months end (at midnight). But it is never less than it was a time of `reach` or more ago. So a comparison with a
-value changes only near the changes that a search finds (two at most), and near the first instant that matters.
+where months end (at midnight). But the function never falls between two instants that are `reach` or more apart. So a
+comparison with a value changes only near the changes that a search finds (two at most), and near the first instant that
+matters.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class Moving:
-    """A function of the clock over the columns of row expressions, with their types."""
+    """A function of the clock. Each column `mz_s<i>` in the function stands for a row expression of a known type."""
 
     function: exp.Expr
     row_expressions: Sequence[exp.Expr]
@@ -100,7 +101,10 @@ class Moving:
         return list(_Lengths({f"`mz_s{i}`": (row, kind.lower()) for i, (row, kind) in rows}).of(self.function))
 
     def keeps_days_apart(self) -> bool:
-        """Whether each length is known, not of months, and without days beside hours: Spark adds these separately."""
+        """Whether each length is known, has no months, and is either whole days or less than a day.
+
+        Spark adds the days and the hours of one interval separately.
+        """
         has_calendar = any(kind.lower() == "interval" for kind in self.types)
         return all(
             length and (length % DAY == 0 or abs(length) < DAY and not has_calendar) for length in self.lengths()
@@ -119,8 +123,9 @@ def near(
 ) -> Grid | None:
     """The cells of a function that nearly only rises; None where none are known, or too many would be searched.
 
-    zones: of the session, then of each local time that the function reads. breaking: the same, without the changes up
-    to the last irregular one. by_days: whether added months keep days in order. calm: see `Grid`.
+    zones: the zone of the session, then of each local time that the function reads. breaking: the same zones, each with
+    only the changes after its last irregular change. by_days: whether added months keep days in order.
+    calm: see `Grid`.
     """
     unit, lengths = moving.unchanging(), moving.lengths()
     months = (0 if by_days else lengths.count(0)) + has_slack(moving.function)
@@ -176,9 +181,10 @@ class _Lengths:
     rows: Mapping[str, tuple[exp.Expr, str]]
 
     def of(self, node: exp.Expr, step: int | None = None, is_number: bool = False) -> Iterator[int | None]:
-        """The lengths in a node. step: the unit (µs) of a number that becomes an instant; None for any other node.
+        """The lengths by which a node moves the clock.
 
-        is_number: the value is certainly a number, and not already an instant.
+        step: the unit (µs) of the node's value, if a function makes an instant of this value as a number; else None.
+        is_number: whether the value is certainly a number, and not already an instant.
         """
         node = node.unnest()
         fields, called = ordered(node), function(node)

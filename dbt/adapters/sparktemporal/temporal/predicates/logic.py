@@ -59,7 +59,7 @@ class PredicateVisitor(ABC, Generic[T]):
         return self.leaf(node) if turned is None else self.visit(turned)
 
     def is_true(self, node: exp.Expr) -> T:
-        """The meaning of `p IS TRUE` or `p = TRUE`: by default that of p, which is TRUE where these are."""
+        """The meaning of `p IS TRUE` or `p = TRUE`: by default the meaning of p, TRUE where the form is TRUE."""
         return self.visit(node.this)
 
 

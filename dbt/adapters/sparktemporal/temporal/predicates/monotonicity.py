@@ -89,9 +89,9 @@ class Side:
         )
 
     def _months(self) -> str:
-        """The `months` of a function of this side. NONE and DAYS stay; all others become OTHER.
+        """The `months` of a function of this side: NONE and DAYS stay, any other value becomes OTHER.
 
-        Such a function goes back where the moved clock goes back.
+        A function with OTHER goes back where the moved clock goes back.
         """
         return self.months if self.months in (NONE, DAYS) else OTHER
 
@@ -162,7 +162,7 @@ _ROUNDED = Shape("CASE WHEN mz_a < mz_b THEN ceil(mz_x) ELSE floor(mz_x) END")
 def _rounded(node: exp.Case | exp.If) -> Side | None:
     """The side of a number that is rounded down until the clock passes a value, and up from then on.
 
-    A falling number is rounded up first. None for any other node.
+    A falling number is rounded up until then, and down from then on. None for any other node.
     """
     found = _ROUNDED.match(node)
     if found is not None and has_clock(found["mz_a"]) is not has_clock(found["mz_b"]):

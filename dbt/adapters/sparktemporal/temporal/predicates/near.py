@@ -3,7 +3,7 @@
     mz_now() - interval 1 day            in Berlin at 02:00 of the day after daylight saving ended
     months_between(mz_now(), ts)         at midnight of the last day of a month, where ts is on such a day
 
-Between two neighbouring places of that kind the function rises: see `grid`.
+Between two neighbouring falls the function rises: see `grid`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,10 @@ def has_slack(node: exp.Expr) -> bool:
 
 
 def is_read_otherwise(node: exp.Expr) -> bool:
-    """Whether reads evaluate a predicate whose function has unlistable changes in the zone; else it is refused."""
+    """Whether reads may evaluate a predicate with this function, where its changes in the zone cannot be listed.
+
+    Any other predicate with such changes is refused.
+    """
     for part in node.walk():
         called = function(part)
         if isinstance(part, (exp.Case, exp.Tuple)) or called is not None and called.picks is Picks.FIRST:

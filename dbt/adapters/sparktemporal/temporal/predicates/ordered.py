@@ -70,7 +70,7 @@ def ordered(node: exp.Expr) -> Ordered | None:
 
 
 def _in(node: exp.Expr, of: exp.Expr) -> exp.Expr:
-    """A copy of the part of `node` with the text of `of`. Its calls keep their offsets in the model."""
+    """A copy of the part of `node` that has the text of `of`. Calls in the copy keep their offsets in the model."""
     text = render(of)
     part = next((part for part in node.walk() if render(part) == text), None)
     if part is None:  # seconds that become an instant
@@ -147,7 +147,7 @@ def _layout(part: Number | Block) -> tuple[int, bool]:
 
 
 def _order(parts: Sequence[Number | Block]) -> Number:
-    """A sequence as one number, by which sequences compare: each part counts more than all that can follow."""
+    """A sequence -> a number, so that numbers compare as sequences do: a part outweighs all parts that can follow."""
     total = number(0)
     for part in parts:
         value = part.value if isinstance(part, Block) else part

@@ -1,8 +1,9 @@
 """dbt-spark's datediff in months or quarters, of two dates, one of them the clock's.
 
-The macro cuts months_between (for quarters a third of it) to a whole number. It counts one more where the later date
-is earlier in its month or quarter. So it is one off on the last day of some months, and on a few days where a whole
-number of quarters has passed. It sometimes moves back, but is never more than one from the number before the cut.
+The macro cuts months_between (for quarters a third of it) to a whole number, and counts one more where the later date
+is earlier in its month or quarter. So the result is one off on the last day of some months, and on a few days where a
+whole number of quarters has passed. The result sometimes moves back, but is never more than one from the number before
+the cut.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ class Reading:
         return zone.free_of(self.breaks)
 
     def regular_from(self, zone: Zone) -> int | None:
-        """The instant (ms) from which on the changes of the zone are regular; None where irregular ones go on."""
+        """The instant (ms) from which on the changes of the zone are regular; None where irregular changes go on."""
         return zone.free_of(lambda change: not is_regular(change))
 
 
@@ -139,7 +139,7 @@ class _Walk:
     def _shifted(
         self, node: exp.Expr, of: exp.Expr, base: _Moved, is_short: bool = False, by_calendar: bool = False
     ) -> _Moved:
-        """A part moved by a length. Intervals below a day are as long in every zone; Spark counts days by the calendar.
+        """A part moved by a length. Only intervals below a day have one length in every zone and at every time.
 
         by_calendar: the interval keeps days and hours apart, so that a day minus 23 hours need not be one hour.
         """
@@ -187,7 +187,7 @@ class _Walk:
         return _Moved(kind, base.back)
 
     def _picked(self, values: Sequence[exp.Expr]) -> _Moved:
-        """One of several parts, which goes as far back as any of them."""
+        """The value of one of several parts, which may be as far before the clock as any of the parts."""
         found = [self.kind(value) for value in values]
         backs = [moved.back for moved in found]
         return _Moved(found[0].kind, None if None in backs else max(b for b in backs if b is not None))

@@ -129,7 +129,7 @@ def crossings(clock: exp.Expr, other: exp.Expr) -> exp.Expr | None:
 
 
 def _without_days(node: exp.Expr) -> tuple[exp.Expr, list[exp.Expr]]:
-    """A date without casts that keep it, and the numbers of days that are added to it."""
+    """A date without the casts that keep the date, and the numbers of days that are added to the date."""
     node, days = node.unnest(), []
     while (called := function(node)) is not None and called.is_monotone and begins_days(_argument(node)):
         if isinstance(node, exp.Anonymous) and called.amount == 1 and called.of == "day" and called.sign == 1:

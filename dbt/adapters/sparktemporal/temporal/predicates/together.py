@@ -20,7 +20,7 @@ _MOST = 8
 
 
 def joined(parts: Sequence[exp.Expr]) -> list[exp.Expr]:
-    """The conjuncts, with those that change together joined into one."""
+    """The conjuncts, where conjuncts that change together are joined into one conjunct."""
     ones = list(parts)
     found = {i for places in _sequences(ones) for i in places}
     if not found:

@@ -83,7 +83,7 @@ def _is_exact(node: exp.Expr, moves: Moves) -> bool:
 
 @dataclass(frozen=True)
 class _Weaker(PredicateVisitor["exp.Expr | None"]):
-    """A predicate that is TRUE wherever a predicate is TRUE; None where only TRUE itself qualifies."""
+    """Weakens a predicate: the result is TRUE wherever the predicate is TRUE; None where only TRUE itself would do."""
 
     moves: Moves
 

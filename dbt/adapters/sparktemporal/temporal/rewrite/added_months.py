@@ -3,7 +3,8 @@
     dateadd(MONTH, -1, mz_now())         ->  mz_now() + INTERVAL '-1' MONTH
     timestampadd(QUARTER, 2, mz_now())   ->  mz_now() + INTERVAL '6' MONTH
 
-Both forms mean the same to Spark, but where the clock goes back (at the end of a month) is known only for a sum.
+Both forms mean the same to Spark. Only for a sum does the adapter know where the moved clock goes back (at the end of a
+month).
 """
 
 from __future__ import annotations

@@ -131,7 +131,7 @@ def _branch(select: exp.Select, number: int, holds: exp.Expr) -> exp.Select:
 
 
 def _aggregates(select: exp.Select) -> tuple[list[_Conditional], list[exp.Expr]]:
-    """The aggregates under a condition of the clock, and the others."""
+    """The aggregates under a condition of the clock, and all other aggregates."""
     found, plain = [], []
     for call in _calls(select):
         whole = call.parent if isinstance(call.parent, exp.Filter) else call
@@ -228,7 +228,7 @@ def _kind(call: exp.Expr) -> Aggregate | None:
 
 
 def _check_listed(holds: exp.Expr, moves: Moves) -> None:
-    """Raises Unlistable for a condition whose changes cannot be listed, _Stays for one that needs other rows."""
+    """Raise Unlistable for a condition whose changes cannot be listed, _Stays for a condition that needs other rows."""
     if holds.find(exp.Query, exp.Window) or makes_several_rows(holds):
         raise _Stays
     if any(is_aggregate_call(part) for part in holds.walk()):

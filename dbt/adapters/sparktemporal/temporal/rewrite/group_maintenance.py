@@ -267,7 +267,10 @@ class _Taking:
         return operands
 
     def _merged(self, call: exp.Expr, typed: dict[str, str]) -> str:
-        """SQL of the value of a call, over rows that hold the sums of one group each."""
+        """SQL of the value of a call, over rows that hold the sums of one group each.
+
+        typed: the canonical text of an operand -> its type.
+        """
         texts = [self._canonical(a) for a in self._operands(call)]
         return self.sums.value(_aggregate(call), fragment(call), [(self._argument(t), typed[t]) for t in texts])
 

@@ -64,7 +64,10 @@ def is_whole(core: Core, place: exp.Select) -> bool:
 def climb_all(
     cores: list[Lifted], reader: exp.Select, item: exp.Expr, tree: exp.Expr, describe: Describe
 ) -> tuple[list[Lifted], exp.Select, exp.Expr] | None:
-    """Lift cores from the SELECT `reader` on -> (cores, the aggregation over them, item of its FROM); else None."""
+    """Lift cores from the SELECT `reader` on -> (cores, the aggregation over them, item of its FROM).
+
+    None where a SELECT on the way does not keep the rows, or is not read by exactly one SELECT.
+    """
     while not makes_groups(reader):
         steps = [climb(one, reader, item, describe) for one in cores]
         cores = [step for step in steps if step is not None]

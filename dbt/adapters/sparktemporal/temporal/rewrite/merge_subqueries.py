@@ -187,7 +187,10 @@ def _merge(
 
 
 def give_up(inner: exp.Select, alias: str, numbers: count[int]) -> list[exp.Expr]:
-    """Take the predicates over the clock out of a SELECT, in place -> those of the query that reads it as `alias`."""
+    """Take the predicates over the clock out of a SELECT, in place -> predicates for the query around the SELECT.
+
+    alias: the name by which the query around reads the SELECT.
+    """
     every = list(conjuncts(inner.args["where"].this))
     static = [c for c in every if not has_clock(c)]
     moved = _moved_up([c for c in every if has_clock(c)], inner, alias, numbers)
@@ -196,7 +199,10 @@ def give_up(inner: exp.Select, alias: str, numbers: count[int]) -> list[exp.Expr
 
 
 def _moved_up(predicates: list[exp.Expr], inner: exp.Select, alias: str, numbers: count[int]) -> list[exp.Expr]:
-    """Predicates of a SELECT -> those of the query that names it `alias`. The SELECT gets their columns as items."""
+    """Predicates of a SELECT -> predicates for the query that names the SELECT `alias`.
+
+    The SELECT gets the columns of the predicates as items.
+    """
     names: dict[str, str] = {}
     moved = []
     for predicate in predicates:

@@ -1,4 +1,4 @@
-"""Drop an aggregation by all keys of a core kept per group from a residual: the core has one row a group already.
+"""Drop from a residual the aggregation by all keys of a core kept per group: the core has one row a group already.
 
     SELECT k, sum(mz_n) AS n FROM mz_core_c0 GROUP BY k   ->   SELECT k, mz_n AS n FROM mz_core_c0
 
@@ -63,7 +63,7 @@ def _plain(
 
 
 def _has_one_row_a_group(select: exp.Select, alias: str, keys: Sequence[str], totals: bool) -> bool:
-    """Whether the groups of a SELECT over a core are those of the core: by all keys, or the one without keys."""
+    """Whether the groups of a SELECT over a core are the groups of the core: by all keys, or the one without keys."""
     if has_other_parts(select, _ROW_BY_ROW):
         return False
     group = select.args.get("group")
@@ -89,7 +89,7 @@ def _aggregates(select: exp.Select) -> list[exp.Expr] | None:
 
 
 def _summed(call: exp.Expr) -> exp.Column | None:
-    """The column whose sum a call is."""
+    """The column that a call of sum() adds up; None for any other call."""
     if not isinstance(call, exp.Anonymous) or folded(call.name) != "sum" or len(call.expressions) != 1:
         return None
     (column,) = call.expressions

@@ -238,7 +238,7 @@ class _Rewriting:
         return select
 
     def _unmatched(self, rows: exp.Select, place: int) -> tuple[exp.Select, Partners | None]:
-        """The rows that have no partner in a join, and the partners; None where no row has one."""
+        """The rows that have no partner in a join, and the partners; None where no row has a partner."""
         join, before = rows.args["joins"][place], _with_joins(rows, place)
         side, unmatched = _side(join), self._filled(rows, place)
         if _is_never(join):
@@ -251,7 +251,7 @@ class _Rewriting:
         return unmatched, found
 
     def _filled(self, rows: exp.Select, place: int) -> exp.Select:
-        """A copy of rows with NULL in place of the columns of a join's right side, everywhere but in its own ON."""
+        """A copy of rows with NULL in place of the columns of a join's right side, except in the join's ON."""
         sources = sources_of(rows, self.describe, self.visible)
         outer = sources_of(_with_joins(rows, place), self.describe, self.visible)
         filled = rows.copy()

@@ -30,7 +30,7 @@ ALIAS = "mz_partners_"
 
 @dataclass(frozen=True)
 class Key:
-    """An equality between an expression over the outer rows and one over the partners."""
+    """An equality between an expression over the outer rows and an expression over the partners."""
 
     outer: exp.Expr
     inner: exp.Expr
@@ -130,7 +130,7 @@ def partners(
 
 @dataclass
 class _Conditions:
-    """The conditions of a SELECT over partners, by the rows that each is about."""
+    """The conditions of a SELECT over partners, sorted by the rows that each names: outer rows, partners, or both."""
 
     sources: Sources
     outer: Sources

@@ -30,7 +30,7 @@ def write_out_sets(tree: exp.Expr, describe: Describe) -> None:
 
 
 def _take_last(select: exp.Select) -> None:
-    """Move all but the last assignment to a SELECT below, since each sees the ones before."""
+    """Move all but the last assignment to a SELECT below, since an assignment sees the ones before it."""
     below = select.copy()
     *others, last = replaced_columns(below)
     below.set("expressions", [exp.Star(replace=others)])

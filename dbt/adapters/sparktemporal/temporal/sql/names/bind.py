@@ -26,7 +26,7 @@ _OF_SETS = ("with_", "this", "expression", "distinct", "order", "limit", "offset
 
 
 def sources_of(select: exp.Select, describe: Describe, ctes: Sequence[exp.CTE]) -> Sources:
-    """The sources of a SELECT. In place: a source without a name gets one."""
+    """The sources of a SELECT. A source without a name gets a name, in place."""
     return _Binding(describe, select).sources(select, ctes)
 
 
@@ -54,10 +54,13 @@ def _asked(query: exp.Query, describe: Describe, ctes: Sequence[exp.CTE]) -> Col
 
 
 class _Binding:
-    """Derives the columns of queries, as long as no tree changes. The result None means that Spark must be asked."""
+    """Derives the columns of queries. The result None means that Spark must be asked.
+
+    The trees of the queries must not change while a _Binding is in use.
+    """
 
     def __init__(self, describe: Describe, named: exp.Select | None = None) -> None:
-        """named: the SELECT whose sources without a name get one, in place."""
+        """named: the SELECT whose sources without a name get a name, in place."""
         self._describe, self._named = describe, named
         self._of_ctes: dict[int, Columns | None] = {}
 
@@ -105,7 +108,7 @@ class _Binding:
         return [("", kind)] if kind and not named else None  # a function without a type may make several columns
 
     def _of_column(self, column: exp.Column, select: exp.Select, sources: Sources, ctes: Sequence[exp.CTE]) -> str:
-        """The type of a column of a SELECT, or of a subquery among its items."""
+        """The type of a column that an item of a SELECT names, by itself or inside a subquery."""
         scope = column.find_ancestor(exp.Select)
         while scope is not None and scope is not select:
             own = scope.args.get("with_")

@@ -97,7 +97,7 @@ def shown_by(star: exp.Star, item: exp.Expr, sources: Sources) -> list[exp.Colum
 
 
 def column_of(source: str, name: str) -> exp.Column:
-    """A column of a source by its name; one that a join merged has no source."""
+    """A column of a source by its name; a column that a join merged has no source."""
     return exp.column(quote_name(name), table=quote_name(source) if source else None)
 
 

@@ -58,7 +58,7 @@ def combined(operator: str, one: tuple[int, int], other: tuple[int, int]) -> str
 
 
 def _fitting(precision: int, scale: int) -> str:
-    """A DECIMAL of at most 38 digits: those behind the point give way to those before it, down to six."""
+    """A DECIMAL of at most 38 digits: digits behind the point give way to digits before the point, down to six."""
     if precision > MOST:
         precision, scale = MOST, max(MOST - (precision - scale), min(scale, 6))
     return f"decimal({precision},{scale})"

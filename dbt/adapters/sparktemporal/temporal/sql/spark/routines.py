@@ -136,7 +136,7 @@ def of_description(rows: Sequence[str]) -> Routine | None:
 
 
 def _of_usage(name: str, usage: str) -> Routine | None:
-    """A SQL function as Spark before 4.2 describes it: as JSON. None where that does not tell all."""
+    """A SQL function as Spark before 4.2 describes it: as JSON. None where the JSON does not tell all."""
     try:
         values: dict[str, str] = json.loads(usage)
         body = values.get("sqlFunction.query") or f"SELECT {values['sqlFunction.expression']}"

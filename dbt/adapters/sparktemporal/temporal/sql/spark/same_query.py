@@ -35,7 +35,10 @@ def check(plan_of_text: str, plan_of_tree: str) -> None:
 
 
 def is_inside(of_view: str, of_text: str) -> bool:
-    """Whether a text is that of a view, by the plans of both, but for casts to the types of the view's columns."""
+    """Whether a text is the query of a view, by EXPLAIN EXTENDED of the view and of the text.
+
+    The plan of the view differs only by casts to the types of the view's columns.
+    """
     lines, alone = (sections(plan).get("Analyzed", "").splitlines() for plan in (of_view, of_text))
     at = next((i for i, line in enumerate(lines) if line.lstrip(TREE).startswith("View (")), len(lines))
     is_cast = len(lines) > at + 1 and lines[at + 1].lstrip(TREE).startswith("Project [cast(")
