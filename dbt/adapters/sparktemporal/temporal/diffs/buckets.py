@@ -7,10 +7,10 @@ Edges are multiples of w, so the buckets of chains written at different times ne
 
 | chain of | `mz_bucket` is | a read opens | buckets are |
 |---|---|---|---|
-| updates, which count from their instant on | the beginning | buckets that have begun | fine: a read is all they cost |
-| intervals, which count until their end | the end | buckets that end later | coarse: fewer files read faster |
+| updates, which count from their instant on | the beginning | buckets that have begun | fine: fewer rows too many |
+| intervals, which count until their end | the end | buckets that end later | coarse: fewer files |
 
-A read of updates opens at most a quarter more of the time since S than it must; of intervals, at most twice the past.
+A read opens at most one bucket more than it must: a quarter of the time since S of updates, that time of intervals.
 """
 
 from __future__ import annotations
