@@ -47,6 +47,7 @@ SAMPLES = {
     Takes.INSTANT: [f"timestamp '{text}Z'" for text in INSTANTS],
     Takes.INTEGER: [f"{number}L" for number in (-(10**10), -86_401, -1_000, -1, 0, 1, 999, 1_000, 86_400, 10**10)],
     Takes.NUMBER: [f"{number}BD" for number in ("-2.500", "-1.501", "-1.5", "-0.5", "0", "0.499", "0.5", "1.5", "2.5")],
+    Takes.DOUBLE: [f"{number}D" for number in ("-2147483648", "-1.5", "-0.5", "0", "0.9", "1.5", "2147483647.9")],
     Takes.ANY: [f"{number}BD" for number in ("-1000.5", "-1", "0", "0.5", "1", "9999999.999")],
 }
 UNITS = ("MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR")

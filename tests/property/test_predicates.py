@@ -16,7 +16,7 @@ from dbt.adapters.sparktemporal.errors import Refusal
 from dbt.adapters.sparktemporal.run.analyze import understand
 from dbt.adapters.sparktemporal.temporal.diffs import intervals_sql
 from dbt.adapters.sparktemporal.temporal.rewrite.split import split
-from support.predicates import ZONES, Grammar, Natural, compared, rows
+from support.predicates import ZONES, Grammar, Natural, compared, judge, rows
 from support.project import Project
 from support.seeds import a_seed
 from support.session import COMPILED, INTERPRETED
@@ -141,6 +141,48 @@ def test_natural_predicates(project: Project, count: int) -> None:
     windows = drive(project, count, a_seed(), 0, NATURAL_ZONES, Natural, natural=True)
     print(f"{len(windows)} of {count} natural predicates are windows")
     assert len(windows) >= 0.8 * count
+
+
+#: whole units of a difference; 3000000000 is beyond an INT, and at 2147483647 the cast stays
+CUT = (
+    "int((unix_timestamp({n}) - unix_timestamp(a)) / 60) < 16",
+    "int((unix_timestamp({n}) - unix_timestamp(a)) / 60) = 0",
+    "cast((unix_timestamp(a) - unix_timestamp({n})) / 7 as int) >= k",
+    "cast(({m} - ms) / 60000 as int) between -1 and k",
+    "not (int((unix_millis({n}) - ms) / 3000) <= k)",
+    "int((unix_timestamp({n}) - unix_timestamp(a)) / 60) < 2147483647",
+    "int((unix_timestamp({n}) - unix_timestamp(a)) / 60) < 3000000000",
+    "int((unix_timestamp({n}) - unix_timestamp(a)) / 60) <=> k or {n} < e",
+    "cast(round((unix_timestamp({n}) - unix_timestamp(e)) / 3600) as int) in (k, 2, null)",
+    "cast(months_between({n}, a) as int) = k",
+)
+FAR = ["0001-01-01 00:00:00", "9999-12-31 00:00:00", "5800-01-01 00:00:00"]
+
+
+@pytest.mark.usefixtures("small_plans")
+@pytest.mark.first(1)
+@pytest.mark.parametrize(("ansi", "far"), [("true", []), ("false", FAR)])
+def test_whole_units_as_an_int(project: Project, ansi: str, far: list[str]) -> None:
+    """Also where an INT is too small: there the cast keeps its last value, and with ANSI rules the query raises."""
+    rng = random.Random(a_seed())
+    project.spark.conf.set("spark.sql.ansi.enabled", ansi)
+    ((as_of,),) = project.rows("SELECT unix_millis(timestamp '2024-02-28 12:00:00 UTC')")
+    source = rows(rng, [*NATURAL_ZONES["UTC"], *far], f"{as_of}L")
+    assert judge(project, "UTC", list(CUT), as_of, source) == (len(CUT), 0)
+
+
+@pytest.mark.usefixtures("small_plans")
+def test_an_int_of_a_decimal_is_no_window(project: Project) -> None:
+    """It wraps around: the text does not tell, and the type does."""
+    warehouse = Warehouse(project.rows)
+    project.spark.sql(rows(random.Random(3), ZONES["UTC"], "0L")).createOrReplaceTempView("mz_rows")
+    wrapped = "CAST((mz_now() - dec) / 60000 AS INT) < 16"
+    model = understand(warehouse, f"SELECT id FROM mz_rows WHERE {wrapped}", warehouse.settings(), "4.1", 0)
+    assert any(f"over all rows of its inputs: {wrapped}" in note for note in model.notes), model.notes
+    model = understand(
+        warehouse, f"SELECT id FROM mz_rows WHERE {wrapped} and mz_now() < e", warehouse.settings(), "4.1", 0
+    )
+    assert [len(core.core.comparisons) for core in model.cores] == [1] and len(model.notes) == 1
 
 
 @pytest.mark.deep

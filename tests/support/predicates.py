@@ -243,7 +243,12 @@ class Natural(Grammar):
             f"(unix_timestamp({{n}}) - unix_timestamp(a)) / 3600 {op} {rng.choice(['24', 'k'])}",
             f"floor((unix_timestamp({{n}}) - unix_timestamp(a)) / 86400) {op} k",
             f"round((unix_timestamp({{n}}) - unix_timestamp(a)) / 3600, {rng.choice(['0', '1'])}) {op} k",
-            f"int((unix_timestamp({{n}}) - unix_timestamp(a)) / 60) {op} 16",
+            f"int((unix_timestamp({{n}}) - unix_timestamp(a)) / 60) {op} {rng.choice(['16', 'k'])}",
+            f"cast((unix_timestamp(a) - unix_timestamp({{n}})) / {rng.choice([7, 3600])} as int) {op} k",
+            f"cast(({{m}} - ms) / 60000 as int) {op} k",
+            f"bigint((unix_millis({{n}}) - ms) / 3600000) {op} k",
+            f"cast(round((unix_timestamp({{n}}) - unix_timestamp(a)) / 3600) as int) {op} k",
+            f"cast(months_between({{n}}, {self.row()}) as int) {op} {rng.choice(['0', 'k'])}",
             f"cast({{n}} as bigint) - cast(a as bigint) {op} 900",
         ]
         return rng.choice(forms)

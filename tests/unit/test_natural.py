@@ -113,6 +113,13 @@ floor((unix_timestamp({n}) - unix_timestamp(a)) / 86400) < 7
 round((unix_timestamp({n}) - unix_timestamp(a)) / 3600) < 7
 round((unix_timestamp({n}) - unix_timestamp(a)) / 3600, 2) < 7.5
 (cast({n} as bigint) - cast(a as bigint)) / 60 < 16
+int((unix_timestamp({n}) - unix_timestamp(a)) / 60) < 16
+cast((unix_millis({n}) - ms) / 60000 as int) < 16
+cast(({n} - ms) / 60000 as int) between 0 and 16
+bigint((unix_timestamp({n}) - unix_timestamp(a)) / 3600) < 16
+cast(round((unix_timestamp({n}) - unix_timestamp(a)) / 3600) as int) = k
+cast(months_between({n}, a) as int) < 2
+int((cast({n} as double) - cast(a as double)) / 60) < 16
 cast({n} as long) - cast(a as long) < 900
 (cast({n} as double) - cast(a as double)) / 60.0 < 16
 {n} - make_interval(0, 0, 0, 7) <= a
@@ -155,9 +162,10 @@ day({n}) = 1 and a >= {n} - interval 1 month
 #: all rows are stored: these come again and again, are values of a lambda, or wrap around
 WHOLES = """
 date_format(a, 'MM-yyyy') = date_format({n}, 'MM-yyyy')
-cast(months_between({n}, a) as int) < 2
-int((unix_timestamp({n}) - unix_timestamp(a)) / 60) < 16
-cast((unix_millis({n}) - ms) / 60000 as int) < 16
+cast(floor((unix_timestamp({n}) - unix_timestamp(a)) / 60) as int) < 16
+try_cast((unix_millis({n}) - ms) / 60000 as int) < 16
+cast((unix_millis({n}) - ms) / 60000 as smallint) < 16
+cast({n} as int) - k < 16
 unix_timestamp({n}) * 1000 - ms < 60000
 nvl2(hi, hi, {n}) > a + interval 1 day
 k = 1 or exists(arr, x -> x > {n})

@@ -107,7 +107,7 @@ def test_a_tree_has_it_as_the_row_says(row: Function) -> None:
 
 #: names of functions that are also types, units, clauses, words of formats and keys of trees
 _ALSO = """
-    date timestamp timestamp_ntz bigint double year window any some every count sum first last min max mode replace
+    date timestamp timestamp_ntz int bigint double year window any some every count sum first last min max mode replace
     version user concat mean inline measure quarter month day hour minute second struct left abs
 """
 #: the grammar of calls with words inside; directions of rounding

@@ -21,10 +21,11 @@ from ..temporal.predicates import reach
 from ..temporal.predicates.bounds import operand_kind
 from ..temporal.predicates.conditions import CELLS, MONTHS, UNIT, Condition, Guard, MonotoneComparison
 from ..temporal.predicates.grid import Moving, Offsets, near, rising
-from ..temporal.predicates.monotonicity import DAYS, MOVED, NONE, Unlistable
+from ..temporal.predicates.monotonicity import DAYS, MOVED, NONE, Unlistable, cut_doubles, is_double, within_int
 from ..temporal.predicates.near import has_slack, is_read_otherwise
 from ..temporal.predicates.ordered import FIRST_OF_FIELDS, YEARS_END, ordered
 from ..temporal.predicates.reach import Reading
+from ..temporal.sql.spark.settings import ANSI
 from ..temporal.sql.text.dialect import fragment, mz_now_calls, render
 
 #: margin around the changes of a zone, ms
@@ -36,11 +37,31 @@ _LONGEST_UNIT = 400 * 86_400_000
 def typed_condition(judged: Condition, types: list[str], zone: SessionZone) -> Condition:
     """A condition with the kinds of its edges and the searches of its steps. types: of the row expressions."""
     kinds = [operand_kind(e.comparison, types[e.index]) for e in judged.edges]
+    steps = tuple(_typed_step(step, judged, types, zone) for step in judged.steps)
+    if any(_cuts_doubles(step, types) for step in judged.steps) and zone.warehouse.setting(ANSI).lower() == "true":
+        # a search goes on to where such a cast raises, in thousands of years
+        steps = tuple(replace(step, function=within_int(step.function)) for step in steps)
+        judged = replace(judged, predicate=within_int(judged.predicate))
     return replace(
         judged,
         edges=tuple(replace(e, comparison=replace(e.comparison, kind=k)) for e, k in zip(judged.edges, kinds)),
-        steps=tuple(_typed_step(step, judged, types, zone) for step in judged.steps),
+        steps=steps,
     )
+
+
+def _cuts_doubles(step: MonotoneComparison, types: list[str]) -> bool:
+    """Whether a step casts a DOUBLE to INT. Raises Unlistable for a cast of a number that is none: it wraps around."""
+    numbers = cut_doubles(step.function)
+    of_column = {f"`mz_s{i}`": kind for i, kind in enumerate(types)}
+    for number in numbers:
+        if not is_double(number, lambda column: of_column.get(column, "")):
+            raise Unlistable(
+                fragment(number),
+                "it is no DOUBLE, so as an INT it wraps around, and the instants at which it changes cannot be listed",
+                "CAST(… AS BIGINT)",
+                tuple(call.meta["start"] for call in mz_now_calls(step.function)),
+            )
+    return bool(numbers)
 
 
 def _typed_step(step: MonotoneComparison, judged: Condition, types: list[str], zone: SessionZone) -> MonotoneComparison:

@@ -25,6 +25,7 @@ class Takes(Enum):
     INSTANT = "a TIMESTAMP or a DATE"
     INTEGER = "a whole number"
     NUMBER = "a number"
+    DOUBLE = "a DOUBLE"
     ANY = "whatever can be cast"
 
 

@@ -18,6 +18,7 @@ class Rule(Enum):
     COMMON = "one type for all arguments"
     COMMON_OF_REST = "one type for all arguments but the first"
     ROUNDED = "a whole number"
+    NEAREST = "that of the number, unless it is a DECIMAL"
     SUM = "that of a sum"
     MEAN = "that of a mean"
     TEXTS = "a text, of texts"
@@ -36,6 +37,7 @@ _RULES = {
     Rule.COMMON: "coalesce nvl ifnull greatest least",
     Rule.COMMON_OF_REST: "nvl2",
     Rule.ROUNDED: "ceil ceiling floor",
+    Rule.NEAREST: "round",
     Rule.SUM: "sum try_sum",
     Rule.MEAN: "avg mean try_avg",
     Rule.TEXTS: "concat lpad rpad left right substr reverse",

@@ -220,6 +220,10 @@ def _rounded(given: Sequence[str | None]) -> str | None:
     return f"decimal({min(digits[0] - digits[1] + 1, decimals.MOST)},0)" if digits[1] else f"decimal({digits[0]},0)"
 
 
+def _nearest(given: Sequence[str | None]) -> str | None:
+    return given[0] if given[0] in (*WHOLE, *BROKEN) else None
+
+
 def _summed(given: Sequence[str | None]) -> str | None:
     """A sum: Spark adds ten digits before the point."""
     kind = given[0] or ""
@@ -265,6 +269,7 @@ _BY_ARGUMENTS: dict[Rule, Callable[[Sequence[str | None]], str | None]] = {
     Rule.COMMON: common,
     Rule.COMMON_OF_REST: lambda given: common(given[1:]),
     Rule.ROUNDED: _rounded,
+    Rule.NEAREST: _nearest,
     Rule.SUM: _summed,
     Rule.MEAN: _mean,
     Rule.ABSOLUTE: _absolute,
