@@ -56,6 +56,7 @@ def _cuts_doubles(step: MonotoneComparison, types: list[str]) -> bool:
     for number in numbers:
         if not is_double(number, lambda column: of_column.get(column, "")):
             raise Unlistable(
+                "ST379",
                 fragment(number),
                 "it is no DOUBLE, so as an INT it wraps around, and the instants at which it changes cannot be listed",
                 "CAST(… AS BIGINT)",
