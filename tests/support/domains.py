@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -142,7 +142,7 @@ class Domain:
         """Where an answer may be wrong, from the frontier on: at what is stored and at what is in the tables."""
         state = self.state(model)
         last = state.expiration if state.expiration is not None else 2**60
-        stored = [t for t in self._stored(state) if state.frontier < t <= last]
+        stored = [t for t in stored_instants(self.project, state) if state.frontier < t <= last]
         in_tables = [t for t in self._in_tables(model) if state.frontier < t <= last]
         after = min(max([state.frontier, *stored, *in_tables]) + DAY, last)
         chosen = {state.frontier, after}
@@ -162,18 +162,6 @@ class Domain:
                 chosen.add(state.frontier + n * between)
         return sorted(chosen)
 
-    def _stored(self, state: State) -> list[int]:
-        times = [
-            f"({store_of(core).times(chain.source(state.schema))})"
-            for core in state.cores
-            for chain in core.chains
-            if chain.rows
-        ]
-        if not times:
-            return []
-        every = f"SELECT DISTINCT t FROM ({' UNION ALL '.join(times)}) WHERE t IS NOT NULL"
-        return sorted(row[0] for row in self.project.rows(every))
-
     def _in_tables(self, model: str) -> list[int]:
         """The instants of the tables, as they are and moved by the lengths that the model's text names."""
         named = [int(n) * _LENGTHS[unit.lower()] for n, unit in _INTERVAL.findall(self.texts[model])]
@@ -190,33 +178,63 @@ class Domain:
     def view(self, model: str, instants: Sequence[int]) -> dict[int, Counter]:
         """What the model answers at each instant."""
         warehouse = Warehouse(self.project.rows)
-        return self._answers({t: f"SELECT * FROM {as_of(warehouse, self._target(model), t)}" for t in instants})
+        return answers(self.project, {t: f"SELECT * FROM {as_of(warehouse, self._target(model), t)}" for t in instants})
 
     def oracle(self, model: str, instants: Sequence[int]) -> dict[int, Counter]:
         """What Spark answers to the text as it was written, with the instant put in."""
-        return self._answers({t: self._written_at(model, t) for t in instants})
+        return answers(self.project, {t: self._written_at(model, t) for t in instants})
 
     def _written_at(self, model: str, t: int) -> str:
-        text = self.texts[model]
-        for below in self.accepted:
-            named = rf"`?{self.project.schema}`?\.`?{below}`?(?!\w)"
-            if below != model and re.search(named, text):
-                inner = f"({self._written_at(below, t)})"
-                text = re.sub(named, lambda _, inner=inner: inner, text)
-        return at_instant(text, t, self.models.get(model, {}).get("clock") == "ms")
+        in_milliseconds = [name for name, expected in self.models.items() if expected.get("clock") == "ms"]
+        return written_at(model, {name: self.texts[name] for name in self.accepted}, self.project, t, in_milliseconds)
 
     def _whole_text(self, model: str) -> str:
         """With the texts of the models below it."""
         below = [m for m in self.texts if m != model and re.search(rf"\b{m}\b", self.texts[model])]
         return "\n".join([self.texts[model], *(self._whole_text(m) for m in below)])
 
-    def _answers(self, queries: dict[int, str]) -> dict[int, Counter]:
-        """All of them in one statement."""
-        arms = [f"SELECT {t}L AS mz_at, mz_one.* FROM (\n{sql}\n) AS mz_one" for t, sql in queries.items()]
-        found: dict[int, Counter] = {t: Counter() for t in queries}
-        for row in self.project.rows("\nUNION ALL\n".join(arms)):
-            found[row[0]][tuple(_value(v) for v in row[1:])] += 1
-        return found
+
+def stored_instants(project: Project, state: State) -> list[int]:
+    """The instants at which rows or groups of a model enter, change or leave."""
+    times = [
+        f"({store_of(core).times(chain.source(state.schema))})"
+        for core in state.cores
+        for chain in core.chains
+        if chain.rows
+    ]
+    if not times:
+        return []
+    every = f"SELECT DISTINCT t FROM ({' UNION ALL '.join(times)}) WHERE t IS NOT NULL"
+    return sorted(row[0] for row in project.rows(every))
+
+
+def answers(project: Project, queries: Mapping[int, str]) -> dict[int, Counter]:
+    """{instant: query} -> {instant: the rows}, by one statement."""
+    arms = [f"SELECT {t}L AS mz_at, mz_one.* FROM (\n{sql}\n) AS mz_one" for t, sql in queries.items()]
+    found: dict[int, Counter] = {t: Counter() for t in queries}
+    for row in project.rows("\nUNION ALL\n".join(arms)):
+        found[row[0]][tuple(_value(v) for v in row[1:])] += 1
+    return found
+
+
+def put_in(text: str, project: Project, relations: Mapping[str, str]) -> str:
+    """The text with a FROM item in the place of each relation of the project that is named."""
+    for name, item in relations.items():
+        named = rf"`?{project.schema}`?\.`?{name}`?(?!\w)"
+        text = re.sub(named, lambda _, item=item: item, text)
+    return text
+
+
+def written_at(
+    model: str, texts: Mapping[str, str], project: Project, t: int, in_milliseconds: Collection[str] = ()
+) -> str:
+    """The text of a model with an instant for the clock, and with the texts of models below it in their places."""
+    inner = {
+        name: f"({written_at(name, texts, project, t, in_milliseconds)})"
+        for name in texts
+        if name != model and put_in(texts[model], project, {name: ""}) != texts[model]
+    }
+    return at_instant(put_in(texts[model], project, inner), t, model in in_milliseconds)
 
 
 def at_instant(text: str, t: int, milliseconds: bool) -> str:
