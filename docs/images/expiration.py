@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from window import STYLE
+from window import STYLE, svg
 
 HERE = Path(__file__).parent
 WIDTH, HEIGHT, AXIS = 900, 232, 74
@@ -21,7 +21,6 @@ LENGTHS = ((60, 500, "restart_every"), (60, 760, "expiration"))
 
 
 def body() -> Iterator[str]:
-    yield f'<rect class="paper" x="0.5" y="0.5" width="{WIDTH - 1}" height="{HEIGHT - 1}" rx="8"/>'
     for name, (at, below) in MARKS.items():
         yield f'<text class="ink" x="{at}" y="28" font-size="14" font-weight="600" text-anchor="middle">{name}</text>'
         yield f'<text class="soft" x="{at}" y="45" font-size="12" text-anchor="middle">{below}</text>'
@@ -46,13 +45,7 @@ def body() -> Iterator[str]:
 
 def picture() -> str:
     label = "A view answers from its start to its expiration, and raises after it. A restart is due before."
-    lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{label}">',
-        f"<style>{STYLE}  .in {{ fill: #ffffff; }}\n</style>",
-        *body(),
-        "</svg>",
-    ]
-    return "\n".join(lines) + "\n"
+    return svg(WIDTH, HEIGHT, label, f"{STYLE}  .in {{ fill: #ffffff; }}", body())
 
 
 if __name__ == "__main__":

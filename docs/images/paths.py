@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from window import STYLE
+from window import STYLE, svg
 
 HERE = Path(__file__).parent
 WIDTH, HEIGHT = 960, 668
@@ -85,7 +85,6 @@ def path(left: int, stations: tuple[Station, ...]) -> Iterator[str]:
 
 
 def body() -> Iterator[str]:
-    yield f'<rect class="paper" x="0.5" y="0.5" width="{WIDTH - 1}" height="{HEIGHT - 1}" rx="8"/>'
     for left, title in ((MODEL, "The path of a model"), (RUN, "The path of a run")):
         yield f'<text class="ink" x="{left - 9}" y="44" font-size="20" font-weight="600">{title}</text>'
     for one in PATH_OF_A_MODEL:  # the same relation on both paths
@@ -115,15 +114,7 @@ def picture() -> str:
         f"{name}: {', '.join(one.name for one in stations)}."
         for name, stations in (("A model", PATH_OF_A_MODEL), ("A run", PATH_OF_A_RUN))
     )
-    lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{label}">',
-        "<style>",
-        STYLE + MORE_STYLE,
-        "</style>",
-        *body(),
-        "</svg>",
-    ]
-    return "\n".join(lines) + "\n"
+    return svg(WIDTH, HEIGHT, label, STYLE + MORE_STYLE, body())
 
 
 if __name__ == "__main__":

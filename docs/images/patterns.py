@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from window import STYLE
+from window import STYLE, svg
 
 HERE = Path(__file__).parent / "patterns"
 WIDTH, LEFT, RIGHT, TOP, ROW = 640, 92, 16, 34, 28
@@ -107,23 +107,20 @@ def picture(model: str) -> str:
     bottom = TOP + ROW * len(lines)
     shown = [line.name for line in lines if line.is_shown]
     label = f"{model}: lines over time. The clock stands where the view shows {', '.join(shown) or 'no row'}."
-    return "\n".join(
-        [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {bottom + 34}" role="img" '
-            f'aria-label="{escape(label)}">',
-            f"<style>{STYLE}  .in {{ fill: #ffffff; }}\n</style>",
-            f'<rect class="paper" x="0.5" y="0.5" width="{WIDTH - 1}" height="{bottom + 33}" rx="8"/>',
-            *(part for at, line in enumerate(lines) for part in drawn(line, TOP + at * ROW)),
-            f'<line class="axis" x1="{LEFT}" x2="{x(END)}" y1="{bottom + 4}" y2="{bottom + 4}"/>',
-            f'<line class="now" x1="{x(NOW)}" x2="{x(NOW)}" y1="{TOP - 10}" y2="{bottom + 8}" stroke-width="2"/>',
-            f'<text class="nowink" x="{x(NOW)}" y="{TOP - 15}" font-size="12" font-weight="600" '
-            'text-anchor="middle">now</text>',
-            f'<text class="nowink" x="{x(NOW)}" y="{bottom + 24}" font-size="13" font-weight="600" '
-            f'text-anchor="middle">{escape("; ".join(shown))}</text>',
-            "</svg>",
-            "",
-        ]
-    )
+    return svg(WIDTH, bottom + 34, escape(label), f"{STYLE}  .in {{ fill: #ffffff; }}", body(lines, bottom))
+
+
+def body(lines: Sequence[Line], bottom: int) -> Iterator[str]:
+    for at, line in enumerate(lines):
+        yield from drawn(line, TOP + at * ROW)
+    yield f'<line class="axis" x1="{LEFT}" x2="{x(END)}" y1="{bottom + 4}" y2="{bottom + 4}"/>'
+    yield f'<line class="now" x1="{x(NOW)}" x2="{x(NOW)}" y1="{TOP - 10}" y2="{bottom + 8}" stroke-width="2"/>'
+    for y, size, said in (
+        (TOP - 15, 12, "now"),
+        (bottom + 24, 13, "; ".join(line.name for line in lines if line.is_shown)),
+    ):
+        place = f'x="{x(NOW)}" y="{y}" font-size="{size}" font-weight="600" text-anchor="middle"'
+        yield f'<text class="nowink" {place}>{escape(said)}</text>'
 
 
 def drawn(line: Line, y: float) -> Iterator[str]:

@@ -5,8 +5,9 @@ The picture is an SVG that moves by CSS. Where motion is not wanted it stands st
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from xml.sax.saxutils import escape
 
 HERE = Path(__file__).parent
 WIDTH, HEIGHT = 900, 346
@@ -83,7 +84,6 @@ def answers() -> list[tuple[float, float, tuple[int, ...]]]:
 
 def body() -> Iterator[str]:
     bottom = TOP + ROW * len(ROWS)
-    yield f'<rect class="paper" x="0.5" y="0.5" width="{WIDTH - 1}" height="{HEIGHT - 1}" rx="8"/>'
     yield '<text class="ink code" x="24" y="36" font-size="17">where mz_now() &lt;= event_ts + interval 30 days</text>'
     for day, name in TICKS.items():
         yield f'<line class="axis" x1="{x(day)}" x2="{x(day)}" y1="{TOP - 8}" y2="{bottom}" stroke-dasharray="2 4"/>'
@@ -113,17 +113,30 @@ def body() -> Iterator[str]:
     )
 
 
-def picture() -> str:
-    label = "Five rows over time. Each is in the view for 30 days; a line, the clock, moves over them."
+def svg(width: int, height: int, label: str, style: str, body: Iterable[str]) -> str:
+    """A picture as a file. label: what a reader hears who does not see the picture."""
     lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{label}">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" aria-label="{label}">',
         "<style>",
-        *style(),
+        style.strip("\n"),
         "</style>",
-        *body(),
+        f'<rect class="paper" x="0.5" y="0.5" width="{width - 1}" height="{height - 1}" rx="8"/>',
+        *body,
         "</svg>",
     ]
     return "\n".join(lines) + "\n"
+
+
+def text(words: str, x: float, y: float, kind: str, size: float, anchor: str = "start", bold: bool = False) -> str:
+    """Words in a picture. kind: their classes, of STYLE."""
+    weight = ' font-weight="600"' if bold else ""
+    place = f'x="{x}" y="{y}" font-size="{size}" text-anchor="{anchor}"{weight}'
+    return f'<text class="{kind}" {place}>{escape(words)}</text>'
+
+
+def picture() -> str:
+    label = "Five rows over time. Each is in the view for 30 days; a line, the clock, moves over them."
+    return svg(WIDTH, HEIGHT, label, "\n".join(style()), body())
 
 
 if __name__ == "__main__":

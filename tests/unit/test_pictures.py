@@ -49,6 +49,39 @@ def test_the_expiration(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [last for _, last, *_ in expiration.READS][:-1] == [at for at, _ in expiration.MARKS.values()][1:]
 
 
+def test_the_chains(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is read is the sum of the rows that are drawn."""
+    chains = drawn_by("chains", monkeypatch)
+    assert [chains.answer(at) for at in (5, chains.READ, 65, 75)] == [["id 1", "id 2"], ["id 1", "id 3"], ["id 3"], []]
+
+
+def test_the_commit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One statement is the commit, between the two that take and drop the lock."""
+    commit = drawn_by("commit", monkeypatch)
+    assert [at for at, step in enumerate(commit.STEPS) if step.is_sql] == [
+        commit.LOCKED, commit.COMMITTED, commit.UNLOCKED,
+    ]  # fmt: skip
+    assert commit.LOCKED < commit.COMMITTED < commit.UNLOCKED
+
+
+@pytest.mark.parametrize("name", ["chains", "commit"])
+def test_words_can_be_read_on_a_phone(name: str) -> None:
+    """At 360 pixels no text is smaller than 9 of them, and none leaves the picture."""
+    picture = ElementTree.parse(IMAGES / f"{name}.svg").getroot()
+    _, _, width, height = map(float, picture.attrib["viewBox"].split())
+    texts = picture.findall("{http://www.w3.org/2000/svg}text")
+    assert texts
+    for text in texts:
+        size = float(text.attrib["font-size"])
+        assert size * 360 / width >= 9, text.text
+        if "transform" in text.attrib:  # from the bottom to the top
+            continue
+        wide = 0.6 * size * len(text.text or "")
+        before = {"start": 0.0, "middle": wide / 2, "end": wide}[text.attrib["text-anchor"]]
+        first = float(text.attrib["x"]) - before
+        assert first >= 0 and first + wide <= width and float(text.attrib["y"]) <= height, text.text
+
+
 def test_the_patterns(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each model of the page has its picture."""
     monkeypatch.syspath_prepend(IMAGES)
