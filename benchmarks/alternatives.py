@@ -49,6 +49,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from statistics import median
 
+import dark
 import matplotlib
 from common import ROOT, SCHEMA, Project, ratio, rounds, session, spread
 from pyspark.sql import SparkSession
@@ -470,7 +471,7 @@ def plot(bench: Bench, reads: dict, stored: dict, wrong: dict, memory: int, numb
     )
     figure.suptitle(title, fontsize=12)
     for target in targets:
-        figure.savefig(target / "alternatives.png", dpi=150, facecolor="white")
+        dark.save(figure, target / "alternatives.png", dpi=150, facecolor="white")
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ import time
 from pathlib import Path
 from statistics import median
 
+import dark
 import matplotlib
 from common import SCHEMA, Project, phases, ratio, read_all, rounds, scanned, session, spread
 from pyspark.sql import SparkSession
@@ -151,7 +152,7 @@ def plot(times: dict[str, dict[str, list[float]]], number: int, target: Path) ->
             axis.text(middle, place + 0.3, f" {middle:.2f} s", fontsize=8)
         axis.set(title=f"{titles[name]}, last {WINDOW} days", xlabel="seconds to read")
     figure.suptitle(f"{number / 1e6:.0f} million payments, {os.cpu_count()} cores, an hour after the run")
-    figure.savefig(target / "read.png", dpi=120, bbox_inches="tight")
+    dark.save(figure, target / "read.png", dpi=120, bbox_inches="tight")
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ import tempfile
 from pathlib import Path
 from statistics import median
 
+import dark
 import matplotlib.pyplot as plt
 from common import SCHEMA, Project, Statements, ratio, session, spread
 from matplotlib.ticker import LogLocator, NullFormatter
@@ -133,4 +134,4 @@ def plot(found: dict[int, Runs], delay: float, target: Path) -> None:
     waits = f", {delay:g} s of delay a statement" if delay else ""
     figure.suptitle(f"1 % new payments a run, {os.cpu_count()} cores{waits}")
     name = "run_cost_delay" if delay else "run_cost_sizes"
-    figure.savefig(target / f"{name}.png", dpi=120, bbox_inches="tight")
+    dark.save(figure, target / f"{name}.png", dpi=120, bbox_inches="tight")

@@ -1,10 +1,13 @@
-"""What `make docs` adds to mkdocs: pages of the repository's root, and links that leave docs/.
+"""What `make docs` adds to mkdocs: pages of the repository's root, links that leave docs/, pictures with a dark form.
 
 | a link of a page to | becomes |
 |---|---|
 | a page of docs/, or one of `PAGES` | a link of the site |
 | any other file or folder of the repository | its text alone: the site has no copy of the file |
 | a path that is not there | stays as it is, and strict mode fails |
+
+A `<picture>` with a source for dark pages follows the system where GitHub shows it. On the site it becomes two images,
+of which the theme shows the one of the colours that the reader chose.
 """
 
 from __future__ import annotations
@@ -23,6 +26,10 @@ PAGES = {"README.md": "readme.md", "CONTRIBUTING.md": "contributing/index.md", "
 _SOURCES = {page: source for source, page in PAGES.items()}
 _LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)#\s:]+)(#[^)\s]*)?\)")
 _FENCED = re.compile(r"(^[ >]*```.*?^[ >]*```[ ]*$)", flags=re.DOTALL | re.MULTILINE)
+_PICTURE = re.compile(
+    r'<picture>\s*<source media="\(prefers-color-scheme: dark\)" srcset="([^"]+)">\s*'
+    r'<img src="([^"]+)" alt="([^"]*)">\s*</picture>'
+)
 
 
 def on_files(files: Any, config: Any) -> Any:
@@ -35,6 +42,7 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     here = page.file.src_uri
     source = _SOURCES.get(here, f"docs/{here}")
     parts = _FENCED.split(markdown)  # every second part is a listing
+    parts[::2] = [_PICTURE.sub(r"![\3](\2#only-light)\n![\3](\1#only-dark)", part) for part in parts[::2]]
     parts[::2] = [_LINK.sub(lambda found: _on_the_site(found, source, here), part) for part in parts[::2]]
     return "".join(parts)
 

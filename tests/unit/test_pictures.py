@@ -82,6 +82,50 @@ def test_words_can_be_read_on_a_phone(name: str) -> None:
         assert first >= 0 and first + wide <= width and float(text.attrib["y"]) <= height, text.text
 
 
+def size(file: Path) -> bytes:
+    """Width and height of a PNG, as its header has them."""
+    head = file.read_bytes()[:24]
+    assert head[1:4] == b"PNG"
+    return head[16:]
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/benchmarks.md", "docs/alternatives.md"])
+def test_plots_have_a_dark_form(page: str) -> None:
+    """A page that shows a plot shows its twin to readers of dark pages."""
+    text = (REPOSITORY / page).read_text()
+    assert not re.search(r"!\[[^\]]*\]\([^)]*\.png", text)
+    shown = re.findall(r'dark\)" srcset="([^"]+)">\n  <img src="([^"]+)" alt="[^"]+">', text)
+    assert shown
+    for dark, light in shown:
+        assert dark == light.replace(".png", "-dark.png")
+        twins = [(REPOSITORY / page).parent / name for name in (dark, light)]
+        assert size(twins[0]) == size(twins[1]), f"python benchmarks/dark.py {light}"
+
+
+def test_each_plot_is_shown() -> None:
+    pages = "".join(page.read_text() for page in (REPOSITORY / "README.md", *IMAGES.parent.rglob("*.md")))
+    assert {file.name for file in IMAGES.glob("*.png")} == set(re.findall(r"images/(\w[\w-]*\.png)", pages))
+
+
+def test_the_twin_of_a_plot_is_its_recoloured_form(monkeypatch: pytest.MonkeyPatch) -> None:
+    numpy = pytest.importorskip("numpy")
+    image = pytest.importorskip("PIL.Image")
+    monkeypatch.syspath_prepend(REPOSITORY / "benchmarks")
+    dark = importlib.import_module("dark")
+    white, black, blue = [[[255, 255, 255]]], [[[0, 0, 0]]], [[[31, 119, 180]]]
+    assert dark.recoloured(numpy.array(white)).tolist() == [[dark.PAPER.tolist()]]
+    assert dark.recoloured(numpy.array(black)).tolist() == [[dark.INK.tolist()]]
+    red, green, bright = dark.recoloured(numpy.array(blue))[0][0].tolist()
+    assert red < green < bright
+    for file in IMAGES.glob("*[!k].png"):
+        drawn = numpy.asarray(image.open(file.with_stem(f"{file.stem}-dark")).convert("RGB"))
+        plain = image.open(file).convert("RGBA")
+        paper = image.new("RGBA", plain.size, "white")
+        paper.alpha_composite(plain)
+        wanted = dark.recoloured(numpy.asarray(paper.convert("RGB")))
+        assert abs(wanted.astype(int) - drawn).max() <= 1, f"python benchmarks/dark.py {file}"
+
+
 def test_the_patterns(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each model of the page has its picture."""
     monkeypatch.syspath_prepend(IMAGES)

@@ -45,6 +45,9 @@ def test_the_pages_are_built(copy: Path) -> None:
     done = built(copy)
     assert done.returncode == 0, done.stderr
     html = "".join(page.read_text() for page in (copy / "built").rglob("*.html"))
+    assert "<picture>" not in html  # the theme shows one of the two
+    for name in ("read.png#only-light", "read-dark.png#only-dark"):
+        assert html.count(f'/{name}"') == 2, f"{name}: in README and in benchmarks.md"
     assert not re.findall(r'(?:src|href)="https?://[^"]*\.(?:js|css|woff2?)"', html), "loaded when a page is viewed"
 
 
