@@ -53,10 +53,13 @@ CONDITIONAL = {
                     "sum(price) as p from {s}.t", 2),
     "having": ("with x as (select k, v, hi from {s}.t where v > -5) select k, sum(v) as total from x group by k "
                "having count_if(mz_now() < hi) > 0 order by total desc, k limit 3", 2),
+    "two_branches": ("select k, sum(case when mz_now() < lo then 1 when mz_now() < hi then v end) as v "
+                     "from {s}.t group by k", 3),
+    "several_branches": ("select k, sum(case when mz_now() < lo then price when mz_now() < hi then v else 0 end) as s, "
+                         "avg(case when v = 1 then 7 when mz_now() >= hi then v else 2 end) as a, max(case when "
+                         "mz_now() < hi then if(v > 1, price, -1) end) as m from {s}.t group by k", 6),
     # as they are
     "of_doubles": ("select k, sum(case when mz_now() < hi then v / 3 end) as v from {s}.t group by k", 0),
-    "two_branches": ("select k, sum(case when mz_now() < lo then 1 when mz_now() < hi then v end) as v "
-                     "from {s}.t group by k", 0),
     "of_lists": ("select k, cast(sort_array(collect_list(if(mz_now() < hi, v, null))) as string) as v from {s}.t "
                  "group by k", 0),
     "beside_a_window": ("select k, count_if(mz_now() < hi) as n from {s}.t where mz_now() >= lo group by k", 0),
@@ -81,7 +84,7 @@ def test_unions(names: tuple[str, ...], project: Project) -> None:
 
 
 @pytest.mark.landing
-@pytest.mark.parametrize("names", [tuple(CONDITIONAL)[:3], tuple(CONDITIONAL)[3:]], ids=" ".join)
+@pytest.mark.parametrize("names", [tuple(CONDITIONAL)[i::3] for i in range(3)], ids=" ".join)
 def test_conditional_aggregates(names: tuple[str, ...], project: Project) -> None:
     a_life(project, names)
 

@@ -128,7 +128,7 @@ VALUES = ["v", "v", "v + 1", "price", "wide", "fine", "lo_ms", "id * 1000000007L
 def conditional_aggregation(rng: Rng, _: int = 0) -> str:
     """Like `aggregation`: aggregates of the rows for which conditions of the clock hold, and others beside them."""
     windows = rng.sample(WINDOWS, 2) + ["not ({now} < hi) and v > 0"]
-    calls = [_conditional(rng, rng.choice(windows)) for _ in range(rng.choice([1, 2, 3]))]
+    calls = [_conditional(rng, *rng.sample(windows, 2)) for _ in range(rng.choice([1, 2, 3]))]
     calls += rng.sample(rng.choice([SUMS, SUMS + OF_VALUES]), rng.choice([0, 1, 2]))
     keys = list(dict.fromkeys(rng.sample(KEYS, rng.choice([0, 1, 1, 2]))))
     named = [f"{key} AS g{i}" for i, key in enumerate(keys)]
@@ -192,9 +192,26 @@ def clock_above(rng: Rng, _: int = 0) -> str:
     return f"{query} union all {rng.choice([again, f'({again})'])}"
 
 
-def _conditional(rng: Rng, holds: str) -> str:
+def _conditional(rng: Rng, holds: str, then: str) -> str:
     value, call = rng.choice(VALUES), rng.choice(["sum", "sum", "count", "avg", "min", "max"])
     value = "eighth" if rng.random() < 0.05 else value
+    other, plain = rng.choice([value, "v", "-1", "null"]), rng.choice(["k = 'k1'", "v > 2", "k is null", "v = id"])
+    rest = rng.choice(["", f"else {value} ", "else v ", "else 0 ", "else null "])
+    if rng.random() < 0.5:
+        return rng.choice(
+            [
+                f"{call}(case when {holds} then {value} when {then} then {other} {rest}end)",
+                f"sum(case when {holds} then {value} when {then} then {other} else 0 end)",
+                f"{call}(case when {plain} then {other} when {holds} then {value} {rest}end)",
+                f"{call}(case when {holds} or {plain} then {value} when {plain} then {other} {rest}end)",
+                f"{call}(case when {holds} then if({plain}, {value}, {other}) {rest}end)",
+                f"{call}(case when {plain} then case when {holds} then {value} end {rest}end)",
+                f"count(distinct case when {holds} then {value} when {then} then {other} {rest}end)",
+                f"{call}(case when {holds} then {value} {rest}end) filter (where {plain})",
+                f"{call}(case {plain} when {holds} then {value} when true then {other} {rest}end)",
+                f"count_if({holds}) filter (where {plain} or {then})",
+            ]
+        )
     return rng.choice(
         [
             f"{call}(case when {holds} then {value} end)",

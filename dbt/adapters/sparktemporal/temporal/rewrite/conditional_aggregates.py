@@ -6,14 +6,20 @@
                 union all select *, 1 as mz_part from t where mz_now() <= ts + interval 1 day) as t
           group by k
 
+A CASE with several conditions has a part for each of its branches, see `case_branches`:
+
+    sum(case when mz_now() < a then x when mz_now() < b then y end)
+      ->  sum(case when mz_part = 1 then x when mz_part = 2 then y end)
+
 Part 0 has all rows, so a group exists while it has rows, whatever the conditions. Each part is kept per group. Where
 that is impossible, the SELECT stays as it is, and reads evaluate the conditions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 from sqlglot import exp
 
@@ -29,6 +35,7 @@ from ..sql.names.linear import first_source, is_aggregation, is_inside_a_value
 from ..sql.names.scope import Describe, derived
 from ..sql.spark.errors import SparkError
 from ..sql.text.dialect import conjunction, has_clock, is_mz_now, mz_now_calls, put_in, render
+from .case_branches import Branch, branches
 from .linear_aggregates import SUMMED, NoSum, Sums
 
 _PART, _PARTS = "mz_part", "mz_parts"
@@ -45,13 +52,14 @@ class _Stays(Exception):
 
 @dataclass(frozen=True)
 class _Conditional:
-    """An aggregate, with its FILTER, of the rows for which a condition of the clock holds."""
+    """An aggregate, with its FILTER, of values that conditions of the clock decide."""
 
     whole: exp.Expr
-    condition: exp.Expr
-    #: the aggregate of the values
+    #: disjoint. A branch without the clock is a condition over all rows
+    branches: tuple[Branch, ...]
+    #: the aggregate of the one value, or of any of the values
     call: exp.Expr
-    #: what a row without the condition counts: the 0 of `sum(case when … else 0 end)`
+    #: the value of all other rows: the 0 of `sum(case when … else 0 end)`
     default: exp.Expr | None = None
 
 
@@ -98,14 +106,16 @@ def _over_parts(select: exp.Select, describe: Describe, moves: Moves, ansi: bool
     if not found or any(has_clock(item) and not isinstance(item, exp.Alias) for item in select.expressions):
         raise _Stays
     parts: dict[str, tuple[int, exp.Expr]] = {}
-    for one in found:
-        _check_listed(one.condition, moves)
-        parts.setdefault(render(one.condition), (len(parts) + 1, one.condition.copy()))
+    for holds in [_holds(branch) for one in found for branch in one.branches if branch.has_clock]:
+        _check_listed(holds, moves)
+        parts.setdefault(render(holds), (len(parts) + 1, holds))
     if len(parts) > _MOST:
         raise _Stays
     _check_sums([*(one.call for one in found), *plain], select, describe, ansi)
+    if ansi and any(sum(len(branch.conditions) for branch in one.branches) > len(one.branches) for one in found):
+        raise _Stays  # an earlier condition may keep a later one from an error
     for one in found:
-        one.whole.replace(_of_part(one, parts[render(one.condition)][0]))
+        one.whole.replace(_of_parts(one, [parts[render(_holds(b))][0] if b.has_clock else 0 for b in one.branches]))
     for call in plain:
         whole = call.parent if isinstance(call.parent, exp.Filter) else call
         whole.replace(_filtered(whole, 0))
@@ -154,54 +164,79 @@ def _calls(select: exp.Select) -> Iterator[exp.Expr]:
 
 
 def _conditional(call: exp.Expr, whole: exp.Expr) -> _Conditional:
-    if isinstance(whole, exp.Filter):
-        if has_clock(call):
-            raise _Stays
-        return _Conditional(whole, whole.expression.this, call)
+    around: tuple[exp.Expr, ...] = (whole.expression.this,) if isinstance(whole, exp.Filter) else ()
+    if not has_clock(call):
+        return _Conditional(whole, (Branch(around, exp.null()),), call)
     given = call.expressions if isinstance(call, exp.Anonymous) else []
     if len(given) != 1:
         raise _Stays
     if _kind(call) is Aggregate.COUNT_IF:
-        return _Conditional(whole, given[0], exp.Anonymous(this="count_if", expressions=[exp.true()]))
+        counted = exp.Anonymous(this="count_if", expressions=[exp.true()])
+        return _Conditional(whole, (Branch((*around, given[0]), exp.null()),), counted)
     is_distinct = isinstance(given[0], exp.Distinct)
     case = given[0].expressions[0] if is_distinct and len(given[0].expressions) == 1 else given[0]
-    holds, value, default = _one_branch(case)
-    if _kind(call) not in _OF_VALUES or has_clock(value):
+    every = branches(case, around)
+    if _kind(call) not in _OF_VALUES or any(has_clock(branch.value) for branch in every):
         raise _Stays
+    found = tuple(branch for branch in every if not isinstance(branch.value.unnest(), exp.Null))
+    default = None
+    if _kind(call) is Aggregate.SUM and not is_distinct and not around and len(found) == len(every):
+        default = _zero(found)
+        found = tuple(branch for branch in found if branch.value.unnest() != default)
+    if not found:
+        raise _Stays
+    values = [branch.value for branch in found]
+    value = values[0] if len(found) == 1 else exp.Case(ifs=[exp.If(this=exp.true(), true=v.copy()) for v in values])
     argument: exp.Expr = exp.Distinct(expressions=[value.copy()]) if is_distinct else value.copy()
-    inner = exp.Anonymous(this=call.name, expressions=[argument])
+    return _Conditional(whole, found, exp.Anonymous(this=call.name, expressions=[argument]), default)
+
+
+def _zero(found: Sequence[Branch]) -> exp.Expr | None:
+    """The one 0 that the last branch has as its value, where the clock decides about each branch without it."""
+    zero = found[-1].value.unnest()
+    rest = [branch for branch in found if branch.value.unnest() != zero]
+    return zero if render(zero) in ("0", "0L", "0.0") and all(branch.has_clock for branch in rest) else None
+
+
+def _holds(branch: Branch) -> exp.Expr:
+    conditions = [c.copy() for c in branch.conditions]
+    return conditions[0] if len(conditions) == 1 else conjunction([exp.paren(c) for c in conditions])
+
+
+def _of_parts(one: _Conditional, numbers: list[int]) -> exp.Expr:
+    """The aggregate over parts. numbers: the part of each branch, 0 for a branch without the clock."""
+    (first, *more), default = one.branches, one.default
+    if default is None and not more and first.has_clock:
+        return _filtered(one.call, numbers[0])
+    rows = [_of_branch(branch, number) for branch, number in zip(one.branches, numbers)]
+    value = exp.Case(ifs=rows)
     if default is None:
-        return _Conditional(whole, holds, inner)
-    if _kind(call) is not Aggregate.SUM or is_distinct or render(default) not in ("0", "0L", "0.0"):
-        raise _Stays
-    return _Conditional(whole, holds, inner, default)
-
-
-def _one_branch(node: exp.Expr) -> tuple[exp.Expr, exp.Expr, exp.Expr | None]:
-    """(condition, value, ELSE value or None for NULL) of a CASE or IF with one condition."""
-    node = node.unnest()
-    if isinstance(node, exp.If):
-        holds, value, default = node.this, node.args["true"], node.args.get("false")
-    elif isinstance(node, exp.Case) and node.this is None and len(node.args["ifs"]) == 1:
-        (branch,) = node.args["ifs"]
-        holds, value, default = branch.this, branch.args["true"], node.args.get("default")
-    else:
-        raise _Stays
-    return holds, value, None if default is None or isinstance(default.unnest(), exp.Null) else default.unnest()
-
-
-def _of_part(one: _Conditional, number: int) -> exp.Expr:
-    if one.default is None:
-        return _filtered(one.call, number)
-    (value,) = one.call.expressions
-    rows = [exp.If(this=_is_part(at), true=of.copy()) for at, of in ((number, value), (0, one.default))]
-    total = exp.Anonymous(this="sum", expressions=[exp.Case(ifs=rows)])
-    if isinstance(value.unnest(), exp.Literal):
+        (argument,) = one.call.expressions
+        is_distinct = isinstance(argument, exp.Distinct)
+        return exp.Anonymous(
+            this=one.call.name, expressions=[exp.Distinct(expressions=[value]) if is_distinct else value]
+        )
+    every = [*(row.copy() for row in rows), exp.If(this=_is_part(0), true=default.copy())]
+    total = exp.Anonymous(this="sum", expressions=[exp.Case(ifs=every)])
+    if all(isinstance(branch.value.unnest(), exp.Literal) for branch in one.branches):
         return total
-    # NULL where the condition holds for all rows of the group, each without a value
-    with_value = exp.GT(this=_filtered(_count(value), number), expression=exp.Literal.number(0))
-    others = exp.GT(this=_filtered(_count(exp.Star()), 0), expression=_filtered(_count(exp.Star()), number))
+    # NULL where a condition holds for each row of the group, all without a value
+    values = _filtered(_count(first.value), numbers[0]) if not more else _count(value)
+    with_value = exp.GT(this=values, expression=exp.Literal.number(0))
+    counted: list[exp.Expr] = [_filtered(_count(exp.Star()), number) for number in numbers]
+    others = exp.GT(this=_filtered(_count(exp.Star()), 0), expression=reduce(_plus, counted))
     return exp.Case(ifs=[exp.If(this=exp.Or(this=with_value, expression=others), true=total)])
+
+
+def _of_branch(branch: Branch, number: int) -> exp.If:
+    holds: exp.Expr = _is_part(number)
+    if number == 0:
+        holds = conjunction([holds, *(exp.paren(c.copy()) for c in branch.conditions)])
+    return exp.If(this=holds, true=branch.value.copy())
+
+
+def _plus(one: exp.Expr, other: exp.Expr) -> exp.Expr:
+    return exp.Add(this=one, expression=other)
 
 
 def _count(of: exp.Expr) -> exp.Expr:
