@@ -182,7 +182,8 @@ SCOPES = {
         1,
     ),
     "filter": (
-        "select count(*) filter (where mz_now() < ts) as n, max(k * if(mz_now() < hi, 1, 0)) as k, mz_now() as seen from t",
+        "select count(*) filter (where mz_now() < ts) as n, max(k * if(mz_now() < hi, 1, 0)) as k, mz_now() as seen "
+        "from t",
         [],
         "SELECT count(*) FILTER(WHERE mz_now() < ts) AS n, max(k * IF(mz_now() < hi, 1, 0)) AS k, mz_now() AS seen "
         "FROM mz_core_c0 AS `t`",

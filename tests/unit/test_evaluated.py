@@ -114,8 +114,8 @@ BOUNDED = (
     "select b.item, w.id from s.b as b left join (select * from s.p where mz_now() < bought_at) as w on w.id = b.id",
     # groups of all rows, and those of each window
     "select item, sum(case when mz_now() >= put_at then n end) as n from s.b group by item",
-    "select item, sum(case when n = 1 then n when mz_now() < put_at then n when mz_now() < put_at + interval 1 day then "
-    "if(id > 1, n, 0) else 9 end) as n from s.b group by item",
+    "select item, sum(case when n = 1 then n when mz_now() < put_at then n when mz_now() < put_at + interval 1 day "
+    "then if(id > 1, n, 0) else 9 end) as n from s.b group by item",
     "select count(distinct case when put_at > mz_now() - interval 1 week then item end) as n, count(*) as c from s.b",
     "select count_if(year(put_at) = year(mz_now())) as a, count_if(year(put_at) = year(mz_now()) - 1) as b from s.b",
     "select count(*) filter (where mz_now() < put_at) as n from (select * from s.b)",
