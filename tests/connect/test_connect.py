@@ -30,7 +30,7 @@ def test_a_model(project: Project) -> None:
             assert sorted(project.rows(f"SELECT * FROM {project.at('m', t)}")) == sorted(project.rows(written))
         project.sql(f"INSERT INTO {{s}}.t VALUES ({100 + n}L, timestamp_millis({T0}L + 2500))")
     refused = project.run("-s", "m", now=T0 - 100_000, check=False)
-    assert "before the frontier of m" in refused.text
+    assert "before the last change captured by m" in refused.text
 
 
 def test_the_flights(project: Project, tmp_path: Path) -> None:

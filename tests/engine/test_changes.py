@@ -259,7 +259,10 @@ REFUSED = {
     "envelope": ({"envelope": "avro"}, "one of 'diffs', 'upsert', 'debezium'"),
     "no key": ({"envelope": "upsert"}, "one row for each key and instant"),
     "other key": ({"envelope": "upsert", "unique_key": ["nope"]}, "m has no such column"),
-    "without up_to": ({"as_of": T0 + 9}, "after the frontier, .*, up to which there are changes without it"),
+    "without up_to": (
+        {"as_of": T0 + 9},
+        "after the last change captured, .*, up to which there are changes",
+    ),
     "other key's type": ({"envelope": "upsert", "unique_key": 5}, "unique_key 5\nwhy: m has no such column"),
     "most": ({"max_changes": 0}, "it is a number of instants"),
     "snapshot": ({"snapshot": "no"}, "this is neither true nor false"),

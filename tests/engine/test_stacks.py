@@ -174,7 +174,7 @@ def test_an_input_that_has_not_run(stack: Project) -> None:
 def test_a_clock_before_the_input(stack: Project) -> None:
     stack.run(now=T0)
     text = stack.run("-s", "outside", "--full-refresh", now=T0 - 60_000, check=False).text
-    assert "before the frontier of its input inside, 2024-03-01 12:00:00" in text
+    assert "before the last change captured by its input inside, 2024-03-01 12:00:00" in text
     stack.run("-s", "outside", "--full-refresh", now=T0 - 59_999)  # a clock that lags a little: the input's
     assert stack.state("outside").frontier == T0
 

@@ -144,9 +144,18 @@ def test_refusals_are_found() -> None:
     said = {refused.why for refused in MADE.refusals()}
     assert "Spark has no QUALIFY: it filters by a window function in the outer query" in said
     assert "a feed goes on after what the model took before" in said
-    assert "updates up to the frontier are final" in said
+    assert "updates up to the last change captured are final" in said
     assert "whether the rows change is evaluated at …, and more are to come" in said
     assert len(MADE.refusals()) > 150
+
+
+def test_words_of_the_house_are_explained_in_the_readme() -> None:
+    """Two of them at most, each with a link where it is first met in a sentence."""
+    text = re.sub(r"^```.*?^```$|`[^`]*`", "", (DOCS.parent / "README.md").read_text(), flags=re.DOTALL | re.MULTILINE)
+    words = r"\b(hydrate[sd]?|diffs?|chains?|cores|frontier|residual|restart\w*)\b"
+    assert re.findall(words, re.sub(r"\([^)]*\)", "", text)) == ["hydrates", "diffs"]
+    for word in ("hydrates", "diffs"):
+        assert f"[*{word}*](docs/glossary.md#" in text
 
 
 def test_a_reader_decides_in_some_minutes() -> None:

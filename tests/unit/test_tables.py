@@ -8,6 +8,7 @@ from typing import Any
 
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.looking import report_charts, sizes, status, tables
+from dbt.adapters.sparktemporal.looking.run_operations import RunOperations
 from dbt.adapters.sparktemporal.temporal.sql.spark.errors import SparkError
 
 COLUMNS = {"name": str, "rows": int, "share": float, "is_on": bool}
@@ -41,6 +42,16 @@ def test_the_status_of_one_model_and_of_several() -> None:
     facts = {"model": "m", "schema": "s", "state": status.ANSWERS, "rows": 5, "seconds_to_expiration": 90_061.5}
     one = tables.printed(status.for_people(status.as_table([facts])))
     assert "| rows " in one and "90,061.5" in one and "expiration_reason" not in one
+    told = {"since": "2024", "frontier": "2025", "seconds_since_frontier": 7.0, "chains": 1}
+    one = tables.printed(status.for_people(status.as_table([{**facts, **told}])))
+    assert re.findall(r"^\| (\w+) +\| (?:2024|2025|7) +\|$", one, flags=re.MULTILINE) == [
+        "readable_from", "last_change_captured", "seconds_since_change",
+    ]  # fmt: skip
+    assert set(told) <= json.loads(tables.printed(status.as_table([{**facts, **told}]), "json"))[0].keys()
+    for format, is_explained in (("table", True), ("json", False)):
+        printed = RunOperations.temporal_printed(None, status.as_table([facts]), format)
+        assert printed.endswith(status.WORDS) == is_explained
+    assert "last change captured" in status.for_people(status.as_table([facts, facts])).column_names
     both = status.for_people(status.as_table([facts, {"model": "n", "schema": "s", "state": status.NOT_RUN}]))
     assert both.columns["left"].values() == ("1 day 1 hour", None)
     assert [row["state"] for row in both.rows] == [status.ANSWERS, status.NOT_RUN]

@@ -199,7 +199,7 @@ class RunOperations(metaclass=AdapterMeta):
     def temporal_printed(self, shown: tables.Table, format: str) -> str:
         """A table of an operation as text."""
         if format != "json" and tuple(shown.column_names) == tuple(status.COLUMNS):
-            shown = status.for_people(shown)
+            return f"{tables.printed(status.for_people(shown))}\n{status.WORDS}"
         if format != "json" and explain_run.is_explanation(shown):
             shown = explain_run.for_people(shown)
         return tables.printed(shown, format)

@@ -55,7 +55,18 @@ COLUMNS: Mapping[str, type] = {
 }
 #: what a table of several models shows to people, with its headings
 _NAMES = ("model", "state", "last_run", "frontier", "expiration", "left", "restart_due", "chains", "rows", "bytes")
-_SHORT = {name: name.replace("_", " ") for name in _NAMES}
+#: fact -> its name for people, where its own name is a word of the glossary
+_FOR_PEOPLE = {
+    "since": "readable_from",
+    "frontier": "last_change_captured",
+    "seconds_since_frontier": "seconds_since_change",
+}
+_SHORT = {name: _FOR_PEOPLE.get(name, name).replace("_", " ") for name in _NAMES}
+#: below a status, for people
+WORDS = (
+    "A chain is a table of rows that a run wrote. Hydrated: built by a first run. Restarted: built anew. "
+    "All words: docs/glossary.md"
+)
 UNREADABLE, NOT_RUN, ANSWERS = "cannot be read", "has not run", "answers"
 EXPIRED, RESTARTS = "expired, reads raise", "answers; the next run rebuilds it"
 
@@ -215,7 +226,7 @@ def as_table(facts: Sequence[Mapping[str, Any]]) -> tables.Table:
 def for_people(shown: tables.Table) -> tables.Table:
     """The status as it is printed: all facts of one model, or a line for each of several."""
     if len(shown.rows) == 1:
-        return tables.turned(shown)
+        return tables.turned(shown.rename(column_names=_FOR_PEOPLE))
     rows = [{heading: _short(row, name) for name, heading in _SHORT.items()} for row in shown.rows]
     kinds = {heading: COLUMNS.get(name, str) for name, heading in _SHORT.items()}
     return tables.table(kinds, rows)

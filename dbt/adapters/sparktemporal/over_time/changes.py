@@ -68,7 +68,8 @@ def changes(warehouse: Warehouse, target: ModelRelations, request: Request) -> s
         raise Refusal(
             "ST608",
             f"{what} from {format_instant(as_of)} on, without up_to",
-            f"that is after the frontier, {format_instant(state.frontier)}, up to which there are changes without it",
+            f"that is after the last change captured, {format_instant(state.frontier)}, up to which there are "
+            "changes without it",
             f"up_to='{EXPIRATION}', or an instant",
         )
     if up_to < as_of:

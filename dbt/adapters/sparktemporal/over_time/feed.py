@@ -144,8 +144,8 @@ def _consumer(warehouse: Warehouse, state: State, table: str, request: Request, 
     if mark > state.frontier:
         raise Explained(
             "ST617",
-            f"{table} has updates of {state.model} up to {format_instant(mark)}, and the frontier of "
-            f"{state.model} is {format_instant(state.frontier)}",
+            f"{table} has updates of {state.model} up to {format_instant(mark)}, and the last "
+            f"change captured by {state.model} is at {format_instant(state.frontier)}",
             f"{state.model} was built anew at an earlier instant, so what the table has is not its past",
             f"dbt run -s {state.model} at a later clock, or --full-refresh of the model with the feed",
         )

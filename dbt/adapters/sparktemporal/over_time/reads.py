@@ -278,9 +278,9 @@ def _instants(warehouse: Warehouse, state: State, given: Any, samples: int, cloc
                 raise Refusal(
                     "ST628",
                     f"instants: {format_instant(t)}",
-                    f"it is before the frontier {format_instant(state.frontier)}: the inputs of that instant are gone, "
-                    "so there is no comparison",
-                    "instants from the frontier on",
+                    f"it is before the last change captured, {format_instant(state.frontier)}: the inputs of that "
+                    "instant are gone, so there is no comparison",
+                    "instants from the last change captured on",
                 )
         return chosen
     last = state.expiration

@@ -124,9 +124,9 @@ def decide(model: str, state: State | None, context: DecisionContext) -> Decisio
         raise Explained(
             "ST503",
             f"the clock at {format_instant(clock)}, {format_duration(state.frontier - clock)} before the "
-            f"frontier of {model}, {format_instant(state.frontier)}",
-            "updates up to the frontier are final",
-            f"a clock (or var temporal_now) from the frontier on, or dbt run --full-refresh -s {model}",
+            f"last change captured by {model}, {format_instant(state.frontier)}",
+            "updates up to the last change captured are final",
+            f"a clock (or var temporal_now) from then on, or dbt run --full-refresh -s {model}",
         )
     as_of = max(clock, context.earliest(state))
     is_waiting = context.keeps_refreshes(state) and as_of <= state.frontier

@@ -350,10 +350,10 @@ def refuse_earlier(model: str, name: str, state: State, clock: int, skew: int) -
     if state.frontier - clock >= skew:
         raise Explained(
             "ST413",
-            f"a run of {model} at {format_instant(clock)}, before the frontier of its input {inner}, "
-            f"{format_instant(state.frontier)}",
+            f"a run of {model} at {format_instant(clock)}, before the last change captured by its input "
+            f"{inner}, {format_instant(state.frontier)}",
             f"{inner} no longer keeps its content of that instant",
-            f"a clock (or var temporal_now) from the frontier on, or dbt run --full-refresh -s {inner} {model}",
+            f"a clock (or var temporal_now) from then on, or dbt run --full-refresh -s {inner} {model}",
         )
 
 
