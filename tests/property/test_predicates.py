@@ -38,6 +38,8 @@ class Months(Grammar):
             f"{{n}} {sign} {length} {op} {instant}",
             f"{{n}} {sign} {length} {op} {instant}",
             f"{length} + {{n}} {op} {instant}",
+            f"{rng.choice(['coalesce', 'greatest', 'least'])}(e, {{n}} {sign} {length}) {op} {instant}",
+            f"if(b, {{n}}, {{n}} {sign} {length}) {op} {instant}",
             f"cast({{n}} {sign} {length} as date) {op} d",
             f"date_trunc('{rng.choice(['DAY', 'MONTH', 'YEAR'])}', {{n}} {sign} {length}) {op} {instant}",
             f"year({{n}} {sign} {length}) {op} year(a)",
@@ -141,6 +143,45 @@ def test_natural_predicates(project: Project, count: int) -> None:
     windows = drive(project, count, a_seed(), 0, NATURAL_ZONES, Natural, natural=True)
     print(f"{len(windows)} of {count} natural predicates are windows")
     assert len(windows) >= 0.8 * count
+
+
+#: a month and an hour around: each of up to four days leads to the last day of February
+ENDS = (
+    "coalesce(e, {n} - interval 1 month) >= a", "greatest(a, {n} - interval 1 month) = a",
+    "if(b, {n}, {n} - interval 1 month) < a", "least(e, {n} - interval 1 month) > a",
+)  # fmt: skip
+
+
+def month_ends(as_of: int) -> str:
+    """Rows and instants at the same times of the day, around a month's end and the change to daylight saving.
+
+    Of half the rows the instant e is NULL.
+    """
+    times = ("00:00:00", "01:00:00", "02:00:00", "02:30:00", "03:00:00", "06:00:00")
+    days = [
+        f"{month}-{day}" for month in ("03", "10", "11") for day in (27, 28, 29, 30, 31) if (month, day) != ("11", 31)
+    ]
+    looked_at = [
+        f"unix_millis(timestamp '2023-{day} {time}') + s" for day in [*days, "04-01", "04-26"] for time in times
+    ]
+    values = [f"timestamp '2023-{day} {time}'" for day in ("02-28", "09-28", "09-30", "10-29") for time in times]
+    instants = f"flatten(transform(array(-1L, 0L, 1L), s -> array({', '.join(looked_at)})))"
+    several = rows(random.Random(5), ["2023-02-28 06:00:00"], f"{as_of}L")
+    return (
+        f"SELECT 2 * p + n AS id, x AS a, IF(n = 0, NULL, x + interval 9 days) AS e, d, ntz, ms, dec, k, b, iv, "
+        f"{instants} AS instants FROM ({several}) LATERAL VIEW posexplode(array({', '.join(values)})) v AS p, x "
+        f"LATERAL VIEW explode(array(0, 1)) w AS n WHERE id = 3"
+    )
+
+
+@pytest.mark.usefixtures("small_plans")
+@pytest.mark.landing
+@pytest.mark.parametrize(("zone", "texts"), [("UTC", ENDS)])
+def test_a_month_at_its_end(project: Project, zone: str, texts: tuple[str, ...]) -> None:
+    project.spark.conf.set("spark.sql.session.timeZone", zone)
+    for at in ("2023-03-01 12:00:00", "2023-10-29 00:40:00"):
+        ((as_of,),) = project.rows(f"SELECT unix_millis(timestamp '{at} UTC')")
+        assert judge(project, zone, list(texts), as_of, month_ends(as_of)) == (len(texts), 0)
 
 
 #: whole units of a difference; 3000000000 is beyond an INT, and at 2147483647 the cast stays

@@ -12,6 +12,7 @@ from dbt.adapters.sparktemporal.temporal.predicates.monotonicity import (
     DAYS,
     MOVED,
     NONE,
+    OTHER,
     is_below_a_day,
     milliseconds,
     side,
@@ -296,3 +297,6 @@ def test_months_beside_the_beginnings_of_days() -> None:
         assert side(expression(f"date_trunc('{unit}', mz_now()) - interval 1 month")).months == months
     assert side(expression("date_trunc('DAY', mz_now()) - interval 1 hour + x")).months == DAYS
     assert side(expression("mz_now() - interval 1 month")).months == MOVED
+    for around in ("coalesce(a, {})", "greatest({}, a)", "if(k, mz_now(), {})", "case when k then {} else a end"):
+        assert side(expression(around.format("mz_now() - interval 1 month"))).months == OTHER
+        assert side(expression(around.format("CAST(mz_now() - interval 1 month AS DATE)"))).months == DAYS

@@ -192,7 +192,8 @@ def _one_of(node: exp.Expr, values: Sequence[exp.Expr]) -> Side:
     if len({(s.is_increasing, s.is_text) for s in sides}) != 1:
         raise _refusal(node, "it rises with the clock in one part and falls in another")
     added, of_fields = (tuple(x for one in sides for x in getattr(one, name)) for name in ("added", "of_fields"))
-    return Side(sides[0].is_increasing, added, of_fields=of_fields, is_text=sides[0].is_text)
+    months = max((one._months() for one in sides), key=(NONE, DAYS, OTHER).index)
+    return Side(sides[0].is_increasing, added, months=months, of_fields=of_fields, is_text=sides[0].is_text)
 
 
 def _moved(clock: exp.Expr, by: exp.Expr) -> Side:

@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from ..clock.zones import Change
 from ..sql.functions.calls import function
-from ..sql.functions.row import Local, Picks
+from ..sql.functions.row import Local
 
 #: longer leaps than these are no daylight saving (s)
 _LONGEST = 3 * 3_600
@@ -37,7 +37,7 @@ def is_read_otherwise(node: exp.Expr) -> bool:
     """
     for part in node.walk():
         called = function(part)
-        if isinstance(part, (exp.Case, exp.Tuple)) or called is not None and called.picks is Picks.FIRST:
+        if isinstance(part, (exp.Case, exp.Tuple)) or called is not None and called.picks is not None:
             return True
         if called is not None and (
             called.slack or called.local is Local.ZONE or called.makes and called.increasing is None
