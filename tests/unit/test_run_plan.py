@@ -16,7 +16,7 @@ from dbt.adapters.sparktemporal.inputs.changing.changes import InputChange
 from dbt.adapters.sparktemporal.inputs.changing.conflicts import Busy
 from dbt.adapters.sparktemporal.inputs.changing.core_delta import CoreDelta, DeltaKind
 from dbt.adapters.sparktemporal.inputs.observing.observe import Input
-from dbt.adapters.sparktemporal.run import merging, publishing, write_chains
+from dbt.adapters.sparktemporal.run import fence, merging, publishing, write_chains
 from dbt.adapters.sparktemporal.run.analyze import Model
 from dbt.adapters.sparktemporal.run.commit import Commit, Prepared, ViewTexts
 from dbt.adapters.sparktemporal.run.phases import Begin
@@ -29,29 +29,15 @@ from dbt.adapters.sparktemporal.run.writer import Writer
 from dbt.adapters.sparktemporal.temporal.clock.expiration import NEVER
 from dbt.adapters.sparktemporal.temporal.clock.schedule import Refreshes
 from dbt.adapters.sparktemporal.temporal.decision import ADVANCED, CHECKED, Decision, Statement
-from dbt.adapters.sparktemporal.temporal.diffs.input_state import FilesFingerprint, FileSummary
-from dbt.adapters.sparktemporal.temporal.diffs.state import Chain, CoreState, State
 from dbt.adapters.sparktemporal.temporal.rewrite.core import Core, TypedCore
 from dbt.adapters.sparktemporal.temporal.sql.names.parsed_model import ParsedModel
 from dbt.adapters.sparktemporal.temporal.sql.spark.errors import SparkError
 from dbt.adapters.sparktemporal.temporal.sql.text.dialect import parse
 from support.instants import T0
+from support.states import COLUMNS, FILES, LAST, SQL, a_state
 
-RUN, LAST = "018dfa3cc80deadbeef00", "018dfa3cc80deadbee000"
-SQL = "select id from s.t where mz_now() < hi"
-COLUMNS = (("id", "bigint"),)
+RUN = "018dfa3cc80deadbeef00"
 TARGET = ModelRelations("`s`", "m")
-CHAIN = Chain(f"m__diffs_{LAST}", 100, 0, T0, T0, T0, None)
-FILES = FilesFingerprint(FileSummary(5, 1234, "0123456789abcdef"), "89abcdef")
-
-
-def a_state() -> State:
-    return State(
-        model="m", schema="`s`", run=LAST, since=T0, frontier=T0, started_at=T0, offset=None, expiration=None,
-        core_hash="h", residual="SELECT * FROM mz_core_c0", columns=COLUMNS,
-        cores=(CoreState("c0", COLUMNS, (CHAIN,)),), written=SQL, kinds=("timestamp",), inputs={"s.t": FILES},
-        settings={}, project="p",
-    )  # fmt: skip
 
 
 def a_plan(action: str = ADVANCED, moved: bool = True, **changes: Any) -> RunPlan:
@@ -154,8 +140,8 @@ def phases(plan: RunPlan, monkeypatch: pytest.MonkeyPatch, *busy: str) -> list[s
     """The phases of a run, where each asks nothing. busy: what each look finds."""
     finds = [Busy(("t",) * (told == "moved"), ("t",) * (told == "grew")) for told in busy]
     looks = 2 * [*finds, Busy()]  # the steps are taken twice
+    monkeypatch.setattr(fence, "fence", lambda *given: [Statement("", "")])
     asked = {
-        "fence": [Statement("", "")],
         "find_sources": Reading("", {}, ()),
         "write": [Statement("", "")],
         "tables_of": [],
@@ -184,6 +170,7 @@ END = ["look", "merge", "commit", "publish", "clean_up"]
 def test_phases(monkeypatch: pytest.MonkeyPatch) -> None:
     assert phases(a_plan(), monkeypatch) == ["remember", "write", *END]
     assert phases(a_plan(displaced=("x",)), monkeypatch)[0] == "fence"
+    assert "fence" not in phases(a_plan(displaced=("x",), is_in_table=True), monkeypatch)
     assert phases(a_plan(moved=False), monkeypatch) == ["publish", "clean_up"]
     assert phases(a_plan(CHECKED), monkeypatch) == []
     assert phases(a_plan(CHECKED, existing=("m__live",)), monkeypatch) == ["publish"]

@@ -5,6 +5,7 @@ No input is read. Instants before the frontier can no longer be read, except wit
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ..config import TemporalConfig
@@ -14,7 +15,7 @@ from ..engine.model_relations import ModelRelations
 from ..engine.warehouse import Warehouse
 from ..inputs.views import upstream
 from ..over_time.reads import committed
-from ..run import at_function, outside_views
+from ..run import at_function, fence, outside_views
 from ..run.commit import Commit
 from ..run.published_view import Docs
 from ..temporal.clock.instants import format_instant
@@ -40,8 +41,12 @@ def consolidate(
     run_id: str,
     clock: int,
     readers: list[ModelRelations],
+    displaced: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Consolidate a model whose lock is held -> the facts of `CONSOLIDATED` less `model`. clock: the engine's (ms)."""
+    """Consolidate a model whose lock is held -> the facts of `CONSOLIDATED` less `model`. clock: the engine's (ms).
+
+    displaced: the runs whose lock was taken over.
+    """
     existing = warehouse.tables(target.schema, target.model)
     state = committed(warehouse, target)
     session.refuse_other(warehouse, state, f"temporal_consolidate of {state.model}")
@@ -49,6 +54,8 @@ def consolidate(
     is_in_table = commit.is_in_table()
     if not is_in_table:
         ownership.refuse_foreign_diffs(warehouse, target)
+        for step in fence.fence(warehouse, target, displaced):
+            warehouse.rows(step.sql)
     refuse_incomplete(warehouse, target.model, {target.schema: state.chains})
     past = state.frontier - (config.retain_history or 0)
     since = max(state.since, state.refreshes.last(past) if state.refreshes else past)

@@ -42,15 +42,16 @@ def as_dbt_errors(node: Any = None) -> Iterator[None]:
 
 
 @contextmanager
-def locked(warehouse: Warehouse, target: ModelRelations, patience: int) -> Iterator[tuple[str, int]]:
-    """The lock of a model, taken and given back -> (the id of the run that the lock names, the engine's clock in ms).
+def locked(warehouse: Warehouse, target: ModelRelations, patience: int) -> Iterator[tuple[str, list[str], int]]:
+    """The lock of a model, taken and given back -> (the id of the run that the lock names, the runs that lost the lock,
+    the engine's clock in ms).
 
     patience: how long to wait for another run (ms).
     """
     clock = warehouse.clock()
-    run_id, _ = lock.take_lock(warehouse, target, clock, patience)
+    run_id, displaced = lock.take_lock(warehouse, target, clock, patience)
     try:
-        yield run_id, clock
+        yield run_id, displaced, clock
     finally:
         lock.give_back_lock(warehouse, target, run_id)
 
@@ -133,8 +134,9 @@ class RunOperations(metaclass=AdapterMeta):
         with as_dbt_errors():
             node = nodes.named(model, graph)
             target, config = self._model_of(node)
-            with locked(warehouse, target, config.lock_timeout) as (run_id, clock):
-                made = consolidate(warehouse, target, config, run_id, clock, Lineage(node, graph).readers())
+            with locked(warehouse, target, config.lock_timeout) as (run_id, displaced, clock):
+                readers = Lineage(node, graph).readers()
+                made = consolidate(warehouse, target, config, run_id, clock, readers, displaced)
         return tables.table(CONSOLIDATED, [{"model": model, **made}])
 
     @available
@@ -143,8 +145,8 @@ class RunOperations(metaclass=AdapterMeta):
         warehouse = self._warehouse
         with as_dbt_errors():
             target, config = self._model_of(nodes.named(model, graph))
-            with locked(warehouse, target, config.lock_timeout) as (run_id, _):
-                status.ask_for_restart(warehouse, target, run_id)
+            with locked(warehouse, target, config.lock_timeout) as (run_id, displaced, _):
+                status.ask_for_restart(warehouse, target, run_id, displaced)
         outcome = "the next run rebuilds it; until then it answers as before"
         return tables.table({"model": str, "outcome": str}, [{"model": model, "outcome": outcome}])
 

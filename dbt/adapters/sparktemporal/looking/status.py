@@ -15,6 +15,7 @@ from ..engine.model_relations import ModelRelations
 from ..engine.warehouse import Warehouse
 from ..errors import TemporalError
 from ..over_time.reads import committed
+from ..run import fence
 from ..run.commit import Commit
 from ..temporal.clock.expiration import Dependence, expiry
 from ..temporal.clock.instants import format_duration, format_instant, parse_duration
@@ -71,11 +72,17 @@ UNREADABLE, NOT_RUN, ANSWERS = "cannot be read", "has not run", "answers"
 EXPIRED, RESTARTS = "expired, reads raise", "answers; the next run rebuilds it"
 
 
-def ask_for_restart(warehouse: Warehouse, target: ModelRelations, run_id: str) -> None:
-    """Commit, under the model's lock, that the next run rebuilds the model. Nothing else changes."""
+def ask_for_restart(warehouse: Warehouse, target: ModelRelations, run_id: str, displaced: Sequence[str] = ()) -> None:
+    """Commit, under the model's lock, that the next run rebuilds the model. Nothing else changes.
+
+    displaced: the runs whose lock was taken over.
+    """
     state = committed(warehouse, target)
     session.refuse_other(warehouse, state, f"temporal_restart of {state.model}")
     commit = Commit.of_operation(warehouse, target, state)
+    if displaced and not commit.is_in_table():
+        for step in fence.fence(warehouse, target, displaced):
+            warehouse.rows(step.sql)
     commit.send(commit.prepare(state.advanced(run=run_id, restart=True)))
 
 

@@ -6,6 +6,7 @@
 |---|---|
 | a view of that name that no run of the model made | is refused (`ForeignRelation`) |
 | a commit of another run than the one to follow | fails: what was written may be of an older state |
+| a lock that another run took over | fails for the same reason |
 | a catalog without views | goes to a table of one row (`engine/commit_records`) |
 | a text longer than the metastore keeps | takes a shorter form, or fails |
 
@@ -37,7 +38,7 @@ from ..temporal.diffs.state import Chain, CoreState, State
 from ..temporal.diffs.state_text import VIEW_TEXT_LIMIT, Form, embed, is_commit, packed, run_of
 from ..temporal.diffs.stores import store_of
 from ..temporal.sql.spark.errors import spark_words
-from . import view_probe
+from . import lock, view_probe
 
 _STATIC = "move static parts of the model (long CASEs, CTEs, lists of columns) into an upstream model"
 _APART = (
@@ -120,6 +121,7 @@ class Commit:
             self.texts.live = live
         verb = live.rewrite if live else self.texts.first
         state, statements = self.texts.committing(state, verb, self.after)
+        lock.refuse_lost(self.texts.warehouse, self.texts.target, state.run, self.again)  # as late as can be
         return Prepared(state, tuple(statements), verb)
 
     def send(self, prepared: Prepared) -> None:

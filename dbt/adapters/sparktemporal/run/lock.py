@@ -182,6 +182,31 @@ def was_free(token: str) -> bool:
     return token in _taken
 
 
+def _is_sure(token: str) -> bool:
+    """Whether a run found its lock free, and so lately that no other run can have taken the lock over."""
+    taken = _taken.get(token)
+    return taken is not None and session_facts.now() - taken < chain_rules.STALE_LOCK_MS / 2_000
+
+
+def refuse_lost(warehouse: Warehouse, target: ModelRelations, run_id: str, instead: str) -> None:
+    """Raise an error (ST525) where another run has taken over the lock that this run took.
+
+    A run that waited for its lock, took the lock over, or has had it for half an hour, asks. Others still have it.
+    instead: the advice.
+    """
+    token = chain_rules.first_id(run_id)
+    with _held_guard:
+        is_taken_here = token in _held
+    if is_taken_here and not _is_sure(token) and not is_held(warehouse, target, token):
+        raise Explained(
+            "ST525",
+            f"{target.model}__lock, which another run took over from this one",
+            f"a lock older than {format_duration(chain_rules.STALE_LOCK_MS)} is taken over; what this run wrote may "
+            "be of an older state",
+            instead,
+        )
+
+
 def is_held(warehouse: Warehouse, target: ModelRelations, token: str) -> bool:
     """Whether the run with this token holds the lock of a model."""
     return (_properties(warehouse, target) or {}).get("mz_run") == token
@@ -203,8 +228,7 @@ def give_back_lock(warehouse: Warehouse, target: ModelRelations, token: str, end
     ended_well: whether the run saw its own commit. Such a run drops its lock without a look at the owner, while the
     lock is too young for another run to take over.
     """
-    taken = _taken.get(token)
-    if ended_well and taken is not None and session_facts.now() - taken < chain_rules.STALE_LOCK_MS / 2_000:
+    if ended_well and _is_sure(token):
         try:
             _drop_lock(warehouse, target)
         finally:

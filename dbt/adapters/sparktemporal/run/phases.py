@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ..temporal.decision import Statement
 from ..temporal.sql.spark.errors import SparkError
-from . import at_function, merging, publishing, write_chains
+from . import at_function, fence, merging, publishing, write_chains
 from .progress import Progress, Written
 
 
@@ -29,9 +29,9 @@ Steps = Generator["Begin | Statement", None, None]
 def phases(run: Progress, is_preview: bool = False) -> Steps:
     """The steps of a run. is_preview: no statistics are made, and only the steps before the phase `look` are taken."""
     if not run.plan.writes_nothing:
-        if run.plan.displaced:
+        if run.plan.displaced and not run.plan.is_in_table:
             yield Begin("fence")
-            yield from write_chains.fence(run.tools, run.plan)
+            yield from fence.fence(run.tools.warehouse, run.plan.target, run.plan.displaced)
         run.written = yield from _read(run, is_preview)
         yield Begin("merge")
         yield from merging.merge(run.plan, run.written)
@@ -87,7 +87,7 @@ def _read(run: Progress, is_preview: bool) -> Generator[Begin | Statement, None,
         if is_listed:
             yield Begin("unwrite")
             run.plan = run.plan.renamed()
-            yield from write_chains.drops(run.plan, gone, "read while an input grew")
+            yield from fence.drops(run.plan.target, gone, "read while an input grew")
         else:
             yield Begin("undo")
             time.sleep(pause)
@@ -95,5 +95,5 @@ def _read(run: Progress, is_preview: bool) -> Generator[Begin | Statement, None,
             gone += run.tools.pruning.forget(measured)
             manifest, measured = "", ""
             run.plan = write_chains.observe_again(run.tools, run.plan)
-            yield from write_chains.drops(run.plan, gone, "read while an input changed")
+            yield from fence.drops(run.plan.target, gone, "read while an input changed")
     raise write_chains.restless(run.plan, busy)

@@ -18,12 +18,12 @@ from ..temporal.sql.text.identifiers import Identifiers
 from . import at_function, late_rows, outside_views, past, published_view
 from .commit import Prepared
 from .counting import count
+from .fence import drops
 from .merging import is_large
 from .plan import RunPlan
 from .progress import Published, Tools, Written
 from .published_view import Docs
 from .standing_views import StandingViews
-from .write_chains import drops
 
 # -- the commit --
 
@@ -185,7 +185,7 @@ def clean_up(tools: Tools, plan: RunPlan, found: Sweep | None) -> list[Statement
     """
     if found is None:
         found = _sweep(tools, plan, plan.old.tables if plan.old else ())
-    return drops(plan, found.drop, "no longer read")
+    return drops(plan.target, found.drop, "no longer read")
 
 
 def _sweep(tools: Tools, plan: RunPlan, named: Sequence[str]) -> Sweep:

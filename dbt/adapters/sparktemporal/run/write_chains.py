@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from ..engine.chain_files import refuse_incomplete
-from ..engine.committed import read_state
-from ..engine.warehouse import Warehouse
 from ..errors import Explained, TemporalError
 from ..inputs.changing import conflicts
 from ..inputs.changing.capture import capture_inputs
@@ -22,17 +19,12 @@ from ..temporal.diffs.state import Chain
 from ..temporal.diffs.stores import store_of
 from ..temporal.rewrite.core import TypedCore
 from ..temporal.sql.spark.errors import Cause, SparkError
-from ..temporal.sql.text.identifiers import Identifiers
 from . import chain_rows, counting, full_reads, late_rows
 from .plan import RunPlan
 from .progress import Counts, Reading, Source, Tools
 
 #: of each attempt to read inputs that change meanwhile: how long to wait after it (s)
 PAUSES = (0.2, 0.5, 1.0, 2.0, 0.0)
-
-
-def drops(plan: RunPlan, tables: Sequence[str], why: str) -> list[Statement]:
-    return [Statement(why, f"DROP TABLE IF EXISTS {plan.target.table(table)}") for table in tables]
 
 
 def restless(plan: RunPlan, busy: Busy) -> TemporalError:
@@ -44,24 +36,6 @@ def restless(plan: RunPlan, busy: Busy) -> TemporalError:
         "what is stored must be of one state of each input",
         f"dbt run -s {model} when nothing writes to {moving}",
     )
-
-
-# -- a lock that was taken over --
-
-
-def fence(tools: Tools, plan: RunPlan) -> list[Statement]:
-    """Drops of the tables of a run that lost its lock: without these tables the run cannot commit any more."""
-    written = written_by(tools.warehouse, plan, plan.displaced)
-    return drops(plan, written, "left by a run whose lock was taken over")
-
-
-def written_by(warehouse: Warehouse, plan: RunPlan, runs: Sequence[str]) -> tuple[str, ...]:
-    """The tables of `runs`, less those in the commit. The state is read again: a run may have committed meanwhile."""
-    target, state = plan.target, read_state(warehouse, plan.target)
-    named = Identifiers(state.tables if state else ())
-    tables = warehouse.tables(target.schema, target.model)
-    of_them = [t for t in tables if any(chain_rules.is_of_run(target.model, t, run) for run in runs)]
-    return tuple(t for t in of_them if t not in named)
 
 
 # -- what is known of the inputs before they are read --

@@ -12,7 +12,7 @@ from ..errors import Altered, TemporalError
 from ..pruning.pruning import Pruning
 from ..temporal.decision import Statement
 from ..temporal.sql.spark.errors import Cause, SparkError, as_spark_errors
-from . import announcing, lock, rights, write_chains
+from . import announcing, fence, lock, rights
 from .commit import Commit
 from .phases import Begin, phases
 from .plan import RunPlan
@@ -158,7 +158,7 @@ class Writer(Progress):
         """
         if self.finished or self.prepared is not None:
             return
-        warehouse, plan = self.tools.warehouse, self.plan
-        written = write_chains.written_by(warehouse, plan, [plan.run_id])
-        for step in write_chains.drops(plan, written, "left by a run that failed"):
+        warehouse, target = self.tools.warehouse, self.plan.target
+        written = fence.written_by(warehouse, target, [self.plan.run_id])
+        for step in fence.drops(target, written, "left by a run that failed"):
             warehouse.rows(step.sql)

@@ -42,6 +42,15 @@ def next_id(run_id: str) -> str:
     return f"{run_id[:-2]}{int(run_id[-2:], 16) + 1:02x}"
 
 
+def first_id(run_id: str) -> str:
+    """The first id of a run, which its lock has.
+
+    >>> first_id(next_id("018dfa3cc80deadbeef00"))
+    '018dfa3cc80deadbeef00'
+    """
+    return f"{run_id[:-2]}00"
+
+
 def is_of_run(model: str, table: str, run_id: str) -> bool:
     """Whether a table was written by a run of a model."""
     found = _run_of(model, table)

@@ -1,0 +1,164 @@
+"""The lock of a model without Spark: its statements, who has lost it, and what an operation drops that took it over."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from dbt.adapters.sparktemporal.config import TemporalConfig
+from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
+from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
+from dbt.adapters.sparktemporal.errors import TemporalError
+from dbt.adapters.sparktemporal.looking import consolidate as consolidation
+from dbt.adapters.sparktemporal.looking import run_operations, status
+from dbt.adapters.sparktemporal.run import fence, lock
+from dbt.adapters.sparktemporal.run.commit import Commit, ViewTexts
+from dbt.adapters.sparktemporal.temporal.diffs import chains
+from support.instants import T0
+from support.states import a_state
+
+TARGET = ModelRelations("`s`", "m")
+HOUR = chains.STALE_LOCK_MS
+
+
+class Catalog:
+    """The lock of one model, by the statements that take it."""
+
+    def __init__(self) -> None:
+        self.properties: dict[str, str] = {}
+        self.sent: list[str] = []
+
+    def __call__(self, sql: str) -> list[tuple[Any, ...]]:
+        self.sent.append(" ".join(sql.split()[:2]))
+        if sql.startswith("CREATE TABLE `s`.`m__lock`"):
+            if self.properties:
+                raise RuntimeError("[TABLE_OR_VIEW_ALREADY_EXISTS] it is there")
+            self.properties = dict(re.findall(r"'(\w+)' = '([^']*)'", sql))
+        elif sql.startswith("SHOW TBLPROPERTIES"):
+            if not self.properties:
+                raise RuntimeError("[TABLE_OR_VIEW_NOT_FOUND] it is gone")
+            return list(self.properties.items())
+        elif sql.startswith("DROP TABLE IF EXISTS `s`.`m__lock`"):
+            self.properties = {}
+        return []
+
+    def held_elsewhere(self, at: int, run: str = "x") -> None:
+        self.properties = {"mz_owner": "elsewhere 4711 99", "mz_at": str(at), "mz_run": run}
+
+
+@pytest.fixture
+def catalog() -> Catalog:
+    return Catalog()
+
+
+@pytest.fixture
+def warehouse(catalog: Catalog) -> Warehouse:
+    return Warehouse(catalog)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The seconds by which the age of an own lock is known."""
+    now = [1000.0]
+    monkeypatch.setattr(lock.session_facts, "now", lambda: now[0])
+    return now
+
+
+def test_the_statements_of_a_lock(catalog: Catalog, warehouse: Warehouse, clock: list[float]) -> None:
+    """The model of the protocol has the same: lock; whose, take over, lock; unlock with and without a look."""
+    token, displaced = lock.take_lock(warehouse, TARGET, T0)
+    lock.give_back_lock(warehouse, TARGET, token, ended_well=True)
+    assert catalog.sent == ["CREATE TABLE", "DROP TABLE"] and displaced == []
+    catalog.sent.clear()
+    old = chains.new_run_id(T0 - HOUR - 1)
+    catalog.held_elsewhere(T0 - HOUR - 1, old)
+    token, displaced = lock.take_lock(warehouse, TARGET, T0)
+    assert catalog.sent == ["CREATE TABLE", "SHOW TBLPROPERTIES", "DROP TABLE", "CREATE TABLE"] and displaced == [old]
+    catalog.sent.clear()
+    lock.give_back_lock(warehouse, TARGET, token, ended_well=True)
+    assert catalog.sent == ["SHOW TBLPROPERTIES", "DROP TABLE"]
+
+
+def test_a_lock_of_less_than_an_hour_stays(catalog: Catalog, warehouse: Warehouse) -> None:
+    catalog.held_elsewhere(T0 - HOUR)
+    with pytest.raises(TemporalError, match="m__lock, held by process 4711 on elsewhere"):
+        lock.take_lock(warehouse, TARGET, T0)
+    assert catalog.properties["mz_run"] == "x"
+
+
+@pytest.mark.parametrize("attempt", [0, 2])
+def test_a_run_that_has_lost_its_lock(catalog: Catalog, warehouse: Warehouse, clock: list[float], attempt: int) -> None:
+    """After half an hour a run asks before its commit, under each of its ids; before that it sends no question."""
+    token, _ = lock.take_lock(warehouse, TARGET, T0)
+    state = replace(a_state(), run=token[:-2] + f"{attempt:02x}")
+    commit = Commit(ViewTexts(warehouse, TARGET, None), None, "dbt run -s m", create_tells=True)
+    catalog.sent.clear()
+    assert commit.prepare(state).state.run == state.run and catalog.sent == []
+    clock[0] += HOUR / 2_000
+    assert commit.prepare(state).state.run == state.run and catalog.sent == ["SHOW TBLPROPERTIES"]
+    catalog.held_elsewhere(T0 + HOUR)
+    with pytest.raises(TemporalError) as lost:
+        commit.prepare(state)
+    assert str(lost.value) == (
+        "found: m__lock, which another run took over from this one\n"
+        "why: a lock older than 1 hour is taken over; what this run wrote may be of an older state\n"
+        "instead: dbt run -s m"
+    )
+    lock.forget_lock(token)
+    assert commit.prepare(state).state.run == state.run  # a host without locks answers for itself
+
+
+def test_a_run_that_took_a_lock_over_asks_at_once(catalog: Catalog, warehouse: Warehouse, clock: list[float]) -> None:
+    """Another run may have looked at the same lock, and have dropped the lock of this one."""
+    catalog.held_elsewhere(T0 - HOUR - 1)
+    token, _ = lock.take_lock(warehouse, TARGET, T0)
+    lock.refuse_lost(warehouse, TARGET, token, "")
+    catalog.properties = {}
+    with pytest.raises(TemporalError, match="which another run took over from this one"):
+        lock.refuse_lost(warehouse, TARGET, token, "")
+    lock.forget_lock(token)
+
+
+class Reached(Exception):
+    pass
+
+
+def raise_reached(*given: Any) -> Any:
+    raise Reached
+
+
+@pytest.mark.parametrize("in_table", [False, True])
+@pytest.mark.parametrize("operation", ["restart", "consolidate"])
+def test_an_operation_drops_the_tables_of_who_lost_the_lock(
+    catalog: Catalog, monkeypatch: pytest.MonkeyPatch, operation: str, in_table: bool
+) -> None:
+    """Before it writes. Else the commit of the paused run would succeed when that run goes on."""
+    lost, kept = (chains.chain_name("m", chains.new_run_id(T0 + n)) for n in range(2))
+    dropped: list[str] = []
+
+    def rows(sql: str) -> list[tuple[Any, ...]]:
+        dropped.extend(re.findall(r"DROP TABLE IF EXISTS `s`.`(m__diffs_\w+)`", sql))
+        return catalog(sql)
+
+    warehouse = Warehouse(rows)
+    monkeypatch.setattr(Warehouse, "tables", lambda *given: ["m", lost, kept])
+    monkeypatch.setattr(Warehouse, "clock", lambda self: T0)
+    monkeypatch.setattr(fence, "read_state", lambda *given: a_state())
+    monkeypatch.setattr(Commit, "is_in_table", lambda self: in_table)
+    monkeypatch.setattr(Commit, "prepare", raise_reached)
+    for module in (status, consolidation):
+        monkeypatch.setattr(module, "committed", lambda *given: a_state())
+        monkeypatch.setattr(module.session, "refuse_other", lambda *given: None)
+    monkeypatch.setattr(consolidation.ownership, "refuse_foreign_diffs", lambda *given: None)
+    monkeypatch.setattr(consolidation, "refuse_incomplete", raise_reached)
+    catalog.held_elsewhere(T0 - HOUR - 1, lost.rpartition("_")[2])
+    with pytest.raises(Reached), run_operations.locked(warehouse, TARGET, 0) as (run_id, displaced, now):
+        if operation == "restart":
+            status.ask_for_restart(warehouse, TARGET, run_id, displaced)
+        else:
+            consolidation.consolidate(warehouse, TARGET, TemporalConfig.parse("m", {}), run_id, now, [], displaced)
+    assert dropped == ([] if in_table else [lost])
+    assert not catalog.properties
