@@ -10,9 +10,12 @@ from typing import Any
 
 import pytest
 
+from dbt.adapters.sparktemporal.config import TemporalConfig
 from dbt.adapters.sparktemporal.connections import SparkTemporalConnectionManager
 from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
+from dbt.adapters.sparktemporal.looking.consolidate import consolidate
+from dbt.adapters.sparktemporal.looking.run_operations import locked
 from dbt.adapters.sparktemporal.run import lock as locks
 from dbt.adapters.sparktemporal.temporal.diffs import chains
 from support.instants import T0
@@ -57,6 +60,29 @@ def test_paused_between_check_and_commit(model: Project, monkeypatch: pytest.Mon
     assert model.state().run == runs[0].plan.run_id and model.state().frontier == T0 + 500 and model.count() == 12
     model.run(now=T0 + 2000)
     assert model.count() == 12 and not [t for t in model.relations() if "lock" in t]
+
+
+@pytest.mark.landing
+@pytest.mark.own_catalog
+def test_a_consolidation_takes_over_from_a_paused_run(model: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It drops the tables of the paused run, whose commit would replace the consolidation."""
+    model.sql("INSERT INTO {s}.events VALUES (77)")
+    runs: list[str] = []
+
+    def rival() -> None:
+        with monkeypatch.context() as to_whom_the_owner_is_dead:
+            to_whom_the_owner_is_dead.setattr(locks, "_held", set())
+            warehouse, target = Warehouse(model.rows), model.target()
+            with locked(warehouse, target, 0) as (run_id, displaced, clock):
+                consolidate(warehouse, target, TemporalConfig.parse("m", {}), run_id, clock, [], displaced)
+            runs.append(run_id)
+
+    with before_statement(monkeypatch, "`m__live` AS", rival):
+        result = model.run(now=T0 + 1000, check=False)
+    assert not result.success and "TABLE_OR_VIEW_NOT_FOUND" in result.text
+    assert [model.state().run] == runs and model.count() == 10
+    model.run(now=T0 + 2000)
+    assert model.count() == 11 and not [t for t in model.relations() if "lock" in t]
 
 
 @pytest.mark.landing
