@@ -103,7 +103,7 @@ def test_a_run_that_has_lost_its_lock(catalog: Catalog, warehouse: Warehouse, cl
     with pytest.raises(TemporalError) as lost:
         commit.prepare(state)
     assert str(lost.value) == (
-        "found: m__lock, which another run took over from this one\n"
+        "ST526 found: m__lock, which another run took over from this one\n"
         "why: a lock older than 1 hour is taken over; what this run wrote may be of an older state\n"
         "instead: dbt run -s m"
     )

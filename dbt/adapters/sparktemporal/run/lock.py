@@ -189,7 +189,7 @@ def _is_sure(token: str) -> bool:
 
 
 def refuse_lost(warehouse: Warehouse, target: ModelRelations, run_id: str, instead: str) -> None:
-    """Raise an error (ST525) where another run has taken over the lock that this run took.
+    """Raise an error (ST526) where another run has taken over the lock that this run took.
 
     A run that waited for its lock, took the lock over, or has had it for half an hour, asks. Others still have it.
     instead: the advice.
@@ -199,7 +199,7 @@ def refuse_lost(warehouse: Warehouse, target: ModelRelations, run_id: str, inste
         is_taken_here = token in _held
     if is_taken_here and not _is_sure(token) and not is_held(warehouse, target, token):
         raise Explained(
-            "ST525",
+            "ST526",
             f"{target.model}__lock, which another run took over from this one",
             f"a lock older than {format_duration(chain_rules.STALE_LOCK_MS)} is taken over; what this run wrote may "
             "be of an older state",
