@@ -184,6 +184,18 @@ def test_a_month_at_its_end(project: Project, zone: str, texts: tuple[str, ...])
         assert judge(project, zone, list(texts), as_of, month_ends(as_of)) == (len(texts), 0)
 
 
+@pytest.mark.usefixtures("small_plans")
+@pytest.mark.landing
+@pytest.mark.parametrize("text", ENDS)
+def test_with_daylight_saving_a_read_filters_them(project: Project, text: str) -> None:
+    project.spark.conf.set("spark.sql.session.timeZone", "Europe/Berlin")
+    project.spark.sql(month_ends(0)).createOrReplaceTempView("mz_rows")
+    warehouse = Warehouse(project.rows)
+    written = f"SELECT id FROM mz_rows WHERE {text.format(n='mz_now()')}"
+    model = understand(warehouse, written, warehouse.settings(), "4.1", 1_698_540_000_000)
+    assert any("evaluated when the view is read" in note for note in model.notes), model.notes
+
+
 #: whole units of a difference; 3000000000 is beyond an INT, and at 2147483647 the cast stays
 CUT = (
     "int((unix_timestamp({n}) - unix_timestamp(a)) / 60) < 16",
