@@ -28,6 +28,11 @@ def literal(value: Any, spark_type: str) -> str:
 
 
 def create(project: Project, name: str, columns: dict[str, str], rows: list[list[Any]]) -> None:
+    project.spark.sql(created(f"{project.schema}.{name}", columns, rows))
+
+
+def created(table: str, columns: dict[str, str], rows: list[list[Any]]) -> str:
+    """The statement that makes a table of a case."""
     names = ", ".join(f"`{c}`" for c in columns)
     if rows:
         values = ", ".join("(" + ", ".join(literal(v, t) for v, t in zip(r, columns.values())) + ")" for r in rows)
@@ -35,7 +40,7 @@ def create(project: Project, name: str, columns: dict[str, str], rows: list[list
         query = f"SELECT {items} FROM VALUES {values} AS v({names})"
     else:
         query = "SELECT " + ", ".join(f"CAST(NULL AS {t}) AS `{c}`" for c, t in columns.items()) + " WHERE false"
-    project.spark.sql(f"CREATE TABLE {project.schema}.{name} USING parquet AS {query}")
+    return f"CREATE TABLE {table} USING parquet AS {query}"
 
 
 def plain(value: Any) -> Any:

@@ -164,15 +164,13 @@ class Domain:
 
     def _in_tables(self, model: str) -> list[int]:
         """The instants of the tables, as they are and moved by the lengths that the model's text names."""
-        named = [int(n) * _LENGTHS[unit.lower()] for n, unit in _INTERVAL.findall(self.texts[model])]
-        lengths = {0, *named, *(-n for n in named)}
-        found = set()
+        moved, found = lengths(self.texts[model]), set()
         for name, table in self.case["tables"].items():
             if not re.search(rf"\b{name}\b", self._whole_text(model)):
                 continue
             columns = [c for c, t in table["columns"].items() if t in ("timestamp", "date")]
             for row in self.project.rows(f"SELECT {', '.join(columns) or '1'} FROM {{s}}.{name}"):
-                found |= {_millis(value) + n for value in row if isinstance(value, date) for n in lengths}
+                found |= {_millis(value) + n for value in row if isinstance(value, date) for n in moved}
         return sorted(found)
 
     def view(self, model: str, instants: Sequence[int]) -> dict[int, Counter]:
@@ -235,6 +233,12 @@ def written_at(
         if name != model and put_in(texts[model], project, {name: ""}) != texts[model]
     }
     return at_instant(put_in(texts[model], project, inner), t, model in in_milliseconds)
+
+
+def lengths(text: str) -> set[int]:
+    """How far (ms) the intervals of a text move an instant: by none, forward, backward."""
+    named = [int(n) * _LENGTHS[unit.lower()] for n, unit in _INTERVAL.findall(text)]
+    return {0, *named, *(-n for n in named)}
 
 
 def at_instant(text: str, t: int, milliseconds: bool) -> str:
