@@ -30,6 +30,7 @@ from dbt.adapters.sparktemporal.errors import Refusal
 from dbt.adapters.sparktemporal.looking.explain_model import explain
 from dbt.adapters.sparktemporal.run.analyze import understand
 from dbt.adapters.sparktemporal.temporal.clock.instants import parse_instant
+from dbt.adapters.sparktemporal.temporal.sql.text.dialect import mz_now_spans
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
@@ -49,12 +50,13 @@ class Model:
     database: str
     name: str
     sql: str
+    #: the same with an instant in place of the clock: `MARK` (ms)
+    oracle: str
     types: dict[str, dict[str, str]]
     #: statements that make the inputs
     inputs: list[str]
     #: ms
     now: int
-    milliseconds: bool = False
     #: whether the model reads another temporal view
     stacked: bool = False
     instants: list[int] = field(default_factory=list)
@@ -92,9 +94,9 @@ def realistic() -> Iterator[Model]:
             if "refused" not in expected:
                 used: set[str] = set()
                 sql = _compiled(folder, texts, name, used)
-                ms = expected.get("clock") == "ms"
+                oracle = domains.at_instant(sql, _PLACE, expected.get("clock") == "ms").replace(f"{_PLACE}L", MARK)
                 stacked = bool(used & case["models"].keys())
-                yield Model(folder, name, sql, types, inputs, parse_instant(case["clock"][0]), ms, stacked)
+                yield Model(folder, name, sql, oracle, types, inputs, parse_instant(case["clock"][0]), stacked)
 
 
 def _compiled(folder: str, texts: dict[str, str], name: str, used: set[str]) -> str:
@@ -125,8 +127,11 @@ def of_cases() -> Iterator[Model]:
         inputs += [cases.created(f"{database}.{n}", t["columns"], t["rows"]) for n, t in tables.items()]
         at = sorted({parse_instant(check["at"]) for check in case["checks"]})
         types = {name: table["columns"] for name, table in tables.items()}
-        ms = case["mz_now_as"] == "epoch_ms"
-        yield Model(database, "m", case["sql"], types, inputs, min(0, *at), ms, instants=at)
+        clock = MARK if case["mz_now_as"] == "epoch_ms" else f"timestamp_millis({MARK})"
+        oracle = case["sql"]
+        for start, end in reversed(mz_now_spans(oracle)):
+            oracle = f"{oracle[:start]}{clock}{oracle[end:]}"
+        yield Model(database, "m", case["sql"], oracle, types, inputs, min(0, *at), instants=at)
 
 
 def explained(model: Model, zone: str = "UTC") -> Found:
@@ -169,7 +174,7 @@ def work(model: Model, text: str) -> dict[str, Any]:
         "view": f"{model.database}.{model.name}",
         "statements": sent,
         "read": live.replace(CLOCK, MARK),
-        "oracle": domains.at_instant(model.sql, _PLACE, model.milliseconds).replace(f"{_PLACE}L", MARK),
+        "oracle": model.oracle,
         "frontier": model.now,
         "instants": model.instants,
         "times": times,
