@@ -174,6 +174,7 @@ def _understand(warehouse: Warehouse, asked: _Asked, there: _Standing) -> _Under
     written = session.substituted(warehouse, asked.definition.sql)
     if warehouse.catalog_is_named():
         refused.refuse_without_schema(written)
+    refused.refuse_itself(target, written, warehouse.catalog())
     settings = session.as_remembered(warehouse, dict(invocation.settings), old)
     below, between = there.neighbours.below, there.neighbours.between
     sql, warehouse, clock = inline_upstreams(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from sqlglot import exp
 
@@ -84,23 +84,31 @@ def refuse_without_schema(sql: str) -> None:
             )
 
 
+def refuse_itself(target: ModelRelations, sql: str, catalog: str) -> None:
+    """Refuse a text that names the model itself, also before its first run, when Spark finds no such relation."""
+    tables = (t for t in parse(sql).find_all(exp.Table) if t.db and isinstance(t.this, exp.Identifier))
+    _refuse_itself(target, [[part.name for part in table.parts] for table in tables], catalog)
+
+
 def refuse_inputs(warehouse: Warehouse, target: ModelRelations, analyzed: str, pinned: int | None) -> None:
     """Refuse a model that reads itself, or a relation that changes with the clock. pinned: instant of a replay (ms)."""
-    _refuse_itself(target, analyzed, warehouse.catalog())
+    read = [*relations.file_tables(analyzed), *relations.other_tables(analyzed), *plans.views(analyzed)]
+    _refuse_itself(target, list(map(identifiers.parts, read)), warehouse.catalog())
     refuse_frozen(analyzed, "as an input", pinned)
     _refuse_temporal_inputs(warehouse, analyzed)
 
 
-def _refuse_itself(target: ModelRelations, analyzed: str, catalog: str) -> None:
+def _refuse_itself(target: ModelRelations, read: Iterable[Sequence[str]], catalog: str) -> None:
+    """Refuse where a relation that a model reads is the model. read: names in parts."""
     own = identifiers.dotted(identifiers.parts(target.name()))
-    read = [*relations.file_tables(analyzed), *relations.other_tables(analyzed), *plans.views(analyzed)]
-    names = (identifiers.dotted(identifiers.within(identifiers.parts(name), catalog)) for name in read)
+    names = (identifiers.dotted(identifiers.within(name, catalog)) for name in read)
     if any(folded(name) == folded(own) for name in names):
         raise Refusal(
             "ST376",
             f"{own} in the query of {target.model} itself",
             "a temporal_view that reads itself: it takes the place of that relation, whose rows then are gone",
-            "another name (or alias) for this model, or for the relation that it reads",
+            "another name (or alias) for this model, or for the relation that it reads; no {{ this }}, because a run "
+            "finds by itself what is new",
         )
 
 
