@@ -407,7 +407,7 @@ def test_log_line_and_run_results(project: Project) -> None:
 
     line, response = ran(T0)
     assert line.startswith(
-        "temporal_view m: hydrated (first run) at 2024-03-01 12:00:00.000 UTC, 10 rows in, 10 diffs written, "
+        "temporal_view m: hydrated (first run) at 2024-03-01 12:00:00.000 UTC, 10 rows in, 10 rows stored, "
         "expires 2024-03-01 12:00:35.000 UTC, 4 updates after that not stored, "
     )
     assert response["action"] == "hydrated" and response["rows_affected"] == 10
@@ -419,7 +419,7 @@ def test_log_line_and_run_results(project: Project) -> None:
     assert response["action"] == "unchanged" and response["chains"] == 1
     project.sql("INSERT INTO {s}.events VALUES (77, timestamp_millis(1709294400000L))")
     line, response = ran(T0 + 2000)
-    assert "advanced at" in line and ", 1 row in, 1 diff written, " in line and response["reason"] == ""
+    assert "advanced at" in line and ", 1 row in, 1 row stored, " in line and response["reason"] == ""
     (told,) = response["inputs"]
     assert re.search(r"\.events: new files \(1 new file of \d\), 1 row read$", told)
     assert {"begin", "write", "merge", "commit", "publish"} <= set(response["phases"])

@@ -124,6 +124,6 @@ def test_statement_says_what_it_does(project: Project) -> None:
     project.run(now=T0)
     project.sql(f"INSERT INTO {{s}}.t {ROWS.format(t=T0, a=40, b=42)}")
     ran = project.run(now=T0 + 1000)
-    assert "2 diffs written, together with 34 rows that stood" in ran.text
+    assert "2 rows stored, written again with 34 rows of earlier runs" in ran.text
     script = next(project.path.glob("target/run/**/plain.sql")).read_text()
     assert "-- c0: intervals of new rows and 1 chain -> a new chain" in script

@@ -99,9 +99,9 @@ def summary(run: Writer) -> list[str]:
 def _facts(run: Writer) -> list[str]:
     """The facts of a run, in the order of the log."""
     d = run.plan.decision
-    facts = [f"{quantity(run.plan.capture.rows, 'row')} in", f"{quantity(run.written.rows, 'diff')} written"]
+    facts = [f"{quantity(run.plan.capture.rows, 'row')} in", f"{quantity(run.written.rows, 'row')} stored"]
     if _rewritten(run):
-        facts.append(f"together with {quantity(_rewritten(run), 'row')} that stood")
+        facts.append(f"written again with {quantity(_rewritten(run), 'row')} of earlier runs")
     if run.written.late:
         kept = f", kept in {run.plan.target.model}__late" if run.written.missed is not None else ""
         facts.append(f"{quantity(run.written.late, 'row')} came after the window was over{kept}")
