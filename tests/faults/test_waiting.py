@@ -74,8 +74,12 @@ def test_nothing_is_new_after_the_other_run(model: Project, waiting: FakeTime) -
 
 
 @pytest.mark.landing
-def test_an_error_that_the_other_run_explains(model: Project, waiting: FakeTime) -> None:
+def test_an_error_that_the_other_run_explains(
+    model: Project, waiting: FakeTime, request: pytest.FixtureRequest
+) -> None:
     """What is observed in the middle of another run may be half of it: the run looks again when that one has ended."""
+    if request.config.getoption("--catalog") == "files":
+        pytest.skip("Iceberg's catalog of type hadoop renames no table")
     model.sql("ALTER TABLE {s}.events RENAME TO {s}.moved")
 
     def rival() -> None:
