@@ -14,7 +14,7 @@ from functools import reduce
 from sqlglot import exp
 
 from ..sql.functions.calls import makes_several_rows
-from ..sql.text.dialect import VerbatimSpark, fragment, has_clock, is_mz_now, mz_now_calls
+from ..sql.text.dialect import VerbatimSpark, brief, fragment, has_clock, is_mz_now, mz_now_calls
 from .comparisons import Moves, comparisons, conjuncts
 from .conditions import condition, is_side, legs_of
 from .logic import PredicateVisitor, branches_of, is_boolean
@@ -44,7 +44,7 @@ def weaken(predicate: exp.Expr, moves: Moves) -> Weakened:
             continue
         _refuse_text(conjunct)
         found.read.append(conjunct.copy())
-        found.reasons.append(f"{why.found}: {why.why}")
+        found.reasons.append(f"{brief(why.found)}: {why.why}")
         weaker = _Weaker(moves).visit(conjunct)
         if weaker is not None and _is_exact(weaker, moves):
             found.stored.extend(part for part in conjuncts(weaker) if not is_boolean(part, True))

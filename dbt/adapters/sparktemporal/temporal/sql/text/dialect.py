@@ -352,6 +352,15 @@ def mz_now_spans(sql: str) -> list[tuple[int, int]]:
     return spans
 
 
-def _shorten(text: str) -> str:
+def _shorten(text: str, most: int = 300) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= 300 else line[:297] + "..."
+    return line if len(line) <= most else line[: most - 3] + "..."
+
+
+def brief(text: str) -> str:
+    """The beginning of a fragment, for a line of the log: what macros write is long.
+
+    >>> brief("a < b"), len(brief("f(" * 100))
+    ('a < b', 120)
+    """
+    return _shorten(text, 120)
