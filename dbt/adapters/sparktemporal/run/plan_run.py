@@ -33,6 +33,8 @@ from ..temporal.diffs.state_text import run_of
 from ..temporal.predicates import clock_text
 from ..temporal.sql.spark import plans, relations, same_query, timestamps
 from ..temporal.sql.spark.errors import Cause, SparkError
+from ..temporal.sql.text import literals
+from ..temporal.sql.text.dialect import parse, without_end
 from ..temporal.sql.text.readable import in_words
 from . import at_function, full_reads, full_stores, late_rows, refused
 from .analyze import Model, understand
@@ -174,8 +176,9 @@ def _understand(warehouse: Warehouse, asked: _Asked, there: _Standing) -> _Under
     written = session.substituted(warehouse, asked.definition.sql)
     if warehouse.catalog_is_named():
         refused.refuse_without_schema(written)
-    refused.refuse_itself(target, written, warehouse.catalog())
     settings = session.as_remembered(warehouse, dict(invocation.settings), old)
+    read = literals.as_read(without_end(written), settings, invocation.version)
+    refused.refuse_itself(target, parse(read), warehouse.catalog())
     below, between = there.neighbours.below, there.neighbours.between
     sql, warehouse, clock = inline_upstreams(
         warehouse, target, written, below, between, old, invocation.as_of, settings

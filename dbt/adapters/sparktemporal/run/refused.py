@@ -84,9 +84,9 @@ def refuse_without_schema(sql: str) -> None:
             )
 
 
-def refuse_itself(target: ModelRelations, sql: str, catalog: str) -> None:
-    """Refuse a text that names the model itself, also before its first run, when Spark finds no such relation."""
-    tables = (t for t in parse(sql).find_all(exp.Table) if t.db and isinstance(t.this, exp.Identifier))
+def refuse_itself(target: ModelRelations, tree: exp.Query, catalog: str) -> None:
+    """Refuse a query that names the model itself, also before its first run, when Spark finds no such relation."""
+    tables = (t for t in tree.find_all(exp.Table) if t.db and isinstance(t.this, exp.Identifier))
     _refuse_itself(target, [[part.name for part in table.parts] for table in tables], catalog)
 
 
