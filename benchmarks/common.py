@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -20,6 +21,24 @@ from dbt.adapters.sparktemporal.spark_log import QUIET
 os.environ["DBT_SEND_ANONYMOUS_USAGE_STATS"] = "false"
 ROOT = Path(__file__).parents[1]
 SCHEMA = "bench"
+
+
+def with_comet() -> dict[str, str]:
+    """Settings for Apache DataFusion Comet, which executes parts of plans as native code while spark.comet.enabled."""
+    sys.path.insert(0, str(ROOT / "tests"))
+    from support.jars import jars
+
+    (jar,) = map(str, jars("comet"))
+    return {
+        "spark.jars": jar,
+        "spark.driver.extraClassPath": jar,  # its shuffle is of one class loader with Spark's
+        "spark.plugins": "org.apache.spark.CometPlugin",
+        "spark.shuffle.manager": "org.apache.spark.sql.comet.execution.shuffle.CometShuffleManager",
+        "spark.comet.exec.shuffle.enabled": "true",
+        "spark.comet.enabled": "false",
+        "spark.memory.offHeap.enabled": "true",
+        "spark.memory.offHeap.size": "4g",
+    }
 
 
 def session(home: Path, more: Mapping[str, str] | None = None) -> SparkSession:
@@ -170,8 +189,19 @@ def stages(spark: SparkSession) -> dict[str, int]:
     return total
 
 
+def operators(spark: SparkSession, sql: str) -> list[str]:
+    """The operators of the plan by which a query ran."""
+    frame = spark.sql(sql)
+    frame.collect()
+    return [plan.nodeName() for plan in _nodes(frame)]
+
+
 def _leaves(frame: DataFrame) -> Iterator[Any]:
-    """The leaves of the plan that ran, inside of the stages of adaptive execution too."""
+    return (plan for plan in _nodes(frame) if plan.children().isEmpty())
+
+
+def _nodes(frame: DataFrame) -> Iterator[Any]:
+    """The operators of the plan that ran, inside of the stages of adaptive execution too."""
     todo = [frame._jdf.queryExecution().executedPlan()]
     while todo:
         plan = todo.pop()
@@ -183,5 +213,4 @@ def _leaves(frame: DataFrame) -> Iterator[Any]:
         else:
             children = plan.children()
             todo += [children.apply(i) for i in range(children.size())]
-            if children.isEmpty():
-                yield plan
+            yield plan

@@ -2,6 +2,7 @@
 
     python benchmarks/read.py                       3 million payments
     python benchmarks/read.py --payments 30000000   ten times that (make bench-full)
+    python benchmarks/read.py --comet               each read by Apache DataFusion Comet too
 
 Payments of 90 days by 10,000 customers, in daily partitions; a model over the last 30 days of them, once as count and
 sum by customer, once as the rows. First what must hold exactly, from the metrics of the plans: rows and bytes that are
@@ -14,12 +15,26 @@ import argparse
 import os
 import tempfile
 import time
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from statistics import median
 
 import dark
 import matplotlib
-from common import SCHEMA, Project, phases, ratio, read_all, rounds, scanned, session, spread
+from common import (
+    SCHEMA,
+    Project,
+    operators,
+    phases,
+    ratio,
+    read_all,
+    rounds,
+    scanned,
+    session,
+    spread,
+    with_comet,
+)
 from pyspark.sql import SparkSession
 
 matplotlib.use("Agg")
@@ -27,6 +42,7 @@ import matplotlib.pyplot as plt
 
 HOUR, DAY = 3_600_000, 86_400_000
 KEYS, DAYS, WINDOW = 10_000, 90, 30
+BY_COMET = ", Comet"
 #: rows and bytes may be so many times those of the answer in a table
 MOST = 1.3
 QUERIES = {
@@ -55,10 +71,10 @@ def make_payments(spark: SparkSession, number: int, until: int, customers: int =
     )
 
 
-def main(number: int, turns: int, target: Path) -> None:
+def main(number: int, turns: int, target: Path, comet: bool = False) -> None:
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
-        spark = session(home)
+        spark = session(home, with_comet() if comet else None)
         run_at = int(time.time() * 1000) - HOUR
         make_payments(spark, number, run_at)
         project = Project(home)
@@ -75,9 +91,12 @@ def main(number: int, turns: int, target: Path) -> None:
             make_answer(spark, name, run_at)
             check_answer(spark, name)
             check_scans(spark, name)
-            times[name] = measure(spark, name, turns)
+            if comet:
+                spark.conf.set("spark.comet.enabled", "true")
+                check_answer(spark, name)
+            times[name] = measure(spark, name, turns, ("", BY_COMET) if comet else ("",))
         spark.stop()
-        plot(times, number, target)
+        plot(times, number, target / ("read_comet.png" if comet else "read.png"))
 
 
 def make_answer(spark: SparkSession, name: str, run_at: int) -> None:
@@ -121,45 +140,76 @@ def check_scans(spark: SparkSession, name: str) -> None:
     print(f"  the plain view by hand: {plain['rows']:,} rows, {plain['bytes']:,} bytes")
 
 
-def measure(spark: SparkSession, name: str, turns: int) -> dict[str, list[float]]:
+def measure(spark: SparkSession, name: str, turns: int, engines: Sequence[str]) -> dict[str, list[float]]:
+    """Seconds of each way to read. engines: what is added to the name of a way, "" for Spark alone."""
     suffixes = {"temporal view": "", "plain view": "_plain", "by hand": "_by_hand", "the answer": "_answer"}
-    ways = {way: (lambda s=suffix: read_all(spark, f"SELECT * FROM {name}{s}")) for way, suffix in suffixes.items()}
+
+    def read(engine: str, suffix: str) -> None:
+        use(spark, engine)
+        read_all(spark, f"SELECT * FROM {name}{suffix}")
+
+    ways = {way + engine: partial(read, engine, suffix) for engine in engines for way, suffix in suffixes.items()}
     found = rounds(turns, ways, warm=3)
     for label, values in found.items():
-        print(f"  {label:14} {spread(values)} s")
-    ours = found["temporal view"]
-    print(f"  faster than the plain view {ratio(found['plain view'], ours)} times")
-    print(f"  faster than by hand        {ratio(found['by hand'], ours)} times")
-    print(f"  of the answer's own time   {ratio(ours, found['the answer'])} times")
-    for way, suffix in suffixes.items():
-        planned = phases(spark, f"SELECT * FROM {name}{suffix}")
-        each = ", ".join(f"{phase} {planned[phase]:g}" for phase in ("parsing", "analysis", "optimization", "planning"))
-        print(f"  {way:14} {sum(planned.values()):g} ms before it starts: {each}")
+        print(f"  {label:21} {spread(values)} s")
+    for engine in engines:
+        ours = found[f"temporal view{engine}"]
+        print(f"  faster than the plain view{engine} {ratio(found[f'plain view{engine}'], ours)} times")
+        print(f"  faster than by hand{engine} {ratio(found[f'by hand{engine}'], ours)} times")
+        print(f"  of the answer's own time{engine} {ratio(ours, found[f'the answer{engine}'])} times")
+        if engine:
+            print(f"  faster than without it {ratio(found['temporal view'], ours)} times")
+    for engine in engines:
+        use(spark, engine)
+        for way, suffix in suffixes.items():
+            sql = f"SELECT * FROM {name}{suffix}"
+            planned = phases(spark, sql)
+            each = ", ".join(
+                f"{phase} {planned[phase]:g}" for phase in ("parsing", "analysis", "optimization", "planning")
+            )
+            print(f"  {way + engine:21} {sum(planned.values()):g} ms before it starts: {each}")
+            if engine:
+                print(
+                    f"  {way + engine:21} executed by Spark itself: {', '.join(left_to_spark(spark, sql)) or 'nothing'}"
+                )
+    use(spark, "")
     return found
 
 
+def use(spark: SparkSession, engine: str) -> None:
+    spark.conf.set("spark.comet.enabled", str(engine == BY_COMET).lower())
+
+
+def left_to_spark(spark: SparkSession, sql: str) -> list[str]:
+    """The operators that Comet leaves to Spark, in a query that has run."""
+    moving = ("ColumnarToRow", "RowToColumnar", "WholeStageCodegen", "InputAdapter", "OverwriteByExpression")
+    return sorted({name for name in operators(spark, sql) if not name.startswith(("Comet", *moving))})
+
+
 def plot(times: dict[str, dict[str, list[float]]], number: int, target: Path) -> None:
-    figure, axes = plt.subplots(1, len(times), figsize=(11, 3.4), layout="constrained")
+    bars = max(map(len, times.values()))
+    figure, axes = plt.subplots(1, len(times), figsize=(11, 1 + 0.6 * bars), layout="constrained")
     titles = {"by_customer": "count and sum by customer", "rows": "the rows"}
     for axis, (name, found) in zip(axes, times.items()):
         labels = list(found)[::-1]
         middles = [median(found[label]) for label in labels]
         low = [m - min(found[label]) for m, label in zip(middles, labels)]
         high = [max(found[label]) - m for m, label in zip(middles, labels)]
-        colours = ["tab:blue" if label == "temporal view" else "lightgrey" for label in labels]
+        colours = ["tab:blue" if label.startswith("temporal view") else "lightgrey" for label in labels]
         axis.barh(labels, middles, xerr=(low, high), color=colours, capsize=3)
         for place, middle in enumerate(middles):
             axis.text(middle, place + 0.3, f" {middle:.2f} s", fontsize=8)
         axis.set(title=f"{titles[name]}, last {WINDOW} days", xlabel="seconds to read")
     figure.suptitle(f"{number / 1e6:.0f} million payments, {os.cpu_count()} cores, an hour after the run")
-    dark.save(figure, target / "read.png", dpi=120, bbox_inches="tight")
+    dark.save(figure, target, dpi=120, bbox_inches="tight")
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--payments", type=int, default=3_000_000)
     parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--comet", action="store_true", help="read by Apache DataFusion Comet too")
     plots = Path(__file__).parent / "plots"
     plots.mkdir(exist_ok=True)
     given = parser.parse_args()
-    main(given.payments, given.rounds, plots)
+    main(given.payments, given.rounds, plots, given.comet)
