@@ -161,6 +161,7 @@ release-check: $(VENV)/.release ## wheel, sdist and bill of materials are made a
 bench: setup ## benchmarks at a size for 2 cores: ratios, and plots in benchmarks/plots
 	@$(BIN)/python benchmarks/compile_time.py
 	@$(BIN)/python benchmarks/plain_sql.py --execute realistic
+	@$(BIN)/python benchmarks/growth.py
 	@$(BIN)/python benchmarks/read.py
 	@$(BIN)/python benchmarks/natural.py
 	@$(BIN)/python benchmarks/over_time.py

@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from ..sql.text.identifiers import Identifier, Identifiers
 from .state import Chain, State
 
-#: each chain has at least RATIO times the rows of the next, and there are at most CHAIN_CAP chains
+#: each chain has at least RATIO times the rows of the next, and after a merge there are at most CHAIN_CAP chains
 RATIO, CHAIN_CAP = 3, 6
+#: a run that peels merges nothing, and makes a chain of what was due beside the chain of its new rows
+MOST_CHAINS = CHAIN_CAP + 1
 
 #: chains of so few rows together are written again with what a run adds to them: a statement costs more than the rows
 FEW_ROWS = 20_000

@@ -58,7 +58,8 @@ def worst(
 
 def _chains(model: str, core: TypedCore) -> tuple[Chain, ...]:
     name = chain_rules.chain_name(model, _RUN, core.name)
-    kinds = [_READ[i % len(_READ)] for i in range(chain_rules.CHAIN_CAP)]
+    most = chain_rules.CHAIN_CAP if core.sums is None else chain_rules.MOST_CHAINS
+    kinds = [_READ[i % len(_READ)] for i in range(most)]
     if core.sums is None:
         return tuple(Chain(name, 1, 1, 0, last, end, None, bucketed) for last, end, bucketed in kinds)
     parts = ((0, 1), (_LATE, FEW_UPDATES + 1))
