@@ -80,6 +80,7 @@ class Grammar:
             lambda: f"{{m}} in ({number}, {self.number()}, {self.number()})",
             lambda: f"{{n}} not in ({instant}, {self.instant()})",
             lambda: f"({instant} is null or {{n}} < {instant})",
+            lambda: f"({number} is null or {{m}} {rng.choice(['<', '<=', '>', '>='])} {number})",
             lambda: f"{{n}} - interval {rng.choice(_SHORT)} {op} {instant}",
             lambda: f"{{m}} + k {op} {number}",
             lambda: f"{number} - {{m}} {op} k * 1000",

@@ -130,9 +130,10 @@ def _bigint_edges(e: str) -> dict[str, str]:
 
 
 def _decimal_edges(e: str) -> dict[str, str]:
-    # a comparison with the last instant would do too, but Spark hands such a one to Iceberg in a form that fails
+    # a comparison with the last instant would do too, but Spark hands such a one to Iceberg in a form that fails.
+    # `greatest` leaves a NULL out, and an operand that may be NULL then would set the first instant as its bound
     def saturated(whole: str) -> str:
-        return f"try_cast(greatest({whole}({e}), {FIRST_MS}BD) AS BIGINT)"
+        return f"try_cast(IF({e} IS NULL, NULL, greatest({whole}({e}), {FIRST_MS}BD)) AS BIGINT)"
 
     return {_CEIL: saturated("ceil"), _AFTER: f"try_add({saturated('floor')}, 1L)"}
 
