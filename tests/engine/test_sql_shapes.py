@@ -34,6 +34,8 @@ MODELS = {
     "where mz_now() < due group by k having count(*) >= (select min(x) from {o}) order by (select max(x) from {o}), k",
     "above_rows": "select id, v, (select max(d.x) from (select x, k from {o}) d where d.k = t.k and d.x > v) as m, "
     "row_number() over (partition by k order by id, v) as r from {t} t where mz_now() < due",
+    "merged_below_groups": "with b as (select k, v, due from {t} where hash(unix_millis(mz_now()) div 3000) % 2 <= v) "
+    "select k, count(*) as n, sum(v) as s from b where mz_now() < due group by k",
     "texts": "select id from {t} where mz_now() between '2024-03-01 12:00:07' and due or "
     "mz_now() in ('2024-03-01 12:00:10', '2024-03-01') or mz_now() = '2024-03-01' + interval 12 hours",
     "units": "select id, ts + interval 1 hour 30 minutes, ts - interval 1 day 2 hours as b, interval 1 day -2 hours, "

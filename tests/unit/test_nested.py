@@ -6,6 +6,7 @@ import pytest
 
 from dbt.adapters.sparktemporal.temporal.rewrite.split import split
 from dbt.adapters.sparktemporal.temporal.sql.text.dialect import render
+from dbt.adapters.sparktemporal.temporal.sql.text.helper_columns import is_reserved
 from support.typed import by_text
 
 COLUMNS = {"t": ["id", "due", "hi"], "u": ["id", "k"]}
@@ -110,3 +111,11 @@ def test_each_reader_has_its_own_copy() -> None:
 @pytest.mark.parametrize("sql", APART)
 def test_apart(sql: str) -> None:
     assert "mz_now()" in render(split(sql, describe).residual)
+
+
+def test_a_moved_predicate_that_a_read_evaluates() -> None:
+    """The column of a moved predicate is stored under a name that is not one of the project's own."""
+    sql = "with x as (select id, due from t where sha2(mz_now(), 256) < hi) "
+    (core,) = split(sql + "select due, count(*) as n from x where mz_now() < due group by due", describe).cores
+    stored = [item.alias_or_name for item in core.query.selects]
+    assert stored == ["due", "x_mz_h0"] and not any(map(is_reserved, stored))

@@ -17,6 +17,7 @@ from sqlglot import exp
 
 from ....errors import Refusal
 from ..text.dialect import fragment
+from ..text.helper_columns import is_reserved
 from .bind import sources_of
 from .outer_columns import Scopes
 from .scope import Describe, Source, Sources, column_of, quote_name, shown_by, star_of
@@ -73,12 +74,12 @@ class _Use:
 
 
 def _stored_names(uses: Sequence[_Use], sources: Sources) -> dict[tuple[int, str], str]:
-    """(source, column) -> its name in the stored rows: its own, or prefixed by the source where two share a name."""
+    """(source, column) -> its name in the stored rows: its own, or prefixed by the source where it is not free."""
     stored: dict[tuple[int, str], str] = {}
     taken: set[str] = set()
     for source, name in dict.fromkeys((use.source, use.name) for use in uses):
         free = name
-        if free.lower() in taken:
+        if free.lower() in taken or is_reserved(name):  # such as the columns of `merge_subqueries`
             free = f"{sources[source].name}_{name}"
             while free.lower() in taken:
                 free += "_"
