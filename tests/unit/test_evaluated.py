@@ -56,15 +56,15 @@ WHOLE = {
     ),
     # the clock as a value. Groups are kept, and a filter or a LIMIT shows some of them
     "select * from (select item, max(put_at) > mz_now() - interval 5 minutes as up from s.b group by 1) where up": (
-        "s.b", "max(put_at) > mz_now() - INTERVAL '5' MINUTES",
-        "`having max(put_at) > mz_now() - INTERVAL '5' MINUTES`, where the other rows do not count",
+        "s.b", "max(put_at) > mz_now() - interval 5 minutes",
+        "`having max(put_at) > mz_now() - interval 5 minutes`, where the other rows do not count",
     ),
     "select item, datediff(current_date(), max(put_at)) as days from s.b group by item order by days limit 3": (
-        "s.b", "datediff(CAST(mz_now() AS DATE), max(put_at)) (the clock is above the rows)",
+        "s.b", "datediff(current_date(), max(put_at)) (the clock is above the rows)",
         "a window in the same SELECT, such as `where mz_now() < ts + interval 7 days`",
     ),
     "select datediff(current_date(), max(put_at)) as days from s.b group by item union select 1": (
-        "s.b", "datediff(CAST(mz_now() AS DATE), max(put_at)) (the clock is above the rows)",
+        "s.b", "datediff(current_date(), max(put_at)) (the clock is above the rows)",
         "a window in the same SELECT, such as `where mz_now() < ts + interval 7 days`",
     ),
     "select id, mz_now() - put_at as age from s.b": ("s.b", "mz_now() - put_at (the clock is above", SAME),
@@ -76,7 +76,7 @@ WHOLE = {
         "s.b", "mz_now() >= put_at", "`where mz_now() >= put_at`, where the other rows do not count",
     ),
     "select collect_list(case when put_at > mz_now() - interval 1 week then item end) as n, count(*) as c from s.b": (
-        "s.b", "put_at > mz_now()", "`where put_at > mz_now() - INTERVAL '1' WEEK`",
+        "s.b", "put_at > mz_now()", "`where put_at > mz_now() - interval 1 week`",
     ),
     "select median(if(year(put_at) = year(mz_now()), n, null)) as a, count_if(year(put_at) = year(mz_now()) - 1) as b "
     "from s.b": (

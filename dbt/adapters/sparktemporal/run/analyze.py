@@ -23,7 +23,7 @@ from ..temporal.predicates.bounds import operand_kind
 from ..temporal.predicates.monotonicity import Unlistable
 from ..temporal.rewrite.apart import has_nested_items
 from ..temporal.rewrite.clock_casts import resolve_clock_casts
-from ..temporal.rewrite.clock_functions import put_mz_now
+from ..temporal.rewrite.clock_functions import put_mz_now, puts_of
 from ..temporal.rewrite.column_names import Names, names_of
 from ..temporal.rewrite.core import Core, TypedCore, refuse_nondeterministic
 from ..temporal.rewrite.evaluated import Evaluated
@@ -94,8 +94,9 @@ def understand(
     """
     local, describe = timestamps.are_local(settings), DescribedTables(warehouse)
     sql = literals.as_read(without_end(sql), settings, version)
-    text, clocks = put_mz_now(resolve_clock_casts(sql, describe, local))
-    parsed = ParsedModel.of(text)
+    sql = resolve_clock_casts(sql, describe, local)
+    text, clocks = put_mz_now(sql)
+    parsed = ParsedModel.of(text, puts_of(sql))
     refuse_qualify(parsed.tree)
     names = names_of(parsed.tree, describe, lambda: _instants(warehouse, text, old))
     kept = partial(_understand, warehouse, describe, parsed, clocks, settings, version, as_of, old, names)

@@ -128,7 +128,7 @@ def _search(step: MonotoneComparison, types: list[str], zone: SessionZone) -> st
 
 
 def _refusal_of_months(step: MonotoneComparison, judged: Condition, types: list[str]) -> Refusal:
-    length = render(judged.row_expressions[step.added[0]]) if step.added else fragment(step.function)
+    length = fragment(judged.row_expressions[step.added[0]] if step.added else step.function)
     return Refusal(
         "ST362",
         f"{length} beside mz_now(), and more around it",

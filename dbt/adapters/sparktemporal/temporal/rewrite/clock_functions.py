@@ -16,6 +16,7 @@ from ...errors import Refusal
 from ..sql.functions.registry import ROWS, known
 from ..sql.functions.row import CLOCK
 from ..sql.text.dialect import OF_SPARK, VerbatimSpark
+from ..sql.text.quotes import Put
 
 #: the clocks of Spark; current_time() is one, although mz_now() does not replace it
 _OF_SPARK = frozenset(row.name for row in ROWS if row.depends_on == CLOCK)
@@ -100,6 +101,20 @@ def bare_names(sql: str) -> list[str]:
     ['current_date']
     """
     return list(dict.fromkeys(one.name.lower() for one in _clocks(sql) if not one.is_call and not one.may_be_own))
+
+
+def puts_of(sql: str) -> list[Put]:
+    """Where `put_mz_now` puts what into a text.
+
+    >>> puts_of("select 1 from t where current_date() < d and now() < e")
+    [Put(start=22, end=44, written='current_date()'), Put(start=53, end=61, written='now()')]
+    """
+    found, moved = [], 0
+    for one in _clocks(sql):
+        start = one.start + moved
+        found.append(Put(start, start + len(one.clock), sql[one.start : one.end]))
+        moved += len(one.clock) - (one.end - one.start)
+    return found
 
 
 def _put(sql: str, found: Sequence[_Named]) -> str:

@@ -25,7 +25,7 @@ from ..sql.names.ctes import reads_of
 from ..sql.names.linear import is_inside_a_value, is_linear, makes_groups
 from ..sql.names.projection import expand_stars
 from ..sql.names.scope import Describe, derived, quote_name, star_of
-from ..sql.text.dialect import has_clock, has_other_parts
+from ..sql.text.dialect import has_clock, has_other_parts, shown_as
 from ..sql.text.helper_columns import operand_column, static_column
 from .core import Core, with_operands
 from .group_maintenance import take_groups
@@ -136,15 +136,16 @@ def _over(plain: exp.Query, reader: exp.Select, item: exp.Expr) -> exp.Select:
 def passed_on(core: Core, alias: str) -> Core:
     """The core with its operands as columns of the derived table `alias`."""
 
-    def column(name: str) -> exp.Column:
-        return exp.column(quote_name(name), table=quote_name(alias))
+    def column(name: str, value: exp.Expr) -> exp.Column:
+        return shown_as(exp.column(quote_name(name), table=quote_name(alias)), value)
 
-    comparisons = tuple(replace(c, operand=column(operand_column(i))) for i, c in enumerate(core.comparisons))
+    comparisons = tuple(
+        replace(c, operand=column(operand_column(i), c.operand)) for i, c in enumerate(core.comparisons)
+    )
     judged = core.condition
     if judged is not None:
-        judged = replace(
-            judged, row_expressions=tuple(column(static_column(i)) for i in range(len(judged.row_expressions)))
-        )
+        values = enumerate(judged.row_expressions)
+        judged = replace(judged, row_expressions=tuple(column(static_column(i), value) for i, value in values))
     return replace(core, comparisons=comparisons, condition=judged)
 
 

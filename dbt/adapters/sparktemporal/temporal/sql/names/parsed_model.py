@@ -12,6 +12,7 @@ alone: `select s.t.id from s.t` -> `select t.id from s.t`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -20,6 +21,7 @@ from ....errors import Refusal
 from ..text.dialect import parse, shown_as
 from ..text.helper_columns import numbered
 from ..text.identifiers import folded
+from ..text.quotes import Put, Text, mark
 from .ctes import cte_of
 from .scope import alias_of, quote_name
 
@@ -32,8 +34,11 @@ class ParsedModel:
     tree: exp.Query
 
     @staticmethod
-    def of(text: str) -> ParsedModel:
-        return ParsedModel(text, told_apart(parse(text)))
+    def of(text: str, puts: Sequence[Put] = ()) -> ParsedModel:
+        """Parse a text. puts: what was put in the place of the author's words, see `quotes`."""
+        tree = parse(text)
+        mark(tree, Text(text, puts))
+        return ParsedModel(text, told_apart(tree))
 
     def copied(self) -> exp.Query:
         return self.tree.copy()

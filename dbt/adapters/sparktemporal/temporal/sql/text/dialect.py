@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any, ClassVar, TypeVar
 
@@ -22,7 +23,7 @@ from sqlglot.generators.spark import SparkGenerator
 from sqlglot.parsers.spark import SparkParser
 
 from ....errors import Refusal, Unread
-from . import literals, pipes
+from . import literals, pipes, quotes
 from .readable import too_deep
 
 E = TypeVar("E", bound=exp.Expr)
@@ -121,7 +122,11 @@ class VerbatimSpark(Spark):
             self, require_interval: bool = True, parse_function_unit: bool = True
         ) -> exp.Add | exp.Interval | None:
             """Parse an interval of several units as one literal, like Spark. sqlglot's sum is wrong after a minus."""
-            return literals.interval(self) or super()._parse_interval(require_interval, parse_function_unit)
+            first = self._curr
+            found = literals.interval(self) or super()._parse_interval(require_interval, parse_function_unit)
+            if isinstance(found, exp.Interval):
+                found.meta.update(start=first.start, end=self._prev.end)  # its number has no place
+            return found
 
         SUPPORTS_TABLE_QUERY = True
 
@@ -273,8 +278,34 @@ def render(node: exp.Expr, pretty: bool = False) -> str:
 
 
 def fragment(node: exp.Expr) -> str:
-    """A tree -> one short line for a message, as the user wrote it."""
-    return _shorten(suggested(node))
+    """A tree -> one short line for a message: the piece of the model's text, or SQL where a rule has made the tree."""
+    node = as_written(node)
+    printed = render(node)
+    query = "{}" if isinstance(node, exp.Query) else "WITH {} SELECT 1" if isinstance(node, exp.CTE) else "SELECT {}"
+
+    def is_same(piece: str) -> bool:
+        return _printed(query.format(piece)) == query.format(printed)
+
+    found = quotes.quote_of(node, _tokens, is_same)
+    if found is None and isinstance(node, exp.Query):  # a rule changed it: the query that it was
+        found = quotes.quote_of(node, _tokens, _is_query)
+    return _shorten(found or printed)
+
+
+def _is_query(piece: str) -> bool:
+    return piece.lower().startswith(("select", "with")) and _printed(piece) != ""
+
+
+@lru_cache(maxsize=1024)
+def _printed(sql: str) -> str:
+    """A query as it prints after it was parsed; "" where it cannot be parsed."""
+    with suppress(SqlglotError, RecursionError, *DEFECTS):
+        return render(sqlglot.parse_one(sql, read=VerbatimSpark))
+    return ""
+
+
+def _tokens(sql: str) -> list[Token]:
+    return sqlglot.tokenize(sql, read=VerbatimSpark)
 
 
 def suggested(node: exp.Expr) -> str:
@@ -284,7 +315,7 @@ def suggested(node: exp.Expr) -> str:
 
 def as_written(node: exp.Expr) -> exp.Expr:
     """A tree -> the tree in which nodes marked by `shown_as` are replaced by what the user wrote."""
-    if any(_WRITTEN in n.meta for n in node.find_all(exp.Column, exp.Table, exp.Identifier)):
+    if any(_WRITTEN in n.meta for n in node.walk()):
         node = node.transform(lambda n: n.meta[_WRITTEN].copy() if _WRITTEN in n.meta else n)
     return node
 
