@@ -202,7 +202,9 @@ SECTIONS = {
     "9": "`explain`",
 }
 #: the codes of reasons that are gone. Their numbers are not used again
-GONE: frozenset[str] = frozenset()
+GONE: frozenset[str] = frozenset(
+    {"ST903"}  # `explain` of names with a schema beside names without one, which is answered
+)
 CODE = re.compile(r"ST\d{3}")
 
 

@@ -123,19 +123,22 @@ MISTAKES = {
     ),
     "a type in the predicate": (
         "select id from shop.orders where mz_now() < Last_Workday(ts, 2)", [], TYPES,
-        "found: Last_Workday(orders.ts, 2)", "instead: CAST(",
+        "found: Last_Workday(ts, 2)", "instead: CAST(",
     ),
     "two types": (
-        "with a as (select id, ts from shop.orders union all select 0.5, at from shop.shipped) select id from a "
-        "where mz_now() < ts", [], TYPES, "found: 0.5", "instead: CAST(0.5 AS <type>)",
+        "with a as (select id, ts from shop.orders union all select true, at from shop.shipped) select id from a "
+        "where mz_now() < ts", [], TYPES, "found: id", "instead: CAST(id AS <type>)",
     ),
     "a column": (
         "select nope from shop.orders where mz_now() < ts", [], TYPES, "'nope' could not", "as --schema has them",
     ),
-    "names": (
-        "select o.id from shop.orders o join c.shop.orders p on o.id = p.id where mz_now() < o.ts", [],
-        {**TYPES, "c.shop.orders": ORDERS}, "some names have a schema or a catalog and some have none",
-        "instead: all names",
+    "a column that a predicate alone names": (
+        "with o as (select id, ts from shop.orders) select id from o where mz_now() < ts and o.amount > 1", [], TYPES,
+        "'o.amount' could not", "as --schema has them",
+    ),
+    "a pivot": (
+        "select * from (select * from shop.orders where mz_now() < ts) pivot (sum(amount) for k in ('a', 'b'))", [],
+        TYPES, "only Spark can answer this", "instead: a run of dbt",
     ),
     "a zone": (
         "select id from shop.orders where date_trunc('DAY', mz_now()) = ts", ["--time-zone", "Europe/Berlin"], TYPES,
@@ -153,6 +156,11 @@ def test_names_without_a_schema(tmp_path: Path, capsys: pytest.CaptureFixture[st
     sql = "with o as (select * from orders) select id from o where mz_now() < ts"
     code, told, error = explained(tmp_path, capsys, sql, types={"orders": ORDERS})
     assert (code, error) == (0, "") and "FROM orders" in told
+    several = "select o.id from shop.orders o join c.shop.orders using (id) where mz_now() < o.ts and n > 0.5"
+    code, told, error = explained(
+        tmp_path, capsys, several, types={**TYPES, "c.shop.orders": {"id": "int", "n": "int"}}
+    )
+    assert (code, error) == (0, "") and "c.shop.orders" in told
     sql_of_range = "select id from shop.orders, range(2) as r where mz_now() < ts"
     code, told, error = explained(tmp_path, capsys, sql_of_range)
     assert (code, error) == (0, "") and "range(2)" in told
@@ -185,6 +193,24 @@ def test_a_mistake(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 def test_a_file_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", str(tmp_path / "no.sql"), "--schema", str(tmp_path / "no.json")]) == 1
     assert "the file cannot be read" in capsys.readouterr().err
+
+
+#: queries over `TYPES` -> the types of their columns
+QUERIES = {
+    "select id, ts from shop.orders union all select 0.5, at from shop.shipped": ["decimal(21,1)", "timestamp"],
+    "select * from values (1, 'a'), (2.5, 'b')": ["decimal(11,1)", "string"],
+    "with recursive r(n) as (select 1 union all select n + 1 from r where n < 5) select n from r": ["int"],
+    "select * from (shop.shipped) natural join (select id as order_id from range(3))": ["bigint", "timestamp"],
+    "select (select max(ts) from shop.orders o where o.id = s.order_id) as m from shop.shipped s": ["timestamp"],
+    "select x.id from (select id, my_hash(k) as h from shop.orders tablesample (5 rows)) x where h > 1": ["bigint"],
+    "select /*+ broadcast(s) */ k as z, id + 1 as y from shop.orders left semi join shop.shipped s on s.order_id = id "
+    "order by y, z": ["string", "bigint"],
+}
+
+
+@pytest.mark.parametrize("sql", QUERIES)
+def test_types_of_queries(sql: str) -> None:
+    assert [kind for _, kind in GivenTypes(TYPES, 0)(f"DESCRIBE QUERY {sql}")] == QUERIES[sql]
 
 
 @pytest.mark.parametrize("expression", [*KNOWN, *BY_SESSION, *UNKNOWN])

@@ -10,23 +10,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
-from sqlglot.helper import subclasses
-from sqlglot.optimizer.annotate_types import TypeAnnotator, annotate_types
-from sqlglot.optimizer.qualify import qualify
 
 from ..errors import Refusal
 from ..temporal.rewrite.window_columns import with_window_calls
 from ..temporal.sql.functions.calls import starts_with_unit
+from ..temporal.sql.names.bind import Binding, renamed
+from ..temporal.sql.names.ctes import cte_of, visible_ctes
+from ..temporal.sql.names.outer_columns import unknown_columns
+from ..temporal.sql.names.scope import Columns, around
 from ..temporal.sql.spark import type_rules
-from ..temporal.sql.spark.combined_types import common, is_number
+from ..temporal.sql.spark.combined_types import is_number
 from ..temporal.sql.spark.errors import SparkError
-from ..temporal.sql.text.dialect import VerbatimSpark, fragment, parse, put_in
+from ..temporal.sql.text.dialect import fragment, has_other_parts, parse, put_in
 from ..temporal.sql.text.identifiers import dotted, folded, parts
 
 #: relation, as the model names it -> column -> type, in Spark's words
@@ -45,12 +45,12 @@ class GivenTypes:
         if word.startswith("DESCRIBE TABLE EXTENDED "):
             return [(name, kind, None) for name, kind in self._table(sql.split(None, 3)[3]).items()]
         if word.startswith("DESCRIBE QUERY "):
-            return _columns(self._typed(sql.lstrip().split(None, 2)[2]))
+            return self._columns(sql.lstrip().split(None, 2)[2])
         if word.startswith("EXPLAIN EXTENDED "):
             return [("",)]
         if word.startswith("EXPLAIN "):
             with suppress(Refusal, SparkError):  # what is wrong with the query, a DESCRIBE tells
-                return [(_mismatch(self._typed(sql.lstrip().split(None, 1)[1])),)]
+                return [(self._mismatch(sql.lstrip().split(None, 1)[1]),)]
             return [("",)]
         if word == "SET":
             return []
@@ -60,12 +60,7 @@ class GivenTypes:
             return [(self._version,)]
         if "current_catalog()" in sql:
             return [(self._now, self._version, "spark_catalog")]
-        raise Refusal(
-            "ST901",
-            " ".join(sql.split())[:120],
-            "only Spark can answer this, and `explain` asks no Spark",
-            "a run of dbt",
-        )
+        raise _only_spark(" ".join(sql.split())[:120])
 
     def _table(self, name: str) -> dict[str, str]:
         found = self._tables.get(_key(name))
@@ -79,42 +74,64 @@ class GivenTypes:
             )
         return found
 
-    def _typed(self, sql: str) -> exp.Expr:
-        """A query as a tree with types."""
+    def _read(self, sql: str) -> exp.Query:
+        """A query as a tree in which each name means something, and each column has a name."""
         tree = _readable(parse(sql))
-        schema: dict[str, Any] = {}
-        ctes = {folded(cte.alias) for cte in tree.find_all(exp.CTE)}
-        tables = [t for t in tree.find_all(exp.Table) if isinstance(t.this, exp.Identifier)]
-        names = [[part.name for part in t.parts] for t in tables if t.db or folded(t.name) not in ctes]
-        if len(set(map(len, names))) > 1:
-            raise Refusal(
-                "ST903",
-                fragment(tree),
-                "some names have a schema or a catalog and some have none",
-                "all names with a schema, or all with both",
-            )
-        for name in names:
-            _put(schema, name, self._table(dotted(name)))
-        try:
-            named = qualify(tree, schema=schema, dialect=VerbatimSpark, quote_identifiers=False)
-            typed = annotate_types(named, schema=schema, expression_metadata=_METADATA, dialect=VerbatimSpark)
-        except SqlglotError as error:
-            raise SparkError(f"[UNRESOLVED_COLUMN] {str(error).splitlines()[0]}") from None
-        _refuse_mixed(typed)
-        return typed
+        for table in tree.find_all(exp.Table):
+            if isinstance(table.this, exp.Identifier) and cte_of(table) is None:
+                self._table(_name(table))
+        unknown = next(unknown_columns(tree, self._described), None)
+        if unknown is not None:
+            raise SparkError(f"[UNRESOLVED_COLUMN] '{fragment(unknown)}' could not be resolved")
+        return tree
+
+    def _columns(self, sql: str) -> list[tuple[str, str]]:
+        """The columns of a query with their types. Raises Refusal for a type that is not known."""
+        types = _Types()
+        tree = self._read(sql)
+        columns = Binding(self._described, types=types).columns(tree, ())
+        if columns is None:
+            raise _only_spark(fragment(tree))
+        for item, (name, kind) in zip(tree.selects, columns):
+            if not kind:
+                raise _unknown(types.unknown.get(name, item.unalias()))
+        return columns
+
+    def _mismatch(self, sql: str) -> str:
+        """An error like Spark's for an instant beside a number; "" where there is none."""
+        tree = self._read(sql)
+        binding = Binding(self._described, types=_Types())
+        for node in tree.find_all(exp.Binary):
+            select = node.find_ancestor(exp.Select)
+            while select is not None and (above := around(select)) is not None:
+                select = above
+            if select is None:
+                continue
+            kinds = {binding.typed(side, select, visible_ctes(select)) for side in (node.left, node.right)}
+            if "timestamp" in kinds and any(kind and is_number(kind) for kind in kinds):
+                return f"[DATATYPE_MISMATCH] {fragment(node)}"
+        return ""
+
+    def _described(self, query: exp.Query) -> Columns:
+        """The columns of a table, or of a recursive CTE, which are those of its first rows."""
+        table = query.args["from_"].this
+        cte = cte_of(table) if isinstance(table, exp.Table) else None
+        if cte is not None and isinstance(cte.this, exp.SetOperation):
+            first = cte.this.left
+            columns = renamed(Binding(self._described, types=_Types()).columns(first, visible_ctes(first)), cte)
+            if columns is not None:
+                return columns
+        if not isinstance(table.this, exp.Identifier) or has_other_parts(table, _PLAIN):
+            raise _only_spark(fragment(table))
+        return list(self._table(_name(table)).items())
 
 
-def _mismatch(tree: exp.Expr) -> str:
-    """An error like Spark's for an instant beside a number; "" where there is none."""
-    for node in tree.find_all(exp.Binary):
-        kinds = {_words(node.left), _words(node.right)}
-        if "timestamp" in kinds and any(kind and is_number(kind) for kind in kinds):
-            return f"[DATATYPE_MISMATCH] {fragment(node)}"
-    return ""
+#: parts of a table that change nothing of its columns
+_PLAIN = ("this", "db", "catalog", "alias", "sample")
 
 
 def _readable(tree: exp.Query) -> exp.Query:
-    """The tree in which units of calls, and windows of GROUP BY, no longer look like columns."""
+    """The tree in which units of calls, and windows of GROUP BY, no longer look like columns; each item has a name."""
     for call in tree.find_all(exp.Anonymous):
         if starts_with_unit(call) and isinstance(call.expressions[0], exp.Column):
             call.expressions[0].replace(exp.var(call.expressions[0].name))
@@ -122,64 +139,45 @@ def _readable(tree: exp.Query) -> exp.Query:
         if select.args.get("group"):
             changed = with_window_calls(select, lambda column: False)
             tree = put_in(tree, select, changed)
+    for select in tree.find_all(exp.Select):
+        for place, item in enumerate(select.expressions):
+            if not (isinstance(item, (exp.Alias, exp.Aliases, exp.Column)) or item.is_star):
+                item.replace(exp.alias_(item.copy(), f"_col_{place}"))
     return tree
 
 
-def _columns(tree: exp.Expr) -> list[tuple[str, str]]:
-    """The columns of a query with their types. Raises Refusal for a type that is not known."""
-    if isinstance(tree, exp.SetOperation):
-        both = zip(_columns(tree.left), _columns(tree.right))
-        return [(name, _known(tree, common((one, other)))) for (name, one), (_, other) in both]
-    if isinstance(tree, exp.Subquery):
-        return _columns(tree.this)
-    items = tree.selects if isinstance(tree, exp.Query) else []
-    return [(item.alias_or_name, _known(item.unalias(), _words(item))) for item in items]
+class _Types:
+    """Spark's types without ANSI. unknown: alias -> the expression of which only Spark knows the type."""
+
+    def __init__(self) -> None:
+        self.unknown: dict[str, exp.Expr] = {}
+
+    def __call__(self, value: exp.Expr, of_column: Callable[[exp.Column], str]) -> str:
+        def find(node: exp.Expr) -> str | None:
+            return of_column(node) or None if isinstance(node, exp.Column) else type_rules.type_of(node, find)
+
+        found = find(value)
+        if found is None and isinstance(value.parent, exp.Alias):
+            below = (self.unknown.get(column.name) for column in value.find_all(exp.Column))
+            self.unknown.setdefault(value.parent.alias, next(filter(None, below), value))
+        return found or ""
 
 
-def _refuse_mixed(tree: exp.Expr) -> None:
-    """Refuse an inner UNION or VALUES in which a column has several types: sqlglot knows only one of the types."""
-    below = [union for union in tree.find_all(exp.SetOperation) if union.parent is not None]
-    for rows in (*([union.left, union.right] for union in below), *(v.expressions for v in tree.find_all(exp.Values))):
-        for values in zip(*(row.selects if isinstance(row, exp.Query) else row.expressions for row in rows)):
-            if len({_words(value) for value in values}) > 1:
-                _known(values[-1].unalias(), None)
+def _unknown(value: exp.Expr) -> Refusal:
+    return Refusal(
+        "ST904",
+        fragment(value),
+        "its type is not known without Spark, and nothing is guessed",
+        f"CAST({fragment(value)} AS <type>) in the model, or a run of dbt",
+    )
 
 
-def _known(value: exp.Expr, found: str | None) -> str:
-    if found is None:
-        raise Refusal(
-            "ST904",
-            fragment(value),
-            "its type is not known without Spark, and nothing is guessed",
-            f"CAST({fragment(value)} AS <type>) in the model, or a run of dbt",
-        )
-    return found
+def _name(table: exp.Table) -> str:
+    return dotted([part.name for part in table.parts])
 
 
-def _annotate(annotator: TypeAnnotator, node: exp.Expr) -> exp.Expr:
-    found = type_rules.type_of(node, _words)
-    annotator._set_type(node, None if found is None else _typed(found))
-    return node
-
-
-#: how each expression gets its type
-_METADATA = {kind: {"annotator": _annotate} for kind in subclasses(exp.__name__, exp.Expr)}
-
-
-def _typed(words: str) -> exp.DataType:
-    """A type as a node of a tree that keeps Spark's words: sqlglot leaves a type with parameters as it is."""
-    return exp.DataType(this=exp.DType.USERDEFINED, expressions=[exp.var(words)])
-
-
-def _words(node: exp.Expr) -> str | None:
-    kind = node.type
-    return kind.expressions[0].name if kind is not None and kind.this is exp.DType.USERDEFINED else None
-
-
-def _put(schema: dict[str, Any], names: list[str], columns: Mapping[str, str]) -> None:
-    for name in names[:-1]:
-        schema = schema.setdefault(name, {})
-    schema[names[-1]] = {name: _typed(kind) for name, kind in columns.items()}
+def _only_spark(found: str) -> Refusal:
+    return Refusal("ST901", found, "only Spark can answer this, and `explain` asks no Spark", "a run of dbt")
 
 
 def _key(name: str) -> str:

@@ -21,24 +21,27 @@ from .linear import only_filters
 from .scope import Columns, Describe, Source, Sources, around, quote_name, resolve, shown_by, star_of
 from .types import field_type, type_of
 
+#: an expression, and the type of a column in it -> its type, "" where it is not known
+TypeOf = Callable[[exp.Expr, Callable[[exp.Column], str]], str]
+
 _NAMES = ("this", "db", "catalog")
 _OF_SETS = ("with_", "this", "expression", "distinct", "order", "limit", "offset", "sort", "cluster", "distribute")
 
 
 def sources_of(select: exp.Select, describe: Describe, ctes: Sequence[exp.CTE]) -> Sources:
     """The sources of a SELECT. A source without a name gets a name, in place."""
-    return _Binding(describe, select).sources(select, ctes)
+    return Binding(describe, select).sources(select, ctes)
 
 
 def columns_of(query: exp.Query, describe: Describe, ctes: Sequence[exp.CTE] = ()) -> Columns:
     """The columns of a query; a type is "" where only Spark knows it."""
-    found = _Binding(describe).columns(query, ctes)
+    found = Binding(describe).columns(query, ctes)
     return _asked(query, describe, ctes) if found is None else found
 
 
 def typed_columns(query: exp.Query, describe: Describe, ctes: Sequence[exp.CTE] = ()) -> Columns:
     """The columns of a query with all types."""
-    found = _Binding(describe).columns(query, ctes)
+    found = Binding(describe).columns(query, ctes)
     return found if found and all(kind for _, kind in found) else _asked(query, describe, ctes)
 
 
@@ -53,15 +56,15 @@ def _asked(query: exp.Query, describe: Describe, ctes: Sequence[exp.CTE]) -> Col
     return describe(asked)
 
 
-class _Binding:
+class Binding:
     """Derives the columns of queries. The result None means that Spark must be asked.
 
-    The trees of the queries must not change while a _Binding is in use.
+    The trees of the queries must not change while a Binding is in use.
     """
 
-    def __init__(self, describe: Describe, named: exp.Select | None = None) -> None:
-        """named: the SELECT whose sources without a name get a name, in place."""
-        self._describe, self._named = describe, named
+    def __init__(self, describe: Describe, named: exp.Select | None = None, types: TypeOf = type_of) -> None:
+        """named: the SELECT whose sources without a name get a name, in place. types: the rules for expressions."""
+        self._describe, self._named, self._types = describe, named, types
         self._of_ctes: dict[int, Columns | None] = {}
 
     def columns(self, query: exp.Expr, ctes: Sequence[exp.CTE], named: bool = True) -> Columns | None:
@@ -69,18 +72,23 @@ class _Binding:
         own = query.args.get("with_")
         ctes = [*ctes, *own.expressions] if own is not None else ctes
         if isinstance(query, exp.Subquery) and not has_other_parts(query, ("this", "alias", "with_")):
-            return _renamed(self.columns(query.this, ctes, named), query)
+            return renamed(self.columns(query.this, ctes, named), query)
         if isinstance(query, exp.SetOperation) and not has_other_parts(query, _OF_SETS):
             return self._of_both(query, ctes, named)
         if isinstance(query, exp.Select) and not query.args.get("kind"):
             return self._of_items(query, ctes, named)
         return None
 
+    def typed(self, node: exp.Expr, select: exp.Select, ctes: Sequence[exp.CTE]) -> str:
+        """The type of an expression in a SELECT or in one of its subqueries; "" where only Spark knows it."""
+        sources = self.sources(select, ctes) if select.args.get("from_") else Sources()
+        return self._types(node, lambda column: self._of_column(column, select, sources, ctes))
+
     def _of_both(self, query: exp.SetOperation, ctes: Sequence[exp.CTE], named: bool) -> Columns | None:
         left, right = self.columns(query.left, ctes, named), self.columns(query.right, ctes, named=False)
         if left is None or right is None or len(left) != len(right):
             return left and [(name, "") for name, _ in left]
-        return [(name, _together(kind, other)) for (name, kind), (_, other) in zip(left, right)]
+        return [(name, self._together(kind, other)) for (name, kind), (_, other) in zip(left, right)]
 
     def _of_items(self, select: exp.Select, ctes: Sequence[exp.CTE], named: bool) -> Columns | None:
         def of_column(column: exp.Column) -> str:
@@ -102,7 +110,7 @@ class _Binding:
             return [(c.name, _type_of(c.table, c.name, sources)) for c in shown_by(star, item, sources)]
         if isinstance(item, exp.Aliases):
             return [(name.name, "") for name in item.args["expressions"]]
-        kind = type_of(item.unalias(), of_column)
+        kind = self._types(item.unalias(), of_column)
         if isinstance(item, exp.Alias) or isinstance(item, exp.Column) and resolve(item, sources):
             return [(item.alias_or_name, kind)]
         return [("", kind)] if kind and not named else None  # a function without a type may make several columns
@@ -123,7 +131,7 @@ class _Binding:
                 if inside(column, item):
                     break
                 if isinstance(item, exp.Alias) and folded(item.alias) == folded(column.name):
-                    return type_of(item.this, lambda below: self._of_column(below, select, sources, ctes))
+                    return self._types(item.this, lambda below: self._of_column(below, select, sources, ctes))
         return _of_column(column, sources)
 
     # -- sources --
@@ -170,33 +178,40 @@ class _Binding:
 
     def _of_source(self, node: exp.Expr, ctes: Sequence[exp.CTE]) -> Columns | None:
         if isinstance(node, exp.Subquery):
-            return self.columns(node, ctes)
+            is_table = isinstance(node.this, exp.Table) and not has_other_parts(node, ("this", "alias"))
+            return renamed(self._of_source(node.this, ctes), node) if is_table else self.columns(node, ctes)
         if isinstance(node, exp.Values):
-            return _renamed(self._of_values(node), node)
+            return renamed(self._of_values(node), node)
         if not isinstance(node, exp.Table) or has_other_parts(node, (*_NAMES, "alias")):
             return None
         if not isinstance(node.this, exp.Identifier):  # a function that makes rows
-            return _renamed([("id", "bigint")], node) if node.this.name.lower() == "range" else None
+            return renamed([("id", "bigint")], node) if node.this.name.lower() == "range" else None
         named = [at for at, cte in enumerate(ctes) if folded(cte.alias) == folded(node.name)]
         if named and not node.db:
-            return _renamed(self._of_cte(ctes[named[-1]], ctes[: named[-1]]), node)
+            return renamed(self._of_cte(ctes[named[-1]], ctes[: named[-1]]), node)
         table = exp.Table(**{key: part.copy() for key in _NAMES if (part := node.args.get(key))})
-        return _renamed(self._describe(exp.Select(expressions=[exp.Star()], from_=exp.From(this=table))), node)
+        return renamed(self._describe(exp.Select(expressions=[exp.Star()], from_=exp.From(this=table))), node)
 
     def _of_values(self, node: exp.Values) -> Columns | None:
         rows = [row.expressions if isinstance(row, exp.Tuple) else [row] for row in node.expressions]
         if has_other_parts(node, ("expressions", "alias")) or len({len(row) for row in rows}) != 1:
             return None
-        kinds = [[type_of(value, lambda column: "") for value in values] for values in zip(*rows)]
-        return [(f"col{number}", _together(*of)) for number, of in enumerate(kinds, 1)]
+        kinds = [[self._types(value, lambda column: "") for value in values] for values in zip(*rows)]
+        return [(f"col{number}", self._together(*of)) for number, of in enumerate(kinds, 1)]
+
+    def _together(self, *kinds: str) -> str:
+        """The type that values of several types have in one column."""
+        of = {f"c{number}": kind for number, kind in enumerate(kinds)}
+        both = exp.Anonymous(this="coalesce", expressions=list(map(exp.column, of)))
+        return self._types(both, lambda column: of[column.name])
 
     def _of_cte(self, cte: exp.CTE, ctes: Sequence[exp.CTE]) -> Columns | None:
         if id(cte) not in self._of_ctes:
-            self._of_ctes[id(cte)] = None if is_recursive(cte) else _renamed(self.columns(cte.this, ctes), cte)
+            self._of_ctes[id(cte)] = None if is_recursive(cte) else renamed(self.columns(cte.this, ctes), cte)
         return self._of_ctes[id(cte)]
 
 
-def _renamed(columns: Columns | None, node: exp.Expr) -> Columns | None:
+def renamed(columns: Columns | None, node: exp.Expr) -> Columns | None:
     """The columns with the names that an alias gives them (`as t(a, b)`)."""
     names = node.alias_column_names
     return columns if columns is None or not names else [(name, kind) for name, (_, kind) in zip(names, columns)]
@@ -213,12 +228,6 @@ def _of_column(column: exp.Column, sources: Sources) -> str:
 
 def _type_of(source: str, name: str, sources: Sources) -> str:
     return next((s.types[name] for s in sources if s.name == source and name in s.types), "")
-
-
-def _together(*kinds: str) -> str:
-    """The type that values of several types have in one column."""
-    of = {f"c{number}": kind for number, kind in enumerate(kinds)}
-    return type_of(exp.Anonymous(this="coalesce", expressions=list(map(exp.column, of))), lambda c: of[c.name])
 
 
 def _merged_by(join: exp.Join, left: Sequence[tuple[str, str]], right: Source) -> list[str]:

@@ -10,7 +10,7 @@ list, then the outer query.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from sqlglot import exp
 
@@ -20,7 +20,7 @@ from ..text.dialect import fragment
 from .bind import sources_of
 from .ctes import inside, visible_ctes
 from .linear import is_inside_a_value, is_linear, only_filters
-from .scope import Describe, Source, around, resolve
+from .scope import Describe, Source, around, is_lambda_variable, resolve
 
 
 class Scopes:
@@ -39,7 +39,7 @@ class Scopes:
             return None  # the ORDER BY of a UNION in a subquery names columns of the UNION
         scope = column.find_ancestor(exp.Select)
         while scope is not None and scope is not self._select:
-            if resolve(column, self._sources_of(scope)) is not None or _is_alias(column, scope):
+            if self.has(column, scope):
                 return None
             scope = around(scope)
         return resolve(column, self._sources)
@@ -58,6 +58,10 @@ class Scopes:
                 return is_around
             scope = around(scope)
         return False
+
+    def has(self, column: exp.Column, scope: exp.Select) -> bool:
+        """Whether a name means a column, or an alias, of a SELECT itself."""
+        return resolve(column, self._sources_of(scope)) is not None or _is_alias(column, scope)
 
     def is_nested(self, column: exp.Column) -> bool:
         return column.find_ancestor(exp.Select) is not self._select
@@ -105,6 +109,17 @@ def reads_outside(select: exp.Select, describe: Describe) -> bool:
     parts += [*select.expressions, select.args["from_"]] if is_linear(select) else [select.args["from_"]]
     scopes = Scopes(select, [], describe, [])
     return any(scopes.is_outside(column) for part in parts if part for column in part.find_all(exp.Column))
+
+
+def unknown_columns(query: exp.Query, describe: Describe) -> Iterator[exp.Column]:
+    """The names that mean neither a column of a relation around them, nor an alias."""
+    scopes = Scopes(exp.Select(), [], describe, [])
+    for column in query.find_all(exp.Column):
+        scope = column.find_ancestor(exp.Select, exp.SetOperation)
+        while isinstance(scope, exp.Select) and not scopes.has(column, scope):
+            scope = around(scope)
+        if scope is None and not (column.is_star or is_lambda_variable(column) or column.find_ancestor(exp.Hint)):
+            yield column
 
 
 def _with_all_sources(scope: exp.Select) -> exp.Select:
