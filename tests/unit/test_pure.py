@@ -22,11 +22,12 @@ from dbt.adapters.sparktemporal.temporal.diffs import chains
 from dbt.adapters.sparktemporal.temporal.diffs.input_state import RowsFingerprint
 from dbt.adapters.sparktemporal.temporal.diffs.state import Chain, CoreState, State
 from dbt.adapters.sparktemporal.temporal.diffs.state_text import embed, extract
+from dbt.adapters.sparktemporal.temporal.predicates import bounds
 from dbt.adapters.sparktemporal.temporal.rewrite.split import Split, split
 from dbt.adapters.sparktemporal.temporal.sql.spark import same_query
 from dbt.adapters.sparktemporal.temporal.sql.text.dialect import mz_now_spans, parse, render
 from support.instants import DAY
-from support.typed import by_text
+from support.typed import by_text, over_timestamps
 
 TABLES = {"t": ["id", "k", "ts", "v"], "u": ["id", "name", "until"]}
 
@@ -318,6 +319,23 @@ def test_decisions() -> None:
     assert decided(a_state(), known_until=29).reason == "what it reads expires earlier than before"
     assert decided(a_state(), core_hash="other", changes=["b changed"]).reason == "b changed"
     assert decided(None, known_until=60).expiration == 60 and decided(None).expiration == 130
+
+
+@pytest.mark.parametrize("where", ["mz_now() < ts", "mz_now() < ts or id = 1"])
+def test_other_sql_of_windows_rebuilds(where: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A version that computes windows otherwise rebuilds what an earlier one has stored, whatever the model's text."""
+
+    def hashed(settings: dict[str, str]) -> str:
+        columns = (("id", "int"), ("ts", "timestamp"))
+        cores = split(f"select id from t where {where}", by_text(lambda sql: [*columns])).cores
+        calls = dict.fromkeys((start for start, _ in mz_now_spans(f"select id from t where {where}")), bounds.TIMESTAMP)
+        return decision.hash_cores([replace(over_timestamps(c, columns), calls=calls) for c in cores], settings)
+
+    before = hashed({})
+    assert hashed({}) == before != hashed({"z": "CET"})
+    edges = bounds._EDGES[bounds.TIMESTAMP]
+    monkeypatch.setitem(bounds._EDGES, bounds.TIMESTAMP, lambda e: {k: f"({v})" for k, v in edges(e).items()})
+    assert hashed({}) != before
 
 
 @pytest.mark.parametrize(("clock", "full_refresh", "as_of"), [(30, False, 30), (5, False, 21), (20, True, 21)])

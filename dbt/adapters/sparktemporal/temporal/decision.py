@@ -12,11 +12,10 @@ from .clock import expiration as expirations
 from .clock.expiration import Expiry
 from .clock.instants import format_duration, format_instant
 from .clock.schedule import Refreshes, Restarts
-from .diffs.intervals_sql import probe
 from .diffs.state import State
+from .diffs.stores import store_of
 from .rewrite.core import TypedCore
 from .sql.spark.settings import differences
-from .sql.text.dialect import mz_now_calls, render
 
 #: a run's clock may lag the frontier by less than this (ms); it then uses the frontier
 CLOCK_SKEW_MS = 60_000
@@ -177,25 +176,19 @@ def _other_expiration(state: State, expires: int | None, as_of: int) -> str:
 
 
 def hash_cores(cores: Sequence[TypedCore], settings: Mapping[str, str]) -> str:
-    """A hash of all that decides the rows in the chains, in 16 hex digits."""
-    parts: list[list[object]] = []
-    for typed in cores:
-        core, judged = typed.core, typed.core.condition
-        compared = [[c.operator, c.optional] for c in core.comparisons]
-        part: list[object] = [
-            core.name,
-            render(probe(core)),
-            compared,
-            [c.kind for c in core.comparisons],
-            [list(c) for c in typed.columns],
+    """A hash of all that decides the rows in the chains, in 16 hex digits.
+
+    The SQL that computes the windows is part of it: where a version of this adapter computes them otherwise, models
+    are rebuilt.
+    """
+    parts = [
+        [
+            typed.core.name,
+            [c.kind for c in typed.core.comparisons],
+            typed.columns,
+            store_of(typed).wanted(typed, 0, None),
         ]
-        if core.groups is not None:
-            part.append([core.groups.keys, *([s.name, s.value, s.type] for s in core.groups.sums)])
-        if judged is not None:
-            steps = [[render(s.function), render(s.other)] for s in judged.steps]
-            edges = [[e.index, e.comparison.kind] for e in judged.edges]
-            kinds = [typed.calls[call.meta["start"]] for call in mz_now_calls(judged.predicate)]
-            part += [render(judged.predicate), steps, [s.search for s in judged.steps], edges, kinds]
-        parts.append(part)
+        for typed in cores
+    ]
     text = json.dumps([parts, dict(settings)], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
