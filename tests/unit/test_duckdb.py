@@ -168,3 +168,11 @@ def test_the_expiration_is_an_arm_of_the_answer(expires: int) -> None:
             else:
                 assert connection.sql(query).fetchall() in ([], [(0,)])
     assert "error(" not in read.read(state, {}, T0, True, "UTC")
+
+
+def test_each_end_of_a_between_is_compared_by_itself() -> None:
+    """As Spark does: one end is a DOUBLE, the other one a decimal. NOT turns what it is above."""
+    where = "hour(ts) between x and cost and not (name = 'a' and id > 1)"
+    sql, _ = translated(f"select id from mz_core_c0 where {where}", CORE, SESSION)
+    assert '>= "mz_core_c0"."x") AND (' in sql and 'AS DECIMAL(12,2)) <= CAST("mz_core_c0"."cost"' in sql
+    assert '((NOT ("mz_core_c0"."name" = \'a\')) OR (NOT (' in sql

@@ -41,7 +41,12 @@ def part(rng: random.Random, depth: int = 0) -> str:
         return f"({part(rng, depth + 1)} {rng.choice(['and', 'and', 'or', 'or'])} {part(rng, depth + 1)})"
     if depth < 3 and kind < 0.65:
         return f"not ({part(rng, depth + 1)})"
-    if kind < 0.8:
+    if depth < 3 and kind < 0.71:
+        form = rng.choice(["coalesce({}, {})", "(case when {} then {} end)", "(case when {} then {} else {} end)"])
+        return form.format(*(part(rng, depth + 1) for _ in range(form.count("{}"))))
+    if depth < 3 and kind < 0.73:
+        return f"(({part(rng, depth + 1)}) is true)"
+    if kind < 0.83:
         return rng.choice(CLOCK)
     column = rng.choice(list(CONSTANTS))
     constant = CONSTANTS[column]
@@ -70,8 +75,16 @@ def holds(node: exp.Expression, row: dict[str, Any], now: int) -> bool | None:
         both = [holds(node.left, row, now), holds(node.right, row, now)]
         decides = isinstance(node, exp.Or)
         return decides if decides in both else None if None in both else not decides
+    if isinstance(node, exp.Is) and isinstance(node.expression, exp.Boolean):
+        return holds(node.this, row, now) is True
     if isinstance(node, exp.Is):
         return row[node.this.name] is None
+    if isinstance(node, exp.Case):
+        taken = next((branch.args["true"] for branch in node.args["ifs"] if holds(branch.this, row, now)), None)
+        value = node.args.get("default") if taken is None else taken
+        return None if value is None else holds(value, row, now)
+    if isinstance(node, exp.Anonymous):  # coalesce
+        return next((found for e in node.expressions if (found := holds(e, row, now)) is not None), None)
     if isinstance(node, exp.In):
         return any_of([compared("=", node.this, e, row, now) for e in node.expressions])
     if isinstance(node, exp.Between):

@@ -35,6 +35,7 @@ WEAKER = {
     f"not if(c, {H} or mz_now() < a, b)": ["CASE WHEN c THEN NOT (mz_now() < a) ELSE NOT (b) END"],
     f"coalesce({H} and mz_now() < a, b)": ["mz_now() < a OR b"],
     f"coalesce({H}, mz_now() < a)": [],
+    f"not coalesce({H} or mz_now() < a, b)": ["NOT (mz_now() < a) OR NOT (b)"],
     f"({H} and mz_now() < a) is true": ["mz_now() < a"],
     f"({H} and mz_now() < a) is not true": [],
     f"({H} and mz_now() < a) <=> true": ["mz_now() < a"],

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from ..temporal.predicates.logic import mirrored, opposite
 from ..temporal.sql.spark import decimals
 from ..temporal.sql.spark.timestamps import sql_type
 
@@ -91,7 +92,7 @@ def compared(operator: str, a: ValueRange, b: ValueRange) -> Truth:
     if not comparable(a, b):
         return ANY_TRUTH
     if operator in (">", ">="):
-        return compared({">": "<", ">=": "<="}[operator], b, a)
+        return compared(mirrored(operator), b, a)
     values = both(a.some, b.some)
     null, fails = either(a.null, b.null, lost(a, b)), either(a.fails, b.fails)
     if operator == "=":
@@ -101,8 +102,7 @@ def compared(operator: str, a: ValueRange, b: ValueRange) -> Truth:
         one = None if None in ends else f"({a.least} = {a.most} AND {b.least} = {b.most} AND {a.least} = {b.least})"
         false = YES if one is None else f"NOT coalesce({one}, false)"
         return Truth(both(values, true), both(values, false), null, fails)
-    beyond = {"<": ">=", "<=": ">"}[operator]
-    true, false = may(_ends(a.least, operator, b.most)), may(_ends(a.most, beyond, b.least))
+    true, false = may(_ends(a.least, operator, b.most)), may(_ends(a.most, opposite(operator), b.least))
     return Truth(both(values, true), both(values, false), null, fails)
 
 

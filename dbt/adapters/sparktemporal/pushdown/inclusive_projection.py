@@ -18,10 +18,9 @@ from fractions import Fraction
 from sqlglot import exp
 
 from ..temporal.predicates.clock_text import evaluated
-from ..temporal.predicates.comparisons import MIRRORED, OPERATORS
 from ..temporal.predicates.conditions import Condition
 from ..temporal.predicates.lengths import interval, moved
-from ..temporal.predicates.logic import PredicateVisitor, is_boolean, values_of
+from ..temporal.predicates.logic import PredicateVisitor, comparison, is_boolean, is_null, values_of
 from ..temporal.predicates.monotonicity import side
 from ..temporal.predicates.ordered import FIRST_OF_FIELDS, YEARS_END, ordered
 from ..temporal.rewrite.core import Core, TypedCore
@@ -38,7 +37,6 @@ from .sargable import (
     all_of,
     any_of,
     is_constant,
-    is_null,
 )
 
 
@@ -122,29 +120,23 @@ class _OfCondition(PredicateVisitor["str | None"]):
     def or_(self, left: str | None, right: str | None) -> str | None:
         return any_of((left, right))
 
-    def first(self, node: exp.Expr) -> str | None:
-        return self._any_value(node)
+    def is_true(self, node: exp.Expr) -> str | None:
+        return self.leaf(node, False) or super().is_true(node)
 
-    def branches(self, node: exp.If | exp.Case) -> str | None:
-        return self._any_value(node)
-
-    def _any_value(self, node: exp.Expr) -> str | None:
-        """SQL that a node with one of several values implies, from these values. A value FALSE or NULL makes no row."""
-        return any_of(self.visit(v) for v in values_of(node) if not (is_null(v) or is_boolean(v, False)))
-
-    def leaf(self, node: exp.Expr) -> str | None:
-        if values_of(node):
-            return self._any_value(node)
-        operator = OPERATORS.get(type(node))
-        if operator is not None and isinstance(node, exp.Binary) and has_clock(node):
-            return self._comparison(node.left.unnest(), operator, node.right.unnest())
-        return self._plain(node)
+    def leaf(self, node: exp.Expr, inverted: bool) -> str | None:
+        if values := values_of(node):  # a value FALSE or NULL makes no row
+            return any_of(self.visit(v, inverted) for v in values if not (is_null(v) or is_boolean(v, inverted)))
+        if _static(node) is not None:
+            return self.visit(self.written(node), inverted)
+        if not has_clock(node):
+            return self._of_columns(node, inverted)
+        found = comparison(node, inverted)
+        for one in () if found is None else found.both_ways:
+            if has_clock(one.left) and not has_clock(one.right):
+                return self._comparison(one.left.unnest(), one.operator, one.right.unnest())
+        return None
 
     def _comparison(self, left: exp.Expr, operator: str, right: exp.Expr) -> str | None:
-        if has_clock(left) == has_clock(right):
-            return None
-        if has_clock(right):
-            left, right, operator = right, left, MIRRORED[operator]
         other = self.written(right)
         if is_mz_now(left):
             kind = self.kinds.get(index) if (index := _static(right)) is not None else None
@@ -167,15 +159,12 @@ class _OfCondition(PredicateVisitor["str | None"]):
         fields = ordered(clock)
         if fields is None or kind in fields.partial or not side(clock).is_increasing:
             return None
-        first, last, found = self.clock.first, self.clock.last, []
-        if operator in ("<", "<=", "=") and first is not None and first - step.grid.reach >= FIRST_OF_FIELDS:
-            found.append(f"{render(other)} >= {self._at(clock, first - step.grid.reach)}")
-        if operator in (">", ">=", "=") and last is not None and last + step.grid.reach < YEARS_END:
-            found.append(f"{render(other)} <= {self._at(clock, last + step.grid.reach)}")
+        found, reach = [], step.grid.reach
+        for end, instant in self.clock.bounds(operator):
+            at = instant - reach if end == LEAST else instant + reach
+            if FIRST_OF_FIELDS <= at < YEARS_END:
+                found.append(f"{render(other)} {end} {evaluated(clock, self.calls, f'{at}L')}")
         return all_of(found)
-
-    def _at(self, clock: exp.Expr, instant: int) -> str:
-        return evaluated(clock, self.calls, f"{instant}L")
 
     def _since(self, left: exp.Sub, operator: str, other: exp.Expr) -> str | None:
         """SQL over ts that `mz_now() - ts < interval 5 minutes` implies."""
@@ -187,14 +176,10 @@ class _OfCondition(PredicateVisitor["str | None"]):
 
     def _within(self, other: exp.Expr, operator: str, low: int, high: int) -> str | None:
         """SQL over `other` that `clock <operator> other` implies, where the clock is moved by low to high µs."""
-        slack, found = self.sargable.slack, []
-        if operator in ("<", "<=", "=") and self.clock.first is not None:
-            at = self.clock.first * 1_000 + low - slack
-            found.append(self.sargable.instant(other, (LEAST, Fraction(at))))
-        if operator in (">", ">=", "=") and self.clock.last is not None:
-            at = self.clock.last * 1_000 + high + slack
-            found.append(self.sargable.instant(other, (MOST, Fraction(at))))
-        return all_of(found)
+        slack = self.sargable.slack
+        moved_by = {LEAST: low - slack, MOST: high + slack}
+        ends = [(end, Fraction(at * 1_000 + moved_by[end])) for end, at in self.clock.bounds(operator)]
+        return all_of(self.sargable.instant(other, bound) for bound in ends)
 
     def _spread(self, node: exp.Expr) -> tuple[int, int] | None:
         """The least and the most distance (µs) from the clock to a function of the clock; None where not known."""
@@ -210,25 +195,22 @@ class _OfCondition(PredicateVisitor["str | None"]):
         slack, (low, high) = self.sargable.slack, step[1]
         return inner[0] + low - slack, inner[1] + high + slack
 
-    def _plain(self, node: exp.Expr) -> str | None:
-        """A part without the clock -> its comparisons of columns with constants; None where nothing follows."""
-        return None if _static(node) is None else self._without_clock(self.written(node))
+    def _of_columns(self, node: exp.Expr, inverted: bool) -> str | None:
+        """A part without the clock -> the part, if it compares a column with constants; None where nothing follows."""
+        found = comparison(node, inverted)
+        if found is not None:
+            is_order = found.operator != "<>" and not found.null_safe
+            return self._beside_constants(found.node(), found.left, [found.right]) if is_order else None
+        if isinstance(node, exp.In) and not inverted and node.expressions:
+            return self._beside_constants(node, node.this, node.expressions)
+        is_test = isinstance(node, exp.Is) and not inverted and render(node.this.unnest()) in self.sargable.types
+        return render(node) if is_test else None
 
-    def _without_clock(self, node: exp.Expr) -> str | None:
-        node = node.unnest()
-        if isinstance(node, exp.And):
-            return all_of((self._without_clock(node.left), self._without_clock(node.right)))
-        if isinstance(node, exp.Or):
-            return any_of((self._without_clock(node.left), self._without_clock(node.right)))
-        if isinstance(node, exp.Is):
-            return render(node) if render(node.this.unnest()) in self.sargable.types else None
-        if not isinstance(node, (exp.EQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.In)):
-            return None
-        compared, *constants = list(node.iter_expressions())
+    def _beside_constants(self, node: exp.Expr, compared: exp.Expr, constants: list[exp.Expr]) -> str | None:
         kind = self.sargable.types.get(render(compared.unnest()), "")
         # Spark orders NaN last; the statistics of files skip NaN
         has_order = kind != "" and not _OTHER_ORDERS.search(kind)
-        return render(node) if has_order and constants and all(map(is_constant, constants)) else None
+        return render(node) if has_order and all(map(is_constant, constants)) else None
 
     def written(self, node: exp.Expr) -> exp.Expr:
         """A copy with the row expressions in place of the columns mz_s<i>."""

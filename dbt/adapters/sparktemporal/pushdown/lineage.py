@@ -21,6 +21,7 @@ from sqlglot.optimizer.scope import Scope, build_scope
 from ..errors import Refusal
 from ..temporal.ivm import delta_query
 from ..temporal.predicates.bounds import TIMESTAMP
+from ..temporal.predicates.logic import Compared, parts_of
 from ..temporal.rewrite.core import TypedCore
 from ..temporal.sql.names.bind import sources_of
 from ..temporal.sql.names.ctes import visible_ctes
@@ -32,7 +33,6 @@ from ..temporal.sql.text.dialect import DEFECTS, VerbatimSpark, has_clock, quote
 Columns = Sequence["tuple[str, str]"]
 
 _TABLE, _WINDOW, _OTHER, _UNKNOWN = "mz_place_", "mz_window_", "mz_other_", "mz_unknown_"
-_OPERATORS = {"<": exp.LT, "<=": exp.LTE, ">": exp.GT, ">=": exp.GTE, "=": exp.EQ}
 
 
 @dataclass(frozen=True)
@@ -55,11 +55,10 @@ def windows(typed: TypedCore) -> tuple[list[exp.Expr], dict[int, str]]:
         now = exp.Anonymous(this="mz_now")
         now.meta["start"] = -2 - number
         calls[-2 - number] = TIMESTAMP if comparison.kind == TIMESTAMP else "BIGINT"
-        compared = _OPERATORS[comparison.operator](this=now, expression=exp.paren(comparison.operand.copy()))
+        operand = exp.paren(comparison.operand.copy())
+        compared = Compared(now, comparison.operator, operand).node()
         if comparison.optional:
-            compared = exp.Or(
-                this=compared, expression=exp.Is(this=exp.paren(comparison.operand.copy()), expression=exp.null())
-            )
+            compared = exp.Or(this=compared, expression=exp.Is(this=operand, expression=exp.null()))
         found.append(exp.paren(compared))
     condition = typed.core.condition
     if condition is not None:
@@ -265,16 +264,7 @@ def _filters(select: exp.Expr) -> list[exp.Expr]:
     joins = select.args.get("joins") or []
     if all(not join.side and (join.kind or "").upper() in ("", "INNER", "CROSS") for join in joins):
         found += [join.args["on"] for join in joins if join.args.get("on") is not None]
-    return [part for part in _conjuncts(found) if not has_clock(part)]
-
-
-def _conjuncts(predicates: Sequence[exp.Expr]) -> Iterator[exp.Expr]:
-    for predicate in predicates:
-        node = predicate.unnest()
-        if isinstance(node, exp.And):
-            yield from _conjuncts((node.left, node.right))
-        else:
-            yield node
+    return [part for predicate in found for part in parts_of(predicate) if not has_clock(part)]
 
 
 def _selects(query: exp.Expr) -> list[exp.Expr]:

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TypeVar
 
 from sqlglot import exp
 
 from ..temporal.predicates.lengths import gives_date, is_local, moved
-from ..temporal.predicates.logic import PredicateVisitor
+from ..temporal.predicates.logic import PredicateVisitor, branches_of, comparison
 from ..temporal.sql.functions.calls import function
 from ..temporal.sql.functions.registry import known
 from ..temporal.sql.functions.row import DAY, Picks, Raises
@@ -39,7 +40,6 @@ from .sargable import DRIFT, Range
 
 T = TypeVar("T", ValueRange, Truth)
 
-_COMPARED = {exp.EQ: "=", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">="}
 #: an instant may be moved by so much (µs): the sum is still a BIGINT
 _FARTHEST = 3_000_000 * DAY
 
@@ -88,50 +88,47 @@ class MetricsEvaluator(PredicateVisitor[Truth]):
     def or_(self, left: Truth, right: Truth) -> Truth:
         return abstract_values.or_(left, right)
 
-    def not_(self, node: exp.Not) -> Truth:
-        return abstract_values.not_(self.visit(node.this))
-
     def is_true(self, node: exp.Expr) -> Truth:
-        return self.leaf(node)  # FALSE where the predicate is NULL
+        return self.leaf(node, False)  # FALSE where the predicate is NULL
 
-    def branches(self, node: exp.If | exp.Case) -> Truth:
+    def branches(self, node: exp.If | exp.Case, inverted: bool) -> Truth:
         return self._branches(
             node,
-            self.visit,
+            partial(self.visit, inverted=inverted),
             abstract_values.when,
             abstract_values.either_truth,
             Truth(NO, NO, YES, NO),
             Truth(NO, NO, NO, NO),
         )
 
-    def first(self, node: exp.Expr) -> Truth:
-        found = self.visit(node.expressions[0])
+    def first(self, node: exp.Expr, inverted: bool) -> Truth:
+        found = self.visit(node.expressions[0], inverted)
         for item in node.expressions[1:]:
             found = abstract_values.either_truth(
-                replace(found, null=NO), abstract_values.when(found.null, self.visit(item))
+                replace(found, null=NO), abstract_values.when(found.null, self.visit(item, inverted))
             )
         return found
 
-    def leaf(self, node: exp.Expr) -> Truth:
+    def leaf(self, node: exp.Expr, inverted: bool) -> Truth:
+        found = self._truth(node)
+        return abstract_values.not_(found) if inverted else found
+
+    def _truth(self, node: exp.Expr) -> Truth:
         if isinstance(node, exp.Boolean):
             return Truth(YES if node.this else NO, NO if node.this else YES, NO, NO)
         if isinstance(node, exp.Null):
             return Truth(NO, NO, YES, NO)
-        found = self._comparison(node)
-        return self._leaf_truth(node) if found is None else found
-
-    def _comparison(self, node: exp.Expr) -> Truth | None:
-        """The truth of a node that compares values; None for any other node."""
         if isinstance(node, exp.In) and node.expressions and not node.args.get("query"):
             return self._in(self.values(node.this), [self.values(item) for item in node.expressions])
-        if isinstance(node, exp.NEQ):
-            return abstract_values.not_(self._compared("=", self.values(node.left), self.values(node.right)))
-        if isinstance(node, exp.Binary) and type(node) in _COMPARED:
-            return self._compared(_COMPARED[type(node)], self.values(node.left), self.values(node.right))
-        if isinstance(node, (exp.NullSafeEQ, exp.NullSafeNEQ)):
-            same = self._null_safe(self.values(node.left), self.values(node.right))
-            return same if isinstance(node, exp.NullSafeEQ) else abstract_values.not_(same)
-        return self._is(node) if isinstance(node, exp.Is) else None
+        if isinstance(node, exp.Is):
+            return self._is(node)
+        found = comparison(node)
+        if found is None:
+            return self._leaf_truth(node)
+        one, other = self.values(found.left), self.values(found.right)
+        operator = "=" if found.operator == "<>" else found.operator
+        truth = self._null_safe(one, other) if found.null_safe else self._compared(operator, one, other)
+        return truth if operator == found.operator else abstract_values.not_(truth)
 
     def _leaf_truth(self, node: exp.Expr) -> Truth:
         value = self._leaf(node)
@@ -313,8 +310,7 @@ class MetricsEvaluator(PredicateVisitor[Truth]):
         nothing: T,
     ) -> T:
         """CASE and IF: the union of the branches that can be reached."""
-        branches: list[exp.Expr] = (node.args.get("ifs") or []) if isinstance(node, exp.Case) else [node]
-        default = node.args.get("default" if isinstance(node, exp.Case) else "false")
+        branches, default = branches_of(node)
         reached, found, fails = YES, nothing, NO
         for branch in branches:
             condition = self.visit(branch.this)

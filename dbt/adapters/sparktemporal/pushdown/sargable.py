@@ -9,7 +9,7 @@ understood bounds nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
@@ -19,7 +19,7 @@ from sqlglot import exp
 from ..temporal.predicates.bounds import TIMESTAMP
 from ..temporal.predicates.comparisons import Comparison
 from ..temporal.predicates.lengths import constant, gives_date, is_local, moved
-from ..temporal.predicates.logic import values_of
+from ..temporal.predicates.logic import is_at_least, is_at_most, is_null, values_of
 from ..temporal.sql.functions.calls import function, nondeterministic, picks
 from ..temporal.sql.functions.row import DAY, SECOND, Function, Picks, Takes
 from ..temporal.sql.text.dialect import is_mz_now, render
@@ -33,6 +33,11 @@ _FIRST, _LAST = -62_135_596_800 * SECOND, 253_402_300_800 * SECOND
 DRIFT = 26 * 3_600 * SECOND
 
 
+#: a bound: its side (at least, at most) and its place (µs of an instant, or the number itself)
+LEAST, MOST = ">=", "<="
+Bound = tuple[str, Fraction]
+
+
 @dataclass(frozen=True)
 class Range:
     """The range of instants (ms) that the clock can still take, both ends included. None: no end."""
@@ -40,10 +45,12 @@ class Range:
     first: int | None
     last: int | None
 
-
-#: a bound: its side (at least, at most) and its place (µs of an instant, or the number itself)
-LEAST, MOST = ">=", "<="
-Bound = tuple[str, Fraction]
+    def bounds(self, operator: str) -> Iterator[tuple[str, int]]:
+        """The bounds (ms) of an operand that `clock <operator> operand` implies."""
+        if is_at_most(operator) and self.first is not None:
+            yield LEAST, self.first
+        if is_at_least(operator) and self.last is not None:
+            yield MOST, self.last
 
 
 @dataclass(frozen=True)
@@ -65,14 +72,8 @@ class Sargable:
         return f"({found} OR {render(leaf)} IS NULL)" if render(leaf) in self.types else None
 
     def between(self, operand: exp.Expr, operator: str, kind: str, clock: Range) -> str | None:
-        unit = 1_000 if kind == TIMESTAMP else 1
-        bounds: list[Bound] = []
-        if operator in ("<", "<=", "=") and clock.first is not None:
-            bounds.append((LEAST, Fraction(clock.first * unit)))
-        if operator in (">", ">=", "=") and clock.last is not None:
-            bounds.append((MOST, Fraction(clock.last * unit)))
-        solve = self.instant if kind == TIMESTAMP else self.number
-        return all_of(solve(operand, bound) for bound in bounds)
+        unit, solve = (1_000, self.instant) if kind == TIMESTAMP else (1, self.number)
+        return all_of(solve(operand, (side, Fraction(at * unit))) for side, at in clock.bounds(operator))
 
     # -- instants --
 
@@ -332,10 +333,6 @@ def _counts(node: exp.Expr) -> Function | None:
     """A function that gives an instant as a whole number; None for any other node."""
     called = function(node) if isinstance(node, exp.Anonymous) else None
     return called if called is not None and called.takes is Takes.INSTANT and called.step is not None else None
-
-
-def is_null(node: exp.Expr) -> bool:
-    return isinstance(node.unnest(), exp.Null)
 
 
 def _literal(value: int) -> str:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from ...errors import Refusal
+from ...temporal.predicates.logic import PredicateVisitor, comparison, is_null
 from . import conversions, kinds, types
 from .kinds import (
     BIGINT,
@@ -30,10 +31,7 @@ from .kinds import (
     Typed,
 )
 
-_COMPARED: dict[type[exp.Expr], str] = {
-    exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
-    exp.NullSafeEQ: "IS NOT DISTINCT FROM",
-}  # fmt: skip
+_NULL_SAFE = {"=": "IS NOT DISTINCT FROM", "<>": "IS DISTINCT FROM"}
 _CHOICES: dict[type[exp.Expr], str] = {exp.Coalesce: "coalesce", exp.Greatest: "greatest", exp.Least: "least"}
 _ARITHMETIC: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%"}
 _PARTS: dict[type[exp.Expr], str] = {
@@ -68,7 +66,7 @@ def refusal(node: exp.Expr, why: str) -> Refusal:
 
 
 @dataclass
-class Expressions:
+class Expressions(PredicateVisitor[str]):
     """Translates expressions of a query. names: alias of a source -> its columns.
 
     above: translates expressions of the outer query. further: translates other expressions, such as aggregates; gives
@@ -91,12 +89,6 @@ class Expressions:
         if found is None:
             raise refusal(node, "no translation of it is known to give the same in DuckDB")
         return found
-
-    def truth(self, node: exp.Expr) -> str:
-        sql, kind = self.of(node)
-        if kind.name not in (BOOL, kinds.NULL):
-            raise refusal(node, "Spark makes a boolean of it, in a way that DuckDB does not")
-        return sql
 
     def alike(self, nodes: list[exp.Expr]) -> tuple[list[str], Kind]:
         """Translate values, cast to their common kind -> (their SQL, the kind). Raises Refusal where there is none."""
@@ -134,20 +126,30 @@ class Expressions:
 
     # -- truth values --
 
+    def and_(self, left: str, right: str) -> str:
+        return f"({left} AND {right})"
+
+    def or_(self, left: str, right: str) -> str:
+        return f"({left} OR {right})"
+
+    def is_true(self, node: exp.Expr) -> str:
+        return self.leaf(node, False)
+
+    def leaf(self, node: exp.Expr, inverted: bool) -> str:
+        sql, kind = self.of(node)
+        if kind.name not in (BOOL, kinds.NULL):
+            raise refusal(node, "Spark makes a boolean of it, in a way that DuckDB does not")
+        return f"(NOT {sql})" if inverted else sql
+
     def _truth(self, node: exp.Expr) -> Typed | None:
-        if isinstance(node, (exp.And, exp.Or)):
-            word = "AND" if isinstance(node, exp.And) else "OR"
-            return f"({self.truth(node.left)} {word} {self.truth(node.right)})", TRUTH
-        if isinstance(node, exp.Not):
-            return f"(NOT {self.truth(node.this)})", TRUTH
+        is_range = isinstance(node, exp.Between) and not node.args.get("symmetric")
+        if is_range or isinstance(node, (exp.And, exp.Or, exp.Not)):
+            return self.visit(node), TRUTH
         if isinstance(node, exp.Is):
             return self._is(node)
-        if type(node) in _COMPARED and isinstance(node, exp.Binary):
-            (one, other), _ = self.alike([node.left, node.right])
-            return f"({one} {_COMPARED[type(node)]} {other})", TRUTH
-        if isinstance(node, exp.Between) and not node.args.get("symmetric"):
-            (value, low, high), _ = self.alike([node.this, node.args["low"], node.args["high"]])
-            return f"({value} BETWEEN {low} AND {high})", TRUTH
+        if (found := comparison(node)) is not None:
+            (one, other), _ = self.alike([found.left, found.right])
+            return f"({one} {_NULL_SAFE[found.operator] if found.null_safe else found.operator} {other})", TRUTH
         if isinstance(node, exp.In) and node.expressions and not node.args.get("query"):
             (value, *items), _ = self.alike([node.this, *node.expressions])
             return f"({value} IN ({', '.join(items)}))", TRUTH
@@ -155,10 +157,10 @@ class Expressions:
 
     def _is(self, node: exp.Is) -> Typed:
         value, _ = self.of(node.this)
-        if isinstance(node.expression, exp.Null):
+        if is_null(node.expression):
             return f"({value} IS NULL)", TRUTH
         if isinstance(node.expression, exp.Boolean):
-            return f"({self.truth(node.this)} IS {'TRUE' if node.expression.this else 'FALSE'})", TRUTH
+            return f"({self.visit(node.this)} IS {'TRUE' if node.expression.this else 'FALSE'})", TRUTH
         raise refusal(node, "IS is translated for NULL, TRUE and FALSE alone")
 
     # -- numbers --
@@ -231,7 +233,7 @@ class Expressions:
 
     def _case(self, ifs: list[tuple[exp.Expr, exp.Expr]], default: exp.Expr | None) -> Typed:
         values, kind = self.alike([*(then for _, then in ifs), default or exp.Null()])
-        branches = " ".join(f"WHEN {self.truth(when)} THEN {then}" for (when, _), then in zip(ifs, values))
+        branches = " ".join(f"WHEN {self.visit(when)} THEN {then}" for (when, _), then in zip(ifs, values))
         return f"CASE {branches} ELSE {values[-1]} END", kind
 
     def _cast(self, node: exp.Cast | exp.TryCast) -> Typed | None:

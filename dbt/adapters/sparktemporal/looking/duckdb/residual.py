@@ -152,7 +152,7 @@ class _Queries:
             lines.append(f"FROM {self._source(node.args['from_'].this, env, sources)}")
         lines += [self._join(join, env, sources) for join in node.args.get("joins") or []]
         if node.args.get("where"):
-            lines.append(f"WHERE {env.truth(node.args['where'].this)}")
+            lines.append(f"WHERE {env.visit(node.args['where'].this)}")
         lines += [*self._group(node, env), *self._having(node, env)]
         items, columns = self._items(node, env)
         if distinct := node.args.get("distinct"):
@@ -164,7 +164,7 @@ class _Queries:
         return "\n".join([head, *filter(None, lines)]), columns
 
     def _having(self, node: exp.Select, env: Expressions) -> list[str]:
-        kept = [env.truth(node.args["having"].this)] if node.args.get("having") else []
+        kept = [env.visit(node.args["having"].this)] if node.args.get("having") else []
         if node.args.get("group") and node.args["group"].find(exp.Rollup, exp.Cube):
             kept.append("count(*) > 0")  # over no rows Spark has no total
         return [f"HAVING {' AND '.join(kept)}"] if kept else []
@@ -201,7 +201,7 @@ class _Queries:
             words = form[1]
         else:
             words = "LEFT" if form[0] else "INNER" if on is not None else "CROSS"
-        return f"{words} JOIN {source}" + (f" ON {env.truth(on)}" if on is not None else " ON true" if form[0] else "")
+        return f"{words} JOIN {source}" + (f" ON {env.visit(on)}" if on is not None else " ON true" if form[0] else "")
 
     # -- groups and order --
 
@@ -270,7 +270,7 @@ class _Queries:
             return f"EXISTS (\n{indent(self.of(node.this, env)[0], 2)}\n)", TRUTH
         if isinstance(node, exp.Filter):
             found = self._aggregate(node.this, env)
-            return None if found is None else found.with_(f" FILTER (WHERE {env.truth(node.expression.this)})")
+            return None if found is None else found.with_(f" FILTER (WHERE {env.visit(node.expression.this)})")
         if isinstance(node, exp.Window):
             return self._window(node, env)
         found = self._aggregate(node, env)
@@ -295,10 +295,10 @@ class _Queries:
         if isinstance(node, exp.Count) and node.this is not None and not node.expressions:
             return self._count(node, env)
         if isinstance(node, exp.CountIf):
-            return _Aggregate(f"count(CASE WHEN {env.truth(node.this)} THEN 1 END)", "", BIGINT)
+            return _Aggregate(f"count(CASE WHEN {env.visit(node.this)} THEN 1 END)", "", BIGINT)
         if isinstance(node, (exp.LogicalAnd, exp.LogicalOr)):
             word = "bool_and" if isinstance(node, exp.LogicalAnd) else "bool_or"
-            return _Aggregate(f"{word}({env.truth(node.this)})", "", TRUTH)
+            return _Aggregate(f"{word}({env.visit(node.this)})", "", TRUTH)
         if isinstance(node, (exp.Min, exp.Max)) and not node.expressions:
             value, kind = env.of(node.this)
             return _Aggregate(f"{node.key}({value})", "", kind) if kind.name in (*EQUAL, NULL) else None

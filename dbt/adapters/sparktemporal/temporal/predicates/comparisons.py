@@ -12,30 +12,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from math import ceil
-from typing import cast
 
 from sqlglot import exp
 
 from ...errors import Refusal
 from ..sql.text.dialect import fragment, has_clock, is_mz_now
-from .logic import both_bounds, negated
+from .logic import both_bounds, comparison, is_null, not_
 from .monotonicity import DAY_MS, milliseconds
 from .text_instants import as_instant, has_text
 from .together import joined
-
-#: the operator with mz_now() on its left, by node type
-OPERATORS: dict[type[exp.Expr], str] = {
-    exp.EQ: "=",
-    exp.LT: "<",
-    exp.LTE: "<=",
-    exp.GT: ">",
-    exp.GTE: ">=",
-    # mz_now() is never NULL, so as a conjunct `<=>` is TRUE exactly when `=` is
-    exp.NullSafeEQ: "=",
-}
-MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-#: predicates below a NOT that are solved as conjuncts
-_PUSHED = (exp.Not, exp.Or, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NEQ)
 
 #: tells whether the zone moves the clock and an instant of a row by the same length, for a length in ms
 Moves = Callable[[int], bool]
@@ -73,15 +58,24 @@ def conjuncts(predicate: exp.Expr) -> Iterator[exp.Expr]:
     yield from joined(list(_parts(predicate)))
 
 
-def _parts(predicate: exp.Expr) -> Iterator[exp.Expr]:
+def _parts(predicate: exp.Expr, inverted: bool = False) -> Iterator[exp.Expr]:
     node = predicate.unnest()
-    if isinstance(node, exp.And):
-        yield from _parts(node.left)
-        yield from _parts(node.right)
-    elif isinstance(node, exp.Not) and has_clock(node) and isinstance(node.this.unnest(), _PUSHED):
-        yield from _parts(cast("exp.Expr", negated(node.this.unnest())))
+    if isinstance(node, exp.Not) and has_clock(node):
+        yield from _parts(node.this, not inverted)
+    elif isinstance(node, exp.Or if inverted else exp.And):
+        yield from _parts(node.left, inverted)
+        yield from _parts(node.right, inverted)
     else:
-        yield node
+        yield _negated(predicate) if inverted else node
+
+
+def _negated(predicate: exp.Expr) -> exp.Expr:
+    """The negation of a part: a comparison with the clock where that can be solved, else as it is written."""
+    node = predicate.unnest()
+    found = comparison(node, inverted=True)
+    if found is not None and found.operator != "<>" and has_clock(node):
+        return found.node()
+    return predicate.parent if isinstance(predicate.parent, exp.Not) else not_(predicate)
 
 
 def comparisons(conjunct: exp.Expr, moves: Moves = anywhere) -> tuple[list[Comparison], list[exp.Expr]] | None:
@@ -116,15 +110,14 @@ def comparisons(conjunct: exp.Expr, moves: Moves = anywhere) -> tuple[list[Compa
 
 
 def _comparison(node: exp.Expr, written: str, moves: Moves) -> Comparison | None:
-    operator = OPERATORS.get(type(node))
-    if operator is None or not isinstance(node, exp.Binary):
+    found = comparison(node)
+    if found is None or found.operator == "<>":
         return None
-    left, right = _bare(node.left.unnest(), node.right.unnest(), moves)
-    if is_mz_now(left) and not has_clock(right):
-        return Comparison(operator, as_instant(right, written), written, left.meta["start"])
-    right, left = _bare(right, left, moves)
-    if is_mz_now(right) and not has_clock(left):
-        return Comparison(MIRRORED[operator], as_instant(left, written), written, right.meta["start"])
+    for one in found.both_ways:
+        clock, other = _bare(one.left.unnest(), one.right.unnest(), moves)
+        if is_mz_now(clock) and not has_clock(other):
+            # mz_now() is never NULL, so as a conjunct `<=>` is TRUE exactly when `=` is
+            return Comparison(one.operator, as_instant(other, written), written, clock.meta["start"])
     return None
 
 
@@ -152,7 +145,7 @@ def _bare(clock: exp.Expr, other: exp.Expr, moves: Moves) -> tuple[exp.Expr, exp
 def _unless_null(node: exp.Or, written: str, moves: Moves) -> Comparison | None:
     """The comparison of `x is null or mz_now() < x`, a window that may stay open; None for any other OR."""
     for test, compared in ((node.left.unnest(), node.right.unnest()), (node.right.unnest(), node.left.unnest())):
-        if isinstance(test, exp.Is) and isinstance(test.expression.unnest(), exp.Null) and not has_clock(test):
+        if isinstance(test, exp.Is) and is_null(test.expression) and not has_clock(test):
             one = _comparison(compared, written, moves)
             if one is not None and one.operator != "=" and test.this.unnest() == one.operand.unnest():
                 return replace(one, optional=True)

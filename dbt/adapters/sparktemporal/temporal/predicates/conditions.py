@@ -13,13 +13,13 @@ are Spark's.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import cast
 
 from sqlglot import exp
 
-from ...errors import Refusal
 from ..sql.functions.calls import arguments, function, picks, starts_with_unit
 from ..sql.functions.row import Picks
 from ..sql.text.dialect import fragment, has_clock, is_mz_now, mz_now_calls, render
@@ -27,15 +27,12 @@ from ..sql.text.helper_columns import static_column
 from .comparisons import Comparison
 from .grid import Grid
 from .lengths import moved
-from .logic import branches_of
-from .monotonicity import NONE, Side, Unlistable, is_below_a_day, side
+from .logic import PredicateVisitor, branches_of, is_null, legs_of, not_, parts_of, values_of
+from .monotonicity import NONE, Side, Unlistable, is_below_a_day, is_side, side
 from .periods_between import period_changes
 from .text_instants import as_instant, refuse_words
 from .time_of_day import crossings
-from .together import parts_of, sequences
-
-_COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ)
-
+from .together import sequences
 
 #: nodes that make truth values. A side with such a node of the clock changes where the parts of the node change
 _TRUTHS = (exp.Predicate, exp.Connector, exp.Not, exp.Case)
@@ -108,91 +105,111 @@ def _with_cases(predicate: exp.Expr) -> exp.Expr:
     return cast("exp.Expr", around.this.pop())
 
 
-class _Analysis:
-    def __init__(self) -> None:
-        self._statics: list[exp.Expr] = []
-        self._edges: list[Edge] = []
-        self._steps: list[MonotoneComparison] = []
-        self._known: dict[str, int] = {}
+@dataclass(frozen=True)
+class _Analysis(PredicateVisitor[None]):
+    """Records the edges and steps at which the value of a node can change: the same for a node and its negation."""
+
+    statics: list[exp.Expr] = field(default_factory=list)
+    edges: list[Edge] = field(default_factory=list)
+    steps: list[MonotoneComparison] = field(default_factory=list)
+    #: text of a row expression -> its index
+    known: dict[str, int] = field(default_factory=dict)
+    #: the conditions of the CASEs around a node, each with whether it is TRUE or not TRUE there
+    guards: tuple[tuple[exp.Expr, bool], ...] = ()
 
     def of(self, predicate: exp.Expr) -> Condition:
-        self._changes(predicate, ())
-        text = self._hoisted(predicate.copy(), ())
-        return Condition(text, tuple(self._statics), tuple(self._edges), tuple(self._steps))
+        self.visit(predicate)
+        text = self._hoisted(predicate.copy())
+        return Condition(text, tuple(self.statics), tuple(self.edges), tuple(self.steps))
 
     # -- boundaries --
 
-    def _changes(self, node: exp.Expr, guards: _Guards) -> None:
-        """Record the edges and steps at which the value of a node can change with the clock."""
+    def visit(self, node: exp.Expr, inverted: bool = False) -> None:
         node = node.unnest()
         if not has_clock(node):
             return
         if legs := legs_of(node):
             for left, right in legs:
-                self._leg(node, left, right, guards)
-            if isinstance(node, exp.Case):
-                self._values(node, guards)
-            return
-        if isinstance(node, exp.Is) and isinstance(node.expression.unnest(), exp.Null) and is_side(node.this):
+                self._leg(node, left, right)
+            for value in values_of(node):  # of a CASE that compares
+                self.visit(value)
+        elif isinstance(node, exp.And):
+            self._conjunction(parts_of(node))
+        else:
+            super().visit(node, inverted)
+
+    def and_(self, left: None, right: None) -> None: ...
+
+    def or_(self, left: None, right: None) -> None: ...
+
+    def leaf(self, node: exp.Expr, inverted: bool) -> None:
+        if isinstance(node, exp.Is) and is_null(node.expression) and is_side(node.this):
             return  # the clock is never NULL
-        if isinstance(node, exp.Case) and node.args.get("this") is None:
-            self._case(node, guards)
-            return
-        if isinstance(node, exp.And):
-            self._conjunction(parts_of(node), guards)
-            return
         _refuse_uncompared(node)
         for child in node.iter_expressions():
-            self._changes(child, guards)
+            self.visit(child)
 
-    def _values(self, node: exp.Case, guards: _Guards) -> None:
+    def branches(self, node: exp.If | exp.Case, inverted: bool) -> None:
+        for part, key, within in self._arms(node):
+            within.visit(part.args[key])
+
+    def _arms(self, node: exp.Expr) -> Iterator[tuple[exp.Expr, str, _Analysis]]:
+        """The parts of a CASE, as (node, key), each with the analysis under the conditions that hold there."""
         branches, default = branches_of(node)
-        for value in (*(branch.args["true"] for branch in branches), default):
-            if value is not None:
-                self._changes(value, guards)
+        before = self
+        for branch in branches:
+            test = None if has_clock(branch.this) else branch.this.copy()
+            yield branch, "this", before
+            yield branch, "true", before if test is None else before._under(test, True)
+            before = before if test is None else before._under(test, False)
+        if default is not None:
+            yield node, "default", before
 
-    def _conjunction(self, parts: list[exp.Expr], guards: _Guards) -> None:
+    def _under(self, test: exp.Expr, holds: bool) -> _Analysis:
+        return replace(self, guards=(*self.guards, (test, holds)))
+
+    def _conjunction(self, parts: list[exp.Expr]) -> None:
         """Record one step for each set of parts that change together.
 
         The changes of a part are recorded alone if the part is in no such set, or if its changes can be listed alone.
         """
         found: set[int] = set()
         for clock, other, places in sequences(parts):
-            self._step(side(clock), clock, other, guards)
+            self._step(side(clock), clock, other)
             found |= set(places)
         for place, part in enumerate(parts):
             if place not in found or is_listable(part):
-                self._changes(part, guards)
+                self.visit(part)
 
-    def _leg(self, node: exp.Expr, left: exp.Expr, right: exp.Expr, guards: _Guards) -> None:
+    def _leg(self, node: exp.Expr, left: exp.Expr, right: exp.Expr) -> None:
         left, right = left.unnest(), right.unnest()
         if has_clock(left) and has_clock(right):
-            self._both(node, left, right, guards)
+            self._both(node, left, right)
             return
         if has_clock(left) or has_clock(right):
             clock, other = (left, right) if has_clock(left) else (right, left)
             if is_mz_now(clock):
                 instant = as_instant(other, fragment(node))
-                index = self._static(instant, guards)
-                self._edges.append(Edge(index, Comparison("=", instant, fragment(node), clock.meta["start"])))
+                index = self._static(instant)
+                self.edges.append(Edge(index, Comparison("=", instant, fragment(node), clock.meta["start"])))
                 return
-            if self._against(node, clock, other, guards):
+            if self._against(node, clock, other):
                 return
-        self._changes(left, guards)
-        self._changes(right, guards)
+        self.visit(left)
+        self.visit(right)
 
-    def _against(self, node: exp.Expr, clock: exp.Expr, other: exp.Expr, guards: _Guards) -> bool:
+    def _against(self, node: exp.Expr, clock: exp.Expr, other: exp.Expr) -> bool:
         """Record the changes of a comparison with a function of the clock; False where its operands need analysis."""
         listed = crossings(clock, other) or period_changes(clock, other)
         if listed is not None:
             refuse_words(other, fragment(node))  # a word beside a function of the clock is no instant
-            self._listed(clock, listed, guards)
+            self._listed(clock, listed)
             return True
         called = function(clock)
         if called is not None and called.is_even:  # abs(x) = 5 where x is 5 or -5
             (inner,) = arguments(clock)
             negative = exp.Neg(this=exp.paren(other.copy()))
-            return all(self._against(node, inner.unnest(), one, guards) for one in (other, negative))
+            return all(self._against(node, inner.unnest(), one) for one in (other, negative))
         try:
             moves = side(clock)
         except Unlistable:
@@ -201,10 +218,10 @@ class _Analysis:
             raise
         if not moves.is_text:
             refuse_words(other, fragment(node))  # a word beside a function of the clock is no instant
-        self._step(moves, clock, other, guards)
+        self._step(moves, clock, other)
         return True
 
-    def _both(self, node: exp.Expr, left: exp.Expr, right: exp.Expr, guards: _Guards) -> None:
+    def _both(self, node: exp.Expr, left: exp.Expr, right: exp.Expr) -> None:
         """Record the changes of a comparison with the clock on both sides. Raises Unlistable where they are unknown."""
         if stay_apart(left, right):
             return
@@ -215,7 +232,7 @@ class _Analysis:
                 if picks(one) is not Picks.FIRST:  # which of them it is changes, too
                     pairs += combinations(values, 2)
                 for pair in pairs:
-                    self._leg(node, *pair, guards)
+                    self._leg(node, *pair)
                 return
         if is_side(left) or is_side(right):
             raise Unlistable(
@@ -224,43 +241,28 @@ class _Analysis:
                 "mz_now() stands on both sides, so the instants at which it changes cannot be listed",
                 "mz_now() on one side and everything that is known of the row on the other",
             )
-        self._changes(left, guards)
-        self._changes(right, guards)
+        self.visit(left)
+        self.visit(right)
 
-    def _step(self, moves: Side, clock: exp.Expr, other: exp.Expr, guards: _Guards) -> None:
+    def _step(self, moves: Side, clock: exp.Expr, other: exp.Expr) -> None:
         added = tuple(
-            self._static(a, guards)
-            for a in moves.added
-            if not is_below_a_day(a) and not isinstance(a.unnest(), exp.Literal)
+            self._static(a) for a in moves.added if not is_below_a_day(a) and not isinstance(a.unnest(), exp.Literal)
         )
-        function, beside = self._hoisted(clock.copy(), guards), self._hoisted(other.copy(), guards)
+        function, beside = self._hoisted(clock.copy()), self._hoisted(other.copy())
         if isinstance(other, exp.Tuple) and isinstance(clock, exp.Tuple) and not isinstance(other.parent, exp.Expr):
-            beside = exp.Tuple(expressions=[self._hoisted(item.copy(), guards) for item in other.expressions])
-        of_fields = tuple(self._hoisted(of.copy(), guards) for of in moves.of_fields)
-        self._steps.append(MonotoneComparison(function, beside, added, moves.truncates, moves.months, of_fields))
+            beside = exp.Tuple(expressions=[self._hoisted(item.copy()) for item in other.expressions])
+        of_fields = tuple(self._hoisted(of.copy()) for of in moves.of_fields)
+        self.steps.append(MonotoneComparison(function, beside, added, moves.truncates, moves.months, of_fields))
 
-    def _listed(self, clock: exp.Expr, instants: exp.Expr, guards: _Guards) -> None:
+    def _listed(self, clock: exp.Expr, instants: exp.Expr) -> None:
         """Record a step that changes at instants that the row lists (ARRAY of ms). Its function is the clock's date."""
-        known = exp.cast(instants, "ARRAY<BIGINT>")
-        listed = exp.column(exp.to_identifier(static_column(self._static(known, guards)), quoted=True))
+        listed = self._column(exp.cast(instants, "ARRAY<BIGINT>"))
         date = exp.cast(next(mz_now_calls(clock)).copy(), "DATE")
-        self._steps.append(MonotoneComparison(date, listed, (), search=LISTED))
-
-    def _case(self, node: exp.Case, guards: _Guards) -> None:
-        before: _Guards = guards
-        for branch in node.args.get("ifs") or []:
-            self._changes(branch.this, before)
-            inside = before if has_clock(branch.this) else (*before, (branch.this.copy(), True))
-            self._changes(branch.args["true"], inside)
-            if not has_clock(branch.this):
-                before = (*before, (branch.this.copy(), False))
-        default = node.args.get("default")
-        if default is not None:
-            self._changes(default, before)
+        self.steps.append(MonotoneComparison(date, listed, (), search=LISTED))
 
     # -- parts without the clock are computed once a row --
 
-    def _hoisted(self, node: exp.Expr, guards: _Guards) -> exp.Expr:
+    def _hoisted(self, node: exp.Expr) -> exp.Expr:
         """Modify a node: columns take the place of its largest parts without the clock.
 
         Returns the node; or a column, where the whole node is such a part.
@@ -268,72 +270,36 @@ class _Analysis:
         if not has_clock(node) and not isinstance(node, exp.If):  # a branch of a CASE is no expression
             if isinstance(node, (exp.Literal, exp.Null, exp.Boolean, exp.DataType, exp.Identifier, exp.Var)):
                 return node
-            if is_below_a_day(node):
-                return node
-            return exp.column(exp.to_identifier(static_column(self._static(node, guards)), quoted=True))
+            return node if is_below_a_day(node) else self._column(node)
         if isinstance(node, exp.Case) and node.args.get("this") is None:
-            return self._hoisted_case(node, guards)
+            for part, key, within in self._arms(node):  # a condition without the clock still protects from errors
+                part.set(key, within._hoisted(part.args[key]))
+            return node
         units = starts_with_unit(node)
         for key, value in list(node.args.items()):
             if units and key == "expressions":
-                node.set(key, [value[0], *(self._hoisted(v, guards) for v in value[1:])])
+                node.set(key, [value[0], *map(self._hoisted, value[1:])])
             elif isinstance(value, list):
-                node.set(key, [self._hoisted(v, guards) if isinstance(v, exp.Expr) else v for v in value])
+                node.set(key, [self._hoisted(v) if isinstance(v, exp.Expr) else v for v in value])
             elif isinstance(value, exp.Expr):
-                node.set(key, self._hoisted(value, guards))
+                node.set(key, self._hoisted(value))
         return node
 
-    def _hoisted_case(self, node: exp.Case, guards: _Guards) -> exp.Expr:
-        """`_hoisted` for a CASE, whose conditions without the clock still protect its branches from errors."""
-        before: _Guards = guards
-        for branch in node.args.get("ifs") or []:
-            protects = None if has_clock(branch.this) else branch.this.copy()
-            branch.set("this", self._hoisted(branch.this, before))
-            inside = before if protects is None else (*before, (protects, True))
-            branch.set("true", self._hoisted(branch.args["true"], inside))
-            if protects is not None:
-                before = (*before, (protects, False))
-        if node.args.get("default") is not None:
-            node.set("default", self._hoisted(node.args["default"], before))
-        return node
+    def _column(self, node: exp.Expr) -> exp.Expr:
+        return exp.column(exp.to_identifier(static_column(self._static(node)), quoted=True))
 
-    def _static(self, node: exp.Expr, guards: _Guards) -> int:
+    def _static(self, node: exp.Expr) -> int:
         node = node.copy()
-        for guard, holds in reversed(guards):
+        for guard, holds in reversed(self.guards):
             test: exp.Expr = exp.paren(guard.copy())
             if not holds:
-                test = exp.Not(this=exp.paren(exp.NullSafeEQ(this=test, expression=exp.true())))
+                test = not_(exp.NullSafeEQ(this=test, expression=exp.true()))
             node = exp.Case(ifs=[exp.If(this=test, true=node)])
         key = render(node)
-        if key not in self._known:
-            self._known[key] = len(self._statics)
-            self._statics.append(node)
-        return self._known[key]
-
-
-#: the conditions of the CASEs around a node, each with whether it is TRUE or not TRUE there
-_Guards = tuple[tuple[exp.Expr, bool], ...]
-
-
-def legs_of(node: exp.Expr) -> list[tuple[exp.Expr, exp.Expr]]:
-    """The pairs of operands that a node compares; empty for a node that is no comparison."""
-    if isinstance(node, _COMPARED):
-        return [(node.left, node.right)]
-    if isinstance(node, exp.Between):
-        return [(node.this, node.args["low"]), (node.this, node.args["high"])]
-    if isinstance(node, exp.In) and node.expressions:
-        return [(node.this, item) for item in node.expressions]
-    if isinstance(node, exp.Case) and node.args.get("this") is not None:
-        return [(node.this, branch.this) for branch in node.args.get("ifs") or []]
-    return []
-
-
-def is_side(node: exp.Expr) -> bool:
-    try:
-        side(node)
-    except Refusal:
-        return False
-    return True
+        if key not in self.known:
+            self.known[key] = len(self.statics)
+            self.statics.append(node)
+        return self.known[key]
 
 
 def _refuse_uncompared(node: exp.Expr) -> None:

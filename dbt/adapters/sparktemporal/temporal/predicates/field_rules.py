@@ -5,9 +5,9 @@ First the nodes of arithmetic, of texts and of CASE; then the functions, by what
 
 from __future__ import annotations
 
-import operator
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -17,6 +17,7 @@ from ..sql.functions.row import Function, Makes
 from . import blocks
 from .blocks import YEAR, Block, NoForm, number
 from .fields import MIDNIGHT, Dated, Evaluation, Rules, Several, Value, as_number
+from .logic import PredicateVisitor, branches_of, comparison, holds
 
 _WORDS = {
     "year": "YEAR Y YEARS YR YRS", "yearofweek": "YEAROFWEEK", "quarter": "QUARTER QTR",
@@ -63,10 +64,10 @@ def _quotient(at: Evaluation, node: exp.Binary) -> Value:
 def _case(at: Evaluation, node: exp.Expr) -> Value:
     if node.args.get("this") is not None and not isinstance(node, exp.If):
         raise NoForm
-    for branch in [node] if isinstance(node, exp.If) else node.args["ifs"]:
+    branches, default = branches_of(node)
+    for branch in branches:
         if at.holds(branch.this):
             return at.of(branch.args["true"])
-    default = node.args.get("false" if isinstance(node, exp.If) else "default")
     if default is None:
         raise NoForm
     return at.of(default)
@@ -76,25 +77,30 @@ def _several(at: Evaluation, node: exp.Expr) -> Value:
     return Several(tuple(map(at.of, node.expressions)))
 
 
-_COMPARED: dict[type[exp.Expr], Callable[[Any, Any], bool]] = {
-    exp.EQ: operator.eq, exp.NEQ: operator.ne, exp.LT: operator.lt, exp.LTE: operator.le, exp.GT: operator.gt,
-    exp.GTE: operator.ge,
-}  # fmt: skip
+@dataclass(frozen=True)
+class _Holds(PredicateVisitor[bool]):
+    """Whether a predicate holds on the day. No part is NULL."""
 
+    at: Evaluation
 
-def _comparison(at: Evaluation, node: exp.Binary) -> Value:
-    return _COMPARED[type(node)](at.number(node.left).constant, at.number(node.right).constant)
+    def and_(self, left: bool, right: bool) -> bool:
+        return left and right
 
+    def or_(self, left: bool, right: bool) -> bool:
+        return left or right
 
-def _between(at: Evaluation, node: exp.Expr) -> Value:
-    low, high = (at.number(node.args[end]).constant for end in ("low", "high"))
-    return low <= at.number(node.this).constant <= high
+    def branches(self, node: exp.Expr, inverted: bool) -> bool:
+        return self.at.holds(node) is not inverted
 
-
-def _in(at: Evaluation, node: exp.Expr) -> Value:
-    if not node.expressions:
-        raise NoForm
-    return at.number(node.this).constant in [at.number(item).constant for item in node.expressions]
+    def leaf(self, node: exp.Expr, inverted: bool) -> bool:
+        found = comparison(node, inverted)
+        if found is not None:
+            left, right = (self.at.number(side).constant for side in (found.left, found.right))
+            return holds(left, found.operator, right)
+        if not isinstance(node, exp.In) or not node.expressions:
+            raise NoForm
+        value, *items = (self.at.number(part).constant for part in (node.this, *node.expressions))
+        return (value in items) is not inverted
 
 
 _NODES: dict[type[exp.Expr], Callable[[Evaluation, Any], Value]] = {
@@ -111,12 +117,7 @@ _NODES: dict[type[exp.Expr], Callable[[Evaluation, Any], Value]] = {
     exp.Case: _case,
     exp.If: _case,
     exp.Tuple: _several,
-    exp.And: lambda at, node: at.holds(node.left) and at.holds(node.right),
-    exp.Or: lambda at, node: at.holds(node.left) or at.holds(node.right),
-    exp.Not: lambda at, node: not at.holds(node.this),
-    exp.Between: _between,
-    exp.In: _in,
-    **dict.fromkeys(_COMPARED, _comparison),
+    **dict.fromkeys((exp.Connector, exp.Not, exp.Predicate), lambda at, node: _Holds(at).visit(node)),
 }
 
 

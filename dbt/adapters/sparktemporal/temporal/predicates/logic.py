@@ -1,13 +1,17 @@
-"""The one walk over boolean predicates, and their rewrites one level at a time, exact in three-valued logic.
+"""Predicates: comparisons in one form, and the one walk over what joins them, exact in three-valued logic.
 
-not (a < b or c)      a >= b and not c
-a between b and c     a >= b and a <= c
+    not (a < b or c)      a >= b and not c
+    a between b and c     a >= b and a <= c
+
+An operator is the set of signs of `left - right` with which a comparison is TRUE. So the negation has the other signs,
+and the mirrored comparison has the opposite ones.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Generic, TypeVar
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
 from sqlglot import exp
 
@@ -16,25 +20,119 @@ from ..sql.functions.row import Picks
 
 T = TypeVar("T")
 
+_SIGNS = {"<": {-1}, "<=": {-1, 0}, "=": {0}, ">=": {0, 1}, ">": {1}, "<>": {-1, 1}}
+#: node -> (operator, whether two NULLs are equal)
+_NODES: dict[type[exp.Expr], tuple[str, bool]] = {
+    exp.LT: ("<", False), exp.LTE: ("<=", False), exp.EQ: ("=", False), exp.GTE: (">=", False), exp.GT: (">", False),
+    exp.NEQ: ("<>", False), exp.NullSafeEQ: ("=", True), exp.NullSafeNEQ: ("<>", True),
+}  # fmt: skip
+
+
+def _operator(signs: set[int]) -> str:
+    return next(operator for operator, own in _SIGNS.items() if own == signs)
+
+
+def mirrored(operator: str) -> str:
+    """The operator of the same comparison with its sides exchanged.
+
+    >>> mirrored("<"), mirrored(">="), mirrored("=")
+    ('>', '<=', '=')
+    """
+    return _operator({-sign for sign in _SIGNS[operator]})
+
+
+def opposite(operator: str) -> str:
+    """The operator of the negation.
+
+    >>> opposite("<"), opposite(">="), opposite("=")
+    ('>=', '<', '<>')
+    """
+    return _operator({-1, 0, 1} - _SIGNS[operator])
+
+
+def holds(left: Any, operator: str, right: Any) -> bool:
+    """Whether a comparison of two numbers is true."""
+    return (left > right) - (left < right) in _SIGNS[operator]
+
+
+def is_at_most(operator: str) -> bool:
+    """Whether `left <operator> right` implies that left is not above right."""
+    return 1 not in _SIGNS[operator]
+
+
+def is_at_least(operator: str) -> bool:
+    """Whether `left <operator> right` implies that left is not below right."""
+    return -1 not in _SIGNS[operator]
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A comparison `left <operator> right`."""
+
+    left: exp.Expr
+    #: < <= = >= > or <>
+    operator: str
+    right: exp.Expr
+    #: whether two NULLs are equal, so that the comparison is never NULL
+    null_safe: bool = False
+
+    @property
+    def both_ways(self) -> tuple[Compared, Compared]:
+        """The comparison as it is, and with its sides exchanged."""
+        return self, Compared(self.right, mirrored(self.operator), self.left, self.null_safe)
+
+    def node(self) -> exp.Expr:
+        """The comparison as a new tree. Both operands are copied: a node of a tree has one parent."""
+        kind = next(kind for kind, form in _NODES.items() if form == (self.operator, self.null_safe))
+        return kind(this=self.left.copy(), expression=self.right.copy())
+
+
+def comparison(node: exp.Expr, inverted: bool = False) -> Compared | None:
+    """A comparison, or its negation; None for any other node.
+
+    >>> from ..sql.text.dialect import expression, render
+    >>> render(comparison(expression("a < b"), inverted=True).node())
+    'a >= b'
+    """
+    if type(node) not in _NODES or not isinstance(node, exp.Binary):
+        return None
+    operator, null_safe = _NODES[type(node)]
+    return Compared(node.left, opposite(operator) if inverted else operator, node.right, null_safe)
+
+
+def legs_of(node: exp.Expr) -> list[tuple[exp.Expr, exp.Expr]]:
+    """The pairs of operands that a node compares; empty for a node that compares nothing."""
+    if isinstance(node, exp.Between):
+        return [(node.this, node.args["low"]), (node.this, node.args["high"])]
+    if isinstance(node, exp.In):
+        return [(node.this, item) for item in node.expressions]
+    if isinstance(node, exp.Case) and node.args.get("this") is not None:
+        return [(node.this, branch.this) for branch in node.args.get("ifs") or []]
+    found = comparison(node)
+    return [] if found is None else [(found.left, found.right)]
+
 
 class PredicateVisitor(ABC, Generic[T]):
-    """Gives each predicate a meaning of type T. NOT and BETWEEN become the other forms first."""
+    """Gives each predicate a meaning of type T.
 
-    def visit(self, node: exp.Expr) -> T:
+    `inverted` says that the negation of a node is meant: NOT turns the flag, and exchanges AND and OR below. BETWEEN
+    is visited as two comparisons. All other forms are leaves, unless a visitor has a meaning for one.
+    """
+
+    def visit(self, node: exp.Expr, inverted: bool = False) -> T:
         node = node.unnest()
-        if isinstance(node, exp.And):
-            return self.and_(self.visit(node.left), self.visit(node.right))
-        if isinstance(node, exp.Or):
-            return self.or_(self.visit(node.left), self.visit(node.right))
         if isinstance(node, exp.Not):
-            return self.not_(node)
-        if isinstance(node, exp.Between):
-            return self.visit(both_bounds(node))
-        if isinstance(node, (exp.Is, exp.EQ, exp.NullSafeEQ)) and is_boolean(node.expression, True):
+            return self.visit(node.this, not inverted)
+        if isinstance(node, (exp.And, exp.Or)):
+            join = self.or_ if isinstance(node, exp.And) is inverted else self.and_
+            return join(self.visit(node.left, inverted), self.visit(node.right, inverted))
+        if isinstance(node, exp.Between) and not node.args.get("symmetric"):
+            return self.visit(both_bounds(node), inverted)
+        if isinstance(node, (exp.Is, exp.EQ, exp.NullSafeEQ)) and is_boolean(node.expression, True) and not inverted:
             return self.is_true(node)
         if isinstance(node, exp.If) or isinstance(node, exp.Case) and node.args.get("this") is None:
-            return self.branches(node)
-        return self.first(node) if picks(node) is Picks.FIRST else self.leaf(node)
+            return self.branches(node, inverted)
+        return self.first(node, inverted) if picks(node) is Picks.FIRST else self.leaf(node, inverted)
 
     @abstractmethod
     def and_(self, left: T, right: T) -> T: ...
@@ -43,64 +141,34 @@ class PredicateVisitor(ABC, Generic[T]):
     def or_(self, left: T, right: T) -> T: ...
 
     @abstractmethod
-    def leaf(self, node: exp.Expr) -> T:
-        """The meaning of a predicate that is none of the other forms."""
+    def leaf(self, node: exp.Expr, inverted: bool) -> T:
+        """The meaning of a predicate that is none of the other forms, see `comparison`."""
 
-    @abstractmethod
-    def branches(self, node: exp.If | exp.Case) -> T:
+    def branches(self, node: exp.If | exp.Case, inverted: bool) -> T:
         """The meaning of IF or of CASE WHEN, whose branches are predicates."""
+        return self.leaf(node, inverted)
 
-    @abstractmethod
-    def first(self, node: exp.Expr) -> T:
+    def first(self, node: exp.Expr, inverted: bool) -> T:
         """The meaning of `coalesce` of predicates."""
-
-    def not_(self, node: exp.Not) -> T:
-        turned = negated(node.this.unnest())
-        return self.leaf(node) if turned is None else self.visit(turned)
+        return self.leaf(node, inverted)
 
     def is_true(self, node: exp.Expr) -> T:
         """The meaning of `p IS TRUE` or `p = TRUE`: by default the meaning of p, TRUE where the form is TRUE."""
         return self.visit(node.this)
 
 
-_OPPOSITE: dict[type[exp.Expr], type[exp.Expr]] = {exp.LT: exp.GTE, exp.LTE: exp.GT, exp.EQ: exp.NEQ}
-_OPPOSITE |= {other: one for one, other in _OPPOSITE.items()}
+def parts_of(node: exp.Expr) -> list[exp.Expr]:
+    """The conjuncts of a predicate, as they are written."""
+    node = node.unnest()
+    return [*parts_of(node.left), *parts_of(node.right)] if isinstance(node, exp.And) else [node]
 
 
-def negated(node: exp.Expr) -> exp.Expr | None:
-    """The negation of a node, with NOT pushed down one level; None for a node into which NOT cannot be pushed.
-
-    >>> from ..sql.text.dialect import expression, render
-    >>> render(negated(expression("a < b or c")))
-    'NOT (a < b) AND NOT (c)'
-    >>> render(negated(expression("a between b and c")))
-    'a < b OR a > c'
-    """
-    if isinstance(node, exp.Not):
-        inner: exp.Expr = node.this.copy()
-        return inner
-    if isinstance(node, exp.And):
-        return exp.Or(this=_not(node.left), expression=_not(node.right))
-    if isinstance(node, exp.Or):
-        return exp.And(this=_not(node.left), expression=_not(node.right))
-    if type(node) in _OPPOSITE:
-        return _compared(_OPPOSITE[type(node)], node, node.expression)
-    if isinstance(node, exp.Between):
-        return exp.Or(
-            this=_compared(exp.LT, node, node.args["low"]), expression=_compared(exp.GT, node, node.args["high"])
-        )
-    if isinstance(node, (exp.If, exp.Case)) and not (isinstance(node, exp.Case) and node.args.get("this")):
-        return _negated_branches(node)
-    return None
+def not_(node: exp.Expr) -> exp.Expr:
+    """The negation of a copy of a node."""
+    return exp.Not(this=exp.paren(node.copy()))
 
 
-def _negated_branches(node: exp.If | exp.Case) -> exp.Case:
-    branches, default = branches_of(node)
-    ifs = [exp.If(this=branch.this.copy(), true=_not(branch.args["true"])) for branch in branches]
-    return exp.Case(ifs=ifs, default=None if default is None else _not(default))
-
-
-def branches_of(node: exp.If | exp.Case) -> tuple[list[exp.Expr], exp.Expr | None]:
+def branches_of(node: exp.Expr) -> tuple[list[exp.Expr], exp.Expr | None]:
     """The branches of a CASE or an IF, and what stands in its ELSE."""
     if isinstance(node, exp.If):
         return [node], node.args.get("false")
@@ -118,8 +186,8 @@ def values_of(node: exp.Expr) -> list[exp.Expr]:
 
 def both_bounds(node: exp.Between) -> exp.And:
     """BETWEEN as two comparisons."""
-    low, high = node.args["low"], node.args["high"]
-    return exp.And(this=_compared(exp.GTE, node, low), expression=_compared(exp.LTE, node, high))
+    low, high = (Compared(node.this, operator, node.args[end]) for operator, end in ((">=", "low"), ("<=", "high")))
+    return exp.And(this=low.node(), expression=high.node())
 
 
 def is_boolean(node: exp.Expr, value: bool) -> bool:
@@ -128,10 +196,6 @@ def is_boolean(node: exp.Expr, value: bool) -> bool:
     return isinstance(node, exp.Boolean) and bool(node.this) is value
 
 
-def _compared(operator: type[exp.Expr], node: exp.Expr, other: exp.Expr) -> exp.Expr:
-    """A new comparison of the operand of `node`. Both operands are copied: a node of a tree has one parent."""
-    return operator(this=node.this.copy(), expression=other.copy())
-
-
-def _not(node: exp.Expr) -> exp.Expr:
-    return exp.Not(this=exp.paren(node.copy()))
+def is_null(node: exp.Expr) -> bool:
+    """Whether a node is the literal NULL."""
+    return isinstance(node.unnest(), exp.Null)

@@ -113,6 +113,15 @@ def side(node: exp.Expr) -> Side:
         return _of_fields(fields)
 
 
+def is_side(node: exp.Expr) -> bool:
+    """Whether a node is a monotone function of the clock."""
+    try:
+        side(node)
+    except Unlistable:
+        return False
+    return True
+
+
 def _of_fields(fields: Ordered) -> Side:
     of, is_text, of_days = side(fields.of), fields.type == TEXT, fields.step == DAY // SECOND
     return replace(

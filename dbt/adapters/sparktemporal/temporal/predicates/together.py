@@ -10,11 +10,10 @@ from collections.abc import Iterator, Sequence
 from sqlglot import exp
 
 from ..sql.text.dialect import has_clock, is_mz_now
-from .monotonicity import Unlistable, side
+from .logic import comparison
+from .monotonicity import is_side
 from .ordered import ordered
 
-_ORDERS = (exp.LT, exp.LTE, exp.GT, exp.GTE)
-_EQUALS = (exp.EQ, exp.NullSafeEQ)
 #: comparisons in one conjunction that are looked at together
 _MOST = 8
 
@@ -33,12 +32,6 @@ def joined(parts: Sequence[exp.Expr]) -> list[exp.Expr]:
     return [*rest, whole]
 
 
-def parts_of(node: exp.Expr) -> list[exp.Expr]:
-    """The conjuncts of a predicate."""
-    node = node.unnest()
-    return [*parts_of(node.left), *parts_of(node.right)] if isinstance(node, exp.And) else [node]
-
-
 def sequences(parts: Sequence[exp.Expr]) -> list[tuple[exp.Tuple, exp.Tuple, list[int]]]:
     """(monotone tuple of functions of the clock, tuple on the other side, places of the parts) for each sequence."""
     found = []
@@ -52,10 +45,10 @@ def sequences(parts: Sequence[exp.Expr]) -> list[tuple[exp.Tuple, exp.Tuple, lis
 def _sequences(parts: Sequence[exp.Expr]) -> list[list[int]]:
     """The places of comparisons that are monotone as a sequence, and not one by one."""
     pairs = {i: pair for i, part in enumerate(parts) if (pair := _pair(part)) is not None}
-    alone = {i for i, (clock, _) in pairs.items() if _is_side(clock)}
+    alone = {i for i, (clock, _) in pairs.items() if is_side(clock)}
     if len(alone) == len(pairs) or not alone or len(pairs) > _MOST:
         return []
-    equal = [i for i in pairs if isinstance(parts[i].unnest(), _EQUALS)]
+    equal = [i for i in pairs if isinstance(parts[i].unnest(), (exp.EQ, exp.NullSafeEQ))]
     found: list[list[int]] = []
     for first in (i for i in equal if i in alone):
         whole = _longest([first], [i for i in equal if i not in alone], pairs)
@@ -84,16 +77,8 @@ def _is_one(places: list[int], pairs: dict[int, tuple[exp.Expr, exp.Expr]]) -> b
 
 def _pair(part: exp.Expr) -> tuple[exp.Expr, exp.Expr] | None:
     """(the function of the clock, the other side) of a comparison; None for the bare clock and for other parts."""
-    part = part.unnest()
-    if not isinstance(part, (*_ORDERS, *_EQUALS)) or has_clock(part.left) == has_clock(part.right):
+    found = comparison(part.unnest())
+    if found is None or found.operator == "<>" or has_clock(found.left) == has_clock(found.right):
         return None
-    clock, other = (part.left, part.right) if has_clock(part.left) else (part.right, part.left)
+    clock, other = (found.left, found.right) if has_clock(found.left) else (found.right, found.left)
     return None if is_mz_now(clock.unnest()) else (clock, other)
-
-
-def _is_side(node: exp.Expr) -> bool:
-    try:
-        side(node)
-    except Unlistable:
-        return False
-    return True

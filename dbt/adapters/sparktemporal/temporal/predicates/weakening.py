@@ -16,9 +16,9 @@ from sqlglot import exp
 from ..sql.functions.calls import makes_several_rows
 from ..sql.text.dialect import VerbatimSpark, brief, fragment, has_clock, is_mz_now, mz_now_calls
 from .comparisons import Moves, comparisons, conjuncts
-from .conditions import condition, is_side, legs_of
-from .logic import PredicateVisitor, branches_of, is_boolean
-from .monotonicity import UNLISTED, Unlistable, side
+from .conditions import condition
+from .logic import PredicateVisitor, branches_of, is_boolean, legs_of, not_
+from .monotonicity import UNLISTED, Unlistable, is_side, side
 from .text_instants import as_instant, refuse_words
 
 
@@ -87,11 +87,11 @@ class _Weaker(PredicateVisitor["exp.Expr | None"]):
 
     moves: Moves
 
-    def visit(self, node: exp.Expr) -> exp.Expr | None:
-        node = node.unnest()
-        return node.copy() if _is_exact(node, self.moves) else super().visit(node)
+    def visit(self, node: exp.Expr, inverted: bool = False) -> exp.Expr | None:
+        written = not_(node) if inverted else node.unnest().copy()
+        return written if _is_exact(written, self.moves) else super().visit(node, inverted)
 
-    def leaf(self, node: exp.Expr) -> exp.Expr | None:
+    def leaf(self, node: exp.Expr, inverted: bool) -> exp.Expr | None:
         return None
 
     def and_(self, left: exp.Expr | None, right: exp.Expr | None) -> exp.Expr | None:
@@ -106,18 +106,18 @@ class _Weaker(PredicateVisitor["exp.Expr | None"]):
             return right if is_boolean(left, False) else left
         return exp.or_(left, right, dialect=VerbatimSpark)
 
-    def first(self, node: exp.Expr) -> exp.Expr | None:
-        return reduce(self.or_, map(self.visit, node.expressions))
+    def first(self, node: exp.Expr, inverted: bool) -> exp.Expr | None:
+        return reduce(self.or_, (self.visit(value, inverted) for value in node.expressions))
 
-    def branches(self, node: exp.If | exp.Case) -> exp.Expr | None:
-        return self._taken(*branches_of(node))
+    def branches(self, node: exp.If | exp.Case, inverted: bool) -> exp.Expr | None:
+        return self._taken(*branches_of(node), inverted)
 
-    def _taken(self, branches: list[exp.Expr], default: exp.Expr | None) -> exp.Expr | None:
+    def _taken(self, branches: list[exp.Expr], default: exp.Expr | None, inverted: bool) -> exp.Expr | None:
         """A branch with an unlistable condition may be taken or not."""
         if not branches:
-            return exp.false() if default is None else self.visit(default)
+            return exp.false() if default is None else self.visit(default, inverted)
         first = branches[0]
-        value, rest = self.visit(first.args["true"]), self._taken(branches[1:], default)
+        value, rest = self.visit(first.args["true"], inverted), self._taken(branches[1:], default, inverted)
         if not _is_exact(first.this, self.moves):
             return self.or_(value, rest)
         if value is None and rest is None:

@@ -14,10 +14,8 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from ..predicates.logic import branches_of, negated
+from ..predicates.logic import branches_of, comparison
 from ..sql.text.dialect import has_clock, is_mz_now
-
-_ORDERED = (exp.LT, exp.LTE, exp.GT, exp.GTE)
 
 
 @dataclass(frozen=True)
@@ -62,10 +60,10 @@ def branches(node: exp.Expr, holds: tuple[exp.Expr, ...] = ()) -> list[Branch]:
 
 def _not_true(condition: exp.Expr) -> exp.Expr:
     """A condition that is TRUE where another one is FALSE or NULL; of a plain comparison a window that may be open."""
-    condition = condition.unnest()
-    if isinstance(condition, _ORDERED):
-        for clock, value in ((condition.left, condition.right), (condition.right, condition.left)):
-            if is_mz_now(clock) and not has_clock(value):
-                is_open = exp.Is(this=exp.paren(value.copy()), expression=exp.null())
-                return exp.Or(this=is_open, expression=negated(condition))
+    found = comparison(condition.unnest(), inverted=True)
+    if found is not None and found.operator not in ("=", "<>"):
+        for one in found.both_ways:
+            if is_mz_now(one.left) and not has_clock(one.right):
+                is_open = exp.Is(this=exp.paren(one.right.copy()), expression=exp.null())
+                return exp.Or(this=is_open, expression=found.node())
     return exp.Not(this=exp.Is(this=exp.paren(condition.copy()), expression=exp.true()))

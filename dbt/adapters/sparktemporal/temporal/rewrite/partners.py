@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from ..predicates.bounds import TIMESTAMP, Bounds, bounds, operand_kind
 from ..predicates.comparisons import Comparison, Moves, comparisons
+from ..predicates.logic import is_at_most
 from ..predicates.monotonicity import DAY_MS, milliseconds
 from ..sql.functions.calls import makes_several_rows, starts_with_unit
 from ..sql.names.bind import sources_of, typed_columns
@@ -117,7 +118,7 @@ def partners(
     if len({kind == TIMESTAMP for kind in kinds}) > 1:
         raise Stays
     edges = bounds([(c.operator, operand_column(i), kinds[i], c.optional) for i, c in enumerate(of.compared)])
-    ending = [(i, c) for i, c in enumerate(of.compared) if c.operator in ("<", "<=", "=")]
+    ending = [(i, c) for i, c in enumerate(of.compared) if is_at_most(c.operator)]
     lasting = [_lasting(c, operand_column(i), kinds[i] == TIMESTAMP) for i, c in ending]
     early = [moved for _, c in ending if (moved := _lasting_column(c)) is not None]
     add_to_where(inner, early)

@@ -15,9 +15,9 @@ from math import ceil
 
 from sqlglot import exp
 
-from ..predicates.comparisons import MIRRORED, OPERATORS, Moves
+from ..predicates.comparisons import Moves
 from ..predicates.lengths import constant, gives_date
-from ..predicates.logic import both_bounds
+from ..predicates.logic import both_bounds, comparison
 from ..predicates.monotonicity import DAY_MS, begins_days, counts_days
 from ..predicates.text_instants import as_instant
 from ..predicates.time_of_day import DateAdd, dateadd
@@ -131,29 +131,23 @@ def _both_bounds(node: exp.Expr, moves: Moves) -> exp.Expr | None:
     return exp.paren(both_bounds(node)) if any(_sum(part, moves) for part in parts) else None
 
 
-_OPERATORS = (exp.LT, exp.LTE, exp.GT, exp.GTE, exp.EQ, exp.NEQ)
-
-
 def _compared(node: exp.Expr, moves: Moves) -> exp.Expr | None:
     """A comparison with the macro over the clock -> the equivalent comparison with the clock; else None.
 
     The macro cuts the clock c to whole seconds. floor(c) < v where c < ceil(v), and floor(c) <= v where
     c < floor(v) + 1.
     """
-    if not isinstance(node, _OPERATORS):
-        return None
-    for clock, other, mirrored in ((node.left, node.right, False), (node.right, node.left, True)):
-        added = _sum(clock, moves)
-        if added is None or has_clock(other):
+    found = comparison(node)
+    for one in found.both_ways if found is not None and not found.null_safe else ():
+        added = _sum(one.left, moves)
+        if added is None or has_clock(one.right):
             continue
-        operator = OPERATORS.get(type(node), "<>")
-        operator = MIRRORED.get(operator, operator) if mirrored else operator
-        value = exp.cast(as_instant(other, fragment(node)), exp.DType.TIMESTAMPLTZ)
+        value = exp.cast(as_instant(one.right, fragment(node)), exp.DType.TIMESTAMPLTZ)
         clock = added.instant
         if added.unit == "month":
             clock = exp.Add(this=clock.copy(), expression=_interval(added))
         parts = {"mz_clock": clock, "mz_value": value, "mz_back": _back(added, 0), "mz_after": _back(added, 1)}
-        return filled(_BY_OPERATOR[operator].format(next=_NEXT_WHOLE, after=_SECOND_AFTER), parts)
+        return filled(_BY_OPERATOR[one.operator].format(next=_NEXT_WHOLE, after=_SECOND_AFTER), parts)
     return None
 
 
