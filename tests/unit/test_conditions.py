@@ -8,15 +8,8 @@ import pytest
 
 from dbt.adapters.sparktemporal.errors import Refusal
 from dbt.adapters.sparktemporal.temporal.predicates.conditions import condition
-from dbt.adapters.sparktemporal.temporal.predicates.monotonicity import (
-    DAYS,
-    MOVED,
-    NONE,
-    OTHER,
-    is_below_a_day,
-    milliseconds,
-    side,
-)
+from dbt.adapters.sparktemporal.temporal.predicates.lengths import is_below_a_day, milliseconds
+from dbt.adapters.sparktemporal.temporal.predicates.monotonicity import DAYS, MOVED, NONE, OTHER, side
 from dbt.adapters.sparktemporal.temporal.rewrite.clock_functions import put_mz_now
 from dbt.adapters.sparktemporal.temporal.rewrite.split import split
 from dbt.adapters.sparktemporal.temporal.sql.text.dialect import parse, render
@@ -98,6 +91,8 @@ def test_it_is_not_monotone(text: str) -> None:
         ("interval 1 day", True, False), ("interval -3 seconds", True, True), ("interval 2 weeks", True, False),
         ("interval '1 02:00:00' day to second", True, False), ("interval 1 month", False, False),
         ("interval '1-2' year to month", False, False), ("interval x days", False, False), ("x", False, False),
+        ("interval '02:00' hour to minute", True, True), ("interval 1 day -2 hours", True, False),
+        ("interval '1.5 seconds'", True, True), ("interval 2 hours -1 seconds", True, True),
     ],
 )  # fmt: skip
 def test_lengths_that_are_as_long_in_every_zone(text: str, day_time: bool, below_a_day: bool) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 
 from dbt.adapters.sparktemporal.temporal.clock import instants
-from dbt.adapters.sparktemporal.temporal.predicates import lengths, monotonicity, reach
+from dbt.adapters.sparktemporal.temporal.predicates import days, lengths, reach
 from dbt.adapters.sparktemporal.temporal.predicates.conditions import condition
 from dbt.adapters.sparktemporal.temporal.sql.functions.row import DAY
 from dbt.adapters.sparktemporal.temporal.sql.functions.units import UNITS, unit_of
@@ -38,11 +40,11 @@ def test_what_truncating_takes_off(unit: str, most: int) -> None:
 
 
 def test_tables_of_units() -> None:
-    hours = [lengths.interval(expression("interval 1 hour")), monotonicity.milliseconds(expression("interval 1 hour"))]
+    hours = [lengths.interval(expression("interval 1 hour")), lengths.milliseconds(expression("interval 1 hour"))]
     assert [*hours, instants.parse_duration("1 hour", "x")] == [(3_600_000_000, 3_600_000_000), 3_600_000, 3_600_000]
-    assert monotonicity.milliseconds(expression("interval 5 microseconds")) == 0.005
-    assert monotonicity.milliseconds(expression("interval 1 month")) is None
-    assert set(monotonicity.TRUNCATED) == {u.name.upper() for u in UNITS} - {"MICROSECOND", "MILLISECOND"}
+    assert lengths.milliseconds(expression("interval 5 microseconds")) == Fraction(5, 1_000)
+    assert lengths.milliseconds(expression("interval 1 month")) is None
+    assert set(days.TRUNCATED) == {u.name.upper() for u in UNITS} - {"MICROSECOND", "MILLISECOND"}
     assert reach._SPLIT == {"MINUTE": 60, "HOUR": 3_600}
     assert sorted(reach._EXACT) == [
         "MICROSECOND",
@@ -50,6 +52,21 @@ def test_tables_of_units() -> None:
         "SECOND",
     ]
     assert list(instants._UNITS_MS) == ["millisecond", "second", "minute", "hour", "day", "week"]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_days"),
+    [
+        ("k * interval 1 week", True),
+        ("interval '48' hours * k", True),
+        ("k * interval '1 02:10' day to minute", False),
+        ("k * interval 90 minutes", False),
+        ("make_interval(0, 0, 0, k)", True),
+        ("make_interval(0, 0, 0, k, -1)", False),
+    ],
+)
+def test_intervals_of_whole_days(text: str, is_days: bool) -> None:
+    assert lengths.number_of_days(expression(text)) is is_days
 
 
 #: unit -> how many of it are a day

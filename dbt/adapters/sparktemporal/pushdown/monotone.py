@@ -15,8 +15,7 @@ from itertools import product
 
 from sqlglot import exp
 
-from ..temporal.predicates.lengths import constant, interval
-from ..temporal.predicates.monotonicity import is_below_a_day
+from ..temporal.predicates.lengths import constant, interval, is_below_a_day
 from ..temporal.sql.functions.row import Function, Local, Picks, Takes
 from ..temporal.sql.spark.timestamps import sql_type
 from ..temporal.sql.spark.type_rules import of_literal

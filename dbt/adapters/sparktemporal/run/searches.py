@@ -21,7 +21,8 @@ from ..temporal.predicates import reach
 from ..temporal.predicates.bounds import operand_kind
 from ..temporal.predicates.conditions import CELLS, MONTHS, UNIT, Condition, Guard, MonotoneComparison
 from ..temporal.predicates.grid import Moving, Offsets, near, rising
-from ..temporal.predicates.monotonicity import DAYS, MOVED, NONE, Unlistable, cut_doubles, is_double, within_int
+from ..temporal.predicates.int_casts import cut_doubles, is_double, within_int
+from ..temporal.predicates.monotonicity import DAYS, MOVED, NONE, Unlistable
 from ..temporal.predicates.near import has_slack, is_read_otherwise
 from ..temporal.predicates.ordered import FIRST_OF_FIELDS, YEARS_END, ordered
 from ..temporal.predicates.reach import Reading

@@ -19,7 +19,7 @@ from sqlglot import exp
 from ..predicates.clock_text import evaluated
 from ..predicates.conditions import MonotoneComparison
 from ..predicates.grid import MOVED, RISES, Grid
-from ..predicates.monotonicity import DAY_MS
+from ..predicates.lengths import DAY_MS
 from ..predicates.ordered import YEARS_END
 from ..sql.text.dialect import render
 

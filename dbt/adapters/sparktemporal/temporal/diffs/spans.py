@@ -19,8 +19,8 @@ from ..clock.instants import format_instant
 from ..predicates.bounds import edges_of
 from ..predicates.clock_text import evaluated
 from ..predicates.conditions import LISTED, MONTHS, UNIT, Guard, MonotoneComparison
-from ..predicates.lengths import moved
-from ..predicates.monotonicity import DAY_MS, TRUNCATED
+from ..predicates.days import TRUNCATED
+from ..predicates.lengths import DAY_MS, moved
 from ..predicates.ordered import YEARS, YEARS_END
 from ..rewrite.core import TypedCore
 from ..sql.functions.row import DAY

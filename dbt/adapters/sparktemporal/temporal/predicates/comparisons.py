@@ -17,8 +17,8 @@ from sqlglot import exp
 
 from ...errors import Refusal
 from ..sql.text.dialect import fragment, has_clock, is_mz_now
+from .lengths import DAY_MS, milliseconds
 from .logic import both_bounds, comparison, is_null, not_
-from .monotonicity import DAY_MS, milliseconds
 from .text_instants import as_instant, has_text
 from .together import joined
 

@@ -26,9 +26,9 @@ from ..sql.text.dialect import fragment, has_clock, is_mz_now, mz_now_calls, ren
 from ..sql.text.helper_columns import static_column
 from .comparisons import Comparison
 from .grid import Grid
-from .lengths import moved
+from .lengths import is_below_a_day, moved
 from .logic import PredicateVisitor, branches_of, is_null, legs_of, not_, parts_of, values_of
-from .monotonicity import NONE, Side, Unlistable, is_below_a_day, is_side, side
+from .monotonicity import NONE, Side, Unlistable, is_side, side
 from .periods_between import period_changes
 from .text_instants import as_instant, refuse_words
 from .time_of_day import crossings

@@ -23,8 +23,8 @@ from ..sql.functions.calls import arguments, function
 from ..sql.functions.row import DAY, SECOND, Function, Local, Makes, Takes
 from ..sql.functions.units import MINUTE, UNITS, unit_of
 from ..sql.text.dialect import has_clock, is_mz_now, render
-from .lengths import constant, interval
-from .monotonicity import counts_days, number_of_days
+from .days import counts_days
+from .lengths import constant, interval, number_of_days
 from .near import has_slack
 from .ordered import ordered
 

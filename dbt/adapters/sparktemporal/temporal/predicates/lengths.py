@@ -17,15 +17,15 @@ from math import ceil, floor
 
 from sqlglot import exp
 
-from ...errors import Refusal
-from ..clock.instants import parse_duration
 from ..sql.functions.calls import arguments, function
 from ..sql.functions.row import DAY, SECOND, Function
-from ..sql.functions.units import HOUR, MINUTE, UNITS, unit_of
-from .logic import branches_of
+from ..sql.functions.units import HOUR, MINUTE, UNITS, Unit, unit_of
+from .logic import is_null, values_of
 from .time_of_day import DateAdd, dateadd
 
 Span = tuple[int, int]
+
+DAY_MS = DAY // 1_000
 
 #: a DOUBLE has no larger exponent
 _MOST_DIGITS = 400
@@ -117,13 +117,12 @@ def interval(node: exp.Expr) -> Span | None:
     if isinstance(node, exp.Mul):
         return _product(node.left, node.right) or _product(node.right, node.left)
     if isinstance(node, exp.Case):
-        branches, default = branches_of(node)
-        return _any_of([*(branch.args["true"] for branch in branches), *([] if default is None else [default])])
+        return _any_of([value for value in values_of(node) if not is_null(value)])
     return _written(node) if isinstance(node, exp.Interval) else None
 
 
 def _any_of(values: list[exp.Expr]) -> Span | None:
-    spans = [interval(value) for value in values if not isinstance(value.unnest(), exp.Null)]
+    spans = [interval(value) for value in values]
     known = [span for span in spans if span is not None]
     return (min(k[0] for k in known), max(k[1] for k in known)) if known and len(known) == len(spans) else None
 
@@ -141,13 +140,61 @@ def _written(node: exp.Interval) -> Span | None:
     if isinstance(unit, exp.IntervalSpan):
         return _parts(value.name, unit.this.name.lower()) if isinstance(value, exp.Literal) else None
     if unit is None:
-        try:
-            written = parse_duration(value.name, "interval")
-        except Refusal:
-            return None
-        return None if written is None else (written * 1_000, written * 1_000)
-    one, number = _unit(unit.name), constant(value)
-    return None if one is None or number is None else _times(one, number)
+        counted = _counted(value.name)
+        return None if counted is None else _times((1, 1), sum(number * one.most for number, one in counted))
+    span, number = _unit(unit.name), constant(value)
+    return None if span is None or number is None else _times(span, number)
+
+
+def _counted(text: str) -> list[tuple[Fraction, Unit]] | None:
+    """The numbers and units of `1 hour -30 minutes`, all units of one length; None for any other text."""
+    words = text.lower().split()
+    counted = [(_number(number), unit_of(word)) for number, word in zip(words[::2], words[1::2])]
+    found = [(number, unit) for number, unit in counted if number is not None and unit is not None and unit.is_fixed]
+    return found if found and 2 * len(found) == len(words) else None
+
+
+def milliseconds(node: exp.Expr) -> Fraction | None:
+    """The length of a day-time literal (ms), without sign; None for any other expression.
+
+    Parts with other signs count like all others, because a session may keep days and hours apart.
+
+    >>> from ..sql.text.dialect import expression
+    >>> milliseconds(expression("interval -90 seconds")), milliseconds(expression("interval 2 hours -1 hours"))
+    (Fraction(90000, 1), Fraction(10800000, 1))
+    """
+    node = node.unnest()
+    if not isinstance(node, exp.Interval):
+        return None
+    if node.args.get("unit") is None:
+        counted = _counted(node.this.name)
+        return None if counted is None else sum((abs(n) * unit.most for n, unit in counted), Fraction()) / 1_000
+    span = interval(node)
+    return None if span is None or span[0] != span[1] else Fraction(abs(span[0]), 1_000)
+
+
+def is_below_a_day(node: exp.Expr) -> bool:
+    """Whether a node is a literal interval below a day.
+
+    Such an interval has the same length in every zone; Spark counts days by the calendar.
+    """
+    length = milliseconds(node)
+    return length is not None and length < DAY_MS
+
+
+def number_of_days(node: exp.Expr) -> bool:
+    """Whether a call or a product is an interval of whole days and weeks, without months.
+
+    Examples: `make_interval(0, 0, 0, days)`, `n * interval 1 day`.
+    """
+    node = node.unnest()
+    if isinstance(node, exp.Mul):
+        return any(length is not None and length % DAY_MS == 0 for length in map(milliseconds, (node.left, node.right)))
+    called = function(node)
+    if called is None or called.whole_days is None:
+        return False
+    first, last = called.whole_days
+    return all(constant(part) == 0 for at, part in enumerate(arguments(node)) if not first <= at <= last)
 
 
 def constant(node: exp.Expr) -> Fraction | None:

@@ -14,30 +14,20 @@ Adding a month keeps the order of dates, not of instants: 30 March 12:00 plus a 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import cast
 
 from sqlglot import exp
 
 from ...errors import Refusal
 from ..sql.functions.calls import arguments, function
 from ..sql.functions.row import DAY, SECOND, Function, Local, Picks, Takes
-from ..sql.functions.units import UNITS
-from ..sql.names.types import type_of
-from ..sql.text.dialect import fragment, has_clock, is_mz_now, render
-from ..sql.text.shapes import Shape, filled
-from .logic import branches_of
+from ..sql.text.dialect import fragment, has_clock, is_mz_now
+from ..sql.text.shapes import Shape
+from .days import TRUNCATED, UNITS_OF_DAYS, counts_days
+from .int_casts import cuts_double
+from .logic import branches_of, values_of
 from .ordered import DATE, TEXT, TIMESTAMP, Ordered, ordered
-
-DAY_MS = DAY // 1_000
-#: unit of an interval -> its length (ms), for the units of one length
-_FIXED = {unit.name: unit.ms for unit in UNITS if unit.is_fixed}
-#: unit of date_trunc -> an interval of one unit
-TRUNCATED = {unit.name.upper(): unit.interval for unit in UNITS if unit.interval}
-#: units of date_trunc that are made of whole days; YYYY and YY count as any other function
-_OF_DAYS = {name for unit in UNITS if unit.least >= DAY for name in unit.names} - {"YYYY", "YY"}
 
 #: months: none can be in it; the clock moved by a length; its date, or whole days of it; another function of it
 NONE, MOVED, DAYS, OTHER = "none", "moved", "days", "other"
@@ -187,12 +177,10 @@ def _rounded(node: exp.Case | exp.If) -> Side | None:
 
 def _chosen(node: exp.Case | exp.If) -> Side:
     """The side of a CASE or IF whose conditions lack the clock: for each row it is one function of the clock."""
-    branches, default = branches_of(node)
-    tests = [branch.this for branch in branches] + ([node.this] if isinstance(node, exp.Case) and node.this else [])
-    values = [branch.args["true"] for branch in branches] + ([] if default is None else [default])
-    if any(map(has_clock, tests)):
+    tests = [branch.this for branch in branches_of(node)[0]]
+    if any(map(has_clock, tests)) or isinstance(node, exp.Case) and node.this and has_clock(node.this):
         raise _refusal(node, "the clock decides which value it has")
-    return _one_of(node, values)
+    return _one_of(node, values_of(node))
 
 
 def _one_of(node: exp.Expr, values: Sequence[exp.Expr]) -> Side:
@@ -214,69 +202,6 @@ def _moved(clock: exp.Expr, by: exp.Expr) -> Side:
     return replace(moves, months=DAYS) if base.of_days and moves.months == NONE else moves
 
 
-def is_below_a_day(node: exp.Expr) -> bool:
-    """Whether a node is a literal interval below a day.
-
-    Such an interval has the same length in every zone; Spark counts days by the calendar.
-    """
-    length = milliseconds(node)
-    return length is not None and length < DAY_MS
-
-
-def milliseconds(node: exp.Expr) -> float | None:
-    """The length of a day-time literal (ms), rounded up and without sign; None for any other expression.
-
-    `interval '2 02:00' day to minute` counts as three days.
-    """
-    node = node.unnest()
-    if not isinstance(node, exp.Interval):
-        return None
-    unit, value = node.args.get("unit"), node.this
-    if isinstance(value, exp.Neg):
-        value = value.this
-    if not isinstance(value, exp.Literal):
-        return None
-    if isinstance(unit, exp.IntervalSpan):
-        return _of_span(value.name, unit)
-    written = value.name if unit is None else f"{value.name} {unit.name}"
-    parts = re.findall(r"([+-]?\d+(?:\.\d+)?|[+-]?\.\d+)\s+([a-z]+)", written.lower())
-    if not parts or "".join(f"{number}{name}" for number, name in parts) != re.sub(r"\s", "", written.lower()):
-        return None
-    sizes = [(float(number), _FIXED.get(name.rstrip("s"))) for number, name in parts]
-    # signs that differ make it shorter than this
-    return None if any(size is None for _, size in sizes) else sum(abs(number) * (size or 0) for number, size in sizes)
-
-
-def number_of_days(node: exp.Expr) -> bool:
-    """Whether a call or a product is an interval of whole days and weeks, without months.
-
-    Examples: `make_interval(0, 0, 0, days)`, `n * interval 1 day`.
-    """
-    node = node.unnest()
-    if isinstance(node, exp.Mul):
-        lengths = [part for part in (node.left, node.right) if milliseconds(part) is not None]
-        return any((milliseconds(part) or 1) % DAY_MS == 0 for part in lengths)
-    called = function(node)
-    if called is None or called.whole_days is None:
-        return False
-    first, last = called.whole_days
-    given = arguments(node)
-    return all(_is_zero(part) for at, part in enumerate(given) if not first <= at <= last)
-
-
-def _is_zero(node: exp.Expr) -> bool:
-    node = node.unnest()
-    return isinstance(node, exp.Literal) and not node.is_string and float(node.name) == 0
-
-
-def _of_span(written: str, unit: exp.IntervalSpan) -> float | None:
-    spans = (unit.this.name.lower(), unit.expression.name.lower())
-    first = re.match(r"\s*[+-]?\s*(\d+)", written)
-    if first is None or not all(span in _FIXED for span in spans):
-        return None
-    return max(_FIXED[spans[0]] * (int(first[1]) + 1), DAY_MS)
-
-
 def _call(node: exp.Expr, called: Function) -> Side:
     given = arguments(node)
     with_clock = [i for i, a in enumerate(given) if has_clock(a)]
@@ -284,7 +209,7 @@ def _call(node: exp.Expr, called: Function) -> Side:
         return _one_of(node, given)
     unit = "" if called.unit is None else given[called.unit].name.upper()
     holds = not called.units or unit in called.units
-    if called.takes is Takes.DOUBLE and not _cuts_double(node):
+    if called.takes is Takes.DOUBLE and not cuts_double(node):
         raise _refusal_of_call(node, called)
     # which part of local time decides has to be known
     is_known = called.local is not Local.UNIT or isinstance(given[called.unit or 0], exp.Literal)
@@ -309,7 +234,7 @@ def _refusal_of_call(node: exp.Expr, called: Function) -> Unlistable:
 
 def _monotone(node: exp.Expr, called: Function, argument: exp.Expr, is_decreasing: bool, unit: str) -> Side:
     """A call that is monotone in an argument. unit: the unit that the call names, or ""."""
-    moves, of_days = number_side(argument), called.local is Local.UNIT and unit in _OF_DAYS
+    moves, of_days = number_side(argument), called.local is Local.UNIT and unit in UNITS_OF_DAYS
     if counts_days(node):
         moves = moves.to_days()
     if is_decreasing:
@@ -323,77 +248,6 @@ def _monotone(node: exp.Expr, called: Function, argument: exp.Expr, is_decreasin
         elif called.truncates_to_date:
             truncates = "DAY"
     return replace(moves, truncates=truncates, dated=moves.dated or called.type == "date", of_days=of_days)
-
-
-def counts_days(node: exp.Expr) -> bool:
-    """Whether a call depends on the date of its argument alone."""
-    called = function(node)
-    if called is None or not called.is_monotone:
-        return False
-    unit = "" if called.unit is None else arguments(node)[called.unit].name.upper()
-    return called.by_date or called.local is Local.UNIT and unit in _OF_DAYS
-
-
-def begins_days(node: exp.Expr) -> bool:
-    """Whether the value of a call is a date, or the beginning of a day.
-
-    >>> from ..sql.text.dialect import expression
-    >>> [begins_days(expression(sql)) for sql in ("CAST(last_day(a) AS TIMESTAMP)", "date_trunc('HOUR', a)", "a")]
-    [True, False, False]
-    """
-    node = node.unnest()
-    called = function(node)
-    if called is None:
-        return False
-    if called.keeps_instants:
-        return begins_days(arguments(node)[0])
-    return called.type == "date" or called.type == "timestamp" and counts_days(node)
-
-
-def is_double(node: exp.Expr, of_column: Callable[[str], str] = lambda name: "bigint") -> bool:
-    """Whether a number of the clock is certainly a DOUBLE. of_column: SQL of a column -> its type.
-
-    >>> from ..sql.text.dialect import expression
-    >>> [is_double(expression(sql)) for sql in ("(mz_now() - ms) / 1000", "mz_now() div 1000", "mz_now() / 60.0")]
-    [True, False, False]
-    """
-    clock = exp.column("mz_now")
-    number = exp.Paren(this=node.copy()).transform(lambda part: clock.copy() if is_mz_now(part) else part)
-    return type_of(number, lambda column: "bigint" if column == clock else of_column(render(column))) == "double"
-
-
-def _cuts_double(node: exp.Expr) -> bool:
-    """Whether a node casts to INT what may be a DOUBLE of the clock. TRY_CAST makes NULL of what an INT cannot hold."""
-    called = function(node)
-    is_cast = called is not None and called.takes is Takes.DOUBLE and not node.args.get("safe")
-    return is_cast and has_clock(node) and is_double(arguments(node)[0])
-
-
-def cut_doubles(node: exp.Expr) -> list[exp.Expr]:
-    """The arguments of the casts to INT in a function of the clock which have to be DOUBLEs.
-
-    >>> from ..sql.text.dialect import expression
-    >>> [render(x) for x in cut_doubles(expression("CAST((mz_now() - ms) / 1000 AS INT) + int(k / 2)"))]
-    ['(mz_now() - ms) / 1000']
-    """
-    return [arguments(call)[0] for call in node.walk() if _cuts_double(call)]
-
-
-#: NULL stays NULL, which least and greatest would leave out
-_WITHIN_INT = "CASE WHEN mz_x < -2147483648D THEN -2147483648D WHEN mz_x > 2147483647D THEN 2147483647D ELSE mz_x END"
-
-
-def within_int(node: exp.Expr) -> exp.Expr:
-    """A copy of a function of the clock in which each cast of a DOUBLE to INT gives the nearest INT and never raises.
-
-    >>> from ..sql.text.dialect import expression
-    >>> render(within_int(expression("int(mz_now() / 9)")))[:65]
-    'int(CASE WHEN (mz_now() / 9) < -2147483648D THEN -2147483648D WHE'
-    """
-    around = exp.Paren(this=node.copy())
-    for number in cut_doubles(around):
-        number.replace(filled(_WITHIN_INT, {"mz_x": number.unnest()}))
-    return cast("exp.Expr", around.this.pop())
 
 
 def _scaled(moves: Side, divisor: exp.Expr, node: exp.Expr) -> Side:

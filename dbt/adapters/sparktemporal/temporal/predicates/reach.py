@@ -20,9 +20,8 @@ from ..sql.functions.registry import known
 from ..sql.functions.row import DAY, SECOND, Function, Local, Picks, Takes
 from ..sql.functions.units import UNITS, unit_of
 from ..sql.text.dialect import has_clock, is_mz_now, render
-from .lengths import moved
+from .lengths import is_below_a_day, moved
 from .logic import values_of
-from .monotonicity import is_below_a_day
 from .near import is_regular
 from .ordered import DATE as DATE_OF_FIELDS
 from .ordered import TEXT, TIMESTAMP, Ordered, ordered

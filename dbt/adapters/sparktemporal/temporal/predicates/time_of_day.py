@@ -20,7 +20,7 @@ from ..sql.functions.calls import arguments, function
 from ..sql.functions.row import Function, Local
 from ..sql.text.dialect import has_clock, is_mz_now
 from ..sql.text.shapes import Found, Shape, filled
-from .monotonicity import TRUNCATED, begins_days, counts_days
+from .days import TRUNCATED, begins_days, counts_days
 
 _OF_SECONDS = Shape("to_timestamp(to_unix_timestamp(mz_x) + CAST(mz_n AS INT))")
 _OF_DATES = Shape(

@@ -14,8 +14,8 @@ from sqlglot import exp
 
 from ..predicates.bounds import TIMESTAMP, Bounds, bounds, operand_kind
 from ..predicates.comparisons import Comparison, Moves, comparisons
+from ..predicates.lengths import DAY_MS, milliseconds
 from ..predicates.logic import is_at_most
-from ..predicates.monotonicity import DAY_MS, milliseconds
 from ..sql.functions.calls import makes_several_rows, starts_with_unit
 from ..sql.names.bind import sources_of, typed_columns
 from ..sql.names.scope import Describe, Sources, derived, is_lambda_variable, quote_name, resolve

@@ -16,9 +16,9 @@ from math import ceil
 from sqlglot import exp
 
 from ..predicates.comparisons import Moves
-from ..predicates.lengths import constant, gives_date
+from ..predicates.days import begins_days, counts_days
+from ..predicates.lengths import DAY_MS, constant, gives_date
 from ..predicates.logic import both_bounds, comparison
-from ..predicates.monotonicity import DAY_MS, begins_days, counts_days
 from ..predicates.text_instants import as_instant
 from ..predicates.time_of_day import DateAdd, dateadd
 from ..sql.text.dialect import expression, fragment, has_clock, is_mz_now

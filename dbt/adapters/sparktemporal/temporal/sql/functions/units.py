@@ -34,11 +34,6 @@ class Unit:
         return self.least == self.most
 
     @property
-    def ms(self) -> float:
-        """The longest length in milliseconds, as an `int` unless it has a fraction."""
-        return self.most // 1_000 if self.most % 1_000 == 0 else self.most / 1_000
-
-    @property
     def names(self) -> tuple[str, ...]:
         """The names that date_trunc takes, in upper case."""
         return (self.name.upper(), *self.short)
