@@ -145,6 +145,17 @@ def test_natural_predicates(project: Project, count: int) -> None:
     assert len(windows) >= 0.8 * count
 
 
+@pytest.mark.usefixtures("small_plans")
+@pytest.mark.landing
+def test_a_search_in_a_search(project: Project) -> None:
+    """Spark resolves nested lambdas in more passes than it allows by default."""
+    moved = "{n} - make_interval(0, 0, 0, k)"
+    text = f"(year(a) = year({moved}) and month(a) = month({moved}) and day(a) = day({moved}))"
+    as_of = 1_710_909_800_000
+    source = rows(random.Random(3), NATURAL_ZONES["Asia/Kolkata"], f"{as_of}L", True)
+    assert judge(project, "Asia/Kolkata", [text], as_of, source) == (1, 0)
+
+
 #: a month and an hour around: each of up to four days leads to the last day of February
 ENDS = (
     "coalesce(e, {n} - interval 1 month) >= a", "greatest(a, {n} - interval 1 month) = a",

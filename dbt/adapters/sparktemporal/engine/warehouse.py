@@ -36,6 +36,8 @@ _CUTS = (
         "SET spark.sql.maxPlanStringLength = 2147483632",
     ),
 )
+#: Spark resolves a nested lambda in several passes over the query, and gives up after 100
+_PASSES, _ENOUGH = "spark.sql.analyzer.maxIterations", 1000
 #: the function of Delta by which the changes of a table are read
 CHANGES_OF_DELTA = "table_changes("
 
@@ -221,6 +223,12 @@ class Warehouse:
     def setting(self, key: str) -> str:
         """One setting, or its default."""
         return str(self.rows(f"SET {key}")[0][1])
+
+    def allow_nested_lambdas(self) -> None:
+        """Let Spark analyze a search that is nested in another one, in this session."""
+        allowed = self.setting(_PASSES)
+        if allowed.isdigit() and int(allowed) < _ENOUGH:
+            self.rows(f"SET {_PASSES} = {_ENOUGH}")
 
     def count(self, relation: str) -> int:
         return int(self.rows(f"SELECT count(*) FROM {relation}")[0][0])

@@ -20,7 +20,7 @@ from ..temporal.clock.zones import Zone, is_offset
 from ..temporal.predicates import reach
 from ..temporal.predicates.bounds import operand_kind
 from ..temporal.predicates.conditions import CELLS, MONTHS, UNIT, Condition, Guard, MonotoneComparison
-from ..temporal.predicates.grid import Moving, Offsets, near, rising
+from ..temporal.predicates.grid import RISES, Moving, Offsets, near, rising
 from ..temporal.predicates.int_casts import cut_doubles, is_double, within_int
 from ..temporal.predicates.monotonicity import DAYS, MOVED, NONE, Unlistable
 from ..temporal.predicates.near import has_slack, is_read_otherwise
@@ -103,6 +103,8 @@ def _searched(step: MonotoneComparison, judged: Condition, types: list[str], zon
     )
     if found is None:
         raise zone.refusal(breaking[0], step, judged) if breaking else _refusal_of_months(step, judged, types)
+    if found.within == RISES:
+        zone.warehouse.allow_nested_lambdas()
     return replace(step, search=CELLS, grid=found, guards=guards)
 
 

@@ -21,7 +21,8 @@ DEFAULTS = {CASE: "false", TIMESTAMP_TYPE: "TIMESTAMP_LTZ"}
 _NO_MATTER = tuple(
     f"spark.sql.{name}"
     for name in (
-        "adaptive.", "artifact.", "autoBroadcast", "avro.compression.", "avro.deflate.", "avro.filterPushdown",
+        "adaptive.", "analyzer.maxIterations",
+        "artifact.", "autoBroadcast", "avro.compression.", "avro.deflate.", "avro.filterPushdown",
         "avro.xz.", "avro.zstandard.",
         "binaryOutputStyle", "broadcast", "bucketing.", "catalog", "cbo.", "chunkBase64String.", "classic.",
         "cli.", "codegen.", "columnVector.", "connect.", "csv.filterPushdown", "datetime.java8API", "debug.",
