@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -70,17 +72,21 @@ class Statements:
     """The statements at dbt-spark's cursor, in the order in which they were sent.
 
     texts: of a model's run, by its name; under "" those that dbt sends around the models. delay: seconds that each
-    statement waits before Spark gets it, as on the way to a distant server.
+    statement waits before Spark gets it, as on the way to a distant server. one_at_a_time: a statement waits for that
+    of another thread, as in one session of Livy.
     """
 
-    def __init__(self, delay: float = 0.0) -> None:
+    def __init__(self, delay: float = 0.0, one_at_a_time: bool = False) -> None:
         self.texts: dict[str, list[str]] = {}
+        self.delay = delay
+        turn = threading.Lock() if one_at_a_time else nullcontext()
         execute = Cursor.execute
 
         def counted(cursor: Cursor, sql: str, *parameters: Any) -> None:
             self.texts.setdefault(model_at_work(), []).append(sql)
-            time.sleep(delay)
-            execute(cursor, sql, *parameters)
+            with turn:
+                time.sleep(self.delay)
+                execute(cursor, sql, *parameters)
 
         Cursor.execute = counted
 

@@ -38,7 +38,8 @@ def left(version: str, changelog: str, tag: str, metadata: str) -> Iterator[str]
 
     changelog, metadata: the texts of CHANGELOG.md and of the wheel's METADATA.
 
-    >>> list(left("0.1.0", "## 0.1.0, 2026-12-01", "v0.1.0", "Name: x\\nVersion: 0.1.0\\nProject-URL: a, b\\n"))
+    >>> built = "Version: 0.1.0\\nProject-URL: Repository, https://h/o/n"
+    >>> list(left("0.1.0", "## 0.1.0, 2026-12-01", "v0.1.0", built))
     []
     >>> list(left("0.1.0", "## 0.1.0, unreleased", "v0.2.0", "Version: 0.1.0"))[0]
     'CHANGELOG.md begins with "0.1.0, unreleased": give it its date'
@@ -53,8 +54,11 @@ def left(version: str, changelog: str, tag: str, metadata: str) -> Iterator[str]
     built = Parser().parsestr(metadata)
     if built["Version"] != version:
         yield f"the wheel has the version {built['Version']}"
-    if not built.get_all("Project-URL"):
-        yield "pyproject.toml names no address of the repository: [project.urls]"
+    if not any(url.startswith("Repository,") for url in built.get_all("Project-URL", [])):
+        yield (
+            "pyproject.toml names no address of the repository: Repository in [project.urls]. Without one, the "
+            "links and pictures of README.md lead nowhere on the page of the package index"
+        )
 
 
 def bill(wheel: Path, to: Path) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tarfile
 import tempfile
 import venv
 import zipfile
@@ -16,6 +17,11 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 MACROS = {f.name for folder in ("macros", "materializations") for f in (ROOT / folder).glob("*.sql")}
 INCLUDE = "dbt/include/sparktemporal/"
+#: files and folders that a source package holds: those of the root, and what a build adds
+SOURCE = {
+    "dbt", "macros", "materializations", "dbt_project.yml", "profile_template.yml", "hatch_build.py", "pyproject.toml",
+    "README.md", "LICENSE", ".gitignore", "PKG-INFO",
+}  # fmt: skip
 
 
 def run(*command: object, cwd: Path, typed: str = "") -> str:
@@ -37,6 +43,16 @@ def check_contents(wheel: Path) -> None:
     assert not foreign, f"the wheel holds {foreign}"
     others = [n for n in names if not n.startswith(("dbt/adapters/sparktemporal/", INCLUDE, "dbt_sparktemporal-"))]
     assert not others, f"the wheel holds {others}"
+
+
+def check_source(sdist: Path) -> None:
+    """The source package has what the wheel is built from, and nothing else."""
+    with tarfile.open(sdist) as files:
+        names = {name.partition("/")[2] for name in files.getnames()}
+    top = {name.partition("/")[0] for name in names}
+    assert top == SOURCE, f"sdist: unknown {top - SOURCE}, missing {SOURCE - top}"
+    shipped = {n.rsplit("/", 1)[1] for n in names if n.startswith(("macros/", "materializations/"))}
+    assert shipped == MACROS, f"sdist: macros missing {MACROS - shipped}, unknown {shipped - MACROS}"
 
 
 def write_project(folder: Path) -> None:
@@ -91,6 +107,8 @@ def main() -> None:
         for file in built:
             if file.suffix == ".whl":
                 check_contents(file)
+            else:
+                check_source(file)
             check_installed(file, folder)
     print("wheel and sdist are whole")
 
