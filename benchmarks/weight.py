@@ -42,10 +42,10 @@ MODELS = {
 }
 #: what a run is told in: records with fields
 RECORDS = {
-    "run.plan": ("Definition", "Invocation", "Neighbours", "RunPlan"),
-    "run.progress": ("Progress", "Tools", "Source", "Reading", "Counts", "Written", "Published"),
+    "run.plan": ("Definition", "Neighbours", "RunPlan"),
+    "run.progress": ("Progress", "Tools", "Source", "Reading", "Counts", "Written"),
     "inputs.changing.capture": ("Request", "Capture"),
-    "temporal.decision": ("DecisionContext", "Decision"),
+    "temporal.decision": ("Invocation", "DecisionContext", "Decision"),
     "temporal.diffs.state": ("State",),
 }
 

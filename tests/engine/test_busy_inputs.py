@@ -14,8 +14,9 @@ from dbt.adapters.sparktemporal.errors import TemporalError
 from dbt.adapters.sparktemporal.inputs.changing.input_reads import input_reads
 from dbt.adapters.sparktemporal.inputs.observing.manifest import Manifest
 from dbt.adapters.sparktemporal.run import write_chains
-from dbt.adapters.sparktemporal.run.plan import Definition, Invocation
+from dbt.adapters.sparktemporal.run.plan import Definition
 from dbt.adapters.sparktemporal.run.plan_run import begin
+from dbt.adapters.sparktemporal.temporal.decision import Invocation
 from support.instants import STEP, T0
 from support.project import Project
 

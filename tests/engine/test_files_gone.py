@@ -15,9 +15,10 @@ from dbt.adapters.sparktemporal.inputs.changing.input_reads import input_reads
 from dbt.adapters.sparktemporal.inputs.observing import manifest
 from dbt.adapters.sparktemporal.looking.consolidate import consolidate
 from dbt.adapters.sparktemporal.over_time.reads import inconsistencies
-from dbt.adapters.sparktemporal.run.plan import Definition, Invocation
+from dbt.adapters.sparktemporal.run.plan import Definition
 from dbt.adapters.sparktemporal.run.plan_run import begin
 from dbt.adapters.sparktemporal.run.writer import Writer
+from dbt.adapters.sparktemporal.temporal.decision import Invocation
 from support.instants import T0
 from support.project import Project
 from support.tables import twenty_rows

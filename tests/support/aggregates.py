@@ -8,12 +8,13 @@ from collections.abc import Callable, Sequence
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.pruning import filters
 from dbt.adapters.sparktemporal.pushdown.sargable import Range
-from dbt.adapters.sparktemporal.run.analyze import Model, understand
+from dbt.adapters.sparktemporal.run.analyze import understand
 from dbt.adapters.sparktemporal.temporal.diffs import view_sql
 from dbt.adapters.sparktemporal.temporal.diffs.state import Chain, CoreState, State
 from dbt.adapters.sparktemporal.temporal.diffs.stores import store_of
 from dbt.adapters.sparktemporal.temporal.predicates import clock_text
 from dbt.adapters.sparktemporal.temporal.rewrite.core import TypedCore
+from dbt.adapters.sparktemporal.temporal.rewrite.model import Model
 from dbt.adapters.sparktemporal.temporal.sql.text.dialect import quote
 from support.histories import RUNS, change, event
 from support.instants import STEP, T0

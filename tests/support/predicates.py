@@ -10,8 +10,9 @@ from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.errors import Refusal
 from dbt.adapters.sparktemporal.pruning import filters
 from dbt.adapters.sparktemporal.pushdown.sargable import Range
-from dbt.adapters.sparktemporal.run.analyze import Model, understand
+from dbt.adapters.sparktemporal.run.analyze import understand
 from dbt.adapters.sparktemporal.temporal.diffs import intervals_sql
+from dbt.adapters.sparktemporal.temporal.rewrite.model import Model
 from support.project import Project
 
 ROWS = 12

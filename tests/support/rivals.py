@@ -10,8 +10,9 @@ from typing import Any
 from dbt.adapters.sparktemporal.engine.committed import read_state
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.run import lock as locks
-from dbt.adapters.sparktemporal.run.plan import Definition, Invocation
+from dbt.adapters.sparktemporal.run.plan import Definition
 from dbt.adapters.sparktemporal.run.plan_run import begin
+from dbt.adapters.sparktemporal.temporal.decision import Invocation
 from support.instants import T0
 from support.project import Project
 

@@ -25,8 +25,9 @@ from dbt.adapters.sparktemporal.engine.committed import live_view
 from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.run.lock import host
-from dbt.adapters.sparktemporal.run.plan import Definition, Invocation
+from dbt.adapters.sparktemporal.run.plan import Definition
 from dbt.adapters.sparktemporal.run.plan_run import begin
+from dbt.adapters.sparktemporal.temporal.decision import Invocation
 from support.flights import PROJECT, of_the_flights
 from support.instants import T0
 from support.project import Project, a_project

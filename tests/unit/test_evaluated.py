@@ -7,7 +7,8 @@ import pytest
 from dbt.adapters.sparktemporal.engine.given_types import GivenTypes
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.run import full_stores
-from dbt.adapters.sparktemporal.run.analyze import Model, understand
+from dbt.adapters.sparktemporal.run.analyze import understand
+from dbt.adapters.sparktemporal.temporal.rewrite.model import Model
 from support.instants import T0
 
 B = {"item": "string", "put_at": "timestamp", "n": "int", "id": "bigint"}

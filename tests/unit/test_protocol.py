@@ -21,7 +21,7 @@ from dbt.adapters.sparktemporal.looking import consolidate as consolidation
 from dbt.adapters.sparktemporal.run import commit as commits
 from dbt.adapters.sparktemporal.run import fence, merging, phases, publishing, write_chains
 from dbt.adapters.sparktemporal.run.phases import Begin
-from dbt.adapters.sparktemporal.run.progress import Published, Written
+from dbt.adapters.sparktemporal.run.progress import Written
 from dbt.adapters.sparktemporal.temporal.decision import Statement
 from dbt.adapters.sparktemporal.temporal.diffs import chains
 from support.instants import T0
@@ -203,7 +203,12 @@ def test_what_a_run_does_in_each_phase(monkeypatch: pytest.MonkeyPatch) -> None:
         _expected = tell("commit: check")
 
     texts: Any = SimpleNamespace(
-        live=None, first="", committing=lambda *given: (state, sends("commit: send")), warehouse=None, target=None
+        live=None,
+        first="",
+        is_table=False,
+        committing=lambda *given: (state, sends("commit: send")),
+        warehouse=None,
+        target=None,
     )
     state: Any = SimpleNamespace(run="r")
     commit = Prepared(texts, "before", "")
@@ -217,7 +222,7 @@ def test_what_a_run_does_in_each_phase(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(merging, "count_written", lambda *given: Written())
     monkeypatch.setattr(merging, "merge", lambda *given: sends("merge"))
     monkeypatch.setattr(publishing, "prepare_commit", lambda tools, *given: (tools.commit.prepare(state), None))
-    monkeypatch.setattr(publishing, "_beside_a_view", lambda *given: Published(False, sends("publish")))
+    monkeypatch.setattr(publishing, "_beside_a_view", lambda *given: sends("publish"))
     monkeypatch.setattr(publishing, "clean_up", lambda *given: sends("clean_up"))
     run: Any = SimpleNamespace(plan=plan, tools=SimpleNamespace(commit=commit, warehouse=None))
     phase, began = "", []
@@ -234,8 +239,8 @@ def test_what_a_run_does_in_each_phase(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def a_plan() -> Any:
     return SimpleNamespace(
-        writes_nothing=False, displaced=("x",), is_in_table=False, target=ModelRelations("`s`", "m"), run_id="r",
-        decision=SimpleNamespace(writes_nothing=False), is_view_missing=False, measures=False, old=None,
+        writes_nothing=False, displaced=("x",), target=ModelRelations("`s`", "m"), run_id="r",
+        decision=SimpleNamespace(writes_nothing=False), measures=False, old=None,
         capture=SimpleNamespace(manifest=None),
     )  # fmt: skip
 

@@ -298,26 +298,32 @@ def test_changed_offset(old: int | None, new: int | None, as_of: int, expected: 
     assert expiration.after_change(10, old, Expiry(new, ""), as_of) == expected
 
 
-CONTEXT = decision.DecisionContext("h", {"z": "UTC"}, Expiry(100, ""), Restarts(), clock=30)
+INVOCATION = decision.Invocation(30, 30, {}, "4.1.4")
+CONTEXT = decision.DecisionContext(INVOCATION, Expiry(100, ""), Restarts())
+
+
+def at(clock: int, pinned: bool = True, full_refresh: bool = False, **changes: Any) -> decision.DecisionContext:
+    """The grounds of a run at an instant."""
+    invocation = replace(INVOCATION, as_of=clock, pinned=pinned, full_refresh=full_refresh)
+    return replace(CONTEXT, invocation=invocation, **changes)
 
 
 def test_decisions() -> None:
     def decided(state: State | None, clock: int = 30, **changes: Any) -> decision.Decision:
-        return decision.decide("m", state, replace(CONTEXT, clock=clock, **changes))
+        return decision.decide("m", state, at(clock, **changes))
 
     assert decided(None).action == "hydrated"
     assert decided(a_state()).action == "advanced"
     assert decided(a_state(), clock=5).as_of == 20  # a little behind: the frontier
-    assert decided(a_state(), core_hash="other").reason == "its stored query changed"
-    assert decided(a_state(), core_hash="other", settings={"z": "CET"}).reason == "z UTC -> CET"
+    assert decided(a_state(), changed="its stored query changed").reason == "its stored query changed"
     assert (decided(a_state(), clock=110).action, decided(a_state(), clock=111).action) == ("advanced", "restarted")
     assert decided(a_state(), clock=60, restarts=Restarts(50, words="restart_every")).reason.startswith("restart_every")
     assert decided(a_state(), clock=59, restarts=Restarts(50)).action == "advanced"
     assert decided(a_state(restart=True)).reason == "temporal_restart"
     assert decided(a_state(), full_refresh=True).reason == "--full-refresh"
-    assert decided(a_state(), sampled=True).action == "checked"
+    sampled = replace(CONTEXT, invocation=replace(INVOCATION, sampled=True))
+    assert decision.decide("m", a_state(), sampled).action == "checked"
     assert decided(a_state(), known_until=29).reason == "what it reads expires earlier than before"
-    assert decided(a_state(), core_hash="other", changes=["b changed"]).reason == "b changed"
     assert decided(None, known_until=60).expiration == 60 and decided(None).expiration == 130
 
 
@@ -338,12 +344,19 @@ def test_other_sql_of_windows_rebuilds(where: str, monkeypatch: pytest.MonkeyPat
     assert hashed({}) != before
 
 
+def test_the_change_of_stored_rows_is_told() -> None:
+    state, told = a_state(), decision.changed_rows
+    assert told(state, (), {"z": "UTC"}) == "its stored query changed"
+    assert told(state, (), {"z": "CET"}) == "z UTC -> CET"
+    assert told(state, (), {"z": "UTC"}, ["b changed"]) == "b changed"
+    assert told(replace(state, core_hash=decision.hash_cores((), {"z": "UTC"})), (), {"z": "UTC"}) == ""
+
+
 @pytest.mark.parametrize(("clock", "full_refresh", "as_of"), [(30, False, 30), (5, False, 21), (20, True, 21)])
 def test_a_run_by_the_clock_is_after_the_frontier(clock: int, full_refresh: bool, as_of: int) -> None:
     """Updates up to the frontier, 20, are final. People may give an instant twice, and replace what was shown then."""
-    context = replace(CONTEXT, clock=clock, full_refresh=full_refresh)
-    assert decision.decide("m", a_state(), replace(context, pinned=False)).as_of == as_of
-    assert decision.decide("m", a_state(), context).as_of == max(clock, 20)
+    assert decision.decide("m", a_state(), at(clock, False, full_refresh)).as_of == as_of
+    assert decision.decide("m", a_state(), at(clock, True, full_refresh)).as_of == max(clock, 20)
 
 
 def test_decisions_of_a_schedule() -> None:
@@ -351,7 +364,7 @@ def test_decisions_of_a_schedule() -> None:
 
     def decided(clock: int, **changes: object) -> tuple[str, int]:
         state = a_state(**{"refreshes": every, "expiration": None, "offset": None, **changes})
-        told = decision.decide("m", state, replace(CONTEXT, clock=clock, expiry=Expiry(None, ""), refreshes=every))
+        told = decision.decide("m", state, at(clock, expiry=Expiry(None, ""), refreshes=every))
         return told.action, told.as_of
 
     assert decided(119) == ("waiting", 20) and decided(120) == ("advanced", 120) and decided(250) == ("advanced", 220)
@@ -376,14 +389,8 @@ def test_a_refresh_is_of_an_instant_that_the_views_below_know(
     clock: int, inputs_from: int, full_refresh: bool, expected: tuple[object, ...]
 ) -> None:
     every = Refreshes(100, 20)
-    context = replace(
-        CONTEXT,
-        clock=clock,
-        expiry=Expiry(None, ""),
-        refreshes=every,
-        inputs_from=inputs_from,
-        full_refresh=full_refresh,
-    )
+    grounds: dict[str, Any] = {"expiry": Expiry(None, ""), "refreshes": every, "inputs_from": inputs_from}
+    context = at(clock, full_refresh=full_refresh, **grounds)
     told = decision.decide("m", a_state(refreshes=every, expiration=None, offset=None), context)
     assert told.refreshes is not None
     assert (told.action, told.as_of, told.since, told.refreshes.also) == expected
@@ -394,14 +401,12 @@ def test_another_schedule_begins_anew() -> None:
     state, never = a_state(refreshes=Refreshes(100, 20), expiration=None, offset=None), Expiry(None, "")
     for refreshes, also in ((Refreshes(30, 0), (130,)), (Refreshes(13, 0), ()), (None, ())):
         for frontier, as_of in ((20, 130), (130, 131)):  # by the clock, a run is after what readers saw
-            context = replace(CONTEXT, clock=130, expiry=never, refreshes=refreshes, pinned=False)
+            context = at(130, pinned=False, expiry=never, refreshes=refreshes)
             told = decision.decide("m", replace(state, frontier=frontier), context)
             expected = also if as_of == 130 else (131,)
             assert (told.as_of, told.since) == (as_of, as_of)
             assert told.refreshes == (refreshes and replace(refreshes, also=expected))
-    first = decision.decide(
-        "m", None, replace(CONTEXT, clock=130, expiry=never, refreshes=Refreshes(100, 0), inputs_from=130)
-    )
+    first = decision.decide("m", None, at(130, expiry=never, refreshes=Refreshes(100, 0), inputs_from=130))
     assert (first.as_of, first.refreshes) == (130, Refreshes(100, 0, (130,)))
 
 

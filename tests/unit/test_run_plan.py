@@ -9,27 +9,28 @@ from typing import Any
 import pytest
 
 from dbt.adapters.sparktemporal.config import TemporalConfig
+from dbt.adapters.sparktemporal.engine.commit_records import CREATE_TABLE, CREATE_VIEW
 from dbt.adapters.sparktemporal.engine.model_relations import ModelRelations
 from dbt.adapters.sparktemporal.engine.warehouse import Warehouse
 from dbt.adapters.sparktemporal.inputs.changing.capture import Capture
 from dbt.adapters.sparktemporal.inputs.changing.changes import InputChange
 from dbt.adapters.sparktemporal.inputs.changing.conflicts import Busy
 from dbt.adapters.sparktemporal.inputs.changing.core_delta import CoreDelta, DeltaKind
+from dbt.adapters.sparktemporal.inputs.changing.query_fingerprint import QueryFingerprint
 from dbt.adapters.sparktemporal.inputs.observing.observe import Input
 from dbt.adapters.sparktemporal.run import fence, merging, publishing, write_chains
-from dbt.adapters.sparktemporal.run.analyze import Model
 from dbt.adapters.sparktemporal.run.commit import Commit, Prepared, ViewTexts
 from dbt.adapters.sparktemporal.run.phases import Begin
 from dbt.adapters.sparktemporal.run.phases import phases as phases_of
-from dbt.adapters.sparktemporal.run.plan import Invocation, Neighbours, RunPlan
+from dbt.adapters.sparktemporal.run.plan import Definition, Neighbours, RunPlan
 from dbt.adapters.sparktemporal.run.plan_run import begin
-from dbt.adapters.sparktemporal.run.progress import Published, Reading, Written
-from dbt.adapters.sparktemporal.run.published_view import Docs
+from dbt.adapters.sparktemporal.run.progress import Reading, Written
 from dbt.adapters.sparktemporal.run.writer import Writer
 from dbt.adapters.sparktemporal.temporal.clock.expiration import NEVER
 from dbt.adapters.sparktemporal.temporal.clock.schedule import Refreshes
-from dbt.adapters.sparktemporal.temporal.decision import ADVANCED, CHECKED, Decision, Statement
+from dbt.adapters.sparktemporal.temporal.decision import ADVANCED, CHECKED, Decision, Invocation, Statement
 from dbt.adapters.sparktemporal.temporal.rewrite.core import Core, TypedCore
+from dbt.adapters.sparktemporal.temporal.rewrite.model import Model
 from dbt.adapters.sparktemporal.temporal.sql.names.parsed_model import ParsedModel
 from dbt.adapters.sparktemporal.temporal.sql.spark.errors import SparkError
 from dbt.adapters.sparktemporal.temporal.sql.text.dialect import parse
@@ -47,23 +48,20 @@ def a_plan(action: str = ADVANCED, moved: bool = True, **changes: Any) -> RunPla
     delta = CoreDelta(DeltaKind.INCREMENTAL if moved else DeltaKind.SAME, why if moved else "", read={"s.t": None})
     capture = Capture(
         {"s.t": Input("s.t", FILES)}, {"s.t": InputChange(why, same=not moved)}, {"c0": delta},
-        (), keeps=not moved, manifest="SELECT 1" if moved else None, counts={"s.t": 2},
+        QueryFingerprint(()), keeps=not moved, manifest="SELECT 1" if moved else None, counts={"s.t": 2},
     )  # fmt: skip
     plan = RunPlan(
         target=TARGET,
         config=TemporalConfig.parse("m", {}),
-        docs=Docs(),
+        definition=Definition(SQL),
         invocation=Invocation(T0 + 1000, T0 + 1000, {}, "4.1.4", project="p"),
         neighbours=Neighbours(),
         run_id=RUN,
         old=a_state(),
-        live_run=LAST,
         existing=("m", "m__live", "m__diffs"),
         decision=Decision(action, "", T0 + 1000, T0, T0, None),
         model=Model(model, (core,), "SELECT * FROM mz_core_c0", ("timestamp",), ()),
         columns=COLUMNS,
-        core_hash="h",
-        settings={},
         capture=capture,
         expiry=NEVER,
     )
@@ -121,7 +119,7 @@ def test_what_was_shown_is_revised() -> None:
     other = replace(plan, columns=(("id", "int"),))
     rebuilt = replace(plan, decision=replace(plan.decision, action="restarted"))
     earlier = replace(rebuilt, decision=replace(rebuilt.decision, as_of=T0 - 5))
-    redefined = replace(plan, capture=replace(plan.capture, read_by=("other",)))
+    redefined = replace(plan, capture=replace(plan.capture, meaning=QueryFingerprint(("other",))))
     plans = (plan, again, other, redefined, rebuilt, earlier)
     assert [p.revised() for p in plans] == [None, T0, T0 + 1000, T0 + 1000, None, T0]
     assert replace(plan, old=None).revised() is None
@@ -136,8 +134,8 @@ def test_a_plan_does_not_change() -> None:
     )
 
 
-def phases(plan: RunPlan, monkeypatch: pytest.MonkeyPatch, *busy: str) -> list[str]:
-    """The phases of a run, where each asks nothing. busy: what each look finds."""
+def phases(plan: RunPlan, monkeypatch: pytest.MonkeyPatch, *busy: str, first: str = CREATE_VIEW) -> list[str]:
+    """The phases of a run, where each asks nothing. busy: what each look finds. first: the verb of a first commit."""
     finds = [Busy(("t",) * (told == "moved"), ("t",) * (told == "grew")) for told in busy]
     looks = 2 * [*finds, Busy()]  # the steps are taken twice
     monkeypatch.setattr(fence, "fence", lambda *given: [Statement("", "")])
@@ -154,9 +152,9 @@ def phases(plan: RunPlan, monkeypatch: pytest.MonkeyPatch, *busy: str) -> list[s
     monkeypatch.setattr(write_chains, "PAUSES", (0.0,) * 5)
     monkeypatch.setattr(merging, "count_written", lambda *given: Written())
     monkeypatch.setattr(publishing, "prepare_commit", lambda *given: (Prepared(a_state(), (), ""), None))
-    monkeypatch.setattr(publishing, "find_published", lambda *given: Published(False, []))
+    monkeypatch.setattr(publishing, "publish", lambda *given: [])
     monkeypatch.setattr(publishing, "clean_up", lambda *given: [])
-    texts = ViewTexts(Warehouse(lambda sql: []), TARGET, None)
+    texts = ViewTexts(Warehouse(lambda sql: []), TARGET, None, first)
     run = Writer(texts.warehouse, plan, Commit(texts, LAST, ""))
     found = [step.phase for step in phases_of(run) if isinstance(step, Begin)]
     list(run.steps(lambda sql: None))
@@ -170,7 +168,7 @@ END = ["look", "merge", "commit", "publish", "clean_up"]
 def test_phases(monkeypatch: pytest.MonkeyPatch) -> None:
     assert phases(a_plan(), monkeypatch) == ["remember", "write", *END]
     assert phases(a_plan(displaced=("x",)), monkeypatch)[0] == "fence"
-    assert "fence" not in phases(a_plan(displaced=("x",), is_in_table=True), monkeypatch)
+    assert "fence" not in phases(a_plan(displaced=("x",)), monkeypatch, first=CREATE_TABLE)
     assert phases(a_plan(moved=False), monkeypatch) == ["publish", "clean_up"]
     assert phases(a_plan(CHECKED), monkeypatch) == []
     assert phases(a_plan(CHECKED, existing=("m__live",)), monkeypatch) == ["publish"]

@@ -38,13 +38,14 @@ from .looking.run_operations import RunOperations, as_dbt_errors
 from .plurals import quantity
 from .run import lock
 from .run import report as reports
-from .run.plan import Definition, Invocation, Neighbours
+from .run.plan import Definition, Neighbours
 from .run.plan_run import begin
 from .run.published_view import Docs
 from .run.under_lock import start
 from .run.writer import Step, Writer
 from .temporal.clock.instants import parse_instant
 from .temporal.clock.zones import Zone
+from .temporal.decision import Invocation
 from .temporal.sql.text.dialect import quote
 from .temporal.sql.text.identifiers import SESSION_CATALOG, Identifier, folded
 

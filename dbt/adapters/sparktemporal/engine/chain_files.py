@@ -5,7 +5,7 @@ One statement counts the rows of all chains from the footers of their files.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..errors import Explained, TemporalError, without_trace
@@ -18,23 +18,17 @@ from ..temporal.sql.text.dialect import quote
 from .warehouse import Query, Warehouse
 
 
-def refuse_incomplete(warehouse: Warehouse, model: str, chains: Mapping[str, Sequence[Chain]]) -> None:
-    """Raise TemporalError where files of a chain are gone. chains: schema as in SQL -> the chains a run builds on."""
-    every = by_schema(chains)
-    if not every:
+def refuse_incomplete(warehouse: Warehouse, model: str, chains: Sequence[tuple[str, Chain]]) -> None:
+    """Raise TemporalError where files of a chain are gone. chains: (schema as in SQL, a chain a run builds on)."""
+    if not chains:
         return
     try:
-        found = rows_counted(warehouse.rows_together(counts_of(every)))
+        found = rows_counted(warehouse.rows_together(counts_of(chains)))
     except SparkError as error:
         error.expect(Cause.UNREADABLE)
         cause = spark_words(without_trace(str(error)))
         raise _error(model, f"chains with a file that cannot be read: {cause}") from None
-    refuse_other_counts(model, every, found)
-
-
-def by_schema(chains: Mapping[str, Sequence[Chain]]) -> tuple[tuple[str, Chain], ...]:
-    """A mapping schema -> chains, as pairs (schema, chain)."""
-    return tuple((schema, chain) for schema, found in chains.items() for chain in found)
+    refuse_other_counts(model, chains, found)
 
 
 def counts_of(chains: Sequence[tuple[str, Chain]]) -> list[Query]:

@@ -56,7 +56,7 @@ def consolidate(
         ownership.refuse_foreign_diffs(warehouse, target)
         for step in fence.fence(warehouse, target, displaced):
             warehouse.rows(step.sql)
-    refuse_incomplete(warehouse, target.model, {target.schema: state.chains})
+    refuse_incomplete(warehouse, target.model, [(target.schema, chain) for chain in state.chains])
     past = state.frontier - (config.retain_history or 0)
     since = max(state.since, state.refreshes.last(past) if state.refreshes else past)
     cores, using = [], f" {ownership.using(target, config.file_format)}"

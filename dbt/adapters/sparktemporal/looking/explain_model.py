@@ -11,7 +11,7 @@ from ..engine.model_relations import ModelRelations
 from ..engine.warehouse import Warehouse
 from ..errors import Refusal
 from ..run import full_stores, published_view
-from ..run.analyze import Model, understand
+from ..run.analyze import understand
 from ..run.published_view import Docs
 from ..temporal.clock.instants import format_instant
 from ..temporal.decision import Statement
@@ -20,6 +20,7 @@ from ..temporal.diffs import readable_updates, view_sql
 from ..temporal.diffs.state import Chain, CoreState, State
 from ..temporal.diffs.stores import store_of
 from ..temporal.predicates import clock_text
+from ..temporal.rewrite.model import Model
 from ..temporal.sql.spark.errors import SparkError, spark_words
 from ..temporal.sql.text.dialect import render
 from ..temporal.sql.text.readable import in_words

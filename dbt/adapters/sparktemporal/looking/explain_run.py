@@ -102,7 +102,9 @@ def _left_out(run: Writer) -> Iterator[Row]:
     if run.plan.writes_nothing or not whole:
         return
     plan = run.plan
-    yield from explain_pushdown.windows(run.tools.warehouse, whole, plan.config, plan.settings, plan.clock_range)
+    yield from explain_pushdown.windows(
+        run.tools.warehouse, whole, plan.config, plan.invocation.settings, plan.clock_range
+    )
     if plan.measures:
         yield "statistics", "files", "statistics of the files that have none are collected before they are read"
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 
 from ..engine.clock_calls import type_calls
 from ..engine.described_tables import DescribedTables
-from ..engine.descriptions import TableInfo
 from ..engine.text_timestamps import refuse_text_that_is_null
 from ..engine.warehouse import Warehouse
 from ..errors import Refusal
@@ -26,8 +25,8 @@ from ..temporal.rewrite.clock_casts import resolve_clock_casts
 from ..temporal.rewrite.clock_functions import put_mz_now, puts_of
 from ..temporal.rewrite.column_names import Names, names_of
 from ..temporal.rewrite.core import Core, TypedCore, refuse_nondeterministic
-from ..temporal.rewrite.evaluated import Evaluated
 from ..temporal.rewrite.kept import Kept
+from ..temporal.rewrite.model import Model
 from ..temporal.rewrite.qualify import refuse_qualify
 from ..temporal.rewrite.split import Split, split
 from ..temporal.sql.names.parsed_model import ParsedModel
@@ -42,39 +41,6 @@ _BY_CONFIG = Kept(rows_because="config aggregates: rows", by_config=True)
 _ROOM = 0.001
 
 
-@dataclass(frozen=True)
-class Model:
-    """A model in its parts. Together the parts must mean the same as the text of the model (`written`)."""
-
-    parsed: ParsedModel
-    cores: tuple[TypedCore, ...]
-    #: SQL, see `with_marks`
-    residual: str
-    #: the kind of each mz_now() in the text
-    calls: tuple[str, ...]
-    notes: tuple[str, ...]
-    #: what is evaluated at each read
-    evaluated: tuple[Evaluated, ...] = ()
-    #: query of a core -> its plans, as far as known
-    plans: Mapping[str, str] = field(default_factory=dict)
-    #: full name of an input -> the metastore's answer, as far as known
-    tables: Mapping[str, TableInfo] = field(default_factory=dict)
-
-    @property
-    def written(self) -> str:
-        return self.parsed.text
-
-    @property
-    def whole(self) -> list[TypedCore]:
-        """The cores that are stored whole and read whole.
-
-        Cores that are kept per group are left out, because a read goes through the groups alone. So are cores whose
-        groups are each a row of the answer.
-        """
-        every = ((typed, typed.core) for typed in self.cores)
-        return [typed for typed, core in every if not (core.is_bounded or core.groups or core.has_all_groups)]
-
-
 def understand(
     warehouse: Warehouse,
     sql: str,
@@ -83,8 +49,11 @@ def understand(
     as_of: int,
     old: State | None = None,
     aggregates: str = "auto",
+    describe: DescribedTables | None = None,
 ) -> Model:
     """Split the compiled SQL of a model into its parts, or raise Refusal. as_of: the first instant of the clock (ms).
+
+    describe: keeps the answers about tables for the caller.
 
     | aggregates | an aggregation that can be kept as groups or as rows |
     |---|---|
@@ -92,7 +61,7 @@ def understand(
     | `auto`, in a later run of the same text | is kept as in the last run |
     | `auto`, otherwise | is kept as groups, unless groups are more than half as many as rows, or a sum may overflow |
     """
-    local, describe = timestamps.are_local(settings), DescribedTables(warehouse)
+    local, describe = timestamps.are_local(settings), describe or DescribedTables(warehouse)
     sql = literals.as_read(without_end(sql), settings, version)
     sql = resolve_clock_casts(sql, describe, local)
     text, clocks = put_mz_now(sql)
@@ -102,7 +71,7 @@ def understand(
     kept = partial(_understand, warehouse, describe, parsed, clocks, settings, version, as_of, old, names)
     model = kept({})
     by_rows = _by_rows(warehouse, model, as_of, old, aggregates)
-    return replace(kept(by_rows) if by_rows else model, tables=describe.found)
+    return kept(by_rows) if by_rows else model
 
 
 def _by_rows(warehouse: Warehouse, model: Model, as_of: int, old: State | None, aggregates: str) -> dict[int, Kept]:

@@ -17,7 +17,7 @@ from .progress import Source
 def is_tiny(plan: RunPlan, core: TypedCore) -> bool:
     """Whether the new rows of a core are in so few files of one table that one task reads them as fast as several."""
     delta = plan.capture.cores[core.name]
-    if not all(name in plan.capture.tiny for name in delta.read):
+    if not all(name in plan.capture.few and name in plan.capture.uncounted for name in delta.read):
         return False
     parts = (*delta.inserts, *delta.deletes) or (core,)
     return all(len(list(part.core.query.find_all(exp.Table))) == 1 for part in parts)

@@ -77,7 +77,9 @@ def asked(tools: Tools, plan: RunPlan, reading: Reading) -> Asked:
     left_out = not_stored(tools, plan) if asks_for_all(plan) else []
     late = ((f"SELECT count(*) FROM {plan.target.table(plan.late())}", 1),) if reading.missed else ()
     uncounted = tuple(plan.capture.uncounted.values())
-    return Asked(of_chains, added, tuple(left_out), uncounted, _standing(plan, reading), late, _sizes(tools, plan))
+    return Asked(
+        of_chains, added, tuple(left_out), uncounted, _standing(tools, plan, reading), late, _sizes(tools, plan)
+    )
 
 
 def _sizes(tools: Tools, plan: RunPlan) -> tuple[Query, ...]:
@@ -88,16 +90,21 @@ def _sizes(tools: Tools, plan: RunPlan) -> tuple[Query, ...]:
     return tuple((f"SELECT coalesce(sum(file_size_in_bytes), 0) FROM {table}.files", 1) for table in tables)
 
 
-def _standing(plan: RunPlan, reading: Reading) -> tuple[tuple[str, Chain], ...]:
-    """(schema, chain) for each chain that the run adds to and whose rows must be counted now.
+def standing(tools: Tools, plan: RunPlan) -> tuple[tuple[str, Chain], ...]:
+    """(schema, chain) of each chain that the run adds to and does not read. Its rows are counted before the commit."""
+    return plan.own_chains if plan.adds and tools.warehouse.stack is None else ()
 
-    If all of these chains were counted with the list of files, only the joined chains that `adds_up` cannot check are
-    counted again.
+
+def _standing(tools: Tools, plan: RunPlan, reading: Reading) -> tuple[tuple[str, Chain], ...]:
+    """The standing chains whose rows must be counted now.
+
+    If all of them were counted with the list of files, only the joined chains that `adds_up` cannot check are counted
+    again.
     """
     if not plan.capture.is_counted:
-        return plan.standing
+        return standing(tools, plan)
     again = [c for core in plan.changed if not _sums_up(plan, core) for c in reading.sources[core.name].joined]
-    return tuple((schema, chain) for schema, chain in plan.standing if chain in again)
+    return tuple((schema, chain) for schema, chain in standing(tools, plan) if chain in again)
 
 
 def _sums_up(plan: RunPlan, core: TypedCore) -> bool:

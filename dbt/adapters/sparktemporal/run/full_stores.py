@@ -12,8 +12,8 @@ from ..errors import Refusal
 from ..plurals import quantity, size
 from ..temporal.rewrite.core import TypedCore
 from ..temporal.rewrite.evaluated import Evaluated
+from ..temporal.rewrite.model import Model
 from ..temporal.sql.text.dialect import fragment, quote
-from .analyze import Model
 from .commit import Prepared
 from .plan import RunPlan
 from .progress import Written

@@ -16,9 +16,10 @@ from ..engine.model_relations import ModelRelations
 from ..engine.warehouse import Warehouse
 from ..errors import TemporalError
 from ..temporal.clock.instants import parse_instant
+from ..temporal.decision import Invocation
 from ..temporal.sql.spark.errors import SparkError
 from . import lock, report
-from .plan import Definition, Invocation, Neighbours
+from .plan import Definition, Neighbours
 from .under_lock import start
 
 

@@ -31,7 +31,6 @@ from ..temporal.sql.text.identifiers import Identifiers
 from . import chain_rows
 from .plan import RunPlan
 from .progress import Tools
-from .standing_views import StandingViews
 
 
 def find(tools: Tools, plan: RunPlan) -> tuple[str, ...]:
@@ -78,7 +77,7 @@ def write(plan: RunPlan, missed: Sequence[str]) -> list[Statement]:
         return []
     table, (first, *others) = plan.target.table(plan.late()), missed
     writes = [f"CREATE TABLE {table}{plan.using} AS\n{first}", *(f"INSERT INTO {table}\n{query}" for query in others)]
-    return [Statement("rows that came when their window was over", plan.data(sql)) for sql in writes]
+    return [Statement("rows that came when their window was over", sql) for sql in writes]
 
 
 def old(plan: RunPlan) -> Late:
@@ -149,10 +148,3 @@ def refuse_foreign(
         of, there = target.outside, warehouse.relations_outside(target.outside.schema, target.model)
     if name in there and not ownership.is_marked(warehouse, of, name):
         raise ForeignRelation(of.name("__late"), target.model)
-
-
-def publish(views: StandingViews, text: str | None) -> list[Statement]:
-    """The statements that make `<model>__late` as it should be. text: None for no view."""
-    if text is None:
-        return views.dropped("late rows are not kept any more", "__late")
-    return views.changed("rows that came late, readable", "__late", text)

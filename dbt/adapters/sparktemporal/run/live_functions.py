@@ -16,12 +16,12 @@ from sqlglot import exp
 
 from ..errors import Refusal
 from ..inputs.changing.query_fingerprint import Routines
+from ..temporal.rewrite.model import Model
 from ..temporal.sql.functions import registry
 from ..temporal.sql.functions.row import CLOCK
 from ..temporal.sql.spark import plans, routines
 from ..temporal.sql.spark.routines import Name, Routine
 from ..temporal.sql.text.dialect import OF_SPARK, fragment, parse, render
-from .analyze import Model
 
 
 def refuse_and_name(model: Model, known: Routines) -> Model:

@@ -50,9 +50,7 @@ def publish(
     steps = views.changed("the commit, for readers", "__live", text, mark=False)
     steps += published_view.publish(outside, state.columns, docs, views.find(), retyped)
     steps += views.changed("the updates, readable", "__diffs", updates)
-    if state.late is None:
-        return steps + views.dropped("late rows are not kept any more", "__late")
-    return steps if late is None else steps + views.changed("rows that came late, readable", "__late", late)
+    return steps if late is None and state.late is not None else steps + views.late(late)
 
 
 def drop(warehouse: Warehouse, target: ModelRelations) -> list[Statement]:

@@ -29,7 +29,7 @@ Steps = Generator["Begin | Statement", None, None]
 def phases(run: Progress, is_preview: bool = False) -> Steps:
     """The steps of a run. is_preview: no statistics are made, and only the steps before the phase `look` are taken."""
     if not run.plan.writes_nothing:
-        if run.plan.displaced and not run.plan.is_in_table:
+        if run.plan.displaced and not run.tools.commit.texts.is_table:
             yield Begin("fence")
             yield from fence.fence(run.tools.warehouse, run.plan.target, run.plan.displaced)
         run.written = yield from _read(run, is_preview)
@@ -42,12 +42,11 @@ def phases(run: Progress, is_preview: bool = False) -> Steps:
     else:
         sweep = None
     is_quiet = run.plan.decision.writes_nothing
-    if not is_quiet or run.plan.is_view_missing:
+    if not is_quiet or publishing.is_view_missing(run.tools, run.plan):
         yield Begin("publish")
-        published = publishing.find_published(run.tools, run.plan, run.prepared)
-        run.gave_way = published.gives_way
+        published = publishing.publish(run.tools, run.plan, run.prepared)
         try:
-            yield from publishing.publish(run.plan, published)
+            yield from published
         except SparkError as error:
             at_function.refuse_unknown(run.plan, error)
             raise
@@ -73,7 +72,7 @@ def _read(run: Progress, is_preview: bool) -> Generator[Begin | Statement, None,
             run.plan = write_chains.pinned(run.tools, run.plan, manifest)
         reading = write_chains.find_sources(run.tools, run.plan, manifest)
         try:
-            yield from write_chains.write(run.plan, reading)
+            yield from write_chains.write(run.tools, run.plan, reading)
         except SparkError as error:
             write_chains.refuse_damaged(run.tools, run.plan, error)
             raise

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..config import TemporalConfig
+from .. import other_configs
 from ..engine import ownership
 from ..engine.known_relations import KnownRelations
 from ..engine.model_relations import ModelRelations
-from ..inputs.changing.capture import Capture
+from ..inputs.changing.capture import Capture, Request
 from ..inputs.observing.manifest import Manifest
 from ..inputs.observing.observe import Input
 from ..plurals import quantity
@@ -18,16 +18,13 @@ from ..pushdown.sargable import Range
 from ..temporal.clock.expiration import Dependence, Expiry
 from ..temporal.clock.instants import format_duration, format_instant
 from ..temporal.clock.schedule import Refreshes
-from ..temporal.decision import ADVANCED, Decision
+from ..temporal.decision import ADVANCED, hash_cores
 from ..temporal.diffs import chains as chain_rules
 from ..temporal.diffs import compaction
 from ..temporal.diffs.input_state import Fingerprint
 from ..temporal.diffs.state import Chain, State
-from ..temporal.ivm.upstream import Stack
 from ..temporal.predicates.ordered import YEARS_END
 from ..temporal.rewrite.core import TypedCore
-from ..temporal.sql.text.identifiers import Identifiers
-from .analyze import Model
 from .published_view import Docs
 
 
@@ -38,26 +35,6 @@ class Definition:
     sql: str
     config: Mapping[str, Any] = field(default_factory=dict)
     docs: Docs = field(default_factory=Docs)
-
-
-@dataclass(frozen=True)
-class Invocation:
-    """The invocation of dbt and the session that a run is in."""
-
-    #: the instant of the invocation (ms)
-    as_of: int
-    #: the engine's clock, for the ages of tables (ms)
-    engine_now: int
-    #: the settings of the session that decide rows
-    settings: Mapping[str, str]
-    #: Spark's version
-    version: str
-    full_refresh: bool = False
-    #: whether dbt reads a sample of each input
-    sampled: bool = False
-    project: str = ""
-    #: whether people gave the instant; else it is the clock's
-    pinned: bool = True
 
 
 @dataclass(frozen=True)
@@ -80,43 +57,21 @@ class Neighbours:
     has_feed: bool = False
 
 
-@dataclass(frozen=True)
-class RunPlan:
+@dataclass(frozen=True, kw_only=True)
+class RunPlan(Request):
     """One run of one temporal_view before it writes: everything observed and decided. `str` prints a table of it."""
 
-    target: ModelRelations
-    config: TemporalConfig
-    docs: Docs
-    invocation: Invocation
+    definition: Definition
     neighbours: Neighbours
     #: the id in the names of the run's tables. Another attempt has another id; the lock keeps the first one
     run_id: str
-    #: the last commit
-    old: State | None
-    #: the run of the last commit, also where its state cannot be read
-    live_run: str | None
-    #: the relations of the model in its schema
-    existing: tuple[str, ...]
-    decision: Decision
-    model: Model
-    columns: tuple[tuple[str, str], ...]
-    core_hash: str
-    #: the settings under which the model's rows are computed
-    settings: Mapping[str, str]
-    capture: Capture
     expiry: Expiry
-    #: the temporal views below
-    stack: Stack | None = None
+    columns: tuple[tuple[str, str], ...] = ()
+    capture: Capture
     #: when the run began, by `time.monotonic` (s)
     started: float = 0.0
     #: the runs whose lock this run took over
     displaced: tuple[str, ...] = ()
-    #: (schema, chain) of each chain that the run adds to and does not read. Its rows are counted before the commit
-    standing: tuple[tuple[str, Chain], ...] = ()
-    #: whether the commit is a row of a table, because the catalog has no views
-    is_in_table: bool = False
-    #: the configs of the model that do nothing, in words; "" for none
-    idle: str = ""
 
     # -- what is to be done --
 
@@ -168,16 +123,24 @@ class RunPlan:
         return self.old is not None and self.old.written == self.model.written and not self.old.sampled
 
     @property
-    def is_view_missing(self) -> bool:
-        """Whether the view may be missing, for instance because a run was killed between its commit and the view."""
-        if self.is_in_table:
-            return self.neighbours.in_the_way or bool(self.target.views_in)
-        return self.neighbours.in_the_way or self.target.model not in Identifiers(self.existing)
-
-    @property
     def changed(self) -> list[TypedCore]:
         """The cores whose inputs changed."""
         return [core for core in self.model.cores if not self.capture.cores[core.name].is_same]
+
+    @property
+    def adds(self) -> bool:
+        """Whether the run adds to its chains and reads none of them, so that their rows can be counted after it."""
+        deltas = self.capture.cores.values()
+        return not self.capture.is_same and all(delta.is_same or delta.is_incremental for delta in deltas)
+
+    @property
+    def idle(self) -> str:
+        """The configs of the model that do nothing, in words; "" for none."""
+        return other_configs.not_carried_out(self.definition.config)
+
+    @property
+    def core_hash(self) -> str:
+        return hash_cores(self.model.cores, self.invocation.settings)
 
     @property
     def refreshes(self) -> Refreshes | None:
@@ -229,10 +192,6 @@ class RunPlan:
         """The clauses of a CREATE TABLE for the format and the owner of a chain."""
         return f" {ownership.using(self.target, self.config.file_format)}"
 
-    def data(self, sql: str) -> str:
-        """SQL as it is sent, with the rows of temporal views in place of their names."""
-        return self.stack.data(sql) if self.stack else sql
-
     # -- chains --
 
     def old_chains(self, core: str) -> list[Chain]:
@@ -263,13 +222,6 @@ class RunPlan:
         over = [c.rows for c in chains if chain_rules.is_over(c, self.latest)]
         moves = self.to_peel(merged) or max([*rewritten, *over], default=0) >= chain_rules.SMALL_CHAIN
         return self.latest if moves else self.decision.since
-
-    @property
-    def standing_by_schema(self) -> dict[str, list[Chain]]:
-        found: dict[str, list[Chain]] = {}
-        for schema, chain in self.standing:
-            found.setdefault(schema, []).append(chain)
-        return found
 
     # -- what the commit says of the past --
 
@@ -309,7 +261,7 @@ class RunPlan:
     def rows(self) -> Iterator[tuple[str, str, str]]:
         """The rows of the printed table: (kind, name, what was observed or decided)."""
         d = self.decision
-        yield "model", self.target.name(), f"run {self.run_id}, over {self.live_run or 'nothing'}"
+        yield "model", self.target.name(), f"run {self.run_id}, over {self.old.run if self.old else 'nothing'}"
         does, why = ("unchanged", "nothing new") if self.is_noop else (d.action, "what the inputs did")
         yield "does", does, d.reason or why
         for what, t in (("as of", d.as_of), ("started", d.started_at), ("since", self.since())):

@@ -103,22 +103,6 @@ class Written:
         return sum(known) if len(known) == len(self.sizes) else None
 
 
-@dataclass(frozen=True)
-class Published:
-    """The statements that update the relations that people read."""
-
-    #: whether a table of the model's name must be dropped for the view
-    gives_way: bool
-    #: for the view, or for all views in another catalog
-    view: Sequence[Statement]
-    #: for `<model>__diffs`
-    updates: Sequence[Statement] = ()
-    #: for `<model>__late`
-    late: Sequence[Statement] = ()
-    #: for the SQL function of any instant
-    function: Sequence[Statement] = ()
-
-
 @dataclass
 class Progress:
     """A run under way: the plan, which a second read of the inputs replaces, and how far the run is."""
@@ -128,7 +112,5 @@ class Progress:
     written: Written = field(default_factory=Written)
     #: the commit, from the moment on at which it may be sent
     prepared: Prepared | None = None
-    #: whether a table of the model's name was dropped for the view
-    gave_way: bool = False
     #: the statements so far
     sent: list[Statement] = field(default_factory=list)

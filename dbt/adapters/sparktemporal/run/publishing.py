@@ -21,9 +21,12 @@ from .counting import count
 from .fence import drops
 from .merging import is_large
 from .plan import RunPlan
-from .progress import Published, Tools, Written
+from .progress import Tools, Written
 from .published_view import Docs
 from .standing_views import StandingViews
+
+#: the purpose of the statement that drops a table of the model's name
+GIVES_WAY = "the table of that name gives way"
 
 # -- the commit --
 
@@ -56,7 +59,7 @@ def prepare_commit(tools: Tools, plan: RunPlan, written: Written) -> tuple[Prepa
         written=plan.model.written,
         kinds=plan.model.calls,
         inputs=plan.inputs,
-        settings=dict(plan.settings),
+        settings=dict(plan.invocation.settings),
         retired=(*sweep.retired, *((t, plan.invocation.engine_now) for t in _merged_away(plan, written, named))),
         sampled=plan.invocation.sampled,
         project=plan.invocation.project,
@@ -118,61 +121,69 @@ def _without_due(
 # -- what people read --
 
 
-def find_published(tools: Tools, plan: RunPlan, commit: Prepared | None) -> Published:
+def is_view_missing(tools: Tools, plan: RunPlan) -> bool:
+    """Whether the view may be missing, for instance because a run was killed between its commit and the view."""
+    if tools.commit.texts.is_table:
+        return plan.neighbours.in_the_way or bool(plan.target.views_in)
+    return plan.neighbours.in_the_way or plan.target.model not in Identifiers(plan.existing)
+
+
+def publish(tools: Tools, plan: RunPlan, commit: Prepared | None) -> list[Statement]:
     """The statements that update the relations that people read. commit: of this run; None for no commit."""
     state = commit.state if commit else plan.old
     assert state is not None
     live = tools.commit.confirm(plan.run_id) if commit else None
-    find = _beside_a_table if plan.is_in_table else _beside_a_view
+    find = _beside_a_table if tools.commit.texts.is_table else _beside_a_view
     return find(tools, plan, state, live)
 
 
-def _beside_a_view(tools: Tools, plan: RunPlan, state: State, live: ViewInfo | None) -> Published:
+def _beside_a_view(tools: Tools, plan: RunPlan, state: State, live: ViewInfo | None) -> list[Statement]:
     """The statements for the views in the catalog of the chains. live: the commit of this run, None for no commit."""
     views = StandingViews(tools.warehouse, plan.target, Identifiers(plan.existing), plan.neighbours.known)
     view, gives_way = _view(plan, state, views)
     text = tools.commit.texts.updates(state.cores, state.schema)
     updates = views.changed("the updates, readable", "__diffs", text, like=live)
-    late = late_rows.publish(views, late_rows.view(plan, state.late))
+    late = views.late(late_rows.view(plan, state.late))
     had = plan.old is not None and plan.old.at_function
+    # the function is last: Spark may refuse the function alone
     function = at_function.publish(tools.warehouse, plan.target, state, had, live is not None)
-    return Published(gives_way, view, updates, late, function)
+    if gives_way:  # a view cannot take a table's place in one statement: all else stands before
+        return [*updates, _table_gives_way(plan), *view, *late, *function]
+    return [*view, *late, *updates, *function]
+
+
+def _table_gives_way(plan: RunPlan) -> Statement:
+    return Statement(GIVES_WAY, f"DROP TABLE IF EXISTS {plan.target.name()}")
 
 
 def _view(plan: RunPlan, state: State, views: StandingViews) -> tuple[list[Statement], bool]:
     """(the statements for the view, whether a table has its name)."""
     target, retyped = plan.target, _is_retyped(plan, state)
-    if plan.docs == Docs() and not retyped and views.is_known("", thin_view(state.columns, target.name("__live"))):
+    if (
+        plan.definition.docs == Docs()
+        and not retyped
+        and views.is_known("", thin_view(state.columns, target.name("__live")))
+    ):
         return [], False
     view = views.find()
-    steps = published_view.publish(target, state.columns, plan.docs, view, retyped)
+    steps = published_view.publish(target, state.columns, plan.definition.docs, view, retyped)
     return steps, view is None and views.has("")
 
 
-def _beside_a_table(tools: Tools, plan: RunPlan, state: State, live: ViewInfo | None) -> Published:
+def _beside_a_table(tools: Tools, plan: RunPlan, state: State, live: ViewInfo | None) -> list[Statement]:
     """The statements for views in another catalog. live: the commit of this run, None for no commit."""
     committed, updates = live or tools.commit.texts.live, tools.commit.texts.updates(state.cores, state.schema)
     assert committed is not None
-    texts = (committed.text, updates, late_rows.view(plan, state.late))
-    steps = outside_views.publish(tools.warehouse, plan.target, state, *texts, plan.docs, _is_retyped(plan, state))
+    texts, docs = (committed.text, updates, late_rows.view(plan, state.late)), plan.definition.docs
+    steps = outside_views.publish(tools.warehouse, plan.target, state, *texts, docs, _is_retyped(plan, state))
     if steps and live is None and not tools.commit.is_due():
         steps = []  # another run has committed meanwhile, and updates the views itself
-    return Published(plan.neighbours.in_the_way, steps)
+    return [*steps, *([_table_gives_way(plan)] if plan.neighbours.in_the_way else [])]
 
 
 def _is_retyped(plan: RunPlan, state: State) -> bool:
     """Whether columns have other names or types than before: a view remembers the types that it was made with."""
     return plan.old is not None and plan.old.columns != state.columns
-
-
-def publish(plan: RunPlan, found: Published) -> list[Statement]:
-    """The statements in their order. The function is last: Spark may refuse the function alone."""
-    if not found.gives_way:
-        return [*found.view, *found.late, *found.updates, *found.function]
-    # a view cannot take a table's place in one statement: all else stands before
-    gone = Statement("the table of that name gives way", f"DROP TABLE IF EXISTS {plan.target.name()}")
-    view = [*found.view, gone] if plan.is_in_table else [gone, *found.view]
-    return [*found.updates, *view, *found.late, *found.function]
 
 
 # -- what nobody names --

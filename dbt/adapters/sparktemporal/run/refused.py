@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 from sqlglot import exp
 
 from ..engine.clock_calls import LIVE
 from ..engine.model_relations import ModelRelations
 from ..engine.warehouse import Warehouse
-from ..errors import Explained, Refusal
+from ..errors import Explained, Refusal, Unread
 from ..inputs.views.stacked import refuse_frozen
 from ..temporal.diffs import chains as chain_rules
 from ..temporal.diffs.state import State
 from ..temporal.diffs.state_text import MARK
 from ..temporal.predicates import clock_text
+from ..temporal.rewrite.model import Model
 from ..temporal.sql.names.ctes import cte_of
 from ..temporal.sql.spark import plans, relations
 from ..temporal.sql.spark.errors import Cause, SparkError, spark_words
 from ..temporal.sql.text import identifiers
 from ..temporal.sql.text.dialect import mz_now_spans, parse
 from ..temporal.sql.text.identifiers import Identifiers, folded
-from .analyze import Model
 
 #: how Spark's plan shows the clock of a view
 LIVE_IN_A_PLAN = "unix_millis(current_timestamp()"
@@ -40,8 +41,17 @@ def refuse_long_names(target: ModelRelations, model: Model) -> None:
         )
 
 
-def refuse_unparsed(warehouse: Warehouse, sql: str) -> None:
-    """Refuse, in Spark's words, a model that neither the adapter nor Spark can parse."""
+@contextmanager
+def unparsed_by_spark(warehouse: Warehouse, sql: str) -> Iterator[None]:
+    """Raise Refusal, in Spark's words, for a model that neither the adapter nor Spark can parse."""
+    try:
+        yield
+    except Unread:
+        _refuse_unparsed(warehouse, sql)
+        raise
+
+
+def _refuse_unparsed(warehouse: Warehouse, sql: str) -> None:
     text = clock_text.written_at(sql, ["timestamp"] * len(list(mz_now_spans(sql))), "0L")
     try:
         warehouse.ask(f"EXPLAIN {text}")

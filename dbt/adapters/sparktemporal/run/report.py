@@ -10,6 +10,7 @@ from ..plurals import quantity
 from ..temporal.clock.instants import format_duration, format_instant
 from ..temporal.decision import ADVANCED
 from . import full_reads, full_stores, unlikely_windows
+from .publishing import GIVES_WAY
 from .writer import Writer
 
 
@@ -113,7 +114,7 @@ def _facts(run: Writer) -> list[str]:
         beyond = run.written.beyond_expiration
         dropped = f", {quantity(beyond, 'update')} after that not stored" if beyond else ""
         facts.append(f"expires {format_instant(d.expiration)}{dropped}")
-    if run.gave_way:
+    if any(step.purpose == GIVES_WAY for step in run.sent):
         facts.append("the table of that name is dropped")
     return facts
 

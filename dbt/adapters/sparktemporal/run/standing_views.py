@@ -55,6 +55,12 @@ class StandingViews:
         clause = f" {ownership.marked(self.target)}" if mark and verb != ALTER else ""
         return [Statement(what, f"{verb} {self.target.name(suffix)}{clause} AS\n{text}")]
 
+    def late(self, text: str | None) -> list[Statement]:
+        """The statements that make `<model>__late` as it should be. text: None for no view."""
+        if text is None:
+            return self.dropped("late rows are not kept any more", "__late")
+        return self.changed("rows that came late, readable", "__late", text)
+
     def dropped(self, what: str, suffix: str) -> list[Statement]:
         """The statement that drops a view that is marked as the model's."""
         is_own = self.has(suffix) and ownership.is_marked(self.warehouse, self.target, f"{self.target.model}{suffix}")

@@ -17,9 +17,10 @@ from ..engine.described_tables import forget_named
 from ..engine.model_relations import ModelRelations
 from ..engine.warehouse import Warehouse
 from ..errors import Refusal, TemporalError
+from ..temporal.decision import Invocation
 from ..temporal.sql.spark.errors import Cause, SparkError
 from . import lock
-from .plan import Definition, Invocation, Neighbours
+from .plan import Definition, Neighbours
 from .plan_run import begin
 from .writer import Writer
 

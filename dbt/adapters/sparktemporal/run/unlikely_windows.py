@@ -69,7 +69,7 @@ def _windows(run: Writer, core: TypedCore) -> tuple[list[int], list[int], int | 
     """(the first and last beginning, the first and last end, the last end) of a few windows, in ms."""
     windows = intervals_sql.of_few(core, _FEW)
     with allowing(Cause.NOT_TAKEN):  # the run is committed, whatever is the matter with its inputs now
-        first, last, *ends = run.tools.warehouse.rows(run.plan.data(windows))[0]
+        first, last, *ends = run.tools.warehouse.rows(windows)[0]
         begins = [int(b) for b in (first, last) if b is not None]
         found = [int(b) for b in ends if b is not None]
         return begins, found, found[-1] if found else None

@@ -102,7 +102,7 @@ def _joined(plan: RunPlan, core: TypedCore) -> tuple[Chain, ...]:
     return tuple(c for c in old[len(old) - taken :] if not c.bucketed)
 
 
-def write(plan: RunPlan, reading: Reading) -> list[Statement]:
+def write(tools: Tools, plan: RunPlan, reading: Reading) -> list[Statement]:
     """One CREATE TABLE AS for each core whose inputs changed: all rows, the new rows, or the corrections."""
     steps = []
     for core in plan.changed:
@@ -117,14 +117,15 @@ def write(plan: RunPlan, reading: Reading) -> list[Statement]:
             rows = chain_rows.wanted(plan, core, source)
         table, since = plan.target.table(plan.chain(core.name)), plan.decision.as_of if source.is_large else None
         create = store_of(core).create(table, rows, plan.using, since)
-        steps.append(Statement(f"{core.name}: {purpose} -> a new chain", plan.data(create)))
-    return [*steps, *late_rows.write(plan, reading.missed)]
+        steps.append(Statement(f"{core.name}: {purpose} -> a new chain", create))
+    steps += late_rows.write(plan, reading.missed)
+    return [Statement(step.purpose, tools.warehouse.data(step.sql)) for step in steps]
 
 
 def refuse_damaged(tools: Tools, plan: RunPlan, error: Exception) -> None:
     """Raise TemporalError where the error comes from a chain that has lost a file."""
-    if plan.standing and Cause.UNREADABLE.is_said_by(error):
-        refuse_incomplete(tools.warehouse, plan.target.model, plan.standing_by_schema)
+    if Cause.UNREADABLE.is_said_by(error):
+        refuse_incomplete(tools.warehouse, plan.target.model, counting.standing(tools, plan))
 
 
 # -- what the inputs did meanwhile --
@@ -133,17 +134,19 @@ def refuse_damaged(tools: Tools, plan: RunPlan, error: Exception) -> None:
 def look(tools: Tools, plan: RunPlan, reading: Reading) -> tuple[RunPlan, Busy, Counts]:
     """Ask, by one statement, all that a run must know before its commit -> (plan, changed inputs, counts)."""
     if not plan.capture.is_same:
-        conflicts.refuse_redefined(tools.warehouse, plan.capture)
+        conflicts.refuse_redefined(tools.warehouse, plan, plan.capture)
     asked = counting.asked(tools, plan, reading)
     listed = _listed(plan, reading.manifest)
     try:
         capture, busy, answers = conflicts.look(tools.warehouse, plan.capture, listed, asked.queries)
     except SparkError:
-        refuse_incomplete(tools.warehouse, plan.target.model, plan.standing_by_schema)  # perhaps a chain lost a file
+        refuse_incomplete(
+            tools.warehouse, plan.target.model, counting.standing(tools, plan)
+        )  # perhaps a chain lost a file
         raise
     plan, counts = counting.answered(replace(plan, capture=capture), reading, asked, answers)
     if not counting.adds_up(plan, reading, counts):
-        refuse_incomplete(tools.warehouse, plan.target.model, plan.standing_by_schema)
+        refuse_incomplete(tools.warehouse, plan.target.model, counting.standing(tools, plan))
     return plan, busy, counts
 
 
@@ -154,10 +157,10 @@ def tables_of(plan: RunPlan, reading: Reading) -> list[str]:
 
 def observe_again(tools: Tools, plan: RunPlan) -> RunPlan:
     """The plan after the inputs are observed again."""
-    request = plan.capture.request
-    assert request is not None  # a run that does not look at its inputs writes nothing
-    request = replace(request, tables={})  # the metastore is asked again
-    plan = replace(plan, capture=capture_inputs(tools.warehouse, request, Routines(tools.warehouse), lists=True))
+    warehouse, counted_later = tools.warehouse, counting.standing(tools, plan)
+    plan = replace(plan, capture=capture_inputs(warehouse, plan, Routines(warehouse), lists=True))
+    if counted_later and not (plan.adds or plan.capture.is_counted):
+        refuse_incomplete(warehouse, plan.target.model, counted_later)
     full_reads.refuse(plan)
     return plan.renamed()
 

@@ -31,7 +31,7 @@ class Writer(Progress):
     """Executes the phases of a plan."""
 
     def __init__(self, warehouse: Warehouse, plan: RunPlan, commit: Commit) -> None:
-        pruning = Pruning(warehouse, plan.target, plan.config, plan.settings)
+        pruning = Pruning(warehouse, plan.target, plan.config, plan.invocation.settings)
         super().__init__(Tools(warehouse, pruning, commit), plan)
         #: phase -> its seconds so far
         self.seconds: dict[str, float] = {}
@@ -93,7 +93,7 @@ class Writer(Progress):
 
     def _is_refused(self, error: Exception) -> bool:
         """Whether a first commit failed for sure: a relation of its name is there."""
-        return self.prepared is not None and self.plan.live_run is None and Cause.ALREADY_THERE.is_said_by(error)
+        return self.prepared is not None and self.tools.commit.after is None and Cause.ALREADY_THERE.is_said_by(error)
 
     def _begin_again(self, anew: Callable[[], Writer]) -> None:
         self.prepared = None  # the server has refused a commit that was sent

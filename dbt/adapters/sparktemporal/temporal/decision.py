@@ -33,6 +33,26 @@ class Statement:
 
 
 @dataclass(frozen=True)
+class Invocation:
+    """The invocation of dbt and the session that a run is in."""
+
+    #: the instant of the invocation (ms)
+    as_of: int
+    #: the engine's clock, for the ages of tables (ms)
+    engine_now: int
+    #: the settings of the session that decide rows
+    settings: Mapping[str, str]
+    #: Spark's version
+    version: str
+    full_refresh: bool = False
+    #: whether dbt reads a sample of each input (--empty, --sample)
+    sampled: bool = False
+    project: str = ""
+    #: whether people gave the instant, and so may give it again; else it is the clock's
+    pinned: bool = True
+
+
+@dataclass(frozen=True)
 class Decision:
     """The action of a run, and its instants (ms)."""
 
@@ -59,17 +79,11 @@ class Decision:
 class DecisionContext:
     """The grounds of a decision besides the committed state: the current model, its inputs, and the invocation."""
 
-    #: of the present cores
-    core_hash: str
-    #: under which the present cores are computed
-    settings: Mapping[str, str]
+    invocation: Invocation
     expiry: Expiry
     restarts: Restarts
-    #: the instant of the invocation (ms)
-    clock: int
-    full_refresh: bool = False
-    #: whether the inputs are a sample (--empty, --sample)
-    sampled: bool = False
+    #: the change of what decides the stored rows (`changed_rows`)
+    changed: str = ""
     #: the last instant (ms) for which the model is known, whatever its own expiration: the earliest expiration of the
     #: temporal views that it reads, and the end of the years that were searched
     known_until: int | None = None
@@ -77,10 +91,6 @@ class DecisionContext:
     inputs_from: int | None = None
     #: None for a model without refreshes
     refreshes: Refreshes | None = None
-    #: the known changes of the model's text, in words
-    changes: Sequence[str] = ()
-    #: whether people gave the instant, and so may give it again
-    pinned: bool = True
 
     def keeps_refreshes(self, state: State) -> bool:
         """Whether the model has refreshes, on the schedule of the last commit."""
@@ -91,7 +101,7 @@ class DecisionContext:
 
         A pinned clock, and an unchanged schedule of refreshes, may use the frontier itself again.
         """
-        return state.frontier if self.pinned or self.keeps_refreshes(state) else state.frontier + 1
+        return state.frontier if self.invocation.pinned or self.keeps_refreshes(state) else state.frontier + 1
 
     def known(self, as_of: int) -> int:
         """The first instant (ms) from as_of on at which all temporal views that the model reads have an answer."""
@@ -103,20 +113,20 @@ class DecisionContext:
         A new schedule takes effect at the clock, because up to the clock readers saw the refreshes of the old schedule.
         """
         if self.refreshes is None or state is not None and not self.keeps_refreshes(state):
-            return self.clock
-        return self.refreshes.last(self.clock)
+            return self.invocation.as_of
+        return self.refreshes.last(self.invocation.as_of)
 
 
 def decide(model: str, state: State | None, context: DecisionContext) -> Decision:
     """The decision of one run of a model. state: the last commit, None before the first run."""
-    clock = context.last_refresh(state)
-    if context.full_refresh:
-        if state is not None and not context.pinned and state.frontier - clock < CLOCK_SKEW_MS:
+    clock, invocation = context.last_refresh(state), context.invocation
+    if invocation.full_refresh:
+        if state is not None and not invocation.pinned and state.frontier - clock < CLOCK_SKEW_MS:
             clock = max(clock, context.earliest(state))
         return _rebuild(context, RESTARTED if state else HYDRATED, "--full-refresh", clock)
     if state is None:
         return _rebuild(context, HYDRATED, "first run", clock)
-    if context.sampled and not state.sampled:
+    if invocation.sampled and not state.sampled:
         kept = "a sample of the inputs changes nothing of what was captured"
         return Decision(CHECKED, kept, state.frontier, state.started_at, state.since, state.expiration, state.refreshes)
     if state.frontier - clock >= CLOCK_SKEW_MS:
@@ -157,9 +167,8 @@ def _why_rebuild(state: State, context: DecisionContext, as_of: int) -> str:
     """The reason to rebuild the stored rows; "" where the run goes on with them."""
     if state.sampled:
         return "the last run read a sample"
-    if state.core_hash != context.core_hash:
-        changed = [*differences(context.settings, state.settings), *context.changes]
-        return ", ".join(changed) or "its stored query changed"
+    if context.changed:
+        return context.changed
     if state.expiration is not None and as_of > state.expiration:
         return f"expired at {format_instant(state.expiration)}"
     if state.restart:
@@ -173,6 +182,18 @@ def _other_expiration(state: State, expires: int | None, as_of: int) -> str:
     if state.expiration is not None and (expires is None or expires > state.expiration):
         return "what it reads expires later than before"
     return "what it reads expires earlier than before" if expires is not None and as_of > expires else ""
+
+
+def changed_rows(
+    state: State, cores: Sequence[TypedCore], settings: Mapping[str, str], changes: Sequence[str] = ()
+) -> str:
+    """The change of all that decides the rows in the chains, in words; "" for none.
+
+    changes: the known changes of the model's text, in words.
+    """
+    if state.core_hash == hash_cores(cores, settings):
+        return ""
+    return ", ".join([*differences(settings, state.settings), *changes]) or "its stored query changed"
 
 
 def hash_cores(cores: Sequence[TypedCore], settings: Mapping[str, str]) -> str:

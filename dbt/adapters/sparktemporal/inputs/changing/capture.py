@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from ...config import TemporalConfig
 from ...engine import chain_files
@@ -11,14 +12,15 @@ from ...engine.descriptions import TableInfo
 from ...engine.model_relations import ModelRelations
 from ...engine.warehouse import Warehouse
 from ...errors import Refusal
-from ...temporal.decision import Decision
+from ...temporal.decision import Decision, Invocation
 from ...temporal.diffs import intervals_sql
 from ...temporal.diffs.input_state import FilesFingerprint, Fingerprint, Tracking
 from ...temporal.diffs.state import Chain, ListedFile, State
 from ...temporal.ivm import delta_query
 from ...temporal.ivm.upstream import fingerprint_of
+from ...temporal.predicates import clock_text
 from ...temporal.rewrite.core import TypedCore
-from ...temporal.sql.names.parsed_model import ParsedModel
+from ...temporal.rewrite.model import Model
 from ...temporal.sql.spark import plans
 from ...temporal.sql.text.dialect import render
 from ...temporal.sql.text.identifiers import Identifiers
@@ -41,36 +43,39 @@ _ALL = "full"
 BYTES_OF_ROW = 16
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Request:
-    """The request for a capture."""
+    """A run that is decided, as far as the capture of its inputs has to know the run."""
 
     target: ModelRelations
-    cores: Sequence[TypedCore]
-    model: ParsedModel
-    #: the plans of `asked`
-    plan: str
-    #: the SQL of the model at an instant that is the same in every run until the next restart
-    asked: str
-    #: Spark's version
-    version: str
-    decision: Decision
+    config: TemporalConfig
+    #: its settings are those under which the model's rows are computed
+    invocation: Invocation
     #: the last commit
     old: State | None
-    config: TemporalConfig
-    #: query of a core -> its plans, as far as known
-    plans: Mapping[str, str] = field(default_factory=dict)
-    #: the relations of the model, as far as known
-    existing: Sequence[str] = ()
-    #: full name of an input -> the metastore's answer, as far as known
-    tables: Mapping[str, TableInfo] = field(default_factory=dict)
-    #: (schema, chain) of each chain that the run builds on. The statement that lists files counts their rows too
-    standing: Sequence[tuple[str, Chain]] = ()
+    #: the relations of the model in its schema
+    existing: tuple[str, ...]
+    decision: Decision
+    model: Model
+    #: the plans of `asked`
+    explained: str = ""
+
+    @property
+    def asked(self) -> str:
+        """The SQL of the model at an instant that is the same in every run until the next restart."""
+        return clock_text.written_at(self.model.written, self.model.calls, f"{self.decision.started_at}L")
+
+    @property
+    def own_chains(self) -> tuple[tuple[str, Chain], ...]:
+        """(schema, chain) of each chain of the model that the run builds on."""
+        if self.old is None or self.decision.rebuilds:
+            return ()
+        return tuple((self.old.schema, chain) for chain in self.old.chains)
 
     def plan_of(self, warehouse: Warehouse, core: TypedCore) -> str:
         """The plans of a core's query, including the predicate, in which subqueries may read tables."""
         asked = render(intervals_sql.probe(core.core))
-        return self.plans.get(asked) or warehouse.explain(asked)
+        return self.model.plans.get(asked) or warehouse.explain(asked)
 
     def remembers(self, lists: bool) -> bool:
         """Whether a commit keeps the new list of files if files changed.
@@ -88,33 +93,57 @@ class Capture:
     changes: Mapping[str, InputChange]
     #: the keys are names of cores
     cores: Mapping[str, CoreDelta]
-    #: hashes of the plan and of the views through which the inputs are read
-    read_by: tuple[str, ...]
+    #: of the query through which the inputs are read
+    meaning: QueryFingerprint
     #: whether the remembered lists of files are up to date
     keeps: bool
     #: SQL of the files to remember in a table; None for no table
     manifest: str | None
     #: the number of rows read
     counts: Mapping[str, int]
-    #: None for a run that does not look at its inputs
-    request: Request | None = None
     #: SQL of the number of rows read of a small input, asked after the write
     uncounted: Mapping[str, str] = field(default_factory=dict)
     #: the files to remember themselves, where they are few
     files: Mapping[str, tuple[ListedFile, ...]] = field(default_factory=dict)
-    #: the number of bytes read, where known
-    sizes: Mapping[str, int | None] = field(default_factory=dict)
-    #: the relations of which few files of few bytes are read
-    tiny: frozenset[str] = frozenset()
-    #: whether the rows of `Request.standing` were counted, and none is missing
+    #: whether the rows of `Request.own_chains` were counted, and none is missing
     is_counted: bool = False
-    #: whether the query has no views and functions, and all inputs are tables of files
-    is_bare: bool = True
 
     @staticmethod
     def nothing(cores: Sequence[TypedCore]) -> Capture:
         """The capture of a run that does not look at its inputs."""
-        return Capture({}, {}, {core.name: CoreDelta(DeltaKind.SAME) for core in cores}, (), True, None, {})
+        same = {core.name: CoreDelta(DeltaKind.SAME) for core in cores}
+        return Capture({}, {}, same, QueryFingerprint((), is_bare=True), True, None, {})
+
+    @property
+    def read_by(self) -> tuple[str, ...]:
+        """Hashes of the plan and of the views through which the inputs are read."""
+        return self.meaning.digest
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether the query has no views and functions, and all inputs are tables of files, or temporal views."""
+        of_files = (Tracking.FILES, Tracking.STACKED)
+        return self.meaning.is_bare and all(now.tracking in of_files for now in self.inputs.values())
+
+    @cached_property
+    def read(self) -> dict[str, delta_query.TableDelta | None]:
+        """The part of a relation that cores read; None for all, or where two cores read different parts."""
+        read: dict[str, delta_query.TableDelta | None] = {}
+        for delta in self.cores.values():
+            for name, added in delta.read.items():
+                read[name] = added if name not in read or read[name] == added else None
+        return read
+
+    @cached_property
+    def sizes(self) -> dict[str, int | None]:
+        """The number of bytes read, where known."""
+        return {n: input_changes.size_read(self.inputs[n], self.changes[n], part) for n, part in self.read.items()}
+
+    @cached_property
+    def few(self) -> frozenset[str]:
+        """The relations of which few files are read."""
+        read = self.read.items()
+        return frozenset(n for n, part in read if input_changes.are_few(self.inputs[n], self.changes[n], part))
 
     @property
     def rows(self) -> int:
@@ -145,15 +174,24 @@ class Capture:
         return found
 
 
-def capture_inputs(warehouse: Warehouse, request: Request, known: Routines, lists: bool = False) -> Capture:
+def capture_inputs(
+    warehouse: Warehouse,
+    request: Request,
+    known: Routines,
+    tables: Mapping[str, TableInfo] | None = None,
+    lists: bool = False,
+) -> Capture:
     """Find the changes of each input since the last run. Raises TemporalError where a chain of the run lost rows.
 
-    known: the functions that are known already. lists: remember files even with `change_capture: full`.
+    known: the functions that are known already. tables: full name of an input -> the metastore's answer, as far as
+    known. lists: remember files even with `change_capture: full`.
     """
-    meaning = query_fingerprint.of(warehouse, request.model, request.plan, known, request.version)
-    analyzed = plans.analyzed(request.plan)
-    seen, is_counted = _observed(warehouse, request, analyzed)
-    stacked = _stacked(warehouse, request.cores)
+    meaning = query_fingerprint.of(
+        warehouse, request.model.parsed, request.explained, known, request.invocation.version
+    )
+    analyzed = plans.analyzed(request.explained)
+    seen, is_counted = _observed(warehouse, request, analyzed, tables)
+    stacked = _stacked(warehouse, request.model.cores)
     why = _why_full(request, meaning)
     changes, files = _changed(warehouse, request, seen, stacked, why)
     seen = {
@@ -165,30 +203,14 @@ def capture_inputs(warehouse: Warehouse, request: Request, known: Routines, list
     keeps = not why and all(changes[name].same for name, now in seen.items() if now.listing)
     remembers = not keeps and request.remembers(lists)
     manifest, entries = input_changes.to_remember(seen.values(), changes, files) if remembers else (None, {})
-    read = _read(found.values())
-    sizes = {name: input_changes.size_read(seen[name], changes[name], added) for name, added in read.items()}
-    few = frozenset(name for name, added in read.items() if input_changes.are_few(seen[name], changes[name], added))
-    counts, uncounted = observe.count_rows(warehouse, read, seen, sizes, stacked, few)
-    return Capture(
-        inputs=seen,
-        changes=changes,
-        cores=found,
-        read_by=meaning.digest,
-        keeps=keeps,
-        manifest=manifest,
-        counts=counts,
-        request=request,
-        uncounted=uncounted,
-        files=entries,
-        sizes=sizes,
-        tiny=few & uncounted.keys(),
-        is_counted=is_counted,
-        is_bare=meaning.is_bare
-        and all(now.tracking is Tracking.FILES for name, now in seen.items() if name not in stacked),
-    )
+    capture = Capture(seen, changes, found, meaning, keeps, manifest, {}, files=entries, is_counted=is_counted)
+    counts, uncounted = observe.count_rows(warehouse, capture.read, seen, capture.sizes, stacked, capture.few)
+    return replace(capture, counts=counts, uncounted=uncounted)
 
 
-def _observed(warehouse: Warehouse, request: Request, analyzed: str) -> tuple[dict[str, Input], bool]:
+def _observed(
+    warehouse: Warehouse, request: Request, analyzed: str, tables: Mapping[str, TableInfo] | None
+) -> tuple[dict[str, Input], bool]:
     """(the present inputs, whether the chains that the run builds on were counted by the same statement)."""
     old, column = request.old, request.config.append_column
     remembered = None
@@ -196,10 +218,11 @@ def _observed(warehouse: Warehouse, request: Request, analyzed: str) -> tuple[di
         table = old.manifest if old.manifest in Identifiers(request.existing) else ""
         remembered = Manifest.of(request.target, table, old.files)
     follow = AppendCursor(column, request.config.lookback or 0) if column else None
-    counted = chain_files.counts_of(request.standing)
-    seen, answers = observe.observe_beside(warehouse, analyzed, follow, remembered, request.tables, counted)
+    chains = request.own_chains if warehouse.stack is None else ()
+    counted = chain_files.counts_of(chains)
+    seen, answers = observe.observe_beside(warehouse, analyzed, follow, remembered, tables, counted)
     if answers is not None:
-        chain_files.refuse_other_counts(request.target.model, request.standing, chain_files.rows_counted(answers))
+        chain_files.refuse_other_counts(request.target.model, chains, chain_files.rows_counted(answers))
     if column and not any(now.tracking is Tracking.COLUMN for now in seen.values()):
         raise _no_such_column(column, seen)
     if old is not None:
@@ -253,20 +276,11 @@ def _deltas(
     """How each core is brought up to date. Where no input of the model changed, no core is looked at."""
     tables = plans.tables_read(analyzed)
     if not why and tables is not None and all(name in seen and changes[name].same for name in (*tables, *stacked)):
-        return {core.name: CoreDelta(DeltaKind.SAME) for core in request.cores}
+        return {core.name: CoreDelta(DeltaKind.SAME) for core in request.model.cores}
     return {
         core.name: delta_of(warehouse, core, request.plan_of(warehouse, core), seen, changes, why)
-        for core in request.cores
+        for core in request.model.cores
     }
-
-
-def _read(deltas: Iterable[CoreDelta]) -> dict[str, delta_query.TableDelta | None]:
-    """Relation -> the part of the relation that cores read; None for all, or where two cores read different parts."""
-    read: dict[str, delta_query.TableDelta | None] = {}
-    for delta in deltas:
-        for name, added in delta.read.items():
-            read[name] = added if name not in read or read[name] == added else None
-    return read
 
 
 def _why_full(request: Request, meaning: QueryFingerprint) -> str:
@@ -277,7 +291,7 @@ def _why_full(request: Request, meaning: QueryFingerprint) -> str:
     if request.config.change_capture == _ALL:
         return "config change_capture: full"
     changed = meaning.change(old.read_by)
-    return changed and ", ".join(changes_of_views(old.written, request.model.text)) or changed or meaning.untold
+    return changed and ", ".join(changes_of_views(old.written, request.model.written)) or changed or meaning.untold
 
 
 def _is_altered(now: Fingerprint, then: Fingerprint | None) -> bool:

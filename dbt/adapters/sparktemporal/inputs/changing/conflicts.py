@@ -11,7 +11,7 @@ from ...errors import Altered
 from ...temporal.rewrite.core import TypedCore
 from ..observing.manifest import Manifest
 from . import changes, pins, query_fingerprint
-from .capture import Capture
+from .capture import Capture, Request
 from .query_fingerprint import Routines
 
 
@@ -55,15 +55,13 @@ def look(
     return replace(capture, inputs=inputs), Busy(moved, grew), list(rows)
 
 
-def refuse_redefined(warehouse: Warehouse, capture: Capture) -> None:
+def refuse_redefined(warehouse: Warehouse, request: Request, capture: Capture) -> None:
     """Raise Altered where the query means something else than when its inputs were captured."""
-    request = capture.request
-    if request is None or capture.is_bare:
+    if capture.is_bare:
         return
-    plan = warehouse.explain(request.asked)
-    now = query_fingerprint.of(warehouse, request.model, plan, Routines(warehouse), request.version)
-    if why := now.change(tuple(capture.read_by)):
-        model = request.target.model
+    model, version, known = request.target.model, request.invocation.version, Routines(warehouse)
+    now = query_fingerprint.of(warehouse, request.model.parsed, warehouse.explain(request.asked), known, version)
+    if why := now.change(capture.read_by):
         raise Altered(
             "ST402",
             f"while {model} was read, {why}",
